@@ -155,7 +155,7 @@ def test_an_edit_across_a_dst_night_tells_what_becomes_of_it(
     write(page, Expression="30 2 * * *")
     coming = page.get_by_role("region", name="Next occurrences")
     expect(coming.get_by_role("listitem").first).to_contain_text("02:30 does not exist on that day. It runs at 03:00")
-    page.get_by_role("button", name="Daylight saving, bounds, missed runs").click()
+    page.get_by_role("button", name="Daylight saving, start and end, missed runs").click()
     choose(page, "If the time does not exist", "Skip it")
     expect(coming.get_by_role("listitem").first).to_contain_text("Skipped")
 

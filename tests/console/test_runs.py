@@ -30,7 +30,7 @@ def test_what_did_not_go_well_is_found_across_jobs_by_its_error(sampled: ServedC
 def test_all_runs_of_a_job_are_listed_where_its_name_is_in_the_address(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled, "/runs?job=nightly-report&state=SUCCEEDED&since=2026-03-27T00:00:00Z")
 
-    expect(page.get_by_text("All runs of nightly-report, by their occurrences.")).to_be_visible()
+    expect(page.get_by_text("All runs of nightly-report, in the order of their occurrences.")).to_be_visible()
     expect(page.get_by_role("link", name="2026-03-28 02:00")).to_be_visible()
     expect(page.get_by_role("row")).to_have_count(3)
 

@@ -4,7934 +4,7996 @@
  */
 
 export interface paths {
-    "/v1/dead-letters": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List dead runs
-         * @description Lists dead runs, newest first. `job_id` selects the runs of one job; `since` (inclusive) and `until` (exclusive) select by the time of death; `tag` by the current tags of the job; `error` by a text in the error. With `tag` or `error` a page may be short or empty and still have a next page.
-         */
-        get: operations["listDeadRuns"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+  "/v1/dead-letters": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
     };
-    "/v1/dead-letters/redrive": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Redrive dead runs
-         * @description Redrives the dead runs of one job or of all jobs, filtered by the time of death, the tags of the job and the error: at most `limit` runs, or fewer if the request reaches its time limit. Pass `next_cursor` to continue. With `dry_run` no run is redriven, and `redriven` is the number of runs that would be.
-         */
-        post: operations["redriveDeadRuns"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+    /**
+     * List dead runs
+     * @description Lists dead runs, newest first. `job_id` selects the runs of one job; `since` (inclusive) and `until` (exclusive) select by the time of death; `tag` by the current tags of the job; `error` by a text in the error. With `tag` or `error` a page may be short or empty and still have a next page.
+     */
+    get: operations["listDeadRuns"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/v1/dead-letters/redrive": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
     };
-    "/v1/health": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Check whether ticks run
-         * @description The status is 503 if the last tick ran more than three minutes ago. Callers without the scope `ops` see no details.
-         */
-        get: operations["getHealth"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+    get?: never;
+    put?: never;
+    /**
+     * Redrive dead runs
+     * @description Redrives the dead runs of one job or of all jobs, filtered by the time of death, the tags of the job and the error: at most `limit` runs, or fewer if the request reaches its time limit. Pass `next_cursor` to continue. With `dry_run` no run is redriven, and `redriven` is the number of runs that would be.
+     */
+    post: operations["redriveDeadRuns"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/v1/health": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
     };
-    "/v1/jobs": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List jobs
-         * @description Lists the jobs of the tenant, ordered by id. With `name`, `state` or `owner` a page may be short and still have a next page.
-         */
-        get: operations["listJobs"];
-        put?: never;
-        /**
-         * Create a job
-         * @description If `id` is missing, it is generated. If the job is not valid, all errors are returned together and no job is created. With an `Idempotency-Key` the same request can be repeated for one day without creating a second job: it returns the job of the first request (200).
-         */
-        post: operations["createJob"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+    /**
+     * Check whether ticks run
+     * @description The status is 503 if the last tick ran more than three minutes ago. Callers without the scope `ops` see no details.
+     */
+    get: operations["getHealth"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/v1/jobs": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
     };
-    "/v1/jobs/{job_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Read a job
-         * @description Returns the stored job with its next occurrence.
-         */
-        get: operations["getJob"];
-        /**
-         * Create or replace a job
-         * @description The body replaces the job completely. Repeating the request with the same body changes nothing. If the schedule does not change, enqueued runs are kept. The response of GET is a valid body. With `dry_run=true` nothing is written: the response is the job that would be stored (with the ETag of the version that it would replace).
-         */
-        put: operations["putJob"];
-        post?: never;
-        /**
-         * Delete a job
-         * @description No new runs start; running attempts continue to their end. The records of its runs can still be read. If the job is a workflow, its active runs are cancelled and its steps are kept; 20 steps count as one request. After an error, repeat the request to cancel the remaining runs, even if the response is that the job does not exist.
-         */
-        delete: operations["deleteJob"];
-        options?: never;
-        head?: never;
-        /**
-         * Change a job
-         * @description A JSON merge patch (RFC 7396): its fields are replaced, and null restores the default of a field (null for `schedule` removes the schedule). The result is validated like a posted job. A rate keeps the job's `anchor` unless the patch sets it.
-         */
-        patch: operations["patchJob"];
-        trace?: never;
+    /**
+     * List jobs
+     * @description Lists the jobs of the tenant, ordered by id. With `name`, `state` or `owner` a page may be short and still have a next page.
+     */
+    get: operations["listJobs"];
+    put?: never;
+    /**
+     * Create a job
+     * @description If `id` is missing, it is generated. If the job is not valid, all errors are returned together and no job is created. With an `Idempotency-Key` the same request can be repeated for one day without creating a second job: it returns the job of the first request (200).
+     */
+    post: operations["createJob"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/v1/jobs/{job_id}": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
     };
-    "/v1/jobs/{job_id}/backfill": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Run past occurrences
-         * @description Runs the occurrences of the current schedule in a range, one every `pace_seconds`. Unless `dry_run` is false, the response only has the plan and its estimated cost (200). A started backfill returns 202.
-         */
-        post: operations["backfillJob"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+    /**
+     * Read a job
+     * @description Returns the stored job with its next occurrence.
+     */
+    get: operations["getJob"];
+    /**
+     * Create or replace a job
+     * @description The body replaces the job completely. Repeating the request with the same body changes nothing. If the schedule does not change, enqueued runs are kept. The response of GET is a valid body. With `dry_run=true` nothing is written: the response is the job that would be stored (with the ETag of the version that it would replace).
+     */
+    put: operations["putJob"];
+    post?: never;
+    /**
+     * Delete a job
+     * @description No new runs start; running attempts continue to their end. The records of its runs can still be read. If the job is a workflow, its active runs are cancelled and its steps are kept; 20 steps count as one request. After an error, repeat the request to cancel the remaining runs, even if the response is that the job does not exist.
+     */
+    delete: operations["deleteJob"];
+    options?: never;
+    head?: never;
+    /**
+     * Change a job
+     * @description A JSON merge patch (RFC 7396): its fields are replaced, and null restores the default of a field (null for `schedule` removes the schedule). The result is validated like a posted job. A rate keeps the job's `anchor` unless the patch sets it.
+     */
+    patch: operations["patchJob"];
+    trace?: never;
+  };
+  "/v1/jobs/{job_id}/backfill": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
     };
-    "/v1/jobs/{job_id}/explain": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Explain why a job ran or did not run at an instant
-         * @description The explanation is based on the records if there are any, otherwise on the schedule. Examples are a skipped run and its reason, a pause and its caller, a gap in the local time, an exclusion, a time before the creation of the job, or a run that is still queued. For a run of a workflow it has the number of ended steps and the steps that the run waits for. For a step, at the occurrence of its workflow, it has the record of the step, the upstream steps that it waits for, or the reason why the workflow did not run.
-         */
-        get: operations["explainJob"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+    get?: never;
+    put?: never;
+    /**
+     * Run past occurrences
+     * @description Runs the occurrences of the current schedule in a range, one every `pace_seconds`. Unless `dry_run` is false, the response only has the plan and its estimated cost (200). A started backfill returns 202.
+     */
+    post: operations["backfillJob"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/v1/jobs/{job_id}/explain": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
     };
-    "/v1/jobs/{job_id}/history": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Read the change history of a job
-         * @description The newest changes are first. Changes are kept for 400 days, even after the job is deleted or created again. Requests about the runs of the job are included.
-         */
-        get: operations["getJobHistory"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+    /**
+     * Explain why a job ran or did not run at an instant
+     * @description The explanation is based on the records if there are any, otherwise on the schedule. Examples are a skipped run and its reason, a pause and its caller, a gap in the local time, an exclusion, a time before the creation of the job, or a run that is still queued. For a run of a workflow it has the number of ended steps and the steps that the run waits for. For a step, at the occurrence of its workflow, it has the record of the step, the upstream steps that it waits for, or the reason why the workflow did not run.
+     */
+    get: operations["explainJob"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/v1/jobs/{job_id}/history": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
     };
-    "/v1/jobs/{job_id}/pause": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Pause a job
-         * @description Occurrences that are due during the pause do not run. A paused job stays paused. If the job is a step of a workflow, its runs, including redriven runs, wait until it is resumed.
-         */
-        post: operations["pauseJob"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+    /**
+     * Read the change history of a job
+     * @description The newest changes are first. Changes are kept for 400 days, even after the job is deleted or created again. Requests about the runs of the job are included.
+     */
+    get: operations["getJobHistory"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/v1/jobs/{job_id}/pause": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
     };
-    "/v1/jobs/{job_id}/resume": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Resume a job
-         * @description With `catch_up` the occurrences of the pause are treated as missed, according to the job's policy; otherwise they are skipped. If the job is a step of a workflow, its waiting runs start within a second.
-         */
-        post: operations["resumeJob"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+    get?: never;
+    put?: never;
+    /**
+     * Pause a job
+     * @description Occurrences that are due during the pause do not run. A paused job stays paused. If the job is a step of a workflow, its runs, including redriven runs, wait until it is resumed.
+     */
+    post: operations["pauseJob"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/v1/jobs/{job_id}/resume": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
     };
-    "/v1/jobs/{job_id}/run": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Run a job now or at a later time
-         * @description Starts a run independently of the state and the schedule of the job; `overlap` and `start_deadline_seconds` apply. Exception: if the job is paused and a step of a workflow, its run waits until the job is resumed. With `at` or `delay_seconds` the run is `QUEUED` until then, at most 366 days. It can be listed, read and cancelled, and does not start if the job is deleted. A repeated request with the same `Idempotency-Key` returns the same run.
-         */
-        post: operations["runJob"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+    get?: never;
+    put?: never;
+    /**
+     * Resume a job
+     * @description With `catch_up` the occurrences of the pause are treated as missed, according to the job's policy; otherwise they are skipped. If the job is a step of a workflow, its waiting runs start within a second.
+     */
+    post: operations["resumeJob"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/v1/jobs/{job_id}/run": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
     };
-    "/v1/jobs/{job_id}/run/batch": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Request many runs of a job
-         * @description Requests up to 100 runs, now or at later times. Each run has its own result and counts as one request. An `Idempotency-Key` applies to each position of the list separately.
-         */
-        post: operations["runJobManyTimes"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+    get?: never;
+    put?: never;
+    /**
+     * Run a job now or at a later time
+     * @description Starts a run independently of the state and the schedule of the job; `overlap` and `start_deadline_seconds` apply. Exception: if the job is paused and a step of a workflow, its run waits until the job is resumed. With `at` or `delay_seconds` the run is `QUEUED` until then, at most 366 days. It can be listed, read and cancelled, and does not start if the job is deleted. A repeated request with the same `Idempotency-Key` returns the same run.
+     */
+    post: operations["runJob"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/v1/jobs/{job_id}/run/batch": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
     };
-    "/v1/jobs/{job_id}/runs": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List the runs of a job
-         * @description The newest runs are first, including enqueued runs (`QUEUED`). `from` and `to` select occurrences from the first instant (inclusive) to the second (exclusive). With one of them, or with `state`, queued runs are included only if `state` contains `QUEUED`, and a page may be short or empty and still have a next page. The runs of a deleted job are kept until they expire.
-         */
-        get: operations["listRuns"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+    get?: never;
+    put?: never;
+    /**
+     * Request many runs of a job
+     * @description Requests up to 100 runs, now or at later times. Each run has its own result and counts as one request. An `Idempotency-Key` applies to each position of the list separately.
+     */
+    post: operations["runJobManyTimes"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/v1/jobs/{job_id}/runs": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
     };
-    "/v1/jobs/{job_id}/skip-next": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Skip the next occurrences
-         * @description The next future occurrences without a record will not run. A repeated request with the same `Idempotency-Key` skips no further occurrences.
-         */
-        post: operations["skipNext"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+    /**
+     * List the runs of a job
+     * @description The newest runs are first, including enqueued runs (`QUEUED`). `from` and `to` select occurrences from the first instant (inclusive) to the second (exclusive). With one of them, or with `state`, queued runs are included only if `state` contains `QUEUED`, and a page may be short or empty and still have a next page. The runs of a deleted job are kept until they expire.
+     */
+    get: operations["listRuns"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/v1/jobs/{job_id}/skip-next": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
     };
-    "/v1/jobs/batch": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Create many jobs
-         * @description Creates up to 100 jobs. Each job has its own result, and an error in one job does not affect the other jobs. An `Idempotency-Key` applies to each position of the list separately.
-         */
-        post: operations["createJobs"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+    get?: never;
+    put?: never;
+    /**
+     * Skip the next occurrences
+     * @description The next future occurrences without a record will not run. A repeated request with the same `Idempotency-Key` skips no further occurrences.
+     */
+    post: operations["skipNext"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/v1/jobs/batch": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
     };
-    "/v1/jobs/pause": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Pause many jobs
-         * @description Selects the jobs with a tag, or all jobs with `"all": true`. One call handles up to 100 jobs, and each job counts as a request. Pass `next_cursor` to continue.
-         */
-        post: operations["pauseJobs"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+    get?: never;
+    put?: never;
+    /**
+     * Create many jobs
+     * @description Creates up to 100 jobs. Each job has its own result, and an error in one job does not affect the other jobs. An `Idempotency-Key` applies to each position of the list separately.
+     */
+    post: operations["createJobs"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/v1/jobs/pause": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
     };
-    "/v1/jobs/resume": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Resume many jobs
-         * @description Selects the jobs with a tag, or all jobs with `"all": true`. One call handles up to 100 jobs, and each job counts as a request. Pass `next_cursor` to continue.
-         */
-        post: operations["resumeJobs"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+    get?: never;
+    put?: never;
+    /**
+     * Pause many jobs
+     * @description Selects the jobs with a tag, or all jobs with `"all": true`. One call handles up to 100 jobs, and each job counts as a request. Pass `next_cursor` to continue.
+     */
+    post: operations["pauseJobs"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/v1/jobs/resume": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
     };
-    "/v1/openapi.json": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Read this document
-         * @description The OpenAPI 3.1 document of the deployed version.
-         */
-        get: operations["getDocument"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+    get?: never;
+    put?: never;
+    /**
+     * Resume many jobs
+     * @description Selects the jobs with a tag, or all jobs with `"all": true`. One call handles up to 100 jobs, and each job counts as a request. Pass `next_cursor` to continue.
+     */
+    post: operations["resumeJobs"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/v1/openapi.json": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
     };
-    "/v1/runs": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Find unsuccessful runs across jobs
-         * @description Lists runs in the states `DEAD`, `RETRYING`, `CANCELLED` and `SKIPPED`, or in the states of `state`; the run that entered its state last is first. `since` and `until` filter by this time: the end of the run or of its last attempt, or the due time of a run that never started. `tag` selects runs of jobs that currently have the tag, and `error` runs with an error that contains the text. With `job`, the list has the runs of one job in `state`, by default in any, newest occurrence first. A page may be short or empty and still have a next page.
-         */
-        get: operations["findRuns"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+    /**
+     * Read this document
+     * @description The OpenAPI 3.1 document of the deployed version.
+     */
+    get: operations["getDocument"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/v1/runs": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
     };
-    "/v1/runs/{run_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Read a run
-         * @description Returns the run with its last 20 attempts. For a result above 2 KB the response has its size and a temporary address (`result_url`).
-         */
-        get: operations["getRun"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+    /**
+     * Find unsuccessful runs across jobs
+     * @description Lists runs in the states `DEAD`, `RETRYING`, `CANCELLED` and `SKIPPED`, or in the states of `state`; the run that entered its state last is first. `since` and `until` filter by this time: the end of the run or of its last attempt, or the due time of a run that never started. `tag` selects runs of jobs that currently have the tag, and `error` runs with an error that contains the text. With `job`, the list has the runs of one job in `state`, by default in any, newest occurrence first. A page may be short or empty and still have a next page.
+     */
+    get: operations["findRuns"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/v1/runs/{run_id}": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
     };
-    "/v1/runs/{run_id}/cancel": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Cancel a run
-         * @description A run that has not started does not start. A call in progress is not interrupted; if it fails, it is not retried. A run that waits for a callback without heartbeats ends immediately; with heartbeats, the response to the next heartbeat has `cancel_requested`. A run of a workflow ends immediately.
-         */
-        post: operations["cancelRun"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+    /**
+     * Read a run
+     * @description Returns the run with its last 20 attempts. For a result above 2 KB the response has its size and a temporary address (`result_url`).
+     */
+    get: operations["getRun"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/v1/runs/{run_id}/cancel": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
     };
-    "/v1/runs/{run_id}/complete": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Complete a run
-         * @description Can be repeated with the same token: the status is 200 after the run has ended.
-         */
-        post: operations["completeRun"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+    get?: never;
+    put?: never;
+    /**
+     * Cancel a run
+     * @description A run that has not started does not start. A call in progress is not interrupted; if it fails, it is not retried. A run that waits for a callback without heartbeats ends immediately; with heartbeats, the response to the next heartbeat has `cancel_requested`. A run of a workflow ends immediately.
+     */
+    post: operations["cancelRun"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/v1/runs/{run_id}/complete": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
     };
-    "/v1/runs/{run_id}/fail": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Report the failure of a run
-         * @description The retry policy of the job applies; `retryable: false` prevents another attempt. The body can have up to 32 KB.
-         */
-        post: operations["failRun"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+    get?: never;
+    put?: never;
+    /**
+     * Complete a run
+     * @description Can be repeated with the same token: the status is 200 after the run has ended.
+     */
+    post: operations["completeRun"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/v1/runs/{run_id}/fail": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
     };
-    "/v1/runs/{run_id}/heartbeat": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Send a heartbeat
-         * @description Extends the deadline by `heartbeat_seconds` and stores the reported progress with the run. At most one heartbeat per run is stored in five seconds. The body can have up to 4 KB. Stop working if `cancel_requested` is true, and on every 401 and 409.
-         */
-        post: operations["heartbeatRun"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+    get?: never;
+    put?: never;
+    /**
+     * Report the failure of a run
+     * @description The retry policy of the job applies; `retryable: false` prevents another attempt. The body can have up to 32 KB.
+     */
+    post: operations["failRun"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/v1/runs/{run_id}/heartbeat": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
     };
-    "/v1/runs/{run_id}/payload": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Read the payload of a run
-         * @description Returns the payload of the last attempt, or of the first attempt if none has started. The payload is not stored, but computed from the run and the current definition of its job. A run that ended before its first attempt has no payload (see `problem`). For a run of a workflow it is the payload that its steps can use.
-         */
-        get: operations["getRunPayload"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+    get?: never;
+    put?: never;
+    /**
+     * Send a heartbeat
+     * @description Extends the deadline by `heartbeat_seconds` and stores the reported progress with the run. At most one heartbeat per run is stored in five seconds. The body can have up to 4 KB. Stop working if `cancel_requested` is true, and on every 401 and 409.
+     */
+    post: operations["heartbeatRun"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/v1/runs/{run_id}/payload": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
     };
-    "/v1/runs/{run_id}/redrive": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Redrive a dead run
-         * @description The run gets a new set of attempts. Only dead runs can be redriven. A workflow continues as if the failure had not happened: a redrive of its run also redrives its dead steps; a redrive of a step's run decides again about the skipped steps after it. If a step is paused, it starts after it is resumed.
-         */
-        post: operations["redriveRun"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+    /**
+     * Read the payload of a run
+     * @description Returns the payload of the last attempt, or of the first attempt if none has started. The payload is not stored, but computed from the run and the current definition of its job. A run that ended before its first attempt has no payload (see `problem`). For a run of a workflow it is the payload that its steps can use.
+     */
+    get: operations["getRunPayload"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/v1/runs/{run_id}/redrive": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
     };
-    "/v1/runs/{run_id}/rerun": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Rerun a part of a workflow's run
-         * @description Starts a new run of the same occurrence with the same graph. The steps in `from` start immediately, and all steps after them follow. The other steps keep their outcomes and results: a dead step makes the new run dead, unless it may fail. A repeated request with the same `Idempotency-Key` returns the same run.
-         */
-        post: operations["rerun"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+    get?: never;
+    put?: never;
+    /**
+     * Redrive a dead run
+     * @description The run gets a new set of attempts. Only dead runs can be redriven. A workflow continues as if the failure had not happened: a redrive of its run also redrives its dead steps; a redrive of a step's run decides again about the skipped steps after it. If a step is paused, it starts after it is resumed.
+     */
+    post: operations["redriveRun"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/v1/runs/{run_id}/rerun": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
     };
-    "/v1/schedules/preview": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Preview a schedule
-         * @description Returns the schedule in words and its next occurrences with the effects of daylight saving. Nothing is stored.
-         */
-        post: operations["previewSchedule"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+    get?: never;
+    put?: never;
+    /**
+     * Rerun a part of a workflow's run
+     * @description Starts a new run of the same occurrence with the same graph. The steps in `from` start immediately, and all steps after them follow. The other steps keep their outcomes and results: a dead step makes the new run dead, unless it may fail. A repeated request with the same `Idempotency-Key` returns the same run.
+     */
+    post: operations["rerun"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/v1/schedules/preview": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
     };
-    "/v1/stage": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Read the state of the stage
-         * @description Returns the release and settings of the stage, checks of its ticks, rounds and lanes, and its active alarms, each with its runbook. `duecourse doctor` checks more with the permissions of an operator. A check has the verdict `unknown` if its data cannot be read.
-         */
-        get: operations["getStage"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+    get?: never;
+    put?: never;
+    /**
+     * Preview a schedule
+     * @description Returns the schedule in words and its next occurrences with the effects of daylight saving. Nothing is stored.
+     */
+    post: operations["previewSchedule"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/v1/stage": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
     };
-    "/v1/stage/metrics": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Read the stage's CloudWatch metrics
-         * @description Returns lateness and outcomes of the last 24 hours in intervals of 30 minutes, and the age of the oldest message of each lane, for all tenants together. The response is at most one minute old. CloudWatch metrics are delayed by some minutes, and intervals without events have no value.
-         */
-        get: operations["getStageMetrics"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+    /**
+     * Read the state of the stage
+     * @description Returns the release and settings of the stage, checks of its ticks, rounds and lanes, and its active alarms, each with its runbook. `duecourse doctor` checks more with the permissions of an operator. A check has the verdict `unknown` if its data cannot be read.
+     */
+    get: operations["getStage"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/v1/stage/metrics": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
     };
-    "/v1/stats": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Read counts and limits
-         * @description Returns the number of jobs and dead runs, the remaining limits, and the depth of the lanes.
-         */
-        get: operations["getStats"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+    /**
+     * Read the stage's CloudWatch metrics
+     * @description Returns lateness and outcomes of the last 24 hours in intervals of 30 minutes, and the age of the oldest message of each lane, for all tenants together. The response is at most one minute old. CloudWatch metrics are delayed by some minutes, and intervals without events have no value.
+     */
+    get: operations["getStageMetrics"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/v1/stats": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
     };
-    "/v1/upcoming": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Count the upcoming runs
-         * @description Counts the runs from `from` (default: now) to `to` (exclusive; default and maximum: 48 hours later), in intervals of `step` seconds (default: 3600). A page has the counts of some jobs: pass `next_cursor`, with `from` and `to` of the first page, and add up the pages. With a step of one minute the largest buckets are the busiest minutes. The counts have the occurrences of the current schedules. They do not include runs on request, backfills and the runs of steps. A page also has the number of jobs that are paused, are late now, or do not fire.
-         */
-        get: operations["listUpcoming"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+    /**
+     * Read counts and limits
+     * @description Returns the number of jobs and dead runs, the remaining limits, and the depth of the lanes.
+     */
+    get: operations["getStats"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/v1/upcoming": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
     };
-    "/v1/workflows": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List workflows
-         * @description Lists the workflows of the tenant without their steps, ordered by id. A page may be short and still have a next page.
-         */
-        get: operations["listWorkflows"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+    /**
+     * Count the upcoming runs
+     * @description Counts the runs from `from` (default: now) to `to` (exclusive; default and maximum: 48 hours later), in intervals of `step` seconds (default: 3600). A page has the counts of some jobs: pass `next_cursor`, with `from` and `to` of the first page, and add up the pages. With a step of one minute the largest buckets are the busiest minutes. The counts have the occurrences of the current schedules. They do not include runs on request, backfills and the runs of steps. A page also has the number of jobs that are paused, are late now, or do not fire.
+     */
+    get: operations["listUpcoming"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/v1/workflows": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
     };
-    "/v1/workflows/{workflow_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Read a workflow
-         * @description Returns the stored workflow with its next occurrence.
-         */
-        get: operations["getWorkflow"];
-        /**
-         * Create or replace a workflow
-         * @description A workflow is a job that runs other jobs, its steps, each after its upstream steps. With `job` the job of a step is created or replaced together with the workflow. If the workflow is not valid, all errors are returned together and nothing is written. With `dry_run=true` nothing is written: the response has the result that the request would have (with the ETag of the version that it would replace). Jobs are written first, the workflow last: after an error, repeat the request to continue. With `If-Match` or `If-None-Match` the workflow is reserved before the first write, so 412 means that nothing was changed; other changes of the workflow wait. Repeating the request with the same body changes nothing; active runs keep the graph that they started with. The response of GET is a valid body. For the request rate, each job that is defined here counts as one request, 20 jobs that are only named or removed count as one request, and each named job with a payload above 4 KB counts as two; `dry_run` counts the same.
-         */
-        put: operations["putWorkflow"];
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+    /**
+     * List workflows
+     * @description Lists the workflows of the tenant without their steps, ordered by id. A page may be short and still have a next page.
+     */
+    get: operations["listWorkflows"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/v1/workflows/{workflow_id}": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
     };
-    "/v1/workflows/{workflow_id}/runs/{instant}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Read a run of a workflow
-         * @description Returns the steps with their states, each read at a different moment. The runs themselves are at /v1/runs/<id>.
-         */
-        get: operations["getWorkflowRun"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+    /**
+     * Read a workflow
+     * @description Returns the stored workflow with its next occurrence.
+     */
+    get: operations["getWorkflow"];
+    /**
+     * Create or replace a workflow
+     * @description A workflow is a job that runs other jobs, its steps, each after its upstream steps. With `job` the job of a step is created or replaced together with the workflow. If the workflow is not valid, all errors are returned together and nothing is written. With `dry_run=true` nothing is written: the response has the result that the request would have (with the ETag of the version that it would replace). Jobs are written first, the workflow last: after an error, repeat the request to continue. With `If-Match` or `If-None-Match` the workflow is reserved before the first write, so 412 means that nothing was changed; other changes of the workflow wait. Repeating the request with the same body changes nothing; active runs keep the graph that they started with. The response of GET is a valid body. For the request rate, each job that is defined here counts as one request, 20 jobs that are only named or removed count as one request, and each named job with a payload above 4 KB counts as two; `dry_run` counts the same.
+     */
+    put: operations["putWorkflow"];
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/v1/workflows/{workflow_id}/runs/{instant}": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
     };
+    /**
+     * Read a run of a workflow
+     * @description Returns the steps with their states, each read at a different moment. The runs themselves are at /v1/runs/<id>.
+     */
+    get: operations["getWorkflowRun"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
 }
 export type webhooks = Record<string, never>;
 export interface components {
-    schemas: {
-        /** @description The request was accepted and is processed later; the response is the current state of the run. */
-        Accepted: {
-            run: components["schemas"]["Run"];
-            /** @enum {string} */
-            accepted: "complete" | "fail" | "cancel" | "redrive";
-        };
-        /** @description What happens to a job that has ended. */
-        AfterCompletion: {
-            /** @description The job is removed this long after it has ended. Null: it is not removed. */
-            delete_after_seconds: number | null;
-        };
-        /** @description An active alarm. */
-        Alarm: {
-            name: string;
-            /**
-             * Format: date-time
-             * @description When the alarm became active.
-             */
-            since: string | null;
-            description: string;
-            /** @description The page and section of the documentation. */
-            runbook: string | null;
-        };
-        /** @description The alarms of the stage: their number, the number of alarms without data, and the active alarms. */
-        Alarms: {
-            count: number;
-            without_data: number;
-            ringing: components["schemas"]["Alarm"][];
-        };
-        /** @description One attempt of a run. */
-        Attempt: {
-            number: number;
-            /**
-             * Format: date-time
-             * @description UTC, to the millisecond.
-             */
-            started_at: string | null;
-            /**
-             * Format: date-time
-             * @description Null while it runs, and if its end was not recorded.
-             */
-            ended_at: string | null;
-            /** @description Null while it runs. */
-            outcome: components["schemas"]["AttemptOutcome"] | null;
-            /** @description Its first 200 characters. */
-            error: string | null;
-            code: string | null;
-        };
-        /**
-         * @description How an attempt ended. LOST: its worker stopped without a result.
-         * @enum {string}
-         */
-        AttemptOutcome: "succeeded" | "failed" | "lost" | "cancelled";
-        /** @description One call of an AWS API. */
-        AwsTarget: {
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            type: "aws";
-            service: string;
-            action: string;
-            parameters?: {
-                [key: string]: unknown;
-            };
-            /** @description The name of a role in this account and region: 1 to 64 letters, digits and _ + = , . @ -, not an ARN; the stage must allow it. */
-            role: string;
-        };
-        /** @description One call of an AWS API. */
-        AwsTargetShown: {
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            type: "aws";
-            service: string;
-            action: string;
-            parameters: {
-                [key: string]: unknown;
-            };
-            /** @description The name of a role in this account and region: 1 to 64 letters, digits and _ + = , . @ -, not an ARN; the stage must allow it. */
-            role: string;
-        };
-        /** @description A backfill that was started, or would be started. */
-        Backfill: {
-            dry_run: boolean;
-            count: number;
-            /**
-             * Format: date-time
-             * @description The oldest occurrence of the backfill.
-             */
-            first: string | null;
-            /**
-             * Format: date-time
-             * @description The newest occurrence of the backfill.
-             */
-            last: string | null;
-            newest_first: boolean;
-            pace_seconds: number;
-            /**
-             * Format: date-time
-             * @description UTC, with a fraction only if it is not a whole second.
-             */
-            starts_at: string;
-            /**
-             * Format: date-time
-             * @description The start time of the last run.
-             */
-            ends_at: string | null;
-            estimated_cost_usd: number;
-            /** @description The suffix of the ids of its runs; null if no runs were started. */
-            suffix: string | null;
-        };
-        /**
-         * @description The occurrences from `from` (inclusive) to `to` (exclusive), one every `pace_seconds`. Unless `dry_run` is false,
-         *     the response only has the plan.
-         */
-        BackfillRequest: {
-            /** @description ISO-8601 with an offset, preferably UTC with Z. */
-            from: string;
-            /** @description ISO-8601 with an offset, preferably UTC with Z. */
-            to: string;
-            /** @default 1 */
-            pace_seconds: number;
-            /** @default false */
-            newest_first: boolean;
-            /** @default true */
-            dry_run: boolean;
-        };
-        /** @description The results, in the order of the jobs. */
-        Batch: {
-            items: components["schemas"]["BatchItem"][];
-        };
-        /** @description The result for one job: `job` and `etag`, or `problem`. */
-        BatchItem: {
-            status: number;
-            job?: components["schemas"]["Job"];
-            etag?: string;
-            problem?: components["schemas"]["Problem"];
-        };
-        /** @description Jobs, each in the format of POST /v1/jobs. */
-        BatchRequest: {
-            jobs: (components["schemas"]["JobRequest"] | unknown)[];
-        };
-        /** @description The runs that are due in an interval. */
-        Bucket: {
-            /**
-             * Format: date-time
-             * @description The start of the interval.
-             */
-            at: string;
-            runs: number;
-            /** @description The jobs with the most runs in the interval. */
-            jobs: components["schemas"]["UpcomingJob"][];
-        };
-        /** @description A change of a job and its caller. */
-        Change: {
-            /**
-             * Format: date-time
-             * @description UTC, to the millisecond.
-             */
-            at: string;
-            /** @description The subject of the token, an IAM ARN or `local`; `duecourse` for changes by Duecourse itself. */
-            principal: string;
-            /**
-             * @example created
-             * @example edited
-             * @example paused
-             * @example resumed
-             * @example deleted
-             * @example skipped_next
-             * @example run_now
-             * @example backfilled
-             * @example cancelled
-             * @example redriven
-             */
-            action: string;
-            /** @description The version of the job after the change; null for actions on single runs. */
-            revision: number | null;
-            changes: components["schemas"]["ChangedField"][];
-            /** @description The details of an action on its runs, such as their number. */
-            facts: {
-                [key: string]: unknown;
-            };
-        };
-        /** @description A page of a list. */
-        ChangePage: {
-            items: components["schemas"]["Change"][];
-            next_cursor: string | null;
-        };
-        /** @description A changed field. The values are omitted if they are long or not shown (payload, headers, parameters). */
-        ChangedField: {
-            field: string;
-            before?: unknown;
-            after?: unknown;
-        };
-        /** @description The results for many jobs; pass `next_cursor` to continue. */
-        ChangedJobs: {
-            changed: number;
-            /** @description The jobs that could not be changed because of repeated concurrent changes. */
-            failed: string[];
-            next_cursor: string | null;
-        };
-        /** @description The result of a check. `do` is the first remedy, if there is one. */
-        Check: {
-            name: string;
-            /** @description `unknown`: it could not be checked. */
-            verdict: components["schemas"]["CheckStatus"];
-            says: string;
-            do: string | null;
-            /** @description The page and section of the documentation. */
-            runbook: string | null;
-        };
-        /**
-         * @description The verdict of a check. `unknown` means that the check could not be done.
-         * @enum {string}
-         */
-        CheckStatus: "ok" | "warning" | "bad" | "unknown";
-        /** @description The result of the work. */
-        CompleteRequest: {
-            /** @default null */
-            result: unknown;
-        };
-        /**
-         * @description The number of steps that succeeded, failed, did not run because an upstream step failed or the run had ended
-         *     (`aborted`), were not needed (`skipped`), are due or running, wait, or will not run (`left`).
-         */
-        Counts: {
-            succeeded: number;
-            failed: number;
-            aborted: number;
-            skipped: number;
-            due: number;
-            waiting: number;
-            left: number;
-        };
-        /** @description The number of dead runs, or a lower bound. */
-        DeadCount: {
-            count: number;
-            at_least: boolean;
-        };
-        /** @description The progress of the shards: the delay of each watermark in seconds. */
-        Dispatch: {
-            shards: number;
-            watermarks_behind_seconds: {
-                [key: string]: number | null;
-            };
-        };
-        /** @description A Fargate task. */
-        EcsTarget: {
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            type: "ecs";
-            /** @description The name of a cluster in this account and region: 1 to 255 letters, digits, - and _, not an ARN; the stage must allow it. */
-            cluster: string;
-            /** @description The name of a task definition in this account and region: 1 to 255 letters, digits, - and _, with :<revision> after it for one other than the latest, not an ARN; the stage must allow it. */
-            task_definition: string;
-            container: string;
-            subnets: string[];
-            security_groups?: string[];
-            /** @default false */
-            public_ip: boolean;
-        };
-        /** @description A Fargate task. */
-        EcsTargetShown: {
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            type: "ecs";
-            /** @description The name of a cluster in this account and region: 1 to 255 letters, digits, - and _, not an ARN; the stage must allow it. */
-            cluster: string;
-            /** @description The name of a task definition in this account and region: 1 to 255 letters, digits, - and _, with :<revision> after it for one other than the latest, not an ARN; the stage must allow it. */
-            task_definition: string;
-            container: string;
-            subnets: string[];
-            security_groups: string[];
-            /** @default false */
-            public_ip: boolean;
-        };
-        /** @description One error: a pointer (RFC 6901) into the body, or the name of a query parameter or header. */
-        Error: {
-            detail: string;
-            pointer?: string;
-            parameter?: string;
-            header?: string;
-        };
-        /** @description An event bus of the stage's own account and region. */
-        EventBridgeTarget: {
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            type: "eventbridge";
-            /** @description The name of an event bus in this account and region: 1 to 256 letters, digits, . _ / and -, not an ARN; the stage must allow it. */
-            bus: string;
-            /** @default duecourse.jobs */
-            source: string;
-            /** @default Scheduled Run */
-            detail_type: string;
-        };
-        /** @description An event bus of the stage's own account and region. */
-        EventBridgeTargetShown: {
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            type: "eventbridge";
-            /** @description The name of an event bus in this account and region: 1 to 256 letters, digits, . _ / and -, not an ARN; the stage must allow it. */
-            bus: string;
-            /** @default duecourse.jobs */
-            source: string;
-            /** @default Scheduled Run */
-            detail_type: string;
-        };
-        /** @description The explanation why a job ran or did not run at an instant. */
-        Explained: {
-            /**
-             * Format: date-time
-             * @description UTC, with a fraction only if it is not a whole second.
-             */
-            at: string;
-            verdict: components["schemas"]["Verdict"];
-            sentence: string;
-            /** @description The facts in the sentence. */
-            facts: {
-                [key: string]: unknown;
-            };
-            /** @description The record that the explanation is based on. */
-            run: components["schemas"]["Run"] | null;
-            nearest: components["schemas"]["Nearest"];
-        };
-        /** @description The error of the work, and whether a retry makes sense. */
-        FailRequest: {
-            error: string;
-            /** @default callback.failed */
-            code: string;
-            /** @default null */
-            retryable: boolean | null;
-            /** @default null */
-            retry_after: number | null;
-        };
-        /** @description Metrics of all tenants together, oldest first. Intervals without a value are omitted. */
-        Figures: {
-            /**
-             * Format: date-time
-             * @description The start of the first interval.
-             */
-            since: string;
-            step_seconds: number;
-            lateness: components["schemas"]["Lateness"][];
-            outcomes: components["schemas"]["Outcomes"][];
-            /** @description The age of the oldest message by lane; null if SQS has reported no age for ten minutes. */
-            oldest_message_seconds: {
-                [key: string]: number | null;
-            };
-        };
-        /** @description A response of API Gateway to a request that does not reach Duecourse. */
-        GatewayMessage: {
-            message: string | null;
-        };
-        /** @description Whether ticks run. `tick` and `dispatch` require the scope ops. */
-        Health: {
-            status: components["schemas"]["Status"];
-            tick?: components["schemas"]["Tick"];
-            dispatch?: components["schemas"]["Dispatch"];
-        };
-        /** @description The state of the run, and whether to stop working on it. */
-        Heartbeat: {
-            state: components["schemas"]["RunState"];
-            cancel_requested: boolean;
-            reason: string | null;
-            /**
-             * Format: date-time
-             * @description UTC, to the millisecond.
-             */
-            heartbeat_until: string | null;
-            /**
-             * Format: date-time
-             * @description UTC, to the millisecond.
-             */
-            waiting_until: string | null;
-        };
-        /** @description The progress of the work. Missing and null fields keep their previous values. */
-        HeartbeatRequest: {
-            /**
-             * @description From 0 to 1.
-             * @default null
-             */
-            progress: number | null;
-            /**
-             * @description A note for people; an empty text removes it.
-             * @default null
-             */
-            note: string | null;
-        };
-        /** @description An HTTP endpoint. */
-        HttpTarget: {
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            type: "http";
-            /** @example https://example.com/hook */
-            url: string;
-            /**
-             * @default POST
-             * @enum {string}
-             */
-            method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "HEAD";
-            headers?: {
-                [key: string]: string;
-            };
-            /** @description Statuses (404) or classes of statuses (2xx) that count as success. */
-            expect?: (string | number)[];
-            /** @default null */
-            sign: components["schemas"]["Sign"] | null;
-        };
-        /** @description An HTTP endpoint. */
-        HttpTargetShown: {
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            type: "http";
-            /** @example https://example.com/hook */
-            url: string;
-            /**
-             * @default POST
-             * @enum {string}
-             */
-            method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "HEAD";
-            headers: {
-                [key: string]: string;
-            };
-            /** @description Statuses (404) or classes of statuses (2xx) that count as success. */
-            expect: string[];
-            /** @default null */
-            sign: components["schemas"]["Sign"] | null;
-        };
-        /** @description A stored job: the posted fields with their defaults, and the state of the job. */
-        Job: {
-            /**
-             * @description Cron with five fields, or six with seconds first; @daily and the like; rate(5 minutes); at(2026-12-31T09:00:00); EventBridge's cron(...); an ISO-8601 instant; R/start/period. Null: it runs only on request.
-             * @example 0 9 * * 1-5
-             * @example rate(5 minutes)
-             * @example at(2026-12-31T09:00:00)
-             */
-            schedule: string | null;
-            /**
-             * @description An IANA zone.
-             * @default UTC
-             * @example UTC
-             * @example Europe/Berlin
-             */
-            timezone: string;
-            /**
-             * @default next
-             * @enum {string}
-             */
-            dst_gap: "next" | "skip";
-            /**
-             * @default first
-             * @enum {string}
-             */
-            dst_fold: "first" | "second" | "both";
-            /**
-             * Format: date-time
-             * @description UTC.
-             * @default null
-             */
-            anchor: string | null;
-            /**
-             * Format: date-time
-             * @description UTC.
-             * @default null
-             */
-            start: string | null;
-            /**
-             * Format: date-time
-             * @description UTC.
-             * @default null
-             */
-            end: string | null;
-            /** @default  */
-            name: string;
-            /**
-             * @description The team or person responsible for it.
-             * @default
-             */
-            owner: string;
-            /**
-             * @description The purpose of the job, in one line.
-             * @default
-             */
-            description: string;
-            /**
-             * @description The address of the instructions for failures.
-             * @default null
-             */
-            runbook_url: string | null;
-            /** @description Instants, dates and ranges of dates (2026-12-24/2027-01-06) without runs. */
-            exclude: string[];
-            /** @default 0 */
-            jitter_seconds: number;
-            /** @default null */
-            max_runs: number | null;
-            /**
-             * @description Any JSON up to 200 KB, sent to the target; its strings are templates ({{due_at}}).
-             * @default null
-             */
-            payload: unknown;
-            /**
-             * @default normal
-             * @enum {string}
-             */
-            priority: "high" | "normal" | "low";
-            /** @default null */
-            start_deadline_seconds: number | null;
-            /** @default null */
-            pause_on_failure: number | null;
-            missed: components["schemas"]["MissedShown"];
-            /** @default skip */
-            overlap: ("skip" | "queue" | "newest" | "replace" | "allow") | components["schemas"]["Queue"];
-            /** @description The outcomes that are sent to the event bus. */
-            events: ("deaths" | "failures" | "late" | "all")[];
-            tags: string[];
-            id: string;
-            target: components["schemas"]["HttpTargetShown"] | components["schemas"]["LambdaTargetShown"] | components["schemas"]["SqsTargetShown"] | components["schemas"]["SnsTargetShown"] | components["schemas"]["EventBridgeTargetShown"] | components["schemas"]["StepFunctionsTarget"] | components["schemas"]["EcsTargetShown"] | components["schemas"]["AwsTargetShown"] | components["schemas"]["TaskTarget"] | components["schemas"]["WorkflowTarget"];
-            /** @default 30 */
-            timeout_seconds: number;
-            /** @default null */
-            estimated_seconds: number | null;
-            /**
-             * @default response
-             * @enum {string}
-             */
-            completion: "response" | "callback";
-            /** @default null */
-            completion_seconds: number | null;
-            /** @default null */
-            heartbeat_seconds: number | null;
-            retry: components["schemas"]["RetryShown"];
-            /** @enum {string} */
-            precision: "second" | "exact";
-            /**
-             * @default at_least_once
-             * @enum {string}
-             */
-            delivery: "at_least_once" | "at_most_once";
-            /**
-             * @description For a job that ends: one with the schedule at(...), with end or with max_runs. Default: a job with the schedule at(...) is removed after one day unless its run is DEAD; others are not removed.
-             * @default null
-             */
-            after_completion: components["schemas"]["AfterCompletion"] | null;
-            /**
-             * @description A template; the same for every attempt of a run.
-             * @default null
-             */
-            idempotency_key: string | null;
-            tenant: string;
-            state: components["schemas"]["JobState"];
-            /** @description The schedule in words. */
-            understood_as: string | null;
-            /** @description The schedule in a normalized form. */
-            schedule_canonical: string | null;
-            /**
-             * Format: date-time
-             * @description The next occurrence that becomes due, whether or not it is already enqueued.
-             */
-            next_occurrence: string | null;
-            /** @description The caller who paused it; null if Duecourse paused it. */
-            paused_by: string | null;
-            /** @description The reason of the pause: the caller's note, or Duecourse's reason. */
-            paused_because: string | null;
-            /**
-             * Format: date-time
-             * @description UTC, to the millisecond.
-             */
-            created_at: string;
-            /**
-             * Format: date-time
-             * @description UTC, to the millisecond.
-             */
-            updated_at: string;
-            /** @description The error, if its schedule is no longer valid; the job does not run. */
-            error: string | null;
-            /** @description The workflow that has it as a step. */
-            workflow: string | null;
-            /**
-             * Format: date-time
-             * @description When the job, which has ended, is removed. Null: it is not.
-             */
-            delete_at: string | null;
-            /** @description In a list with `runs`: its last runs, newest first, without queued ones. */
-            last_runs?: components["schemas"]["LastRun"][];
-        };
-        /** @description The number of jobs and the quota. */
-        JobCount: {
-            count: number;
-            quota: number;
-            left: number;
-        };
-        /** @description A page of a list. */
-        JobPage: {
-            items: components["schemas"]["Job"][];
-            next_cursor: string | null;
-        };
-        /** @description Part of a job. */
-        JobPatch: {
-            /**
-             * @description Cron with five fields, or six with seconds first; @daily and the like; rate(5 minutes); at(2026-12-31T09:00:00); EventBridge's cron(...); an ISO-8601 instant; R/start/period. Null: it runs only on request.
-             * @example 0 9 * * 1-5
-             * @example rate(5 minutes)
-             * @example at(2026-12-31T09:00:00)
-             */
-            schedule?: string | null;
-            /**
-             * @description An IANA zone.
-             * @example UTC
-             * @example Europe/Berlin
-             */
-            timezone?: string | null;
-            /** @enum {string|null} */
-            dst_gap?: "next" | "skip" | null;
-            /** @enum {string|null} */
-            dst_fold?: "first" | "second" | "both" | null;
-            /** @description ISO-8601 with an offset, preferably UTC with Z. */
-            anchor?: string | null;
-            /** @description ISO-8601 with an offset, preferably UTC with Z. */
-            start?: string | null;
-            /** @description ISO-8601 with an offset, preferably UTC with Z. */
-            end?: string | null;
-            name?: string | null;
-            /** @description The team or person responsible for it. */
-            owner?: string | null;
-            /** @description The purpose of the job, in one line. */
-            description?: string | null;
-            /** @description The address of the instructions for failures. */
-            runbook_url?: string | null;
-            /** @description Instants, dates and ranges of dates (2026-12-24/2027-01-06) without runs. */
-            exclude?: string[] | null;
-            jitter_seconds?: number | null;
-            max_runs?: number | null;
-            /** @description Any JSON up to 200 KB, sent to the target; its strings are templates ({{due_at}}). */
-            payload?: unknown;
-            /** @enum {string|null} */
-            priority?: "high" | "normal" | "low" | null;
-            start_deadline_seconds?: number | null;
-            pause_on_failure?: number | null;
-            /** @description The fields that change; they are merged into the job's definition. */
-            missed?: Record<string, never> | null;
-            overlap?: ("skip" | "queue" | "newest" | "replace" | "allow") | components["schemas"]["Queue"];
-            /** @description The outcomes that are sent to the event bus. */
-            events?: ("deaths" | "failures" | "late" | "all")[] | null;
-            tags?: string[] | null;
-            id?: string | null;
-            /** @description The fields that change; they are merged into the job's definition. */
-            target?: Record<string, never> | null;
-            /** @description An abbreviation for a target of type task. */
-            task?: string | null;
-            timeout_seconds?: number | null;
-            estimated_seconds?: number | null;
-            /** @enum {string|null} */
-            completion?: "response" | "callback" | null;
-            completion_seconds?: number | null;
-            heartbeat_seconds?: number | null;
-            /** @description The fields that change; they are merged into the job's definition. */
-            retry?: Record<string, never> | null;
-            precision?: ("second" | "exact") | null;
-            /** @enum {string|null} */
-            delivery?: "at_least_once" | "at_most_once" | null;
-            /** @description For a job that ends: one with the schedule at(...), with end or with max_runs. Default: a job with the schedule at(...) is removed after one day unless its run is DEAD; others are not removed. */
-            after_completion?: components["schemas"]["AfterCompletion"] | null;
-            /** @description A template; the same for every attempt of a run. */
-            idempotency_key?: string | null;
-        } & {
-            [key: string]: null;
-        };
-        /** @description A job as posted. `task` is an abbreviation for a target of that type, and is expanded before validation. */
-        JobRequest: {
-            /**
-             * @description Cron with five fields, or six with seconds first; @daily and the like; rate(5 minutes); at(2026-12-31T09:00:00); EventBridge's cron(...); an ISO-8601 instant; R/start/period. Null: it runs only on request.
-             * @example 0 9 * * 1-5
-             * @example rate(5 minutes)
-             * @example at(2026-12-31T09:00:00)
-             */
-            schedule: string | null;
-            /**
-             * @description An IANA zone.
-             * @default UTC
-             * @example UTC
-             * @example Europe/Berlin
-             */
-            timezone: string;
-            /**
-             * @default next
-             * @enum {string}
-             */
-            dst_gap: "next" | "skip";
-            /**
-             * @default first
-             * @enum {string}
-             */
-            dst_fold: "first" | "second" | "both";
-            /**
-             * @description ISO-8601 with an offset, preferably UTC with Z.
-             * @default null
-             */
-            anchor: string | null;
-            /**
-             * @description ISO-8601 with an offset, preferably UTC with Z.
-             * @default null
-             */
-            start: string | null;
-            /**
-             * @description ISO-8601 with an offset, preferably UTC with Z.
-             * @default null
-             */
-            end: string | null;
-            /** @default  */
-            name: string;
-            /**
-             * @description The team or person responsible for it.
-             * @default
-             */
-            owner: string;
-            /**
-             * @description The purpose of the job, in one line.
-             * @default
-             */
-            description: string;
-            /**
-             * @description The address of the instructions for failures.
-             * @default null
-             */
-            runbook_url: string | null;
-            /** @description Instants, dates and ranges of dates (2026-12-24/2027-01-06) without runs. */
-            exclude?: string[];
-            /** @default 0 */
-            jitter_seconds: number;
-            /** @default null */
-            max_runs: number | null;
-            /**
-             * @description Any JSON up to 200 KB, sent to the target; its strings are templates ({{due_at}}).
-             * @default null
-             */
-            payload: unknown;
-            /**
-             * @default normal
-             * @enum {string}
-             */
-            priority: "high" | "normal" | "low";
-            /** @default null */
-            start_deadline_seconds: number | null;
-            /** @default null */
-            pause_on_failure: number | null;
-            missed?: components["schemas"]["Missed"];
-            /** @default skip */
-            overlap: ("skip" | "queue" | "newest" | "replace" | "allow") | components["schemas"]["Queue"];
-            /** @description The outcomes that are sent to the event bus. */
-            events?: ("deaths" | "failures" | "late" | "all")[];
-            tags?: string[];
-            /** @default null */
-            id: string | null;
-            target?: components["schemas"]["HttpTarget"] | components["schemas"]["LambdaTarget"] | components["schemas"]["SqsTarget"] | components["schemas"]["SnsTarget"] | components["schemas"]["EventBridgeTarget"] | components["schemas"]["StepFunctionsTarget"] | components["schemas"]["EcsTarget"] | components["schemas"]["AwsTarget"] | components["schemas"]["TaskTarget"];
-            /**
-             * @description An abbreviation for a target of type task.
-             * @default null
-             */
-            task: string | null;
-            /** @default 30 */
-            timeout_seconds: number;
-            /** @default null */
-            estimated_seconds: number | null;
-            /**
-             * @default response
-             * @enum {string}
-             */
-            completion: "response" | "callback";
-            /** @default null */
-            completion_seconds: number | null;
-            /** @default null */
-            heartbeat_seconds: number | null;
-            retry?: components["schemas"]["Retry"];
-            /** @default null */
-            precision: ("second" | "exact") | null;
-            /**
-             * @default at_least_once
-             * @enum {string}
-             */
-            delivery: "at_least_once" | "at_most_once";
-            /**
-             * @description For a job that ends: one with the schedule at(...), with end or with max_runs. Default: a job with the schedule at(...) is removed after one day unless its run is DEAD; others are not removed.
-             * @default null
-             */
-            after_completion: components["schemas"]["AfterCompletion"] | null;
-            /**
-             * @description A template; the same for every attempt of a run.
-             * @default null
-             */
-            idempotency_key: string | null;
-        } | unknown | {
-            task: string;
-        };
-        /**
-         * @description ACTIVE jobs fire, PAUSED jobs do not. A COMPLETED job has no more occurrences, and its last run has ended.
-         * @enum {string}
-         */
-        JobState: "ACTIVE" | "PAUSED" | "COMPLETED";
-        /** @description A Lambda function of the stage's own account and region. */
-        LambdaTarget: {
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            type: "lambda";
-            /** @description The name of a function in this account and region: 1 to 64 letters, digits, - and _, not an ARN; the stage must allow it. */
-            function: string;
-            /**
-             * @default sync
-             * @enum {string}
-             */
-            mode: "sync" | "async";
-        };
-        /** @description A Lambda function of the stage's own account and region. */
-        LambdaTargetShown: {
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            type: "lambda";
-            /** @description The name of a function in this account and region: 1 to 64 letters, digits, - and _, not an ARN; the stage must allow it. */
-            function: string;
-            /**
-             * @default sync
-             * @enum {string}
-             */
-            mode: "sync" | "async";
-        };
-        /** @description The depth of a lane for all tenants together (SQS counts are approximate). */
-        LaneDepth: {
-            waiting: number;
-            in_flight: number;
-            delayed: number;
-        };
-        /** @description One of the last runs of a job in a list of jobs. */
-        LastRun: {
-            id: string;
-            /**
-             * Format: date-time
-             * @description UTC, with a fraction only if it is not a whole second.
-             */
-            occurrence: string;
-            state: components["schemas"]["RunState"];
-        };
-        /** @description The lateness of the runs in an interval. */
-        Lateness: {
-            /**
-             * Format: date-time
-             * @description The start of the interval.
-             */
-            at: string;
-            /** @description The median: half of the runs started within this time. */
-            median_seconds: number;
-            /** @description The 99th percentile: 99 of 100 runs started within this time. */
-            p99_seconds: number;
-        };
-        /** @description The other limits. */
-        Limits: {
-            smallest_interval_seconds: number;
-            backfill: number;
-        };
-        /** @description The policy for occurrences that were not enqueued in time. */
-        Missed: {
-            /**
-             * @default run_once
-             * @enum {string}
-             */
-            policy: "skip" | "run_once" | "run_all";
-            /** @default 60 */
-            grace_seconds: number;
-            /** @default 10 */
-            max_missed: number;
-        };
-        /** @description The policy for occurrences that were not enqueued in time. */
-        MissedShown: {
-            /**
-             * @default run_once
-             * @enum {string}
-             */
-            policy: "skip" | "run_once" | "run_all";
-            /** @default 60 */
-            grace_seconds: number;
-            /** @default 10 */
-            max_missed: number;
-        };
-        /** @description The occurrences nearest to an instant, according to the job's current schedule. */
-        Nearest: {
-            /**
-             * Format: date-time
-             * @description UTC, with a fraction only if it is not a whole second.
-             */
-            before: string | null;
-            /**
-             * Format: date-time
-             * @description UTC, with a fraction only if it is not a whole second.
-             */
-            after: string | null;
-        };
-        /** @description One occurrence, or the dropped times of one gap (`at` is then null). */
-        Occurrence: {
-            /**
-             * Format: date-time
-             * @description UTC, with a fraction only if it is not a whole second.
-             */
-            at: string | null;
-            /** @description The local time of the zone at this instant, with its offset. */
-            wall: string;
-            mark: ("moved" | "dropped" | "repeated") | null;
-            /** @description The local time of the schedule that falls into the gap; only if the occurrence was moved. */
-            named: string | null;
-            count: number;
-        };
-        /** @description This document. */
-        OpenApiDocument: {
-            openapi: string;
-            info: {
-                [key: string]: unknown;
-            };
-            paths: {
-                [key: string]: unknown;
-            };
-        };
-        /** @description The outcomes of the runs in an interval. */
-        Outcomes: {
-            /**
-             * Format: date-time
-             * @description The start of the interval.
-             */
-            at: string;
-            succeeded: number;
-            /** @description Failed attempts that were followed by another attempt. */
-            retried: number;
-            dead: number;
-        };
-        /** @description The jobs to pause, and the reason. */
-        PauseManyRequest: {
-            /** @default null */
-            tag: string | null;
-            /** @default false */
-            all: boolean;
-            /** @default null */
-            cursor: string | null;
-            /** @default null */
-            note: string | null;
-        };
-        /** @description `note`: the reason, for people; it is returned as `paused_because`. */
-        PauseRequest: {
-            /** @default null */
-            note: string | null;
-        };
-        /**
-         * @description SECOND: visible to a worker just after its second. EXACT: delivered one second early and held by the worker.
-         * @enum {string}
-         */
-        Precision: "second" | "exact";
-        /** @description A schedule in words, and its next occurrences. */
-        Preview: {
-            understood_as: string;
-            canonical: string;
-            occurrences: components["schemas"]["Occurrence"][];
-            /** @description The version of the time zone data. */
-            tzdata: string;
-        };
-        /** @description The schedule of a job, and the start of the preview. */
-        PreviewRequest: {
-            /**
-             * @description Cron with five fields, or six with seconds first; @daily and the like; rate(5 minutes); at(2026-12-31T09:00:00); EventBridge's cron(...); an ISO-8601 instant; R/start/period.
-             * @example 0 9 * * 1-5
-             * @example rate(5 minutes)
-             * @example at(2026-12-31T09:00:00)
-             */
-            schedule: string;
-            /**
-             * @description An IANA zone.
-             * @default UTC
-             * @example UTC
-             * @example Europe/Berlin
-             */
-            timezone: string;
-            /**
-             * @default next
-             * @enum {string}
-             */
-            dst_gap: "next" | "skip";
-            /**
-             * @default first
-             * @enum {string}
-             */
-            dst_fold: "first" | "second" | "both";
-            /**
-             * @description ISO-8601 with an offset, preferably UTC with Z.
-             * @default null
-             */
-            anchor: string | null;
-            /**
-             * @description ISO-8601 with an offset, preferably UTC with Z.
-             * @default null
-             */
-            start: string | null;
-            /**
-             * @description ISO-8601 with an offset, preferably UTC with Z.
-             * @default null
-             */
-            end: string | null;
-            /**
-             * @description ISO-8601 with an offset, preferably UTC with Z.
-             * @default null
-             */
-            after: string | null;
-            /** @default 10 */
-            count: number;
-        };
-        /** @description An error (RFC 9457). Compare the last part of `type`, show `detail`. */
-        Problem: {
-            type: string;
-            title: string;
-            status: number;
-            detail: string;
-            errors: components["schemas"]["Error"][];
-            request_id: string;
-        };
-        /** @description Runs wait in the wait queue, up to this number. */
-        Queue: {
-            queue: number;
-        };
-        /**
-         * @description A filter for dead runs: the job, the time of death (from `since`, before `until`), a tag that the job currently
-         *     has, and a text in the error.
-         */
-        RedriveRequest: {
-            /** @default null */
-            job_id: string | null;
-            /**
-             * @description ISO-8601 with an offset, preferably UTC with Z.
-             * @default null
-             */
-            since: string | null;
-            /**
-             * @description ISO-8601 with an offset, preferably UTC with Z.
-             * @default null
-             */
-            until: string | null;
-            /** @default null */
-            tag: string | null;
-            /** @default null */
-            error: string | null;
-            /** @default 100 */
-            limit: number;
-            /** @default null */
-            cursor: string | null;
-            /**
-             * @description Redrive nothing; return the number of runs that would be redriven.
-             * @default false
-             */
-            dry_run: boolean;
-        };
-        /** @description The number of dead runs that were redriven, or would be (`dry_run`), and the cursor to continue. */
-        Redriven: {
-            dry_run: boolean;
-            redriven: number;
-            refused: number;
-            more: boolean;
-            next_cursor: string | null;
-        };
-        /** @description The request rates of the tenant. */
-        RequestRate: {
-            per_second: number;
-            burst: number;
-            left: number;
-        };
-        /** @description What became of one request: `run`, or `problem`. */
-        RequestedRun: {
-            status: number;
-            run?: components["schemas"]["Run"];
-            problem?: components["schemas"]["Problem"];
-        };
-        /** @description The result of each request, in the order of the requests. */
-        RequestedRuns: {
-            items: components["schemas"]["RequestedRun"][];
-        };
-        /** @description The steps that start immediately; all steps after them follow. */
-        RerunRequest: {
-            from: string[];
-        };
-        /** @description The jobs to resume, and the policy for the occurrences of their pauses. */
-        ResumeManyRequest: {
-            /** @default null */
-            tag: string | null;
-            /** @default false */
-            all: boolean;
-            /** @default null */
-            cursor: string | null;
-            /** @default false */
-            catch_up: boolean;
-        };
-        /**
-         * @description `catch_up`: treat the occurrences of the pause as missed, according to the job's policy, instead of skipping
-         *     them.
-         */
-        ResumeRequest: {
-            /** @default false */
-            catch_up: boolean;
-        };
-        /** @description The number of attempts, the wait between them, and the failures that are retried. */
-        Retry: {
-            /** @default 4 */
-            max_attempts: number;
-            /**
-             * @default exponential
-             * @enum {string}
-             */
-            backoff: "exponential" | "linear" | "fixed";
-            /** @default 2 */
-            min_seconds: number;
-            /** @default 3600 */
-            max_seconds: number;
-            /**
-             * @description Statuses (503), classes of statuses (5xx), error codes (timeout) or patterns (Throttling*).
-             * @default null
-             */
-            on: (string | number)[] | null;
-            /** @description Statuses (503), classes of statuses (5xx), error codes (timeout) or patterns (Throttling*). */
-            never?: (string | number)[];
-            /** @default null */
-            max_age_seconds: number | null;
-        };
-        /** @description The number of attempts, the wait between them, and the failures that are retried. */
-        RetryShown: {
-            /** @default 4 */
-            max_attempts: number;
-            /**
-             * @default exponential
-             * @enum {string}
-             */
-            backoff: "exponential" | "linear" | "fixed";
-            /** @default 2 */
-            min_seconds: number;
-            /** @default 3600 */
-            max_seconds: number;
-            /**
-             * @description Statuses (503), classes of statuses (5xx), error codes (timeout) or patterns (Throttling*).
-             * @default null
-             */
-            on: string[] | null;
-            /** @description Statuses (503), classes of statuses (5xx), error codes (timeout) or patterns (Throttling*). */
-            never: string[];
-            /** @default null */
-            max_age_seconds: number | null;
-        };
-        /**
-         * @description The outcomes of the upstream steps with which a step starts: all succeeded; all ended; one succeeded; one failed;
-         *     none failed and at least one succeeded.
-         * @enum {string}
-         */
-        Rule: "all_success" | "all_done" | "any_success" | "any_failure" | "none_failed";
-        /** @description A run: the execution of one occurrence. */
-        Run: {
-            id: string;
-            job_id: string;
-            state: components["schemas"]["RunState"];
-            /** @description The reason for this state, if it is not obvious. */
-            reason: string | null;
-            /**
-             * Format: date-time
-             * @description The instant that the schedule gives, before jitter.
-             */
-            occurrence: string;
-            /**
-             * Format: date-time
-             * @description The occurrence plus its jitter.
-             */
-            due: string;
-            /**
-             * Format: date-time
-             * @description When its first attempt started.
-             */
-            started_at: string | null;
-            /**
-             * Format: date-time
-             * @description UTC, to the millisecond.
-             */
-            finished_at: string | null;
-            /** @description The time from the due second to the first start. */
-            lateness_seconds: number | null;
-            /** @description The number of attempts that have started. */
-            attempts: number;
-            max_attempts: number;
-            /** @description What it waits for in the wait queue. */
-            waiting_for: "overlap" | null;
-            /**
-             * Format: date-time
-             * @description When it entered the wait queue; kept after the wait.
-             */
-            waiting_since: string | null;
-            /**
-             * Format: date-time
-             * @description The time by which its callback must arrive.
-             */
-            waiting_until: string | null;
-            /**
-             * Format: date-time
-             * @description The time by which the next heartbeat must arrive.
-             */
-            heartbeat_until: string | null;
-            /**
-             * Format: date-time
-             * @description The last heartbeat of its last attempt.
-             */
-            heartbeat_at: string | null;
-            /** @description The progress that its last attempt reported. */
-            progress: number | null;
-            /** @description The note that its last attempt reported. */
-            note: string | null;
-            /** @description The reason of a requested end that its worker has not received yet. */
-            cancel_requested: string | null;
-            /** @description The response of its target; null if it is stored elsewhere (result_url). */
-            result: unknown;
-            result_bytes: number | null;
-            error: string | null;
-            /** @description The code of its last failure, such as http.503 or timeout. */
-            code: string | null;
-            /** @description The number of occurrences that this record covers. */
-            count: number;
-            /** @description The caller who requested it, or requested to skip it. */
-            requested_by: string | null;
-            /** @description The correlation id in its log lines and in the calls of its target. */
-            correlation_id: string | null;
-            /** @description The workflow that ran it, or the workflow of this run. */
-            workflow: string | null;
-        };
-        /** @description A page of a list. */
-        RunPage: {
-            items: components["schemas"]["Run"][];
-            next_cursor: string | null;
-        };
-        /** @description The payload that a run sends to its target. */
-        RunPayload: {
-            /** @description The payload with its templates filled in, except for `callback_token`. */
-            payload: unknown;
-            idempotency_key: string | null;
-            /** @description Whether the payload was set when the run was requested; otherwise it is the payload of the job. */
-            own: boolean;
-            /** @description Whether the job was changed after the attempt started; the attempt may have sent another payload. */
-            changed: boolean;
-            /** @description The reason why the payload is unknown, if it is; `payload` is then null. */
-            problem: string | null;
-        };
-        /**
-         * @description `payload`: replaces the job's payload for all attempts of this run; null is a valid payload. The run is due now,
-         *     `at` a time, or after `delay_seconds`.
-         */
-        RunRequest: {
-            /** @default null */
-            payload: unknown;
-            /**
-             * @description An instant with an offset, or a time in the job's zone, such as 2026-12-24T18:00:00.
-             * @default null
-             */
-            at: string | null;
-            /** @default null */
-            delay_seconds: number | null;
-        };
-        /**
-         * @description QUEUED is recorded only for a run in the wait queue of its job; other queued runs have no record, because the
-         *     cursor has passed them. WAITING: the call returned, and a program works on the run until its callback.
-         * @enum {string}
-         */
-        RunState: "QUEUED" | "RUNNING" | "WAITING" | "RETRYING" | "SUCCEEDED" | "DEAD" | "CANCELLED" | "SKIPPED";
-        /** @description Runs of one job. */
-        RunsRequest: {
-            runs: components["schemas"]["RunRequest"][];
-        };
-        /** @description The secret of the tenant that signs the calls. */
-        Sign: {
-            secret: string;
-        };
-        /** @description A run with its attempts, and a temporary address of a large result. */
-        SingleRun: {
-            id: string;
-            job_id: string;
-            state: components["schemas"]["RunState"];
-            /** @description The reason for this state, if it is not obvious. */
-            reason: string | null;
-            /**
-             * Format: date-time
-             * @description The instant that the schedule gives, before jitter.
-             */
-            occurrence: string;
-            /**
-             * Format: date-time
-             * @description The occurrence plus its jitter.
-             */
-            due: string;
-            /**
-             * Format: date-time
-             * @description When its first attempt started.
-             */
-            started_at: string | null;
-            /**
-             * Format: date-time
-             * @description UTC, to the millisecond.
-             */
-            finished_at: string | null;
-            /** @description The time from the due second to the first start. */
-            lateness_seconds: number | null;
-            /** @description The number of attempts that have started. */
-            attempts: number;
-            max_attempts: number;
-            /** @description What it waits for in the wait queue. */
-            waiting_for: "overlap" | null;
-            /**
-             * Format: date-time
-             * @description When it entered the wait queue; kept after the wait.
-             */
-            waiting_since: string | null;
-            /**
-             * Format: date-time
-             * @description The time by which its callback must arrive.
-             */
-            waiting_until: string | null;
-            /**
-             * Format: date-time
-             * @description The time by which the next heartbeat must arrive.
-             */
-            heartbeat_until: string | null;
-            /**
-             * Format: date-time
-             * @description The last heartbeat of its last attempt.
-             */
-            heartbeat_at: string | null;
-            /** @description The progress that its last attempt reported. */
-            progress: number | null;
-            /** @description The note that its last attempt reported. */
-            note: string | null;
-            /** @description The reason of a requested end that its worker has not received yet. */
-            cancel_requested: string | null;
-            /** @description The response of its target; null if it is stored elsewhere (result_url). */
-            result: unknown;
-            result_bytes: number | null;
-            error: string | null;
-            /** @description The code of its last failure, such as http.503 or timeout. */
-            code: string | null;
-            /** @description The number of occurrences that this record covers. */
-            count: number;
-            /** @description The caller who requested it, or requested to skip it. */
-            requested_by: string | null;
-            /** @description The correlation id in its log lines and in the calls of its target. */
-            correlation_id: string | null;
-            /** @description The workflow that ran it, or the workflow of this run. */
-            workflow: string | null;
-            /** @description The last attempts that its record has, oldest first. */
-            attempt_list: components["schemas"]["Attempt"][];
-            result_url?: string;
-            result_url_seconds?: number;
-        };
-        /** @description The number of occurrences that will not run. */
-        SkipRequest: {
-            /** @default 1 */
-            count: number;
-        };
-        /** @description The occurrences that will not run. */
-        Skipped: {
-            items: components["schemas"]["Run"][];
-        };
-        /** @description A topic of the stage's own account and region. */
-        SnsTarget: {
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            type: "sns";
-            /** @description The name of a topic in this account and region: 1 to 256 letters, digits, - and _ (.fifo at its end), not an ARN; the stage must allow it. */
-            topic: string;
-            /** @default null */
-            subject: string | null;
-            /** @default null */
-            group: string | null;
-        };
-        /** @description A topic of the stage's own account and region. */
-        SnsTargetShown: {
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            type: "sns";
-            /** @description The name of a topic in this account and region: 1 to 256 letters, digits, - and _ (.fifo at its end), not an ARN; the stage must allow it. */
-            topic: string;
-            /** @default null */
-            subject: string | null;
-            /** @default null */
-            group: string | null;
-        };
-        /** @description A queue of the stage's own account and region. */
-        SqsTarget: {
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            type: "sqs";
-            /** @description The name of a queue in this account and region: 1 to 80 letters, digits, - and _ (.fifo at its end), not an ARN; the stage must allow it. */
-            queue: string;
-            /** @default null */
-            group: string | null;
-        };
-        /** @description A queue of the stage's own account and region. */
-        SqsTargetShown: {
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            type: "sqs";
-            /** @description The name of a queue in this account and region: 1 to 80 letters, digits, - and _ (.fifo at its end), not an ARN; the stage must allow it. */
-            queue: string;
-            /** @default null */
-            group: string | null;
-        };
-        /** @description The settings of the stage, and the results of its checks. */
-        Stage: {
-            stage: string;
-            version: string;
-            region: string;
-            /**
-             * @description The authentication of callers.
-             * @enum {string}
-             */
-            auth: "none" | "iam" | "jwt";
-            default_precision: components["schemas"]["Precision"];
-            shards: number;
-            /** @description In the order of the steps of a run. */
-            checks: components["schemas"]["Check"][];
-            /** @description Null if they cannot be read; a check contains the reason. */
-            alarms: components["schemas"]["Alarms"] | null;
-        };
-        /** @description The CloudWatch metrics of the stage. */
-        StageMetrics: {
-            /** @description Null if they cannot be read. */
-            figures: components["schemas"]["Figures"] | null;
-            /** @description The reason why they cannot be read. */
-            error: string | null;
-        };
-        /** @description An error with the state of the run. */
-        StateProblem: {
-            type: string;
-            title: string;
-            status: number;
-            detail: string;
-            errors: components["schemas"]["Error"][];
-            request_id: string;
-            state: components["schemas"]["RunState"];
-        };
-        /** @description The counts and limits of the tenant, and the load of the stage. `dispatch` requires the scope ops. */
-        Stats: {
-            jobs: components["schemas"]["JobCount"];
-            dead_runs: components["schemas"]["DeadCount"];
-            requests: components["schemas"]["RequestRate"];
-            limits: components["schemas"]["Limits"];
-            lanes: {
-                [key: string]: components["schemas"]["LaneDepth"] | null;
-            };
-            status: components["schemas"]["Status"];
-            tick: components["schemas"]["Tick"];
-            dispatch?: components["schemas"]["Dispatch"];
-        };
-        /**
-         * @description The health of the stage.
-         * @enum {string}
-         */
-        Status: "ok" | "late";
-        /** @description A step of a workflow, and the conditions of its start. */
-        Step: {
-            /**
-             * @description Creates or replaces the job. The fields are those of POST /v1/jobs without the id and the fields of the schedule; the default of `overlap` is `allow`. If this field is missing, the job must exist and have no schedule.
-             * @default null
-             */
-            job: {
-                [key: string]: unknown;
-            } | null;
-            /** @description The upstream steps: the step starts after they have ended. */
-            after?: string[];
-            /**
-             * @description The outcomes of the upstream steps with which it starts.
-             * @default all_success
-             * @enum {string}
-             */
-            when: "all_success" | "all_done" | "any_success" | "any_failure" | "none_failed";
-            /**
-             * @description Whether the workflow can succeed if this step fails.
-             * @default false
-             */
-            may_fail: boolean;
-            /**
-             * @description The earliest start: the first instant of this expression at or after the workflow's occurrence.
-             * @default null
-             * @example 0 9 * * 1-5
-             * @example rate(5 minutes)
-             * @example at(2026-12-31T09:00:00)
-             */
-            not_before: string | null;
-            /**
-             * @description An expression: the step takes part only in occurrences of the workflow that match it.
-             * @default null
-             * @example 0 9 * * 1-5
-             * @example rate(5 minutes)
-             * @example at(2026-12-31T09:00:00)
-             */
-            only: string | null;
-        };
-        /** @description A state machine of the stage's own account and region. */
-        StepFunctionsTarget: {
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            type: "stepfunctions";
-            /** @description The name of a state machine in this account and region: 1 to 80 letters, digits, - and _, not an ARN; the stage must allow it. */
-            machine: string;
-        };
-        /** @description A step in a run of its workflow. */
-        StepRun: {
-            id: string;
-            /** @description The state of its run. Without a record: WAITS, DUE, LEFT if the run of the workflow has ended, or the outcome that a rerun carried over. */
-            state: components["schemas"]["RunState"] | ("WAITS" | "DUE" | "LEFT");
-            reason: string | null;
-            /** @description Null if it has no record, or if its record has changed since it was carried over. */
-            run: string | null;
-            /** @description The rerun did not run it again: its outcome is the outcome of `run`. */
-            carried_over: boolean;
-            after: string[];
-            when: components["schemas"]["Rule"];
-            /** @description The upstream steps that have not ended, while it waits. */
-            waits_for: string[];
-            attempts: number;
-            /**
-             * Format: date-time
-             * @description UTC, to the millisecond.
-             */
-            started_at: string | null;
-            /**
-             * Format: date-time
-             * @description UTC, to the millisecond.
-             */
-            finished_at: string | null;
-            /** @description The code of its last failure, such as http.503 or timeout. */
-            code: string | null;
-            error: string | null;
-        };
-        /** @description A target that the operator has registered. */
-        TaskTarget: {
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            type: "task";
-            name: string;
-        };
-        /** @description The last tick of the clock; null before the first. */
-        Tick: {
-            /**
-             * Format: date-time
-             * @description UTC, with a fraction only if it is not a whole second.
-             */
-            last: string | null;
-            age_seconds: number | null;
-        };
-        /** @description The upcoming runs of some jobs. Add the pages up to get the upcoming runs of all jobs. */
-        Upcoming: {
-            /**
-             * Format: date-time
-             * @description UTC, with a fraction only if it is not a whole second.
-             */
-            from: string;
-            /**
-             * Format: date-time
-             * @description UTC, with a fraction only if it is not a whole second.
-             */
-            to: string;
-            /** @description Seconds. */
-            step: number;
-            /** @description The intervals with runs, in order of time. */
-            buckets: components["schemas"]["Bucket"][];
-            runs: number;
-            /** @description The number of jobs that were examined. */
-            jobs: number;
-            /** @description The number of paused jobs, which have no upcoming runs. */
-            paused: number;
-            /** @description The number of jobs with a run that was due 60 s ago and is not enqueued yet. */
-            late: number;
-            /** @description The ids of the first 10 of these jobs. */
-            late_jobs: string[];
-            /** @description The number of jobs that do not fire, because their cursor cannot be read. */
-            uncounted: number;
-            /** @description The ids of the first 10 of these jobs. */
-            uncounted_jobs: string[];
-            next_cursor: string | null;
-        };
-        /** @description A job, and the number of its upcoming runs. */
-        UpcomingJob: {
-            id: string;
-            runs: number;
-        };
-        /**
-         * @description The verdicts from FIRED to CANCELLED are based on a record; the others explain why there is no record.
-         *
-         *     LATE: due, and not enqueued yet. WAITS: waits for other steps of its workflow. LOST: enqueued and due, but without a
-         *     record and without a message. CHANGED: the job was changed later, and no data show that its earlier definition had
-         *     this occurrence. UNCLEAR: the stored data are not sufficient for a verdict.
-         * @enum {string}
-         */
-        Verdict: "fired" | "running" | "queued" | "skipped" | "paused" | "cancelled" | "deleted" | "not_an_occurrence" | "excluded" | "gap" | "fold" | "before_start" | "after_end" | "before_creation" | "max_runs" | "completed" | "future" | "late" | "waits" | "lost" | "expired" | "changed" | "unclear";
-        /** @description A stored workflow; the job of each step is at /v1/jobs/<id>. */
-        Workflow: {
-            /**
-             * @description Cron with five fields, or six with seconds first; @daily and the like; rate(5 minutes); at(2026-12-31T09:00:00); EventBridge's cron(...); an ISO-8601 instant; R/start/period. Null: it runs only on request.
-             * @example 0 9 * * 1-5
-             * @example rate(5 minutes)
-             * @example at(2026-12-31T09:00:00)
-             */
-            schedule: string | null;
-            /**
-             * @description An IANA zone.
-             * @default UTC
-             * @example UTC
-             * @example Europe/Berlin
-             */
-            timezone: string;
-            /**
-             * @default next
-             * @enum {string}
-             */
-            dst_gap: "next" | "skip";
-            /**
-             * @default first
-             * @enum {string}
-             */
-            dst_fold: "first" | "second" | "both";
-            /**
-             * Format: date-time
-             * @description UTC.
-             * @default null
-             */
-            anchor: string | null;
-            /**
-             * Format: date-time
-             * @description UTC.
-             * @default null
-             */
-            start: string | null;
-            /**
-             * Format: date-time
-             * @description UTC.
-             * @default null
-             */
-            end: string | null;
-            /** @default  */
-            name: string;
-            /**
-             * @description The team or person responsible for it.
-             * @default
-             */
-            owner: string;
-            /**
-             * @description The purpose of the job, in one line.
-             * @default
-             */
-            description: string;
-            /**
-             * @description The address of the instructions for failures.
-             * @default null
-             */
-            runbook_url: string | null;
-            /** @description Instants, dates and ranges of dates (2026-12-24/2027-01-06) without runs. */
-            exclude: string[];
-            /** @default 0 */
-            jitter_seconds: number;
-            /** @default null */
-            max_runs: number | null;
-            /**
-             * @description Any JSON up to 200 KB, sent to the target; its strings are templates ({{due_at}}).
-             * @default null
-             */
-            payload: unknown;
-            /**
-             * @default normal
-             * @enum {string}
-             */
-            priority: "high" | "normal" | "low";
-            /** @default null */
-            start_deadline_seconds: number | null;
-            /** @default null */
-            pause_on_failure: number | null;
-            missed: components["schemas"]["MissedShown"];
-            /** @default skip */
-            overlap: ("skip" | "queue" | "newest" | "replace" | "allow") | components["schemas"]["Queue"];
-            /** @description The outcomes that are sent to the event bus. */
-            events: ("deaths" | "failures" | "late" | "all")[];
-            tags: string[];
-            id: string;
-            tenant: string;
-            state: components["schemas"]["JobState"];
-            /** @description The schedule in words. */
-            understood_as: string | null;
-            /** @description The schedule in a normalized form. */
-            schedule_canonical: string | null;
-            /**
-             * Format: date-time
-             * @description The next occurrence that becomes due, whether or not it is already enqueued.
-             */
-            next_occurrence: string | null;
-            /** @description The caller who paused it; null if Duecourse paused it. */
-            paused_by: string | null;
-            /** @description The reason of the pause: the caller's note, or Duecourse's reason. */
-            paused_because: string | null;
-            /**
-             * Format: date-time
-             * @description UTC, to the millisecond.
-             */
-            created_at: string;
-            /**
-             * Format: date-time
-             * @description UTC, to the millisecond.
-             */
-            updated_at: string;
-            /** @description The error, if its schedule is no longer valid; the job does not run. */
-            error: string | null;
-            deadline_seconds: number;
-            jobs: {
-                [key: string]: components["schemas"]["WorkflowJob"];
-            };
-        };
-        /** @description A step of a workflow, and the conditions of its start. */
-        WorkflowJob: {
-            after: string[];
-            when: components["schemas"]["Rule"];
-            may_fail: boolean;
-            not_before: string | null;
-            only: string | null;
-        };
-        /** @description The workflow after the change. With `dry_run`, the workflow that the change would produce. */
-        WorkflowPut: {
-            /**
-             * @description Cron with five fields, or six with seconds first; @daily and the like; rate(5 minutes); at(2026-12-31T09:00:00); EventBridge's cron(...); an ISO-8601 instant; R/start/period. Null: it runs only on request.
-             * @example 0 9 * * 1-5
-             * @example rate(5 minutes)
-             * @example at(2026-12-31T09:00:00)
-             */
-            schedule: string | null;
-            /**
-             * @description An IANA zone.
-             * @default UTC
-             * @example UTC
-             * @example Europe/Berlin
-             */
-            timezone: string;
-            /**
-             * @default next
-             * @enum {string}
-             */
-            dst_gap: "next" | "skip";
-            /**
-             * @default first
-             * @enum {string}
-             */
-            dst_fold: "first" | "second" | "both";
-            /**
-             * Format: date-time
-             * @description UTC.
-             * @default null
-             */
-            anchor: string | null;
-            /**
-             * Format: date-time
-             * @description UTC.
-             * @default null
-             */
-            start: string | null;
-            /**
-             * Format: date-time
-             * @description UTC.
-             * @default null
-             */
-            end: string | null;
-            /** @default  */
-            name: string;
-            /**
-             * @description The team or person responsible for it.
-             * @default
-             */
-            owner: string;
-            /**
-             * @description The purpose of the job, in one line.
-             * @default
-             */
-            description: string;
-            /**
-             * @description The address of the instructions for failures.
-             * @default null
-             */
-            runbook_url: string | null;
-            /** @description Instants, dates and ranges of dates (2026-12-24/2027-01-06) without runs. */
-            exclude: string[];
-            /** @default 0 */
-            jitter_seconds: number;
-            /** @default null */
-            max_runs: number | null;
-            /**
-             * @description Any JSON up to 200 KB, sent to the target; its strings are templates ({{due_at}}).
-             * @default null
-             */
-            payload: unknown;
-            /**
-             * @default normal
-             * @enum {string}
-             */
-            priority: "high" | "normal" | "low";
-            /** @default null */
-            start_deadline_seconds: number | null;
-            /** @default null */
-            pause_on_failure: number | null;
-            missed: components["schemas"]["MissedShown"];
-            /** @default skip */
-            overlap: ("skip" | "queue" | "newest" | "replace" | "allow") | components["schemas"]["Queue"];
-            /** @description The outcomes that are sent to the event bus. */
-            events: ("deaths" | "failures" | "late" | "all")[];
-            tags: string[];
-            id: string;
-            tenant: string;
-            state: components["schemas"]["JobState"];
-            /** @description The schedule in words. */
-            understood_as: string | null;
-            /** @description The schedule in a normalized form. */
-            schedule_canonical: string | null;
-            /**
-             * Format: date-time
-             * @description The next occurrence that becomes due, whether or not it is already enqueued.
-             */
-            next_occurrence: string | null;
-            /** @description The caller who paused it; null if Duecourse paused it. */
-            paused_by: string | null;
-            /** @description The reason of the pause: the caller's note, or Duecourse's reason. */
-            paused_because: string | null;
-            /**
-             * Format: date-time
-             * @description UTC, to the millisecond.
-             */
-            created_at: string;
-            /**
-             * Format: date-time
-             * @description UTC, to the millisecond.
-             */
-            updated_at: string;
-            /** @description The error, if its schedule is no longer valid; the job does not run. */
-            error: string | null;
-            deadline_seconds: number;
-            jobs: {
-                [key: string]: components["schemas"]["WorkflowJob"];
-            };
-            dry_run: boolean;
-            /** @description The jobs that were created, including the job of the workflow. */
-            created: string[];
-            /** @description The jobs that were changed. */
-            changed: string[];
-        };
-        /** @description A workflow as posted: its schedule and its steps. */
-        WorkflowRequest: {
-            /**
-             * @description Cron with five fields, or six with seconds first; @daily and the like; rate(5 minutes); at(2026-12-31T09:00:00); EventBridge's cron(...); an ISO-8601 instant; R/start/period. Null: it runs only on request.
-             * @example 0 9 * * 1-5
-             * @example rate(5 minutes)
-             * @example at(2026-12-31T09:00:00)
-             */
-            schedule: string | null;
-            /**
-             * @description An IANA zone.
-             * @default UTC
-             * @example UTC
-             * @example Europe/Berlin
-             */
-            timezone: string;
-            /**
-             * @default next
-             * @enum {string}
-             */
-            dst_gap: "next" | "skip";
-            /**
-             * @default first
-             * @enum {string}
-             */
-            dst_fold: "first" | "second" | "both";
-            /**
-             * @description ISO-8601 with an offset, preferably UTC with Z.
-             * @default null
-             */
-            anchor: string | null;
-            /**
-             * @description ISO-8601 with an offset, preferably UTC with Z.
-             * @default null
-             */
-            start: string | null;
-            /**
-             * @description ISO-8601 with an offset, preferably UTC with Z.
-             * @default null
-             */
-            end: string | null;
-            /** @default  */
-            name: string;
-            /**
-             * @description The team or person responsible for it.
-             * @default
-             */
-            owner: string;
-            /**
-             * @description The purpose of the job, in one line.
-             * @default
-             */
-            description: string;
-            /**
-             * @description The address of the instructions for failures.
-             * @default null
-             */
-            runbook_url: string | null;
-            /** @description Instants, dates and ranges of dates (2026-12-24/2027-01-06) without runs. */
-            exclude?: string[];
-            /** @default 0 */
-            jitter_seconds: number;
-            /** @default null */
-            max_runs: number | null;
-            /**
-             * @description Any JSON up to 200 KB, not a template. The payloads of its steps can use it ({{workflow.payload.PATH}}).
-             * @default null
-             */
-            payload: unknown;
-            /**
-             * @default normal
-             * @enum {string}
-             */
-            priority: "high" | "normal" | "low";
-            /** @default null */
-            start_deadline_seconds: number | null;
-            /** @default null */
-            pause_on_failure: number | null;
-            missed?: components["schemas"]["Missed"];
-            /** @default skip */
-            overlap: ("skip" | "queue" | "newest" | "replace" | "allow") | components["schemas"]["Queue"];
-            /** @description The outcomes that are sent to the event bus. */
-            events?: ("deaths" | "failures" | "late" | "all")[];
-            tags?: string[];
-            /**
-             * @description The maximum time from the start of a run to the end of all its steps.
-             * @default 86400
-             */
-            deadline_seconds: number;
-            /** @description The steps, by the ids of their jobs. */
-            jobs: {
-                [key: string]: components["schemas"]["Step"];
-            };
-        };
-        /** @description A run of a workflow with the states of its steps, each read at a different moment. */
-        WorkflowRun: {
-            run: string;
-            state: components["schemas"]["RunState"];
-            reason: string | null;
-            /**
-             * Format: date-time
-             * @description UTC, with a fraction only if it is not a whole second.
-             */
-            occurrence: string;
-            /**
-             * Format: date-time
-             * @description UTC, to the millisecond.
-             */
-            started_at: string | null;
-            /**
-             * Format: date-time
-             * @description UTC, to the millisecond.
-             */
-            finished_at: string | null;
-            /**
-             * Format: date-time
-             * @description The time by which all its steps must have ended.
-             */
-            deadline: string | null;
-            /** @description The run of which this run is a partial rerun. */
-            rerun_of: string | null;
-            /** @description The steps that the rerun started with. */
-            rerun_from: string[];
-            code: string | null;
-            error: string | null;
-            counts: components["schemas"]["Counts"];
-            jobs: components["schemas"]["StepRun"][];
-        };
-        /** @description A workflow without its steps. */
-        WorkflowSummary: {
-            /**
-             * @description Cron with five fields, or six with seconds first; @daily and the like; rate(5 minutes); at(2026-12-31T09:00:00); EventBridge's cron(...); an ISO-8601 instant; R/start/period. Null: it runs only on request.
-             * @example 0 9 * * 1-5
-             * @example rate(5 minutes)
-             * @example at(2026-12-31T09:00:00)
-             */
-            schedule: string | null;
-            /**
-             * @description An IANA zone.
-             * @default UTC
-             * @example UTC
-             * @example Europe/Berlin
-             */
-            timezone: string;
-            /**
-             * @default next
-             * @enum {string}
-             */
-            dst_gap: "next" | "skip";
-            /**
-             * @default first
-             * @enum {string}
-             */
-            dst_fold: "first" | "second" | "both";
-            /**
-             * Format: date-time
-             * @description UTC.
-             * @default null
-             */
-            anchor: string | null;
-            /**
-             * Format: date-time
-             * @description UTC.
-             * @default null
-             */
-            start: string | null;
-            /**
-             * Format: date-time
-             * @description UTC.
-             * @default null
-             */
-            end: string | null;
-            /** @default  */
-            name: string;
-            /**
-             * @description The team or person responsible for it.
-             * @default
-             */
-            owner: string;
-            /**
-             * @description The purpose of the job, in one line.
-             * @default
-             */
-            description: string;
-            /**
-             * @description The address of the instructions for failures.
-             * @default null
-             */
-            runbook_url: string | null;
-            /** @description Instants, dates and ranges of dates (2026-12-24/2027-01-06) without runs. */
-            exclude: string[];
-            /** @default 0 */
-            jitter_seconds: number;
-            /** @default null */
-            max_runs: number | null;
-            /**
-             * @description Any JSON up to 200 KB, sent to the target; its strings are templates ({{due_at}}).
-             * @default null
-             */
-            payload: unknown;
-            /**
-             * @default normal
-             * @enum {string}
-             */
-            priority: "high" | "normal" | "low";
-            /** @default null */
-            start_deadline_seconds: number | null;
-            /** @default null */
-            pause_on_failure: number | null;
-            missed: components["schemas"]["MissedShown"];
-            /** @default skip */
-            overlap: ("skip" | "queue" | "newest" | "replace" | "allow") | components["schemas"]["Queue"];
-            /** @description The outcomes that are sent to the event bus. */
-            events: ("deaths" | "failures" | "late" | "all")[];
-            tags: string[];
-            id: string;
-            tenant: string;
-            state: components["schemas"]["JobState"];
-            /** @description The schedule in words. */
-            understood_as: string | null;
-            /** @description The schedule in a normalized form. */
-            schedule_canonical: string | null;
-            /**
-             * Format: date-time
-             * @description The next occurrence that becomes due, whether or not it is already enqueued.
-             */
-            next_occurrence: string | null;
-            /** @description The caller who paused it; null if Duecourse paused it. */
-            paused_by: string | null;
-            /** @description The reason of the pause: the caller's note, or Duecourse's reason. */
-            paused_because: string | null;
-            /**
-             * Format: date-time
-             * @description UTC, to the millisecond.
-             */
-            created_at: string;
-            /**
-             * Format: date-time
-             * @description UTC, to the millisecond.
-             */
-            updated_at: string;
-            /** @description The error, if its schedule is no longer valid; the job does not run. */
-            error: string | null;
-            deadline_seconds: number;
-        };
-        /** @description A page of a list. */
-        WorkflowSummaryPage: {
-            items: components["schemas"]["WorkflowSummary"][];
-            next_cursor: string | null;
-        };
-        /** @description The target of a workflow: `graph` refers to its steps, which PUT /v1/workflows writes. */
-        WorkflowTarget: {
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            type: "workflow";
-            graph: string;
-        };
+  schemas: {
+    /** @description The request was accepted and is processed later; the response is the current state of the run. */
+    Accepted: {
+      run: components["schemas"]["Run"];
+      /** @enum {string} */
+      accepted: "complete" | "fail" | "cancel" | "redrive";
     };
-    responses: {
-        /** @description Bad Request: `bad-header`. */
-        "400_bad-header": {
-            headers: {
-                "x-request-id": components["headers"]["RequestId"];
-                "x-correlation-id": components["headers"]["CorrelationId"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {unknown} */
-                    type?: "/problems/bad-header";
-                };
-            };
-        };
-        /** @description Bad Request: `bad-header`, `bad-parameter`, `malformed-body`. */
-        "400_bad-header_bad-parameter_malformed-body": {
-            headers: {
-                "x-request-id": components["headers"]["RequestId"];
-                "x-correlation-id": components["headers"]["CorrelationId"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {unknown} */
-                    type?: "/problems/bad-header" | "/problems/bad-parameter" | "/problems/malformed-body";
-                };
-            };
-        };
-        /** @description Bad Request: `bad-header`, `malformed-body`. */
-        "400_bad-header_malformed-body": {
-            headers: {
-                "x-request-id": components["headers"]["RequestId"];
-                "x-correlation-id": components["headers"]["CorrelationId"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {unknown} */
-                    type?: "/problems/bad-header" | "/problems/malformed-body";
-                };
-            };
-        };
-        /** @description Bad Request: `bad-parameter`. */
-        "400_bad-parameter": {
-            headers: {
-                "x-request-id": components["headers"]["RequestId"];
-                "x-correlation-id": components["headers"]["CorrelationId"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {unknown} */
-                    type?: "/problems/bad-parameter";
-                };
-            };
-        };
-        /** @description Bad Request: `malformed-body`. */
-        "400_malformed-body": {
-            headers: {
-                "x-request-id": components["headers"]["RequestId"];
-                "x-correlation-id": components["headers"]["CorrelationId"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {unknown} */
-                    type?: "/problems/malformed-body";
-                };
-            };
-        };
-        /** @description Unauthorized: `bad-token`. */
-        "401_bad-token": {
-            headers: {
-                "x-request-id": components["headers"]["RequestId"];
-                "x-correlation-id": components["headers"]["CorrelationId"];
-                "www-authenticate": components["headers"]["WwwAuthenticate"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {unknown} */
-                    type?: "/problems/bad-token";
-                };
-            };
-        };
-        /** @description Unauthorized: `not-authenticated`. */
-        "401_not-authenticated_gateway": {
-            headers: {
-                "x-request-id": components["headers"]["RequestId"];
-                "x-correlation-id": components["headers"]["CorrelationId"];
-                "www-authenticate": components["headers"]["WwwAuthenticate"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {unknown} */
-                    type?: "/problems/not-authenticated";
-                };
-                "application/json": components["schemas"]["GatewayMessage"];
-            };
-        };
-        /** @description Forbidden: `bad-tenant`, `job-quota`, `scope-missing`. */
-        "403_bad-tenant_job-quota_scope-missing_gateway": {
-            headers: {
-                "x-request-id": components["headers"]["RequestId"];
-                "x-correlation-id": components["headers"]["CorrelationId"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {unknown} */
-                    type?: "/problems/bad-tenant" | "/problems/job-quota" | "/problems/scope-missing";
-                };
-                "application/json": components["schemas"]["GatewayMessage"];
-            };
-        };
-        /** @description Forbidden: `bad-tenant`, `run-quota`, `scope-missing`. */
-        "403_bad-tenant_run-quota_scope-missing_gateway": {
-            headers: {
-                "x-request-id": components["headers"]["RequestId"];
-                "x-correlation-id": components["headers"]["CorrelationId"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {unknown} */
-                    type?: "/problems/bad-tenant" | "/problems/run-quota" | "/problems/scope-missing";
-                };
-                "application/json": components["schemas"]["GatewayMessage"];
-            };
-        };
-        /** @description Forbidden: `bad-tenant`, `scope-missing`. */
-        "403_bad-tenant_scope-missing_gateway": {
-            headers: {
-                "x-request-id": components["headers"]["RequestId"];
-                "x-correlation-id": components["headers"]["CorrelationId"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {unknown} */
-                    type?: "/problems/bad-tenant" | "/problems/scope-missing";
-                };
-                "application/json": components["schemas"]["GatewayMessage"];
-            };
-        };
-        /** @description Not Found: `unknown-job`. */
-        "404_unknown-job": {
-            headers: {
-                "x-request-id": components["headers"]["RequestId"];
-                "x-correlation-id": components["headers"]["CorrelationId"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {unknown} */
-                    type?: "/problems/unknown-job";
-                };
-            };
-        };
-        /** @description Not Found: `unknown-run`. */
-        "404_unknown-run": {
-            headers: {
-                "x-request-id": components["headers"]["RequestId"];
-                "x-correlation-id": components["headers"]["CorrelationId"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {unknown} */
-                    type?: "/problems/unknown-run";
-                };
-            };
-        };
-        /** @description Not Found: `unknown-run`, `unknown-workflow`. */
-        "404_unknown-run_unknown-workflow": {
-            headers: {
-                "x-request-id": components["headers"]["RequestId"];
-                "x-correlation-id": components["headers"]["CorrelationId"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {unknown} */
-                    type?: "/problems/unknown-run" | "/problems/unknown-workflow";
-                };
-            };
-        };
-        /** @description Not Found: `unknown-workflow`. */
-        "404_unknown-workflow": {
-            headers: {
-                "x-request-id": components["headers"]["RequestId"];
-                "x-correlation-id": components["headers"]["CorrelationId"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {unknown} */
-                    type?: "/problems/unknown-workflow";
-                };
-            };
-        };
-        /** @description Conflict: `attempt-over`, `run-ended`. */
-        "409_attempt-over_run-ended": {
-            headers: {
-                "x-request-id": components["headers"]["RequestId"];
-                "x-correlation-id": components["headers"]["CorrelationId"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["StateProblem"] & {
-                    /** @enum {unknown} */
-                    type?: "/problems/attempt-over" | "/problems/run-ended";
-                };
-            };
-        };
-        /** @description Conflict: `graph-missing`. */
-        "409_graph-missing": {
-            headers: {
-                "x-request-id": components["headers"]["RequestId"];
-                "x-correlation-id": components["headers"]["CorrelationId"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {unknown} */
-                    type?: "/problems/graph-missing";
-                };
-            };
-        };
-        /** @description Conflict: `graph-missing`, `job-deleted`, `no-workflow-run`, `run-not-ended`. */
-        "409_graph-missing_job-deleted_no-workflow-run_run-not-ended": {
-            headers: {
-                "x-request-id": components["headers"]["RequestId"];
-                "x-correlation-id": components["headers"]["CorrelationId"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {unknown} */
-                    type?: "/problems/graph-missing" | "/problems/job-deleted" | "/problems/no-workflow-run" | "/problems/run-not-ended";
-                };
-            };
-        };
-        /** @description Conflict: `graph-missing`, `no-workflow-run`. */
-        "409_graph-missing_no-workflow-run": {
-            headers: {
-                "x-request-id": components["headers"]["RequestId"];
-                "x-correlation-id": components["headers"]["CorrelationId"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {unknown} */
-                    type?: "/problems/graph-missing" | "/problems/no-workflow-run";
-                };
-            };
-        };
-        /** @description Conflict: `idempotency-key-expired`, `job-changed`, `job-exists`. */
-        "409_idempotency-key-expired_job-changed_job-exists": {
-            headers: {
-                "x-request-id": components["headers"]["RequestId"];
-                "x-correlation-id": components["headers"]["CorrelationId"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {unknown} */
-                    type?: "/problems/idempotency-key-expired" | "/problems/job-changed" | "/problems/job-exists";
-                };
-            };
-        };
-        /** @description Conflict: `in-workflow`, `is-workflow`, `job-changed`, `job-exists`, `job-unreadable`. */
-        "409_in-workflow_is-workflow_job-changed_job-exists_job-unreadable": {
-            headers: {
-                "x-request-id": components["headers"]["RequestId"];
-                "x-correlation-id": components["headers"]["CorrelationId"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {unknown} */
-                    type?: "/problems/in-workflow" | "/problems/is-workflow" | "/problems/job-changed" | "/problems/job-exists" | "/problems/job-unreadable";
-                };
-            };
-        };
-        /** @description Conflict: `in-workflow`, `is-workflow`, `job-changed`, `job-unreadable`. */
-        "409_in-workflow_is-workflow_job-changed_job-unreadable": {
-            headers: {
-                "x-request-id": components["headers"]["RequestId"];
-                "x-correlation-id": components["headers"]["CorrelationId"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {unknown} */
-                    type?: "/problems/in-workflow" | "/problems/is-workflow" | "/problems/job-changed" | "/problems/job-unreadable";
-                };
-            };
-        };
-        /** @description Conflict: `in-workflow`, `job-changed`. */
-        "409_in-workflow_job-changed": {
-            headers: {
-                "x-request-id": components["headers"]["RequestId"];
-                "x-correlation-id": components["headers"]["CorrelationId"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {unknown} */
-                    type?: "/problems/in-workflow" | "/problems/job-changed";
-                };
-            };
-        };
-        /** @description Conflict: `job-changed`. */
-        "409_job-changed": {
-            headers: {
-                "x-request-id": components["headers"]["RequestId"];
-                "x-correlation-id": components["headers"]["CorrelationId"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {unknown} */
-                    type?: "/problems/job-changed";
-                };
-            };
-        };
-        /** @description Conflict: `job-changed`, `job-unreadable`. */
-        "409_job-changed_job-unreadable": {
-            headers: {
-                "x-request-id": components["headers"]["RequestId"];
-                "x-correlation-id": components["headers"]["CorrelationId"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {unknown} */
-                    type?: "/problems/job-changed" | "/problems/job-unreadable";
-                };
-            };
-        };
-        /** @description Conflict: `job-changed`, `job-unreadable`, `nothing-to-skip`. */
-        "409_job-changed_job-unreadable_nothing-to-skip": {
-            headers: {
-                "x-request-id": components["headers"]["RequestId"];
-                "x-correlation-id": components["headers"]["CorrelationId"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {unknown} */
-                    type?: "/problems/job-changed" | "/problems/job-unreadable" | "/problems/nothing-to-skip";
-                };
-            };
-        };
-        /** @description Conflict: `job-changed`, `job-unreadable`, `workflow-conflict`. */
-        "409_job-changed_job-unreadable_workflow-conflict": {
-            headers: {
-                "x-request-id": components["headers"]["RequestId"];
-                "x-correlation-id": components["headers"]["CorrelationId"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {unknown} */
-                    type?: "/problems/job-changed" | "/problems/job-unreadable" | "/problems/workflow-conflict";
-                };
-            };
-        };
-        /** @description Conflict: `job-deleted`. */
-        "409_job-deleted": {
-            headers: {
-                "x-request-id": components["headers"]["RequestId"];
-                "x-correlation-id": components["headers"]["CorrelationId"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["StateProblem"] & {
-                    /** @enum {unknown} */
-                    type?: "/problems/job-deleted";
-                };
-            };
-        };
-        /** @description Conflict: `job-deleted`, `not-dead`. */
-        "409_job-deleted_not-dead": {
-            headers: {
-                "x-request-id": components["headers"]["RequestId"];
-                "x-correlation-id": components["headers"]["CorrelationId"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["StateProblem"] & {
-                    /** @enum {unknown} */
-                    type?: "/problems/job-deleted" | "/problems/not-dead";
-                };
-            };
-        };
-        /** @description Conflict: `run-ended`. */
-        "409_run-ended": {
-            headers: {
-                "x-request-id": components["headers"]["RequestId"];
-                "x-correlation-id": components["headers"]["CorrelationId"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["StateProblem"] & {
-                    /** @enum {unknown} */
-                    type?: "/problems/run-ended";
-                };
-            };
-        };
-        /** @description Precondition Failed: `etag-mismatch`. */
-        "412_etag-mismatch": {
-            headers: {
-                "x-request-id": components["headers"]["RequestId"];
-                "x-correlation-id": components["headers"]["CorrelationId"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {unknown} */
-                    type?: "/problems/etag-mismatch";
-                };
-            };
-        };
-        /** @description Content Too Large: `body-too-large`. */
-        "413_body-too-large": {
-            headers: {
-                "x-request-id": components["headers"]["RequestId"];
-                "x-correlation-id": components["headers"]["CorrelationId"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {unknown} */
-                    type?: "/problems/body-too-large";
-                };
-            };
-        };
-        /** @description Unsupported Media Type: `unsupported-content-type`. */
-        "415_unsupported-content-type": {
-            headers: {
-                "x-request-id": components["headers"]["RequestId"];
-                "x-correlation-id": components["headers"]["CorrelationId"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {unknown} */
-                    type?: "/problems/unsupported-content-type";
-                };
-            };
-        };
-        /** @description Unprocessable Content: `backfill-too-large`, `idempotency-key-reused`, `invalid-command`, `invalid-job`. */
-        "422_backfill-too-large_idempotency-key-reused_invalid-command_invalid-job": {
-            headers: {
-                "x-request-id": components["headers"]["RequestId"];
-                "x-correlation-id": components["headers"]["CorrelationId"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {unknown} */
-                    type?: "/problems/backfill-too-large" | "/problems/idempotency-key-reused" | "/problems/invalid-command" | "/problems/invalid-job";
-                };
-            };
-        };
-        /** @description Unprocessable Content: `idempotency-key-reused`, `invalid-command`. */
-        "422_idempotency-key-reused_invalid-command": {
-            headers: {
-                "x-request-id": components["headers"]["RequestId"];
-                "x-correlation-id": components["headers"]["CorrelationId"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {unknown} */
-                    type?: "/problems/idempotency-key-reused" | "/problems/invalid-command";
-                };
-            };
-        };
-        /** @description Unprocessable Content: `idempotency-key-reused`, `invalid-command`, `invalid-job`. */
-        "422_idempotency-key-reused_invalid-command_invalid-job": {
-            headers: {
-                "x-request-id": components["headers"]["RequestId"];
-                "x-correlation-id": components["headers"]["CorrelationId"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {unknown} */
-                    type?: "/problems/idempotency-key-reused" | "/problems/invalid-command" | "/problems/invalid-job";
-                };
-            };
-        };
-        /** @description Unprocessable Content: `idempotency-key-reused`, `invalid-job`. */
-        "422_idempotency-key-reused_invalid-job": {
-            headers: {
-                "x-request-id": components["headers"]["RequestId"];
-                "x-correlation-id": components["headers"]["CorrelationId"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {unknown} */
-                    type?: "/problems/idempotency-key-reused" | "/problems/invalid-job";
-                };
-            };
-        };
-        /** @description Unprocessable Content: `invalid-batch`. */
-        "422_invalid-batch": {
-            headers: {
-                "x-request-id": components["headers"]["RequestId"];
-                "x-correlation-id": components["headers"]["CorrelationId"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {unknown} */
-                    type?: "/problems/invalid-batch";
-                };
-            };
-        };
-        /** @description Unprocessable Content: `invalid-command`. */
-        "422_invalid-command": {
-            headers: {
-                "x-request-id": components["headers"]["RequestId"];
-                "x-correlation-id": components["headers"]["CorrelationId"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {unknown} */
-                    type?: "/problems/invalid-command";
-                };
-            };
-        };
-        /** @description Unprocessable Content: `invalid-job`. */
-        "422_invalid-job": {
-            headers: {
-                "x-request-id": components["headers"]["RequestId"];
-                "x-correlation-id": components["headers"]["CorrelationId"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {unknown} */
-                    type?: "/problems/invalid-job";
-                };
-            };
-        };
-        /** @description Unprocessable Content: `invalid-job`, `invalid-resume`. */
-        "422_invalid-job_invalid-resume": {
-            headers: {
-                "x-request-id": components["headers"]["RequestId"];
-                "x-correlation-id": components["headers"]["CorrelationId"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {unknown} */
-                    type?: "/problems/invalid-job" | "/problems/invalid-resume";
-                };
-            };
-        };
-        /** @description Unprocessable Content: `invalid-job`, `invalid-workflow`. */
-        "422_invalid-job_invalid-workflow": {
-            headers: {
-                "x-request-id": components["headers"]["RequestId"];
-                "x-correlation-id": components["headers"]["CorrelationId"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {unknown} */
-                    type?: "/problems/invalid-job" | "/problems/invalid-workflow";
-                };
-            };
-        };
-        /** @description Unprocessable Content: `invalid-preview`. */
-        "422_invalid-preview": {
-            headers: {
-                "x-request-id": components["headers"]["RequestId"];
-                "x-correlation-id": components["headers"]["CorrelationId"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {unknown} */
-                    type?: "/problems/invalid-preview";
-                };
-            };
-        };
-        /** @description Unprocessable Content: `job-needed`. */
-        "422_job-needed": {
-            headers: {
-                "x-request-id": components["headers"]["RequestId"];
-                "x-correlation-id": components["headers"]["CorrelationId"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {unknown} */
-                    type?: "/problems/job-needed";
-                };
-            };
-        };
-        /** @description Too Many Requests: returned by the gateway. */
-        "429_gateway": {
-            headers: {
-                "x-request-id": components["headers"]["RequestId"];
-                "x-correlation-id": components["headers"]["CorrelationId"];
-                "retry-after": components["headers"]["RetryAfter"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["GatewayMessage"];
-            };
-        };
-        /** @description Too Many Requests: `too-many-requests`. */
-        "429_too-many-requests_gateway": {
-            headers: {
-                "x-request-id": components["headers"]["RequestId"];
-                "x-correlation-id": components["headers"]["CorrelationId"];
-                "retry-after": components["headers"]["RetryAfter"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {unknown} */
-                    type?: "/problems/too-many-requests";
-                };
-                "application/json": components["schemas"]["GatewayMessage"];
-            };
-        };
-        /** @description Internal Server Error: `internal`. */
-        "500_internal_gateway": {
-            headers: {
-                "x-request-id": components["headers"]["RequestId"];
-                "x-correlation-id": components["headers"]["CorrelationId"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {unknown} */
-                    type?: "/problems/internal";
-                };
-                "application/json": components["schemas"]["GatewayMessage"];
-            };
-        };
-        /** @description Service Unavailable: `busy`, `lane-unavailable`, `unavailable`. */
-        "503_busy_lane-unavailable_unavailable_gateway": {
-            headers: {
-                "x-request-id": components["headers"]["RequestId"];
-                "x-correlation-id": components["headers"]["CorrelationId"];
-                "retry-after": components["headers"]["RetryAfter"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {unknown} */
-                    type?: "/problems/busy" | "/problems/lane-unavailable" | "/problems/unavailable";
-                };
-                "application/json": components["schemas"]["GatewayMessage"];
-            };
-        };
-        /** @description Service Unavailable: `busy`, `tasks-unavailable`, `unavailable`. */
-        "503_busy_tasks-unavailable_unavailable_gateway": {
-            headers: {
-                "x-request-id": components["headers"]["RequestId"];
-                "x-correlation-id": components["headers"]["CorrelationId"];
-                "retry-after": components["headers"]["RetryAfter"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {unknown} */
-                    type?: "/problems/busy" | "/problems/tasks-unavailable" | "/problems/unavailable";
-                };
-                "application/json": components["schemas"]["GatewayMessage"];
-            };
-        };
-        /** @description Service Unavailable: `busy`, `unavailable`. */
-        "503_busy_unavailable_gateway": {
-            headers: {
-                "x-request-id": components["headers"]["RequestId"];
-                "x-correlation-id": components["headers"]["CorrelationId"];
-                "retry-after": components["headers"]["RetryAfter"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {unknown} */
-                    type?: "/problems/busy" | "/problems/unavailable";
-                };
-                "application/json": components["schemas"]["GatewayMessage"];
-            };
-        };
-        /** @description Service Unavailable: `lane-unavailable`, `unavailable`. */
-        "503_lane-unavailable_unavailable_gateway": {
-            headers: {
-                "x-request-id": components["headers"]["RequestId"];
-                "x-correlation-id": components["headers"]["CorrelationId"];
-                "retry-after": components["headers"]["RetryAfter"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {unknown} */
-                    type?: "/problems/lane-unavailable" | "/problems/unavailable";
-                };
-                "application/json": components["schemas"]["GatewayMessage"];
-            };
-        };
-        /** @description Service Unavailable: `unavailable`. */
-        "503_unavailable_gateway": {
-            headers: {
-                "x-request-id": components["headers"]["RequestId"];
-                "x-correlation-id": components["headers"]["CorrelationId"];
-                "retry-after": components["headers"]["RetryAfter"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {unknown} */
-                    type?: "/problems/unavailable";
-                };
-                "application/json": components["schemas"]["GatewayMessage"];
-            };
-        };
+    /** @description What happens to a job that has ended. */
+    AfterCompletion: {
+      /** @description The job is removed this long after it has ended. Null: it is not removed. */
+      delete_after_seconds: number | null;
     };
+    /** @description An active alarm. */
+    Alarm: {
+      name: string;
+      /**
+       * Format: date-time
+       * @description When the alarm became active.
+       */
+      since: string | null;
+      description: string;
+      /** @description The page and section of the documentation. */
+      runbook: string | null;
+    };
+    /** @description The alarms of the stage: their number, the number of alarms without data, and the active alarms. */
+    Alarms: {
+      count: number;
+      without_data: number;
+      ringing: components["schemas"]["Alarm"][];
+    };
+    /** @description One attempt of a run. */
+    Attempt: {
+      number: number;
+      /**
+       * Format: date-time
+       * @description UTC, to the millisecond.
+       */
+      started_at: string | null;
+      /**
+       * Format: date-time
+       * @description Null while it runs, and if its end was not recorded.
+       */
+      ended_at: string | null;
+      /** @description Null while it runs. */
+      outcome: components["schemas"]["AttemptOutcome"] | null;
+      /** @description Its first 200 characters. */
+      error: string | null;
+      code: string | null;
+    };
+    /**
+     * @description How an attempt ended. LOST: its worker stopped without a result.
+     * @enum {string}
+     */
+    AttemptOutcome: "succeeded" | "failed" | "lost" | "cancelled";
+    /** @description One call of an AWS API. */
+    AwsTarget: {
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      type: "aws";
+      service: string;
+      action: string;
+      parameters?: {
+        [key: string]: unknown;
+      };
+      /** @description The name of a role in this account and region: 1 to 64 letters, digits and _ + = , . @ -, not an ARN; the stage must allow it. */
+      role: string;
+    };
+    /** @description One call of an AWS API. */
+    AwsTargetShown: {
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      type: "aws";
+      service: string;
+      action: string;
+      parameters: {
+        [key: string]: unknown;
+      };
+      /** @description The name of a role in this account and region: 1 to 64 letters, digits and _ + = , . @ -, not an ARN; the stage must allow it. */
+      role: string;
+    };
+    /** @description A backfill that was started, or would be started. */
+    Backfill: {
+      dry_run: boolean;
+      count: number;
+      /**
+       * Format: date-time
+       * @description The oldest occurrence of the backfill.
+       */
+      first: string | null;
+      /**
+       * Format: date-time
+       * @description The newest occurrence of the backfill.
+       */
+      last: string | null;
+      newest_first: boolean;
+      pace_seconds: number;
+      /**
+       * Format: date-time
+       * @description UTC, with a fraction only if it is not a whole second.
+       */
+      starts_at: string;
+      /**
+       * Format: date-time
+       * @description The start time of the last run.
+       */
+      ends_at: string | null;
+      estimated_cost_usd: number;
+      /** @description The suffix of the ids of its runs; null if no runs were started. */
+      suffix: string | null;
+    };
+    /**
+     * @description The occurrences from `from` (inclusive) to `to` (exclusive), one every `pace_seconds`. Unless `dry_run` is false,
+     *     the response only has the plan.
+     */
+    BackfillRequest: {
+      /** @description ISO-8601 with an offset, preferably UTC with Z. */
+      from: string;
+      /** @description ISO-8601 with an offset, preferably UTC with Z. */
+      to: string;
+      /** @default 1 */
+      pace_seconds: number;
+      /** @default false */
+      newest_first: boolean;
+      /** @default true */
+      dry_run: boolean;
+    };
+    /** @description The results, in the order of the jobs. */
+    Batch: {
+      items: components["schemas"]["BatchItem"][];
+    };
+    /** @description The result for one job: `job` and `etag`, or `problem`. */
+    BatchItem: {
+      status: number;
+      job?: components["schemas"]["Job"];
+      etag?: string;
+      problem?: components["schemas"]["Problem"];
+    };
+    /** @description Jobs, each in the format of POST /v1/jobs. */
+    BatchRequest: {
+      jobs: (components["schemas"]["JobRequest"] | unknown)[];
+    };
+    /** @description The runs that are due in an interval. */
+    Bucket: {
+      /**
+       * Format: date-time
+       * @description The start of the interval.
+       */
+      at: string;
+      runs: number;
+      /** @description The jobs with the most runs in the interval. */
+      jobs: components["schemas"]["UpcomingJob"][];
+    };
+    /** @description A change of a job and its caller. */
+    Change: {
+      /**
+       * Format: date-time
+       * @description UTC, to the millisecond.
+       */
+      at: string;
+      /** @description The subject of the token, an IAM ARN or `local`; `duecourse` for changes by Duecourse itself. */
+      principal: string;
+      /**
+       * @example created
+       * @example edited
+       * @example paused
+       * @example resumed
+       * @example deleted
+       * @example skipped_next
+       * @example run_now
+       * @example backfilled
+       * @example cancelled
+       * @example redriven
+       */
+      action: string;
+      /** @description The version of the job after the change; null for actions on single runs. */
+      revision: number | null;
+      changes: components["schemas"]["ChangedField"][];
+      /** @description The details of an action on its runs, such as their number. */
+      facts: {
+        [key: string]: unknown;
+      };
+    };
+    /** @description A page of a list. */
+    ChangePage: {
+      items: components["schemas"]["Change"][];
+      next_cursor: string | null;
+    };
+    /** @description A changed field. The values are omitted if they are long or not shown (payload, headers, parameters). */
+    ChangedField: {
+      field: string;
+      before?: unknown;
+      after?: unknown;
+    };
+    /** @description The results for many jobs; pass `next_cursor` to continue. */
+    ChangedJobs: {
+      changed: number;
+      /** @description The jobs that could not be changed because of repeated concurrent changes. */
+      failed: string[];
+      next_cursor: string | null;
+    };
+    /** @description The result of a check. `do` is the first remedy, if there is one. */
+    Check: {
+      name: string;
+      /** @description `unknown`: it could not be checked. */
+      verdict: components["schemas"]["CheckStatus"];
+      says: string;
+      do: string | null;
+      /** @description The page and section of the documentation. */
+      runbook: string | null;
+    };
+    /**
+     * @description The verdict of a check. `unknown` means that the check could not be done.
+     * @enum {string}
+     */
+    CheckStatus: "ok" | "warning" | "bad" | "unknown";
+    /** @description The result of the work. */
+    CompleteRequest: {
+      /** @default null */
+      result: unknown;
+    };
+    /**
+     * @description The number of steps that succeeded, failed, did not run because an upstream step failed or the run had ended
+     *     (`aborted`), were not needed (`skipped`), are due or running, wait, or will not run (`left`).
+     */
+    Counts: {
+      succeeded: number;
+      failed: number;
+      aborted: number;
+      skipped: number;
+      due: number;
+      waiting: number;
+      left: number;
+    };
+    /** @description The number of dead runs, or a lower bound. */
+    DeadCount: {
+      count: number;
+      at_least: boolean;
+    };
+    /** @description The progress of the shards: the delay of each watermark in seconds. */
+    Dispatch: {
+      shards: number;
+      watermarks_behind_seconds: {
+        [key: string]: number | null;
+      };
+    };
+    /** @description A Fargate task. */
+    EcsTarget: {
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      type: "ecs";
+      /** @description The name of a cluster in this account and region: 1 to 255 letters, digits, - and _, not an ARN; the stage must allow it. */
+      cluster: string;
+      /** @description The name of a task definition in this account and region: 1 to 255 letters, digits, - and _, with :<revision> after it for one other than the latest, not an ARN; the stage must allow it. */
+      task_definition: string;
+      container: string;
+      subnets: string[];
+      security_groups?: string[];
+      /** @default false */
+      public_ip: boolean;
+    };
+    /** @description A Fargate task. */
+    EcsTargetShown: {
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      type: "ecs";
+      /** @description The name of a cluster in this account and region: 1 to 255 letters, digits, - and _, not an ARN; the stage must allow it. */
+      cluster: string;
+      /** @description The name of a task definition in this account and region: 1 to 255 letters, digits, - and _, with :<revision> after it for one other than the latest, not an ARN; the stage must allow it. */
+      task_definition: string;
+      container: string;
+      subnets: string[];
+      security_groups: string[];
+      /** @default false */
+      public_ip: boolean;
+    };
+    /** @description One error: a pointer (RFC 6901) into the body, or the name of a query parameter or header. */
+    Error: {
+      detail: string;
+      pointer?: string;
+      parameter?: string;
+      header?: string;
+    };
+    /** @description An event bus of the stage's own account and region. */
+    EventBridgeTarget: {
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      type: "eventbridge";
+      /** @description The name of an event bus in this account and region: 1 to 256 letters, digits, . _ / and -, not an ARN; the stage must allow it. */
+      bus: string;
+      /** @default duecourse.jobs */
+      source: string;
+      /** @default Scheduled Run */
+      detail_type: string;
+    };
+    /** @description An event bus of the stage's own account and region. */
+    EventBridgeTargetShown: {
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      type: "eventbridge";
+      /** @description The name of an event bus in this account and region: 1 to 256 letters, digits, . _ / and -, not an ARN; the stage must allow it. */
+      bus: string;
+      /** @default duecourse.jobs */
+      source: string;
+      /** @default Scheduled Run */
+      detail_type: string;
+    };
+    /** @description The explanation why a job ran or did not run at an instant. */
+    Explained: {
+      /**
+       * Format: date-time
+       * @description UTC, with a fraction only if it is not a whole second.
+       */
+      at: string;
+      verdict: components["schemas"]["Verdict"];
+      sentence: string;
+      /** @description The facts in the sentence. */
+      facts: {
+        [key: string]: unknown;
+      };
+      /** @description The record that the explanation is based on. */
+      run: components["schemas"]["Run"] | null;
+      nearest: components["schemas"]["Nearest"];
+    };
+    /** @description The error of the work, and whether a retry makes sense. */
+    FailRequest: {
+      error: string;
+      /** @default callback.failed */
+      code: string;
+      /** @default null */
+      retryable: boolean | null;
+      /** @default null */
+      retry_after: number | null;
+    };
+    /** @description Metrics of all tenants together, oldest first. Intervals without a value are omitted. */
+    Figures: {
+      /**
+       * Format: date-time
+       * @description The start of the first interval.
+       */
+      since: string;
+      step_seconds: number;
+      lateness: components["schemas"]["Lateness"][];
+      outcomes: components["schemas"]["Outcomes"][];
+      /** @description The age of the oldest message by lane; null if SQS has reported no age for ten minutes. */
+      oldest_message_seconds: {
+        [key: string]: number | null;
+      };
+    };
+    /** @description A response of API Gateway to a request that does not reach Duecourse. */
+    GatewayMessage: {
+      message: string | null;
+    };
+    /** @description Whether ticks run. `tick` and `dispatch` require the scope ops. */
+    Health: {
+      status: components["schemas"]["Status"];
+      tick?: components["schemas"]["Tick"];
+      dispatch?: components["schemas"]["Dispatch"];
+    };
+    /** @description The state of the run, and whether to stop working on it. */
+    Heartbeat: {
+      state: components["schemas"]["RunState"];
+      cancel_requested: boolean;
+      reason: string | null;
+      /**
+       * Format: date-time
+       * @description UTC, to the millisecond.
+       */
+      heartbeat_until: string | null;
+      /**
+       * Format: date-time
+       * @description UTC, to the millisecond.
+       */
+      waiting_until: string | null;
+    };
+    /** @description The progress of the work. Missing and null fields keep their previous values. */
+    HeartbeatRequest: {
+      /**
+       * @description From 0 to 1.
+       * @default null
+       */
+      progress: number | null;
+      /**
+       * @description A note for people; an empty text removes it.
+       * @default null
+       */
+      note: string | null;
+    };
+    /** @description An HTTP endpoint. */
+    HttpTarget: {
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      type: "http";
+      /** @example https://example.com/hook */
+      url: string;
+      /**
+       * @default POST
+       * @enum {string}
+       */
+      method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "HEAD";
+      headers?: {
+        [key: string]: string;
+      };
+      /** @description Statuses (404) or classes of statuses (2xx) that count as success. */
+      expect?: (string | number)[];
+      /** @default null */
+      sign: components["schemas"]["Sign"] | null;
+    };
+    /** @description An HTTP endpoint. */
+    HttpTargetShown: {
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      type: "http";
+      /** @example https://example.com/hook */
+      url: string;
+      /**
+       * @default POST
+       * @enum {string}
+       */
+      method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "HEAD";
+      headers: {
+        [key: string]: string;
+      };
+      /** @description Statuses (404) or classes of statuses (2xx) that count as success. */
+      expect: string[];
+      /** @default null */
+      sign: components["schemas"]["Sign"] | null;
+    };
+    /** @description A stored job: the posted fields with their defaults, and the state of the job. */
+    Job: {
+      /**
+       * @description Cron with five fields, or six with seconds first; @daily and the like; rate(5 minutes); at(2026-12-31T09:00:00); EventBridge's cron(...); an ISO-8601 instant; R/start/period. Null: it runs only on request.
+       * @example 0 9 * * 1-5
+       * @example rate(5 minutes)
+       * @example at(2026-12-31T09:00:00)
+       */
+      schedule: string | null;
+      /**
+       * @description An IANA zone.
+       * @default UTC
+       * @example UTC
+       * @example Europe/Berlin
+       */
+      timezone: string;
+      /**
+       * @default next
+       * @enum {string}
+       */
+      dst_gap: "next" | "skip";
+      /**
+       * @default first
+       * @enum {string}
+       */
+      dst_fold: "first" | "second" | "both";
+      /**
+       * Format: date-time
+       * @description UTC.
+       * @default null
+       */
+      anchor: string | null;
+      /**
+       * Format: date-time
+       * @description UTC.
+       * @default null
+       */
+      start: string | null;
+      /**
+       * Format: date-time
+       * @description UTC.
+       * @default null
+       */
+      end: string | null;
+      /** @default  */
+      name: string;
+      /**
+       * @description The team or person responsible for it.
+       * @default
+       */
+      owner: string;
+      /**
+       * @description The purpose of the job, in one line.
+       * @default
+       */
+      description: string;
+      /**
+       * @description The address of the instructions for failures.
+       * @default null
+       */
+      runbook_url: string | null;
+      /** @description Instants, dates and ranges of dates (2026-12-24/2027-01-06) without runs. */
+      exclude: string[];
+      /** @default 0 */
+      jitter_seconds: number;
+      /** @default null */
+      max_runs: number | null;
+      /**
+       * @description Any JSON up to 200 KB, sent to the target; its strings are templates ({{due_at}}).
+       * @default null
+       */
+      payload: unknown;
+      /**
+       * @default normal
+       * @enum {string}
+       */
+      priority: "high" | "normal" | "low";
+      /** @default null */
+      start_deadline_seconds: number | null;
+      /** @default null */
+      pause_on_failure: number | null;
+      missed: components["schemas"]["MissedShown"];
+      /** @default skip */
+      overlap: ("skip" | "queue" | "newest" | "replace" | "allow") | components["schemas"]["Queue"];
+      /** @description The outcomes that are sent to the event bus. */
+      events: ("deaths" | "failures" | "late" | "all")[];
+      tags: string[];
+      id: string;
+      target:
+        | components["schemas"]["HttpTargetShown"]
+        | components["schemas"]["LambdaTargetShown"]
+        | components["schemas"]["SqsTargetShown"]
+        | components["schemas"]["SnsTargetShown"]
+        | components["schemas"]["EventBridgeTargetShown"]
+        | components["schemas"]["StepFunctionsTarget"]
+        | components["schemas"]["EcsTargetShown"]
+        | components["schemas"]["AwsTargetShown"]
+        | components["schemas"]["TaskTarget"]
+        | components["schemas"]["WorkflowTarget"];
+      /** @default 30 */
+      timeout_seconds: number;
+      /** @default null */
+      estimated_seconds: number | null;
+      /**
+       * @default response
+       * @enum {string}
+       */
+      completion: "response" | "callback";
+      /** @default null */
+      completion_seconds: number | null;
+      /** @default null */
+      heartbeat_seconds: number | null;
+      retry: components["schemas"]["RetryShown"];
+      /** @enum {string} */
+      precision: "second" | "exact";
+      /**
+       * @default at_least_once
+       * @enum {string}
+       */
+      delivery: "at_least_once" | "at_most_once";
+      /**
+       * @description For a job that ends: one with the schedule at(...), with end or with max_runs. Default: a job with the schedule at(...) is removed after one day unless its run is DEAD; others are not removed.
+       * @default null
+       */
+      after_completion: components["schemas"]["AfterCompletion"] | null;
+      /**
+       * @description A template; the same for every attempt of a run.
+       * @default null
+       */
+      idempotency_key: string | null;
+      tenant: string;
+      state: components["schemas"]["JobState"];
+      /** @description The schedule in words. */
+      understood_as: string | null;
+      /** @description The schedule in a normalized form. */
+      schedule_canonical: string | null;
+      /**
+       * Format: date-time
+       * @description The next occurrence that becomes due, whether or not it is already enqueued.
+       */
+      next_occurrence: string | null;
+      /** @description The caller who paused it; null if Duecourse paused it. */
+      paused_by: string | null;
+      /** @description The reason of the pause: the caller's note, or Duecourse's reason. */
+      paused_because: string | null;
+      /**
+       * Format: date-time
+       * @description UTC, to the millisecond.
+       */
+      created_at: string;
+      /**
+       * Format: date-time
+       * @description UTC, to the millisecond.
+       */
+      updated_at: string;
+      /** @description The error, if its schedule is no longer valid; the job does not run. */
+      error: string | null;
+      /** @description The workflow that has it as a step. */
+      workflow: string | null;
+      /**
+       * Format: date-time
+       * @description When the job, which has ended, is removed. Null: it is not.
+       */
+      delete_at: string | null;
+      /** @description In a list with `runs`: its last runs, newest first, without queued ones. */
+      last_runs?: components["schemas"]["LastRun"][];
+    };
+    /** @description The number of jobs and the quota. */
+    JobCount: {
+      count: number;
+      quota: number;
+      left: number;
+    };
+    /** @description A page of a list. */
+    JobPage: {
+      items: components["schemas"]["Job"][];
+      next_cursor: string | null;
+    };
+    /** @description Part of a job. */
+    JobPatch: {
+      /**
+       * @description Cron with five fields, or six with seconds first; @daily and the like; rate(5 minutes); at(2026-12-31T09:00:00); EventBridge's cron(...); an ISO-8601 instant; R/start/period. Null: it runs only on request.
+       * @example 0 9 * * 1-5
+       * @example rate(5 minutes)
+       * @example at(2026-12-31T09:00:00)
+       */
+      schedule?: string | null;
+      /**
+       * @description An IANA zone.
+       * @example UTC
+       * @example Europe/Berlin
+       */
+      timezone?: string | null;
+      /** @enum {string|null} */
+      dst_gap?: "next" | "skip" | null;
+      /** @enum {string|null} */
+      dst_fold?: "first" | "second" | "both" | null;
+      /** @description ISO-8601 with an offset, preferably UTC with Z. */
+      anchor?: string | null;
+      /** @description ISO-8601 with an offset, preferably UTC with Z. */
+      start?: string | null;
+      /** @description ISO-8601 with an offset, preferably UTC with Z. */
+      end?: string | null;
+      name?: string | null;
+      /** @description The team or person responsible for it. */
+      owner?: string | null;
+      /** @description The purpose of the job, in one line. */
+      description?: string | null;
+      /** @description The address of the instructions for failures. */
+      runbook_url?: string | null;
+      /** @description Instants, dates and ranges of dates (2026-12-24/2027-01-06) without runs. */
+      exclude?: string[] | null;
+      jitter_seconds?: number | null;
+      max_runs?: number | null;
+      /** @description Any JSON up to 200 KB, sent to the target; its strings are templates ({{due_at}}). */
+      payload?: unknown;
+      /** @enum {string|null} */
+      priority?: "high" | "normal" | "low" | null;
+      start_deadline_seconds?: number | null;
+      pause_on_failure?: number | null;
+      /** @description The fields that change; they are merged into the job's definition. */
+      missed?: Record<string, never> | null;
+      overlap?: ("skip" | "queue" | "newest" | "replace" | "allow") | components["schemas"]["Queue"];
+      /** @description The outcomes that are sent to the event bus. */
+      events?: ("deaths" | "failures" | "late" | "all")[] | null;
+      tags?: string[] | null;
+      id?: string | null;
+      /** @description The fields that change; they are merged into the job's definition. */
+      target?: Record<string, never> | null;
+      /** @description An abbreviation for a target of type task. */
+      task?: string | null;
+      timeout_seconds?: number | null;
+      estimated_seconds?: number | null;
+      /** @enum {string|null} */
+      completion?: "response" | "callback" | null;
+      completion_seconds?: number | null;
+      heartbeat_seconds?: number | null;
+      /** @description The fields that change; they are merged into the job's definition. */
+      retry?: Record<string, never> | null;
+      precision?: ("second" | "exact") | null;
+      /** @enum {string|null} */
+      delivery?: "at_least_once" | "at_most_once" | null;
+      /** @description For a job that ends: one with the schedule at(...), with end or with max_runs. Default: a job with the schedule at(...) is removed after one day unless its run is DEAD; others are not removed. */
+      after_completion?: components["schemas"]["AfterCompletion"] | null;
+      /** @description A template; the same for every attempt of a run. */
+      idempotency_key?: string | null;
+    } & {
+      [key: string]: null;
+    };
+    /** @description A job as posted. `task` is an abbreviation for a target of that type, and is expanded before validation. */
+    JobRequest:
+      | {
+          /**
+           * @description Cron with five fields, or six with seconds first; @daily and the like; rate(5 minutes); at(2026-12-31T09:00:00); EventBridge's cron(...); an ISO-8601 instant; R/start/period. Null: it runs only on request.
+           * @example 0 9 * * 1-5
+           * @example rate(5 minutes)
+           * @example at(2026-12-31T09:00:00)
+           */
+          schedule: string | null;
+          /**
+           * @description An IANA zone.
+           * @default UTC
+           * @example UTC
+           * @example Europe/Berlin
+           */
+          timezone: string;
+          /**
+           * @default next
+           * @enum {string}
+           */
+          dst_gap: "next" | "skip";
+          /**
+           * @default first
+           * @enum {string}
+           */
+          dst_fold: "first" | "second" | "both";
+          /**
+           * @description ISO-8601 with an offset, preferably UTC with Z.
+           * @default null
+           */
+          anchor: string | null;
+          /**
+           * @description ISO-8601 with an offset, preferably UTC with Z.
+           * @default null
+           */
+          start: string | null;
+          /**
+           * @description ISO-8601 with an offset, preferably UTC with Z.
+           * @default null
+           */
+          end: string | null;
+          /** @default  */
+          name: string;
+          /**
+           * @description The team or person responsible for it.
+           * @default
+           */
+          owner: string;
+          /**
+           * @description The purpose of the job, in one line.
+           * @default
+           */
+          description: string;
+          /**
+           * @description The address of the instructions for failures.
+           * @default null
+           */
+          runbook_url: string | null;
+          /** @description Instants, dates and ranges of dates (2026-12-24/2027-01-06) without runs. */
+          exclude?: string[];
+          /** @default 0 */
+          jitter_seconds: number;
+          /** @default null */
+          max_runs: number | null;
+          /**
+           * @description Any JSON up to 200 KB, sent to the target; its strings are templates ({{due_at}}).
+           * @default null
+           */
+          payload: unknown;
+          /**
+           * @default normal
+           * @enum {string}
+           */
+          priority: "high" | "normal" | "low";
+          /** @default null */
+          start_deadline_seconds: number | null;
+          /** @default null */
+          pause_on_failure: number | null;
+          missed?: components["schemas"]["Missed"];
+          /** @default skip */
+          overlap: ("skip" | "queue" | "newest" | "replace" | "allow") | components["schemas"]["Queue"];
+          /** @description The outcomes that are sent to the event bus. */
+          events?: ("deaths" | "failures" | "late" | "all")[];
+          tags?: string[];
+          /** @default null */
+          id: string | null;
+          target?:
+            | components["schemas"]["HttpTarget"]
+            | components["schemas"]["LambdaTarget"]
+            | components["schemas"]["SqsTarget"]
+            | components["schemas"]["SnsTarget"]
+            | components["schemas"]["EventBridgeTarget"]
+            | components["schemas"]["StepFunctionsTarget"]
+            | components["schemas"]["EcsTarget"]
+            | components["schemas"]["AwsTarget"]
+            | components["schemas"]["TaskTarget"];
+          /**
+           * @description An abbreviation for a target of type task.
+           * @default null
+           */
+          task: string | null;
+          /** @default 30 */
+          timeout_seconds: number;
+          /** @default null */
+          estimated_seconds: number | null;
+          /**
+           * @default response
+           * @enum {string}
+           */
+          completion: "response" | "callback";
+          /** @default null */
+          completion_seconds: number | null;
+          /** @default null */
+          heartbeat_seconds: number | null;
+          retry?: components["schemas"]["Retry"];
+          /** @default null */
+          precision: ("second" | "exact") | null;
+          /**
+           * @default at_least_once
+           * @enum {string}
+           */
+          delivery: "at_least_once" | "at_most_once";
+          /**
+           * @description For a job that ends: one with the schedule at(...), with end or with max_runs. Default: a job with the schedule at(...) is removed after one day unless its run is DEAD; others are not removed.
+           * @default null
+           */
+          after_completion: components["schemas"]["AfterCompletion"] | null;
+          /**
+           * @description A template; the same for every attempt of a run.
+           * @default null
+           */
+          idempotency_key: string | null;
+        }
+      | unknown
+      | {
+          task: string;
+        };
+    /**
+     * @description ACTIVE jobs fire, PAUSED jobs do not. A COMPLETED job has no more occurrences, and its last run has ended.
+     * @enum {string}
+     */
+    JobState: "ACTIVE" | "PAUSED" | "COMPLETED";
+    /** @description A Lambda function of the stage's own account and region. */
+    LambdaTarget: {
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      type: "lambda";
+      /** @description The name of a function in this account and region: 1 to 64 letters, digits, - and _, not an ARN; the stage must allow it. */
+      function: string;
+      /**
+       * @default sync
+       * @enum {string}
+       */
+      mode: "sync" | "async";
+    };
+    /** @description A Lambda function of the stage's own account and region. */
+    LambdaTargetShown: {
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      type: "lambda";
+      /** @description The name of a function in this account and region: 1 to 64 letters, digits, - and _, not an ARN; the stage must allow it. */
+      function: string;
+      /**
+       * @default sync
+       * @enum {string}
+       */
+      mode: "sync" | "async";
+    };
+    /** @description The depth of a lane for all tenants together (SQS counts are approximate). */
+    LaneDepth: {
+      waiting: number;
+      in_flight: number;
+      delayed: number;
+    };
+    /** @description One of the last runs of a job in a list of jobs. */
+    LastRun: {
+      id: string;
+      /**
+       * Format: date-time
+       * @description UTC, with a fraction only if it is not a whole second.
+       */
+      occurrence: string;
+      state: components["schemas"]["RunState"];
+    };
+    /** @description The lateness of the runs in an interval. */
+    Lateness: {
+      /**
+       * Format: date-time
+       * @description The start of the interval.
+       */
+      at: string;
+      /** @description The median: half of the runs started within this time. */
+      median_seconds: number;
+      /** @description The 99th percentile: 99 of 100 runs started within this time. */
+      p99_seconds: number;
+    };
+    /** @description The other limits. */
+    Limits: {
+      smallest_interval_seconds: number;
+      backfill: number;
+    };
+    /** @description The policy for occurrences that were not enqueued in time. */
+    Missed: {
+      /**
+       * @default run_once
+       * @enum {string}
+       */
+      policy: "skip" | "run_once" | "run_all";
+      /** @default 60 */
+      grace_seconds: number;
+      /** @default 10 */
+      max_missed: number;
+    };
+    /** @description The policy for occurrences that were not enqueued in time. */
+    MissedShown: {
+      /**
+       * @default run_once
+       * @enum {string}
+       */
+      policy: "skip" | "run_once" | "run_all";
+      /** @default 60 */
+      grace_seconds: number;
+      /** @default 10 */
+      max_missed: number;
+    };
+    /** @description The occurrences nearest to an instant, according to the job's current schedule. */
+    Nearest: {
+      /**
+       * Format: date-time
+       * @description UTC, with a fraction only if it is not a whole second.
+       */
+      before: string | null;
+      /**
+       * Format: date-time
+       * @description UTC, with a fraction only if it is not a whole second.
+       */
+      after: string | null;
+    };
+    /** @description One occurrence, or the dropped times of one gap (`at` is then null). */
+    Occurrence: {
+      /**
+       * Format: date-time
+       * @description UTC, with a fraction only if it is not a whole second.
+       */
+      at: string | null;
+      /** @description The local time of the zone at this instant, with its offset. */
+      wall: string;
+      mark: ("moved" | "dropped" | "repeated") | null;
+      /** @description The local time of the schedule that falls into the gap; only if the occurrence was moved. */
+      named: string | null;
+      count: number;
+    };
+    /** @description This document. */
+    OpenApiDocument: {
+      openapi: string;
+      info: {
+        [key: string]: unknown;
+      };
+      paths: {
+        [key: string]: unknown;
+      };
+    };
+    /** @description The outcomes of the runs in an interval. */
+    Outcomes: {
+      /**
+       * Format: date-time
+       * @description The start of the interval.
+       */
+      at: string;
+      succeeded: number;
+      /** @description Failed attempts that were followed by another attempt. */
+      retried: number;
+      dead: number;
+    };
+    /** @description The jobs to pause, and the reason. */
+    PauseManyRequest: {
+      /** @default null */
+      tag: string | null;
+      /** @default false */
+      all: boolean;
+      /** @default null */
+      cursor: string | null;
+      /** @default null */
+      note: string | null;
+    };
+    /** @description `note`: the reason, for people; it is returned as `paused_because`. */
+    PauseRequest: {
+      /** @default null */
+      note: string | null;
+    };
+    /**
+     * @description SECOND: visible to a worker just after its second. EXACT: delivered one second early and held by the worker.
+     * @enum {string}
+     */
+    Precision: "second" | "exact";
+    /** @description A schedule in words, and its next occurrences. */
+    Preview: {
+      understood_as: string;
+      canonical: string;
+      occurrences: components["schemas"]["Occurrence"][];
+      /** @description The version of the time zone data. */
+      tzdata: string;
+    };
+    /** @description The schedule of a job, and the start of the preview. */
+    PreviewRequest: {
+      /**
+       * @description Cron with five fields, or six with seconds first; @daily and the like; rate(5 minutes); at(2026-12-31T09:00:00); EventBridge's cron(...); an ISO-8601 instant; R/start/period.
+       * @example 0 9 * * 1-5
+       * @example rate(5 minutes)
+       * @example at(2026-12-31T09:00:00)
+       */
+      schedule: string;
+      /**
+       * @description An IANA zone.
+       * @default UTC
+       * @example UTC
+       * @example Europe/Berlin
+       */
+      timezone: string;
+      /**
+       * @default next
+       * @enum {string}
+       */
+      dst_gap: "next" | "skip";
+      /**
+       * @default first
+       * @enum {string}
+       */
+      dst_fold: "first" | "second" | "both";
+      /**
+       * @description ISO-8601 with an offset, preferably UTC with Z.
+       * @default null
+       */
+      anchor: string | null;
+      /**
+       * @description ISO-8601 with an offset, preferably UTC with Z.
+       * @default null
+       */
+      start: string | null;
+      /**
+       * @description ISO-8601 with an offset, preferably UTC with Z.
+       * @default null
+       */
+      end: string | null;
+      /**
+       * @description ISO-8601 with an offset, preferably UTC with Z.
+       * @default null
+       */
+      after: string | null;
+      /** @default 10 */
+      count: number;
+    };
+    /** @description An error (RFC 9457). Compare the last part of `type`, show `detail`. */
+    Problem: {
+      type: string;
+      title: string;
+      status: number;
+      detail: string;
+      errors: components["schemas"]["Error"][];
+      request_id: string;
+    };
+    /** @description Runs wait in the wait queue, up to this number. */
+    Queue: {
+      queue: number;
+    };
+    /**
+     * @description A filter for dead runs: the job, the time of death (from `since`, before `until`), a tag that the job currently
+     *     has, and a text in the error.
+     */
+    RedriveRequest: {
+      /** @default null */
+      job_id: string | null;
+      /**
+       * @description ISO-8601 with an offset, preferably UTC with Z.
+       * @default null
+       */
+      since: string | null;
+      /**
+       * @description ISO-8601 with an offset, preferably UTC with Z.
+       * @default null
+       */
+      until: string | null;
+      /** @default null */
+      tag: string | null;
+      /** @default null */
+      error: string | null;
+      /** @default 100 */
+      limit: number;
+      /** @default null */
+      cursor: string | null;
+      /**
+       * @description Redrive nothing; return the number of runs that would be redriven.
+       * @default false
+       */
+      dry_run: boolean;
+    };
+    /** @description The number of dead runs that were redriven, or would be (`dry_run`), and the cursor to continue. */
+    Redriven: {
+      dry_run: boolean;
+      redriven: number;
+      refused: number;
+      more: boolean;
+      next_cursor: string | null;
+    };
+    /** @description The request rates of the tenant. */
+    RequestRate: {
+      per_second: number;
+      burst: number;
+      left: number;
+    };
+    /** @description What became of one request: `run`, or `problem`. */
+    RequestedRun: {
+      status: number;
+      run?: components["schemas"]["Run"];
+      problem?: components["schemas"]["Problem"];
+    };
+    /** @description The result of each request, in the order of the requests. */
+    RequestedRuns: {
+      items: components["schemas"]["RequestedRun"][];
+    };
+    /** @description The steps that start immediately; all steps after them follow. */
+    RerunRequest: {
+      from: string[];
+    };
+    /** @description The jobs to resume, and the policy for the occurrences of their pauses. */
+    ResumeManyRequest: {
+      /** @default null */
+      tag: string | null;
+      /** @default false */
+      all: boolean;
+      /** @default null */
+      cursor: string | null;
+      /** @default false */
+      catch_up: boolean;
+    };
+    /**
+     * @description `catch_up`: treat the occurrences of the pause as missed, according to the job's policy, instead of skipping
+     *     them.
+     */
+    ResumeRequest: {
+      /** @default false */
+      catch_up: boolean;
+    };
+    /** @description The number of attempts, the wait between them, and the failures that are retried. */
+    Retry: {
+      /** @default 4 */
+      max_attempts: number;
+      /**
+       * @default exponential
+       * @enum {string}
+       */
+      backoff: "exponential" | "linear" | "fixed";
+      /** @default 2 */
+      min_seconds: number;
+      /** @default 3600 */
+      max_seconds: number;
+      /**
+       * @description Statuses (503), classes of statuses (5xx), error codes (timeout) or patterns (Throttling*).
+       * @default null
+       */
+      on: (string | number)[] | null;
+      /** @description Statuses (503), classes of statuses (5xx), error codes (timeout) or patterns (Throttling*). */
+      never?: (string | number)[];
+      /** @default null */
+      max_age_seconds: number | null;
+    };
+    /** @description The number of attempts, the wait between them, and the failures that are retried. */
+    RetryShown: {
+      /** @default 4 */
+      max_attempts: number;
+      /**
+       * @default exponential
+       * @enum {string}
+       */
+      backoff: "exponential" | "linear" | "fixed";
+      /** @default 2 */
+      min_seconds: number;
+      /** @default 3600 */
+      max_seconds: number;
+      /**
+       * @description Statuses (503), classes of statuses (5xx), error codes (timeout) or patterns (Throttling*).
+       * @default null
+       */
+      on: string[] | null;
+      /** @description Statuses (503), classes of statuses (5xx), error codes (timeout) or patterns (Throttling*). */
+      never: string[];
+      /** @default null */
+      max_age_seconds: number | null;
+    };
+    /**
+     * @description The outcomes of the upstream steps with which a step starts: all succeeded; all ended; one succeeded; one failed;
+     *     none failed and at least one succeeded.
+     * @enum {string}
+     */
+    Rule: "all_success" | "all_done" | "any_success" | "any_failure" | "none_failed";
+    /** @description A run: the execution of one occurrence. */
+    Run: {
+      id: string;
+      job_id: string;
+      state: components["schemas"]["RunState"];
+      /** @description The reason for this state, if it is not obvious. */
+      reason: string | null;
+      /**
+       * Format: date-time
+       * @description The instant that the schedule gives, before jitter.
+       */
+      occurrence: string;
+      /**
+       * Format: date-time
+       * @description The occurrence plus its jitter.
+       */
+      due: string;
+      /**
+       * Format: date-time
+       * @description When its first attempt started.
+       */
+      started_at: string | null;
+      /**
+       * Format: date-time
+       * @description UTC, to the millisecond.
+       */
+      finished_at: string | null;
+      /** @description The time from the due second to the first start. */
+      lateness_seconds: number | null;
+      /** @description The number of attempts that have started. */
+      attempts: number;
+      max_attempts: number;
+      /** @description What it waits for in the wait queue. */
+      waiting_for: "overlap" | null;
+      /**
+       * Format: date-time
+       * @description When it entered the wait queue; kept after the wait.
+       */
+      waiting_since: string | null;
+      /**
+       * Format: date-time
+       * @description The time by which its callback must arrive.
+       */
+      waiting_until: string | null;
+      /**
+       * Format: date-time
+       * @description The time by which the next heartbeat must arrive.
+       */
+      heartbeat_until: string | null;
+      /**
+       * Format: date-time
+       * @description The last heartbeat of its last attempt.
+       */
+      heartbeat_at: string | null;
+      /** @description The progress that its last attempt reported. */
+      progress: number | null;
+      /** @description The note that its last attempt reported. */
+      note: string | null;
+      /** @description The reason of a requested end that its worker has not received yet. */
+      cancel_requested: string | null;
+      /** @description The response of its target; null if it is stored elsewhere (result_url). */
+      result: unknown;
+      result_bytes: number | null;
+      error: string | null;
+      /** @description The code of its last failure, such as http.503 or timeout. */
+      code: string | null;
+      /** @description The number of occurrences that this record covers. */
+      count: number;
+      /** @description The caller who requested it, or requested to skip it. */
+      requested_by: string | null;
+      /** @description The correlation id in its log lines and in the calls of its target. */
+      correlation_id: string | null;
+      /** @description The workflow that ran it, or the workflow of this run. */
+      workflow: string | null;
+    };
+    /** @description A page of a list. */
+    RunPage: {
+      items: components["schemas"]["Run"][];
+      next_cursor: string | null;
+    };
+    /** @description The payload that a run sends to its target. */
+    RunPayload: {
+      /** @description The payload with its templates filled in, except for `callback_token`. */
+      payload: unknown;
+      idempotency_key: string | null;
+      /** @description Whether the payload was set when the run was requested; otherwise it is the payload of the job. */
+      own: boolean;
+      /** @description Whether the job was changed after the attempt started; the attempt may have sent another payload. */
+      changed: boolean;
+      /** @description The reason why the payload is unknown, if it is; `payload` is then null. */
+      problem: string | null;
+    };
+    /**
+     * @description `payload`: replaces the job's payload for all attempts of this run; null is a valid payload. The run is due now,
+     *     `at` a time, or after `delay_seconds`.
+     */
+    RunRequest: {
+      /** @default null */
+      payload: unknown;
+      /**
+       * @description An instant with an offset, or a time in the job's zone, such as 2026-12-24T18:00:00.
+       * @default null
+       */
+      at: string | null;
+      /** @default null */
+      delay_seconds: number | null;
+    };
+    /**
+     * @description QUEUED is recorded only for a run in the wait queue of its job; other queued runs have no record, because the
+     *     cursor has passed them. WAITING: the call returned, and a program works on the run until its callback.
+     * @enum {string}
+     */
+    RunState: "QUEUED" | "RUNNING" | "WAITING" | "RETRYING" | "SUCCEEDED" | "DEAD" | "CANCELLED" | "SKIPPED";
+    /** @description Runs of one job. */
+    RunsRequest: {
+      runs: components["schemas"]["RunRequest"][];
+    };
+    /** @description The secret of the tenant that signs the calls. */
+    Sign: {
+      secret: string;
+    };
+    /** @description A run with its attempts, and a temporary address of a large result. */
+    SingleRun: {
+      id: string;
+      job_id: string;
+      state: components["schemas"]["RunState"];
+      /** @description The reason for this state, if it is not obvious. */
+      reason: string | null;
+      /**
+       * Format: date-time
+       * @description The instant that the schedule gives, before jitter.
+       */
+      occurrence: string;
+      /**
+       * Format: date-time
+       * @description The occurrence plus its jitter.
+       */
+      due: string;
+      /**
+       * Format: date-time
+       * @description When its first attempt started.
+       */
+      started_at: string | null;
+      /**
+       * Format: date-time
+       * @description UTC, to the millisecond.
+       */
+      finished_at: string | null;
+      /** @description The time from the due second to the first start. */
+      lateness_seconds: number | null;
+      /** @description The number of attempts that have started. */
+      attempts: number;
+      max_attempts: number;
+      /** @description What it waits for in the wait queue. */
+      waiting_for: "overlap" | null;
+      /**
+       * Format: date-time
+       * @description When it entered the wait queue; kept after the wait.
+       */
+      waiting_since: string | null;
+      /**
+       * Format: date-time
+       * @description The time by which its callback must arrive.
+       */
+      waiting_until: string | null;
+      /**
+       * Format: date-time
+       * @description The time by which the next heartbeat must arrive.
+       */
+      heartbeat_until: string | null;
+      /**
+       * Format: date-time
+       * @description The last heartbeat of its last attempt.
+       */
+      heartbeat_at: string | null;
+      /** @description The progress that its last attempt reported. */
+      progress: number | null;
+      /** @description The note that its last attempt reported. */
+      note: string | null;
+      /** @description The reason of a requested end that its worker has not received yet. */
+      cancel_requested: string | null;
+      /** @description The response of its target; null if it is stored elsewhere (result_url). */
+      result: unknown;
+      result_bytes: number | null;
+      error: string | null;
+      /** @description The code of its last failure, such as http.503 or timeout. */
+      code: string | null;
+      /** @description The number of occurrences that this record covers. */
+      count: number;
+      /** @description The caller who requested it, or requested to skip it. */
+      requested_by: string | null;
+      /** @description The correlation id in its log lines and in the calls of its target. */
+      correlation_id: string | null;
+      /** @description The workflow that ran it, or the workflow of this run. */
+      workflow: string | null;
+      /** @description The last attempts that its record has, oldest first. */
+      attempt_list: components["schemas"]["Attempt"][];
+      result_url?: string;
+      result_url_seconds?: number;
+    };
+    /** @description The number of occurrences that will not run. */
+    SkipRequest: {
+      /** @default 1 */
+      count: number;
+    };
+    /** @description The occurrences that will not run. */
+    Skipped: {
+      items: components["schemas"]["Run"][];
+    };
+    /** @description A topic of the stage's own account and region. */
+    SnsTarget: {
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      type: "sns";
+      /** @description The name of a topic in this account and region: 1 to 256 letters, digits, - and _ (.fifo at its end), not an ARN; the stage must allow it. */
+      topic: string;
+      /** @default null */
+      subject: string | null;
+      /** @default null */
+      group: string | null;
+    };
+    /** @description A topic of the stage's own account and region. */
+    SnsTargetShown: {
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      type: "sns";
+      /** @description The name of a topic in this account and region: 1 to 256 letters, digits, - and _ (.fifo at its end), not an ARN; the stage must allow it. */
+      topic: string;
+      /** @default null */
+      subject: string | null;
+      /** @default null */
+      group: string | null;
+    };
+    /** @description A queue of the stage's own account and region. */
+    SqsTarget: {
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      type: "sqs";
+      /** @description The name of a queue in this account and region: 1 to 80 letters, digits, - and _ (.fifo at its end), not an ARN; the stage must allow it. */
+      queue: string;
+      /** @default null */
+      group: string | null;
+    };
+    /** @description A queue of the stage's own account and region. */
+    SqsTargetShown: {
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      type: "sqs";
+      /** @description The name of a queue in this account and region: 1 to 80 letters, digits, - and _ (.fifo at its end), not an ARN; the stage must allow it. */
+      queue: string;
+      /** @default null */
+      group: string | null;
+    };
+    /** @description The settings of the stage, and the results of its checks. */
+    Stage: {
+      stage: string;
+      version: string;
+      region: string;
+      /**
+       * @description The authentication of callers.
+       * @enum {string}
+       */
+      auth: "none" | "iam" | "jwt";
+      default_precision: components["schemas"]["Precision"];
+      shards: number;
+      /** @description In the order of the steps of a run. */
+      checks: components["schemas"]["Check"][];
+      /** @description Null if they cannot be read; a check contains the reason. */
+      alarms: components["schemas"]["Alarms"] | null;
+    };
+    /** @description The CloudWatch metrics of the stage. */
+    StageMetrics: {
+      /** @description Null if they cannot be read. */
+      figures: components["schemas"]["Figures"] | null;
+      /** @description The reason why they cannot be read. */
+      error: string | null;
+    };
+    /** @description An error with the state of the run. */
+    StateProblem: {
+      type: string;
+      title: string;
+      status: number;
+      detail: string;
+      errors: components["schemas"]["Error"][];
+      request_id: string;
+      state: components["schemas"]["RunState"];
+    };
+    /** @description The counts and limits of the tenant, and the load of the stage. `dispatch` requires the scope ops. */
+    Stats: {
+      jobs: components["schemas"]["JobCount"];
+      dead_runs: components["schemas"]["DeadCount"];
+      requests: components["schemas"]["RequestRate"];
+      limits: components["schemas"]["Limits"];
+      lanes: {
+        [key: string]: components["schemas"]["LaneDepth"] | null;
+      };
+      status: components["schemas"]["Status"];
+      tick: components["schemas"]["Tick"];
+      dispatch?: components["schemas"]["Dispatch"];
+    };
+    /**
+     * @description The health of the stage.
+     * @enum {string}
+     */
+    Status: "ok" | "late";
+    /** @description A step of a workflow, and the conditions of its start. */
+    Step: {
+      /**
+       * @description Creates or replaces the job. The fields are those of POST /v1/jobs without the id and the fields of the schedule; the default of `overlap` is `allow`. If this field is missing, the job must exist and have no schedule.
+       * @default null
+       */
+      job: {
+        [key: string]: unknown;
+      } | null;
+      /** @description The upstream steps: the step starts after they have ended. */
+      after?: string[];
+      /**
+       * @description The outcomes of the upstream steps with which it starts.
+       * @default all_success
+       * @enum {string}
+       */
+      when: "all_success" | "all_done" | "any_success" | "any_failure" | "none_failed";
+      /**
+       * @description Whether the workflow can succeed if this step fails.
+       * @default false
+       */
+      may_fail: boolean;
+      /**
+       * @description The earliest start: the first instant of this expression at or after the workflow's occurrence.
+       * @default null
+       * @example 0 9 * * 1-5
+       * @example rate(5 minutes)
+       * @example at(2026-12-31T09:00:00)
+       */
+      not_before: string | null;
+      /**
+       * @description An expression: the step takes part only in occurrences of the workflow that match it.
+       * @default null
+       * @example 0 9 * * 1-5
+       * @example rate(5 minutes)
+       * @example at(2026-12-31T09:00:00)
+       */
+      only: string | null;
+    };
+    /** @description A state machine of the stage's own account and region. */
+    StepFunctionsTarget: {
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      type: "stepfunctions";
+      /** @description The name of a state machine in this account and region: 1 to 80 letters, digits, - and _, not an ARN; the stage must allow it. */
+      machine: string;
+    };
+    /** @description A step in a run of its workflow. */
+    StepRun: {
+      id: string;
+      /** @description The state of its run. Without a record: WAITS, DUE, LEFT if the run of the workflow has ended, or the outcome that a rerun carried over. */
+      state: components["schemas"]["RunState"] | ("WAITS" | "DUE" | "LEFT");
+      reason: string | null;
+      /** @description Null if it has no record, or if its record has changed since it was carried over. */
+      run: string | null;
+      /** @description The rerun did not run it again: its outcome is the outcome of `run`. */
+      carried_over: boolean;
+      after: string[];
+      when: components["schemas"]["Rule"];
+      /** @description The upstream steps that have not ended, while it waits. */
+      waits_for: string[];
+      attempts: number;
+      /**
+       * Format: date-time
+       * @description UTC, to the millisecond.
+       */
+      started_at: string | null;
+      /**
+       * Format: date-time
+       * @description UTC, to the millisecond.
+       */
+      finished_at: string | null;
+      /** @description The code of its last failure, such as http.503 or timeout. */
+      code: string | null;
+      error: string | null;
+    };
+    /** @description A target that the operator has registered. */
+    TaskTarget: {
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      type: "task";
+      name: string;
+    };
+    /** @description The last tick of the clock; null before the first. */
+    Tick: {
+      /**
+       * Format: date-time
+       * @description UTC, with a fraction only if it is not a whole second.
+       */
+      last: string | null;
+      age_seconds: number | null;
+    };
+    /** @description The upcoming runs of some jobs. Add the pages up to get the upcoming runs of all jobs. */
+    Upcoming: {
+      /**
+       * Format: date-time
+       * @description UTC, with a fraction only if it is not a whole second.
+       */
+      from: string;
+      /**
+       * Format: date-time
+       * @description UTC, with a fraction only if it is not a whole second.
+       */
+      to: string;
+      /** @description Seconds. */
+      step: number;
+      /** @description The intervals with runs, in order of time. */
+      buckets: components["schemas"]["Bucket"][];
+      runs: number;
+      /** @description The number of jobs that were examined. */
+      jobs: number;
+      /** @description The number of paused jobs, which have no upcoming runs. */
+      paused: number;
+      /** @description The number of jobs with a run that was due 60 s ago and is not enqueued yet. */
+      late: number;
+      /** @description The ids of the first 10 of these jobs. */
+      late_jobs: string[];
+      /** @description The number of jobs that do not fire, because their cursor cannot be read. */
+      uncounted: number;
+      /** @description The ids of the first 10 of these jobs. */
+      uncounted_jobs: string[];
+      next_cursor: string | null;
+    };
+    /** @description A job, and the number of its upcoming runs. */
+    UpcomingJob: {
+      id: string;
+      runs: number;
+    };
+    /**
+     * @description The verdicts from FIRED to CANCELLED are based on a record; the others explain why there is no record.
+     *
+     *     LATE: due, and not enqueued yet. WAITS: waits for other steps of its workflow. LOST: enqueued and due, but without a
+     *     record and without a message. CHANGED: the job was changed later, and no data show that its earlier definition had
+     *     this occurrence. UNCLEAR: the stored data are not sufficient for a verdict.
+     * @enum {string}
+     */
+    Verdict:
+      | "fired"
+      | "running"
+      | "queued"
+      | "skipped"
+      | "paused"
+      | "cancelled"
+      | "deleted"
+      | "not_an_occurrence"
+      | "excluded"
+      | "gap"
+      | "fold"
+      | "before_start"
+      | "after_end"
+      | "before_creation"
+      | "max_runs"
+      | "completed"
+      | "future"
+      | "late"
+      | "waits"
+      | "lost"
+      | "expired"
+      | "changed"
+      | "unclear";
+    /** @description A stored workflow; the job of each step is at /v1/jobs/<id>. */
+    Workflow: {
+      /**
+       * @description Cron with five fields, or six with seconds first; @daily and the like; rate(5 minutes); at(2026-12-31T09:00:00); EventBridge's cron(...); an ISO-8601 instant; R/start/period. Null: it runs only on request.
+       * @example 0 9 * * 1-5
+       * @example rate(5 minutes)
+       * @example at(2026-12-31T09:00:00)
+       */
+      schedule: string | null;
+      /**
+       * @description An IANA zone.
+       * @default UTC
+       * @example UTC
+       * @example Europe/Berlin
+       */
+      timezone: string;
+      /**
+       * @default next
+       * @enum {string}
+       */
+      dst_gap: "next" | "skip";
+      /**
+       * @default first
+       * @enum {string}
+       */
+      dst_fold: "first" | "second" | "both";
+      /**
+       * Format: date-time
+       * @description UTC.
+       * @default null
+       */
+      anchor: string | null;
+      /**
+       * Format: date-time
+       * @description UTC.
+       * @default null
+       */
+      start: string | null;
+      /**
+       * Format: date-time
+       * @description UTC.
+       * @default null
+       */
+      end: string | null;
+      /** @default  */
+      name: string;
+      /**
+       * @description The team or person responsible for it.
+       * @default
+       */
+      owner: string;
+      /**
+       * @description The purpose of the job, in one line.
+       * @default
+       */
+      description: string;
+      /**
+       * @description The address of the instructions for failures.
+       * @default null
+       */
+      runbook_url: string | null;
+      /** @description Instants, dates and ranges of dates (2026-12-24/2027-01-06) without runs. */
+      exclude: string[];
+      /** @default 0 */
+      jitter_seconds: number;
+      /** @default null */
+      max_runs: number | null;
+      /**
+       * @description Any JSON up to 200 KB, sent to the target; its strings are templates ({{due_at}}).
+       * @default null
+       */
+      payload: unknown;
+      /**
+       * @default normal
+       * @enum {string}
+       */
+      priority: "high" | "normal" | "low";
+      /** @default null */
+      start_deadline_seconds: number | null;
+      /** @default null */
+      pause_on_failure: number | null;
+      missed: components["schemas"]["MissedShown"];
+      /** @default skip */
+      overlap: ("skip" | "queue" | "newest" | "replace" | "allow") | components["schemas"]["Queue"];
+      /** @description The outcomes that are sent to the event bus. */
+      events: ("deaths" | "failures" | "late" | "all")[];
+      tags: string[];
+      id: string;
+      tenant: string;
+      state: components["schemas"]["JobState"];
+      /** @description The schedule in words. */
+      understood_as: string | null;
+      /** @description The schedule in a normalized form. */
+      schedule_canonical: string | null;
+      /**
+       * Format: date-time
+       * @description The next occurrence that becomes due, whether or not it is already enqueued.
+       */
+      next_occurrence: string | null;
+      /** @description The caller who paused it; null if Duecourse paused it. */
+      paused_by: string | null;
+      /** @description The reason of the pause: the caller's note, or Duecourse's reason. */
+      paused_because: string | null;
+      /**
+       * Format: date-time
+       * @description UTC, to the millisecond.
+       */
+      created_at: string;
+      /**
+       * Format: date-time
+       * @description UTC, to the millisecond.
+       */
+      updated_at: string;
+      /** @description The error, if its schedule is no longer valid; the job does not run. */
+      error: string | null;
+      deadline_seconds: number;
+      jobs: {
+        [key: string]: components["schemas"]["WorkflowJob"];
+      };
+    };
+    /** @description A step of a workflow, and the conditions of its start. */
+    WorkflowJob: {
+      after: string[];
+      when: components["schemas"]["Rule"];
+      may_fail: boolean;
+      not_before: string | null;
+      only: string | null;
+    };
+    /** @description The workflow after the change. With `dry_run`, the workflow that the change would produce. */
+    WorkflowPut: {
+      /**
+       * @description Cron with five fields, or six with seconds first; @daily and the like; rate(5 minutes); at(2026-12-31T09:00:00); EventBridge's cron(...); an ISO-8601 instant; R/start/period. Null: it runs only on request.
+       * @example 0 9 * * 1-5
+       * @example rate(5 minutes)
+       * @example at(2026-12-31T09:00:00)
+       */
+      schedule: string | null;
+      /**
+       * @description An IANA zone.
+       * @default UTC
+       * @example UTC
+       * @example Europe/Berlin
+       */
+      timezone: string;
+      /**
+       * @default next
+       * @enum {string}
+       */
+      dst_gap: "next" | "skip";
+      /**
+       * @default first
+       * @enum {string}
+       */
+      dst_fold: "first" | "second" | "both";
+      /**
+       * Format: date-time
+       * @description UTC.
+       * @default null
+       */
+      anchor: string | null;
+      /**
+       * Format: date-time
+       * @description UTC.
+       * @default null
+       */
+      start: string | null;
+      /**
+       * Format: date-time
+       * @description UTC.
+       * @default null
+       */
+      end: string | null;
+      /** @default  */
+      name: string;
+      /**
+       * @description The team or person responsible for it.
+       * @default
+       */
+      owner: string;
+      /**
+       * @description The purpose of the job, in one line.
+       * @default
+       */
+      description: string;
+      /**
+       * @description The address of the instructions for failures.
+       * @default null
+       */
+      runbook_url: string | null;
+      /** @description Instants, dates and ranges of dates (2026-12-24/2027-01-06) without runs. */
+      exclude: string[];
+      /** @default 0 */
+      jitter_seconds: number;
+      /** @default null */
+      max_runs: number | null;
+      /**
+       * @description Any JSON up to 200 KB, sent to the target; its strings are templates ({{due_at}}).
+       * @default null
+       */
+      payload: unknown;
+      /**
+       * @default normal
+       * @enum {string}
+       */
+      priority: "high" | "normal" | "low";
+      /** @default null */
+      start_deadline_seconds: number | null;
+      /** @default null */
+      pause_on_failure: number | null;
+      missed: components["schemas"]["MissedShown"];
+      /** @default skip */
+      overlap: ("skip" | "queue" | "newest" | "replace" | "allow") | components["schemas"]["Queue"];
+      /** @description The outcomes that are sent to the event bus. */
+      events: ("deaths" | "failures" | "late" | "all")[];
+      tags: string[];
+      id: string;
+      tenant: string;
+      state: components["schemas"]["JobState"];
+      /** @description The schedule in words. */
+      understood_as: string | null;
+      /** @description The schedule in a normalized form. */
+      schedule_canonical: string | null;
+      /**
+       * Format: date-time
+       * @description The next occurrence that becomes due, whether or not it is already enqueued.
+       */
+      next_occurrence: string | null;
+      /** @description The caller who paused it; null if Duecourse paused it. */
+      paused_by: string | null;
+      /** @description The reason of the pause: the caller's note, or Duecourse's reason. */
+      paused_because: string | null;
+      /**
+       * Format: date-time
+       * @description UTC, to the millisecond.
+       */
+      created_at: string;
+      /**
+       * Format: date-time
+       * @description UTC, to the millisecond.
+       */
+      updated_at: string;
+      /** @description The error, if its schedule is no longer valid; the job does not run. */
+      error: string | null;
+      deadline_seconds: number;
+      jobs: {
+        [key: string]: components["schemas"]["WorkflowJob"];
+      };
+      dry_run: boolean;
+      /** @description The jobs that were created, including the job of the workflow. */
+      created: string[];
+      /** @description The jobs that were changed. */
+      changed: string[];
+    };
+    /** @description A workflow as posted: its schedule and its steps. */
+    WorkflowRequest: {
+      /**
+       * @description Cron with five fields, or six with seconds first; @daily and the like; rate(5 minutes); at(2026-12-31T09:00:00); EventBridge's cron(...); an ISO-8601 instant; R/start/period. Null: it runs only on request.
+       * @example 0 9 * * 1-5
+       * @example rate(5 minutes)
+       * @example at(2026-12-31T09:00:00)
+       */
+      schedule: string | null;
+      /**
+       * @description An IANA zone.
+       * @default UTC
+       * @example UTC
+       * @example Europe/Berlin
+       */
+      timezone: string;
+      /**
+       * @default next
+       * @enum {string}
+       */
+      dst_gap: "next" | "skip";
+      /**
+       * @default first
+       * @enum {string}
+       */
+      dst_fold: "first" | "second" | "both";
+      /**
+       * @description ISO-8601 with an offset, preferably UTC with Z.
+       * @default null
+       */
+      anchor: string | null;
+      /**
+       * @description ISO-8601 with an offset, preferably UTC with Z.
+       * @default null
+       */
+      start: string | null;
+      /**
+       * @description ISO-8601 with an offset, preferably UTC with Z.
+       * @default null
+       */
+      end: string | null;
+      /** @default  */
+      name: string;
+      /**
+       * @description The team or person responsible for it.
+       * @default
+       */
+      owner: string;
+      /**
+       * @description The purpose of the job, in one line.
+       * @default
+       */
+      description: string;
+      /**
+       * @description The address of the instructions for failures.
+       * @default null
+       */
+      runbook_url: string | null;
+      /** @description Instants, dates and ranges of dates (2026-12-24/2027-01-06) without runs. */
+      exclude?: string[];
+      /** @default 0 */
+      jitter_seconds: number;
+      /** @default null */
+      max_runs: number | null;
+      /**
+       * @description Any JSON up to 200 KB, not a template. The payloads of its steps can use it ({{workflow.payload.PATH}}).
+       * @default null
+       */
+      payload: unknown;
+      /**
+       * @default normal
+       * @enum {string}
+       */
+      priority: "high" | "normal" | "low";
+      /** @default null */
+      start_deadline_seconds: number | null;
+      /** @default null */
+      pause_on_failure: number | null;
+      missed?: components["schemas"]["Missed"];
+      /** @default skip */
+      overlap: ("skip" | "queue" | "newest" | "replace" | "allow") | components["schemas"]["Queue"];
+      /** @description The outcomes that are sent to the event bus. */
+      events?: ("deaths" | "failures" | "late" | "all")[];
+      tags?: string[];
+      /**
+       * @description The maximum time from the start of a run to the end of all its steps.
+       * @default 86400
+       */
+      deadline_seconds: number;
+      /** @description The steps, by the ids of their jobs. */
+      jobs: {
+        [key: string]: components["schemas"]["Step"];
+      };
+    };
+    /** @description A run of a workflow with the states of its steps, each read at a different moment. */
+    WorkflowRun: {
+      run: string;
+      state: components["schemas"]["RunState"];
+      reason: string | null;
+      /**
+       * Format: date-time
+       * @description UTC, with a fraction only if it is not a whole second.
+       */
+      occurrence: string;
+      /**
+       * Format: date-time
+       * @description UTC, to the millisecond.
+       */
+      started_at: string | null;
+      /**
+       * Format: date-time
+       * @description UTC, to the millisecond.
+       */
+      finished_at: string | null;
+      /**
+       * Format: date-time
+       * @description The time by which all its steps must have ended.
+       */
+      deadline: string | null;
+      /** @description The run of which this run is a partial rerun. */
+      rerun_of: string | null;
+      /** @description The steps that the rerun started with. */
+      rerun_from: string[];
+      code: string | null;
+      error: string | null;
+      counts: components["schemas"]["Counts"];
+      jobs: components["schemas"]["StepRun"][];
+    };
+    /** @description A workflow without its steps. */
+    WorkflowSummary: {
+      /**
+       * @description Cron with five fields, or six with seconds first; @daily and the like; rate(5 minutes); at(2026-12-31T09:00:00); EventBridge's cron(...); an ISO-8601 instant; R/start/period. Null: it runs only on request.
+       * @example 0 9 * * 1-5
+       * @example rate(5 minutes)
+       * @example at(2026-12-31T09:00:00)
+       */
+      schedule: string | null;
+      /**
+       * @description An IANA zone.
+       * @default UTC
+       * @example UTC
+       * @example Europe/Berlin
+       */
+      timezone: string;
+      /**
+       * @default next
+       * @enum {string}
+       */
+      dst_gap: "next" | "skip";
+      /**
+       * @default first
+       * @enum {string}
+       */
+      dst_fold: "first" | "second" | "both";
+      /**
+       * Format: date-time
+       * @description UTC.
+       * @default null
+       */
+      anchor: string | null;
+      /**
+       * Format: date-time
+       * @description UTC.
+       * @default null
+       */
+      start: string | null;
+      /**
+       * Format: date-time
+       * @description UTC.
+       * @default null
+       */
+      end: string | null;
+      /** @default  */
+      name: string;
+      /**
+       * @description The team or person responsible for it.
+       * @default
+       */
+      owner: string;
+      /**
+       * @description The purpose of the job, in one line.
+       * @default
+       */
+      description: string;
+      /**
+       * @description The address of the instructions for failures.
+       * @default null
+       */
+      runbook_url: string | null;
+      /** @description Instants, dates and ranges of dates (2026-12-24/2027-01-06) without runs. */
+      exclude: string[];
+      /** @default 0 */
+      jitter_seconds: number;
+      /** @default null */
+      max_runs: number | null;
+      /**
+       * @description Any JSON up to 200 KB, sent to the target; its strings are templates ({{due_at}}).
+       * @default null
+       */
+      payload: unknown;
+      /**
+       * @default normal
+       * @enum {string}
+       */
+      priority: "high" | "normal" | "low";
+      /** @default null */
+      start_deadline_seconds: number | null;
+      /** @default null */
+      pause_on_failure: number | null;
+      missed: components["schemas"]["MissedShown"];
+      /** @default skip */
+      overlap: ("skip" | "queue" | "newest" | "replace" | "allow") | components["schemas"]["Queue"];
+      /** @description The outcomes that are sent to the event bus. */
+      events: ("deaths" | "failures" | "late" | "all")[];
+      tags: string[];
+      id: string;
+      tenant: string;
+      state: components["schemas"]["JobState"];
+      /** @description The schedule in words. */
+      understood_as: string | null;
+      /** @description The schedule in a normalized form. */
+      schedule_canonical: string | null;
+      /**
+       * Format: date-time
+       * @description The next occurrence that becomes due, whether or not it is already enqueued.
+       */
+      next_occurrence: string | null;
+      /** @description The caller who paused it; null if Duecourse paused it. */
+      paused_by: string | null;
+      /** @description The reason of the pause: the caller's note, or Duecourse's reason. */
+      paused_because: string | null;
+      /**
+       * Format: date-time
+       * @description UTC, to the millisecond.
+       */
+      created_at: string;
+      /**
+       * Format: date-time
+       * @description UTC, to the millisecond.
+       */
+      updated_at: string;
+      /** @description The error, if its schedule is no longer valid; the job does not run. */
+      error: string | null;
+      deadline_seconds: number;
+    };
+    /** @description A page of a list. */
+    WorkflowSummaryPage: {
+      items: components["schemas"]["WorkflowSummary"][];
+      next_cursor: string | null;
+    };
+    /** @description The target of a workflow: `graph` refers to its steps, which PUT /v1/workflows writes. */
+    WorkflowTarget: {
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      type: "workflow";
+      graph: string;
+    };
+  };
+  responses: {
+    /** @description Bad Request: `bad-header`. */
+    "400_bad-header": {
+      headers: {
+        "x-request-id": components["headers"]["RequestId"];
+        "x-correlation-id": components["headers"]["CorrelationId"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["Problem"] & {
+          /** @enum {unknown} */
+          type?: "/problems/bad-header";
+        };
+      };
+    };
+    /** @description Bad Request: `bad-header`, `bad-parameter`, `malformed-body`. */
+    "400_bad-header_bad-parameter_malformed-body": {
+      headers: {
+        "x-request-id": components["headers"]["RequestId"];
+        "x-correlation-id": components["headers"]["CorrelationId"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["Problem"] & {
+          /** @enum {unknown} */
+          type?: "/problems/bad-header" | "/problems/bad-parameter" | "/problems/malformed-body";
+        };
+      };
+    };
+    /** @description Bad Request: `bad-header`, `malformed-body`. */
+    "400_bad-header_malformed-body": {
+      headers: {
+        "x-request-id": components["headers"]["RequestId"];
+        "x-correlation-id": components["headers"]["CorrelationId"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["Problem"] & {
+          /** @enum {unknown} */
+          type?: "/problems/bad-header" | "/problems/malformed-body";
+        };
+      };
+    };
+    /** @description Bad Request: `bad-parameter`. */
+    "400_bad-parameter": {
+      headers: {
+        "x-request-id": components["headers"]["RequestId"];
+        "x-correlation-id": components["headers"]["CorrelationId"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["Problem"] & {
+          /** @enum {unknown} */
+          type?: "/problems/bad-parameter";
+        };
+      };
+    };
+    /** @description Bad Request: `malformed-body`. */
+    "400_malformed-body": {
+      headers: {
+        "x-request-id": components["headers"]["RequestId"];
+        "x-correlation-id": components["headers"]["CorrelationId"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["Problem"] & {
+          /** @enum {unknown} */
+          type?: "/problems/malformed-body";
+        };
+      };
+    };
+    /** @description Unauthorized: `bad-token`. */
+    "401_bad-token": {
+      headers: {
+        "x-request-id": components["headers"]["RequestId"];
+        "x-correlation-id": components["headers"]["CorrelationId"];
+        "www-authenticate": components["headers"]["WwwAuthenticate"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["Problem"] & {
+          /** @enum {unknown} */
+          type?: "/problems/bad-token";
+        };
+      };
+    };
+    /** @description Unauthorized: `not-authenticated`. */
+    "401_not-authenticated_gateway": {
+      headers: {
+        "x-request-id": components["headers"]["RequestId"];
+        "x-correlation-id": components["headers"]["CorrelationId"];
+        "www-authenticate": components["headers"]["WwwAuthenticate"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["Problem"] & {
+          /** @enum {unknown} */
+          type?: "/problems/not-authenticated";
+        };
+        "application/json": components["schemas"]["GatewayMessage"];
+      };
+    };
+    /** @description Forbidden: `bad-tenant`, `job-quota`, `scope-missing`. */
+    "403_bad-tenant_job-quota_scope-missing_gateway": {
+      headers: {
+        "x-request-id": components["headers"]["RequestId"];
+        "x-correlation-id": components["headers"]["CorrelationId"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["Problem"] & {
+          /** @enum {unknown} */
+          type?: "/problems/bad-tenant" | "/problems/job-quota" | "/problems/scope-missing";
+        };
+        "application/json": components["schemas"]["GatewayMessage"];
+      };
+    };
+    /** @description Forbidden: `bad-tenant`, `run-quota`, `scope-missing`. */
+    "403_bad-tenant_run-quota_scope-missing_gateway": {
+      headers: {
+        "x-request-id": components["headers"]["RequestId"];
+        "x-correlation-id": components["headers"]["CorrelationId"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["Problem"] & {
+          /** @enum {unknown} */
+          type?: "/problems/bad-tenant" | "/problems/run-quota" | "/problems/scope-missing";
+        };
+        "application/json": components["schemas"]["GatewayMessage"];
+      };
+    };
+    /** @description Forbidden: `bad-tenant`, `scope-missing`. */
+    "403_bad-tenant_scope-missing_gateway": {
+      headers: {
+        "x-request-id": components["headers"]["RequestId"];
+        "x-correlation-id": components["headers"]["CorrelationId"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["Problem"] & {
+          /** @enum {unknown} */
+          type?: "/problems/bad-tenant" | "/problems/scope-missing";
+        };
+        "application/json": components["schemas"]["GatewayMessage"];
+      };
+    };
+    /** @description Not Found: `unknown-job`. */
+    "404_unknown-job": {
+      headers: {
+        "x-request-id": components["headers"]["RequestId"];
+        "x-correlation-id": components["headers"]["CorrelationId"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["Problem"] & {
+          /** @enum {unknown} */
+          type?: "/problems/unknown-job";
+        };
+      };
+    };
+    /** @description Not Found: `unknown-run`. */
+    "404_unknown-run": {
+      headers: {
+        "x-request-id": components["headers"]["RequestId"];
+        "x-correlation-id": components["headers"]["CorrelationId"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["Problem"] & {
+          /** @enum {unknown} */
+          type?: "/problems/unknown-run";
+        };
+      };
+    };
+    /** @description Not Found: `unknown-run`, `unknown-workflow`. */
+    "404_unknown-run_unknown-workflow": {
+      headers: {
+        "x-request-id": components["headers"]["RequestId"];
+        "x-correlation-id": components["headers"]["CorrelationId"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["Problem"] & {
+          /** @enum {unknown} */
+          type?: "/problems/unknown-run" | "/problems/unknown-workflow";
+        };
+      };
+    };
+    /** @description Not Found: `unknown-workflow`. */
+    "404_unknown-workflow": {
+      headers: {
+        "x-request-id": components["headers"]["RequestId"];
+        "x-correlation-id": components["headers"]["CorrelationId"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["Problem"] & {
+          /** @enum {unknown} */
+          type?: "/problems/unknown-workflow";
+        };
+      };
+    };
+    /** @description Conflict: `attempt-over`, `run-ended`. */
+    "409_attempt-over_run-ended": {
+      headers: {
+        "x-request-id": components["headers"]["RequestId"];
+        "x-correlation-id": components["headers"]["CorrelationId"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["StateProblem"] & {
+          /** @enum {unknown} */
+          type?: "/problems/attempt-over" | "/problems/run-ended";
+        };
+      };
+    };
+    /** @description Conflict: `graph-missing`. */
+    "409_graph-missing": {
+      headers: {
+        "x-request-id": components["headers"]["RequestId"];
+        "x-correlation-id": components["headers"]["CorrelationId"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["Problem"] & {
+          /** @enum {unknown} */
+          type?: "/problems/graph-missing";
+        };
+      };
+    };
+    /** @description Conflict: `graph-missing`, `job-deleted`, `no-workflow-run`, `run-not-ended`. */
+    "409_graph-missing_job-deleted_no-workflow-run_run-not-ended": {
+      headers: {
+        "x-request-id": components["headers"]["RequestId"];
+        "x-correlation-id": components["headers"]["CorrelationId"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["Problem"] & {
+          /** @enum {unknown} */
+          type?:
+            | "/problems/graph-missing"
+            | "/problems/job-deleted"
+            | "/problems/no-workflow-run"
+            | "/problems/run-not-ended";
+        };
+      };
+    };
+    /** @description Conflict: `graph-missing`, `no-workflow-run`. */
+    "409_graph-missing_no-workflow-run": {
+      headers: {
+        "x-request-id": components["headers"]["RequestId"];
+        "x-correlation-id": components["headers"]["CorrelationId"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["Problem"] & {
+          /** @enum {unknown} */
+          type?: "/problems/graph-missing" | "/problems/no-workflow-run";
+        };
+      };
+    };
+    /** @description Conflict: `idempotency-key-expired`, `job-changed`, `job-exists`. */
+    "409_idempotency-key-expired_job-changed_job-exists": {
+      headers: {
+        "x-request-id": components["headers"]["RequestId"];
+        "x-correlation-id": components["headers"]["CorrelationId"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["Problem"] & {
+          /** @enum {unknown} */
+          type?: "/problems/idempotency-key-expired" | "/problems/job-changed" | "/problems/job-exists";
+        };
+      };
+    };
+    /** @description Conflict: `in-workflow`, `is-workflow`, `job-changed`, `job-exists`, `job-unreadable`. */
+    "409_in-workflow_is-workflow_job-changed_job-exists_job-unreadable": {
+      headers: {
+        "x-request-id": components["headers"]["RequestId"];
+        "x-correlation-id": components["headers"]["CorrelationId"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["Problem"] & {
+          /** @enum {unknown} */
+          type?:
+            | "/problems/in-workflow"
+            | "/problems/is-workflow"
+            | "/problems/job-changed"
+            | "/problems/job-exists"
+            | "/problems/job-unreadable";
+        };
+      };
+    };
+    /** @description Conflict: `in-workflow`, `is-workflow`, `job-changed`, `job-unreadable`. */
+    "409_in-workflow_is-workflow_job-changed_job-unreadable": {
+      headers: {
+        "x-request-id": components["headers"]["RequestId"];
+        "x-correlation-id": components["headers"]["CorrelationId"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["Problem"] & {
+          /** @enum {unknown} */
+          type?:
+            | "/problems/in-workflow"
+            | "/problems/is-workflow"
+            | "/problems/job-changed"
+            | "/problems/job-unreadable";
+        };
+      };
+    };
+    /** @description Conflict: `in-workflow`, `job-changed`. */
+    "409_in-workflow_job-changed": {
+      headers: {
+        "x-request-id": components["headers"]["RequestId"];
+        "x-correlation-id": components["headers"]["CorrelationId"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["Problem"] & {
+          /** @enum {unknown} */
+          type?: "/problems/in-workflow" | "/problems/job-changed";
+        };
+      };
+    };
+    /** @description Conflict: `job-changed`. */
+    "409_job-changed": {
+      headers: {
+        "x-request-id": components["headers"]["RequestId"];
+        "x-correlation-id": components["headers"]["CorrelationId"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["Problem"] & {
+          /** @enum {unknown} */
+          type?: "/problems/job-changed";
+        };
+      };
+    };
+    /** @description Conflict: `job-changed`, `job-unreadable`. */
+    "409_job-changed_job-unreadable": {
+      headers: {
+        "x-request-id": components["headers"]["RequestId"];
+        "x-correlation-id": components["headers"]["CorrelationId"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["Problem"] & {
+          /** @enum {unknown} */
+          type?: "/problems/job-changed" | "/problems/job-unreadable";
+        };
+      };
+    };
+    /** @description Conflict: `job-changed`, `job-unreadable`, `nothing-to-skip`. */
+    "409_job-changed_job-unreadable_nothing-to-skip": {
+      headers: {
+        "x-request-id": components["headers"]["RequestId"];
+        "x-correlation-id": components["headers"]["CorrelationId"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["Problem"] & {
+          /** @enum {unknown} */
+          type?: "/problems/job-changed" | "/problems/job-unreadable" | "/problems/nothing-to-skip";
+        };
+      };
+    };
+    /** @description Conflict: `job-changed`, `job-unreadable`, `workflow-conflict`. */
+    "409_job-changed_job-unreadable_workflow-conflict": {
+      headers: {
+        "x-request-id": components["headers"]["RequestId"];
+        "x-correlation-id": components["headers"]["CorrelationId"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["Problem"] & {
+          /** @enum {unknown} */
+          type?: "/problems/job-changed" | "/problems/job-unreadable" | "/problems/workflow-conflict";
+        };
+      };
+    };
+    /** @description Conflict: `job-deleted`. */
+    "409_job-deleted": {
+      headers: {
+        "x-request-id": components["headers"]["RequestId"];
+        "x-correlation-id": components["headers"]["CorrelationId"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["StateProblem"] & {
+          /** @enum {unknown} */
+          type?: "/problems/job-deleted";
+        };
+      };
+    };
+    /** @description Conflict: `job-deleted`, `not-dead`. */
+    "409_job-deleted_not-dead": {
+      headers: {
+        "x-request-id": components["headers"]["RequestId"];
+        "x-correlation-id": components["headers"]["CorrelationId"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["StateProblem"] & {
+          /** @enum {unknown} */
+          type?: "/problems/job-deleted" | "/problems/not-dead";
+        };
+      };
+    };
+    /** @description Conflict: `run-ended`. */
+    "409_run-ended": {
+      headers: {
+        "x-request-id": components["headers"]["RequestId"];
+        "x-correlation-id": components["headers"]["CorrelationId"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["StateProblem"] & {
+          /** @enum {unknown} */
+          type?: "/problems/run-ended";
+        };
+      };
+    };
+    /** @description Precondition Failed: `etag-mismatch`. */
+    "412_etag-mismatch": {
+      headers: {
+        "x-request-id": components["headers"]["RequestId"];
+        "x-correlation-id": components["headers"]["CorrelationId"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["Problem"] & {
+          /** @enum {unknown} */
+          type?: "/problems/etag-mismatch";
+        };
+      };
+    };
+    /** @description Content Too Large: `body-too-large`. */
+    "413_body-too-large": {
+      headers: {
+        "x-request-id": components["headers"]["RequestId"];
+        "x-correlation-id": components["headers"]["CorrelationId"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["Problem"] & {
+          /** @enum {unknown} */
+          type?: "/problems/body-too-large";
+        };
+      };
+    };
+    /** @description Unsupported Media Type: `unsupported-content-type`. */
+    "415_unsupported-content-type": {
+      headers: {
+        "x-request-id": components["headers"]["RequestId"];
+        "x-correlation-id": components["headers"]["CorrelationId"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["Problem"] & {
+          /** @enum {unknown} */
+          type?: "/problems/unsupported-content-type";
+        };
+      };
+    };
+    /** @description Unprocessable Content: `backfill-too-large`, `idempotency-key-reused`, `invalid-command`, `invalid-job`. */
+    "422_backfill-too-large_idempotency-key-reused_invalid-command_invalid-job": {
+      headers: {
+        "x-request-id": components["headers"]["RequestId"];
+        "x-correlation-id": components["headers"]["CorrelationId"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["Problem"] & {
+          /** @enum {unknown} */
+          type?:
+            | "/problems/backfill-too-large"
+            | "/problems/idempotency-key-reused"
+            | "/problems/invalid-command"
+            | "/problems/invalid-job";
+        };
+      };
+    };
+    /** @description Unprocessable Content: `idempotency-key-reused`, `invalid-command`. */
+    "422_idempotency-key-reused_invalid-command": {
+      headers: {
+        "x-request-id": components["headers"]["RequestId"];
+        "x-correlation-id": components["headers"]["CorrelationId"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["Problem"] & {
+          /** @enum {unknown} */
+          type?: "/problems/idempotency-key-reused" | "/problems/invalid-command";
+        };
+      };
+    };
+    /** @description Unprocessable Content: `idempotency-key-reused`, `invalid-command`, `invalid-job`. */
+    "422_idempotency-key-reused_invalid-command_invalid-job": {
+      headers: {
+        "x-request-id": components["headers"]["RequestId"];
+        "x-correlation-id": components["headers"]["CorrelationId"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["Problem"] & {
+          /** @enum {unknown} */
+          type?: "/problems/idempotency-key-reused" | "/problems/invalid-command" | "/problems/invalid-job";
+        };
+      };
+    };
+    /** @description Unprocessable Content: `idempotency-key-reused`, `invalid-job`. */
+    "422_idempotency-key-reused_invalid-job": {
+      headers: {
+        "x-request-id": components["headers"]["RequestId"];
+        "x-correlation-id": components["headers"]["CorrelationId"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["Problem"] & {
+          /** @enum {unknown} */
+          type?: "/problems/idempotency-key-reused" | "/problems/invalid-job";
+        };
+      };
+    };
+    /** @description Unprocessable Content: `invalid-batch`. */
+    "422_invalid-batch": {
+      headers: {
+        "x-request-id": components["headers"]["RequestId"];
+        "x-correlation-id": components["headers"]["CorrelationId"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["Problem"] & {
+          /** @enum {unknown} */
+          type?: "/problems/invalid-batch";
+        };
+      };
+    };
+    /** @description Unprocessable Content: `invalid-command`. */
+    "422_invalid-command": {
+      headers: {
+        "x-request-id": components["headers"]["RequestId"];
+        "x-correlation-id": components["headers"]["CorrelationId"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["Problem"] & {
+          /** @enum {unknown} */
+          type?: "/problems/invalid-command";
+        };
+      };
+    };
+    /** @description Unprocessable Content: `invalid-job`. */
+    "422_invalid-job": {
+      headers: {
+        "x-request-id": components["headers"]["RequestId"];
+        "x-correlation-id": components["headers"]["CorrelationId"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["Problem"] & {
+          /** @enum {unknown} */
+          type?: "/problems/invalid-job";
+        };
+      };
+    };
+    /** @description Unprocessable Content: `invalid-job`, `invalid-resume`. */
+    "422_invalid-job_invalid-resume": {
+      headers: {
+        "x-request-id": components["headers"]["RequestId"];
+        "x-correlation-id": components["headers"]["CorrelationId"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["Problem"] & {
+          /** @enum {unknown} */
+          type?: "/problems/invalid-job" | "/problems/invalid-resume";
+        };
+      };
+    };
+    /** @description Unprocessable Content: `invalid-job`, `invalid-workflow`. */
+    "422_invalid-job_invalid-workflow": {
+      headers: {
+        "x-request-id": components["headers"]["RequestId"];
+        "x-correlation-id": components["headers"]["CorrelationId"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["Problem"] & {
+          /** @enum {unknown} */
+          type?: "/problems/invalid-job" | "/problems/invalid-workflow";
+        };
+      };
+    };
+    /** @description Unprocessable Content: `invalid-preview`. */
+    "422_invalid-preview": {
+      headers: {
+        "x-request-id": components["headers"]["RequestId"];
+        "x-correlation-id": components["headers"]["CorrelationId"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["Problem"] & {
+          /** @enum {unknown} */
+          type?: "/problems/invalid-preview";
+        };
+      };
+    };
+    /** @description Unprocessable Content: `job-needed`. */
+    "422_job-needed": {
+      headers: {
+        "x-request-id": components["headers"]["RequestId"];
+        "x-correlation-id": components["headers"]["CorrelationId"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["Problem"] & {
+          /** @enum {unknown} */
+          type?: "/problems/job-needed";
+        };
+      };
+    };
+    /** @description Too Many Requests: returned by the gateway. */
+    "429_gateway": {
+      headers: {
+        "x-request-id": components["headers"]["RequestId"];
+        "x-correlation-id": components["headers"]["CorrelationId"];
+        "retry-after": components["headers"]["RetryAfter"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/json": components["schemas"]["GatewayMessage"];
+      };
+    };
+    /** @description Too Many Requests: `too-many-requests`. */
+    "429_too-many-requests_gateway": {
+      headers: {
+        "x-request-id": components["headers"]["RequestId"];
+        "x-correlation-id": components["headers"]["CorrelationId"];
+        "retry-after": components["headers"]["RetryAfter"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["Problem"] & {
+          /** @enum {unknown} */
+          type?: "/problems/too-many-requests";
+        };
+        "application/json": components["schemas"]["GatewayMessage"];
+      };
+    };
+    /** @description Internal Server Error: `internal`. */
+    "500_internal_gateway": {
+      headers: {
+        "x-request-id": components["headers"]["RequestId"];
+        "x-correlation-id": components["headers"]["CorrelationId"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["Problem"] & {
+          /** @enum {unknown} */
+          type?: "/problems/internal";
+        };
+        "application/json": components["schemas"]["GatewayMessage"];
+      };
+    };
+    /** @description Service Unavailable: `busy`, `lane-unavailable`, `unavailable`. */
+    "503_busy_lane-unavailable_unavailable_gateway": {
+      headers: {
+        "x-request-id": components["headers"]["RequestId"];
+        "x-correlation-id": components["headers"]["CorrelationId"];
+        "retry-after": components["headers"]["RetryAfter"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["Problem"] & {
+          /** @enum {unknown} */
+          type?: "/problems/busy" | "/problems/lane-unavailable" | "/problems/unavailable";
+        };
+        "application/json": components["schemas"]["GatewayMessage"];
+      };
+    };
+    /** @description Service Unavailable: `busy`, `tasks-unavailable`, `unavailable`. */
+    "503_busy_tasks-unavailable_unavailable_gateway": {
+      headers: {
+        "x-request-id": components["headers"]["RequestId"];
+        "x-correlation-id": components["headers"]["CorrelationId"];
+        "retry-after": components["headers"]["RetryAfter"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["Problem"] & {
+          /** @enum {unknown} */
+          type?: "/problems/busy" | "/problems/tasks-unavailable" | "/problems/unavailable";
+        };
+        "application/json": components["schemas"]["GatewayMessage"];
+      };
+    };
+    /** @description Service Unavailable: `busy`, `unavailable`. */
+    "503_busy_unavailable_gateway": {
+      headers: {
+        "x-request-id": components["headers"]["RequestId"];
+        "x-correlation-id": components["headers"]["CorrelationId"];
+        "retry-after": components["headers"]["RetryAfter"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["Problem"] & {
+          /** @enum {unknown} */
+          type?: "/problems/busy" | "/problems/unavailable";
+        };
+        "application/json": components["schemas"]["GatewayMessage"];
+      };
+    };
+    /** @description Service Unavailable: `lane-unavailable`, `unavailable`. */
+    "503_lane-unavailable_unavailable_gateway": {
+      headers: {
+        "x-request-id": components["headers"]["RequestId"];
+        "x-correlation-id": components["headers"]["CorrelationId"];
+        "retry-after": components["headers"]["RetryAfter"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["Problem"] & {
+          /** @enum {unknown} */
+          type?: "/problems/lane-unavailable" | "/problems/unavailable";
+        };
+        "application/json": components["schemas"]["GatewayMessage"];
+      };
+    };
+    /** @description Service Unavailable: `unavailable`. */
+    "503_unavailable_gateway": {
+      headers: {
+        "x-request-id": components["headers"]["RequestId"];
+        "x-correlation-id": components["headers"]["CorrelationId"];
+        "retry-after": components["headers"]["RetryAfter"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["Problem"] & {
+          /** @enum {unknown} */
+          type?: "/problems/unavailable";
+        };
+        "application/json": components["schemas"]["GatewayMessage"];
+      };
+    };
+  };
+  parameters: {
+    /**
+     * @description The id of the job.
+     * @example nightly
+     */
+    JobId: string;
+    /**
+     * @description The id of the run: job, occurrence (UTC) and, for runs on request, a suffix.
+     * @example nightly.20261121T030000Z
+     */
+    RunId: string;
+    /**
+     * @description The id of the workflow.
+     * @example nightly
+     */
+    WorkflowId: string;
+    /**
+     * @description The part of the run id after the id of the workflow: occurrence (UTC) and, for runs on request, a suffix.
+     * @example 20261121T030000Z
+     */
+    Instant: string;
+    /**
+     * @description Change the job only if it still has this ETag (412 otherwise); `*` matches any ETag.
+     * @example "1795262400000-1"
+     */
+    IfMatch: string;
+    /**
+     * @description With `*`: only if the job does not exist yet.
+     * @example *
+     */
+    IfNoneMatch: "*";
+    /**
+     * @description Your own unique key for this request, such as a UUID. A repeated request with the same key has no further effect.
+     * @example 8e03978e-40d5-43e8-bc93-6894a57f9324
+     */
+    IdempotencyKey: string;
+    /**
+     * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
+     * @example order-4711
+     */
+    CorrelationId: string;
+    /**
+     * @description Only runs of this job.
+     * @example nightly
+     */
+    OfJob: string;
+    /**
+     * @description Only runs that entered their state at this time or later.
+     * @example 2026-11-21T00:00:00Z
+     */
+    Since: string;
+    /**
+     * @description Only runs that entered their state before this time.
+     * @example 2026-11-22T00:00:00Z
+     */
+    Until: string;
+    /**
+     * @description Only runs of jobs that currently have this tag.
+     * @example billing
+     */
+    RunTag: string;
+    /**
+     * @description Only runs with an error that contains this text (not case-sensitive).
+     * @example connection refused
+     */
+    RunError: string;
+    /**
+     * @description The maximum number of items of a page.
+     * @example 20
+     */
+    Limit: number;
+    /**
+     * @description `next_cursor` of the previous page of the same list. It is opaque.
+     * @example MWo6bmlnaHRseQ
+     */
+    Cursor: string;
+    /**
+     * @description Only jobs with an id that starts with this text.
+     * @example night
+     */
+    Prefix: string;
+    /**
+     * @description Only jobs with a name that contains this text (not case-sensitive).
+     * @example report
+     */
+    Name: string;
+    /**
+     * @description Only jobs with this tag.
+     * @example billing
+     */
+    Tag: string;
+    /**
+     * @description Only jobs in this state.
+     * @example PAUSED
+     */
+    State: "ACTIVE" | "PAUSED" | "COMPLETED";
+    /**
+     * @description Only jobs of this owner (exact match).
+     * @example billing
+     */
+    Owner: string;
+    /**
+     * @description Return up to this number of last runs of each job (`last_runs`).
+     * @example 10
+     */
+    LastRuns: number;
+    /**
+     * @description Write nothing; return the result that the request would have.
+     * @example true
+     */
+    DryRun: "true" | "false";
+    /**
+     * @description The instant to explain, ISO-8601 with an offset.
+     * @example 2026-11-21T03:00:00Z
+     */
+    At: string;
+    /**
+     * @description Only runs in these states; separate them by commas, or repeat the parameter.
+     * @example DEAD,RETRYING
+     */
+    RunState: string;
+    /**
+     * @description Only items at this instant or later.
+     * @example 2026-11-21T00:00:00Z
+     */
+    From: string;
+    /**
+     * @description Only items before this instant.
+     * @example 2026-11-22T00:00:00Z
+     */
+    To: string;
+    /**
+     * @description Only runs of this job.
+     * @example nightly
+     */
+    RunsOf: string;
+    /**
+     * @description The length of an interval in seconds.
+     * @example 60
+     */
+    Step: number;
+  };
+  requestBodies: never;
+  headers: {
+    /**
+     * @description The version of the job, for If-Match.
+     * @example "1795262400000-1"
+     */
+    ETag: string;
+    /** @description The id of this request in the logs; problem documents contain it too. */
+    RequestId: string;
+    /**
+     * @description The X-Correlation-Id of the request, or the request id if it had none.
+     * @example order-4711
+     */
+    CorrelationId: string;
+    /**
+     * @description The path of the created resource.
+     * @example /v1/jobs/nightly
+     */
+    Location: string;
+    /**
+     * @description Whole seconds to wait before the next try.
+     * @example 5
+     */
+    RetryAfter: string;
+    /** @description The required authentication. */
+    WwwAuthenticate: string;
+  };
+  pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+  listDeadRuns: {
     parameters: {
-        /**
-         * @description The id of the job.
-         * @example nightly
-         */
-        JobId: string;
-        /**
-         * @description The id of the run: job, occurrence (UTC) and, for runs on request, a suffix.
-         * @example nightly.20261121T030000Z
-         */
-        RunId: string;
-        /**
-         * @description The id of the workflow.
-         * @example nightly
-         */
-        WorkflowId: string;
-        /**
-         * @description The part of the run id after the id of the workflow: occurrence (UTC) and, for runs on request, a suffix.
-         * @example 20261121T030000Z
-         */
-        Instant: string;
-        /**
-         * @description Change the job only if it still has this ETag (412 otherwise); `*` matches any ETag.
-         * @example "1795262400000-1"
-         */
-        IfMatch: string;
-        /**
-         * @description With `*`: only if the job does not exist yet.
-         * @example *
-         */
-        IfNoneMatch: "*";
-        /**
-         * @description Your own unique key for this request, such as a UUID. A repeated request with the same key has no further effect.
-         * @example 8e03978e-40d5-43e8-bc93-6894a57f9324
-         */
-        IdempotencyKey: string;
-        /**
-         * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
-         * @example order-4711
-         */
-        CorrelationId: string;
+      query?: {
         /**
          * @description Only runs of this job.
          * @example nightly
          */
-        OfJob: string;
+        job_id?: components["parameters"]["OfJob"];
         /**
          * @description Only runs that entered their state at this time or later.
          * @example 2026-11-21T00:00:00Z
          */
-        Since: string;
+        since?: components["parameters"]["Since"];
         /**
          * @description Only runs that entered their state before this time.
          * @example 2026-11-22T00:00:00Z
          */
-        Until: string;
+        until?: components["parameters"]["Until"];
         /**
          * @description Only runs of jobs that currently have this tag.
          * @example billing
          */
-        RunTag: string;
+        tag?: components["parameters"]["RunTag"];
         /**
          * @description Only runs with an error that contains this text (not case-sensitive).
          * @example connection refused
          */
-        RunError: string;
+        error?: components["parameters"]["RunError"];
         /**
          * @description The maximum number of items of a page.
          * @example 20
          */
-        Limit: number;
+        limit?: components["parameters"]["Limit"];
         /**
          * @description `next_cursor` of the previous page of the same list. It is opaque.
          * @example MWo6bmlnaHRseQ
          */
-        Cursor: string;
+        cursor?: components["parameters"]["Cursor"];
+      };
+      header?: {
+        /**
+         * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
+         * @example order-4711
+         */
+        "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK: A page of a list. */
+      200: {
+        headers: {
+          "x-request-id": components["headers"]["RequestId"];
+          "x-correlation-id": components["headers"]["CorrelationId"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "items": [
+           *         {
+           *           "id": "nightly.20261121T030000Z",
+           *           "job_id": "nightly",
+           *           "state": "SUCCEEDED",
+           *           "reason": null,
+           *           "occurrence": "2026-11-21T03:00:00Z",
+           *           "due": "2026-11-21T03:00:00Z",
+           *           "started_at": "2026-11-21T03:00:00.041Z",
+           *           "finished_at": "2026-11-21T03:00:00.320Z",
+           *           "lateness_seconds": 0.041,
+           *           "attempts": 1,
+           *           "max_attempts": 3,
+           *           "waiting_for": null,
+           *           "waiting_since": null,
+           *           "waiting_until": null,
+           *           "heartbeat_until": null,
+           *           "heartbeat_at": null,
+           *           "progress": null,
+           *           "note": null,
+           *           "cancel_requested": null,
+           *           "result": {
+           *             "status": 200,
+           *             "body": "done"
+           *           },
+           *           "result_bytes": 31,
+           *           "error": null,
+           *           "code": null,
+           *           "count": 1,
+           *           "requested_by": null,
+           *           "correlation_id": "c6a1e0f0-6d3c-5d1b-9a55-1c7f6f1d2a10",
+           *           "workflow": null
+           *         }
+           *       ],
+           *       "next_cursor": null
+           *     }
+           */
+          "application/json": components["schemas"]["RunPage"];
+        };
+      };
+      400: components["responses"]["400_bad-parameter"];
+      401: components["responses"]["401_not-authenticated_gateway"];
+      403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
+      429: components["responses"]["429_too-many-requests_gateway"];
+      500: components["responses"]["500_internal_gateway"];
+      503: components["responses"]["503_unavailable_gateway"];
+    };
+  };
+  redriveDeadRuns: {
+    parameters: {
+      query?: never;
+      header?: {
+        /**
+         * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
+         * @example order-4711
+         */
+        "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: {
+      content: {
+        "application/json": components["schemas"]["RedriveRequest"];
+      };
+    };
+    responses: {
+      /** @description OK: The number of dead runs that were redriven, or would be (`dry_run`), and the cursor to continue. */
+      200: {
+        headers: {
+          "x-request-id": components["headers"]["RequestId"];
+          "x-correlation-id": components["headers"]["CorrelationId"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "dry_run": false,
+           *       "redriven": 3,
+           *       "refused": 0,
+           *       "more": false,
+           *       "next_cursor": null
+           *     }
+           */
+          "application/json": components["schemas"]["Redriven"];
+        };
+      };
+      400: components["responses"]["400_malformed-body"];
+      401: components["responses"]["401_not-authenticated_gateway"];
+      403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
+      413: components["responses"]["413_body-too-large"];
+      415: components["responses"]["415_unsupported-content-type"];
+      422: components["responses"]["422_invalid-command"];
+      429: components["responses"]["429_too-many-requests_gateway"];
+      500: components["responses"]["500_internal_gateway"];
+      503: components["responses"]["503_lane-unavailable_unavailable_gateway"];
+    };
+  };
+  getHealth: {
+    parameters: {
+      query?: never;
+      header?: {
+        /**
+         * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
+         * @example order-4711
+         */
+        "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK: Whether ticks run. `tick` and `dispatch` require the scope ops. */
+      200: {
+        headers: {
+          "x-request-id": components["headers"]["RequestId"];
+          "x-correlation-id": components["headers"]["CorrelationId"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "status": "ok"
+           *     }
+           */
+          "application/json": components["schemas"]["Health"];
+        };
+      };
+      429: components["responses"]["429_gateway"];
+      500: components["responses"]["500_internal_gateway"];
+      /** @description Service Unavailable: Whether ticks run. `tick` and `dispatch` require the scope ops. */
+      503: {
+        headers: {
+          "x-request-id": components["headers"]["RequestId"];
+          "x-correlation-id": components["headers"]["CorrelationId"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "status": "ok"
+           *     }
+           */
+          "application/json": components["schemas"]["Health"] | components["schemas"]["GatewayMessage"];
+          "application/problem+json": components["schemas"]["Problem"] & {
+            /** @enum {unknown} */
+            type?: "/problems/unavailable";
+          };
+        };
+      };
+    };
+  };
+  listJobs: {
+    parameters: {
+      query?: {
         /**
          * @description Only jobs with an id that starts with this text.
          * @example night
          */
-        Prefix: string;
+        prefix?: components["parameters"]["Prefix"];
         /**
          * @description Only jobs with a name that contains this text (not case-sensitive).
          * @example report
          */
-        Name: string;
+        name?: components["parameters"]["Name"];
         /**
          * @description Only jobs with this tag.
          * @example billing
          */
-        Tag: string;
+        tag?: components["parameters"]["Tag"];
         /**
          * @description Only jobs in this state.
          * @example PAUSED
          */
-        State: "ACTIVE" | "PAUSED" | "COMPLETED";
+        state?: components["parameters"]["State"];
         /**
          * @description Only jobs of this owner (exact match).
          * @example billing
          */
-        Owner: string;
+        owner?: components["parameters"]["Owner"];
         /**
          * @description Return up to this number of last runs of each job (`last_runs`).
          * @example 10
          */
-        LastRuns: number;
+        runs?: components["parameters"]["LastRuns"];
+        /**
+         * @description The maximum number of items of a page.
+         * @example 20
+         */
+        limit?: components["parameters"]["Limit"];
+        /**
+         * @description `next_cursor` of the previous page of the same list. It is opaque.
+         * @example MWo6bmlnaHRseQ
+         */
+        cursor?: components["parameters"]["Cursor"];
+      };
+      header?: {
+        /**
+         * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
+         * @example order-4711
+         */
+        "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK: A page of a list. */
+      200: {
+        headers: {
+          "x-request-id": components["headers"]["RequestId"];
+          "x-correlation-id": components["headers"]["CorrelationId"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "items": [
+           *         {
+           *           "id": "nightly",
+           *           "tenant": "default",
+           *           "state": "ACTIVE",
+           *           "name": "",
+           *           "schedule": "0 3 * * *",
+           *           "timezone": "Europe/Berlin",
+           *           "dst_gap": "next",
+           *           "dst_fold": "first",
+           *           "anchor": null,
+           *           "start": null,
+           *           "end": null,
+           *           "owner": "billing",
+           *           "description": "Rebuilds the report of the day before.",
+           *           "runbook_url": "https://wiki.example.com/runbooks/report",
+           *           "exclude": [],
+           *           "jitter_seconds": 0,
+           *           "max_runs": null,
+           *           "payload": {
+           *             "day": "{{date}}"
+           *           },
+           *           "priority": "normal",
+           *           "timeout_seconds": 30,
+           *           "estimated_seconds": null,
+           *           "start_deadline_seconds": null,
+           *           "completion": "response",
+           *           "completion_seconds": null,
+           *           "heartbeat_seconds": null,
+           *           "retry": {
+           *             "max_attempts": 3,
+           *             "backoff": "exponential",
+           *             "min_seconds": 2,
+           *             "max_seconds": 3600,
+           *             "on": null,
+           *             "never": [
+           *               "404"
+           *             ],
+           *             "max_age_seconds": null
+           *           },
+           *           "pause_on_failure": null,
+           *           "precision": "second",
+           *           "delivery": "at_least_once",
+           *           "idempotency_key": null,
+           *           "events": [],
+           *           "tags": [
+           *             "billing"
+           *           ],
+           *           "after_completion": null,
+           *           "target": {
+           *             "type": "http",
+           *             "url": "https://example.com/report/rebuild",
+           *             "method": "POST",
+           *             "headers": {
+           *               "X-Team": "billing"
+           *             },
+           *             "expect": [
+           *               "2xx"
+           *             ],
+           *             "sign": null
+           *           },
+           *           "missed": {
+           *             "policy": "run_once",
+           *             "grace_seconds": 60,
+           *             "max_missed": 10
+           *           },
+           *           "overlap": "skip",
+           *           "understood_as": "at 03:00 every day, Europe/Berlin",
+           *           "schedule_canonical": "0 3 * * *",
+           *           "next_occurrence": "2026-11-22T02:00:00Z",
+           *           "paused_by": null,
+           *           "paused_because": null,
+           *           "created_at": "2026-11-21T10:00:00.000Z",
+           *           "updated_at": "2026-11-21T10:00:00.000Z",
+           *           "error": null,
+           *           "workflow": null,
+           *           "delete_at": null
+           *         }
+           *       ],
+           *       "next_cursor": null
+           *     }
+           */
+          "application/json": components["schemas"]["JobPage"];
+        };
+      };
+      400: components["responses"]["400_bad-parameter"];
+      401: components["responses"]["401_not-authenticated_gateway"];
+      403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
+      429: components["responses"]["429_too-many-requests_gateway"];
+      500: components["responses"]["500_internal_gateway"];
+      503: components["responses"]["503_unavailable_gateway"];
+    };
+  };
+  createJob: {
+    parameters: {
+      query?: never;
+      header?: {
+        /**
+         * @description Your own unique key for this request, such as a UUID. A repeated request with the same key has no further effect.
+         * @example 8e03978e-40d5-43e8-bc93-6894a57f9324
+         */
+        "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+        /**
+         * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
+         * @example order-4711
+         */
+        "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["JobRequest"];
+      };
+    };
+    responses: {
+      /** @description OK: A stored job: the posted fields with their defaults, and the state of the job. */
+      200: {
+        headers: {
+          "x-request-id": components["headers"]["RequestId"];
+          "x-correlation-id": components["headers"]["CorrelationId"];
+          etag: components["headers"]["ETag"];
+          location: components["headers"]["Location"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "nightly",
+           *       "tenant": "default",
+           *       "state": "ACTIVE",
+           *       "name": "",
+           *       "schedule": "0 3 * * *",
+           *       "timezone": "Europe/Berlin",
+           *       "dst_gap": "next",
+           *       "dst_fold": "first",
+           *       "anchor": null,
+           *       "start": null,
+           *       "end": null,
+           *       "owner": "billing",
+           *       "description": "Rebuilds the report of the day before.",
+           *       "runbook_url": "https://wiki.example.com/runbooks/report",
+           *       "exclude": [],
+           *       "jitter_seconds": 0,
+           *       "max_runs": null,
+           *       "payload": {
+           *         "day": "{{date}}"
+           *       },
+           *       "priority": "normal",
+           *       "timeout_seconds": 30,
+           *       "estimated_seconds": null,
+           *       "start_deadline_seconds": null,
+           *       "completion": "response",
+           *       "completion_seconds": null,
+           *       "heartbeat_seconds": null,
+           *       "retry": {
+           *         "max_attempts": 3,
+           *         "backoff": "exponential",
+           *         "min_seconds": 2,
+           *         "max_seconds": 3600,
+           *         "on": null,
+           *         "never": [
+           *           "404"
+           *         ],
+           *         "max_age_seconds": null
+           *       },
+           *       "pause_on_failure": null,
+           *       "precision": "second",
+           *       "delivery": "at_least_once",
+           *       "idempotency_key": null,
+           *       "events": [],
+           *       "tags": [
+           *         "billing"
+           *       ],
+           *       "after_completion": null,
+           *       "target": {
+           *         "type": "http",
+           *         "url": "https://example.com/report/rebuild",
+           *         "method": "POST",
+           *         "headers": {
+           *           "X-Team": "billing"
+           *         },
+           *         "expect": [
+           *           "2xx"
+           *         ],
+           *         "sign": null
+           *       },
+           *       "missed": {
+           *         "policy": "run_once",
+           *         "grace_seconds": 60,
+           *         "max_missed": 10
+           *       },
+           *       "overlap": "skip",
+           *       "understood_as": "at 03:00 every day, Europe/Berlin",
+           *       "schedule_canonical": "0 3 * * *",
+           *       "next_occurrence": "2026-11-22T02:00:00Z",
+           *       "paused_by": null,
+           *       "paused_because": null,
+           *       "created_at": "2026-11-21T10:00:00.000Z",
+           *       "updated_at": "2026-11-21T10:00:00.000Z",
+           *       "error": null,
+           *       "workflow": null,
+           *       "delete_at": null
+           *     }
+           */
+          "application/json": components["schemas"]["Job"];
+        };
+      };
+      /** @description Created: A stored job: the posted fields with their defaults, and the state of the job. */
+      201: {
+        headers: {
+          "x-request-id": components["headers"]["RequestId"];
+          "x-correlation-id": components["headers"]["CorrelationId"];
+          etag: components["headers"]["ETag"];
+          location: components["headers"]["Location"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "nightly",
+           *       "tenant": "default",
+           *       "state": "ACTIVE",
+           *       "name": "",
+           *       "schedule": "0 3 * * *",
+           *       "timezone": "Europe/Berlin",
+           *       "dst_gap": "next",
+           *       "dst_fold": "first",
+           *       "anchor": null,
+           *       "start": null,
+           *       "end": null,
+           *       "owner": "billing",
+           *       "description": "Rebuilds the report of the day before.",
+           *       "runbook_url": "https://wiki.example.com/runbooks/report",
+           *       "exclude": [],
+           *       "jitter_seconds": 0,
+           *       "max_runs": null,
+           *       "payload": {
+           *         "day": "{{date}}"
+           *       },
+           *       "priority": "normal",
+           *       "timeout_seconds": 30,
+           *       "estimated_seconds": null,
+           *       "start_deadline_seconds": null,
+           *       "completion": "response",
+           *       "completion_seconds": null,
+           *       "heartbeat_seconds": null,
+           *       "retry": {
+           *         "max_attempts": 3,
+           *         "backoff": "exponential",
+           *         "min_seconds": 2,
+           *         "max_seconds": 3600,
+           *         "on": null,
+           *         "never": [
+           *           "404"
+           *         ],
+           *         "max_age_seconds": null
+           *       },
+           *       "pause_on_failure": null,
+           *       "precision": "second",
+           *       "delivery": "at_least_once",
+           *       "idempotency_key": null,
+           *       "events": [],
+           *       "tags": [
+           *         "billing"
+           *       ],
+           *       "after_completion": null,
+           *       "target": {
+           *         "type": "http",
+           *         "url": "https://example.com/report/rebuild",
+           *         "method": "POST",
+           *         "headers": {
+           *           "X-Team": "billing"
+           *         },
+           *         "expect": [
+           *           "2xx"
+           *         ],
+           *         "sign": null
+           *       },
+           *       "missed": {
+           *         "policy": "run_once",
+           *         "grace_seconds": 60,
+           *         "max_missed": 10
+           *       },
+           *       "overlap": "skip",
+           *       "understood_as": "at 03:00 every day, Europe/Berlin",
+           *       "schedule_canonical": "0 3 * * *",
+           *       "next_occurrence": "2026-11-22T02:00:00Z",
+           *       "paused_by": null,
+           *       "paused_because": null,
+           *       "created_at": "2026-11-21T10:00:00.000Z",
+           *       "updated_at": "2026-11-21T10:00:00.000Z",
+           *       "error": null,
+           *       "workflow": null,
+           *       "delete_at": null
+           *     }
+           */
+          "application/json": components["schemas"]["Job"];
+        };
+      };
+      400: components["responses"]["400_bad-header_malformed-body"];
+      401: components["responses"]["401_not-authenticated_gateway"];
+      403: components["responses"]["403_bad-tenant_job-quota_scope-missing_gateway"];
+      409: components["responses"]["409_idempotency-key-expired_job-changed_job-exists"];
+      413: components["responses"]["413_body-too-large"];
+      415: components["responses"]["415_unsupported-content-type"];
+      422: components["responses"]["422_idempotency-key-reused_invalid-job"];
+      429: components["responses"]["429_too-many-requests_gateway"];
+      500: components["responses"]["500_internal_gateway"];
+      503: components["responses"]["503_busy_tasks-unavailable_unavailable_gateway"];
+    };
+  };
+  getJob: {
+    parameters: {
+      query?: never;
+      header?: {
+        /**
+         * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
+         * @example order-4711
+         */
+        "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+      };
+      path: {
+        /**
+         * @description The id of the job.
+         * @example nightly
+         */
+        job_id: components["parameters"]["JobId"];
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK: A stored job: the posted fields with their defaults, and the state of the job. */
+      200: {
+        headers: {
+          "x-request-id": components["headers"]["RequestId"];
+          "x-correlation-id": components["headers"]["CorrelationId"];
+          etag: components["headers"]["ETag"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "nightly",
+           *       "tenant": "default",
+           *       "state": "ACTIVE",
+           *       "name": "",
+           *       "schedule": "0 3 * * *",
+           *       "timezone": "Europe/Berlin",
+           *       "dst_gap": "next",
+           *       "dst_fold": "first",
+           *       "anchor": null,
+           *       "start": null,
+           *       "end": null,
+           *       "owner": "billing",
+           *       "description": "Rebuilds the report of the day before.",
+           *       "runbook_url": "https://wiki.example.com/runbooks/report",
+           *       "exclude": [],
+           *       "jitter_seconds": 0,
+           *       "max_runs": null,
+           *       "payload": {
+           *         "day": "{{date}}"
+           *       },
+           *       "priority": "normal",
+           *       "timeout_seconds": 30,
+           *       "estimated_seconds": null,
+           *       "start_deadline_seconds": null,
+           *       "completion": "response",
+           *       "completion_seconds": null,
+           *       "heartbeat_seconds": null,
+           *       "retry": {
+           *         "max_attempts": 3,
+           *         "backoff": "exponential",
+           *         "min_seconds": 2,
+           *         "max_seconds": 3600,
+           *         "on": null,
+           *         "never": [
+           *           "404"
+           *         ],
+           *         "max_age_seconds": null
+           *       },
+           *       "pause_on_failure": null,
+           *       "precision": "second",
+           *       "delivery": "at_least_once",
+           *       "idempotency_key": null,
+           *       "events": [],
+           *       "tags": [
+           *         "billing"
+           *       ],
+           *       "after_completion": null,
+           *       "target": {
+           *         "type": "http",
+           *         "url": "https://example.com/report/rebuild",
+           *         "method": "POST",
+           *         "headers": {
+           *           "X-Team": "billing"
+           *         },
+           *         "expect": [
+           *           "2xx"
+           *         ],
+           *         "sign": null
+           *       },
+           *       "missed": {
+           *         "policy": "run_once",
+           *         "grace_seconds": 60,
+           *         "max_missed": 10
+           *       },
+           *       "overlap": "skip",
+           *       "understood_as": "at 03:00 every day, Europe/Berlin",
+           *       "schedule_canonical": "0 3 * * *",
+           *       "next_occurrence": "2026-11-22T02:00:00Z",
+           *       "paused_by": null,
+           *       "paused_because": null,
+           *       "created_at": "2026-11-21T10:00:00.000Z",
+           *       "updated_at": "2026-11-21T10:00:00.000Z",
+           *       "error": null,
+           *       "workflow": null,
+           *       "delete_at": null
+           *     }
+           */
+          "application/json": components["schemas"]["Job"];
+        };
+      };
+      401: components["responses"]["401_not-authenticated_gateway"];
+      403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
+      404: components["responses"]["404_unknown-job"];
+      429: components["responses"]["429_too-many-requests_gateway"];
+      500: components["responses"]["500_internal_gateway"];
+      503: components["responses"]["503_unavailable_gateway"];
+    };
+  };
+  putJob: {
+    parameters: {
+      query?: {
         /**
          * @description Write nothing; return the result that the request would have.
          * @example true
          */
-        DryRun: "true" | "false";
+        dry_run?: components["parameters"]["DryRun"];
+      };
+      header?: {
+        /**
+         * @description Change the job only if it still has this ETag (412 otherwise); `*` matches any ETag.
+         * @example "1795262400000-1"
+         */
+        "If-Match"?: components["parameters"]["IfMatch"];
+        /**
+         * @description With `*`: only if the job does not exist yet.
+         * @example *
+         */
+        "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+        /**
+         * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
+         * @example order-4711
+         */
+        "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+      };
+      path: {
+        /**
+         * @description The id of the job.
+         * @example nightly
+         */
+        job_id: components["parameters"]["JobId"];
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["JobRequest"];
+      };
+    };
+    responses: {
+      /** @description OK: A stored job: the posted fields with their defaults, and the state of the job. */
+      200: {
+        headers: {
+          "x-request-id": components["headers"]["RequestId"];
+          "x-correlation-id": components["headers"]["CorrelationId"];
+          etag: components["headers"]["ETag"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "nightly",
+           *       "tenant": "default",
+           *       "state": "ACTIVE",
+           *       "name": "",
+           *       "schedule": "0 3 * * *",
+           *       "timezone": "Europe/Berlin",
+           *       "dst_gap": "next",
+           *       "dst_fold": "first",
+           *       "anchor": null,
+           *       "start": null,
+           *       "end": null,
+           *       "owner": "billing",
+           *       "description": "Rebuilds the report of the day before.",
+           *       "runbook_url": "https://wiki.example.com/runbooks/report",
+           *       "exclude": [],
+           *       "jitter_seconds": 0,
+           *       "max_runs": null,
+           *       "payload": {
+           *         "day": "{{date}}"
+           *       },
+           *       "priority": "normal",
+           *       "timeout_seconds": 30,
+           *       "estimated_seconds": null,
+           *       "start_deadline_seconds": null,
+           *       "completion": "response",
+           *       "completion_seconds": null,
+           *       "heartbeat_seconds": null,
+           *       "retry": {
+           *         "max_attempts": 3,
+           *         "backoff": "exponential",
+           *         "min_seconds": 2,
+           *         "max_seconds": 3600,
+           *         "on": null,
+           *         "never": [
+           *           "404"
+           *         ],
+           *         "max_age_seconds": null
+           *       },
+           *       "pause_on_failure": null,
+           *       "precision": "second",
+           *       "delivery": "at_least_once",
+           *       "idempotency_key": null,
+           *       "events": [],
+           *       "tags": [
+           *         "billing"
+           *       ],
+           *       "after_completion": null,
+           *       "target": {
+           *         "type": "http",
+           *         "url": "https://example.com/report/rebuild",
+           *         "method": "POST",
+           *         "headers": {
+           *           "X-Team": "billing"
+           *         },
+           *         "expect": [
+           *           "2xx"
+           *         ],
+           *         "sign": null
+           *       },
+           *       "missed": {
+           *         "policy": "run_once",
+           *         "grace_seconds": 60,
+           *         "max_missed": 10
+           *       },
+           *       "overlap": "skip",
+           *       "understood_as": "at 03:00 every day, Europe/Berlin",
+           *       "schedule_canonical": "0 3 * * *",
+           *       "next_occurrence": "2026-11-22T02:00:00Z",
+           *       "paused_by": null,
+           *       "paused_because": null,
+           *       "created_at": "2026-11-21T10:00:00.000Z",
+           *       "updated_at": "2026-11-21T10:00:00.000Z",
+           *       "error": null,
+           *       "workflow": null,
+           *       "delete_at": null
+           *     }
+           */
+          "application/json": components["schemas"]["Job"];
+        };
+      };
+      /** @description Created: A stored job: the posted fields with their defaults, and the state of the job. */
+      201: {
+        headers: {
+          "x-request-id": components["headers"]["RequestId"];
+          "x-correlation-id": components["headers"]["CorrelationId"];
+          etag: components["headers"]["ETag"];
+          location: components["headers"]["Location"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "nightly",
+           *       "tenant": "default",
+           *       "state": "ACTIVE",
+           *       "name": "",
+           *       "schedule": "0 3 * * *",
+           *       "timezone": "Europe/Berlin",
+           *       "dst_gap": "next",
+           *       "dst_fold": "first",
+           *       "anchor": null,
+           *       "start": null,
+           *       "end": null,
+           *       "owner": "billing",
+           *       "description": "Rebuilds the report of the day before.",
+           *       "runbook_url": "https://wiki.example.com/runbooks/report",
+           *       "exclude": [],
+           *       "jitter_seconds": 0,
+           *       "max_runs": null,
+           *       "payload": {
+           *         "day": "{{date}}"
+           *       },
+           *       "priority": "normal",
+           *       "timeout_seconds": 30,
+           *       "estimated_seconds": null,
+           *       "start_deadline_seconds": null,
+           *       "completion": "response",
+           *       "completion_seconds": null,
+           *       "heartbeat_seconds": null,
+           *       "retry": {
+           *         "max_attempts": 3,
+           *         "backoff": "exponential",
+           *         "min_seconds": 2,
+           *         "max_seconds": 3600,
+           *         "on": null,
+           *         "never": [
+           *           "404"
+           *         ],
+           *         "max_age_seconds": null
+           *       },
+           *       "pause_on_failure": null,
+           *       "precision": "second",
+           *       "delivery": "at_least_once",
+           *       "idempotency_key": null,
+           *       "events": [],
+           *       "tags": [
+           *         "billing"
+           *       ],
+           *       "after_completion": null,
+           *       "target": {
+           *         "type": "http",
+           *         "url": "https://example.com/report/rebuild",
+           *         "method": "POST",
+           *         "headers": {
+           *           "X-Team": "billing"
+           *         },
+           *         "expect": [
+           *           "2xx"
+           *         ],
+           *         "sign": null
+           *       },
+           *       "missed": {
+           *         "policy": "run_once",
+           *         "grace_seconds": 60,
+           *         "max_missed": 10
+           *       },
+           *       "overlap": "skip",
+           *       "understood_as": "at 03:00 every day, Europe/Berlin",
+           *       "schedule_canonical": "0 3 * * *",
+           *       "next_occurrence": "2026-11-22T02:00:00Z",
+           *       "paused_by": null,
+           *       "paused_because": null,
+           *       "created_at": "2026-11-21T10:00:00.000Z",
+           *       "updated_at": "2026-11-21T10:00:00.000Z",
+           *       "error": null,
+           *       "workflow": null,
+           *       "delete_at": null
+           *     }
+           */
+          "application/json": components["schemas"]["Job"];
+        };
+      };
+      400: components["responses"]["400_bad-header_bad-parameter_malformed-body"];
+      401: components["responses"]["401_not-authenticated_gateway"];
+      403: components["responses"]["403_bad-tenant_job-quota_scope-missing_gateway"];
+      404: components["responses"]["404_unknown-job"];
+      409: components["responses"]["409_in-workflow_is-workflow_job-changed_job-exists_job-unreadable"];
+      412: components["responses"]["412_etag-mismatch"];
+      413: components["responses"]["413_body-too-large"];
+      415: components["responses"]["415_unsupported-content-type"];
+      422: components["responses"]["422_invalid-job"];
+      429: components["responses"]["429_too-many-requests_gateway"];
+      500: components["responses"]["500_internal_gateway"];
+      503: components["responses"]["503_busy_tasks-unavailable_unavailable_gateway"];
+    };
+  };
+  deleteJob: {
+    parameters: {
+      query?: never;
+      header?: {
+        /**
+         * @description Change the job only if it still has this ETag (412 otherwise); `*` matches any ETag.
+         * @example "1795262400000-1"
+         */
+        "If-Match"?: components["parameters"]["IfMatch"];
+        /**
+         * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
+         * @example order-4711
+         */
+        "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+      };
+      path: {
+        /**
+         * @description The id of the job.
+         * @example nightly
+         */
+        job_id: components["parameters"]["JobId"];
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description No Content. */
+      204: {
+        headers: {
+          "x-request-id": components["headers"]["RequestId"];
+          "x-correlation-id": components["headers"]["CorrelationId"];
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      400: components["responses"]["400_bad-header"];
+      401: components["responses"]["401_not-authenticated_gateway"];
+      403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
+      404: components["responses"]["404_unknown-job"];
+      409: components["responses"]["409_in-workflow_job-changed"];
+      412: components["responses"]["412_etag-mismatch"];
+      429: components["responses"]["429_too-many-requests_gateway"];
+      500: components["responses"]["500_internal_gateway"];
+      503: components["responses"]["503_busy_unavailable_gateway"];
+    };
+  };
+  patchJob: {
+    parameters: {
+      query?: never;
+      header?: {
+        /**
+         * @description Change the job only if it still has this ETag (412 otherwise); `*` matches any ETag.
+         * @example "1795262400000-1"
+         */
+        "If-Match"?: components["parameters"]["IfMatch"];
+        /**
+         * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
+         * @example order-4711
+         */
+        "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+      };
+      path: {
+        /**
+         * @description The id of the job.
+         * @example nightly
+         */
+        job_id: components["parameters"]["JobId"];
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        "application/merge-patch+json": components["schemas"]["JobPatch"];
+        "application/json": components["schemas"]["JobPatch"];
+      };
+    };
+    responses: {
+      /** @description OK: A stored job: the posted fields with their defaults, and the state of the job. */
+      200: {
+        headers: {
+          "x-request-id": components["headers"]["RequestId"];
+          "x-correlation-id": components["headers"]["CorrelationId"];
+          etag: components["headers"]["ETag"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "nightly",
+           *       "tenant": "default",
+           *       "state": "ACTIVE",
+           *       "name": "",
+           *       "schedule": "0 3 * * *",
+           *       "timezone": "Europe/Berlin",
+           *       "dst_gap": "next",
+           *       "dst_fold": "first",
+           *       "anchor": null,
+           *       "start": null,
+           *       "end": null,
+           *       "owner": "billing",
+           *       "description": "Rebuilds the report of the day before.",
+           *       "runbook_url": "https://wiki.example.com/runbooks/report",
+           *       "exclude": [],
+           *       "jitter_seconds": 0,
+           *       "max_runs": null,
+           *       "payload": {
+           *         "day": "{{date}}"
+           *       },
+           *       "priority": "normal",
+           *       "timeout_seconds": 30,
+           *       "estimated_seconds": null,
+           *       "start_deadline_seconds": null,
+           *       "completion": "response",
+           *       "completion_seconds": null,
+           *       "heartbeat_seconds": null,
+           *       "retry": {
+           *         "max_attempts": 3,
+           *         "backoff": "exponential",
+           *         "min_seconds": 2,
+           *         "max_seconds": 3600,
+           *         "on": null,
+           *         "never": [
+           *           "404"
+           *         ],
+           *         "max_age_seconds": null
+           *       },
+           *       "pause_on_failure": null,
+           *       "precision": "second",
+           *       "delivery": "at_least_once",
+           *       "idempotency_key": null,
+           *       "events": [],
+           *       "tags": [
+           *         "billing"
+           *       ],
+           *       "after_completion": null,
+           *       "target": {
+           *         "type": "http",
+           *         "url": "https://example.com/report/rebuild",
+           *         "method": "POST",
+           *         "headers": {
+           *           "X-Team": "billing"
+           *         },
+           *         "expect": [
+           *           "2xx"
+           *         ],
+           *         "sign": null
+           *       },
+           *       "missed": {
+           *         "policy": "run_once",
+           *         "grace_seconds": 60,
+           *         "max_missed": 10
+           *       },
+           *       "overlap": "skip",
+           *       "understood_as": "at 03:00 every day, Europe/Berlin",
+           *       "schedule_canonical": "0 3 * * *",
+           *       "next_occurrence": "2026-11-22T02:00:00Z",
+           *       "paused_by": null,
+           *       "paused_because": null,
+           *       "created_at": "2026-11-21T10:00:00.000Z",
+           *       "updated_at": "2026-11-21T10:00:00.000Z",
+           *       "error": null,
+           *       "workflow": null,
+           *       "delete_at": null
+           *     }
+           */
+          "application/json": components["schemas"]["Job"];
+        };
+      };
+      400: components["responses"]["400_bad-header_malformed-body"];
+      401: components["responses"]["401_not-authenticated_gateway"];
+      403: components["responses"]["403_bad-tenant_job-quota_scope-missing_gateway"];
+      404: components["responses"]["404_unknown-job"];
+      409: components["responses"]["409_in-workflow_is-workflow_job-changed_job-unreadable"];
+      412: components["responses"]["412_etag-mismatch"];
+      413: components["responses"]["413_body-too-large"];
+      415: components["responses"]["415_unsupported-content-type"];
+      422: components["responses"]["422_invalid-job"];
+      429: components["responses"]["429_too-many-requests_gateway"];
+      500: components["responses"]["500_internal_gateway"];
+      503: components["responses"]["503_busy_tasks-unavailable_unavailable_gateway"];
+    };
+  };
+  backfillJob: {
+    parameters: {
+      query?: never;
+      header?: {
+        /**
+         * @description Change the job only if it still has this ETag (412 otherwise); `*` matches any ETag.
+         * @example "1795262400000-1"
+         */
+        "If-Match"?: components["parameters"]["IfMatch"];
+        /**
+         * @description Your own unique key for this request, such as a UUID. A repeated request with the same key has no further effect.
+         * @example 8e03978e-40d5-43e8-bc93-6894a57f9324
+         */
+        "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+        /**
+         * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
+         * @example order-4711
+         */
+        "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+      };
+      path: {
+        /**
+         * @description The id of the job.
+         * @example nightly
+         */
+        job_id: components["parameters"]["JobId"];
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["BackfillRequest"];
+      };
+    };
+    responses: {
+      /** @description OK: A backfill that was started, or would be started. */
+      200: {
+        headers: {
+          "x-request-id": components["headers"]["RequestId"];
+          "x-correlation-id": components["headers"]["CorrelationId"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "dry_run": false,
+           *       "count": 7,
+           *       "first": "2026-11-01T02:00:00Z",
+           *       "last": "2026-11-07T02:00:00Z",
+           *       "newest_first": false,
+           *       "pace_seconds": 60,
+           *       "starts_at": "2026-11-21T10:15:00Z",
+           *       "ends_at": "2026-11-21T10:21:00Z",
+           *       "estimated_cost_usd": 0.000081,
+           *       "suffix": ".b3fa85f64"
+           *     }
+           */
+          "application/json": components["schemas"]["Backfill"];
+        };
+      };
+      /** @description Accepted: A backfill that was started, or would be started. */
+      202: {
+        headers: {
+          "x-request-id": components["headers"]["RequestId"];
+          "x-correlation-id": components["headers"]["CorrelationId"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "dry_run": false,
+           *       "count": 7,
+           *       "first": "2026-11-01T02:00:00Z",
+           *       "last": "2026-11-07T02:00:00Z",
+           *       "newest_first": false,
+           *       "pace_seconds": 60,
+           *       "starts_at": "2026-11-21T10:15:00Z",
+           *       "ends_at": "2026-11-21T10:21:00Z",
+           *       "estimated_cost_usd": 0.000081,
+           *       "suffix": ".b3fa85f64"
+           *     }
+           */
+          "application/json": components["schemas"]["Backfill"];
+        };
+      };
+      400: components["responses"]["400_bad-header_malformed-body"];
+      401: components["responses"]["401_not-authenticated_gateway"];
+      403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
+      404: components["responses"]["404_unknown-job"];
+      409: components["responses"]["409_job-changed"];
+      412: components["responses"]["412_etag-mismatch"];
+      413: components["responses"]["413_body-too-large"];
+      415: components["responses"]["415_unsupported-content-type"];
+      422: components["responses"]["422_backfill-too-large_idempotency-key-reused_invalid-command_invalid-job"];
+      429: components["responses"]["429_too-many-requests_gateway"];
+      500: components["responses"]["500_internal_gateway"];
+      503: components["responses"]["503_busy_unavailable_gateway"];
+    };
+  };
+  explainJob: {
+    parameters: {
+      query: {
         /**
          * @description The instant to explain, ISO-8601 with an offset.
          * @example 2026-11-21T03:00:00Z
          */
-        At: string;
+        at: components["parameters"]["At"];
+      };
+      header?: {
+        /**
+         * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
+         * @example order-4711
+         */
+        "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+      };
+      path: {
+        /**
+         * @description The id of the job.
+         * @example nightly
+         */
+        job_id: components["parameters"]["JobId"];
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK: The explanation why a job ran or did not run at an instant. */
+      200: {
+        headers: {
+          "x-request-id": components["headers"]["RequestId"];
+          "x-correlation-id": components["headers"]["CorrelationId"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "at": "2026-11-21T03:00:00Z",
+           *       "verdict": "fired",
+           *       "sentence": "It ran and succeeded after 1 attempt, 0.041 s after it was due.",
+           *       "facts": {
+           *         "state": "SUCCEEDED",
+           *         "attempts": 1
+           *       },
+           *       "run": {
+           *         "id": "nightly.20261121T030000Z",
+           *         "job_id": "nightly",
+           *         "state": "SUCCEEDED",
+           *         "reason": null,
+           *         "occurrence": "2026-11-21T03:00:00Z",
+           *         "due": "2026-11-21T03:00:00Z",
+           *         "started_at": "2026-11-21T03:00:00.041Z",
+           *         "finished_at": "2026-11-21T03:00:00.320Z",
+           *         "lateness_seconds": 0.041,
+           *         "attempts": 1,
+           *         "max_attempts": 3,
+           *         "waiting_for": null,
+           *         "waiting_since": null,
+           *         "waiting_until": null,
+           *         "heartbeat_until": null,
+           *         "heartbeat_at": null,
+           *         "progress": null,
+           *         "note": null,
+           *         "cancel_requested": null,
+           *         "result": {
+           *           "status": 200,
+           *           "body": "done"
+           *         },
+           *         "result_bytes": 31,
+           *         "error": null,
+           *         "code": null,
+           *         "count": 1,
+           *         "requested_by": null,
+           *         "correlation_id": "c6a1e0f0-6d3c-5d1b-9a55-1c7f6f1d2a10",
+           *         "workflow": null
+           *       },
+           *       "nearest": {
+           *         "before": "2026-11-20T02:00:00Z",
+           *         "after": "2026-11-22T02:00:00Z"
+           *       }
+           *     }
+           */
+          "application/json": components["schemas"]["Explained"];
+        };
+      };
+      400: components["responses"]["400_bad-parameter"];
+      401: components["responses"]["401_not-authenticated_gateway"];
+      403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
+      404: components["responses"]["404_unknown-job"];
+      429: components["responses"]["429_too-many-requests_gateway"];
+      500: components["responses"]["500_internal_gateway"];
+      503: components["responses"]["503_unavailable_gateway"];
+    };
+  };
+  getJobHistory: {
+    parameters: {
+      query?: {
+        /**
+         * @description The maximum number of items of a page.
+         * @example 20
+         */
+        limit?: components["parameters"]["Limit"];
+        /**
+         * @description `next_cursor` of the previous page of the same list. It is opaque.
+         * @example MWo6bmlnaHRseQ
+         */
+        cursor?: components["parameters"]["Cursor"];
+      };
+      header?: {
+        /**
+         * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
+         * @example order-4711
+         */
+        "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+      };
+      path: {
+        /**
+         * @description The id of the job.
+         * @example nightly
+         */
+        job_id: components["parameters"]["JobId"];
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK: A page of a list. */
+      200: {
+        headers: {
+          "x-request-id": components["headers"]["RequestId"];
+          "x-correlation-id": components["headers"]["CorrelationId"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "items": [
+           *         {
+           *           "at": "2026-11-21T10:00:00.000Z",
+           *           "principal": "anna",
+           *           "action": "edited",
+           *           "revision": 2,
+           *           "changes": [
+           *             {
+           *               "field": "timeout_seconds",
+           *               "before": 30,
+           *               "after": 60
+           *             },
+           *             {
+           *               "field": "payload"
+           *             }
+           *           ],
+           *           "facts": {}
+           *         }
+           *       ],
+           *       "next_cursor": null
+           *     }
+           */
+          "application/json": components["schemas"]["ChangePage"];
+        };
+      };
+      400: components["responses"]["400_bad-parameter"];
+      401: components["responses"]["401_not-authenticated_gateway"];
+      403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
+      404: components["responses"]["404_unknown-job"];
+      429: components["responses"]["429_too-many-requests_gateway"];
+      500: components["responses"]["500_internal_gateway"];
+      503: components["responses"]["503_unavailable_gateway"];
+    };
+  };
+  pauseJob: {
+    parameters: {
+      query?: never;
+      header?: {
+        /**
+         * @description Change the job only if it still has this ETag (412 otherwise); `*` matches any ETag.
+         * @example "1795262400000-1"
+         */
+        "If-Match"?: components["parameters"]["IfMatch"];
+        /**
+         * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
+         * @example order-4711
+         */
+        "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+      };
+      path: {
+        /**
+         * @description The id of the job.
+         * @example nightly
+         */
+        job_id: components["parameters"]["JobId"];
+      };
+      cookie?: never;
+    };
+    requestBody?: {
+      content: {
+        "application/json": components["schemas"]["PauseRequest"];
+      };
+    };
+    responses: {
+      /** @description OK: A stored job: the posted fields with their defaults, and the state of the job. */
+      200: {
+        headers: {
+          "x-request-id": components["headers"]["RequestId"];
+          "x-correlation-id": components["headers"]["CorrelationId"];
+          etag: components["headers"]["ETag"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "nightly",
+           *       "tenant": "default",
+           *       "state": "ACTIVE",
+           *       "name": "",
+           *       "schedule": "0 3 * * *",
+           *       "timezone": "Europe/Berlin",
+           *       "dst_gap": "next",
+           *       "dst_fold": "first",
+           *       "anchor": null,
+           *       "start": null,
+           *       "end": null,
+           *       "owner": "billing",
+           *       "description": "Rebuilds the report of the day before.",
+           *       "runbook_url": "https://wiki.example.com/runbooks/report",
+           *       "exclude": [],
+           *       "jitter_seconds": 0,
+           *       "max_runs": null,
+           *       "payload": {
+           *         "day": "{{date}}"
+           *       },
+           *       "priority": "normal",
+           *       "timeout_seconds": 30,
+           *       "estimated_seconds": null,
+           *       "start_deadline_seconds": null,
+           *       "completion": "response",
+           *       "completion_seconds": null,
+           *       "heartbeat_seconds": null,
+           *       "retry": {
+           *         "max_attempts": 3,
+           *         "backoff": "exponential",
+           *         "min_seconds": 2,
+           *         "max_seconds": 3600,
+           *         "on": null,
+           *         "never": [
+           *           "404"
+           *         ],
+           *         "max_age_seconds": null
+           *       },
+           *       "pause_on_failure": null,
+           *       "precision": "second",
+           *       "delivery": "at_least_once",
+           *       "idempotency_key": null,
+           *       "events": [],
+           *       "tags": [
+           *         "billing"
+           *       ],
+           *       "after_completion": null,
+           *       "target": {
+           *         "type": "http",
+           *         "url": "https://example.com/report/rebuild",
+           *         "method": "POST",
+           *         "headers": {
+           *           "X-Team": "billing"
+           *         },
+           *         "expect": [
+           *           "2xx"
+           *         ],
+           *         "sign": null
+           *       },
+           *       "missed": {
+           *         "policy": "run_once",
+           *         "grace_seconds": 60,
+           *         "max_missed": 10
+           *       },
+           *       "overlap": "skip",
+           *       "understood_as": "at 03:00 every day, Europe/Berlin",
+           *       "schedule_canonical": "0 3 * * *",
+           *       "next_occurrence": "2026-11-22T02:00:00Z",
+           *       "paused_by": null,
+           *       "paused_because": null,
+           *       "created_at": "2026-11-21T10:00:00.000Z",
+           *       "updated_at": "2026-11-21T10:00:00.000Z",
+           *       "error": null,
+           *       "workflow": null,
+           *       "delete_at": null
+           *     }
+           */
+          "application/json": components["schemas"]["Job"];
+        };
+      };
+      400: components["responses"]["400_bad-header_malformed-body"];
+      401: components["responses"]["401_not-authenticated_gateway"];
+      403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
+      404: components["responses"]["404_unknown-job"];
+      409: components["responses"]["409_job-changed_job-unreadable"];
+      412: components["responses"]["412_etag-mismatch"];
+      413: components["responses"]["413_body-too-large"];
+      415: components["responses"]["415_unsupported-content-type"];
+      422: components["responses"]["422_invalid-command"];
+      429: components["responses"]["429_too-many-requests_gateway"];
+      500: components["responses"]["500_internal_gateway"];
+      503: components["responses"]["503_busy_unavailable_gateway"];
+    };
+  };
+  resumeJob: {
+    parameters: {
+      query?: never;
+      header?: {
+        /**
+         * @description Change the job only if it still has this ETag (412 otherwise); `*` matches any ETag.
+         * @example "1795262400000-1"
+         */
+        "If-Match"?: components["parameters"]["IfMatch"];
+        /**
+         * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
+         * @example order-4711
+         */
+        "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+      };
+      path: {
+        /**
+         * @description The id of the job.
+         * @example nightly
+         */
+        job_id: components["parameters"]["JobId"];
+      };
+      cookie?: never;
+    };
+    requestBody?: {
+      content: {
+        "application/json": components["schemas"]["ResumeRequest"];
+      };
+    };
+    responses: {
+      /** @description OK: A stored job: the posted fields with their defaults, and the state of the job. */
+      200: {
+        headers: {
+          "x-request-id": components["headers"]["RequestId"];
+          "x-correlation-id": components["headers"]["CorrelationId"];
+          etag: components["headers"]["ETag"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "nightly",
+           *       "tenant": "default",
+           *       "state": "ACTIVE",
+           *       "name": "",
+           *       "schedule": "0 3 * * *",
+           *       "timezone": "Europe/Berlin",
+           *       "dst_gap": "next",
+           *       "dst_fold": "first",
+           *       "anchor": null,
+           *       "start": null,
+           *       "end": null,
+           *       "owner": "billing",
+           *       "description": "Rebuilds the report of the day before.",
+           *       "runbook_url": "https://wiki.example.com/runbooks/report",
+           *       "exclude": [],
+           *       "jitter_seconds": 0,
+           *       "max_runs": null,
+           *       "payload": {
+           *         "day": "{{date}}"
+           *       },
+           *       "priority": "normal",
+           *       "timeout_seconds": 30,
+           *       "estimated_seconds": null,
+           *       "start_deadline_seconds": null,
+           *       "completion": "response",
+           *       "completion_seconds": null,
+           *       "heartbeat_seconds": null,
+           *       "retry": {
+           *         "max_attempts": 3,
+           *         "backoff": "exponential",
+           *         "min_seconds": 2,
+           *         "max_seconds": 3600,
+           *         "on": null,
+           *         "never": [
+           *           "404"
+           *         ],
+           *         "max_age_seconds": null
+           *       },
+           *       "pause_on_failure": null,
+           *       "precision": "second",
+           *       "delivery": "at_least_once",
+           *       "idempotency_key": null,
+           *       "events": [],
+           *       "tags": [
+           *         "billing"
+           *       ],
+           *       "after_completion": null,
+           *       "target": {
+           *         "type": "http",
+           *         "url": "https://example.com/report/rebuild",
+           *         "method": "POST",
+           *         "headers": {
+           *           "X-Team": "billing"
+           *         },
+           *         "expect": [
+           *           "2xx"
+           *         ],
+           *         "sign": null
+           *       },
+           *       "missed": {
+           *         "policy": "run_once",
+           *         "grace_seconds": 60,
+           *         "max_missed": 10
+           *       },
+           *       "overlap": "skip",
+           *       "understood_as": "at 03:00 every day, Europe/Berlin",
+           *       "schedule_canonical": "0 3 * * *",
+           *       "next_occurrence": "2026-11-22T02:00:00Z",
+           *       "paused_by": null,
+           *       "paused_because": null,
+           *       "created_at": "2026-11-21T10:00:00.000Z",
+           *       "updated_at": "2026-11-21T10:00:00.000Z",
+           *       "error": null,
+           *       "workflow": null,
+           *       "delete_at": null
+           *     }
+           */
+          "application/json": components["schemas"]["Job"];
+        };
+      };
+      400: components["responses"]["400_bad-header_malformed-body"];
+      401: components["responses"]["401_not-authenticated_gateway"];
+      403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
+      404: components["responses"]["404_unknown-job"];
+      409: components["responses"]["409_job-changed_job-unreadable"];
+      412: components["responses"]["412_etag-mismatch"];
+      413: components["responses"]["413_body-too-large"];
+      415: components["responses"]["415_unsupported-content-type"];
+      422: components["responses"]["422_invalid-job_invalid-resume"];
+      429: components["responses"]["429_too-many-requests_gateway"];
+      500: components["responses"]["500_internal_gateway"];
+      503: components["responses"]["503_busy_unavailable_gateway"];
+    };
+  };
+  runJob: {
+    parameters: {
+      query?: never;
+      header?: {
+        /**
+         * @description Change the job only if it still has this ETag (412 otherwise); `*` matches any ETag.
+         * @example "1795262400000-1"
+         */
+        "If-Match"?: components["parameters"]["IfMatch"];
+        /**
+         * @description Your own unique key for this request, such as a UUID. A repeated request with the same key has no further effect.
+         * @example 8e03978e-40d5-43e8-bc93-6894a57f9324
+         */
+        "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+        /**
+         * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
+         * @example order-4711
+         */
+        "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+      };
+      path: {
+        /**
+         * @description The id of the job.
+         * @example nightly
+         */
+        job_id: components["parameters"]["JobId"];
+      };
+      cookie?: never;
+    };
+    requestBody?: {
+      content: {
+        "application/json": components["schemas"]["RunRequest"];
+      };
+    };
+    responses: {
+      /** @description Accepted: A run: the execution of one occurrence. */
+      202: {
+        headers: {
+          "x-request-id": components["headers"]["RequestId"];
+          "x-correlation-id": components["headers"]["CorrelationId"];
+          location: components["headers"]["Location"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "nightly.20261121T030000Z",
+           *       "job_id": "nightly",
+           *       "state": "SUCCEEDED",
+           *       "reason": null,
+           *       "occurrence": "2026-11-21T03:00:00Z",
+           *       "due": "2026-11-21T03:00:00Z",
+           *       "started_at": "2026-11-21T03:00:00.041Z",
+           *       "finished_at": "2026-11-21T03:00:00.320Z",
+           *       "lateness_seconds": 0.041,
+           *       "attempts": 1,
+           *       "max_attempts": 3,
+           *       "waiting_for": null,
+           *       "waiting_since": null,
+           *       "waiting_until": null,
+           *       "heartbeat_until": null,
+           *       "heartbeat_at": null,
+           *       "progress": null,
+           *       "note": null,
+           *       "cancel_requested": null,
+           *       "result": {
+           *         "status": 200,
+           *         "body": "done"
+           *       },
+           *       "result_bytes": 31,
+           *       "error": null,
+           *       "code": null,
+           *       "count": 1,
+           *       "requested_by": null,
+           *       "correlation_id": "c6a1e0f0-6d3c-5d1b-9a55-1c7f6f1d2a10",
+           *       "workflow": null
+           *     }
+           */
+          "application/json": components["schemas"]["Run"];
+        };
+      };
+      400: components["responses"]["400_bad-header_malformed-body"];
+      401: components["responses"]["401_not-authenticated_gateway"];
+      403: components["responses"]["403_bad-tenant_run-quota_scope-missing_gateway"];
+      404: components["responses"]["404_unknown-job"];
+      409: components["responses"]["409_job-changed"];
+      412: components["responses"]["412_etag-mismatch"];
+      413: components["responses"]["413_body-too-large"];
+      415: components["responses"]["415_unsupported-content-type"];
+      422: components["responses"]["422_idempotency-key-reused_invalid-command_invalid-job"];
+      429: components["responses"]["429_too-many-requests_gateway"];
+      500: components["responses"]["500_internal_gateway"];
+      503: components["responses"]["503_busy_lane-unavailable_unavailable_gateway"];
+    };
+  };
+  runJobManyTimes: {
+    parameters: {
+      query?: never;
+      header?: {
+        /**
+         * @description Change the job only if it still has this ETag (412 otherwise); `*` matches any ETag.
+         * @example "1795262400000-1"
+         */
+        "If-Match"?: components["parameters"]["IfMatch"];
+        /**
+         * @description Your own unique key for this request, such as a UUID. A repeated request with the same key has no further effect.
+         * @example 8e03978e-40d5-43e8-bc93-6894a57f9324
+         */
+        "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+        /**
+         * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
+         * @example order-4711
+         */
+        "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+      };
+      path: {
+        /**
+         * @description The id of the job.
+         * @example nightly
+         */
+        job_id: components["parameters"]["JobId"];
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["RunsRequest"];
+      };
+    };
+    responses: {
+      /** @description OK: The result of each request, in the order of the requests. */
+      200: {
+        headers: {
+          "x-request-id": components["headers"]["RequestId"];
+          "x-correlation-id": components["headers"]["CorrelationId"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "items": [
+           *         {
+           *           "status": 202,
+           *           "run": {
+           *             "id": "nightly.20261121T030000Z",
+           *             "job_id": "nightly",
+           *             "state": "SUCCEEDED",
+           *             "reason": null,
+           *             "occurrence": "2026-11-21T03:00:00Z",
+           *             "due": "2026-11-21T03:00:00Z",
+           *             "started_at": "2026-11-21T03:00:00.041Z",
+           *             "finished_at": "2026-11-21T03:00:00.320Z",
+           *             "lateness_seconds": 0.041,
+           *             "attempts": 1,
+           *             "max_attempts": 3,
+           *             "waiting_for": null,
+           *             "waiting_since": null,
+           *             "waiting_until": null,
+           *             "heartbeat_until": null,
+           *             "heartbeat_at": null,
+           *             "progress": null,
+           *             "note": null,
+           *             "cancel_requested": null,
+           *             "result": {
+           *               "status": 200,
+           *               "body": "done"
+           *             },
+           *             "result_bytes": 31,
+           *             "error": null,
+           *             "code": null,
+           *             "count": 1,
+           *             "requested_by": null,
+           *             "correlation_id": "c6a1e0f0-6d3c-5d1b-9a55-1c7f6f1d2a10",
+           *             "workflow": null
+           *           }
+           *         },
+           *         {
+           *           "status": 422,
+           *           "problem": {
+           *             "type": "/problems/invalid-job",
+           *             "title": "Unprocessable Content",
+           *             "status": 422,
+           *             "detail": "One field is wrong; nothing was changed.",
+           *             "errors": [
+           *               {
+           *                 "pointer": "/jobs/1/target",
+           *                 "detail": "is required"
+           *               }
+           *             ],
+           *             "request_id": "JKJaXmPLvHcESHA="
+           *           }
+           *         }
+           *       ]
+           *     }
+           */
+          "application/json": components["schemas"]["RequestedRuns"];
+        };
+      };
+      400: components["responses"]["400_bad-header_malformed-body"];
+      401: components["responses"]["401_not-authenticated_gateway"];
+      403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
+      404: components["responses"]["404_unknown-job"];
+      409: components["responses"]["409_job-changed"];
+      412: components["responses"]["412_etag-mismatch"];
+      413: components["responses"]["413_body-too-large"];
+      415: components["responses"]["415_unsupported-content-type"];
+      422: components["responses"]["422_idempotency-key-reused_invalid-command_invalid-job"];
+      429: components["responses"]["429_too-many-requests_gateway"];
+      500: components["responses"]["500_internal_gateway"];
+      503: components["responses"]["503_busy_unavailable_gateway"];
+    };
+  };
+  listRuns: {
+    parameters: {
+      query?: {
         /**
          * @description Only runs in these states; separate them by commas, or repeat the parameter.
          * @example DEAD,RETRYING
          */
-        RunState: string;
+        state?: components["parameters"]["RunState"];
         /**
          * @description Only items at this instant or later.
          * @example 2026-11-21T00:00:00Z
          */
-        From: string;
+        from?: components["parameters"]["From"];
         /**
          * @description Only items before this instant.
          * @example 2026-11-22T00:00:00Z
          */
-        To: string;
+        to?: components["parameters"]["To"];
+        /**
+         * @description The maximum number of items of a page.
+         * @example 20
+         */
+        limit?: components["parameters"]["Limit"];
+        /**
+         * @description `next_cursor` of the previous page of the same list. It is opaque.
+         * @example MWo6bmlnaHRseQ
+         */
+        cursor?: components["parameters"]["Cursor"];
+      };
+      header?: {
+        /**
+         * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
+         * @example order-4711
+         */
+        "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+      };
+      path: {
+        /**
+         * @description The id of the job.
+         * @example nightly
+         */
+        job_id: components["parameters"]["JobId"];
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK: A page of a list. */
+      200: {
+        headers: {
+          "x-request-id": components["headers"]["RequestId"];
+          "x-correlation-id": components["headers"]["CorrelationId"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "items": [
+           *         {
+           *           "id": "nightly.20261121T030000Z",
+           *           "job_id": "nightly",
+           *           "state": "SUCCEEDED",
+           *           "reason": null,
+           *           "occurrence": "2026-11-21T03:00:00Z",
+           *           "due": "2026-11-21T03:00:00Z",
+           *           "started_at": "2026-11-21T03:00:00.041Z",
+           *           "finished_at": "2026-11-21T03:00:00.320Z",
+           *           "lateness_seconds": 0.041,
+           *           "attempts": 1,
+           *           "max_attempts": 3,
+           *           "waiting_for": null,
+           *           "waiting_since": null,
+           *           "waiting_until": null,
+           *           "heartbeat_until": null,
+           *           "heartbeat_at": null,
+           *           "progress": null,
+           *           "note": null,
+           *           "cancel_requested": null,
+           *           "result": {
+           *             "status": 200,
+           *             "body": "done"
+           *           },
+           *           "result_bytes": 31,
+           *           "error": null,
+           *           "code": null,
+           *           "count": 1,
+           *           "requested_by": null,
+           *           "correlation_id": "c6a1e0f0-6d3c-5d1b-9a55-1c7f6f1d2a10",
+           *           "workflow": null
+           *         }
+           *       ],
+           *       "next_cursor": null
+           *     }
+           */
+          "application/json": components["schemas"]["RunPage"];
+        };
+      };
+      400: components["responses"]["400_bad-parameter"];
+      401: components["responses"]["401_not-authenticated_gateway"];
+      403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
+      404: components["responses"]["404_unknown-job"];
+      429: components["responses"]["429_too-many-requests_gateway"];
+      500: components["responses"]["500_internal_gateway"];
+      503: components["responses"]["503_unavailable_gateway"];
+    };
+  };
+  skipNext: {
+    parameters: {
+      query?: never;
+      header?: {
+        /**
+         * @description Change the job only if it still has this ETag (412 otherwise); `*` matches any ETag.
+         * @example "1795262400000-1"
+         */
+        "If-Match"?: components["parameters"]["IfMatch"];
+        /**
+         * @description Your own unique key for this request, such as a UUID. A repeated request with the same key has no further effect.
+         * @example 8e03978e-40d5-43e8-bc93-6894a57f9324
+         */
+        "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+        /**
+         * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
+         * @example order-4711
+         */
+        "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+      };
+      path: {
+        /**
+         * @description The id of the job.
+         * @example nightly
+         */
+        job_id: components["parameters"]["JobId"];
+      };
+      cookie?: never;
+    };
+    requestBody?: {
+      content: {
+        "application/json": components["schemas"]["SkipRequest"];
+      };
+    };
+    responses: {
+      /** @description OK: The occurrences that will not run. */
+      200: {
+        headers: {
+          "x-request-id": components["headers"]["RequestId"];
+          "x-correlation-id": components["headers"]["CorrelationId"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "items": [
+           *         {
+           *           "id": "nightly.20261122T020000Z",
+           *           "job_id": "nightly",
+           *           "state": "SKIPPED",
+           *           "reason": "skipped_on_request",
+           *           "occurrence": "2026-11-22T02:00:00Z",
+           *           "due": "2026-11-22T02:00:00Z",
+           *           "started_at": null,
+           *           "finished_at": null,
+           *           "lateness_seconds": null,
+           *           "attempts": 0,
+           *           "max_attempts": 3,
+           *           "waiting_for": null,
+           *           "waiting_since": null,
+           *           "waiting_until": null,
+           *           "heartbeat_until": null,
+           *           "heartbeat_at": null,
+           *           "progress": null,
+           *           "note": null,
+           *           "cancel_requested": null,
+           *           "result": null,
+           *           "result_bytes": null,
+           *           "error": null,
+           *           "code": null,
+           *           "count": 1,
+           *           "requested_by": "ann",
+           *           "correlation_id": "order-4711",
+           *           "workflow": null
+           *         }
+           *       ]
+           *     }
+           */
+          "application/json": components["schemas"]["Skipped"];
+        };
+      };
+      400: components["responses"]["400_bad-header_malformed-body"];
+      401: components["responses"]["401_not-authenticated_gateway"];
+      403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
+      404: components["responses"]["404_unknown-job"];
+      409: components["responses"]["409_job-changed_job-unreadable_nothing-to-skip"];
+      412: components["responses"]["412_etag-mismatch"];
+      413: components["responses"]["413_body-too-large"];
+      415: components["responses"]["415_unsupported-content-type"];
+      422: components["responses"]["422_idempotency-key-reused_invalid-command_invalid-job"];
+      429: components["responses"]["429_too-many-requests_gateway"];
+      500: components["responses"]["500_internal_gateway"];
+      503: components["responses"]["503_busy_unavailable_gateway"];
+    };
+  };
+  createJobs: {
+    parameters: {
+      query?: never;
+      header?: {
+        /**
+         * @description Your own unique key for this request, such as a UUID. A repeated request with the same key has no further effect.
+         * @example 8e03978e-40d5-43e8-bc93-6894a57f9324
+         */
+        "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+        /**
+         * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
+         * @example order-4711
+         */
+        "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["BatchRequest"];
+      };
+    };
+    responses: {
+      /** @description OK: The results, in the order of the jobs. */
+      200: {
+        headers: {
+          "x-request-id": components["headers"]["RequestId"];
+          "x-correlation-id": components["headers"]["CorrelationId"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "items": [
+           *         {
+           *           "status": 201,
+           *           "job": {
+           *             "id": "nightly",
+           *             "tenant": "default",
+           *             "state": "ACTIVE",
+           *             "name": "",
+           *             "schedule": "0 3 * * *",
+           *             "timezone": "Europe/Berlin",
+           *             "dst_gap": "next",
+           *             "dst_fold": "first",
+           *             "anchor": null,
+           *             "start": null,
+           *             "end": null,
+           *             "owner": "billing",
+           *             "description": "Rebuilds the report of the day before.",
+           *             "runbook_url": "https://wiki.example.com/runbooks/report",
+           *             "exclude": [],
+           *             "jitter_seconds": 0,
+           *             "max_runs": null,
+           *             "payload": {
+           *               "day": "{{date}}"
+           *             },
+           *             "priority": "normal",
+           *             "timeout_seconds": 30,
+           *             "estimated_seconds": null,
+           *             "start_deadline_seconds": null,
+           *             "completion": "response",
+           *             "completion_seconds": null,
+           *             "heartbeat_seconds": null,
+           *             "retry": {
+           *               "max_attempts": 3,
+           *               "backoff": "exponential",
+           *               "min_seconds": 2,
+           *               "max_seconds": 3600,
+           *               "on": null,
+           *               "never": [
+           *                 "404"
+           *               ],
+           *               "max_age_seconds": null
+           *             },
+           *             "pause_on_failure": null,
+           *             "precision": "second",
+           *             "delivery": "at_least_once",
+           *             "idempotency_key": null,
+           *             "events": [],
+           *             "tags": [
+           *               "billing"
+           *             ],
+           *             "after_completion": null,
+           *             "target": {
+           *               "type": "http",
+           *               "url": "https://example.com/report/rebuild",
+           *               "method": "POST",
+           *               "headers": {
+           *                 "X-Team": "billing"
+           *               },
+           *               "expect": [
+           *                 "2xx"
+           *               ],
+           *               "sign": null
+           *             },
+           *             "missed": {
+           *               "policy": "run_once",
+           *               "grace_seconds": 60,
+           *               "max_missed": 10
+           *             },
+           *             "overlap": "skip",
+           *             "understood_as": "at 03:00 every day, Europe/Berlin",
+           *             "schedule_canonical": "0 3 * * *",
+           *             "next_occurrence": "2026-11-22T02:00:00Z",
+           *             "paused_by": null,
+           *             "paused_because": null,
+           *             "created_at": "2026-11-21T10:00:00.000Z",
+           *             "updated_at": "2026-11-21T10:00:00.000Z",
+           *             "error": null,
+           *             "workflow": null,
+           *             "delete_at": null
+           *           },
+           *           "etag": "\"1795262400000-0\""
+           *         },
+           *         {
+           *           "status": 422,
+           *           "problem": {
+           *             "type": "/problems/invalid-job",
+           *             "title": "Unprocessable Content",
+           *             "status": 422,
+           *             "detail": "One field is wrong; nothing was changed.",
+           *             "errors": [
+           *               {
+           *                 "pointer": "/jobs/1/target",
+           *                 "detail": "is required"
+           *               }
+           *             ],
+           *             "request_id": "JKJaXmPLvHcESHA="
+           *           }
+           *         }
+           *       ]
+           *     }
+           */
+          "application/json": components["schemas"]["Batch"];
+        };
+      };
+      400: components["responses"]["400_bad-header_malformed-body"];
+      401: components["responses"]["401_not-authenticated_gateway"];
+      403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
+      413: components["responses"]["413_body-too-large"];
+      415: components["responses"]["415_unsupported-content-type"];
+      422: components["responses"]["422_invalid-batch"];
+      429: components["responses"]["429_too-many-requests_gateway"];
+      500: components["responses"]["500_internal_gateway"];
+      503: components["responses"]["503_unavailable_gateway"];
+    };
+  };
+  pauseJobs: {
+    parameters: {
+      query?: never;
+      header?: {
+        /**
+         * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
+         * @example order-4711
+         */
+        "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["PauseManyRequest"];
+      };
+    };
+    responses: {
+      /** @description OK: The results for many jobs; pass `next_cursor` to continue. */
+      200: {
+        headers: {
+          "x-request-id": components["headers"]["RequestId"];
+          "x-correlation-id": components["headers"]["CorrelationId"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "changed": 2,
+           *       "failed": [],
+           *       "next_cursor": null
+           *     }
+           */
+          "application/json": components["schemas"]["ChangedJobs"];
+        };
+      };
+      400: components["responses"]["400_malformed-body"];
+      401: components["responses"]["401_not-authenticated_gateway"];
+      403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
+      413: components["responses"]["413_body-too-large"];
+      415: components["responses"]["415_unsupported-content-type"];
+      422: components["responses"]["422_invalid-command"];
+      429: components["responses"]["429_too-many-requests_gateway"];
+      500: components["responses"]["500_internal_gateway"];
+      503: components["responses"]["503_busy_unavailable_gateway"];
+    };
+  };
+  resumeJobs: {
+    parameters: {
+      query?: never;
+      header?: {
+        /**
+         * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
+         * @example order-4711
+         */
+        "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["ResumeManyRequest"];
+      };
+    };
+    responses: {
+      /** @description OK: The results for many jobs; pass `next_cursor` to continue. */
+      200: {
+        headers: {
+          "x-request-id": components["headers"]["RequestId"];
+          "x-correlation-id": components["headers"]["CorrelationId"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "changed": 2,
+           *       "failed": [],
+           *       "next_cursor": null
+           *     }
+           */
+          "application/json": components["schemas"]["ChangedJobs"];
+        };
+      };
+      400: components["responses"]["400_malformed-body"];
+      401: components["responses"]["401_not-authenticated_gateway"];
+      403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
+      413: components["responses"]["413_body-too-large"];
+      415: components["responses"]["415_unsupported-content-type"];
+      422: components["responses"]["422_invalid-command"];
+      429: components["responses"]["429_too-many-requests_gateway"];
+      500: components["responses"]["500_internal_gateway"];
+      503: components["responses"]["503_busy_unavailable_gateway"];
+    };
+  };
+  getDocument: {
+    parameters: {
+      query?: never;
+      header?: {
+        /**
+         * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
+         * @example order-4711
+         */
+        "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK: This document. */
+      200: {
+        headers: {
+          "x-request-id": components["headers"]["RequestId"];
+          "x-correlation-id": components["headers"]["CorrelationId"];
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["OpenApiDocument"];
+        };
+      };
+      429: components["responses"]["429_gateway"];
+      500: components["responses"]["500_internal_gateway"];
+      503: components["responses"]["503_unavailable_gateway"];
+    };
+  };
+  findRuns: {
+    parameters: {
+      query?: {
+        /**
+         * @description Only runs in these states; separate them by commas, or repeat the parameter.
+         * @example DEAD,RETRYING
+         */
+        state?: components["parameters"]["RunState"];
+        /**
+         * @description Only runs of jobs that currently have this tag.
+         * @example billing
+         */
+        tag?: components["parameters"]["RunTag"];
         /**
          * @description Only runs of this job.
          * @example nightly
          */
-        RunsOf: string;
+        job?: components["parameters"]["RunsOf"];
+        /**
+         * @description Only runs that entered their state at this time or later.
+         * @example 2026-11-21T00:00:00Z
+         */
+        since?: components["parameters"]["Since"];
+        /**
+         * @description Only runs that entered their state before this time.
+         * @example 2026-11-22T00:00:00Z
+         */
+        until?: components["parameters"]["Until"];
+        /**
+         * @description Only runs with an error that contains this text (not case-sensitive).
+         * @example connection refused
+         */
+        error?: components["parameters"]["RunError"];
+        /**
+         * @description The maximum number of items of a page.
+         * @example 20
+         */
+        limit?: components["parameters"]["Limit"];
+        /**
+         * @description `next_cursor` of the previous page of the same list. It is opaque.
+         * @example MWo6bmlnaHRseQ
+         */
+        cursor?: components["parameters"]["Cursor"];
+      };
+      header?: {
+        /**
+         * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
+         * @example order-4711
+         */
+        "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK: A page of a list. */
+      200: {
+        headers: {
+          "x-request-id": components["headers"]["RequestId"];
+          "x-correlation-id": components["headers"]["CorrelationId"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "items": [
+           *         {
+           *           "id": "nightly.20261121T030000Z",
+           *           "job_id": "nightly",
+           *           "state": "SUCCEEDED",
+           *           "reason": null,
+           *           "occurrence": "2026-11-21T03:00:00Z",
+           *           "due": "2026-11-21T03:00:00Z",
+           *           "started_at": "2026-11-21T03:00:00.041Z",
+           *           "finished_at": "2026-11-21T03:00:00.320Z",
+           *           "lateness_seconds": 0.041,
+           *           "attempts": 1,
+           *           "max_attempts": 3,
+           *           "waiting_for": null,
+           *           "waiting_since": null,
+           *           "waiting_until": null,
+           *           "heartbeat_until": null,
+           *           "heartbeat_at": null,
+           *           "progress": null,
+           *           "note": null,
+           *           "cancel_requested": null,
+           *           "result": {
+           *             "status": 200,
+           *             "body": "done"
+           *           },
+           *           "result_bytes": 31,
+           *           "error": null,
+           *           "code": null,
+           *           "count": 1,
+           *           "requested_by": null,
+           *           "correlation_id": "c6a1e0f0-6d3c-5d1b-9a55-1c7f6f1d2a10",
+           *           "workflow": null
+           *         }
+           *       ],
+           *       "next_cursor": null
+           *     }
+           */
+          "application/json": components["schemas"]["RunPage"];
+        };
+      };
+      400: components["responses"]["400_bad-parameter"];
+      401: components["responses"]["401_not-authenticated_gateway"];
+      403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
+      404: components["responses"]["404_unknown-job"];
+      422: components["responses"]["422_job-needed"];
+      429: components["responses"]["429_too-many-requests_gateway"];
+      500: components["responses"]["500_internal_gateway"];
+      503: components["responses"]["503_unavailable_gateway"];
+    };
+  };
+  getRun: {
+    parameters: {
+      query?: never;
+      header?: {
+        /**
+         * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
+         * @example order-4711
+         */
+        "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+      };
+      path: {
+        /**
+         * @description The id of the run: job, occurrence (UTC) and, for runs on request, a suffix.
+         * @example nightly.20261121T030000Z
+         */
+        run_id: components["parameters"]["RunId"];
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK: A run with its attempts, and a temporary address of a large result. */
+      200: {
+        headers: {
+          "x-request-id": components["headers"]["RequestId"];
+          "x-correlation-id": components["headers"]["CorrelationId"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "nightly.20261121T030000Z",
+           *       "job_id": "nightly",
+           *       "state": "SUCCEEDED",
+           *       "reason": null,
+           *       "occurrence": "2026-11-21T03:00:00Z",
+           *       "due": "2026-11-21T03:00:00Z",
+           *       "started_at": "2026-11-21T03:00:00.041Z",
+           *       "finished_at": "2026-11-21T03:00:00.320Z",
+           *       "lateness_seconds": 0.041,
+           *       "attempts": 1,
+           *       "max_attempts": 3,
+           *       "waiting_for": null,
+           *       "waiting_since": null,
+           *       "waiting_until": null,
+           *       "heartbeat_until": null,
+           *       "heartbeat_at": null,
+           *       "progress": null,
+           *       "note": null,
+           *       "cancel_requested": null,
+           *       "result": {
+           *         "status": 200,
+           *         "body": "done"
+           *       },
+           *       "result_bytes": 31,
+           *       "error": null,
+           *       "code": null,
+           *       "count": 1,
+           *       "requested_by": null,
+           *       "correlation_id": "c6a1e0f0-6d3c-5d1b-9a55-1c7f6f1d2a10",
+           *       "workflow": null,
+           *       "attempt_list": [
+           *         {
+           *           "number": 1,
+           *           "started_at": "2026-11-21T03:00:00.041Z",
+           *           "ended_at": "2026-11-21T03:00:00.320Z",
+           *           "outcome": "succeeded",
+           *           "error": null,
+           *           "code": null
+           *         }
+           *       ]
+           *     }
+           */
+          "application/json": components["schemas"]["SingleRun"];
+        };
+      };
+      401: components["responses"]["401_not-authenticated_gateway"];
+      403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
+      404: components["responses"]["404_unknown-run"];
+      429: components["responses"]["429_too-many-requests_gateway"];
+      500: components["responses"]["500_internal_gateway"];
+      503: components["responses"]["503_unavailable_gateway"];
+    };
+  };
+  cancelRun: {
+    parameters: {
+      query?: never;
+      header?: {
+        /**
+         * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
+         * @example order-4711
+         */
+        "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+      };
+      path: {
+        /**
+         * @description The id of the run: job, occurrence (UTC) and, for runs on request, a suffix.
+         * @example nightly.20261121T030000Z
+         */
+        run_id: components["parameters"]["RunId"];
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description Accepted: The request was accepted and is processed later; the response is the current state of the run. */
+      202: {
+        headers: {
+          "x-request-id": components["headers"]["RequestId"];
+          "x-correlation-id": components["headers"]["CorrelationId"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "run": {
+           *         "id": "nightly.20261121T030000Z",
+           *         "job_id": "nightly",
+           *         "state": "SUCCEEDED",
+           *         "reason": null,
+           *         "occurrence": "2026-11-21T03:00:00Z",
+           *         "due": "2026-11-21T03:00:00Z",
+           *         "started_at": "2026-11-21T03:00:00.041Z",
+           *         "finished_at": "2026-11-21T03:00:00.320Z",
+           *         "lateness_seconds": 0.041,
+           *         "attempts": 1,
+           *         "max_attempts": 3,
+           *         "waiting_for": null,
+           *         "waiting_since": null,
+           *         "waiting_until": null,
+           *         "heartbeat_until": null,
+           *         "heartbeat_at": null,
+           *         "progress": null,
+           *         "note": null,
+           *         "cancel_requested": null,
+           *         "result": {
+           *           "status": 200,
+           *           "body": "done"
+           *         },
+           *         "result_bytes": 31,
+           *         "error": null,
+           *         "code": null,
+           *         "count": 1,
+           *         "requested_by": null,
+           *         "correlation_id": "c6a1e0f0-6d3c-5d1b-9a55-1c7f6f1d2a10",
+           *         "workflow": null
+           *       },
+           *       "accepted": "cancel"
+           *     }
+           */
+          "application/json": components["schemas"]["Accepted"];
+        };
+      };
+      401: components["responses"]["401_not-authenticated_gateway"];
+      403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
+      404: components["responses"]["404_unknown-run"];
+      409: components["responses"]["409_run-ended"];
+      429: components["responses"]["429_too-many-requests_gateway"];
+      500: components["responses"]["500_internal_gateway"];
+      503: components["responses"]["503_lane-unavailable_unavailable_gateway"];
+    };
+  };
+  completeRun: {
+    parameters: {
+      query?: never;
+      header?: {
+        /**
+         * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
+         * @example order-4711
+         */
+        "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+      };
+      path: {
+        /**
+         * @description The id of the run: job, occurrence (UTC) and, for runs on request, a suffix.
+         * @example nightly.20261121T030000Z
+         */
+        run_id: components["parameters"]["RunId"];
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["CompleteRequest"];
+      };
+    };
+    responses: {
+      /** @description OK: The request was accepted and is processed later; the response is the current state of the run. */
+      200: {
+        headers: {
+          "x-request-id": components["headers"]["RequestId"];
+          "x-correlation-id": components["headers"]["CorrelationId"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "run": {
+           *         "id": "nightly.20261121T030000Z",
+           *         "job_id": "nightly",
+           *         "state": "SUCCEEDED",
+           *         "reason": null,
+           *         "occurrence": "2026-11-21T03:00:00Z",
+           *         "due": "2026-11-21T03:00:00Z",
+           *         "started_at": "2026-11-21T03:00:00.041Z",
+           *         "finished_at": "2026-11-21T03:00:00.320Z",
+           *         "lateness_seconds": 0.041,
+           *         "attempts": 1,
+           *         "max_attempts": 3,
+           *         "waiting_for": null,
+           *         "waiting_since": null,
+           *         "waiting_until": null,
+           *         "heartbeat_until": null,
+           *         "heartbeat_at": null,
+           *         "progress": null,
+           *         "note": null,
+           *         "cancel_requested": null,
+           *         "result": {
+           *           "status": 200,
+           *           "body": "done"
+           *         },
+           *         "result_bytes": 31,
+           *         "error": null,
+           *         "code": null,
+           *         "count": 1,
+           *         "requested_by": null,
+           *         "correlation_id": "c6a1e0f0-6d3c-5d1b-9a55-1c7f6f1d2a10",
+           *         "workflow": null
+           *       },
+           *       "accepted": "cancel"
+           *     }
+           */
+          "application/json": components["schemas"]["Accepted"];
+        };
+      };
+      /** @description Accepted: The request was accepted and is processed later; the response is the current state of the run. */
+      202: {
+        headers: {
+          "x-request-id": components["headers"]["RequestId"];
+          "x-correlation-id": components["headers"]["CorrelationId"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "run": {
+           *         "id": "nightly.20261121T030000Z",
+           *         "job_id": "nightly",
+           *         "state": "SUCCEEDED",
+           *         "reason": null,
+           *         "occurrence": "2026-11-21T03:00:00Z",
+           *         "due": "2026-11-21T03:00:00Z",
+           *         "started_at": "2026-11-21T03:00:00.041Z",
+           *         "finished_at": "2026-11-21T03:00:00.320Z",
+           *         "lateness_seconds": 0.041,
+           *         "attempts": 1,
+           *         "max_attempts": 3,
+           *         "waiting_for": null,
+           *         "waiting_since": null,
+           *         "waiting_until": null,
+           *         "heartbeat_until": null,
+           *         "heartbeat_at": null,
+           *         "progress": null,
+           *         "note": null,
+           *         "cancel_requested": null,
+           *         "result": {
+           *           "status": 200,
+           *           "body": "done"
+           *         },
+           *         "result_bytes": 31,
+           *         "error": null,
+           *         "code": null,
+           *         "count": 1,
+           *         "requested_by": null,
+           *         "correlation_id": "c6a1e0f0-6d3c-5d1b-9a55-1c7f6f1d2a10",
+           *         "workflow": null
+           *       },
+           *       "accepted": "cancel"
+           *     }
+           */
+          "application/json": components["schemas"]["Accepted"];
+        };
+      };
+      400: components["responses"]["400_malformed-body"];
+      401: components["responses"]["401_bad-token"];
+      409: components["responses"]["409_attempt-over_run-ended"];
+      413: components["responses"]["413_body-too-large"];
+      415: components["responses"]["415_unsupported-content-type"];
+      422: components["responses"]["422_invalid-command"];
+      429: components["responses"]["429_gateway"];
+      500: components["responses"]["500_internal_gateway"];
+      503: components["responses"]["503_lane-unavailable_unavailable_gateway"];
+    };
+  };
+  failRun: {
+    parameters: {
+      query?: never;
+      header?: {
+        /**
+         * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
+         * @example order-4711
+         */
+        "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+      };
+      path: {
+        /**
+         * @description The id of the run: job, occurrence (UTC) and, for runs on request, a suffix.
+         * @example nightly.20261121T030000Z
+         */
+        run_id: components["parameters"]["RunId"];
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["FailRequest"];
+      };
+    };
+    responses: {
+      /** @description Accepted: The request was accepted and is processed later; the response is the current state of the run. */
+      202: {
+        headers: {
+          "x-request-id": components["headers"]["RequestId"];
+          "x-correlation-id": components["headers"]["CorrelationId"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "run": {
+           *         "id": "nightly.20261121T030000Z",
+           *         "job_id": "nightly",
+           *         "state": "SUCCEEDED",
+           *         "reason": null,
+           *         "occurrence": "2026-11-21T03:00:00Z",
+           *         "due": "2026-11-21T03:00:00Z",
+           *         "started_at": "2026-11-21T03:00:00.041Z",
+           *         "finished_at": "2026-11-21T03:00:00.320Z",
+           *         "lateness_seconds": 0.041,
+           *         "attempts": 1,
+           *         "max_attempts": 3,
+           *         "waiting_for": null,
+           *         "waiting_since": null,
+           *         "waiting_until": null,
+           *         "heartbeat_until": null,
+           *         "heartbeat_at": null,
+           *         "progress": null,
+           *         "note": null,
+           *         "cancel_requested": null,
+           *         "result": {
+           *           "status": 200,
+           *           "body": "done"
+           *         },
+           *         "result_bytes": 31,
+           *         "error": null,
+           *         "code": null,
+           *         "count": 1,
+           *         "requested_by": null,
+           *         "correlation_id": "c6a1e0f0-6d3c-5d1b-9a55-1c7f6f1d2a10",
+           *         "workflow": null
+           *       },
+           *       "accepted": "cancel"
+           *     }
+           */
+          "application/json": components["schemas"]["Accepted"];
+        };
+      };
+      400: components["responses"]["400_malformed-body"];
+      401: components["responses"]["401_bad-token"];
+      409: components["responses"]["409_attempt-over_run-ended"];
+      413: components["responses"]["413_body-too-large"];
+      415: components["responses"]["415_unsupported-content-type"];
+      422: components["responses"]["422_invalid-command"];
+      429: components["responses"]["429_gateway"];
+      500: components["responses"]["500_internal_gateway"];
+      503: components["responses"]["503_lane-unavailable_unavailable_gateway"];
+    };
+  };
+  heartbeatRun: {
+    parameters: {
+      query?: never;
+      header?: {
+        /**
+         * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
+         * @example order-4711
+         */
+        "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+      };
+      path: {
+        /**
+         * @description The id of the run: job, occurrence (UTC) and, for runs on request, a suffix.
+         * @example nightly.20261121T030000Z
+         */
+        run_id: components["parameters"]["RunId"];
+      };
+      cookie?: never;
+    };
+    requestBody?: {
+      content: {
+        "application/json": components["schemas"]["HeartbeatRequest"];
+      };
+    };
+    responses: {
+      /** @description OK: The state of the run, and whether to stop working on it. */
+      200: {
+        headers: {
+          "x-request-id": components["headers"]["RequestId"];
+          "x-correlation-id": components["headers"]["CorrelationId"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "state": "WAITING",
+           *       "cancel_requested": false,
+           *       "reason": null,
+           *       "heartbeat_until": "2026-11-21T03:05:00.000Z",
+           *       "waiting_until": "2026-11-22T03:00:00.000Z"
+           *     }
+           */
+          "application/json": components["schemas"]["Heartbeat"];
+        };
+      };
+      400: components["responses"]["400_malformed-body"];
+      401: components["responses"]["401_bad-token"];
+      409: components["responses"]["409_attempt-over_run-ended"];
+      413: components["responses"]["413_body-too-large"];
+      415: components["responses"]["415_unsupported-content-type"];
+      422: components["responses"]["422_invalid-command"];
+      429: components["responses"]["429_gateway"];
+      500: components["responses"]["500_internal_gateway"];
+      503: components["responses"]["503_unavailable_gateway"];
+    };
+  };
+  getRunPayload: {
+    parameters: {
+      query?: never;
+      header?: {
+        /**
+         * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
+         * @example order-4711
+         */
+        "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+      };
+      path: {
+        /**
+         * @description The id of the run: job, occurrence (UTC) and, for runs on request, a suffix.
+         * @example nightly.20261121T030000Z
+         */
+        run_id: components["parameters"]["RunId"];
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK: The payload that a run sends to its target. */
+      200: {
+        headers: {
+          "x-request-id": components["headers"]["RequestId"];
+          "x-correlation-id": components["headers"]["CorrelationId"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "payload": {
+           *         "day": "2026-11-21"
+           *       },
+           *       "idempotency_key": "default/nightly.20261121T030000Z",
+           *       "own": false,
+           *       "changed": false,
+           *       "problem": null
+           *     }
+           */
+          "application/json": components["schemas"]["RunPayload"];
+        };
+      };
+      401: components["responses"]["401_not-authenticated_gateway"];
+      403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
+      404: components["responses"]["404_unknown-run"];
+      409: components["responses"]["409_job-deleted"];
+      429: components["responses"]["429_too-many-requests_gateway"];
+      500: components["responses"]["500_internal_gateway"];
+      503: components["responses"]["503_unavailable_gateway"];
+    };
+  };
+  redriveRun: {
+    parameters: {
+      query?: never;
+      header?: {
+        /**
+         * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
+         * @example order-4711
+         */
+        "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+      };
+      path: {
+        /**
+         * @description The id of the run: job, occurrence (UTC) and, for runs on request, a suffix.
+         * @example nightly.20261121T030000Z
+         */
+        run_id: components["parameters"]["RunId"];
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description Accepted: The request was accepted and is processed later; the response is the current state of the run. */
+      202: {
+        headers: {
+          "x-request-id": components["headers"]["RequestId"];
+          "x-correlation-id": components["headers"]["CorrelationId"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "run": {
+           *         "id": "nightly.20261121T030000Z",
+           *         "job_id": "nightly",
+           *         "state": "SUCCEEDED",
+           *         "reason": null,
+           *         "occurrence": "2026-11-21T03:00:00Z",
+           *         "due": "2026-11-21T03:00:00Z",
+           *         "started_at": "2026-11-21T03:00:00.041Z",
+           *         "finished_at": "2026-11-21T03:00:00.320Z",
+           *         "lateness_seconds": 0.041,
+           *         "attempts": 1,
+           *         "max_attempts": 3,
+           *         "waiting_for": null,
+           *         "waiting_since": null,
+           *         "waiting_until": null,
+           *         "heartbeat_until": null,
+           *         "heartbeat_at": null,
+           *         "progress": null,
+           *         "note": null,
+           *         "cancel_requested": null,
+           *         "result": {
+           *           "status": 200,
+           *           "body": "done"
+           *         },
+           *         "result_bytes": 31,
+           *         "error": null,
+           *         "code": null,
+           *         "count": 1,
+           *         "requested_by": null,
+           *         "correlation_id": "c6a1e0f0-6d3c-5d1b-9a55-1c7f6f1d2a10",
+           *         "workflow": null
+           *       },
+           *       "accepted": "cancel"
+           *     }
+           */
+          "application/json": components["schemas"]["Accepted"];
+        };
+      };
+      401: components["responses"]["401_not-authenticated_gateway"];
+      403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
+      404: components["responses"]["404_unknown-run"];
+      409: components["responses"]["409_job-deleted_not-dead"];
+      429: components["responses"]["429_too-many-requests_gateway"];
+      500: components["responses"]["500_internal_gateway"];
+      503: components["responses"]["503_lane-unavailable_unavailable_gateway"];
+    };
+  };
+  rerun: {
+    parameters: {
+      query?: never;
+      header?: {
+        /**
+         * @description Your own unique key for this request, such as a UUID. A repeated request with the same key has no further effect.
+         * @example 8e03978e-40d5-43e8-bc93-6894a57f9324
+         */
+        "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+        /**
+         * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
+         * @example order-4711
+         */
+        "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+      };
+      path: {
+        /**
+         * @description The id of the run: job, occurrence (UTC) and, for runs on request, a suffix.
+         * @example nightly.20261121T030000Z
+         */
+        run_id: components["parameters"]["RunId"];
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["RerunRequest"];
+      };
+    };
+    responses: {
+      /** @description Accepted: A run: the execution of one occurrence. */
+      202: {
+        headers: {
+          "x-request-id": components["headers"]["RequestId"];
+          "x-correlation-id": components["headers"]["CorrelationId"];
+          location: components["headers"]["Location"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "nightly.20261121T030000Z",
+           *       "job_id": "nightly",
+           *       "state": "SUCCEEDED",
+           *       "reason": null,
+           *       "occurrence": "2026-11-21T03:00:00Z",
+           *       "due": "2026-11-21T03:00:00Z",
+           *       "started_at": "2026-11-21T03:00:00.041Z",
+           *       "finished_at": "2026-11-21T03:00:00.320Z",
+           *       "lateness_seconds": 0.041,
+           *       "attempts": 1,
+           *       "max_attempts": 3,
+           *       "waiting_for": null,
+           *       "waiting_since": null,
+           *       "waiting_until": null,
+           *       "heartbeat_until": null,
+           *       "heartbeat_at": null,
+           *       "progress": null,
+           *       "note": null,
+           *       "cancel_requested": null,
+           *       "result": {
+           *         "status": 200,
+           *         "body": "done"
+           *       },
+           *       "result_bytes": 31,
+           *       "error": null,
+           *       "code": null,
+           *       "count": 1,
+           *       "requested_by": null,
+           *       "correlation_id": "c6a1e0f0-6d3c-5d1b-9a55-1c7f6f1d2a10",
+           *       "workflow": null
+           *     }
+           */
+          "application/json": components["schemas"]["Run"];
+        };
+      };
+      400: components["responses"]["400_bad-header_malformed-body"];
+      401: components["responses"]["401_not-authenticated_gateway"];
+      403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
+      404: components["responses"]["404_unknown-run"];
+      409: components["responses"]["409_graph-missing_job-deleted_no-workflow-run_run-not-ended"];
+      413: components["responses"]["413_body-too-large"];
+      415: components["responses"]["415_unsupported-content-type"];
+      422: components["responses"]["422_idempotency-key-reused_invalid-command"];
+      429: components["responses"]["429_too-many-requests_gateway"];
+      500: components["responses"]["500_internal_gateway"];
+      503: components["responses"]["503_lane-unavailable_unavailable_gateway"];
+    };
+  };
+  previewSchedule: {
+    parameters: {
+      query?: never;
+      header?: {
+        /**
+         * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
+         * @example order-4711
+         */
+        "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["PreviewRequest"];
+      };
+    };
+    responses: {
+      /** @description OK: A schedule in words, and its next occurrences. */
+      200: {
+        headers: {
+          "x-request-id": components["headers"]["RequestId"];
+          "x-correlation-id": components["headers"]["CorrelationId"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "understood_as": "at 03:00, Europe/Berlin",
+           *       "canonical": "0 3 * * *",
+           *       "occurrences": [
+           *         {
+           *           "at": "2026-11-22T02:00:00Z",
+           *           "wall": "2026-11-22T03:00:00+01:00",
+           *           "mark": null,
+           *           "named": null,
+           *           "count": 1
+           *         }
+           *       ],
+           *       "tzdata": "2026.6"
+           *     }
+           */
+          "application/json": components["schemas"]["Preview"];
+        };
+      };
+      400: components["responses"]["400_malformed-body"];
+      401: components["responses"]["401_not-authenticated_gateway"];
+      403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
+      413: components["responses"]["413_body-too-large"];
+      415: components["responses"]["415_unsupported-content-type"];
+      422: components["responses"]["422_invalid-preview"];
+      429: components["responses"]["429_too-many-requests_gateway"];
+      500: components["responses"]["500_internal_gateway"];
+      503: components["responses"]["503_unavailable_gateway"];
+    };
+  };
+  getStage: {
+    parameters: {
+      query?: never;
+      header?: {
+        /**
+         * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
+         * @example order-4711
+         */
+        "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK: The settings of the stage, and the results of its checks. */
+      200: {
+        headers: {
+          "x-request-id": components["headers"]["RequestId"];
+          "x-correlation-id": components["headers"]["CorrelationId"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "stage": "prod",
+           *       "version": "0.1.0",
+           *       "region": "eu-central-1",
+           *       "auth": "jwt",
+           *       "default_precision": "second",
+           *       "shards": 4,
+           *       "checks": [
+           *         {
+           *           "name": "tick",
+           *           "verdict": "ok",
+           *           "says": "the last tick came 12 s ago",
+           *           "do": null,
+           *           "runbook": null
+           *         }
+           *       ],
+           *       "alarms": {
+           *         "count": 41,
+           *         "without_data": 0,
+           *         "ringing": [
+           *           {
+           *             "name": "runs-dying",
+           *             "since": "2026-11-21T09:55:00Z",
+           *             "description": "[page] Stage prod: more than 100 runs died within five minutes.",
+           *             "runbook": "docs/runbooks.md#runs-dying"
+           *           }
+           *         ]
+           *       }
+           *     }
+           */
+          "application/json": components["schemas"]["Stage"];
+        };
+      };
+      400: components["responses"]["400_bad-parameter"];
+      401: components["responses"]["401_not-authenticated_gateway"];
+      403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
+      429: components["responses"]["429_too-many-requests_gateway"];
+      500: components["responses"]["500_internal_gateway"];
+      503: components["responses"]["503_unavailable_gateway"];
+    };
+  };
+  getStageMetrics: {
+    parameters: {
+      query?: never;
+      header?: {
+        /**
+         * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
+         * @example order-4711
+         */
+        "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK: The CloudWatch metrics of the stage. */
+      200: {
+        headers: {
+          "x-request-id": components["headers"]["RequestId"];
+          "x-correlation-id": components["headers"]["CorrelationId"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "figures": {
+           *         "since": "2026-11-20T10:30:00Z",
+           *         "step_seconds": 1800,
+           *         "lateness": [
+           *           {
+           *             "at": "2026-11-21T09:30:00Z",
+           *             "median_seconds": 0.412,
+           *             "p99_seconds": 2.5
+           *           }
+           *         ],
+           *         "outcomes": [
+           *           {
+           *             "at": "2026-11-21T09:30:00Z",
+           *             "succeeded": 1234,
+           *             "retried": 12,
+           *             "dead": 1
+           *           }
+           *         ],
+           *         "oldest_message_seconds": {
+           *           "high": 0,
+           *           "normal": 3,
+           *           "low": null,
+           *           "long": null
+           *         }
+           *       },
+           *       "error": null
+           *     }
+           */
+          "application/json": components["schemas"]["StageMetrics"];
+        };
+      };
+      400: components["responses"]["400_bad-parameter"];
+      401: components["responses"]["401_not-authenticated_gateway"];
+      403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
+      429: components["responses"]["429_too-many-requests_gateway"];
+      500: components["responses"]["500_internal_gateway"];
+      503: components["responses"]["503_unavailable_gateway"];
+    };
+  };
+  getStats: {
+    parameters: {
+      query?: never;
+      header?: {
+        /**
+         * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
+         * @example order-4711
+         */
+        "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK: The counts and limits of the tenant, and the load of the stage. `dispatch` requires the scope ops. */
+      200: {
+        headers: {
+          "x-request-id": components["headers"]["RequestId"];
+          "x-correlation-id": components["headers"]["CorrelationId"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "jobs": {
+           *         "count": 12,
+           *         "quota": 10000,
+           *         "left": 9988
+           *       },
+           *       "dead_runs": {
+           *         "count": 3,
+           *         "at_least": false
+           *       },
+           *       "requests": {
+           *         "per_second": 50,
+           *         "burst": 200,
+           *         "left": 180
+           *       },
+           *       "limits": {
+           *         "smallest_interval_seconds": 1,
+           *         "backfill": 1000
+           *       },
+           *       "lanes": {
+           *         "high": {
+           *           "waiting": 0,
+           *           "in_flight": 0,
+           *           "delayed": 2
+           *         },
+           *         "normal": {
+           *           "waiting": 1,
+           *           "in_flight": 4,
+           *           "delayed": 310
+           *         },
+           *         "low": {
+           *           "waiting": 0,
+           *           "in_flight": 0,
+           *           "delayed": 0
+           *         },
+           *         "long": null
+           *       },
+           *       "status": "ok",
+           *       "tick": {
+           *         "last": "2026-11-21T10:00:00Z",
+           *         "age_seconds": 12.345
+           *       }
+           *     }
+           */
+          "application/json": components["schemas"]["Stats"];
+        };
+      };
+      400: components["responses"]["400_bad-parameter"];
+      401: components["responses"]["401_not-authenticated_gateway"];
+      403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
+      429: components["responses"]["429_too-many-requests_gateway"];
+      500: components["responses"]["500_internal_gateway"];
+      503: components["responses"]["503_unavailable_gateway"];
+    };
+  };
+  listUpcoming: {
+    parameters: {
+      query?: {
+        /**
+         * @description Only items at this instant or later.
+         * @example 2026-11-21T00:00:00Z
+         */
+        from?: components["parameters"]["From"];
+        /**
+         * @description Only items before this instant.
+         * @example 2026-11-22T00:00:00Z
+         */
+        to?: components["parameters"]["To"];
         /**
          * @description The length of an interval in seconds.
          * @example 60
          */
-        Step: number;
-    };
-    requestBodies: never;
-    headers: {
+        step?: components["parameters"]["Step"];
         /**
-         * @description The version of the job, for If-Match.
-         * @example "1795262400000-1"
+         * @description `next_cursor` of the previous page of the same list. It is opaque.
+         * @example MWo6bmlnaHRseQ
          */
-        ETag: string;
-        /** @description The id of this request in the logs; problem documents contain it too. */
-        RequestId: string;
+        cursor?: components["parameters"]["Cursor"];
+      };
+      header?: {
         /**
-         * @description The X-Correlation-Id of the request, or the request id if it had none.
+         * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
          * @example order-4711
          */
-        CorrelationId: string;
+        "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK: The upcoming runs of some jobs. Add the pages up to get the upcoming runs of all jobs. */
+      200: {
+        headers: {
+          "x-request-id": components["headers"]["RequestId"];
+          "x-correlation-id": components["headers"]["CorrelationId"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "from": "2026-11-21T10:00:00Z",
+           *       "to": "2026-11-23T10:00:00Z",
+           *       "step": 3600,
+           *       "buckets": [
+           *         {
+           *           "at": "2026-11-22T02:00:00Z",
+           *           "runs": 13,
+           *           "jobs": [
+           *             {
+           *               "id": "ledger",
+           *               "runs": 12
+           *             },
+           *             {
+           *               "id": "nightly",
+           *               "runs": 1
+           *             }
+           *           ]
+           *         }
+           *       ],
+           *       "runs": 13,
+           *       "jobs": 4,
+           *       "paused": 1,
+           *       "late": 1,
+           *       "late_jobs": [
+           *         "ledger"
+           *       ],
+           *       "uncounted": 1,
+           *       "uncounted_jobs": [
+           *         "broken"
+           *       ],
+           *       "next_cursor": null
+           *     }
+           */
+          "application/json": components["schemas"]["Upcoming"];
+        };
+      };
+      400: components["responses"]["400_bad-parameter"];
+      401: components["responses"]["401_not-authenticated_gateway"];
+      403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
+      429: components["responses"]["429_too-many-requests_gateway"];
+      500: components["responses"]["500_internal_gateway"];
+      503: components["responses"]["503_unavailable_gateway"];
+    };
+  };
+  listWorkflows: {
+    parameters: {
+      query?: {
         /**
-         * @description The path of the created resource.
-         * @example /v1/jobs/nightly
+         * @description Only jobs with an id that starts with this text.
+         * @example night
          */
-        Location: string;
+        prefix?: components["parameters"]["Prefix"];
         /**
-         * @description Whole seconds to wait before the next try.
-         * @example 5
+         * @description Only jobs with a name that contains this text (not case-sensitive).
+         * @example report
          */
-        RetryAfter: string;
-        /** @description The required authentication. */
-        WwwAuthenticate: string;
+        name?: components["parameters"]["Name"];
+        /**
+         * @description Only jobs with this tag.
+         * @example billing
+         */
+        tag?: components["parameters"]["Tag"];
+        /**
+         * @description Only jobs in this state.
+         * @example PAUSED
+         */
+        state?: components["parameters"]["State"];
+        /**
+         * @description Only jobs of this owner (exact match).
+         * @example billing
+         */
+        owner?: components["parameters"]["Owner"];
+        /**
+         * @description The maximum number of items of a page.
+         * @example 20
+         */
+        limit?: components["parameters"]["Limit"];
+        /**
+         * @description `next_cursor` of the previous page of the same list. It is opaque.
+         * @example MWo6bmlnaHRseQ
+         */
+        cursor?: components["parameters"]["Cursor"];
+      };
+      header?: {
+        /**
+         * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
+         * @example order-4711
+         */
+        "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+      };
+      path?: never;
+      cookie?: never;
     };
-    pathItems: never;
-}
-export type $defs = Record<string, never>;
-export interface operations {
-    listDeadRuns: {
-        parameters: {
-            query?: {
-                /**
-                 * @description Only runs of this job.
-                 * @example nightly
-                 */
-                job_id?: components["parameters"]["OfJob"];
-                /**
-                 * @description Only runs that entered their state at this time or later.
-                 * @example 2026-11-21T00:00:00Z
-                 */
-                since?: components["parameters"]["Since"];
-                /**
-                 * @description Only runs that entered their state before this time.
-                 * @example 2026-11-22T00:00:00Z
-                 */
-                until?: components["parameters"]["Until"];
-                /**
-                 * @description Only runs of jobs that currently have this tag.
-                 * @example billing
-                 */
-                tag?: components["parameters"]["RunTag"];
-                /**
-                 * @description Only runs with an error that contains this text (not case-sensitive).
-                 * @example connection refused
-                 */
-                error?: components["parameters"]["RunError"];
-                /**
-                 * @description The maximum number of items of a page.
-                 * @example 20
-                 */
-                limit?: components["parameters"]["Limit"];
-                /**
-                 * @description `next_cursor` of the previous page of the same list. It is opaque.
-                 * @example MWo6bmlnaHRseQ
-                 */
-                cursor?: components["parameters"]["Cursor"];
-            };
-            header?: {
-                /**
-                 * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
-                 * @example order-4711
-                 */
-                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-            };
-            path?: never;
-            cookie?: never;
+    requestBody?: never;
+    responses: {
+      /** @description OK: A page of a list. */
+      200: {
+        headers: {
+          "x-request-id": components["headers"]["RequestId"];
+          "x-correlation-id": components["headers"]["CorrelationId"];
+          [name: string]: unknown;
         };
-        requestBody?: never;
-        responses: {
-            /** @description OK: A page of a list. */
-            200: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-correlation-id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "id": "nightly.20261121T030000Z",
-                     *           "job_id": "nightly",
-                     *           "state": "SUCCEEDED",
-                     *           "reason": null,
-                     *           "occurrence": "2026-11-21T03:00:00Z",
-                     *           "due": "2026-11-21T03:00:00Z",
-                     *           "started_at": "2026-11-21T03:00:00.041Z",
-                     *           "finished_at": "2026-11-21T03:00:00.320Z",
-                     *           "lateness_seconds": 0.041,
-                     *           "attempts": 1,
-                     *           "max_attempts": 3,
-                     *           "waiting_for": null,
-                     *           "waiting_since": null,
-                     *           "waiting_until": null,
-                     *           "heartbeat_until": null,
-                     *           "heartbeat_at": null,
-                     *           "progress": null,
-                     *           "note": null,
-                     *           "cancel_requested": null,
-                     *           "result": {
-                     *             "status": 200,
-                     *             "body": "done"
-                     *           },
-                     *           "result_bytes": 31,
-                     *           "error": null,
-                     *           "code": null,
-                     *           "count": 1,
-                     *           "requested_by": null,
-                     *           "correlation_id": "c6a1e0f0-6d3c-5d1b-9a55-1c7f6f1d2a10",
-                     *           "workflow": null
-                     *         }
-                     *       ],
-                     *       "next_cursor": null
-                     *     }
-                     */
-                    "application/json": components["schemas"]["RunPage"];
-                };
-            };
-            400: components["responses"]["400_bad-parameter"];
-            401: components["responses"]["401_not-authenticated_gateway"];
-            403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
-            429: components["responses"]["429_too-many-requests_gateway"];
-            500: components["responses"]["500_internal_gateway"];
-            503: components["responses"]["503_unavailable_gateway"];
+        content: {
+          /**
+           * @example {
+           *       "items": [
+           *         {
+           *           "schedule": "0 3 * * *",
+           *           "timezone": "Europe/Berlin",
+           *           "dst_gap": "next",
+           *           "dst_fold": "first",
+           *           "anchor": null,
+           *           "start": null,
+           *           "end": null,
+           *           "name": "",
+           *           "owner": "",
+           *           "description": "",
+           *           "runbook_url": null,
+           *           "exclude": [],
+           *           "jitter_seconds": 0,
+           *           "max_runs": null,
+           *           "payload": null,
+           *           "priority": "normal",
+           *           "start_deadline_seconds": null,
+           *           "pause_on_failure": null,
+           *           "missed": {
+           *             "policy": "run_once",
+           *             "grace_seconds": 60,
+           *             "max_missed": 10
+           *           },
+           *           "overlap": "skip",
+           *           "events": [],
+           *           "tags": [],
+           *           "id": "nightly",
+           *           "tenant": "default",
+           *           "state": "ACTIVE",
+           *           "understood_as": "at 03:00 every day, Europe/Berlin",
+           *           "schedule_canonical": "0 3 * * *",
+           *           "next_occurrence": "2026-11-22T02:00:00Z",
+           *           "paused_by": null,
+           *           "paused_because": null,
+           *           "created_at": "2026-11-21T10:00:00.000Z",
+           *           "updated_at": "2026-11-21T10:00:00.000Z",
+           *           "error": null,
+           *           "deadline_seconds": 14400
+           *         }
+           *       ],
+           *       "next_cursor": null
+           *     }
+           */
+          "application/json": components["schemas"]["WorkflowSummaryPage"];
         };
+      };
+      400: components["responses"]["400_bad-parameter"];
+      401: components["responses"]["401_not-authenticated_gateway"];
+      403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
+      409: components["responses"]["409_graph-missing"];
+      429: components["responses"]["429_too-many-requests_gateway"];
+      500: components["responses"]["500_internal_gateway"];
+      503: components["responses"]["503_unavailable_gateway"];
     };
-    redriveDeadRuns: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
-                 * @example order-4711
-                 */
-                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: {
-            content: {
-                "application/json": components["schemas"]["RedriveRequest"];
-            };
-        };
-        responses: {
-            /** @description OK: The number of dead runs that were redriven, or would be (`dry_run`), and the cursor to continue. */
-            200: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-correlation-id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "dry_run": false,
-                     *       "redriven": 3,
-                     *       "refused": 0,
-                     *       "more": false,
-                     *       "next_cursor": null
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Redriven"];
-                };
-            };
-            400: components["responses"]["400_malformed-body"];
-            401: components["responses"]["401_not-authenticated_gateway"];
-            403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
-            413: components["responses"]["413_body-too-large"];
-            415: components["responses"]["415_unsupported-content-type"];
-            422: components["responses"]["422_invalid-command"];
-            429: components["responses"]["429_too-many-requests_gateway"];
-            500: components["responses"]["500_internal_gateway"];
-            503: components["responses"]["503_lane-unavailable_unavailable_gateway"];
-        };
+  };
+  getWorkflow: {
+    parameters: {
+      query?: never;
+      header?: {
+        /**
+         * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
+         * @example order-4711
+         */
+        "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+      };
+      path: {
+        /**
+         * @description The id of the workflow.
+         * @example nightly
+         */
+        workflow_id: components["parameters"]["WorkflowId"];
+      };
+      cookie?: never;
     };
-    getHealth: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
-                 * @example order-4711
-                 */
-                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-            };
-            path?: never;
-            cookie?: never;
+    requestBody?: never;
+    responses: {
+      /** @description OK: A stored workflow; the job of each step is at /v1/jobs/<id>. */
+      200: {
+        headers: {
+          "x-request-id": components["headers"]["RequestId"];
+          "x-correlation-id": components["headers"]["CorrelationId"];
+          etag: components["headers"]["ETag"];
+          [name: string]: unknown;
         };
-        requestBody?: never;
-        responses: {
-            /** @description OK: Whether ticks run. `tick` and `dispatch` require the scope ops. */
-            200: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-correlation-id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "status": "ok"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Health"];
-                };
-            };
-            429: components["responses"]["429_gateway"];
-            500: components["responses"]["500_internal_gateway"];
-            /** @description Service Unavailable: Whether ticks run. `tick` and `dispatch` require the scope ops. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-correlation-id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "status": "ok"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Health"] | components["schemas"]["GatewayMessage"];
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @enum {unknown} */
-                        type?: "/problems/unavailable";
-                    };
-                };
-            };
+        content: {
+          /**
+           * @example {
+           *       "schedule": "0 3 * * *",
+           *       "timezone": "Europe/Berlin",
+           *       "dst_gap": "next",
+           *       "dst_fold": "first",
+           *       "anchor": null,
+           *       "start": null,
+           *       "end": null,
+           *       "name": "",
+           *       "owner": "",
+           *       "description": "",
+           *       "runbook_url": null,
+           *       "exclude": [],
+           *       "jitter_seconds": 0,
+           *       "max_runs": null,
+           *       "payload": null,
+           *       "priority": "normal",
+           *       "start_deadline_seconds": null,
+           *       "pause_on_failure": null,
+           *       "missed": {
+           *         "policy": "run_once",
+           *         "grace_seconds": 60,
+           *         "max_missed": 10
+           *       },
+           *       "overlap": "skip",
+           *       "events": [],
+           *       "tags": [],
+           *       "id": "nightly",
+           *       "tenant": "default",
+           *       "state": "ACTIVE",
+           *       "understood_as": "at 03:00 every day, Europe/Berlin",
+           *       "schedule_canonical": "0 3 * * *",
+           *       "next_occurrence": "2026-11-22T02:00:00Z",
+           *       "paused_by": null,
+           *       "paused_because": null,
+           *       "created_at": "2026-11-21T10:00:00.000Z",
+           *       "updated_at": "2026-11-21T10:00:00.000Z",
+           *       "error": null,
+           *       "deadline_seconds": 14400,
+           *       "jobs": {
+           *         "extract": {
+           *           "after": [],
+           *           "when": "all_success",
+           *           "may_fail": false,
+           *           "not_before": null,
+           *           "only": null
+           *         },
+           *         "load-eu": {
+           *           "after": [
+           *             "extract"
+           *           ],
+           *           "when": "all_success",
+           *           "may_fail": false,
+           *           "not_before": null,
+           *           "only": null
+           *         },
+           *         "load-us": {
+           *           "after": [
+           *             "extract"
+           *           ],
+           *           "when": "all_success",
+           *           "may_fail": true,
+           *           "not_before": null,
+           *           "only": null
+           *         },
+           *         "report": {
+           *           "after": [
+           *             "load-eu",
+           *             "load-us"
+           *           ],
+           *           "when": "all_done",
+           *           "may_fail": false,
+           *           "not_before": "0 8 * * *",
+           *           "only": null
+           *         },
+           *         "alert": {
+           *           "after": [
+           *             "report"
+           *           ],
+           *           "when": "any_failure",
+           *           "may_fail": false,
+           *           "not_before": null,
+           *           "only": null
+           *         }
+           *       }
+           *     }
+           */
+          "application/json": components["schemas"]["Workflow"];
         };
+      };
+      401: components["responses"]["401_not-authenticated_gateway"];
+      403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
+      404: components["responses"]["404_unknown-workflow"];
+      409: components["responses"]["409_graph-missing"];
+      429: components["responses"]["429_too-many-requests_gateway"];
+      500: components["responses"]["500_internal_gateway"];
+      503: components["responses"]["503_unavailable_gateway"];
     };
-    listJobs: {
-        parameters: {
-            query?: {
-                /**
-                 * @description Only jobs with an id that starts with this text.
-                 * @example night
-                 */
-                prefix?: components["parameters"]["Prefix"];
-                /**
-                 * @description Only jobs with a name that contains this text (not case-sensitive).
-                 * @example report
-                 */
-                name?: components["parameters"]["Name"];
-                /**
-                 * @description Only jobs with this tag.
-                 * @example billing
-                 */
-                tag?: components["parameters"]["Tag"];
-                /**
-                 * @description Only jobs in this state.
-                 * @example PAUSED
-                 */
-                state?: components["parameters"]["State"];
-                /**
-                 * @description Only jobs of this owner (exact match).
-                 * @example billing
-                 */
-                owner?: components["parameters"]["Owner"];
-                /**
-                 * @description Return up to this number of last runs of each job (`last_runs`).
-                 * @example 10
-                 */
-                runs?: components["parameters"]["LastRuns"];
-                /**
-                 * @description The maximum number of items of a page.
-                 * @example 20
-                 */
-                limit?: components["parameters"]["Limit"];
-                /**
-                 * @description `next_cursor` of the previous page of the same list. It is opaque.
-                 * @example MWo6bmlnaHRseQ
-                 */
-                cursor?: components["parameters"]["Cursor"];
-            };
-            header?: {
-                /**
-                 * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
-                 * @example order-4711
-                 */
-                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description OK: A page of a list. */
-            200: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-correlation-id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "id": "nightly",
-                     *           "tenant": "default",
-                     *           "state": "ACTIVE",
-                     *           "name": "",
-                     *           "schedule": "0 3 * * *",
-                     *           "timezone": "Europe/Berlin",
-                     *           "dst_gap": "next",
-                     *           "dst_fold": "first",
-                     *           "anchor": null,
-                     *           "start": null,
-                     *           "end": null,
-                     *           "owner": "billing",
-                     *           "description": "Rebuilds the report of the day before.",
-                     *           "runbook_url": "https://wiki.example.com/runbooks/report",
-                     *           "exclude": [],
-                     *           "jitter_seconds": 0,
-                     *           "max_runs": null,
-                     *           "payload": {
-                     *             "day": "{{date}}"
-                     *           },
-                     *           "priority": "normal",
-                     *           "timeout_seconds": 30,
-                     *           "estimated_seconds": null,
-                     *           "start_deadline_seconds": null,
-                     *           "completion": "response",
-                     *           "completion_seconds": null,
-                     *           "heartbeat_seconds": null,
-                     *           "retry": {
-                     *             "max_attempts": 3,
-                     *             "backoff": "exponential",
-                     *             "min_seconds": 2,
-                     *             "max_seconds": 3600,
-                     *             "on": null,
-                     *             "never": [
-                     *               "404"
-                     *             ],
-                     *             "max_age_seconds": null
-                     *           },
-                     *           "pause_on_failure": null,
-                     *           "precision": "second",
-                     *           "delivery": "at_least_once",
-                     *           "idempotency_key": null,
-                     *           "events": [],
-                     *           "tags": [
-                     *             "billing"
-                     *           ],
-                     *           "after_completion": null,
-                     *           "target": {
-                     *             "type": "http",
-                     *             "url": "https://example.com/report/rebuild",
-                     *             "method": "POST",
-                     *             "headers": {
-                     *               "X-Team": "billing"
-                     *             },
-                     *             "expect": [
-                     *               "2xx"
-                     *             ],
-                     *             "sign": null
-                     *           },
-                     *           "missed": {
-                     *             "policy": "run_once",
-                     *             "grace_seconds": 60,
-                     *             "max_missed": 10
-                     *           },
-                     *           "overlap": "skip",
-                     *           "understood_as": "at 03:00 every day, Europe/Berlin",
-                     *           "schedule_canonical": "0 3 * * *",
-                     *           "next_occurrence": "2026-11-22T02:00:00Z",
-                     *           "paused_by": null,
-                     *           "paused_because": null,
-                     *           "created_at": "2026-11-21T10:00:00.000Z",
-                     *           "updated_at": "2026-11-21T10:00:00.000Z",
-                     *           "error": null,
-                     *           "workflow": null,
-                     *           "delete_at": null
-                     *         }
-                     *       ],
-                     *       "next_cursor": null
-                     *     }
-                     */
-                    "application/json": components["schemas"]["JobPage"];
-                };
-            };
-            400: components["responses"]["400_bad-parameter"];
-            401: components["responses"]["401_not-authenticated_gateway"];
-            403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
-            429: components["responses"]["429_too-many-requests_gateway"];
-            500: components["responses"]["500_internal_gateway"];
-            503: components["responses"]["503_unavailable_gateway"];
-        };
+  };
+  putWorkflow: {
+    parameters: {
+      query?: {
+        /**
+         * @description Write nothing; return the result that the request would have.
+         * @example true
+         */
+        dry_run?: components["parameters"]["DryRun"];
+      };
+      header?: {
+        /**
+         * @description Change the job only if it still has this ETag (412 otherwise); `*` matches any ETag.
+         * @example "1795262400000-1"
+         */
+        "If-Match"?: components["parameters"]["IfMatch"];
+        /**
+         * @description With `*`: only if the job does not exist yet.
+         * @example *
+         */
+        "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+        /**
+         * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
+         * @example order-4711
+         */
+        "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+      };
+      path: {
+        /**
+         * @description The id of the workflow.
+         * @example nightly
+         */
+        workflow_id: components["parameters"]["WorkflowId"];
+      };
+      cookie?: never;
     };
-    createJob: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description Your own unique key for this request, such as a UUID. A repeated request with the same key has no further effect.
-                 * @example 8e03978e-40d5-43e8-bc93-6894a57f9324
-                 */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /**
-                 * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
-                 * @example order-4711
-                 */
-                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["JobRequest"];
-            };
-        };
-        responses: {
-            /** @description OK: A stored job: the posted fields with their defaults, and the state of the job. */
-            200: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-correlation-id": components["headers"]["CorrelationId"];
-                    etag: components["headers"]["ETag"];
-                    location: components["headers"]["Location"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "id": "nightly",
-                     *       "tenant": "default",
-                     *       "state": "ACTIVE",
-                     *       "name": "",
-                     *       "schedule": "0 3 * * *",
-                     *       "timezone": "Europe/Berlin",
-                     *       "dst_gap": "next",
-                     *       "dst_fold": "first",
-                     *       "anchor": null,
-                     *       "start": null,
-                     *       "end": null,
-                     *       "owner": "billing",
-                     *       "description": "Rebuilds the report of the day before.",
-                     *       "runbook_url": "https://wiki.example.com/runbooks/report",
-                     *       "exclude": [],
-                     *       "jitter_seconds": 0,
-                     *       "max_runs": null,
-                     *       "payload": {
-                     *         "day": "{{date}}"
-                     *       },
-                     *       "priority": "normal",
-                     *       "timeout_seconds": 30,
-                     *       "estimated_seconds": null,
-                     *       "start_deadline_seconds": null,
-                     *       "completion": "response",
-                     *       "completion_seconds": null,
-                     *       "heartbeat_seconds": null,
-                     *       "retry": {
-                     *         "max_attempts": 3,
-                     *         "backoff": "exponential",
-                     *         "min_seconds": 2,
-                     *         "max_seconds": 3600,
-                     *         "on": null,
-                     *         "never": [
-                     *           "404"
-                     *         ],
-                     *         "max_age_seconds": null
-                     *       },
-                     *       "pause_on_failure": null,
-                     *       "precision": "second",
-                     *       "delivery": "at_least_once",
-                     *       "idempotency_key": null,
-                     *       "events": [],
-                     *       "tags": [
-                     *         "billing"
-                     *       ],
-                     *       "after_completion": null,
-                     *       "target": {
-                     *         "type": "http",
-                     *         "url": "https://example.com/report/rebuild",
-                     *         "method": "POST",
-                     *         "headers": {
-                     *           "X-Team": "billing"
-                     *         },
-                     *         "expect": [
-                     *           "2xx"
-                     *         ],
-                     *         "sign": null
-                     *       },
-                     *       "missed": {
-                     *         "policy": "run_once",
-                     *         "grace_seconds": 60,
-                     *         "max_missed": 10
-                     *       },
-                     *       "overlap": "skip",
-                     *       "understood_as": "at 03:00 every day, Europe/Berlin",
-                     *       "schedule_canonical": "0 3 * * *",
-                     *       "next_occurrence": "2026-11-22T02:00:00Z",
-                     *       "paused_by": null,
-                     *       "paused_because": null,
-                     *       "created_at": "2026-11-21T10:00:00.000Z",
-                     *       "updated_at": "2026-11-21T10:00:00.000Z",
-                     *       "error": null,
-                     *       "workflow": null,
-                     *       "delete_at": null
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Job"];
-                };
-            };
-            /** @description Created: A stored job: the posted fields with their defaults, and the state of the job. */
-            201: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-correlation-id": components["headers"]["CorrelationId"];
-                    etag: components["headers"]["ETag"];
-                    location: components["headers"]["Location"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "id": "nightly",
-                     *       "tenant": "default",
-                     *       "state": "ACTIVE",
-                     *       "name": "",
-                     *       "schedule": "0 3 * * *",
-                     *       "timezone": "Europe/Berlin",
-                     *       "dst_gap": "next",
-                     *       "dst_fold": "first",
-                     *       "anchor": null,
-                     *       "start": null,
-                     *       "end": null,
-                     *       "owner": "billing",
-                     *       "description": "Rebuilds the report of the day before.",
-                     *       "runbook_url": "https://wiki.example.com/runbooks/report",
-                     *       "exclude": [],
-                     *       "jitter_seconds": 0,
-                     *       "max_runs": null,
-                     *       "payload": {
-                     *         "day": "{{date}}"
-                     *       },
-                     *       "priority": "normal",
-                     *       "timeout_seconds": 30,
-                     *       "estimated_seconds": null,
-                     *       "start_deadline_seconds": null,
-                     *       "completion": "response",
-                     *       "completion_seconds": null,
-                     *       "heartbeat_seconds": null,
-                     *       "retry": {
-                     *         "max_attempts": 3,
-                     *         "backoff": "exponential",
-                     *         "min_seconds": 2,
-                     *         "max_seconds": 3600,
-                     *         "on": null,
-                     *         "never": [
-                     *           "404"
-                     *         ],
-                     *         "max_age_seconds": null
-                     *       },
-                     *       "pause_on_failure": null,
-                     *       "precision": "second",
-                     *       "delivery": "at_least_once",
-                     *       "idempotency_key": null,
-                     *       "events": [],
-                     *       "tags": [
-                     *         "billing"
-                     *       ],
-                     *       "after_completion": null,
-                     *       "target": {
-                     *         "type": "http",
-                     *         "url": "https://example.com/report/rebuild",
-                     *         "method": "POST",
-                     *         "headers": {
-                     *           "X-Team": "billing"
-                     *         },
-                     *         "expect": [
-                     *           "2xx"
-                     *         ],
-                     *         "sign": null
-                     *       },
-                     *       "missed": {
-                     *         "policy": "run_once",
-                     *         "grace_seconds": 60,
-                     *         "max_missed": 10
-                     *       },
-                     *       "overlap": "skip",
-                     *       "understood_as": "at 03:00 every day, Europe/Berlin",
-                     *       "schedule_canonical": "0 3 * * *",
-                     *       "next_occurrence": "2026-11-22T02:00:00Z",
-                     *       "paused_by": null,
-                     *       "paused_because": null,
-                     *       "created_at": "2026-11-21T10:00:00.000Z",
-                     *       "updated_at": "2026-11-21T10:00:00.000Z",
-                     *       "error": null,
-                     *       "workflow": null,
-                     *       "delete_at": null
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Job"];
-                };
-            };
-            400: components["responses"]["400_bad-header_malformed-body"];
-            401: components["responses"]["401_not-authenticated_gateway"];
-            403: components["responses"]["403_bad-tenant_job-quota_scope-missing_gateway"];
-            409: components["responses"]["409_idempotency-key-expired_job-changed_job-exists"];
-            413: components["responses"]["413_body-too-large"];
-            415: components["responses"]["415_unsupported-content-type"];
-            422: components["responses"]["422_idempotency-key-reused_invalid-job"];
-            429: components["responses"]["429_too-many-requests_gateway"];
-            500: components["responses"]["500_internal_gateway"];
-            503: components["responses"]["503_busy_tasks-unavailable_unavailable_gateway"];
-        };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["WorkflowRequest"];
+      };
     };
-    getJob: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
-                 * @example order-4711
-                 */
-                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-            };
-            path: {
-                /**
-                 * @description The id of the job.
-                 * @example nightly
-                 */
-                job_id: components["parameters"]["JobId"];
-            };
-            cookie?: never;
+    responses: {
+      /** @description OK: The workflow after the change. With `dry_run`, the workflow that the change would produce. */
+      200: {
+        headers: {
+          "x-request-id": components["headers"]["RequestId"];
+          "x-correlation-id": components["headers"]["CorrelationId"];
+          etag: components["headers"]["ETag"];
+          [name: string]: unknown;
         };
-        requestBody?: never;
-        responses: {
-            /** @description OK: A stored job: the posted fields with their defaults, and the state of the job. */
-            200: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-correlation-id": components["headers"]["CorrelationId"];
-                    etag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "id": "nightly",
-                     *       "tenant": "default",
-                     *       "state": "ACTIVE",
-                     *       "name": "",
-                     *       "schedule": "0 3 * * *",
-                     *       "timezone": "Europe/Berlin",
-                     *       "dst_gap": "next",
-                     *       "dst_fold": "first",
-                     *       "anchor": null,
-                     *       "start": null,
-                     *       "end": null,
-                     *       "owner": "billing",
-                     *       "description": "Rebuilds the report of the day before.",
-                     *       "runbook_url": "https://wiki.example.com/runbooks/report",
-                     *       "exclude": [],
-                     *       "jitter_seconds": 0,
-                     *       "max_runs": null,
-                     *       "payload": {
-                     *         "day": "{{date}}"
-                     *       },
-                     *       "priority": "normal",
-                     *       "timeout_seconds": 30,
-                     *       "estimated_seconds": null,
-                     *       "start_deadline_seconds": null,
-                     *       "completion": "response",
-                     *       "completion_seconds": null,
-                     *       "heartbeat_seconds": null,
-                     *       "retry": {
-                     *         "max_attempts": 3,
-                     *         "backoff": "exponential",
-                     *         "min_seconds": 2,
-                     *         "max_seconds": 3600,
-                     *         "on": null,
-                     *         "never": [
-                     *           "404"
-                     *         ],
-                     *         "max_age_seconds": null
-                     *       },
-                     *       "pause_on_failure": null,
-                     *       "precision": "second",
-                     *       "delivery": "at_least_once",
-                     *       "idempotency_key": null,
-                     *       "events": [],
-                     *       "tags": [
-                     *         "billing"
-                     *       ],
-                     *       "after_completion": null,
-                     *       "target": {
-                     *         "type": "http",
-                     *         "url": "https://example.com/report/rebuild",
-                     *         "method": "POST",
-                     *         "headers": {
-                     *           "X-Team": "billing"
-                     *         },
-                     *         "expect": [
-                     *           "2xx"
-                     *         ],
-                     *         "sign": null
-                     *       },
-                     *       "missed": {
-                     *         "policy": "run_once",
-                     *         "grace_seconds": 60,
-                     *         "max_missed": 10
-                     *       },
-                     *       "overlap": "skip",
-                     *       "understood_as": "at 03:00 every day, Europe/Berlin",
-                     *       "schedule_canonical": "0 3 * * *",
-                     *       "next_occurrence": "2026-11-22T02:00:00Z",
-                     *       "paused_by": null,
-                     *       "paused_because": null,
-                     *       "created_at": "2026-11-21T10:00:00.000Z",
-                     *       "updated_at": "2026-11-21T10:00:00.000Z",
-                     *       "error": null,
-                     *       "workflow": null,
-                     *       "delete_at": null
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Job"];
-                };
-            };
-            401: components["responses"]["401_not-authenticated_gateway"];
-            403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
-            404: components["responses"]["404_unknown-job"];
-            429: components["responses"]["429_too-many-requests_gateway"];
-            500: components["responses"]["500_internal_gateway"];
-            503: components["responses"]["503_unavailable_gateway"];
+        content: {
+          /**
+           * @example {
+           *       "schedule": "0 3 * * *",
+           *       "timezone": "Europe/Berlin",
+           *       "dst_gap": "next",
+           *       "dst_fold": "first",
+           *       "anchor": null,
+           *       "start": null,
+           *       "end": null,
+           *       "name": "",
+           *       "owner": "",
+           *       "description": "",
+           *       "runbook_url": null,
+           *       "exclude": [],
+           *       "jitter_seconds": 0,
+           *       "max_runs": null,
+           *       "payload": null,
+           *       "priority": "normal",
+           *       "start_deadline_seconds": null,
+           *       "pause_on_failure": null,
+           *       "missed": {
+           *         "policy": "run_once",
+           *         "grace_seconds": 60,
+           *         "max_missed": 10
+           *       },
+           *       "overlap": "skip",
+           *       "events": [],
+           *       "tags": [],
+           *       "id": "nightly",
+           *       "tenant": "default",
+           *       "state": "ACTIVE",
+           *       "understood_as": "at 03:00 every day, Europe/Berlin",
+           *       "schedule_canonical": "0 3 * * *",
+           *       "next_occurrence": "2026-11-22T02:00:00Z",
+           *       "paused_by": null,
+           *       "paused_because": null,
+           *       "created_at": "2026-11-21T10:00:00.000Z",
+           *       "updated_at": "2026-11-21T10:00:00.000Z",
+           *       "error": null,
+           *       "deadline_seconds": 14400,
+           *       "jobs": {
+           *         "extract": {
+           *           "after": [],
+           *           "when": "all_success",
+           *           "may_fail": false,
+           *           "not_before": null,
+           *           "only": null
+           *         },
+           *         "load-eu": {
+           *           "after": [
+           *             "extract"
+           *           ],
+           *           "when": "all_success",
+           *           "may_fail": false,
+           *           "not_before": null,
+           *           "only": null
+           *         },
+           *         "load-us": {
+           *           "after": [
+           *             "extract"
+           *           ],
+           *           "when": "all_success",
+           *           "may_fail": true,
+           *           "not_before": null,
+           *           "only": null
+           *         },
+           *         "report": {
+           *           "after": [
+           *             "load-eu",
+           *             "load-us"
+           *           ],
+           *           "when": "all_done",
+           *           "may_fail": false,
+           *           "not_before": "0 8 * * *",
+           *           "only": null
+           *         },
+           *         "alert": {
+           *           "after": [
+           *             "report"
+           *           ],
+           *           "when": "any_failure",
+           *           "may_fail": false,
+           *           "not_before": null,
+           *           "only": null
+           *         }
+           *       },
+           *       "dry_run": false,
+           *       "created": [
+           *         "extract",
+           *         "report",
+           *         "nightly"
+           *       ],
+           *       "changed": []
+           *     }
+           */
+          "application/json": components["schemas"]["WorkflowPut"];
         };
+      };
+      /** @description Created: The workflow after the change. With `dry_run`, the workflow that the change would produce. */
+      201: {
+        headers: {
+          "x-request-id": components["headers"]["RequestId"];
+          "x-correlation-id": components["headers"]["CorrelationId"];
+          etag: components["headers"]["ETag"];
+          location: components["headers"]["Location"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "schedule": "0 3 * * *",
+           *       "timezone": "Europe/Berlin",
+           *       "dst_gap": "next",
+           *       "dst_fold": "first",
+           *       "anchor": null,
+           *       "start": null,
+           *       "end": null,
+           *       "name": "",
+           *       "owner": "",
+           *       "description": "",
+           *       "runbook_url": null,
+           *       "exclude": [],
+           *       "jitter_seconds": 0,
+           *       "max_runs": null,
+           *       "payload": null,
+           *       "priority": "normal",
+           *       "start_deadline_seconds": null,
+           *       "pause_on_failure": null,
+           *       "missed": {
+           *         "policy": "run_once",
+           *         "grace_seconds": 60,
+           *         "max_missed": 10
+           *       },
+           *       "overlap": "skip",
+           *       "events": [],
+           *       "tags": [],
+           *       "id": "nightly",
+           *       "tenant": "default",
+           *       "state": "ACTIVE",
+           *       "understood_as": "at 03:00 every day, Europe/Berlin",
+           *       "schedule_canonical": "0 3 * * *",
+           *       "next_occurrence": "2026-11-22T02:00:00Z",
+           *       "paused_by": null,
+           *       "paused_because": null,
+           *       "created_at": "2026-11-21T10:00:00.000Z",
+           *       "updated_at": "2026-11-21T10:00:00.000Z",
+           *       "error": null,
+           *       "deadline_seconds": 14400,
+           *       "jobs": {
+           *         "extract": {
+           *           "after": [],
+           *           "when": "all_success",
+           *           "may_fail": false,
+           *           "not_before": null,
+           *           "only": null
+           *         },
+           *         "load-eu": {
+           *           "after": [
+           *             "extract"
+           *           ],
+           *           "when": "all_success",
+           *           "may_fail": false,
+           *           "not_before": null,
+           *           "only": null
+           *         },
+           *         "load-us": {
+           *           "after": [
+           *             "extract"
+           *           ],
+           *           "when": "all_success",
+           *           "may_fail": true,
+           *           "not_before": null,
+           *           "only": null
+           *         },
+           *         "report": {
+           *           "after": [
+           *             "load-eu",
+           *             "load-us"
+           *           ],
+           *           "when": "all_done",
+           *           "may_fail": false,
+           *           "not_before": "0 8 * * *",
+           *           "only": null
+           *         },
+           *         "alert": {
+           *           "after": [
+           *             "report"
+           *           ],
+           *           "when": "any_failure",
+           *           "may_fail": false,
+           *           "not_before": null,
+           *           "only": null
+           *         }
+           *       },
+           *       "dry_run": false,
+           *       "created": [
+           *         "extract",
+           *         "report",
+           *         "nightly"
+           *       ],
+           *       "changed": []
+           *     }
+           */
+          "application/json": components["schemas"]["WorkflowPut"];
+        };
+      };
+      400: components["responses"]["400_bad-header_bad-parameter_malformed-body"];
+      401: components["responses"]["401_not-authenticated_gateway"];
+      403: components["responses"]["403_bad-tenant_job-quota_scope-missing_gateway"];
+      404: components["responses"]["404_unknown-workflow"];
+      409: components["responses"]["409_job-changed_job-unreadable_workflow-conflict"];
+      412: components["responses"]["412_etag-mismatch"];
+      413: components["responses"]["413_body-too-large"];
+      415: components["responses"]["415_unsupported-content-type"];
+      422: components["responses"]["422_invalid-job_invalid-workflow"];
+      429: components["responses"]["429_too-many-requests_gateway"];
+      500: components["responses"]["500_internal_gateway"];
+      503: components["responses"]["503_busy_tasks-unavailable_unavailable_gateway"];
     };
-    putJob: {
-        parameters: {
-            query?: {
-                /**
-                 * @description Write nothing; return the result that the request would have.
-                 * @example true
-                 */
-                dry_run?: components["parameters"]["DryRun"];
-            };
-            header?: {
-                /**
-                 * @description Change the job only if it still has this ETag (412 otherwise); `*` matches any ETag.
-                 * @example "1795262400000-1"
-                 */
-                "If-Match"?: components["parameters"]["IfMatch"];
-                /**
-                 * @description With `*`: only if the job does not exist yet.
-                 * @example *
-                 */
-                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-                /**
-                 * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
-                 * @example order-4711
-                 */
-                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-            };
-            path: {
-                /**
-                 * @description The id of the job.
-                 * @example nightly
-                 */
-                job_id: components["parameters"]["JobId"];
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["JobRequest"];
-            };
-        };
-        responses: {
-            /** @description OK: A stored job: the posted fields with their defaults, and the state of the job. */
-            200: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-correlation-id": components["headers"]["CorrelationId"];
-                    etag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "id": "nightly",
-                     *       "tenant": "default",
-                     *       "state": "ACTIVE",
-                     *       "name": "",
-                     *       "schedule": "0 3 * * *",
-                     *       "timezone": "Europe/Berlin",
-                     *       "dst_gap": "next",
-                     *       "dst_fold": "first",
-                     *       "anchor": null,
-                     *       "start": null,
-                     *       "end": null,
-                     *       "owner": "billing",
-                     *       "description": "Rebuilds the report of the day before.",
-                     *       "runbook_url": "https://wiki.example.com/runbooks/report",
-                     *       "exclude": [],
-                     *       "jitter_seconds": 0,
-                     *       "max_runs": null,
-                     *       "payload": {
-                     *         "day": "{{date}}"
-                     *       },
-                     *       "priority": "normal",
-                     *       "timeout_seconds": 30,
-                     *       "estimated_seconds": null,
-                     *       "start_deadline_seconds": null,
-                     *       "completion": "response",
-                     *       "completion_seconds": null,
-                     *       "heartbeat_seconds": null,
-                     *       "retry": {
-                     *         "max_attempts": 3,
-                     *         "backoff": "exponential",
-                     *         "min_seconds": 2,
-                     *         "max_seconds": 3600,
-                     *         "on": null,
-                     *         "never": [
-                     *           "404"
-                     *         ],
-                     *         "max_age_seconds": null
-                     *       },
-                     *       "pause_on_failure": null,
-                     *       "precision": "second",
-                     *       "delivery": "at_least_once",
-                     *       "idempotency_key": null,
-                     *       "events": [],
-                     *       "tags": [
-                     *         "billing"
-                     *       ],
-                     *       "after_completion": null,
-                     *       "target": {
-                     *         "type": "http",
-                     *         "url": "https://example.com/report/rebuild",
-                     *         "method": "POST",
-                     *         "headers": {
-                     *           "X-Team": "billing"
-                     *         },
-                     *         "expect": [
-                     *           "2xx"
-                     *         ],
-                     *         "sign": null
-                     *       },
-                     *       "missed": {
-                     *         "policy": "run_once",
-                     *         "grace_seconds": 60,
-                     *         "max_missed": 10
-                     *       },
-                     *       "overlap": "skip",
-                     *       "understood_as": "at 03:00 every day, Europe/Berlin",
-                     *       "schedule_canonical": "0 3 * * *",
-                     *       "next_occurrence": "2026-11-22T02:00:00Z",
-                     *       "paused_by": null,
-                     *       "paused_because": null,
-                     *       "created_at": "2026-11-21T10:00:00.000Z",
-                     *       "updated_at": "2026-11-21T10:00:00.000Z",
-                     *       "error": null,
-                     *       "workflow": null,
-                     *       "delete_at": null
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Job"];
-                };
-            };
-            /** @description Created: A stored job: the posted fields with their defaults, and the state of the job. */
-            201: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-correlation-id": components["headers"]["CorrelationId"];
-                    etag: components["headers"]["ETag"];
-                    location: components["headers"]["Location"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "id": "nightly",
-                     *       "tenant": "default",
-                     *       "state": "ACTIVE",
-                     *       "name": "",
-                     *       "schedule": "0 3 * * *",
-                     *       "timezone": "Europe/Berlin",
-                     *       "dst_gap": "next",
-                     *       "dst_fold": "first",
-                     *       "anchor": null,
-                     *       "start": null,
-                     *       "end": null,
-                     *       "owner": "billing",
-                     *       "description": "Rebuilds the report of the day before.",
-                     *       "runbook_url": "https://wiki.example.com/runbooks/report",
-                     *       "exclude": [],
-                     *       "jitter_seconds": 0,
-                     *       "max_runs": null,
-                     *       "payload": {
-                     *         "day": "{{date}}"
-                     *       },
-                     *       "priority": "normal",
-                     *       "timeout_seconds": 30,
-                     *       "estimated_seconds": null,
-                     *       "start_deadline_seconds": null,
-                     *       "completion": "response",
-                     *       "completion_seconds": null,
-                     *       "heartbeat_seconds": null,
-                     *       "retry": {
-                     *         "max_attempts": 3,
-                     *         "backoff": "exponential",
-                     *         "min_seconds": 2,
-                     *         "max_seconds": 3600,
-                     *         "on": null,
-                     *         "never": [
-                     *           "404"
-                     *         ],
-                     *         "max_age_seconds": null
-                     *       },
-                     *       "pause_on_failure": null,
-                     *       "precision": "second",
-                     *       "delivery": "at_least_once",
-                     *       "idempotency_key": null,
-                     *       "events": [],
-                     *       "tags": [
-                     *         "billing"
-                     *       ],
-                     *       "after_completion": null,
-                     *       "target": {
-                     *         "type": "http",
-                     *         "url": "https://example.com/report/rebuild",
-                     *         "method": "POST",
-                     *         "headers": {
-                     *           "X-Team": "billing"
-                     *         },
-                     *         "expect": [
-                     *           "2xx"
-                     *         ],
-                     *         "sign": null
-                     *       },
-                     *       "missed": {
-                     *         "policy": "run_once",
-                     *         "grace_seconds": 60,
-                     *         "max_missed": 10
-                     *       },
-                     *       "overlap": "skip",
-                     *       "understood_as": "at 03:00 every day, Europe/Berlin",
-                     *       "schedule_canonical": "0 3 * * *",
-                     *       "next_occurrence": "2026-11-22T02:00:00Z",
-                     *       "paused_by": null,
-                     *       "paused_because": null,
-                     *       "created_at": "2026-11-21T10:00:00.000Z",
-                     *       "updated_at": "2026-11-21T10:00:00.000Z",
-                     *       "error": null,
-                     *       "workflow": null,
-                     *       "delete_at": null
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Job"];
-                };
-            };
-            400: components["responses"]["400_bad-header_bad-parameter_malformed-body"];
-            401: components["responses"]["401_not-authenticated_gateway"];
-            403: components["responses"]["403_bad-tenant_job-quota_scope-missing_gateway"];
-            404: components["responses"]["404_unknown-job"];
-            409: components["responses"]["409_in-workflow_is-workflow_job-changed_job-exists_job-unreadable"];
-            412: components["responses"]["412_etag-mismatch"];
-            413: components["responses"]["413_body-too-large"];
-            415: components["responses"]["415_unsupported-content-type"];
-            422: components["responses"]["422_invalid-job"];
-            429: components["responses"]["429_too-many-requests_gateway"];
-            500: components["responses"]["500_internal_gateway"];
-            503: components["responses"]["503_busy_tasks-unavailable_unavailable_gateway"];
-        };
+  };
+  getWorkflowRun: {
+    parameters: {
+      query?: never;
+      header?: {
+        /**
+         * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
+         * @example order-4711
+         */
+        "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+      };
+      path: {
+        /**
+         * @description The id of the workflow.
+         * @example nightly
+         */
+        workflow_id: components["parameters"]["WorkflowId"];
+        /**
+         * @description The part of the run id after the id of the workflow: occurrence (UTC) and, for runs on request, a suffix.
+         * @example 20261121T030000Z
+         */
+        instant: components["parameters"]["Instant"];
+      };
+      cookie?: never;
     };
-    deleteJob: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description Change the job only if it still has this ETag (412 otherwise); `*` matches any ETag.
-                 * @example "1795262400000-1"
-                 */
-                "If-Match"?: components["parameters"]["IfMatch"];
-                /**
-                 * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
-                 * @example order-4711
-                 */
-                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-            };
-            path: {
-                /**
-                 * @description The id of the job.
-                 * @example nightly
-                 */
-                job_id: components["parameters"]["JobId"];
-            };
-            cookie?: never;
+    requestBody?: never;
+    responses: {
+      /** @description OK: A run of a workflow with the states of its steps, each read at a different moment. */
+      200: {
+        headers: {
+          "x-request-id": components["headers"]["RequestId"];
+          "x-correlation-id": components["headers"]["CorrelationId"];
+          [name: string]: unknown;
         };
-        requestBody?: never;
-        responses: {
-            /** @description No Content. */
-            204: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-correlation-id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            400: components["responses"]["400_bad-header"];
-            401: components["responses"]["401_not-authenticated_gateway"];
-            403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
-            404: components["responses"]["404_unknown-job"];
-            409: components["responses"]["409_in-workflow_job-changed"];
-            412: components["responses"]["412_etag-mismatch"];
-            429: components["responses"]["429_too-many-requests_gateway"];
-            500: components["responses"]["500_internal_gateway"];
-            503: components["responses"]["503_busy_unavailable_gateway"];
+        content: {
+          /**
+           * @example {
+           *       "run": "nightly.20261121T020000Z",
+           *       "state": "WAITING",
+           *       "reason": null,
+           *       "occurrence": "2026-11-21T02:00:00Z",
+           *       "started_at": "2026-11-21T02:00:00.041Z",
+           *       "finished_at": null,
+           *       "deadline": "2026-11-21T06:00:00.041Z",
+           *       "rerun_of": null,
+           *       "rerun_from": [],
+           *       "code": null,
+           *       "error": null,
+           *       "counts": {
+           *         "succeeded": 1,
+           *         "failed": 0,
+           *         "aborted": 0,
+           *         "skipped": 0,
+           *         "due": 2,
+           *         "waiting": 2,
+           *         "left": 0
+           *       },
+           *       "jobs": [
+           *         {
+           *           "id": "extract",
+           *           "state": "SUCCEEDED",
+           *           "reason": null,
+           *           "run": "extract.20261121T020000Z",
+           *           "carried_over": false,
+           *           "after": [],
+           *           "when": "all_success",
+           *           "waits_for": [],
+           *           "attempts": 1,
+           *           "started_at": "2026-11-21T02:00:00.103Z",
+           *           "finished_at": "2026-11-21T02:00:31.950Z",
+           *           "code": null,
+           *           "error": null
+           *         },
+           *         {
+           *           "id": "load-eu",
+           *           "state": "RETRYING",
+           *           "reason": null,
+           *           "run": "load-eu.20261121T020000Z",
+           *           "carried_over": false,
+           *           "after": [
+           *             "extract"
+           *           ],
+           *           "when": "all_success",
+           *           "waits_for": [],
+           *           "attempts": 2,
+           *           "started_at": "2026-11-21T02:00:32.004Z",
+           *           "finished_at": null,
+           *           "code": "http.503",
+           *           "error": "the target answered 503"
+           *         },
+           *         {
+           *           "id": "load-us",
+           *           "state": "DUE",
+           *           "reason": null,
+           *           "run": null,
+           *           "carried_over": false,
+           *           "after": [
+           *             "extract"
+           *           ],
+           *           "when": "all_success",
+           *           "waits_for": [],
+           *           "attempts": 0,
+           *           "started_at": null,
+           *           "finished_at": null,
+           *           "code": null,
+           *           "error": null
+           *         },
+           *         {
+           *           "id": "report",
+           *           "state": "WAITS",
+           *           "reason": null,
+           *           "run": null,
+           *           "carried_over": false,
+           *           "after": [
+           *             "load-eu",
+           *             "load-us"
+           *           ],
+           *           "when": "all_done",
+           *           "waits_for": [
+           *             "load-eu",
+           *             "load-us"
+           *           ],
+           *           "attempts": 0,
+           *           "started_at": null,
+           *           "finished_at": null,
+           *           "code": null,
+           *           "error": null
+           *         },
+           *         {
+           *           "id": "alert",
+           *           "state": "WAITS",
+           *           "reason": null,
+           *           "run": null,
+           *           "carried_over": false,
+           *           "after": [
+           *             "report"
+           *           ],
+           *           "when": "any_failure",
+           *           "waits_for": [
+           *             "report"
+           *           ],
+           *           "attempts": 0,
+           *           "started_at": null,
+           *           "finished_at": null,
+           *           "code": null,
+           *           "error": null
+           *         }
+           *       ]
+           *     }
+           */
+          "application/json": components["schemas"]["WorkflowRun"];
         };
+      };
+      401: components["responses"]["401_not-authenticated_gateway"];
+      403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
+      404: components["responses"]["404_unknown-run_unknown-workflow"];
+      409: components["responses"]["409_graph-missing_no-workflow-run"];
+      429: components["responses"]["429_too-many-requests_gateway"];
+      500: components["responses"]["500_internal_gateway"];
+      503: components["responses"]["503_unavailable_gateway"];
     };
-    patchJob: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description Change the job only if it still has this ETag (412 otherwise); `*` matches any ETag.
-                 * @example "1795262400000-1"
-                 */
-                "If-Match"?: components["parameters"]["IfMatch"];
-                /**
-                 * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
-                 * @example order-4711
-                 */
-                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-            };
-            path: {
-                /**
-                 * @description The id of the job.
-                 * @example nightly
-                 */
-                job_id: components["parameters"]["JobId"];
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/merge-patch+json": components["schemas"]["JobPatch"];
-                "application/json": components["schemas"]["JobPatch"];
-            };
-        };
-        responses: {
-            /** @description OK: A stored job: the posted fields with their defaults, and the state of the job. */
-            200: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-correlation-id": components["headers"]["CorrelationId"];
-                    etag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "id": "nightly",
-                     *       "tenant": "default",
-                     *       "state": "ACTIVE",
-                     *       "name": "",
-                     *       "schedule": "0 3 * * *",
-                     *       "timezone": "Europe/Berlin",
-                     *       "dst_gap": "next",
-                     *       "dst_fold": "first",
-                     *       "anchor": null,
-                     *       "start": null,
-                     *       "end": null,
-                     *       "owner": "billing",
-                     *       "description": "Rebuilds the report of the day before.",
-                     *       "runbook_url": "https://wiki.example.com/runbooks/report",
-                     *       "exclude": [],
-                     *       "jitter_seconds": 0,
-                     *       "max_runs": null,
-                     *       "payload": {
-                     *         "day": "{{date}}"
-                     *       },
-                     *       "priority": "normal",
-                     *       "timeout_seconds": 30,
-                     *       "estimated_seconds": null,
-                     *       "start_deadline_seconds": null,
-                     *       "completion": "response",
-                     *       "completion_seconds": null,
-                     *       "heartbeat_seconds": null,
-                     *       "retry": {
-                     *         "max_attempts": 3,
-                     *         "backoff": "exponential",
-                     *         "min_seconds": 2,
-                     *         "max_seconds": 3600,
-                     *         "on": null,
-                     *         "never": [
-                     *           "404"
-                     *         ],
-                     *         "max_age_seconds": null
-                     *       },
-                     *       "pause_on_failure": null,
-                     *       "precision": "second",
-                     *       "delivery": "at_least_once",
-                     *       "idempotency_key": null,
-                     *       "events": [],
-                     *       "tags": [
-                     *         "billing"
-                     *       ],
-                     *       "after_completion": null,
-                     *       "target": {
-                     *         "type": "http",
-                     *         "url": "https://example.com/report/rebuild",
-                     *         "method": "POST",
-                     *         "headers": {
-                     *           "X-Team": "billing"
-                     *         },
-                     *         "expect": [
-                     *           "2xx"
-                     *         ],
-                     *         "sign": null
-                     *       },
-                     *       "missed": {
-                     *         "policy": "run_once",
-                     *         "grace_seconds": 60,
-                     *         "max_missed": 10
-                     *       },
-                     *       "overlap": "skip",
-                     *       "understood_as": "at 03:00 every day, Europe/Berlin",
-                     *       "schedule_canonical": "0 3 * * *",
-                     *       "next_occurrence": "2026-11-22T02:00:00Z",
-                     *       "paused_by": null,
-                     *       "paused_because": null,
-                     *       "created_at": "2026-11-21T10:00:00.000Z",
-                     *       "updated_at": "2026-11-21T10:00:00.000Z",
-                     *       "error": null,
-                     *       "workflow": null,
-                     *       "delete_at": null
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Job"];
-                };
-            };
-            400: components["responses"]["400_bad-header_malformed-body"];
-            401: components["responses"]["401_not-authenticated_gateway"];
-            403: components["responses"]["403_bad-tenant_job-quota_scope-missing_gateway"];
-            404: components["responses"]["404_unknown-job"];
-            409: components["responses"]["409_in-workflow_is-workflow_job-changed_job-unreadable"];
-            412: components["responses"]["412_etag-mismatch"];
-            413: components["responses"]["413_body-too-large"];
-            415: components["responses"]["415_unsupported-content-type"];
-            422: components["responses"]["422_invalid-job"];
-            429: components["responses"]["429_too-many-requests_gateway"];
-            500: components["responses"]["500_internal_gateway"];
-            503: components["responses"]["503_busy_tasks-unavailable_unavailable_gateway"];
-        };
-    };
-    backfillJob: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description Change the job only if it still has this ETag (412 otherwise); `*` matches any ETag.
-                 * @example "1795262400000-1"
-                 */
-                "If-Match"?: components["parameters"]["IfMatch"];
-                /**
-                 * @description Your own unique key for this request, such as a UUID. A repeated request with the same key has no further effect.
-                 * @example 8e03978e-40d5-43e8-bc93-6894a57f9324
-                 */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /**
-                 * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
-                 * @example order-4711
-                 */
-                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-            };
-            path: {
-                /**
-                 * @description The id of the job.
-                 * @example nightly
-                 */
-                job_id: components["parameters"]["JobId"];
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["BackfillRequest"];
-            };
-        };
-        responses: {
-            /** @description OK: A backfill that was started, or would be started. */
-            200: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-correlation-id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "dry_run": false,
-                     *       "count": 7,
-                     *       "first": "2026-11-01T02:00:00Z",
-                     *       "last": "2026-11-07T02:00:00Z",
-                     *       "newest_first": false,
-                     *       "pace_seconds": 60,
-                     *       "starts_at": "2026-11-21T10:15:00Z",
-                     *       "ends_at": "2026-11-21T10:21:00Z",
-                     *       "estimated_cost_usd": 0.000081,
-                     *       "suffix": ".b3fa85f64"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Backfill"];
-                };
-            };
-            /** @description Accepted: A backfill that was started, or would be started. */
-            202: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-correlation-id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "dry_run": false,
-                     *       "count": 7,
-                     *       "first": "2026-11-01T02:00:00Z",
-                     *       "last": "2026-11-07T02:00:00Z",
-                     *       "newest_first": false,
-                     *       "pace_seconds": 60,
-                     *       "starts_at": "2026-11-21T10:15:00Z",
-                     *       "ends_at": "2026-11-21T10:21:00Z",
-                     *       "estimated_cost_usd": 0.000081,
-                     *       "suffix": ".b3fa85f64"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Backfill"];
-                };
-            };
-            400: components["responses"]["400_bad-header_malformed-body"];
-            401: components["responses"]["401_not-authenticated_gateway"];
-            403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
-            404: components["responses"]["404_unknown-job"];
-            409: components["responses"]["409_job-changed"];
-            412: components["responses"]["412_etag-mismatch"];
-            413: components["responses"]["413_body-too-large"];
-            415: components["responses"]["415_unsupported-content-type"];
-            422: components["responses"]["422_backfill-too-large_idempotency-key-reused_invalid-command_invalid-job"];
-            429: components["responses"]["429_too-many-requests_gateway"];
-            500: components["responses"]["500_internal_gateway"];
-            503: components["responses"]["503_busy_unavailable_gateway"];
-        };
-    };
-    explainJob: {
-        parameters: {
-            query: {
-                /**
-                 * @description The instant to explain, ISO-8601 with an offset.
-                 * @example 2026-11-21T03:00:00Z
-                 */
-                at: components["parameters"]["At"];
-            };
-            header?: {
-                /**
-                 * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
-                 * @example order-4711
-                 */
-                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-            };
-            path: {
-                /**
-                 * @description The id of the job.
-                 * @example nightly
-                 */
-                job_id: components["parameters"]["JobId"];
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description OK: The explanation why a job ran or did not run at an instant. */
-            200: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-correlation-id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "at": "2026-11-21T03:00:00Z",
-                     *       "verdict": "fired",
-                     *       "sentence": "It ran and succeeded after 1 attempt, 0.041 s after it was due.",
-                     *       "facts": {
-                     *         "state": "SUCCEEDED",
-                     *         "attempts": 1
-                     *       },
-                     *       "run": {
-                     *         "id": "nightly.20261121T030000Z",
-                     *         "job_id": "nightly",
-                     *         "state": "SUCCEEDED",
-                     *         "reason": null,
-                     *         "occurrence": "2026-11-21T03:00:00Z",
-                     *         "due": "2026-11-21T03:00:00Z",
-                     *         "started_at": "2026-11-21T03:00:00.041Z",
-                     *         "finished_at": "2026-11-21T03:00:00.320Z",
-                     *         "lateness_seconds": 0.041,
-                     *         "attempts": 1,
-                     *         "max_attempts": 3,
-                     *         "waiting_for": null,
-                     *         "waiting_since": null,
-                     *         "waiting_until": null,
-                     *         "heartbeat_until": null,
-                     *         "heartbeat_at": null,
-                     *         "progress": null,
-                     *         "note": null,
-                     *         "cancel_requested": null,
-                     *         "result": {
-                     *           "status": 200,
-                     *           "body": "done"
-                     *         },
-                     *         "result_bytes": 31,
-                     *         "error": null,
-                     *         "code": null,
-                     *         "count": 1,
-                     *         "requested_by": null,
-                     *         "correlation_id": "c6a1e0f0-6d3c-5d1b-9a55-1c7f6f1d2a10",
-                     *         "workflow": null
-                     *       },
-                     *       "nearest": {
-                     *         "before": "2026-11-20T02:00:00Z",
-                     *         "after": "2026-11-22T02:00:00Z"
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Explained"];
-                };
-            };
-            400: components["responses"]["400_bad-parameter"];
-            401: components["responses"]["401_not-authenticated_gateway"];
-            403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
-            404: components["responses"]["404_unknown-job"];
-            429: components["responses"]["429_too-many-requests_gateway"];
-            500: components["responses"]["500_internal_gateway"];
-            503: components["responses"]["503_unavailable_gateway"];
-        };
-    };
-    getJobHistory: {
-        parameters: {
-            query?: {
-                /**
-                 * @description The maximum number of items of a page.
-                 * @example 20
-                 */
-                limit?: components["parameters"]["Limit"];
-                /**
-                 * @description `next_cursor` of the previous page of the same list. It is opaque.
-                 * @example MWo6bmlnaHRseQ
-                 */
-                cursor?: components["parameters"]["Cursor"];
-            };
-            header?: {
-                /**
-                 * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
-                 * @example order-4711
-                 */
-                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-            };
-            path: {
-                /**
-                 * @description The id of the job.
-                 * @example nightly
-                 */
-                job_id: components["parameters"]["JobId"];
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description OK: A page of a list. */
-            200: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-correlation-id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "at": "2026-11-21T10:00:00.000Z",
-                     *           "principal": "anna",
-                     *           "action": "edited",
-                     *           "revision": 2,
-                     *           "changes": [
-                     *             {
-                     *               "field": "timeout_seconds",
-                     *               "before": 30,
-                     *               "after": 60
-                     *             },
-                     *             {
-                     *               "field": "payload"
-                     *             }
-                     *           ],
-                     *           "facts": {}
-                     *         }
-                     *       ],
-                     *       "next_cursor": null
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ChangePage"];
-                };
-            };
-            400: components["responses"]["400_bad-parameter"];
-            401: components["responses"]["401_not-authenticated_gateway"];
-            403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
-            404: components["responses"]["404_unknown-job"];
-            429: components["responses"]["429_too-many-requests_gateway"];
-            500: components["responses"]["500_internal_gateway"];
-            503: components["responses"]["503_unavailable_gateway"];
-        };
-    };
-    pauseJob: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description Change the job only if it still has this ETag (412 otherwise); `*` matches any ETag.
-                 * @example "1795262400000-1"
-                 */
-                "If-Match"?: components["parameters"]["IfMatch"];
-                /**
-                 * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
-                 * @example order-4711
-                 */
-                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-            };
-            path: {
-                /**
-                 * @description The id of the job.
-                 * @example nightly
-                 */
-                job_id: components["parameters"]["JobId"];
-            };
-            cookie?: never;
-        };
-        requestBody?: {
-            content: {
-                "application/json": components["schemas"]["PauseRequest"];
-            };
-        };
-        responses: {
-            /** @description OK: A stored job: the posted fields with their defaults, and the state of the job. */
-            200: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-correlation-id": components["headers"]["CorrelationId"];
-                    etag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "id": "nightly",
-                     *       "tenant": "default",
-                     *       "state": "ACTIVE",
-                     *       "name": "",
-                     *       "schedule": "0 3 * * *",
-                     *       "timezone": "Europe/Berlin",
-                     *       "dst_gap": "next",
-                     *       "dst_fold": "first",
-                     *       "anchor": null,
-                     *       "start": null,
-                     *       "end": null,
-                     *       "owner": "billing",
-                     *       "description": "Rebuilds the report of the day before.",
-                     *       "runbook_url": "https://wiki.example.com/runbooks/report",
-                     *       "exclude": [],
-                     *       "jitter_seconds": 0,
-                     *       "max_runs": null,
-                     *       "payload": {
-                     *         "day": "{{date}}"
-                     *       },
-                     *       "priority": "normal",
-                     *       "timeout_seconds": 30,
-                     *       "estimated_seconds": null,
-                     *       "start_deadline_seconds": null,
-                     *       "completion": "response",
-                     *       "completion_seconds": null,
-                     *       "heartbeat_seconds": null,
-                     *       "retry": {
-                     *         "max_attempts": 3,
-                     *         "backoff": "exponential",
-                     *         "min_seconds": 2,
-                     *         "max_seconds": 3600,
-                     *         "on": null,
-                     *         "never": [
-                     *           "404"
-                     *         ],
-                     *         "max_age_seconds": null
-                     *       },
-                     *       "pause_on_failure": null,
-                     *       "precision": "second",
-                     *       "delivery": "at_least_once",
-                     *       "idempotency_key": null,
-                     *       "events": [],
-                     *       "tags": [
-                     *         "billing"
-                     *       ],
-                     *       "after_completion": null,
-                     *       "target": {
-                     *         "type": "http",
-                     *         "url": "https://example.com/report/rebuild",
-                     *         "method": "POST",
-                     *         "headers": {
-                     *           "X-Team": "billing"
-                     *         },
-                     *         "expect": [
-                     *           "2xx"
-                     *         ],
-                     *         "sign": null
-                     *       },
-                     *       "missed": {
-                     *         "policy": "run_once",
-                     *         "grace_seconds": 60,
-                     *         "max_missed": 10
-                     *       },
-                     *       "overlap": "skip",
-                     *       "understood_as": "at 03:00 every day, Europe/Berlin",
-                     *       "schedule_canonical": "0 3 * * *",
-                     *       "next_occurrence": "2026-11-22T02:00:00Z",
-                     *       "paused_by": null,
-                     *       "paused_because": null,
-                     *       "created_at": "2026-11-21T10:00:00.000Z",
-                     *       "updated_at": "2026-11-21T10:00:00.000Z",
-                     *       "error": null,
-                     *       "workflow": null,
-                     *       "delete_at": null
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Job"];
-                };
-            };
-            400: components["responses"]["400_bad-header_malformed-body"];
-            401: components["responses"]["401_not-authenticated_gateway"];
-            403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
-            404: components["responses"]["404_unknown-job"];
-            409: components["responses"]["409_job-changed_job-unreadable"];
-            412: components["responses"]["412_etag-mismatch"];
-            413: components["responses"]["413_body-too-large"];
-            415: components["responses"]["415_unsupported-content-type"];
-            422: components["responses"]["422_invalid-command"];
-            429: components["responses"]["429_too-many-requests_gateway"];
-            500: components["responses"]["500_internal_gateway"];
-            503: components["responses"]["503_busy_unavailable_gateway"];
-        };
-    };
-    resumeJob: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description Change the job only if it still has this ETag (412 otherwise); `*` matches any ETag.
-                 * @example "1795262400000-1"
-                 */
-                "If-Match"?: components["parameters"]["IfMatch"];
-                /**
-                 * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
-                 * @example order-4711
-                 */
-                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-            };
-            path: {
-                /**
-                 * @description The id of the job.
-                 * @example nightly
-                 */
-                job_id: components["parameters"]["JobId"];
-            };
-            cookie?: never;
-        };
-        requestBody?: {
-            content: {
-                "application/json": components["schemas"]["ResumeRequest"];
-            };
-        };
-        responses: {
-            /** @description OK: A stored job: the posted fields with their defaults, and the state of the job. */
-            200: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-correlation-id": components["headers"]["CorrelationId"];
-                    etag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "id": "nightly",
-                     *       "tenant": "default",
-                     *       "state": "ACTIVE",
-                     *       "name": "",
-                     *       "schedule": "0 3 * * *",
-                     *       "timezone": "Europe/Berlin",
-                     *       "dst_gap": "next",
-                     *       "dst_fold": "first",
-                     *       "anchor": null,
-                     *       "start": null,
-                     *       "end": null,
-                     *       "owner": "billing",
-                     *       "description": "Rebuilds the report of the day before.",
-                     *       "runbook_url": "https://wiki.example.com/runbooks/report",
-                     *       "exclude": [],
-                     *       "jitter_seconds": 0,
-                     *       "max_runs": null,
-                     *       "payload": {
-                     *         "day": "{{date}}"
-                     *       },
-                     *       "priority": "normal",
-                     *       "timeout_seconds": 30,
-                     *       "estimated_seconds": null,
-                     *       "start_deadline_seconds": null,
-                     *       "completion": "response",
-                     *       "completion_seconds": null,
-                     *       "heartbeat_seconds": null,
-                     *       "retry": {
-                     *         "max_attempts": 3,
-                     *         "backoff": "exponential",
-                     *         "min_seconds": 2,
-                     *         "max_seconds": 3600,
-                     *         "on": null,
-                     *         "never": [
-                     *           "404"
-                     *         ],
-                     *         "max_age_seconds": null
-                     *       },
-                     *       "pause_on_failure": null,
-                     *       "precision": "second",
-                     *       "delivery": "at_least_once",
-                     *       "idempotency_key": null,
-                     *       "events": [],
-                     *       "tags": [
-                     *         "billing"
-                     *       ],
-                     *       "after_completion": null,
-                     *       "target": {
-                     *         "type": "http",
-                     *         "url": "https://example.com/report/rebuild",
-                     *         "method": "POST",
-                     *         "headers": {
-                     *           "X-Team": "billing"
-                     *         },
-                     *         "expect": [
-                     *           "2xx"
-                     *         ],
-                     *         "sign": null
-                     *       },
-                     *       "missed": {
-                     *         "policy": "run_once",
-                     *         "grace_seconds": 60,
-                     *         "max_missed": 10
-                     *       },
-                     *       "overlap": "skip",
-                     *       "understood_as": "at 03:00 every day, Europe/Berlin",
-                     *       "schedule_canonical": "0 3 * * *",
-                     *       "next_occurrence": "2026-11-22T02:00:00Z",
-                     *       "paused_by": null,
-                     *       "paused_because": null,
-                     *       "created_at": "2026-11-21T10:00:00.000Z",
-                     *       "updated_at": "2026-11-21T10:00:00.000Z",
-                     *       "error": null,
-                     *       "workflow": null,
-                     *       "delete_at": null
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Job"];
-                };
-            };
-            400: components["responses"]["400_bad-header_malformed-body"];
-            401: components["responses"]["401_not-authenticated_gateway"];
-            403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
-            404: components["responses"]["404_unknown-job"];
-            409: components["responses"]["409_job-changed_job-unreadable"];
-            412: components["responses"]["412_etag-mismatch"];
-            413: components["responses"]["413_body-too-large"];
-            415: components["responses"]["415_unsupported-content-type"];
-            422: components["responses"]["422_invalid-job_invalid-resume"];
-            429: components["responses"]["429_too-many-requests_gateway"];
-            500: components["responses"]["500_internal_gateway"];
-            503: components["responses"]["503_busy_unavailable_gateway"];
-        };
-    };
-    runJob: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description Change the job only if it still has this ETag (412 otherwise); `*` matches any ETag.
-                 * @example "1795262400000-1"
-                 */
-                "If-Match"?: components["parameters"]["IfMatch"];
-                /**
-                 * @description Your own unique key for this request, such as a UUID. A repeated request with the same key has no further effect.
-                 * @example 8e03978e-40d5-43e8-bc93-6894a57f9324
-                 */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /**
-                 * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
-                 * @example order-4711
-                 */
-                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-            };
-            path: {
-                /**
-                 * @description The id of the job.
-                 * @example nightly
-                 */
-                job_id: components["parameters"]["JobId"];
-            };
-            cookie?: never;
-        };
-        requestBody?: {
-            content: {
-                "application/json": components["schemas"]["RunRequest"];
-            };
-        };
-        responses: {
-            /** @description Accepted: A run: the execution of one occurrence. */
-            202: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-correlation-id": components["headers"]["CorrelationId"];
-                    location: components["headers"]["Location"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "id": "nightly.20261121T030000Z",
-                     *       "job_id": "nightly",
-                     *       "state": "SUCCEEDED",
-                     *       "reason": null,
-                     *       "occurrence": "2026-11-21T03:00:00Z",
-                     *       "due": "2026-11-21T03:00:00Z",
-                     *       "started_at": "2026-11-21T03:00:00.041Z",
-                     *       "finished_at": "2026-11-21T03:00:00.320Z",
-                     *       "lateness_seconds": 0.041,
-                     *       "attempts": 1,
-                     *       "max_attempts": 3,
-                     *       "waiting_for": null,
-                     *       "waiting_since": null,
-                     *       "waiting_until": null,
-                     *       "heartbeat_until": null,
-                     *       "heartbeat_at": null,
-                     *       "progress": null,
-                     *       "note": null,
-                     *       "cancel_requested": null,
-                     *       "result": {
-                     *         "status": 200,
-                     *         "body": "done"
-                     *       },
-                     *       "result_bytes": 31,
-                     *       "error": null,
-                     *       "code": null,
-                     *       "count": 1,
-                     *       "requested_by": null,
-                     *       "correlation_id": "c6a1e0f0-6d3c-5d1b-9a55-1c7f6f1d2a10",
-                     *       "workflow": null
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Run"];
-                };
-            };
-            400: components["responses"]["400_bad-header_malformed-body"];
-            401: components["responses"]["401_not-authenticated_gateway"];
-            403: components["responses"]["403_bad-tenant_run-quota_scope-missing_gateway"];
-            404: components["responses"]["404_unknown-job"];
-            409: components["responses"]["409_job-changed"];
-            412: components["responses"]["412_etag-mismatch"];
-            413: components["responses"]["413_body-too-large"];
-            415: components["responses"]["415_unsupported-content-type"];
-            422: components["responses"]["422_idempotency-key-reused_invalid-command_invalid-job"];
-            429: components["responses"]["429_too-many-requests_gateway"];
-            500: components["responses"]["500_internal_gateway"];
-            503: components["responses"]["503_busy_lane-unavailable_unavailable_gateway"];
-        };
-    };
-    runJobManyTimes: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description Change the job only if it still has this ETag (412 otherwise); `*` matches any ETag.
-                 * @example "1795262400000-1"
-                 */
-                "If-Match"?: components["parameters"]["IfMatch"];
-                /**
-                 * @description Your own unique key for this request, such as a UUID. A repeated request with the same key has no further effect.
-                 * @example 8e03978e-40d5-43e8-bc93-6894a57f9324
-                 */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /**
-                 * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
-                 * @example order-4711
-                 */
-                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-            };
-            path: {
-                /**
-                 * @description The id of the job.
-                 * @example nightly
-                 */
-                job_id: components["parameters"]["JobId"];
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["RunsRequest"];
-            };
-        };
-        responses: {
-            /** @description OK: The result of each request, in the order of the requests. */
-            200: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-correlation-id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "status": 202,
-                     *           "run": {
-                     *             "id": "nightly.20261121T030000Z",
-                     *             "job_id": "nightly",
-                     *             "state": "SUCCEEDED",
-                     *             "reason": null,
-                     *             "occurrence": "2026-11-21T03:00:00Z",
-                     *             "due": "2026-11-21T03:00:00Z",
-                     *             "started_at": "2026-11-21T03:00:00.041Z",
-                     *             "finished_at": "2026-11-21T03:00:00.320Z",
-                     *             "lateness_seconds": 0.041,
-                     *             "attempts": 1,
-                     *             "max_attempts": 3,
-                     *             "waiting_for": null,
-                     *             "waiting_since": null,
-                     *             "waiting_until": null,
-                     *             "heartbeat_until": null,
-                     *             "heartbeat_at": null,
-                     *             "progress": null,
-                     *             "note": null,
-                     *             "cancel_requested": null,
-                     *             "result": {
-                     *               "status": 200,
-                     *               "body": "done"
-                     *             },
-                     *             "result_bytes": 31,
-                     *             "error": null,
-                     *             "code": null,
-                     *             "count": 1,
-                     *             "requested_by": null,
-                     *             "correlation_id": "c6a1e0f0-6d3c-5d1b-9a55-1c7f6f1d2a10",
-                     *             "workflow": null
-                     *           }
-                     *         },
-                     *         {
-                     *           "status": 422,
-                     *           "problem": {
-                     *             "type": "/problems/invalid-job",
-                     *             "title": "Unprocessable Content",
-                     *             "status": 422,
-                     *             "detail": "One field is wrong; nothing was changed.",
-                     *             "errors": [
-                     *               {
-                     *                 "pointer": "/jobs/1/target",
-                     *                 "detail": "is required"
-                     *               }
-                     *             ],
-                     *             "request_id": "JKJaXmPLvHcESHA="
-                     *           }
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["RequestedRuns"];
-                };
-            };
-            400: components["responses"]["400_bad-header_malformed-body"];
-            401: components["responses"]["401_not-authenticated_gateway"];
-            403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
-            404: components["responses"]["404_unknown-job"];
-            409: components["responses"]["409_job-changed"];
-            412: components["responses"]["412_etag-mismatch"];
-            413: components["responses"]["413_body-too-large"];
-            415: components["responses"]["415_unsupported-content-type"];
-            422: components["responses"]["422_idempotency-key-reused_invalid-command_invalid-job"];
-            429: components["responses"]["429_too-many-requests_gateway"];
-            500: components["responses"]["500_internal_gateway"];
-            503: components["responses"]["503_busy_unavailable_gateway"];
-        };
-    };
-    listRuns: {
-        parameters: {
-            query?: {
-                /**
-                 * @description Only runs in these states; separate them by commas, or repeat the parameter.
-                 * @example DEAD,RETRYING
-                 */
-                state?: components["parameters"]["RunState"];
-                /**
-                 * @description Only items at this instant or later.
-                 * @example 2026-11-21T00:00:00Z
-                 */
-                from?: components["parameters"]["From"];
-                /**
-                 * @description Only items before this instant.
-                 * @example 2026-11-22T00:00:00Z
-                 */
-                to?: components["parameters"]["To"];
-                /**
-                 * @description The maximum number of items of a page.
-                 * @example 20
-                 */
-                limit?: components["parameters"]["Limit"];
-                /**
-                 * @description `next_cursor` of the previous page of the same list. It is opaque.
-                 * @example MWo6bmlnaHRseQ
-                 */
-                cursor?: components["parameters"]["Cursor"];
-            };
-            header?: {
-                /**
-                 * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
-                 * @example order-4711
-                 */
-                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-            };
-            path: {
-                /**
-                 * @description The id of the job.
-                 * @example nightly
-                 */
-                job_id: components["parameters"]["JobId"];
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description OK: A page of a list. */
-            200: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-correlation-id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "id": "nightly.20261121T030000Z",
-                     *           "job_id": "nightly",
-                     *           "state": "SUCCEEDED",
-                     *           "reason": null,
-                     *           "occurrence": "2026-11-21T03:00:00Z",
-                     *           "due": "2026-11-21T03:00:00Z",
-                     *           "started_at": "2026-11-21T03:00:00.041Z",
-                     *           "finished_at": "2026-11-21T03:00:00.320Z",
-                     *           "lateness_seconds": 0.041,
-                     *           "attempts": 1,
-                     *           "max_attempts": 3,
-                     *           "waiting_for": null,
-                     *           "waiting_since": null,
-                     *           "waiting_until": null,
-                     *           "heartbeat_until": null,
-                     *           "heartbeat_at": null,
-                     *           "progress": null,
-                     *           "note": null,
-                     *           "cancel_requested": null,
-                     *           "result": {
-                     *             "status": 200,
-                     *             "body": "done"
-                     *           },
-                     *           "result_bytes": 31,
-                     *           "error": null,
-                     *           "code": null,
-                     *           "count": 1,
-                     *           "requested_by": null,
-                     *           "correlation_id": "c6a1e0f0-6d3c-5d1b-9a55-1c7f6f1d2a10",
-                     *           "workflow": null
-                     *         }
-                     *       ],
-                     *       "next_cursor": null
-                     *     }
-                     */
-                    "application/json": components["schemas"]["RunPage"];
-                };
-            };
-            400: components["responses"]["400_bad-parameter"];
-            401: components["responses"]["401_not-authenticated_gateway"];
-            403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
-            404: components["responses"]["404_unknown-job"];
-            429: components["responses"]["429_too-many-requests_gateway"];
-            500: components["responses"]["500_internal_gateway"];
-            503: components["responses"]["503_unavailable_gateway"];
-        };
-    };
-    skipNext: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description Change the job only if it still has this ETag (412 otherwise); `*` matches any ETag.
-                 * @example "1795262400000-1"
-                 */
-                "If-Match"?: components["parameters"]["IfMatch"];
-                /**
-                 * @description Your own unique key for this request, such as a UUID. A repeated request with the same key has no further effect.
-                 * @example 8e03978e-40d5-43e8-bc93-6894a57f9324
-                 */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /**
-                 * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
-                 * @example order-4711
-                 */
-                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-            };
-            path: {
-                /**
-                 * @description The id of the job.
-                 * @example nightly
-                 */
-                job_id: components["parameters"]["JobId"];
-            };
-            cookie?: never;
-        };
-        requestBody?: {
-            content: {
-                "application/json": components["schemas"]["SkipRequest"];
-            };
-        };
-        responses: {
-            /** @description OK: The occurrences that will not run. */
-            200: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-correlation-id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "id": "nightly.20261122T020000Z",
-                     *           "job_id": "nightly",
-                     *           "state": "SKIPPED",
-                     *           "reason": "skipped_on_request",
-                     *           "occurrence": "2026-11-22T02:00:00Z",
-                     *           "due": "2026-11-22T02:00:00Z",
-                     *           "started_at": null,
-                     *           "finished_at": null,
-                     *           "lateness_seconds": null,
-                     *           "attempts": 0,
-                     *           "max_attempts": 3,
-                     *           "waiting_for": null,
-                     *           "waiting_since": null,
-                     *           "waiting_until": null,
-                     *           "heartbeat_until": null,
-                     *           "heartbeat_at": null,
-                     *           "progress": null,
-                     *           "note": null,
-                     *           "cancel_requested": null,
-                     *           "result": null,
-                     *           "result_bytes": null,
-                     *           "error": null,
-                     *           "code": null,
-                     *           "count": 1,
-                     *           "requested_by": "ann",
-                     *           "correlation_id": "order-4711",
-                     *           "workflow": null
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Skipped"];
-                };
-            };
-            400: components["responses"]["400_bad-header_malformed-body"];
-            401: components["responses"]["401_not-authenticated_gateway"];
-            403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
-            404: components["responses"]["404_unknown-job"];
-            409: components["responses"]["409_job-changed_job-unreadable_nothing-to-skip"];
-            412: components["responses"]["412_etag-mismatch"];
-            413: components["responses"]["413_body-too-large"];
-            415: components["responses"]["415_unsupported-content-type"];
-            422: components["responses"]["422_idempotency-key-reused_invalid-command_invalid-job"];
-            429: components["responses"]["429_too-many-requests_gateway"];
-            500: components["responses"]["500_internal_gateway"];
-            503: components["responses"]["503_busy_unavailable_gateway"];
-        };
-    };
-    createJobs: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description Your own unique key for this request, such as a UUID. A repeated request with the same key has no further effect.
-                 * @example 8e03978e-40d5-43e8-bc93-6894a57f9324
-                 */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /**
-                 * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
-                 * @example order-4711
-                 */
-                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["BatchRequest"];
-            };
-        };
-        responses: {
-            /** @description OK: The results, in the order of the jobs. */
-            200: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-correlation-id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "status": 201,
-                     *           "job": {
-                     *             "id": "nightly",
-                     *             "tenant": "default",
-                     *             "state": "ACTIVE",
-                     *             "name": "",
-                     *             "schedule": "0 3 * * *",
-                     *             "timezone": "Europe/Berlin",
-                     *             "dst_gap": "next",
-                     *             "dst_fold": "first",
-                     *             "anchor": null,
-                     *             "start": null,
-                     *             "end": null,
-                     *             "owner": "billing",
-                     *             "description": "Rebuilds the report of the day before.",
-                     *             "runbook_url": "https://wiki.example.com/runbooks/report",
-                     *             "exclude": [],
-                     *             "jitter_seconds": 0,
-                     *             "max_runs": null,
-                     *             "payload": {
-                     *               "day": "{{date}}"
-                     *             },
-                     *             "priority": "normal",
-                     *             "timeout_seconds": 30,
-                     *             "estimated_seconds": null,
-                     *             "start_deadline_seconds": null,
-                     *             "completion": "response",
-                     *             "completion_seconds": null,
-                     *             "heartbeat_seconds": null,
-                     *             "retry": {
-                     *               "max_attempts": 3,
-                     *               "backoff": "exponential",
-                     *               "min_seconds": 2,
-                     *               "max_seconds": 3600,
-                     *               "on": null,
-                     *               "never": [
-                     *                 "404"
-                     *               ],
-                     *               "max_age_seconds": null
-                     *             },
-                     *             "pause_on_failure": null,
-                     *             "precision": "second",
-                     *             "delivery": "at_least_once",
-                     *             "idempotency_key": null,
-                     *             "events": [],
-                     *             "tags": [
-                     *               "billing"
-                     *             ],
-                     *             "after_completion": null,
-                     *             "target": {
-                     *               "type": "http",
-                     *               "url": "https://example.com/report/rebuild",
-                     *               "method": "POST",
-                     *               "headers": {
-                     *                 "X-Team": "billing"
-                     *               },
-                     *               "expect": [
-                     *                 "2xx"
-                     *               ],
-                     *               "sign": null
-                     *             },
-                     *             "missed": {
-                     *               "policy": "run_once",
-                     *               "grace_seconds": 60,
-                     *               "max_missed": 10
-                     *             },
-                     *             "overlap": "skip",
-                     *             "understood_as": "at 03:00 every day, Europe/Berlin",
-                     *             "schedule_canonical": "0 3 * * *",
-                     *             "next_occurrence": "2026-11-22T02:00:00Z",
-                     *             "paused_by": null,
-                     *             "paused_because": null,
-                     *             "created_at": "2026-11-21T10:00:00.000Z",
-                     *             "updated_at": "2026-11-21T10:00:00.000Z",
-                     *             "error": null,
-                     *             "workflow": null,
-                     *             "delete_at": null
-                     *           },
-                     *           "etag": "\"1795262400000-0\""
-                     *         },
-                     *         {
-                     *           "status": 422,
-                     *           "problem": {
-                     *             "type": "/problems/invalid-job",
-                     *             "title": "Unprocessable Content",
-                     *             "status": 422,
-                     *             "detail": "One field is wrong; nothing was changed.",
-                     *             "errors": [
-                     *               {
-                     *                 "pointer": "/jobs/1/target",
-                     *                 "detail": "is required"
-                     *               }
-                     *             ],
-                     *             "request_id": "JKJaXmPLvHcESHA="
-                     *           }
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Batch"];
-                };
-            };
-            400: components["responses"]["400_bad-header_malformed-body"];
-            401: components["responses"]["401_not-authenticated_gateway"];
-            403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
-            413: components["responses"]["413_body-too-large"];
-            415: components["responses"]["415_unsupported-content-type"];
-            422: components["responses"]["422_invalid-batch"];
-            429: components["responses"]["429_too-many-requests_gateway"];
-            500: components["responses"]["500_internal_gateway"];
-            503: components["responses"]["503_unavailable_gateway"];
-        };
-    };
-    pauseJobs: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
-                 * @example order-4711
-                 */
-                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["PauseManyRequest"];
-            };
-        };
-        responses: {
-            /** @description OK: The results for many jobs; pass `next_cursor` to continue. */
-            200: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-correlation-id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "changed": 2,
-                     *       "failed": [],
-                     *       "next_cursor": null
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ChangedJobs"];
-                };
-            };
-            400: components["responses"]["400_malformed-body"];
-            401: components["responses"]["401_not-authenticated_gateway"];
-            403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
-            413: components["responses"]["413_body-too-large"];
-            415: components["responses"]["415_unsupported-content-type"];
-            422: components["responses"]["422_invalid-command"];
-            429: components["responses"]["429_too-many-requests_gateway"];
-            500: components["responses"]["500_internal_gateway"];
-            503: components["responses"]["503_busy_unavailable_gateway"];
-        };
-    };
-    resumeJobs: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
-                 * @example order-4711
-                 */
-                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["ResumeManyRequest"];
-            };
-        };
-        responses: {
-            /** @description OK: The results for many jobs; pass `next_cursor` to continue. */
-            200: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-correlation-id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "changed": 2,
-                     *       "failed": [],
-                     *       "next_cursor": null
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ChangedJobs"];
-                };
-            };
-            400: components["responses"]["400_malformed-body"];
-            401: components["responses"]["401_not-authenticated_gateway"];
-            403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
-            413: components["responses"]["413_body-too-large"];
-            415: components["responses"]["415_unsupported-content-type"];
-            422: components["responses"]["422_invalid-command"];
-            429: components["responses"]["429_too-many-requests_gateway"];
-            500: components["responses"]["500_internal_gateway"];
-            503: components["responses"]["503_busy_unavailable_gateway"];
-        };
-    };
-    getDocument: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
-                 * @example order-4711
-                 */
-                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description OK: This document. */
-            200: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-correlation-id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OpenApiDocument"];
-                };
-            };
-            429: components["responses"]["429_gateway"];
-            500: components["responses"]["500_internal_gateway"];
-            503: components["responses"]["503_unavailable_gateway"];
-        };
-    };
-    findRuns: {
-        parameters: {
-            query?: {
-                /**
-                 * @description Only runs in these states; separate them by commas, or repeat the parameter.
-                 * @example DEAD,RETRYING
-                 */
-                state?: components["parameters"]["RunState"];
-                /**
-                 * @description Only runs of jobs that currently have this tag.
-                 * @example billing
-                 */
-                tag?: components["parameters"]["RunTag"];
-                /**
-                 * @description Only runs of this job.
-                 * @example nightly
-                 */
-                job?: components["parameters"]["RunsOf"];
-                /**
-                 * @description Only runs that entered their state at this time or later.
-                 * @example 2026-11-21T00:00:00Z
-                 */
-                since?: components["parameters"]["Since"];
-                /**
-                 * @description Only runs that entered their state before this time.
-                 * @example 2026-11-22T00:00:00Z
-                 */
-                until?: components["parameters"]["Until"];
-                /**
-                 * @description Only runs with an error that contains this text (not case-sensitive).
-                 * @example connection refused
-                 */
-                error?: components["parameters"]["RunError"];
-                /**
-                 * @description The maximum number of items of a page.
-                 * @example 20
-                 */
-                limit?: components["parameters"]["Limit"];
-                /**
-                 * @description `next_cursor` of the previous page of the same list. It is opaque.
-                 * @example MWo6bmlnaHRseQ
-                 */
-                cursor?: components["parameters"]["Cursor"];
-            };
-            header?: {
-                /**
-                 * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
-                 * @example order-4711
-                 */
-                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description OK: A page of a list. */
-            200: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-correlation-id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "id": "nightly.20261121T030000Z",
-                     *           "job_id": "nightly",
-                     *           "state": "SUCCEEDED",
-                     *           "reason": null,
-                     *           "occurrence": "2026-11-21T03:00:00Z",
-                     *           "due": "2026-11-21T03:00:00Z",
-                     *           "started_at": "2026-11-21T03:00:00.041Z",
-                     *           "finished_at": "2026-11-21T03:00:00.320Z",
-                     *           "lateness_seconds": 0.041,
-                     *           "attempts": 1,
-                     *           "max_attempts": 3,
-                     *           "waiting_for": null,
-                     *           "waiting_since": null,
-                     *           "waiting_until": null,
-                     *           "heartbeat_until": null,
-                     *           "heartbeat_at": null,
-                     *           "progress": null,
-                     *           "note": null,
-                     *           "cancel_requested": null,
-                     *           "result": {
-                     *             "status": 200,
-                     *             "body": "done"
-                     *           },
-                     *           "result_bytes": 31,
-                     *           "error": null,
-                     *           "code": null,
-                     *           "count": 1,
-                     *           "requested_by": null,
-                     *           "correlation_id": "c6a1e0f0-6d3c-5d1b-9a55-1c7f6f1d2a10",
-                     *           "workflow": null
-                     *         }
-                     *       ],
-                     *       "next_cursor": null
-                     *     }
-                     */
-                    "application/json": components["schemas"]["RunPage"];
-                };
-            };
-            400: components["responses"]["400_bad-parameter"];
-            401: components["responses"]["401_not-authenticated_gateway"];
-            403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
-            404: components["responses"]["404_unknown-job"];
-            422: components["responses"]["422_job-needed"];
-            429: components["responses"]["429_too-many-requests_gateway"];
-            500: components["responses"]["500_internal_gateway"];
-            503: components["responses"]["503_unavailable_gateway"];
-        };
-    };
-    getRun: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
-                 * @example order-4711
-                 */
-                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-            };
-            path: {
-                /**
-                 * @description The id of the run: job, occurrence (UTC) and, for runs on request, a suffix.
-                 * @example nightly.20261121T030000Z
-                 */
-                run_id: components["parameters"]["RunId"];
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description OK: A run with its attempts, and a temporary address of a large result. */
-            200: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-correlation-id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "id": "nightly.20261121T030000Z",
-                     *       "job_id": "nightly",
-                     *       "state": "SUCCEEDED",
-                     *       "reason": null,
-                     *       "occurrence": "2026-11-21T03:00:00Z",
-                     *       "due": "2026-11-21T03:00:00Z",
-                     *       "started_at": "2026-11-21T03:00:00.041Z",
-                     *       "finished_at": "2026-11-21T03:00:00.320Z",
-                     *       "lateness_seconds": 0.041,
-                     *       "attempts": 1,
-                     *       "max_attempts": 3,
-                     *       "waiting_for": null,
-                     *       "waiting_since": null,
-                     *       "waiting_until": null,
-                     *       "heartbeat_until": null,
-                     *       "heartbeat_at": null,
-                     *       "progress": null,
-                     *       "note": null,
-                     *       "cancel_requested": null,
-                     *       "result": {
-                     *         "status": 200,
-                     *         "body": "done"
-                     *       },
-                     *       "result_bytes": 31,
-                     *       "error": null,
-                     *       "code": null,
-                     *       "count": 1,
-                     *       "requested_by": null,
-                     *       "correlation_id": "c6a1e0f0-6d3c-5d1b-9a55-1c7f6f1d2a10",
-                     *       "workflow": null,
-                     *       "attempt_list": [
-                     *         {
-                     *           "number": 1,
-                     *           "started_at": "2026-11-21T03:00:00.041Z",
-                     *           "ended_at": "2026-11-21T03:00:00.320Z",
-                     *           "outcome": "succeeded",
-                     *           "error": null,
-                     *           "code": null
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["SingleRun"];
-                };
-            };
-            401: components["responses"]["401_not-authenticated_gateway"];
-            403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
-            404: components["responses"]["404_unknown-run"];
-            429: components["responses"]["429_too-many-requests_gateway"];
-            500: components["responses"]["500_internal_gateway"];
-            503: components["responses"]["503_unavailable_gateway"];
-        };
-    };
-    cancelRun: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
-                 * @example order-4711
-                 */
-                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-            };
-            path: {
-                /**
-                 * @description The id of the run: job, occurrence (UTC) and, for runs on request, a suffix.
-                 * @example nightly.20261121T030000Z
-                 */
-                run_id: components["parameters"]["RunId"];
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Accepted: The request was accepted and is processed later; the response is the current state of the run. */
-            202: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-correlation-id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "run": {
-                     *         "id": "nightly.20261121T030000Z",
-                     *         "job_id": "nightly",
-                     *         "state": "SUCCEEDED",
-                     *         "reason": null,
-                     *         "occurrence": "2026-11-21T03:00:00Z",
-                     *         "due": "2026-11-21T03:00:00Z",
-                     *         "started_at": "2026-11-21T03:00:00.041Z",
-                     *         "finished_at": "2026-11-21T03:00:00.320Z",
-                     *         "lateness_seconds": 0.041,
-                     *         "attempts": 1,
-                     *         "max_attempts": 3,
-                     *         "waiting_for": null,
-                     *         "waiting_since": null,
-                     *         "waiting_until": null,
-                     *         "heartbeat_until": null,
-                     *         "heartbeat_at": null,
-                     *         "progress": null,
-                     *         "note": null,
-                     *         "cancel_requested": null,
-                     *         "result": {
-                     *           "status": 200,
-                     *           "body": "done"
-                     *         },
-                     *         "result_bytes": 31,
-                     *         "error": null,
-                     *         "code": null,
-                     *         "count": 1,
-                     *         "requested_by": null,
-                     *         "correlation_id": "c6a1e0f0-6d3c-5d1b-9a55-1c7f6f1d2a10",
-                     *         "workflow": null
-                     *       },
-                     *       "accepted": "cancel"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Accepted"];
-                };
-            };
-            401: components["responses"]["401_not-authenticated_gateway"];
-            403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
-            404: components["responses"]["404_unknown-run"];
-            409: components["responses"]["409_run-ended"];
-            429: components["responses"]["429_too-many-requests_gateway"];
-            500: components["responses"]["500_internal_gateway"];
-            503: components["responses"]["503_lane-unavailable_unavailable_gateway"];
-        };
-    };
-    completeRun: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
-                 * @example order-4711
-                 */
-                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-            };
-            path: {
-                /**
-                 * @description The id of the run: job, occurrence (UTC) and, for runs on request, a suffix.
-                 * @example nightly.20261121T030000Z
-                 */
-                run_id: components["parameters"]["RunId"];
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["CompleteRequest"];
-            };
-        };
-        responses: {
-            /** @description OK: The request was accepted and is processed later; the response is the current state of the run. */
-            200: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-correlation-id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "run": {
-                     *         "id": "nightly.20261121T030000Z",
-                     *         "job_id": "nightly",
-                     *         "state": "SUCCEEDED",
-                     *         "reason": null,
-                     *         "occurrence": "2026-11-21T03:00:00Z",
-                     *         "due": "2026-11-21T03:00:00Z",
-                     *         "started_at": "2026-11-21T03:00:00.041Z",
-                     *         "finished_at": "2026-11-21T03:00:00.320Z",
-                     *         "lateness_seconds": 0.041,
-                     *         "attempts": 1,
-                     *         "max_attempts": 3,
-                     *         "waiting_for": null,
-                     *         "waiting_since": null,
-                     *         "waiting_until": null,
-                     *         "heartbeat_until": null,
-                     *         "heartbeat_at": null,
-                     *         "progress": null,
-                     *         "note": null,
-                     *         "cancel_requested": null,
-                     *         "result": {
-                     *           "status": 200,
-                     *           "body": "done"
-                     *         },
-                     *         "result_bytes": 31,
-                     *         "error": null,
-                     *         "code": null,
-                     *         "count": 1,
-                     *         "requested_by": null,
-                     *         "correlation_id": "c6a1e0f0-6d3c-5d1b-9a55-1c7f6f1d2a10",
-                     *         "workflow": null
-                     *       },
-                     *       "accepted": "cancel"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Accepted"];
-                };
-            };
-            /** @description Accepted: The request was accepted and is processed later; the response is the current state of the run. */
-            202: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-correlation-id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "run": {
-                     *         "id": "nightly.20261121T030000Z",
-                     *         "job_id": "nightly",
-                     *         "state": "SUCCEEDED",
-                     *         "reason": null,
-                     *         "occurrence": "2026-11-21T03:00:00Z",
-                     *         "due": "2026-11-21T03:00:00Z",
-                     *         "started_at": "2026-11-21T03:00:00.041Z",
-                     *         "finished_at": "2026-11-21T03:00:00.320Z",
-                     *         "lateness_seconds": 0.041,
-                     *         "attempts": 1,
-                     *         "max_attempts": 3,
-                     *         "waiting_for": null,
-                     *         "waiting_since": null,
-                     *         "waiting_until": null,
-                     *         "heartbeat_until": null,
-                     *         "heartbeat_at": null,
-                     *         "progress": null,
-                     *         "note": null,
-                     *         "cancel_requested": null,
-                     *         "result": {
-                     *           "status": 200,
-                     *           "body": "done"
-                     *         },
-                     *         "result_bytes": 31,
-                     *         "error": null,
-                     *         "code": null,
-                     *         "count": 1,
-                     *         "requested_by": null,
-                     *         "correlation_id": "c6a1e0f0-6d3c-5d1b-9a55-1c7f6f1d2a10",
-                     *         "workflow": null
-                     *       },
-                     *       "accepted": "cancel"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Accepted"];
-                };
-            };
-            400: components["responses"]["400_malformed-body"];
-            401: components["responses"]["401_bad-token"];
-            409: components["responses"]["409_attempt-over_run-ended"];
-            413: components["responses"]["413_body-too-large"];
-            415: components["responses"]["415_unsupported-content-type"];
-            422: components["responses"]["422_invalid-command"];
-            429: components["responses"]["429_gateway"];
-            500: components["responses"]["500_internal_gateway"];
-            503: components["responses"]["503_lane-unavailable_unavailable_gateway"];
-        };
-    };
-    failRun: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
-                 * @example order-4711
-                 */
-                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-            };
-            path: {
-                /**
-                 * @description The id of the run: job, occurrence (UTC) and, for runs on request, a suffix.
-                 * @example nightly.20261121T030000Z
-                 */
-                run_id: components["parameters"]["RunId"];
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["FailRequest"];
-            };
-        };
-        responses: {
-            /** @description Accepted: The request was accepted and is processed later; the response is the current state of the run. */
-            202: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-correlation-id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "run": {
-                     *         "id": "nightly.20261121T030000Z",
-                     *         "job_id": "nightly",
-                     *         "state": "SUCCEEDED",
-                     *         "reason": null,
-                     *         "occurrence": "2026-11-21T03:00:00Z",
-                     *         "due": "2026-11-21T03:00:00Z",
-                     *         "started_at": "2026-11-21T03:00:00.041Z",
-                     *         "finished_at": "2026-11-21T03:00:00.320Z",
-                     *         "lateness_seconds": 0.041,
-                     *         "attempts": 1,
-                     *         "max_attempts": 3,
-                     *         "waiting_for": null,
-                     *         "waiting_since": null,
-                     *         "waiting_until": null,
-                     *         "heartbeat_until": null,
-                     *         "heartbeat_at": null,
-                     *         "progress": null,
-                     *         "note": null,
-                     *         "cancel_requested": null,
-                     *         "result": {
-                     *           "status": 200,
-                     *           "body": "done"
-                     *         },
-                     *         "result_bytes": 31,
-                     *         "error": null,
-                     *         "code": null,
-                     *         "count": 1,
-                     *         "requested_by": null,
-                     *         "correlation_id": "c6a1e0f0-6d3c-5d1b-9a55-1c7f6f1d2a10",
-                     *         "workflow": null
-                     *       },
-                     *       "accepted": "cancel"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Accepted"];
-                };
-            };
-            400: components["responses"]["400_malformed-body"];
-            401: components["responses"]["401_bad-token"];
-            409: components["responses"]["409_attempt-over_run-ended"];
-            413: components["responses"]["413_body-too-large"];
-            415: components["responses"]["415_unsupported-content-type"];
-            422: components["responses"]["422_invalid-command"];
-            429: components["responses"]["429_gateway"];
-            500: components["responses"]["500_internal_gateway"];
-            503: components["responses"]["503_lane-unavailable_unavailable_gateway"];
-        };
-    };
-    heartbeatRun: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
-                 * @example order-4711
-                 */
-                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-            };
-            path: {
-                /**
-                 * @description The id of the run: job, occurrence (UTC) and, for runs on request, a suffix.
-                 * @example nightly.20261121T030000Z
-                 */
-                run_id: components["parameters"]["RunId"];
-            };
-            cookie?: never;
-        };
-        requestBody?: {
-            content: {
-                "application/json": components["schemas"]["HeartbeatRequest"];
-            };
-        };
-        responses: {
-            /** @description OK: The state of the run, and whether to stop working on it. */
-            200: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-correlation-id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "state": "WAITING",
-                     *       "cancel_requested": false,
-                     *       "reason": null,
-                     *       "heartbeat_until": "2026-11-21T03:05:00.000Z",
-                     *       "waiting_until": "2026-11-22T03:00:00.000Z"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Heartbeat"];
-                };
-            };
-            400: components["responses"]["400_malformed-body"];
-            401: components["responses"]["401_bad-token"];
-            409: components["responses"]["409_attempt-over_run-ended"];
-            413: components["responses"]["413_body-too-large"];
-            415: components["responses"]["415_unsupported-content-type"];
-            422: components["responses"]["422_invalid-command"];
-            429: components["responses"]["429_gateway"];
-            500: components["responses"]["500_internal_gateway"];
-            503: components["responses"]["503_unavailable_gateway"];
-        };
-    };
-    getRunPayload: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
-                 * @example order-4711
-                 */
-                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-            };
-            path: {
-                /**
-                 * @description The id of the run: job, occurrence (UTC) and, for runs on request, a suffix.
-                 * @example nightly.20261121T030000Z
-                 */
-                run_id: components["parameters"]["RunId"];
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description OK: The payload that a run sends to its target. */
-            200: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-correlation-id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "payload": {
-                     *         "day": "2026-11-21"
-                     *       },
-                     *       "idempotency_key": "default/nightly.20261121T030000Z",
-                     *       "own": false,
-                     *       "changed": false,
-                     *       "problem": null
-                     *     }
-                     */
-                    "application/json": components["schemas"]["RunPayload"];
-                };
-            };
-            401: components["responses"]["401_not-authenticated_gateway"];
-            403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
-            404: components["responses"]["404_unknown-run"];
-            409: components["responses"]["409_job-deleted"];
-            429: components["responses"]["429_too-many-requests_gateway"];
-            500: components["responses"]["500_internal_gateway"];
-            503: components["responses"]["503_unavailable_gateway"];
-        };
-    };
-    redriveRun: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
-                 * @example order-4711
-                 */
-                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-            };
-            path: {
-                /**
-                 * @description The id of the run: job, occurrence (UTC) and, for runs on request, a suffix.
-                 * @example nightly.20261121T030000Z
-                 */
-                run_id: components["parameters"]["RunId"];
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Accepted: The request was accepted and is processed later; the response is the current state of the run. */
-            202: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-correlation-id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "run": {
-                     *         "id": "nightly.20261121T030000Z",
-                     *         "job_id": "nightly",
-                     *         "state": "SUCCEEDED",
-                     *         "reason": null,
-                     *         "occurrence": "2026-11-21T03:00:00Z",
-                     *         "due": "2026-11-21T03:00:00Z",
-                     *         "started_at": "2026-11-21T03:00:00.041Z",
-                     *         "finished_at": "2026-11-21T03:00:00.320Z",
-                     *         "lateness_seconds": 0.041,
-                     *         "attempts": 1,
-                     *         "max_attempts": 3,
-                     *         "waiting_for": null,
-                     *         "waiting_since": null,
-                     *         "waiting_until": null,
-                     *         "heartbeat_until": null,
-                     *         "heartbeat_at": null,
-                     *         "progress": null,
-                     *         "note": null,
-                     *         "cancel_requested": null,
-                     *         "result": {
-                     *           "status": 200,
-                     *           "body": "done"
-                     *         },
-                     *         "result_bytes": 31,
-                     *         "error": null,
-                     *         "code": null,
-                     *         "count": 1,
-                     *         "requested_by": null,
-                     *         "correlation_id": "c6a1e0f0-6d3c-5d1b-9a55-1c7f6f1d2a10",
-                     *         "workflow": null
-                     *       },
-                     *       "accepted": "cancel"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Accepted"];
-                };
-            };
-            401: components["responses"]["401_not-authenticated_gateway"];
-            403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
-            404: components["responses"]["404_unknown-run"];
-            409: components["responses"]["409_job-deleted_not-dead"];
-            429: components["responses"]["429_too-many-requests_gateway"];
-            500: components["responses"]["500_internal_gateway"];
-            503: components["responses"]["503_lane-unavailable_unavailable_gateway"];
-        };
-    };
-    rerun: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description Your own unique key for this request, such as a UUID. A repeated request with the same key has no further effect.
-                 * @example 8e03978e-40d5-43e8-bc93-6894a57f9324
-                 */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /**
-                 * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
-                 * @example order-4711
-                 */
-                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-            };
-            path: {
-                /**
-                 * @description The id of the run: job, occurrence (UTC) and, for runs on request, a suffix.
-                 * @example nightly.20261121T030000Z
-                 */
-                run_id: components["parameters"]["RunId"];
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["RerunRequest"];
-            };
-        };
-        responses: {
-            /** @description Accepted: A run: the execution of one occurrence. */
-            202: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-correlation-id": components["headers"]["CorrelationId"];
-                    location: components["headers"]["Location"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "id": "nightly.20261121T030000Z",
-                     *       "job_id": "nightly",
-                     *       "state": "SUCCEEDED",
-                     *       "reason": null,
-                     *       "occurrence": "2026-11-21T03:00:00Z",
-                     *       "due": "2026-11-21T03:00:00Z",
-                     *       "started_at": "2026-11-21T03:00:00.041Z",
-                     *       "finished_at": "2026-11-21T03:00:00.320Z",
-                     *       "lateness_seconds": 0.041,
-                     *       "attempts": 1,
-                     *       "max_attempts": 3,
-                     *       "waiting_for": null,
-                     *       "waiting_since": null,
-                     *       "waiting_until": null,
-                     *       "heartbeat_until": null,
-                     *       "heartbeat_at": null,
-                     *       "progress": null,
-                     *       "note": null,
-                     *       "cancel_requested": null,
-                     *       "result": {
-                     *         "status": 200,
-                     *         "body": "done"
-                     *       },
-                     *       "result_bytes": 31,
-                     *       "error": null,
-                     *       "code": null,
-                     *       "count": 1,
-                     *       "requested_by": null,
-                     *       "correlation_id": "c6a1e0f0-6d3c-5d1b-9a55-1c7f6f1d2a10",
-                     *       "workflow": null
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Run"];
-                };
-            };
-            400: components["responses"]["400_bad-header_malformed-body"];
-            401: components["responses"]["401_not-authenticated_gateway"];
-            403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
-            404: components["responses"]["404_unknown-run"];
-            409: components["responses"]["409_graph-missing_job-deleted_no-workflow-run_run-not-ended"];
-            413: components["responses"]["413_body-too-large"];
-            415: components["responses"]["415_unsupported-content-type"];
-            422: components["responses"]["422_idempotency-key-reused_invalid-command"];
-            429: components["responses"]["429_too-many-requests_gateway"];
-            500: components["responses"]["500_internal_gateway"];
-            503: components["responses"]["503_lane-unavailable_unavailable_gateway"];
-        };
-    };
-    previewSchedule: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
-                 * @example order-4711
-                 */
-                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["PreviewRequest"];
-            };
-        };
-        responses: {
-            /** @description OK: A schedule in words, and its next occurrences. */
-            200: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-correlation-id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "understood_as": "at 03:00, Europe/Berlin",
-                     *       "canonical": "0 3 * * *",
-                     *       "occurrences": [
-                     *         {
-                     *           "at": "2026-11-22T02:00:00Z",
-                     *           "wall": "2026-11-22T03:00:00+01:00",
-                     *           "mark": null,
-                     *           "named": null,
-                     *           "count": 1
-                     *         }
-                     *       ],
-                     *       "tzdata": "2026.6"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Preview"];
-                };
-            };
-            400: components["responses"]["400_malformed-body"];
-            401: components["responses"]["401_not-authenticated_gateway"];
-            403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
-            413: components["responses"]["413_body-too-large"];
-            415: components["responses"]["415_unsupported-content-type"];
-            422: components["responses"]["422_invalid-preview"];
-            429: components["responses"]["429_too-many-requests_gateway"];
-            500: components["responses"]["500_internal_gateway"];
-            503: components["responses"]["503_unavailable_gateway"];
-        };
-    };
-    getStage: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
-                 * @example order-4711
-                 */
-                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description OK: The settings of the stage, and the results of its checks. */
-            200: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-correlation-id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "stage": "prod",
-                     *       "version": "0.1.0",
-                     *       "region": "eu-central-1",
-                     *       "auth": "jwt",
-                     *       "default_precision": "second",
-                     *       "shards": 4,
-                     *       "checks": [
-                     *         {
-                     *           "name": "tick",
-                     *           "verdict": "ok",
-                     *           "says": "the last tick came 12 s ago",
-                     *           "do": null,
-                     *           "runbook": null
-                     *         }
-                     *       ],
-                     *       "alarms": {
-                     *         "count": 41,
-                     *         "without_data": 0,
-                     *         "ringing": [
-                     *           {
-                     *             "name": "runs-dying",
-                     *             "since": "2026-11-21T09:55:00Z",
-                     *             "description": "[page] Stage prod: more than 100 runs died within five minutes.",
-                     *             "runbook": "docs/runbooks.md#runs-dying"
-                     *           }
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Stage"];
-                };
-            };
-            400: components["responses"]["400_bad-parameter"];
-            401: components["responses"]["401_not-authenticated_gateway"];
-            403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
-            429: components["responses"]["429_too-many-requests_gateway"];
-            500: components["responses"]["500_internal_gateway"];
-            503: components["responses"]["503_unavailable_gateway"];
-        };
-    };
-    getStageMetrics: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
-                 * @example order-4711
-                 */
-                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description OK: The CloudWatch metrics of the stage. */
-            200: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-correlation-id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "figures": {
-                     *         "since": "2026-11-20T10:30:00Z",
-                     *         "step_seconds": 1800,
-                     *         "lateness": [
-                     *           {
-                     *             "at": "2026-11-21T09:30:00Z",
-                     *             "median_seconds": 0.412,
-                     *             "p99_seconds": 2.5
-                     *           }
-                     *         ],
-                     *         "outcomes": [
-                     *           {
-                     *             "at": "2026-11-21T09:30:00Z",
-                     *             "succeeded": 1234,
-                     *             "retried": 12,
-                     *             "dead": 1
-                     *           }
-                     *         ],
-                     *         "oldest_message_seconds": {
-                     *           "high": 0,
-                     *           "normal": 3,
-                     *           "low": null,
-                     *           "long": null
-                     *         }
-                     *       },
-                     *       "error": null
-                     *     }
-                     */
-                    "application/json": components["schemas"]["StageMetrics"];
-                };
-            };
-            400: components["responses"]["400_bad-parameter"];
-            401: components["responses"]["401_not-authenticated_gateway"];
-            403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
-            429: components["responses"]["429_too-many-requests_gateway"];
-            500: components["responses"]["500_internal_gateway"];
-            503: components["responses"]["503_unavailable_gateway"];
-        };
-    };
-    getStats: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
-                 * @example order-4711
-                 */
-                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description OK: The counts and limits of the tenant, and the load of the stage. `dispatch` requires the scope ops. */
-            200: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-correlation-id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "jobs": {
-                     *         "count": 12,
-                     *         "quota": 10000,
-                     *         "left": 9988
-                     *       },
-                     *       "dead_runs": {
-                     *         "count": 3,
-                     *         "at_least": false
-                     *       },
-                     *       "requests": {
-                     *         "per_second": 50,
-                     *         "burst": 200,
-                     *         "left": 180
-                     *       },
-                     *       "limits": {
-                     *         "smallest_interval_seconds": 1,
-                     *         "backfill": 1000
-                     *       },
-                     *       "lanes": {
-                     *         "high": {
-                     *           "waiting": 0,
-                     *           "in_flight": 0,
-                     *           "delayed": 2
-                     *         },
-                     *         "normal": {
-                     *           "waiting": 1,
-                     *           "in_flight": 4,
-                     *           "delayed": 310
-                     *         },
-                     *         "low": {
-                     *           "waiting": 0,
-                     *           "in_flight": 0,
-                     *           "delayed": 0
-                     *         },
-                     *         "long": null
-                     *       },
-                     *       "status": "ok",
-                     *       "tick": {
-                     *         "last": "2026-11-21T10:00:00Z",
-                     *         "age_seconds": 12.345
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Stats"];
-                };
-            };
-            400: components["responses"]["400_bad-parameter"];
-            401: components["responses"]["401_not-authenticated_gateway"];
-            403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
-            429: components["responses"]["429_too-many-requests_gateway"];
-            500: components["responses"]["500_internal_gateway"];
-            503: components["responses"]["503_unavailable_gateway"];
-        };
-    };
-    listUpcoming: {
-        parameters: {
-            query?: {
-                /**
-                 * @description Only items at this instant or later.
-                 * @example 2026-11-21T00:00:00Z
-                 */
-                from?: components["parameters"]["From"];
-                /**
-                 * @description Only items before this instant.
-                 * @example 2026-11-22T00:00:00Z
-                 */
-                to?: components["parameters"]["To"];
-                /**
-                 * @description The length of an interval in seconds.
-                 * @example 60
-                 */
-                step?: components["parameters"]["Step"];
-                /**
-                 * @description `next_cursor` of the previous page of the same list. It is opaque.
-                 * @example MWo6bmlnaHRseQ
-                 */
-                cursor?: components["parameters"]["Cursor"];
-            };
-            header?: {
-                /**
-                 * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
-                 * @example order-4711
-                 */
-                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description OK: The upcoming runs of some jobs. Add the pages up to get the upcoming runs of all jobs. */
-            200: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-correlation-id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "from": "2026-11-21T10:00:00Z",
-                     *       "to": "2026-11-23T10:00:00Z",
-                     *       "step": 3600,
-                     *       "buckets": [
-                     *         {
-                     *           "at": "2026-11-22T02:00:00Z",
-                     *           "runs": 13,
-                     *           "jobs": [
-                     *             {
-                     *               "id": "ledger",
-                     *               "runs": 12
-                     *             },
-                     *             {
-                     *               "id": "nightly",
-                     *               "runs": 1
-                     *             }
-                     *           ]
-                     *         }
-                     *       ],
-                     *       "runs": 13,
-                     *       "jobs": 4,
-                     *       "paused": 1,
-                     *       "late": 1,
-                     *       "late_jobs": [
-                     *         "ledger"
-                     *       ],
-                     *       "uncounted": 1,
-                     *       "uncounted_jobs": [
-                     *         "broken"
-                     *       ],
-                     *       "next_cursor": null
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Upcoming"];
-                };
-            };
-            400: components["responses"]["400_bad-parameter"];
-            401: components["responses"]["401_not-authenticated_gateway"];
-            403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
-            429: components["responses"]["429_too-many-requests_gateway"];
-            500: components["responses"]["500_internal_gateway"];
-            503: components["responses"]["503_unavailable_gateway"];
-        };
-    };
-    listWorkflows: {
-        parameters: {
-            query?: {
-                /**
-                 * @description Only jobs with an id that starts with this text.
-                 * @example night
-                 */
-                prefix?: components["parameters"]["Prefix"];
-                /**
-                 * @description Only jobs with a name that contains this text (not case-sensitive).
-                 * @example report
-                 */
-                name?: components["parameters"]["Name"];
-                /**
-                 * @description Only jobs with this tag.
-                 * @example billing
-                 */
-                tag?: components["parameters"]["Tag"];
-                /**
-                 * @description Only jobs in this state.
-                 * @example PAUSED
-                 */
-                state?: components["parameters"]["State"];
-                /**
-                 * @description Only jobs of this owner (exact match).
-                 * @example billing
-                 */
-                owner?: components["parameters"]["Owner"];
-                /**
-                 * @description The maximum number of items of a page.
-                 * @example 20
-                 */
-                limit?: components["parameters"]["Limit"];
-                /**
-                 * @description `next_cursor` of the previous page of the same list. It is opaque.
-                 * @example MWo6bmlnaHRseQ
-                 */
-                cursor?: components["parameters"]["Cursor"];
-            };
-            header?: {
-                /**
-                 * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
-                 * @example order-4711
-                 */
-                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description OK: A page of a list. */
-            200: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-correlation-id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "schedule": "0 3 * * *",
-                     *           "timezone": "Europe/Berlin",
-                     *           "dst_gap": "next",
-                     *           "dst_fold": "first",
-                     *           "anchor": null,
-                     *           "start": null,
-                     *           "end": null,
-                     *           "name": "",
-                     *           "owner": "",
-                     *           "description": "",
-                     *           "runbook_url": null,
-                     *           "exclude": [],
-                     *           "jitter_seconds": 0,
-                     *           "max_runs": null,
-                     *           "payload": null,
-                     *           "priority": "normal",
-                     *           "start_deadline_seconds": null,
-                     *           "pause_on_failure": null,
-                     *           "missed": {
-                     *             "policy": "run_once",
-                     *             "grace_seconds": 60,
-                     *             "max_missed": 10
-                     *           },
-                     *           "overlap": "skip",
-                     *           "events": [],
-                     *           "tags": [],
-                     *           "id": "nightly",
-                     *           "tenant": "default",
-                     *           "state": "ACTIVE",
-                     *           "understood_as": "at 03:00 every day, Europe/Berlin",
-                     *           "schedule_canonical": "0 3 * * *",
-                     *           "next_occurrence": "2026-11-22T02:00:00Z",
-                     *           "paused_by": null,
-                     *           "paused_because": null,
-                     *           "created_at": "2026-11-21T10:00:00.000Z",
-                     *           "updated_at": "2026-11-21T10:00:00.000Z",
-                     *           "error": null,
-                     *           "deadline_seconds": 14400
-                     *         }
-                     *       ],
-                     *       "next_cursor": null
-                     *     }
-                     */
-                    "application/json": components["schemas"]["WorkflowSummaryPage"];
-                };
-            };
-            400: components["responses"]["400_bad-parameter"];
-            401: components["responses"]["401_not-authenticated_gateway"];
-            403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
-            409: components["responses"]["409_graph-missing"];
-            429: components["responses"]["429_too-many-requests_gateway"];
-            500: components["responses"]["500_internal_gateway"];
-            503: components["responses"]["503_unavailable_gateway"];
-        };
-    };
-    getWorkflow: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
-                 * @example order-4711
-                 */
-                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-            };
-            path: {
-                /**
-                 * @description The id of the workflow.
-                 * @example nightly
-                 */
-                workflow_id: components["parameters"]["WorkflowId"];
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description OK: A stored workflow; the job of each step is at /v1/jobs/<id>. */
-            200: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-correlation-id": components["headers"]["CorrelationId"];
-                    etag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "schedule": "0 3 * * *",
-                     *       "timezone": "Europe/Berlin",
-                     *       "dst_gap": "next",
-                     *       "dst_fold": "first",
-                     *       "anchor": null,
-                     *       "start": null,
-                     *       "end": null,
-                     *       "name": "",
-                     *       "owner": "",
-                     *       "description": "",
-                     *       "runbook_url": null,
-                     *       "exclude": [],
-                     *       "jitter_seconds": 0,
-                     *       "max_runs": null,
-                     *       "payload": null,
-                     *       "priority": "normal",
-                     *       "start_deadline_seconds": null,
-                     *       "pause_on_failure": null,
-                     *       "missed": {
-                     *         "policy": "run_once",
-                     *         "grace_seconds": 60,
-                     *         "max_missed": 10
-                     *       },
-                     *       "overlap": "skip",
-                     *       "events": [],
-                     *       "tags": [],
-                     *       "id": "nightly",
-                     *       "tenant": "default",
-                     *       "state": "ACTIVE",
-                     *       "understood_as": "at 03:00 every day, Europe/Berlin",
-                     *       "schedule_canonical": "0 3 * * *",
-                     *       "next_occurrence": "2026-11-22T02:00:00Z",
-                     *       "paused_by": null,
-                     *       "paused_because": null,
-                     *       "created_at": "2026-11-21T10:00:00.000Z",
-                     *       "updated_at": "2026-11-21T10:00:00.000Z",
-                     *       "error": null,
-                     *       "deadline_seconds": 14400,
-                     *       "jobs": {
-                     *         "extract": {
-                     *           "after": [],
-                     *           "when": "all_success",
-                     *           "may_fail": false,
-                     *           "not_before": null,
-                     *           "only": null
-                     *         },
-                     *         "load-eu": {
-                     *           "after": [
-                     *             "extract"
-                     *           ],
-                     *           "when": "all_success",
-                     *           "may_fail": false,
-                     *           "not_before": null,
-                     *           "only": null
-                     *         },
-                     *         "load-us": {
-                     *           "after": [
-                     *             "extract"
-                     *           ],
-                     *           "when": "all_success",
-                     *           "may_fail": true,
-                     *           "not_before": null,
-                     *           "only": null
-                     *         },
-                     *         "report": {
-                     *           "after": [
-                     *             "load-eu",
-                     *             "load-us"
-                     *           ],
-                     *           "when": "all_done",
-                     *           "may_fail": false,
-                     *           "not_before": "0 8 * * *",
-                     *           "only": null
-                     *         },
-                     *         "alert": {
-                     *           "after": [
-                     *             "report"
-                     *           ],
-                     *           "when": "any_failure",
-                     *           "may_fail": false,
-                     *           "not_before": null,
-                     *           "only": null
-                     *         }
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Workflow"];
-                };
-            };
-            401: components["responses"]["401_not-authenticated_gateway"];
-            403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
-            404: components["responses"]["404_unknown-workflow"];
-            409: components["responses"]["409_graph-missing"];
-            429: components["responses"]["429_too-many-requests_gateway"];
-            500: components["responses"]["500_internal_gateway"];
-            503: components["responses"]["503_unavailable_gateway"];
-        };
-    };
-    putWorkflow: {
-        parameters: {
-            query?: {
-                /**
-                 * @description Write nothing; return the result that the request would have.
-                 * @example true
-                 */
-                dry_run?: components["parameters"]["DryRun"];
-            };
-            header?: {
-                /**
-                 * @description Change the job only if it still has this ETag (412 otherwise); `*` matches any ETag.
-                 * @example "1795262400000-1"
-                 */
-                "If-Match"?: components["parameters"]["IfMatch"];
-                /**
-                 * @description With `*`: only if the job does not exist yet.
-                 * @example *
-                 */
-                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-                /**
-                 * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
-                 * @example order-4711
-                 */
-                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-            };
-            path: {
-                /**
-                 * @description The id of the workflow.
-                 * @example nightly
-                 */
-                workflow_id: components["parameters"]["WorkflowId"];
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["WorkflowRequest"];
-            };
-        };
-        responses: {
-            /** @description OK: The workflow after the change. With `dry_run`, the workflow that the change would produce. */
-            200: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-correlation-id": components["headers"]["CorrelationId"];
-                    etag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "schedule": "0 3 * * *",
-                     *       "timezone": "Europe/Berlin",
-                     *       "dst_gap": "next",
-                     *       "dst_fold": "first",
-                     *       "anchor": null,
-                     *       "start": null,
-                     *       "end": null,
-                     *       "name": "",
-                     *       "owner": "",
-                     *       "description": "",
-                     *       "runbook_url": null,
-                     *       "exclude": [],
-                     *       "jitter_seconds": 0,
-                     *       "max_runs": null,
-                     *       "payload": null,
-                     *       "priority": "normal",
-                     *       "start_deadline_seconds": null,
-                     *       "pause_on_failure": null,
-                     *       "missed": {
-                     *         "policy": "run_once",
-                     *         "grace_seconds": 60,
-                     *         "max_missed": 10
-                     *       },
-                     *       "overlap": "skip",
-                     *       "events": [],
-                     *       "tags": [],
-                     *       "id": "nightly",
-                     *       "tenant": "default",
-                     *       "state": "ACTIVE",
-                     *       "understood_as": "at 03:00 every day, Europe/Berlin",
-                     *       "schedule_canonical": "0 3 * * *",
-                     *       "next_occurrence": "2026-11-22T02:00:00Z",
-                     *       "paused_by": null,
-                     *       "paused_because": null,
-                     *       "created_at": "2026-11-21T10:00:00.000Z",
-                     *       "updated_at": "2026-11-21T10:00:00.000Z",
-                     *       "error": null,
-                     *       "deadline_seconds": 14400,
-                     *       "jobs": {
-                     *         "extract": {
-                     *           "after": [],
-                     *           "when": "all_success",
-                     *           "may_fail": false,
-                     *           "not_before": null,
-                     *           "only": null
-                     *         },
-                     *         "load-eu": {
-                     *           "after": [
-                     *             "extract"
-                     *           ],
-                     *           "when": "all_success",
-                     *           "may_fail": false,
-                     *           "not_before": null,
-                     *           "only": null
-                     *         },
-                     *         "load-us": {
-                     *           "after": [
-                     *             "extract"
-                     *           ],
-                     *           "when": "all_success",
-                     *           "may_fail": true,
-                     *           "not_before": null,
-                     *           "only": null
-                     *         },
-                     *         "report": {
-                     *           "after": [
-                     *             "load-eu",
-                     *             "load-us"
-                     *           ],
-                     *           "when": "all_done",
-                     *           "may_fail": false,
-                     *           "not_before": "0 8 * * *",
-                     *           "only": null
-                     *         },
-                     *         "alert": {
-                     *           "after": [
-                     *             "report"
-                     *           ],
-                     *           "when": "any_failure",
-                     *           "may_fail": false,
-                     *           "not_before": null,
-                     *           "only": null
-                     *         }
-                     *       },
-                     *       "dry_run": false,
-                     *       "created": [
-                     *         "extract",
-                     *         "report",
-                     *         "nightly"
-                     *       ],
-                     *       "changed": []
-                     *     }
-                     */
-                    "application/json": components["schemas"]["WorkflowPut"];
-                };
-            };
-            /** @description Created: The workflow after the change. With `dry_run`, the workflow that the change would produce. */
-            201: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-correlation-id": components["headers"]["CorrelationId"];
-                    etag: components["headers"]["ETag"];
-                    location: components["headers"]["Location"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "schedule": "0 3 * * *",
-                     *       "timezone": "Europe/Berlin",
-                     *       "dst_gap": "next",
-                     *       "dst_fold": "first",
-                     *       "anchor": null,
-                     *       "start": null,
-                     *       "end": null,
-                     *       "name": "",
-                     *       "owner": "",
-                     *       "description": "",
-                     *       "runbook_url": null,
-                     *       "exclude": [],
-                     *       "jitter_seconds": 0,
-                     *       "max_runs": null,
-                     *       "payload": null,
-                     *       "priority": "normal",
-                     *       "start_deadline_seconds": null,
-                     *       "pause_on_failure": null,
-                     *       "missed": {
-                     *         "policy": "run_once",
-                     *         "grace_seconds": 60,
-                     *         "max_missed": 10
-                     *       },
-                     *       "overlap": "skip",
-                     *       "events": [],
-                     *       "tags": [],
-                     *       "id": "nightly",
-                     *       "tenant": "default",
-                     *       "state": "ACTIVE",
-                     *       "understood_as": "at 03:00 every day, Europe/Berlin",
-                     *       "schedule_canonical": "0 3 * * *",
-                     *       "next_occurrence": "2026-11-22T02:00:00Z",
-                     *       "paused_by": null,
-                     *       "paused_because": null,
-                     *       "created_at": "2026-11-21T10:00:00.000Z",
-                     *       "updated_at": "2026-11-21T10:00:00.000Z",
-                     *       "error": null,
-                     *       "deadline_seconds": 14400,
-                     *       "jobs": {
-                     *         "extract": {
-                     *           "after": [],
-                     *           "when": "all_success",
-                     *           "may_fail": false,
-                     *           "not_before": null,
-                     *           "only": null
-                     *         },
-                     *         "load-eu": {
-                     *           "after": [
-                     *             "extract"
-                     *           ],
-                     *           "when": "all_success",
-                     *           "may_fail": false,
-                     *           "not_before": null,
-                     *           "only": null
-                     *         },
-                     *         "load-us": {
-                     *           "after": [
-                     *             "extract"
-                     *           ],
-                     *           "when": "all_success",
-                     *           "may_fail": true,
-                     *           "not_before": null,
-                     *           "only": null
-                     *         },
-                     *         "report": {
-                     *           "after": [
-                     *             "load-eu",
-                     *             "load-us"
-                     *           ],
-                     *           "when": "all_done",
-                     *           "may_fail": false,
-                     *           "not_before": "0 8 * * *",
-                     *           "only": null
-                     *         },
-                     *         "alert": {
-                     *           "after": [
-                     *             "report"
-                     *           ],
-                     *           "when": "any_failure",
-                     *           "may_fail": false,
-                     *           "not_before": null,
-                     *           "only": null
-                     *         }
-                     *       },
-                     *       "dry_run": false,
-                     *       "created": [
-                     *         "extract",
-                     *         "report",
-                     *         "nightly"
-                     *       ],
-                     *       "changed": []
-                     *     }
-                     */
-                    "application/json": components["schemas"]["WorkflowPut"];
-                };
-            };
-            400: components["responses"]["400_bad-header_bad-parameter_malformed-body"];
-            401: components["responses"]["401_not-authenticated_gateway"];
-            403: components["responses"]["403_bad-tenant_job-quota_scope-missing_gateway"];
-            404: components["responses"]["404_unknown-workflow"];
-            409: components["responses"]["409_job-changed_job-unreadable_workflow-conflict"];
-            412: components["responses"]["412_etag-mismatch"];
-            413: components["responses"]["413_body-too-large"];
-            415: components["responses"]["415_unsupported-content-type"];
-            422: components["responses"]["422_invalid-job_invalid-workflow"];
-            429: components["responses"]["429_too-many-requests_gateway"];
-            500: components["responses"]["500_internal_gateway"];
-            503: components["responses"]["503_busy_tasks-unavailable_unavailable_gateway"];
-        };
-    };
-    getWorkflowRun: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. The response returns it, and the runs that the request starts have it in their log lines and in the calls of their HTTP targets.
-                 * @example order-4711
-                 */
-                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-            };
-            path: {
-                /**
-                 * @description The id of the workflow.
-                 * @example nightly
-                 */
-                workflow_id: components["parameters"]["WorkflowId"];
-                /**
-                 * @description The part of the run id after the id of the workflow: occurrence (UTC) and, for runs on request, a suffix.
-                 * @example 20261121T030000Z
-                 */
-                instant: components["parameters"]["Instant"];
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description OK: A run of a workflow with the states of its steps, each read at a different moment. */
-            200: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-correlation-id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "run": "nightly.20261121T020000Z",
-                     *       "state": "WAITING",
-                     *       "reason": null,
-                     *       "occurrence": "2026-11-21T02:00:00Z",
-                     *       "started_at": "2026-11-21T02:00:00.041Z",
-                     *       "finished_at": null,
-                     *       "deadline": "2026-11-21T06:00:00.041Z",
-                     *       "rerun_of": null,
-                     *       "rerun_from": [],
-                     *       "code": null,
-                     *       "error": null,
-                     *       "counts": {
-                     *         "succeeded": 1,
-                     *         "failed": 0,
-                     *         "aborted": 0,
-                     *         "skipped": 0,
-                     *         "due": 2,
-                     *         "waiting": 2,
-                     *         "left": 0
-                     *       },
-                     *       "jobs": [
-                     *         {
-                     *           "id": "extract",
-                     *           "state": "SUCCEEDED",
-                     *           "reason": null,
-                     *           "run": "extract.20261121T020000Z",
-                     *           "carried_over": false,
-                     *           "after": [],
-                     *           "when": "all_success",
-                     *           "waits_for": [],
-                     *           "attempts": 1,
-                     *           "started_at": "2026-11-21T02:00:00.103Z",
-                     *           "finished_at": "2026-11-21T02:00:31.950Z",
-                     *           "code": null,
-                     *           "error": null
-                     *         },
-                     *         {
-                     *           "id": "load-eu",
-                     *           "state": "RETRYING",
-                     *           "reason": null,
-                     *           "run": "load-eu.20261121T020000Z",
-                     *           "carried_over": false,
-                     *           "after": [
-                     *             "extract"
-                     *           ],
-                     *           "when": "all_success",
-                     *           "waits_for": [],
-                     *           "attempts": 2,
-                     *           "started_at": "2026-11-21T02:00:32.004Z",
-                     *           "finished_at": null,
-                     *           "code": "http.503",
-                     *           "error": "the target answered 503"
-                     *         },
-                     *         {
-                     *           "id": "load-us",
-                     *           "state": "DUE",
-                     *           "reason": null,
-                     *           "run": null,
-                     *           "carried_over": false,
-                     *           "after": [
-                     *             "extract"
-                     *           ],
-                     *           "when": "all_success",
-                     *           "waits_for": [],
-                     *           "attempts": 0,
-                     *           "started_at": null,
-                     *           "finished_at": null,
-                     *           "code": null,
-                     *           "error": null
-                     *         },
-                     *         {
-                     *           "id": "report",
-                     *           "state": "WAITS",
-                     *           "reason": null,
-                     *           "run": null,
-                     *           "carried_over": false,
-                     *           "after": [
-                     *             "load-eu",
-                     *             "load-us"
-                     *           ],
-                     *           "when": "all_done",
-                     *           "waits_for": [
-                     *             "load-eu",
-                     *             "load-us"
-                     *           ],
-                     *           "attempts": 0,
-                     *           "started_at": null,
-                     *           "finished_at": null,
-                     *           "code": null,
-                     *           "error": null
-                     *         },
-                     *         {
-                     *           "id": "alert",
-                     *           "state": "WAITS",
-                     *           "reason": null,
-                     *           "run": null,
-                     *           "carried_over": false,
-                     *           "after": [
-                     *             "report"
-                     *           ],
-                     *           "when": "any_failure",
-                     *           "waits_for": [
-                     *             "report"
-                     *           ],
-                     *           "attempts": 0,
-                     *           "started_at": null,
-                     *           "finished_at": null,
-                     *           "code": null,
-                     *           "error": null
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["WorkflowRun"];
-                };
-            };
-            401: components["responses"]["401_not-authenticated_gateway"];
-            403: components["responses"]["403_bad-tenant_scope-missing_gateway"];
-            404: components["responses"]["404_unknown-run_unknown-workflow"];
-            409: components["responses"]["409_graph-missing_no-workflow-run"];
-            429: components["responses"]["429_too-many-requests_gateway"];
-            500: components["responses"]["500_internal_gateway"];
-            503: components["responses"]["503_unavailable_gateway"];
-        };
-    };
+  };
 }

@@ -79,7 +79,7 @@ export function ScheduleSection({
         </FormField>
         {step === null && <Preview doc={doc} preview={preview} />}
         {step === null && (
-          <RareFields text="Daylight saving, bounds, missed runs" fields={SHAPE} editor={editor} />
+          <RareFields text="Daylight saving, start and end, missed runs" fields={SHAPE} editor={editor} />
         )}
       </SpaceBetween>
     </Container>

@@ -64,7 +64,7 @@ export const SHAPE: Field[] = [
   }),
   field("missed/grace_seconds", "Grace period, in seconds", "number", {
     standard: "60",
-    hint: "An occurrence that has not started by then is missed.",
+    hint: "An occurrence that has not started within this time after it was due is missed.",
   }),
   field("missed/max_missed", "Maximum missed runs", "number", {
     standard: "10",
@@ -92,7 +92,9 @@ export const RARE: Field[] = [
   }),
   field("retry/min_seconds", "Minimum delay, in seconds", "number", { standard: "2" }),
   field("retry/max_seconds", "Maximum delay, in seconds", "number", { standard: "3600" }),
-  field("retry/max_age_seconds", "No retries after, in seconds", "number", { standard: "no age limit" }),
+  field("retry/max_age_seconds", "Maximum age for retries, in seconds", "number", {
+    standard: "no age limit",
+  }),
   field("retry/on", "Retry only these errors", "list", { hint: "Statuses and codes: 503, 5xx, timeout." }),
   field("retry/never", "Never retry these errors", "list", { hint: "Statuses and codes: 404, 4xx." }),
   field("completion", "A run succeeds when", "choice", {
@@ -105,7 +107,7 @@ export const RARE: Field[] = [
     standard: "no limit",
     hint: "A run that has not started this long after it was due is skipped.",
   }),
-  field("pause_on_failure", "Pause after failed runs in a row", "number", { standard: "never" }),
+  field("pause_on_failure", "Pause after this many consecutive failed runs", "number", { standard: "never" }),
   field("estimated_seconds", "Estimated duration, in seconds", "number"),
   field("delivery", "Delivery", "choice", {
     standard: "at_least_once",
@@ -124,7 +126,7 @@ export const RARE: Field[] = [
     standard: "second",
     options: options({ second: "To the second", exact: "Exact" }),
   }),
-  field("events", "Events on the bus", "list", { hint: "deaths, failures, late, all" }),
+  field("events", "Events to publish", "list", { hint: "deaths, failures, late, all" }),
 ];
 
 type Kind = { label: string; fields: Field[]; first: Doc };

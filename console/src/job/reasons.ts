@@ -1,7 +1,7 @@
 const REASONS: Record<string, string> = {
   missed: "missed: not started within the job's grace period",
   superseded: "superseded: the run of a later occurrence covers this occurrence",
-  start_deadline: "not started by the job's start deadline",
+  start_deadline: "not started before the job's start deadline",
   overlap: "another run of the job was active",
   overlap_full: "another run of the job was active, and the wait queue was full",
   replaced: "a newer run of the job replaced it",

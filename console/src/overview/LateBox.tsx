@@ -22,7 +22,7 @@ export function LateBox({ load }: { load: ReturnType<typeof useLoad> }) {
       )}
       {fine && (
         <StatusIndicator type="success">
-          {found.cut ? "None of the jobs that were read is late." : "No job is late."}
+          {found.cut ? "No late jobs were found, but not all jobs were read." : "No job is late."}
         </StatusIndicator>
       )}
       {found !== undefined && (

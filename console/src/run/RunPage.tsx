@@ -165,7 +165,7 @@ function Run({ runId }: { runId: string }) {
 function cancellation(run: SingleRun, isWorkflow: boolean): string {
   const started = run.state === "RUNNING" || run.state === "WAITING";
   if (!started) return "No more attempts will start.";
-  if (run.heartbeat_until !== null) return "The program receives the cancellation with its next heartbeat.";
+  if (run.heartbeat_until !== null) return "The worker receives the cancellation with its next heartbeat.";
   if (run.state === "WAITING" || isWorkflow) return "The run ends immediately.";
   return "The current call is not interrupted. If it fails, it is not retried.";
 }

@@ -14,7 +14,7 @@ import { type Filters, INDEXED, listOf, NAMES, rangeOf, STATES } from "./filters
 import { RunFilter } from "./RunFilter";
 
 const SAID = {
-  "of a job": (job: string) => `All runs of ${job}, by their occurrences.`,
+  "of a job": (job: string) => `All runs of ${job}, in the order of their occurrences.`,
   "found in a job": (job: string) => `Unsuccessful runs of ${job}, or runs in the selected states.`,
   "across jobs": () => "All runs, newest first.",
 };
