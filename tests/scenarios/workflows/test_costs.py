@@ -14,7 +14,7 @@ DENSE: Steps = dict.fromkeys(FIRST, ()) | {f"second-{number}": FIRST for number 
 
 @pytest.mark.parametrize(
     ("steps", "units", "messages"),
-    [(CHAIN, 21, 6), (DIAMOND, 24, 7), (DENSE, 72, 23)],
+    [(CHAIN, 23, 6), (DIAMOND, 26, 7), (DENSE, 74, 23)],
     ids=["chain", "diamond", "dense"],
 )
 def test_a_run_takes_its_own_units_and_those_of_its_jobs(steps: Steps, units: int, messages: int) -> None:
