@@ -59,6 +59,19 @@ def test_a_firing_takes_the_units_of_its_claim_its_start_its_end_and_its_lock(
     assert set(units) <= {"JOB CURSOR", "JOB RUN", "JOB ACTIVE", "SHARD WATERMARK"}
 
 
+def test_dead_letter_takes_two_reads_at_each_delivery_on_its_way_to_its_queue(world: World, metered: Metered) -> None:
+    world.caller.answer = lambda _: Failed("no", retryable=False)
+    world.add(job("1 12 * * *", overlap=Overlap.SKIP))
+    world.clock.set(NOON + 60)
+    world.work()
+    assert world.count("RunsDead") == 1
+    for _ in range(world.wheel.max_receive_count - 1):
+        metered.clear()
+        world.clock.advance(2)
+        world.work()
+        assert metered.requests == {"get_item": 2}
+
+
 @pytest.mark.parametrize(
     ("overlap", "requests"),
     [

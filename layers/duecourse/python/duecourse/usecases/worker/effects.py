@@ -130,8 +130,9 @@ class SideEffects:
                 self._publish(item, run, job)
                 return Disposition.ACK
             case Dead():
-                self._end(run, job, item.report)
-                self._notify(item, run, job)
+                if not run.notified:  # else a delivery on its way to the dead-letter queue: they are many
+                    self._end(run, job, item.report)
+                    self._notify(item, run, job)
                 self._pause_failing(job, item.report)
                 if isinstance(item.message.command, Evaluate) and self._carried_by_another(item, run):
                     return Disposition.ACK
@@ -184,8 +185,7 @@ class SideEffects:
             report.add("job_completed", tenant=job.tenant, job_id=job.id)
 
     def _notify(self, item: WorkItem, run: Dead, job: JobSnapshot) -> None:
-        if run.notified:
-            return
+        """Announce the death, and record that all actions after it are completed."""
         if not run.is_step:  # whose death its workflow's run announces, with all others
             told = (job.owner, job.runbook_url) if isinstance(job, Job) else ()
             self.notices.death(FailureNotification(run, run.finished_at, *told))
