@@ -1,6 +1,6 @@
 import CopyToClipboard from "@cloudscape-design/components/copy-to-clipboard";
 
-/** Copies an id that stands beside it. */
+/** A button that copies the id next to it. */
 export function CopyId({ id, what }: { id: string; what: string }) {
   return (
     <CopyToClipboard

@@ -106,8 +106,8 @@ function Run({ id, run, error }: { id: string; run: Schemas["WorkflowRun"]; erro
       header: "Redrive this run",
       text:
         dead.length === 0
-          ? "This run goes on with the steps that have not run."
-          : `This run goes on: ${dead.join(", ")} ${dead.length === 1 ? "starts" : "start"} again with new attempts, and the steps after follow. A rerun would be a new run.`,
+          ? "This run continues with the steps that have not run."
+          : `This run continues: ${dead.join(", ")} ${dead.length === 1 ? "starts" : "start"} again with new attempts, then the downstream steps. A rerun would be a new run.`,
       action: "Redrive",
       async run() {
         await fetcher.POST("/v1/runs/{run_id}/redrive", { params: { path: { run_id: run.run } } });
