@@ -70,7 +70,7 @@ class Names:
         return slug if number == 1 else self.take_numbered(slug, number)
 
     def take_numbered(self, slug: str, number: int) -> str:
-        """Return the slug with the first unused number from this one."""
+        """Return the slug with the first unused number, starting at `number`."""
         while f"{slug}-{number}" in self.taken:
             number += 1
         self.taken[f"{slug}-{number}"] = 1

@@ -244,8 +244,8 @@ def _moved(client: Client, manifest: Manifest, error: ConflictError, gives: Give
 
 
 def _besides(client: Client, manifest: Manifest, before: Workflow) -> list[Difference]:
-    """Return the differences of a workflow that cannot be validated before another one releases jobs: its fields with
-    its current graph, and its graph as it is in the file.
+    """Return the differences of a workflow that cannot be validated before another one releases jobs. The fields are
+    validated with the current graph. The graph in the file is compared without validation.
     """
     present = replace(manifest, body={**manifest.body, "jobs": before.document["jobs"]})
     try:

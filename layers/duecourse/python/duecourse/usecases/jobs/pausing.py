@@ -142,9 +142,8 @@ class Pausing:
         correlation_id: str | None = None,
         charge: Charge = free,
     ) -> BulkResult:
-        """Resume jobs that a pause of all jobs or with the same tag paused, among some of the selected jobs, beginning
-        after `after`. With `others`, jobs that were paused in another way are resumed too. Raises the errors of
-        `pause_many`.
+        """Resume some of the selected jobs, beginning after `after`: those that a pause of all jobs or of the same tag
+        paused, and with `others` also those that were paused in another way. Raises the errors of `pause_many`.
         """
         only = None if others else choice.pauses
 

@@ -94,7 +94,7 @@ class Overlaps:
         return self.runs.locked(job.tenant, job.id) is None
 
     def release(self, job: Job, run: Run) -> bool:
-        """Release the lock if `run`, whose final record this is, holds it. Return whether the lock is free now. If a
+        """Release the lock if `run`, whose record is final, holds it. Return whether the lock is free now. If a
         redrive has taken the lock meanwhile, it is not released.
         """
         if not job.needs_lock:

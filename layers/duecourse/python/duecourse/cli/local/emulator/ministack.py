@@ -101,7 +101,7 @@ class MiniStack:
         return process.stop(running, self._patience) if running else True
 
     def cold_starts(self) -> int:
-        """Return the number of Lambda processes that it has started."""
+        """Return the number of Lambda processes that MiniStack has started."""
         return self.log.read_text(errors="replace").count(COLD_START) if self.log.exists() else 0
 
     def _failure(self, what: str) -> CliError:

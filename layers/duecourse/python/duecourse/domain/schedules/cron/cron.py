@@ -284,7 +284,7 @@ class DaySet:
         return ALL_WEEKDAYS if month.every or week.every else None
 
     def mask(self, length: int, first: int) -> int:
-        """Return the days of a month of this shape. Bit 0 is day 1."""
+        """Return the matching days of a month of this shape as bits. Bit 0 is day 1."""
         shape = length * 7 + first
         bits = self._masks.get(shape)
         if bits is None:
