@@ -55,7 +55,7 @@ def test_units_are_those_that_reports_have() -> None:
 
 
 def test_what_is_written_though_it_is_zero_is_a_metric_and_named_above_the_table() -> None:
-    _, _, section = PAGE.partition("Written even when zero:")
+    _, _, section = PAGE.partition("written even when zero:")
     assert set(METRICS) >= EVEN_WHEN_ZERO
     named = set(re.findall(r"`(\w+)`", section.partition("\n\n")[0]))
     assert named == EVEN_WHEN_ZERO
