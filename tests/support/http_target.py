@@ -21,6 +21,7 @@ class Seen:
     path: str
     headers: dict[str, str]
     body: bytes
+    port: int = 0
 
     @property
     def route(self) -> str:
@@ -83,7 +84,7 @@ class _Handler(BaseHTTPRequestHandler):
         if not understood:
             return
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        self.request_seen = Seen(self.command, self.path, dict(self.headers.items()), body)
+        self.request_seen = Seen(self.command, self.path, dict(self.headers.items()), body, self.server.port)
         self.server.seen.append(self.request_seen)
         self.server.behaviour(self)
 

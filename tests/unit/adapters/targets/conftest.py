@@ -1,9 +1,15 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from duecourse.adapters.targets.http.http import HttpCaller
+from duecourse.domain.targets.targets import HttpTarget
+from tests.support.calls import a_call
+from tests.support.http_target import answering, http_target
 from tests.support.secrets import InMemorySecrets
+from tests.support.varied import varied
 
 
 class StoppedClock:
@@ -31,3 +37,20 @@ def secrets() -> InMemorySecrets:
 def http(clock: StoppedClock, secrets: InMemorySecrets) -> HttpCaller:
     """As in stage `local`: private addresses are allowed."""
     return HttpCaller(clock, private=True, secrets=secrets)
+
+
+@pytest.fixture
+def call(http: HttpCaller):
+    """Call a server that answers 200, or behaves as given: the outcome, and the requests that the server saw."""
+
+    def made(
+        behaviour=None, path="/", *, by=http, host="127.0.0.1", token=None, run=None, job=None,
+        method="POST", headers=(), expect=("2xx",), sign=None, **fields,
+    ):  # fmt: skip
+        with http_target(behaviour or answering(200)) as server:
+            target = HttpTarget(server.url(path, host), method, headers, expect, sign)
+            asked = a_call(target, **fields)
+            of = {"run": varied(asked.run, **(run or {})), "job": replace(asked.job, **(job or {}))}
+            return by.call(replace(asked, callback_token=token, **of), target), server.seen
+
+    return made

@@ -20,19 +20,13 @@ from duecourse.domain.jobs.job import RetryPolicy
 from duecourse.domain.targets.targets import Failed, HttpTarget, Returned
 from tests.support.authority import Authority
 from tests.support.calls import a_call
-from tests.support.http_target import Behaviour, answering, http_target, writing
+from tests.support.http_target import answering, http_target, writing
 
 
 @pytest.fixture
-def outcome_of(http):
+def outcome_of(call):
     """Call a server that behaves like this."""
-
-    def call(behaviour: Behaviour, *, timeout_seconds: float = 5, path: str = "/", **fields):
-        with http_target(behaviour) as server:
-            target = HttpTarget(server.url(path), **fields)
-            return http.call(a_call(target, timeout_seconds=timeout_seconds), target)
-
-    return call
+    return lambda behaviour, timeout_seconds=5, **fields: call(behaviour, timeout_seconds=timeout_seconds, **fields)[0]
 
 
 @pytest.mark.parametrize("status", [200, 201, 202, 204, 299])
@@ -94,32 +88,25 @@ def test_what_the_job_expects_succeeds_whatever_it_is(outcome_of, expect, status
 @pytest.mark.parametrize(("expect", "status"), [(("404",), 200), (("201", "202"), 200), (("4xx",), 204)])
 def test_a_2xx_that_the_job_does_not_expect_is_a_failure_that_says_so(outcome_of, expect, status):
     outcome = outcome_of(answering(status), expect=expect)
-    assert isinstance(outcome, Failed)
-    assert not outcome.retryable
-    assert outcome.code == f"http.{status}"
+    assert (outcome.code, outcome.retryable) == (f"http.{status}", False)
     assert f"the job expects {', '.join(expect)}" in outcome.error
 
 
 @pytest.mark.parametrize(("expect", "status"), [(("404",), 503), (("2xx",), 429), (("409",), 408)])
 def test_what_is_worth_a_retry_stays_so_whatever_the_job_expects(outcome_of, expect, status):
-    outcome = outcome_of(answering(status), expect=expect)
-    assert isinstance(outcome, Failed)
-    assert outcome.retryable
+    assert outcome_of(answering(status), expect=expect).retryable
 
 
 @pytest.mark.parametrize("word", ["never", " Never ", "NEVER"])
 @pytest.mark.parametrize("status", [400, 503])
 def test_a_target_can_forbid_further_attempts(outcome_of, word, status):
     outcome = outcome_of(answering(status, X_Duecourse_Retry=word))
-    assert isinstance(outcome, Failed)
     assert outcome.forbidden
     assert not RetryPolicy(on=("5xx", "4xx")).worth(outcome)
 
 
 def test_another_word_in_that_header_means_nothing(outcome_of):
-    outcome = outcome_of(answering(503, X_Duecourse_Retry="no"))
-    assert isinstance(outcome, Failed)
-    assert not outcome.forbidden
+    assert outcome_of(answering(503, X_Duecourse_Retry="no")).forbidden is False
 
 
 def test_a_success_is_a_success_even_if_it_forbids_further_attempts(outcome_of):
@@ -129,17 +116,13 @@ def test_a_success_is_a_success_even_if_it_forbids_further_attempts(outcome_of):
 @pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 504, 599])
 def test_statuses_that_may_pass_are_worth_a_retry(outcome_of, status):
     outcome = outcome_of(answering(status))
-    assert isinstance(outcome, Failed)
-    assert outcome.retryable
-    assert outcome.code == f"http.{status}"
+    assert (outcome.code, outcome.retryable) == (f"http.{status}", True)
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 409, 410, 422])
 def test_client_errors_of_other_kinds_are_not_retried(outcome_of, status):
     outcome = outcome_of(answering(status))
-    assert isinstance(outcome, Failed)
-    assert not outcome.retryable
-    assert outcome.code == f"http.{status}"
+    assert (outcome.code, outcome.retryable) == (f"http.{status}", False)
     assert f" answered {status} " in outcome.error
 
 
@@ -159,36 +142,27 @@ def test_client_errors_of_other_kinds_are_not_retried(outcome_of, status):
 )
 def test_retry_after_is_honoured_as_seconds_or_date(outcome_of, value, seconds):
     raw = f"HTTP/1.1 503 No\r\nRetry-After: {value}\r\nContent-Length: 0\r\n\r\n".encode()
-    outcome = outcome_of(writing(raw))
-    assert isinstance(outcome, Failed)
-    assert outcome.retry_after == seconds
+    assert outcome_of(writing(raw)).retry_after == seconds
 
 
-def test_a_redirect_that_is_expected_is_a_success_and_not_followed_either(http):
-    with http_target(answering(200)) as inner, http_target(answering(302, Location=inner.url("/secret"))) as outer:
-        target = HttpTarget(outer.url(), expect=("302",))
-        assert http.call(a_call(target), target) == Returned({"status": 302, "body": None})
+def test_a_redirect_that_is_expected_is_a_success_and_not_followed_either(outcome_of):
+    with http_target(answering(200)) as inner:
+        outcome = outcome_of(answering(302, Location=inner.url("/secret")), expect=("302",))
+    assert outcome == Returned({"status": 302, "body": None})
     assert inner.seen == []
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_redirects_are_failures_and_never_followed(http, status):
+def test_redirects_are_failures_and_never_followed(call, status):
     with http_target(answering(200)) as inner:
-        redirect = answering(status, Location=inner.url("/latest/meta-data/"))
-        with http_target(redirect) as outer:
-            target = HttpTarget(outer.url())
-            outcome = http.call(a_call(target), target)
-    assert isinstance(outcome, Failed)
-    assert not outcome.retryable
+        outcome, seen = call(answering(status, Location=inner.url("/latest/meta-data/")))
+    assert (outcome.code, outcome.retryable) == (f"http.{status}", False)
     assert "redirects are not followed" in outcome.error
-    assert outcome.code == f"http.{status}"
-    assert len(outer.seen) == 1
-    assert inner.seen == []
+    assert (len(seen), inner.seen) == (1, [])
 
 
 def test_a_failure_quotes_the_beginning_of_the_answer_on_one_line(outcome_of):
     outcome = outcome_of(answering(409, b'{"error":\n\t"no such\x07 customer"}' + b" " * 50 + b"y" * 500))
-    assert isinstance(outcome, Failed)
     assert '409 Conflict: {"error": "no such customer"} yyy' in outcome.error
     assert len(outcome.error) < 300
 
@@ -196,27 +170,18 @@ def test_a_failure_quotes_the_beginning_of_the_answer_on_one_line(outcome_of):
 def test_a_failure_repeats_no_secrets_of_the_job(outcome_of):
     echo = answering(401, b"bad token s3cr3t-token for key=abcd query in POST /hook/T0KEN?key=abcd%20query")
     outcome = outcome_of(echo, path="/hook/T0KEN?key=abcd%20query", headers=(("Authorization", "Bearer s3cr3t-token"),))
-    assert isinstance(outcome, Failed)
     for secret in ("s3cr3t-token", "abcd query", "abcd%20query", "T0KEN"):
         assert secret not in outcome.error
 
 
-def test_an_answer_that_drips_is_cut_off_at_the_deadline(outcome_of):
-    outcome = outcome_of(writing(b"HTTP/1.1 200 OK\r\n\r\n", drip=b"."), timeout_seconds=0.15)
+@pytest.mark.parametrize(
+    ("head", "drip"),
+    [(b"\r\n", b"."), (b"X-Slow: ", b"."), (b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\n.\r\n")],
+    ids=["body", "headers", "chunks"],
+)
+def test_an_answer_that_drips_is_cut_off_at_the_deadline(outcome_of, head, drip):
+    outcome = outcome_of(writing(b"HTTP/1.1 200 OK\r\n" + head, drip=drip), timeout_seconds=0.15)
     assert outcome == Failed(error=outcome.error, retryable=True, code="timeout")
-    assert "within 0.15 s" in outcome.error
-
-
-def test_headers_that_drip_are_cut_off_at_the_deadline(outcome_of):
-    outcome = outcome_of(writing(b"HTTP/1.1 200 OK\r\nX-Slow: ", drip=b"."), timeout_seconds=0.15)
-    assert isinstance(outcome, Failed)
-    assert "within 0.15 s" in outcome.error
-
-
-def test_chunks_that_drip_are_cut_off_at_the_deadline(outcome_of):
-    head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-    outcome = outcome_of(writing(head, drip=b"1\r\n.\r\n"), timeout_seconds=0.15)
-    assert isinstance(outcome, Failed)
     assert "within 0.15 s" in outcome.error
 
 
@@ -239,9 +204,7 @@ def test_chunks_that_drip_are_cut_off_at_the_deadline(outcome_of):
 )
 def test_a_broken_answer_is_worth_a_retry(outcome_of, raw, words):
     outcome = outcome_of(writing(raw))
-    assert isinstance(outcome, Failed)
-    assert outcome.retryable
-    assert outcome.code == "connection"
+    assert (outcome.code, outcome.retryable) == ("connection", True)
     assert words in outcome.error
 
 
@@ -257,13 +220,11 @@ def test_interim_answers_are_read_past(outcome_of, interim, times):
     final = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ndone"
     assert outcome_of(writing(early * times + final)) == Returned({"status": 200, "body": "done"})
     outcome = outcome_of(writing(early * times, b"HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n"))
-    assert isinstance(outcome, Failed)
     assert (outcome.code, outcome.retryable, outcome.retry_after) == ("http.503", True, None)
 
 
 def test_a_change_of_protocol_that_nobody_asked_for_is_a_failure(outcome_of):
     outcome = outcome_of(writing(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: chat\r\n\r\n", drip=b"hello"))
-    assert isinstance(outcome, Failed)
     assert (outcome.code, outcome.retryable) == ("http.101", False)
 
 
@@ -277,7 +238,6 @@ def test_a_change_of_protocol_that_nobody_asked_for_is_a_failure(outcome_of):
 )
 def test_an_answer_that_does_not_come_to_its_end_is_not_read_for_ever(outcome_of, head, drip):
     outcome = outcome_of(writing(head, drip=drip), timeout_seconds=60)
-    assert isinstance(outcome, Failed)
     assert (outcome.code, outcome.retryable) == ("connection", True)
     assert "did not end" in outcome.error
 
@@ -294,30 +254,25 @@ class Names:
         return self.addresses
 
 
-def test_a_name_is_resolved_once_and_the_call_goes_to_that_address(clock, secrets):
+def test_a_name_is_resolved_once_and_the_call_goes_to_that_address(call, clock, secrets):
     names = Names("127.0.0.1")
-    with http_target(answering(200)) as server:
-        target = HttpTarget(server.url(host="Customer.Test"))
-        outcome = HttpCaller(clock, private=True, secrets=secrets, resolve=names).call(a_call(target), target)
+    caller = HttpCaller(clock, private=True, secrets=secrets, resolve=names)
+    outcome, (seen,) = call(by=caller, host="Customer.Test")
     assert isinstance(outcome, Returned)
     assert names.asked == ["customer.test"]
-    assert server.seen[0].headers["Host"] == f"customer.test:{server.port}"
+    assert seen.headers["Host"] == f"customer.test:{seen.port}"
 
 
-def test_a_name_beyond_ascii_is_asked_for_in_its_encoded_form(clock, secrets):
+def test_a_name_beyond_ascii_is_asked_for_in_its_encoded_form(call, clock, secrets):
     names = Names("127.0.0.1")
-    with http_target(answering(200)) as server:
-        target = HttpTarget(server.url(host="bücher.test"))
-        HttpCaller(clock, private=True, secrets=secrets, resolve=names).call(a_call(target), target)
+    call(by=HttpCaller(clock, private=True, secrets=secrets, resolve=names), host="bücher.test")
     assert names.asked == ["xn--bcher-kva.test"]
 
 
-def test_an_address_that_refuses_is_followed_by_the_next(clock, secrets):
-    with http_target(answering(200)) as server:
-        target = HttpTarget(server.url(host="customer.test"))
-        names = Names("127.0.0.2", "127.0.0.1")  # nobody listens on the first
-        outcome = HttpCaller(clock, private=True, secrets=secrets, resolve=names).call(a_call(target), target)
-    assert isinstance(outcome, Returned)
+def test_an_address_that_refuses_is_followed_by_the_next(call, clock, secrets):
+    names = Names("127.0.0.2", "127.0.0.1")  # nobody listens on the first
+    caller = HttpCaller(clock, private=True, secrets=secrets, resolve=names)
+    assert isinstance(call(by=caller, host="customer.test")[0], Returned)
 
 
 @pytest.mark.parametrize(
@@ -334,35 +289,23 @@ def test_an_address_that_refuses_is_followed_by_the_next(clock, secrets):
         ["93.184.216.34", "10.0.0.7"],
     ],
 )
-def test_a_name_with_any_address_that_is_not_public_is_not_called(clock, secrets, addresses):
-    with http_target(answering(200)) as server:
-        target = HttpTarget(server.url(host="rebinding.test"))
-        outcome = HttpCaller(clock, private=False, secrets=secrets, resolve=Names(*addresses)).call(
-            a_call(target), target
-        )
-    assert isinstance(outcome, Failed)
-    assert not outcome.retryable
+def test_a_name_with_any_address_that_is_not_public_is_not_called(call, clock, secrets, addresses):
+    caller = HttpCaller(clock, private=False, secrets=secrets, resolve=Names(*addresses))
+    outcome, seen = call(by=caller, host="rebinding.test")
+    assert (seen, outcome.code, outcome.retryable) == ([], "address_refused", False)
     assert "not public" in outcome.error
-    assert outcome.code == "address_refused"
-    assert server.seen == []
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "localhost", "127.1", "0x7f000001", "0"])
-def test_the_own_machine_is_not_called_however_it_is_written(clock, secrets, host):
-    with http_target(answering(200)) as server:
-        target = HttpTarget(server.url(host=host))
-        outcome = HttpCaller(clock, private=False, secrets=secrets).call(a_call(target), target)
-    assert isinstance(outcome, Failed)
-    assert not outcome.retryable
-    assert server.seen == []
+def test_the_own_machine_is_not_called_however_it_is_written(call, clock, secrets, host):
+    outcome, seen = call(by=HttpCaller(clock, private=False, secrets=secrets), host=host)
+    assert (outcome.retryable, seen) == (False, [])
 
 
-def test_a_proxy_of_the_environment_is_not_used(http, monkeypatch):
+def test_a_proxy_of_the_environment_is_not_used(call, monkeypatch):
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
-    with http_target(answering(200)) as server:
-        target = HttpTarget(server.url())
-        assert isinstance(http.call(a_call(target), target), Returned)
+    assert isinstance(call()[0], Returned)
 
 
 def test_a_refused_connection_is_worth_a_retry(http):
@@ -370,10 +313,8 @@ def test_a_refused_connection_is_worth_a_retry(http):
         taken.bind(("127.0.0.1", 0))  # bound, but nobody listens
         target = HttpTarget(f"http://127.0.0.1:{taken.getsockname()[1]}/secret?key=abc")
         outcome = http.call(a_call(target), target)
-    assert isinstance(outcome, Failed)
-    assert outcome.retryable
+    assert (outcome.code, outcome.retryable) == ("connection", True)
     assert "connection refused" in outcome.error
-    assert outcome.code == "connection"
     assert "secret" not in outcome.error
     assert "abc" not in outcome.error
 
@@ -406,17 +347,12 @@ def test_a_server_that_does_not_read_is_not_waited_for_beyond_the_deadline(http)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         target = HttpTarget(f"http://127.0.0.1:{listening.getsockname()[1]}/")
         outcome = http.call(a_call(target, payload="x" * 20_000_000, timeout_seconds=0.2), target)
-    assert isinstance(outcome, Failed)
     assert "within 0.2 s" in outcome.error
 
 
-def test_without_time_left_nothing_is_sent(http):
-    with http_target(answering(200)) as server:
-        target = HttpTarget(server.url())
-        outcome = http.call(a_call(target, timeout_seconds=0), target)
-    assert isinstance(outcome, Failed)
-    assert outcome.retryable
-    assert server.seen == []
+def test_without_time_left_nothing_is_sent(call):
+    outcome, seen = call(timeout_seconds=0)
+    assert (outcome.retryable, seen) == (True, [])
 
 
 @pytest.fixture(scope="module")
@@ -432,59 +368,45 @@ def https(clock, secrets, authority):
     )
 
 
+def called(caller, tls, host="customer.test", **fields):
+    """Call a server with this certificate: the outcome, and the requests that the server saw."""
+    with http_target(answering(200), tls) as server:
+        target = HttpTarget(f"https://{host}:{server.port}/")
+        return caller.call(a_call(target, **fields), target), server.seen
+
+
 def test_the_right_name_is_accepted_and_indicated(https, authority, tmp_path):
     indicated = []
     tls = authority.server("customer.test", tmp_path)
     tls.sni_callback = lambda sock, name, context: indicated.append(name)
-    with http_target(answering(200), tls) as server:
-        target = HttpTarget(f"https://customer.test:{server.port}/")
-        assert https.call(a_call(target), target) == Returned({"status": 200, "body": None})
+    assert called(https, tls)[0] == Returned({"status": 200, "body": None})
     assert indicated == ["customer.test"]
 
 
-def test_a_certificate_of_another_name_is_refused(https, authority, tmp_path):
-    with http_target(answering(200), authority.server("somebody-else.test", tmp_path)) as server:
-        target = HttpTarget(f"https://customer.test:{server.port}/")
-        outcome = https.call(a_call(target), target)
-    assert isinstance(outcome, Failed)
-    assert "certificate was not accepted" in outcome.error
-    assert outcome.code == "tls"
-    assert server.seen == []
-
-
-def test_a_certificate_for_the_name_does_not_do_for_the_address(https, authority, tmp_path):
-    with http_target(answering(200), authority.server("customer.test", tmp_path)) as server:
-        target = HttpTarget(f"https://127.0.0.1:{server.port}/")
-        outcome = https.call(a_call(target), target)
-    assert isinstance(outcome, Failed)
-    assert server.seen == []
-
-
-def test_an_expired_certificate_is_refused(https, authority, tmp_path):
-    with http_target(answering(200), authority.server("customer.test", tmp_path, days=-1)) as server:
-        target = HttpTarget(f"https://customer.test:{server.port}/")
-        outcome = https.call(a_call(target), target)
-    assert isinstance(outcome, Failed)
-    assert "expired" in outcome.error
+@pytest.mark.parametrize(
+    ("name", "host", "days", "said"),
+    [
+        ("somebody-else.test", "customer.test", 1, "certificate was not accepted"),
+        ("customer.test", "127.0.0.1", 1, "certificate was not accepted"),
+        ("customer.test", "customer.test", -1, "expired"),
+    ],
+    ids=["another name", "the name for the address", "expired"],
+)
+def test_a_certificate_that_is_not_the_hosts_is_refused(https, authority, tmp_path, name, host, days, said):
+    outcome, seen = called(https, authority.server(name, tmp_path, days=days), host)
+    assert (outcome.code, seen) == ("tls", [])
+    assert said in outcome.error
 
 
 def test_an_authority_that_nobody_knows_is_refused(clock, secrets, authority, tmp_path):
     stranger = HttpCaller(clock, private=True, secrets=secrets, resolve=lambda host, port: ["127.0.0.1"])
-    with http_target(answering(200), authority.server("customer.test", tmp_path)) as server:
-        target = HttpTarget(f"https://customer.test:{server.port}/")
-        outcome = stranger.call(a_call(target), target)
-    assert isinstance(outcome, Failed)
+    outcome, seen = called(stranger, authority.server("customer.test", tmp_path))
+    assert (outcome.code, seen) == ("tls", [])
     assert "certificate was not accepted" in outcome.error
-    assert outcome.code == "tls"
-    assert server.seen == []
 
 
 def test_a_server_without_tls_is_a_failed_connection(https):
-    with http_target(answering(200)) as server:
-        target = HttpTarget(f"https://customer.test:{server.port}/")
-        outcome = https.call(a_call(target, timeout_seconds=0.3), target)
-    assert isinstance(outcome, Failed)
-    assert outcome.retryable
+    assert called(https, None, timeout_seconds=0.3)[0].retryable
 
 
 def test_the_systems_authorities_are_found():

@@ -8,12 +8,9 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 from threading import Event
-from typing import Any
 
 import orjson
 import pytest
@@ -27,15 +24,13 @@ from duecourse.domain.targets.targets import Failed, HttpTarget, Returned
 from duecourse.version import VERSION
 from duecourse.webhooks import WebhookError, verify
 from tests.support.calls import a_call, a_run
-from tests.support.http_target import Behaviour, answering, http_target
-from tests.support.varied import varied
+from tests.support.http_target import answering
+from tests.support.steps import steps
 
 
-def test_a_post_carries_the_payload_as_json_and_says_which_run_it_is(http):
-    with http_target(answering(200)) as server:
-        target = HttpTarget(server.url("/hook?x=1"))
-        http.call(a_call(target, payload={"n": 1}, attempt=2, idempotency_key="report-2026-W47"), target)
-    (seen,) = server.seen
+def test_a_post_carries_the_payload_as_json_and_says_which_run_it_is(call):
+    fields = {"payload": {"n": 1}, "attempt": 2, "idempotency_key": "report-2026-W47"}
+    _, (seen,) = call(path="/hook?x=1", **fields)
     assert (seen.method, seen.path, orjson.loads(seen.body)) == ("POST", "/hook?x=1", {"n": 1})
     assert seen.headers["X-Duecourse-Run-Id"] == "nightly.20261121T064700Z"
     assert seen.headers["X-Duecourse-Job-Id"] == "nightly"
@@ -45,43 +40,34 @@ def test_a_post_carries_the_payload_as_json_and_says_which_run_it_is(http):
     assert seen.headers["Idempotency-Key"] == "report-2026-W47"
     assert seen.headers["Content-Type"] == "application/json"
     assert seen.headers["User-Agent"] == f"duecourse/{VERSION}"
-    assert seen.headers["Host"] == f"127.0.0.1:{server.port}"
+    assert seen.headers["Host"] == f"127.0.0.1:{seen.port}"
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
-def test_get_and_head_carry_no_body(http, method):
-    with http_target(answering(200)) as server:
-        target = HttpTarget(server.url(), method=method)
-        assert http.call(a_call(target, payload={"n": 1}), target) == Returned({"status": 200, "body": None})
-    (seen,) = server.seen
+def test_get_and_head_carry_no_body(call, method):
+    outcome, (seen,) = call(method=method, payload={"n": 1})
+    assert outcome == Returned({"status": 200, "body": None})
     assert seen.body == b""
     assert "Content-Length" not in seen.headers
     assert "Content-Type" not in seen.headers
 
 
-def test_a_post_without_a_payload_says_that_it_is_empty(http):
-    with http_target(answering(200)) as server:
-        target = HttpTarget(server.url())
-        http.call(a_call(target), target)
-    assert server.seen[0].headers["Content-Length"] == "0"
+def test_a_post_without_a_payload_says_that_it_is_empty(call):
+    assert call()[1][0].headers["Content-Length"] == "0"
 
 
-def test_a_payload_may_be_falsy(http):
-    with http_target(answering(200)) as server:
-        target = HttpTarget(server.url())
-        http.call(a_call(target, payload=0), target)
-    assert server.seen[0].body == b"0"
+def test_a_payload_may_be_falsy(call):
+    assert call(payload=0)[1][0].body == b"0"
 
 
-def test_text_of_another_content_type_goes_out_as_it_is(http):
-    with http_target(answering(200)) as server:
-        target = HttpTarget(server.url(), headers=(("content-type", "application/x-www-form-urlencoded"),))
-        http.call(a_call(target, payload="a=1&b=2"), target)
-    assert server.seen[0].body == b"a=1&b=2"
-    assert server.seen[0].headers["content-type"] == "application/x-www-form-urlencoded"
+def test_text_of_another_content_type_goes_out_as_it_is(call):
+    headers = (("content-type", "application/x-www-form-urlencoded"),)
+    _, (seen,) = call(headers=headers, payload="a=1&b=2")
+    assert seen.body == b"a=1&b=2"
+    assert seen.headers["content-type"] == "application/x-www-form-urlencoded"
 
 
-def test_the_jobs_own_headers_are_sent_but_cannot_replace_ours(http):
+def test_the_jobs_own_headers_are_sent_but_cannot_replace_ours(call):
     headers = (
         ("Authorization", "Bearer abc"),
         ("user-agent", "mine"),
@@ -93,25 +79,20 @@ def test_the_jobs_own_headers_are_sent_but_cannot_replace_ours(http):
         ("x-duecourse-new", "1"),
         ("Idempotency-Key", "constant"),
     )
-    with http_target(answering(200)) as server:
-        target = HttpTarget(server.url(), headers=headers)
-        outcome = http.call(a_call(target, payload={}), target)
+    outcome, (request,) = call(headers=headers, payload={})
     assert isinstance(outcome, Returned)
-    seen = server.seen[0].headers
+    seen = request.headers
     assert seen["Authorization"] == "Bearer abc"
     assert seen["user-agent"] == "mine"
-    assert seen["Host"] == f"127.0.0.1:{server.port}"
+    assert seen["Host"] == f"127.0.0.1:{request.port}"
     assert seen["Connection"] == "close"
     assert (seen["X-Duecourse-Attempt"], seen["Idempotency-Key"]) == ("1", "key-1")
     assert "Transfer-Encoding" not in seen
     assert "x-duecourse-new" not in seen
 
 
-def test_paths_and_queries_are_escaped_but_not_twice(http):
-    with http_target(answering(200)) as server:
-        target = HttpTarget(server.url("/é/a%20b?q=é&r=%26#part"))
-        http.call(a_call(target), target)
-    assert server.seen[0].path == "/%C3%A9/a%20b?q=%C3%A9&r=%26"
+def test_paths_and_queries_are_escaped_but_not_twice(call):
+    assert call(path="/é/a%20b?q=é&r=%26#part")[1][0].path == "/%C3%A9/a%20b?q=%C3%A9&r=%26"
 
 
 @pytest.mark.parametrize(
@@ -142,63 +123,38 @@ def test_what_cannot_be_sent_is_refused_for_good_and_the_message_says_which_part
 TRACE = "Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=1"
 
 
-def test_a_call_bears_what_its_run_is_part_of_and_the_trace_of_its_invocation(http, monkeypatch):
+def test_a_call_bears_what_its_run_is_part_of_and_the_trace_of_its_invocation(call, monkeypatch):
     monkeypatch.setenv("_X_AMZN_TRACE_ID", TRACE)
-    with http_target(answering(200)) as server:
-        target = HttpTarget(server.url())
-        call = a_call(target)
-        http.call(replace(call, run=varied(call.run, correlation_id="order-4711")), target)
-    (seen,) = server.seen
+    _, (seen,) = call(run={"correlation_id": "order-4711"})
     assert (seen.headers["X-Correlation-Id"], seen.headers["X-Amzn-Trace-Id"]) == ("order-4711", TRACE)
     assert seen.headers["traceparent"] == "00-5759e988bd862e3fe1be46a994272793-53995c3f42cd8ad8-01"
 
 
-@pytest.mark.parametrize(
-    "header",
-    [
-        pytest.param(TRACE.replace("Sampled=1", "Sampled=0"), id="not recorded"),
-        pytest.param("Sampled=1", id="no trace"),
-    ],
-)
-def test_a_call_bears_only_a_trace_that_is_recorded(http, monkeypatch, header):
-    """The receiver of a trace that is not recorded would not record its own."""
-    monkeypatch.setenv("_X_AMZN_TRACE_ID", header)
-    with http_target(answering(200)) as server:
-        target = HttpTarget(server.url())
-        http.call(a_call(target), target)
-    assert not {"X-Amzn-Trace-Id", "traceparent"} & set(server.seen[0].headers)
+NOT_RECORDED = TRACE.replace("Sampled=1", "Sampled=0")
+"""The receiver of a trace that is not recorded would not record its own."""
 
 
-def test_a_call_of_a_run_of_before_and_without_a_trace_bears_neither(http, monkeypatch):
+@pytest.mark.parametrize("header", [NOT_RECORDED, "Sampled=1", None], ids=["not recorded", "no trace", "none"])
+def test_a_call_bears_only_a_trace_that_is_recorded_and_only_a_correlation_id_that_is_known(call, monkeypatch, header):
     monkeypatch.delenv("_X_AMZN_TRACE_ID", raising=False)
-    with http_target(answering(200)) as server:
-        target = HttpTarget(server.url())
-        http.call(a_call(target), target)
-    assert not {"X-Correlation-Id", "X-Amzn-Trace-Id", "traceparent"} & set(server.seen[0].headers)
+    if header is not None:
+        monkeypatch.setenv("_X_AMZN_TRACE_ID", header)
+    _, (seen,) = call()
+    assert not {"X-Correlation-Id", "X-Amzn-Trace-Id", "traceparent"} & set(seen.headers)
 
 
-def test_a_job_may_say_itself_what_its_calls_are_part_of(http):
-    with http_target(answering(200)) as server:
-        target = HttpTarget(server.url(), headers=(("x-correlation-id", "{{run_id}}"),))
-        call = a_call(target)
-        http.call(replace(call, run=varied(call.run, correlation_id="order-4711")), target)
-    named = {name: value for name, value in server.seen[0].headers.items() if name.lower() == "x-correlation-id"}
+def test_a_job_may_say_itself_what_its_calls_are_part_of(call):
+    _, (seen,) = call(headers=(("x-correlation-id", "{{run_id}}"),), run={"correlation_id": "order-4711"})
+    named = {name: value for name, value in seen.headers.items() if name.lower() == "x-correlation-id"}
     assert named == {"x-correlation-id": "nightly.20261121T064700Z"}
 
 
-def test_a_request_that_would_be_too_large_is_not_made_and_not_tried_again(http):
-    with http_target(answering(200)) as server:
-        target = HttpTarget(server.url())
-        body = http.call(
-            a_call(target, payload=["{{job_id}}{{idempotency_key}}" * 6_000], idempotency_key="k" * 255), target
-        )
-        loud = HttpTarget(server.url(), headers=(("X-A", "{{idempotency_key}}" * 40),))
-        header = http.call(a_call(loud, idempotency_key="k" * 255), loud)
-    assert server.seen == []
-    for outcome, arns in ((body, "payload"), (header, "header X-A")):
-        assert isinstance(outcome, Failed)
-        assert (outcome.code, outcome.retryable) == ("template_too_large", False)
-        assert arns in outcome.error
+def test_a_request_that_would_be_too_large_is_not_made_and_not_tried_again(call):
+    large, loud = ["{{job_id}}{{idempotency_key}}" * 6_000], (("X-A", "{{idempotency_key}}" * 40),)
+    for fields, where in (({"payload": large}, "payload"), ({"headers": loud}, "header X-A")):
+        outcome, seen = call(idempotency_key="k" * 255, **fields)
+        assert (seen, outcome.code, outcome.retryable) == ([], "template_too_large", False)
+        assert where in outcome.error
 
 
 SECRET = 's3c/r3t "kéy"'
@@ -214,56 +170,37 @@ def api_key(secrets):
 
 
 @pytest.fixture
-def outcome_of(http, api_key):
+def outcome_of(call, api_key):
     """Call a server that behaves like this, with the secret and a callback token."""
-
-    def call(behaviour: Behaviour, headers=HEADERS, **fields):
-        with http_target(behaviour) as server:
-            target = HttpTarget(server.url(), headers=headers)
-            return http.call(replace(a_call(target, **fields), callback_token=TOKEN), target)
-
-    return call
+    return lambda behaviour, headers=HEADERS: call(behaviour, headers=headers, token=TOKEN)[0]
 
 
-def test_headers_and_payload_are_templates(http):
-    with http_target(answering(200)) as server:
-        target = HttpTarget(server.url(), headers=(("X-Report", "{{job_id}}/{{ date }}"),))
-        payload = {"week": "{{week}}", "{{week}}": ["{{run_id}}#{{attempt}}", 7, r"\{{week\}}"]}
-        http.call(a_call(target, payload=payload, attempt=2), target)
-    (seen,) = server.seen
+def test_headers_and_payload_are_templates(call):
+    payload = {"week": "{{week}}", "{{week}}": ["{{run_id}}#{{attempt}}", 7, r"\{{week\}}"]}
+    _, (seen,) = call(headers=(("X-Report", "{{job_id}}/{{ date }}"),), payload=payload, attempt=2)
     assert seen.headers["X-Report"] == "nightly/2026-11-21"
     run = "nightly.20261121T064700Z#2"
     assert orjson.loads(seen.body) == {"week": "2026-W47", "{{week}}": [run, 7, "{{week}}"]}
 
 
-def test_a_payload_of_text_is_a_template_too(http):
-    with http_target(answering(200)) as server:
-        target = HttpTarget(server.url(), headers=(("Content-Type", "text/plain"),))
-        http.call(a_call(target, payload="week={{week}}&key={{idempotency_key}}"), target)
-    assert server.seen[0].body == b"week=2026-W47&key=key-1"
+def test_a_payload_of_text_is_a_template_too(call):
+    _, (seen,) = call(headers=(("Content-Type", "text/plain"),), payload="week={{week}}&key={{idempotency_key}}")
+    assert seen.body == b"week=2026-W47&key=key-1"
 
 
-def test_the_url_is_no_template(http):
-    with http_target(answering(200)) as server:
-        target = HttpTarget(server.url("/{{week}}"))
-        http.call(a_call(target), target)
-    assert server.seen[0].path == "/%7B%7Bweek%7D%7D"
+def test_the_url_is_no_template(call):
+    assert call(path="/{{week}}")[1][0].path == "/%7B%7Bweek%7D%7D"
 
 
-def test_a_run_that_waits_for_its_callback_hands_its_token_over(http):
-    with http_target(answering(202)) as server:
-        target = HttpTarget(server.url(), headers=(("X-Token", "{{callback_token}}"),))
-        http.call(replace(a_call(target, payload=["{{callback_token}}"]), callback_token=TOKEN), target)
-    (seen,) = server.seen
+def test_a_run_that_waits_for_its_callback_hands_its_token_over(call):
+    fields = {"headers": (("X-Token", "{{callback_token}}"),), "payload": ["{{callback_token}}"]}
+    _, (seen,) = call(answering(202), token=TOKEN, **fields)
     assert (seen.headers["X-Duecourse-Token"], seen.headers["X-Token"]) == (TOKEN, TOKEN)
     assert orjson.loads(seen.body) == [TOKEN]
 
 
-def test_a_run_that_does_not_wait_has_no_token(http):
-    with http_target(answering(200)) as server:
-        target = HttpTarget(server.url())
-        http.call(a_call(target), target)
-    assert "X-Duecourse-Token" not in server.seen[0].headers
+def test_a_run_that_does_not_wait_has_no_token(call):
+    assert "X-Duecourse-Token" not in call()[1][0].headers
 
 
 @pytest.mark.parametrize(
@@ -282,38 +219,27 @@ def test_a_template_that_cannot_be_rendered_is_refused_for_good(http, target, pa
     assert words in outcome.error
 
 
-def test_a_secret_is_fetched_for_the_runs_own_tenant_and_once_a_call(http, secrets, api_key):
-    with http_target(answering(200)) as server:
-        target = HttpTarget(server.url(), headers=(*HEADERS, ("X-Key", "{{secret:api-key}}")))
-        assert isinstance(http.call(a_call(target), target), Returned)
-    seen = server.seen[0].headers
-    assert (seen["Authorization"], seen["X-Key"]) == (f"Bearer {SECRET}", SECRET)
+def test_a_secret_is_fetched_for_the_runs_own_tenant_and_once_a_call(call, secrets, api_key):
+    outcome, (seen,) = call(headers=(*HEADERS, ("X-Key", "{{secret:api-key}}")))
+    assert isinstance(outcome, Returned)
+    assert (seen.headers["Authorization"], seen.headers["X-Key"]) == (f"Bearer {SECRET}", SECRET)
     assert secrets.asked == [("acme", "api-key")]
 
 
-def test_a_secret_in_a_header_that_is_not_the_jobs_is_not_even_fetched(http, secrets):
-    with http_target(answering(200)) as server:
-        target = HttpTarget(server.url(), headers=(("Idempotency-Key", "{{secret:api-key}}"),))
-        assert isinstance(http.call(a_call(target), target), Returned)
+def test_a_secret_in_a_header_that_is_not_the_jobs_is_not_even_fetched(call, secrets):
+    assert isinstance(call(headers=(("Idempotency-Key", "{{secret:api-key}}"),))[0], Returned)
     assert secrets.asked == []
 
 
-def test_a_secret_that_nobody_knows_is_a_failure_for_good_and_nothing_is_sent(http):
-    with http_target(answering(200)) as server:
-        target = HttpTarget(server.url(), headers=HEADERS)
-        outcome = http.call(a_call(target), target)
-    assert outcome == Failed("there is no secret named api-key", retryable=False, code="secret_unknown")
-    assert server.seen == []
+def test_a_secret_that_nobody_knows_is_a_failure_for_good_and_nothing_is_sent(call):
+    failed = Failed("there is no secret named api-key", retryable=False, code="secret_unknown")
+    assert call(headers=HEADERS) == (failed, [])
 
 
-def test_a_store_of_secrets_that_is_down_is_worth_a_retry(http, secrets):
+def test_a_store_of_secrets_that_is_down_is_worth_a_retry(call, secrets):
     secrets.down = "ThrottlingException"
-    with http_target(answering(200)) as server:
-        target = HttpTarget(server.url(), headers=HEADERS)
-        outcome = http.call(a_call(target), target)
     text = "secret api-key could not be fetched (ThrottlingException)"
-    assert outcome == Failed(text, retryable=True, code="secrets_unavailable")
-    assert server.seen == []
+    assert call(headers=HEADERS) == (Failed(text, retryable=True, code="secrets_unavailable"), [])
 
 
 def test_a_store_of_secrets_that_hangs_is_not_waited_for_beyond_the_deadline(clock):
@@ -333,35 +259,23 @@ def test_a_store_of_secrets_that_hangs_is_not_waited_for_beyond_the_deadline(clo
 @pytest.mark.parametrize(
     "smuggled", ["abc\r\nX-Admin: yes", "abc\nX-Admin: yes", "abc\r\n\r\nGET / HTTP/1.1", "a\x00b"]
 )
-def test_a_secret_cannot_bring_a_header_of_its_own(http, secrets, smuggled):
+def test_a_secret_cannot_bring_a_header_of_its_own(call, secrets, smuggled):
     secrets.known["acme", "api-key"] = smuggled
-    with http_target(answering(200)) as server:
-        target = HttpTarget(server.url(), headers=HEADERS)
-        outcome = http.call(a_call(target), target)
-    assert isinstance(outcome, Failed)
-    assert (outcome.retryable, outcome.code) == (False, "bad_request")
+    outcome, seen = call(headers=HEADERS)
+    assert (seen, outcome.retryable, outcome.code) == ([], False, "bad_request")
     assert "header Authorization: line breaks" in outcome.error
     assert "abc" not in outcome.error
-    assert server.seen == []
 
 
 @pytest.mark.parametrize("name", ["a\r\nX-Admin: yes", "a\nb", "\u2028", "€"])
-def test_a_jobs_name_cannot_bring_a_header_of_its_own(http, name):
-    with http_target(answering(200)) as server:
-        target = HttpTarget(server.url(), headers=(("X-Job", "{{job_name}}"),))
-        call = a_call(target)
-        outcome = http.call(replace(call, job=replace(call.job, name=name)), target)
-    assert isinstance(outcome, Failed)
-    assert not outcome.retryable
-    assert server.seen == []
+def test_a_jobs_name_cannot_bring_a_header_of_its_own(call, name):
+    outcome, seen = call(headers=(("X-Job", "{{job_name}}"),), job={"name": name})
+    assert (outcome.retryable, seen) == (False, [])
 
 
-def test_what_a_value_contains_is_not_read_as_a_template(http, secrets, api_key):
-    with http_target(answering(200)) as server:
-        target = HttpTarget(server.url(), headers=(("X-Job", "{{job_name}}"),))
-        call = a_call(target)
-        http.call(replace(call, job=replace(call.job, name="{{secret:api-key}}")), target)
-    assert server.seen[0].headers["X-Job"] == "{{secret:api-key}}"
+def test_what_a_value_contains_is_not_read_as_a_template(call, secrets, api_key):
+    _, (seen,) = call(headers=(("X-Job", "{{job_name}}"),), job={"name": "{{secret:api-key}}"})
+    assert seen.headers["X-Job"] == "{{secret:api-key}}"
     assert secrets.asked == []
 
 
@@ -447,33 +361,22 @@ def known(secrets):
 
 
 @pytest.mark.parametrize(("method", "payload"), [("POST", {"n": "{{job_id}}"}), ("GET", None), ("DELETE", None)])
-def test_a_receiver_can_tell_that_a_call_is_ours_as_it_was_sent_and_recent(http, clock, known, method, payload):
-    with http_target(answering(200)) as server:
-        target = HttpTarget(server.url(), method, sign="hook")
-        outcome = http.call(a_call(target, payload=payload, idempotency_key="acme/nightly.1"), target)
+def test_a_receiver_can_tell_that_a_call_is_ours_as_it_was_sent_and_recent(call, clock, known, method, payload):
+    outcome, (seen,) = call(method=method, sign="hook", payload=payload, idempotency_key="acme/nightly.1")
     assert isinstance(outcome, Returned)
-    (seen,) = server.seen
     assert verify(seen.headers, seen.body, SIGNED_SECRET, now=clock.now()) == "acme/nightly%2E1"
     with pytest.raises(WebhookError):
         verify(seen.headers, seen.body + b" ", SIGNED_SECRET, now=clock.now())
 
 
-def test_the_id_is_the_same_on_every_attempt(http, known):
-    with http_target(answering(500)) as server:
-        target = HttpTarget(server.url(), sign="hook")
-        for attempt in (1, 2):
-            http.call(a_call(target, attempt=attempt), target)
-    first, second = server.seen
-    assert first.headers["webhook-id"] == second.headers["webhook-id"] == "key-1"
+def test_the_id_is_the_same_on_every_attempt(call, known):
+    requests = [call(answering(500), sign="hook", attempt=attempt)[1] for attempt in (1, 2)]
+    assert [seen.headers["webhook-id"] for (seen,) in requests] == ["key-1"] * 2
 
 
-def test_a_job_cannot_put_headers_of_a_signature_in_the_place_of_ours(http, clock, known):
-    with http_target(answering(200)) as server:
-        target = HttpTarget(server.url(), headers=(("Webhook-Id", "mine"), ("webhook-more", "mine")), sign="hook")
-        http.call(a_call(target), target)
-        unsigned = HttpTarget(server.url(), headers=(("Webhook-Id", "mine"),))
-        http.call(a_call(unsigned), unsigned)
-    signed, plain = server.seen
+def test_a_job_cannot_put_headers_of_a_signature_in_the_place_of_ours(call, clock, known):
+    _, (signed,) = call(headers=(("Webhook-Id", "mine"), ("webhook-more", "mine")), sign="hook")
+    _, (plain,) = call(headers=(("Webhook-Id", "mine"),))
     assert "mine" not in signed.headers.values()
     assert verify(signed.headers, signed.body, SIGNED_SECRET, now=clock.now()) == "key-1"
     assert plain.headers["Webhook-Id"] == "mine"
@@ -483,23 +386,18 @@ def test_a_job_cannot_put_headers_of_a_signature_in_the_place_of_ours(http, cloc
 @pytest.mark.parametrize(
     ("secret", "code"), [(None, "secret_unknown"), ("s3cr3t", "bad_signing_secret"), ("", "bad_signing_secret")]
 )
-def test_a_call_that_cannot_be_signed_is_not_made(http, secrets, secret, code):
+def test_a_call_that_cannot_be_signed_is_not_made(call, secrets, secret, code):
     if secret is not None:
         secrets.known["acme", "hook"] = secret
-    with http_target(answering(200)) as server:
-        target = HttpTarget(server.url(), sign="hook")
-        outcome = http.call(a_call(target), target)
-    assert server.seen == []
-    assert isinstance(outcome, Failed)
-    assert (outcome.code, outcome.retryable) == (code, False)
+    outcome, seen = call(sign="hook")
+    assert (seen, outcome.code, outcome.retryable) == ([], code, False)
     assert "hook" in outcome.error
     assert "s3cr3t" not in outcome.error
 
 
-def test_an_echo_of_the_signing_secret_is_not_kept(http, known):
-    with http_target(answering(200, f"you sign with {SIGNED_SECRET}".encode())) as server:
-        target = HttpTarget(server.url(), sign="hook")
-        assert http.call(a_call(target), target) == Returned({"status": 200, "body": "you sign with ***"})
+def test_an_echo_of_the_signing_secret_is_not_kept(call, known):
+    outcome, _ = call(answering(200, f"you sign with {SIGNED_SECRET}".encode()), sign="hook")
+    assert outcome == Returned({"status": 200, "body": "you sign with ***"})
 
 
 WORDS = st.lists(st.text(alphabet="ab", min_size=1, max_size=6), min_size=1, max_size=8)
@@ -532,24 +430,6 @@ def test_text_that_is_no_unicode_stays_readable_around_the_secret() -> None:
     assert Redaction(["kéy"]).data(b"\xff k\xe9y \xe9 k\xc3\xa9y") == b"\xff *** \xe9 ***"
 
 
-def lines_run(work: Callable[[], object]) -> int:
-    """How many lines of Python the work takes: what a clock would say without its weather."""
-    count = 0
-
-    def local(_frame: Any, event: str, _arg: Any) -> Any:
-        nonlocal count
-        count += event == "line"
-        return local
-
-    standing = sys.gettrace()
-    sys.settrace(lambda *_: local)
-    try:
-        work()
-    finally:
-        sys.settrace(standing)
-    return count
-
-
 HOSTILE = {
     "nested": (["a" * length for length in range(4, 100)], b"a"),
     "late difference": (["a" * length + "b" for length in range(4, 100)], b"a"),
@@ -561,7 +441,7 @@ HOSTILE = {
 def test_the_work_grows_with_the_answer_alone_however_many_secrets_there_are(words: list[str], pattern: bytes) -> None:
     data = pattern * (20_000 // len(pattern))
     redaction = Redaction(words)
-    assert lines_run(lambda: redaction.data(data, broken_off=True)) < 12 * len(data)
+    assert steps(lambda: redaction.data(data, broken_off=True)) < 12 * len(data)
 
 
 def test_headers_too_large_to_be_looked_for_let_nothing_of_an_answer_be_kept() -> None:
