@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import pytest
+
 from duecourse.domain.jobs.job import Backoff, RetryPolicy
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.targets.targets import Failed, Outcome
 from duecourse.ports import Call
+from duecourse.testing.faults import Fault, failing, lost
 from tests.support.wheel import Held
 from tests.support.world import FUNCTION_SECONDS, Killed, World
 
@@ -22,12 +27,12 @@ def the_run(world: World) -> Run:
     return run
 
 
-def begins(run: Run) -> bool:
+def begins(run: Run, *_: object) -> bool:
     """Whether this write starts an attempt."""
     return run.state is RunState.RUNNING
 
 
-def ends(run: Run) -> bool:
+def ends(run: Run, *_: object) -> bool:
     """Whether this write ends the run well."""
     return run.state is RunState.SUCCEEDED
 
@@ -40,6 +45,22 @@ def fail(_: Call) -> Outcome:
 def crash(_: Call) -> Outcome:
     """A call in which the worker is killed."""
     raise Killed
+
+
+def dies_before(write: Callable[..., bool]) -> Fault:
+    """The worker is killed before such a write of a record."""
+    return failing(Killed(), times=1, when=write)
+
+
+def dies_after(write: Callable[..., bool]) -> Fault:
+    """The worker is killed after such a write of a record."""
+    return lost(Killed(), times=1, when=write)
+
+
+def killed(world: World, held: Held, fault: Fault) -> None:
+    """Let a worker have the message, which is killed at a write."""
+    with world.faulty("run_store", write=fault), pytest.raises(Killed):
+        hand_over(world, held)
 
 
 def receive(world: World) -> Held:

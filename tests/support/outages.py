@@ -33,7 +33,7 @@ from duecourse.ports import Depth
 from duecourse.usecases.report import Report
 from duecourse.usecases.worker.trends import Counts, Trends
 from tests.support.alarm_cases import api, dispatch, maintenance, runs, services
-from tests.support.alarm_cases.parts import Broken, failing, fill
+from tests.support.alarm_cases.parts import broken, failing, fill
 from tests.support.jobs import job
 from tests.support.observed import Observed
 
@@ -157,7 +157,7 @@ def table_refuses(table: str, method: str) -> Story:
 
     def refuse(observed: Observed) -> None:
         observed.world.add(job("rate(20 seconds)"))
-        setattr(observed.world, table, Broken(getattr(observed.world, table), method))
+        setattr(observed.world, table, broken(getattr(observed.world, table), method))
         observed.minutes(8)
 
     return refuse

@@ -4,7 +4,7 @@ repair do in it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from threading import Lock as ThreadLock
 from typing import Any
@@ -24,8 +24,6 @@ from duecourse.domain.targets.targets import HttpTarget, Outcome, Returned
 from duecourse.messages import COMMANDS, MessageKind, RunMessage
 from duecourse.ports import (
     Call,
-    Claim,
-    Claimed,
     Clock,
     CursorStore,
     DeadLetterQueue,
@@ -33,6 +31,7 @@ from duecourse.ports import (
     RepairStore,
 )
 from duecourse.testing.clock import SettableClock
+from duecourse.testing.faults import around, failing, lost
 from duecourse.testing.stage import Stage, settings_of_a_test
 from duecourse.usecases.dispatch.claim import outgoing
 from duecourse.usecases.dispatch.round import DispatchRules
@@ -58,20 +57,9 @@ class Killed(BaseException):
     """The process is gone: nothing catches this, nothing is tidied up."""
 
 
-@dataclass
-class Dying:
+def dying(cursors: CursorStore, *, after: bool = False) -> Any:
     """A cursor store whose process is killed at its first claim: before it (nothing claimed) or after it."""
-
-    store: CursorStore
-    after: bool = False
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self.store, name)
-
-    def claim(self, claims: Sequence[Claim], shards: int) -> list[Claimed]:
-        if self.after:
-            self.store.claim(claims, shards)
-        raise Killed
+    return around(cursors, claim=(lost if after else failing)(Killed()))
 
 
 @dataclass

@@ -191,21 +191,10 @@ def test_a_payload_grows_into_an_item_of_its_own_and_shrinks_out_of_it(dynamodb_
     assert "Item" not in dynamodb_tables.client.get_item(TableName=dynamodb_tables.jobs, Key=where)
 
 
-class EditedBetween:
+def edited_between(client: Any, edit: Callable[[], object]) -> Any:
     """A client through which a job is edited between the read of its item and that of its payload."""
-
-    def __init__(self, client: Any, edit: Any) -> None:
-        self._client = client
-        self._edit = edit
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._client, name)
-
-    def get_item(self, **asked: Any) -> Any:
-        if asked["Key"]["SK"]["S"] == "PAYLOAD" and self._edit is not None:
-            edit, self._edit = self._edit, None
-            edit()
-        return self._client.get_item(**asked)
+    edited = before(edit, times=1, when=lambda **asked: asked["Key"]["SK"]["S"] == "PAYLOAD")
+    return around(client, get_item=edited)
 
 
 @pytest.mark.parametrize("payload", ["y" * 9000, "small"])
@@ -215,7 +204,7 @@ def test_a_job_is_never_read_with_the_payload_of_another_revision(dynamodb_table
     made = job(payload="x" * 9000)
     added(store, made)
     changed = edited(made, payload=payload, name="new")
-    between = EditedBetween(dynamodb_tables.client, lambda: store.change(made, cursor(made), changed, cursor(made)))
+    between = edited_between(dynamodb_tables.client, lambda: store.change(made, cursor(made), changed, cursor(made)))
     assert replace(dynamodb_tables, client=between).job_store(clock).get("default", made.id) == changed
 
 
@@ -223,7 +212,7 @@ def test_a_job_that_is_deleted_while_its_payload_is_read_is_gone(dynamodb_tables
     store = dynamodb_tables.job_store(SettableClock(NOON))
     made = job(payload="x" * 9000)
     added(store, made)
-    between = EditedBetween(dynamodb_tables.client, lambda: store.delete(made, deleted_at=NOON))
+    between = edited_between(dynamodb_tables.client, lambda: store.delete(made, deleted_at=NOON))
     assert replace(dynamodb_tables, client=between).job_store(SettableClock(NOON)).get("default", made.id) is None
 
 
@@ -400,17 +389,11 @@ def test_a_job_that_loses_its_tag_meanwhile_is_not_deleted_by_who_reaches_it_by_
     race_added(any_tables, job(id="tick-tock", tags=("billing",)))
     stored = any_tables.job_store(SystemClock())
 
-    class Overtaken:
-        """Before the first deletion the tag is taken away."""
+    def taken() -> None:
+        editing(any_tables).patch("default", "tick-tock", with_changes(tags=("reports",)))
 
-        def __getattr__(self, name: str) -> Any:
-            return getattr(stored, name)
-
-        def delete(self, *given: Any, **more: Any) -> bool:
-            editing(any_tables).patch("default", "tick-tock", with_changes(tags=("reports",)))
-            return stored.delete(*given, **more)
-
+    overtaken = around(stored, delete=before(taken))  # before each deletion the tag is taken away
     reaching = Precondition(tags=frozenset({"billing"}))
     with pytest.raises(JobReachError):
-        editing(any_tables, Overtaken()).jobs.delete("default", "tick-tock", reaching)  # type: ignore[arg-type]
+        editing(any_tables, overtaken).jobs.delete("default", "tick-tock", reaching)
     assert state_of(any_tables)[0].tags == ("reports",)

@@ -16,7 +16,7 @@ from duecourse.domain.tenants.seats import Seats
 from duecourse.domain.workflows.definition import workflow_fields
 from duecourse.domain.workflows.graph import Graph, Step, WorkflowRef
 from duecourse.ports import InlineExecutor, NoAnswerError, WorkflowStore
-from duecourse.testing.faults import around, before
+from duecourse.testing.faults import answering, around, before
 from duecourse.usecases.jobs.change import Draft
 from duecourse.usecases.jobs.job_errors import (
     ANYTHING,
@@ -220,18 +220,12 @@ def test_the_same_request_with_an_expectation_goes_on_after_a_crash(desk: Desk, 
     def die() -> None:
         raise Died
 
-    class NotReleased:
-        def __getattr__(self, name: str) -> Any:
-            return getattr(desk.world.jobs, name)
-
-        def release(self, *_: object) -> None:
-            pass
-
     if exists:
         desk.put("load")
     read = desk.as_read() if exists else Precondition(absent=True)
     managing = desk.managing(interrupted(desk.world.workflows, at, die))
-    managing = replace(managing, editing=replace(managing.editing, store=NotReleased()))
+    not_released = around(desk.world.jobs, release=answering(None))
+    managing = replace(managing, editing=replace(managing.editing, store=not_released))
     before, asked = managing.standing("default", "nightly", read), draft(["extract", "mail"])
     with pytest.raises(Died):
         managing.put("default", "nightly", asked, before, read)
@@ -491,19 +485,13 @@ def test_a_graph_that_expires_just_before_the_switch_to_it_is_kept(dynamodb_desk
     first = dynamodb_desk.put("extract", "load").graph
     put = dynamodb_desk.put("extract").graph
 
-    class Between:
-        """Lets the graph expire once it was written."""
+    def expired(put_graph: Callable[..., WorkflowRef], *given: Any) -> WorkflowRef:
+        ref = put_graph(*given)
+        if dynamodb_desk.managing().get("default", "nightly").graph == put:
+            dynamodb_desk.world.workflows.expire_graph("default", ref, dynamodb_desk.job("nightly"), at=int(NOON))
+        return ref
 
-        def __getattr__(self, name: str) -> Any:
-            return getattr(dynamodb_desk.world.workflows, name)
-
-        def put_graph(self, *given: Any) -> WorkflowRef:
-            ref = dynamodb_desk.world.workflows.put_graph(*given)
-            if dynamodb_desk.managing().get("default", "nightly").graph == put:
-                dynamodb_desk.world.workflows.expire_graph("default", ref, dynamodb_desk.job("nightly"), at=int(NOON))
-            return ref
-
-    dynamodb_desk.put("extract", "load", store=Between())
+    dynamodb_desk.put("extract", "load", store=around(dynamodb_desk.world.workflows, put_graph=expired))
     assert dynamodb_desk.expiry(first) is None
 
 
@@ -545,11 +533,6 @@ def test_a_workflow_whose_graph_is_gone_can_be_put_again(dynamodb_desk: Desk) ->
 
 def test_somebody_who_writes_all_the_time_is_given_way(desk: Desk) -> None:
     desk.create("extract")
-    store = desk.world.workflows
-
-    class Refusing:
-        def __getattr__(self, name: str) -> Any:
-            return (lambda jobs, _, at: [job.id for job in jobs]) if name == "claim" else getattr(store, name)
-
+    refusing = around(desk.world.workflows, claim=lambda _, jobs, *__, **___: [job.id for job in jobs])
     with pytest.raises(JobChangedError):
-        desk.put("extract", inline=(), store=Refusing())
+        desk.put("extract", inline=(), store=refusing)

@@ -7,7 +7,7 @@ import pytest
 from duecourse.domain.jobs.job import MissedMode, MissedPolicy, Overlap
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Returned
-from tests.support.faulty import ThrottledStore
+from duecourse.testing.faults import around, throttled
 from tests.support.jobs import NOON, job
 from tests.support.one_run import ONCE
 from tests.support.world import World
@@ -31,7 +31,7 @@ def answered(world: World) -> list[int]:
 def sent_unclaimed(world: World, **changes: object) -> None:
     """Fourteen minutes of a job are sent by a dispatcher that dies before its claim."""
     world.add(job("* * * * *", overlap=Overlap.ALLOW, **changes))
-    world.cursors = ThrottledStore(world.cursors, "claim", times=1)  # type: ignore[assignment]
+    world.cursors = around(world.cursors, claim=throttled(times=1))
     world.until(NOON + 60)
 
 
@@ -96,9 +96,7 @@ def test_the_rest_of_a_catch_up_is_not_lost_where_its_worker_dies_after_it_was_s
     for second in (180, 240):
         world.wheel.hold_back(second)
     world.until(NOON + 1210, ticking=False)
-    world.run_store = ThrottledStore(  # type: ignore[assignment]
-        world.run_store, "write", times=2, hits=lambda run, *_: run.count > 1
-    )
+    world.run_store = around(world.run_store, write=throttled(times=2, when=lambda run, _: run.count > 1))
     world.until(NOON + 1630)
     assert answered(world) == list(range(60, 1621, 60))
 

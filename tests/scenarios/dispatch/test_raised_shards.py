@@ -17,7 +17,7 @@ from duecourse.ports import Call
 from tests.support.jobs import NOON, cursor, job
 from tests.support.raised import FUNCTIONS, RaisedWorld
 from tests.support.tables import Tables
-from tests.support.world import Dying, Killed
+from tests.support.world import Killed, dying
 
 A_TICK = 60
 RETRY_SECONDS = 960  # longer than a queue holds a message back: the next attempt waits in the due index
@@ -121,7 +121,7 @@ def test_a_catch_up_that_is_cut_off_goes_on_though_the_count_was_raised_meanwhil
         world.running[function] = (16,)
     world.settings = replace(world.settings, shards=16)
     with pytest.raises(Killed):
-        world.dispatch(Dying(world.cursors, after=True))  # a hundred claimed of three hundred
+        world.dispatch(dying(world.cursors, after=True))  # a hundred claimed of three hundred
     end = world.clock.now() + 3 * 60
     world.until(end)
 

@@ -12,8 +12,7 @@ from duecourse.domain.jobs.job import Backoff, MissedMode, MissedPolicy, RetryPo
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.ports import Claimed, ClaimResult, StoreBusyError
-from duecourse.testing.faults import around
-from tests.support.faulty import FailingStore
+from duecourse.testing.faults import around, before, failing
 from tests.support.jobs import NOON, cursor, job
 from tests.support.world import World
 
@@ -60,22 +59,12 @@ def test_a_cursor_of_wrong_types_is_quarantined_and_blocks_nobody(world: World, 
 
 def test_a_round_that_runs_out_of_time_among_empty_hours_goes_on_from_there(world: World) -> None:
     world.clock.set(NOON + 400 * 86_400)
-    store = world.cursors
-
-    class Slow:
-        def __getattr__(self, name: str) -> object:
-            return getattr(store, name)
-
-        def due(self, slot: str, until: float) -> object:
-            world.clock.advance(0.05)
-            return store.due(slot, until)
-
-    before = world.cursors.watermark(0)
-    world.dispatch(Slow())  # type: ignore[arg-type]
-    after = world.cursors.watermark(0)
-    assert before is not None
-    assert after is not None
-    assert before < after < "2027-12-26"
+    first = world.cursors.watermark(0)
+    world.dispatch(around(world.cursors, due=before(lambda: world.clock.advance(0.05))))
+    last = world.cursors.watermark(0)
+    assert first is not None
+    assert last is not None
+    assert first < last < "2027-12-26"
 
 
 def run_all_after_an_outage(world: World) -> None:
@@ -93,16 +82,14 @@ def test_a_read_of_records_that_fails_leaves_a_healthy_job_to_the_next_round(
     world: World, error: Exception, times: int
 ) -> None:
     run_all_after_an_outage(world)
-    store = world.run_store
-    failing = FailingStore(store, "between", error, hits=lambda tenant, job_id, *_, **__: job_id == "late")
-    world.run_store = failing  # type: ignore[assignment]
-    for _ in range(times):
-        report = world.dispatch()
-        assert (report.counts["CursorsQuarantined"], report.counts["ClaimsDeferred"]) == (0, 1)
-    assert failing.failed == times
-    world.work()
-    assert world.runs("other")[-1].state is RunState.SUCCEEDED
-    world.run_store = store
+    unread = failing(error, when=lambda _, job_id, *__, **___: job_id == "late")
+    with world.faulty("run_store", between=unread):
+        for _ in range(times):
+            report = world.dispatch()
+            assert (report.counts["CursorsQuarantined"], report.counts["ClaimsDeferred"]) == (0, 1)
+        assert unread.hits == times
+        world.work()
+        assert world.runs("other")[-1].state is RunState.SUCCEEDED
     world.until(NOON + 3900)
     found = world.jobs.get_both("default", "late")[1]
     assert found is not None
@@ -123,10 +110,10 @@ def test_a_round_whose_reads_fail_slowly_goes_on_with_its_other_cursors(world: W
         world.clock.advance(4)
         return True
 
-    failing = FailingStore(world.run_store, "between", TimeoutError(), hits=slow)
-    world.run_store = failing  # type: ignore[assignment]
+    unread = failing(TimeoutError(), when=slow)
+    world.run_store = around(world.run_store, between=unread)
     report = world.dispatch()
-    assert failing.failed == 3
+    assert unread.hits == 3
     assert (report.counts["ClaimsDeferred"], report.counts["CursorsQuarantined"], report.counts["ClaimsWon"]) == (
         13,
         0,
@@ -138,23 +125,12 @@ def test_the_claims_of_other_jobs_are_made_where_the_records_of_one_cannot_be_re
     for name in ("a", "b", "c"):
         world.add(job("*/5 * * * *", id=name, missed=MissedPolicy(MissedMode.SKIP)))
     world.clock.set(NOON + 3600)
-    store = world.run_store
-
-    class Failing:
-        def __getattr__(self, name: str) -> object:
-            return getattr(store, name)
-
-        def between(self, tenant: str, job_id: str, *window: int, **how: bool) -> object:
-            if job_id == "a":
-                raise OSError("no")
-            return store.between(tenant, job_id, *window, **how)  # type: ignore[arg-type]
 
     def skipped() -> list[int]:
         return [len([run for run in world.runs(name) if run.count > 1]) for name in ("a", "b", "c")]
 
-    world.run_store = Failing()  # type: ignore[assignment]
-    assert world.dispatch().counts["ClaimsDeferred"] == 1
-    world.run_store = store
+    with world.faulty("run_store", between=failing(OSError("no"), when=lambda _, job_id, *__, **___: job_id == "a")):
+        assert world.dispatch().counts["ClaimsDeferred"] == 1
     assert skipped() == [0, 1, 1]
     world.dispatch()
     assert skipped() == [1, 1, 1]

@@ -14,8 +14,8 @@ from duecourse.domain.jobs.job import JobState, MissedMode, MissedPolicy, Overla
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.targets.targets import Outcome, Returned
 from duecourse.ports import Call
+from duecourse.testing.faults import around, throttled
 from tests.support.client_faults import READS, Fault, FaultyClient, Request
-from tests.support.faulty import ThrottledStore
 from tests.support.jobs import NOON, job
 from tests.support.tables import Tables
 from tests.support.world import Killed, World
@@ -76,7 +76,7 @@ def test_a_job_whose_schedule_ends_with_what_was_skipped_is_completed_though_its
 
 def test_a_range_is_recorded_around_the_runs_that_wait_or_ran_though_nobody_claimed_them(world: World) -> None:
     world.add(job("* * * * *", missed=SKIP, overlap=Overlap.ALLOW))
-    world.cursors = ThrottledStore(world.cursors, "claim", times=1)  # type: ignore[assignment]
+    world.cursors = around(world.cursors, claim=throttled(times=1))
     world.until(NOON + 70)  # sent for fourteen minutes, and not claimed
     lost = [world.wheel.hold_back(second) for second in (240, 300, 480)]
     assert all(lost)
@@ -115,7 +115,7 @@ def test_a_change_whose_skipped_range_has_a_run_that_starts_meanwhile_is_made_ar
     office = world.office
     world.add(job("* * * * *", overlap=Overlap.ALLOW))
     world.until(NOON + 121, ticking=False)
-    world.cursors = ThrottledStore(world.cursors, "claim", times=1)  # type: ignore[assignment]
+    world.cursors = around(world.cursors, claim=throttled(times=1))
     world.dispatch()
     world.clock.set(NOON + 320)  # messages are late, nobody has claimed
     late = world.wheel.hold_back(240)
@@ -232,7 +232,7 @@ def test_a_job_that_ended_in_its_pause_is_completed_though_the_api_dies_after_th
 def test_what_ran_on_time_though_nobody_claimed_it_does_not_count_as_caught_up(world: World) -> None:
     policy = MissedPolicy(MissedMode.RUN_ALL, max_missed=3)
     world.add(job("* * * * *", missed=policy, overlap=Overlap.ALLOW))
-    world.cursors = ThrottledStore(world.cursors, "claim", times=1)  # type: ignore[assignment]
+    world.cursors = around(world.cursors, claim=throttled(times=1))
     world.until(NOON + 70)  # sent for fourteen minutes, and not claimed
     world.until(NOON + 1810, ticking=False)
     world.until(NOON + 1930)
@@ -246,7 +246,7 @@ def test_a_round_that_is_repeated_catches_up_on_no_more_than_it_may(world: World
     world.add(job("* * * * *", missed=policy, overlap=Overlap.ALLOW))
     world.until(NOON + 1810, ticking=False)
     for minute in (31, 32, 33):  # each sends, and dies before it has claimed
-        world.cursors = ThrottledStore(world.cursors, "claim", times=1)  # type: ignore[assignment]
+        world.cursors = around(world.cursors, claim=throttled(times=1))
         world.until(NOON + 60 * minute)
     world.until(NOON + 2050)
     ran = [run.occurrence - NOON for run in world.runs("tick-tock") if run.state is RunState.SUCCEEDED]

@@ -11,12 +11,13 @@ from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.tenants.quota import counted_places
 from duecourse.ports import Timer
+from duecourse.testing.faults import around, failing
 from duecourse.usecases.jobs.job_errors import KeyReusedError
 from duecourse.usecases.runs.lists import RunUnknownError
 from duecourse.usecases.runs.requests import MAX_AHEAD_DAYS, Later, OwnPayload
 from duecourse.usecases.tenants import RunQuotaError
 from tests.support.jobs import NOON, job
-from tests.support.world import Dying, Killed, Office, Payloads, World
+from tests.support.world import Killed, Office, Payloads, World
 
 TWO_HOURS = int(NOON) + 7200
 IN_TWO_HOURS = Later(delay_seconds=7200)
@@ -199,14 +200,9 @@ def test_a_delayed_run_whose_dispatcher_dies_before_its_timer_is_cleared_starts_
 ) -> None:
     office.run(later=IN_TWO_HOURS)
     world.until(TWO_HOURS - 400)
-
-    class DyingAtClear(Dying):
-        def clear(self, timers: object) -> None:
-            raise Killed
-
     world.clock.set(TWO_HOURS - 240)
     with pytest.raises(Killed):
-        world.dispatch(DyingAtClear(world.cursors))
+        world.dispatch(around(world.cursors, clear=failing(Killed()), claim=failing(Killed())))
     world.until(TWO_HOURS + 600)
     assert len(calls.given) == 1
 
@@ -267,15 +263,8 @@ def test_the_timer_of_a_delayed_run_leaves_the_index_and_expires(world: World, o
 def test_a_delayed_run_is_requested_again_where_its_timer_was_not_written(
     world: World, office: Office, calls: Payloads
 ) -> None:
-    class Broken:
-        def put(self, timer: Timer) -> None:
-            raise Killed
-
-    kept = world.timers
-    world.timers = Broken()  # type: ignore[assignment]
-    with pytest.raises(Killed):
+    with world.faulty("timers", put=failing(Killed())), pytest.raises(Killed):
         office.run(key="k", later=IN_TWO_HOURS)
-    world.timers = kept
     world.until(NOON + 60)
     asked = office.run(key="k", later=IN_TWO_HOURS)
     assert asked.due == TWO_HOURS

@@ -8,10 +8,10 @@ import pytest
 
 from duecourse.domain.jobs.job import JobState, Overlap
 from duecourse.domain.runs.states import RunState
+from duecourse.testing.faults import around, lost
 from duecourse.usecases.jobs.job_errors import JobChangedError, KeyReusedError
 from duecourse.usecases.runs.requests import RunRequest
 from duecourse.usecases.runs.skip_next import SKIPPED, NothingToSkipError
-from tests.support.faulty import FaultyRuns
 from tests.support.jobs import NOON, job
 from tests.support.tables import Tables
 from tests.support.world import Killed, Office, World
@@ -99,7 +99,8 @@ def test_a_skip_that_is_asked_for_again_with_its_key_skips_nothing_further(anywh
 def test_a_skip_that_was_interrupted_is_completed_by_its_repetition(anywhere: Office) -> None:
     world = anywhere.world
     world.add(job("* * * * *", max_runs=5))
-    interrupted = FaultyRuns(world.run_store, dies_after=lambda run: run.occurrence == N + 120)
+    dies = lost(Killed(), when=lambda run, _: run.occurrence == N + 120)
+    interrupted = around(world.run_store, write=dies)
     dying = replace(anywhere.api.skip_next, runs=interrupted)
     with pytest.raises(Killed):
         dying.skip(anywhere.job(), 3, RunRequest("anna", "order-7"))

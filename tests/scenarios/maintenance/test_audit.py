@@ -21,7 +21,7 @@ from tests.support.audited import HOUR, AuditedWorld
 from tests.support.jobs import NOON, job
 from tests.support.runs import run
 from tests.support.tables import Tables
-from tests.support.world import ANNA, Dying, Killed
+from tests.support.world import ANNA, Killed, dying
 
 BUSY = Depth(waiting=3, in_flight=1, delayed=20)
 
@@ -295,7 +295,7 @@ def happen(world: AuditedWorld, job_id: str, chance: Random) -> None:
                 hand.api.skip_next.skip(found, chance.randint(1, 3), ANNA)
             case 7:
                 with suppress(Killed):
-                    world.dispatch(Dying(world.cursors, after=chance.random() < 0.3))
+                    world.dispatch(dying(world.cursors, after=chance.random() < 0.3))
             case 8 if chance.random() < 0.3:
                 world.jobs.delete(found, deleted_at=world.clock.now())
     except (JobChangedError, NothingToSkipError, ScheduleError):

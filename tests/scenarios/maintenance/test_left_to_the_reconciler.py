@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-import pytest
-
 from duecourse.domain.jobs.job import JobState
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Returned
-from duecourse.ports import FailureNotification
-from tests.support.faulty import FaultyRuns
+from duecourse.testing.faults import failing
 from tests.support.jobs import NOON, job
-from tests.support.one_run import AT, ONCE, SOON, fail, hand_over, receive, the_run
-from tests.support.world import Killed, World
+from tests.support.one_run import AT, ONCE, SOON, dies_after, fail, hand_over, killed, receive, the_run
+from tests.support.world import World
 
 
 def test_the_reconciler_keeps_the_message_of_a_run_whose_next_attempt_it_could_not_send(world: World) -> None:
@@ -35,24 +30,15 @@ def test_the_reconciler_keeps_the_message_of_a_run_whose_next_attempt_it_could_n
 
 
 def test_a_death_that_could_not_be_announced_by_its_worker_is_announced_by_the_reconciler(world: World) -> None:
-    @dataclass
-    class Refusing:
-        deaths: tuple[FailureNotification, ...] = ()
-
-        def death(self, death: FailureNotification) -> None:
-            raise OSError(f"no notice of {death.run.name}")
-
-    told = world.notices
     world.caller.answer = fail
-    world.notices = Refusing()  # type: ignore[assignment]
     world.add(job(AT, retry=ONCE))
-    world.until(NOON + 3600)
-    world.reconcile()
-    world.notices = told
+    with world.faulty("notices", death=failing(OSError("no notice"))):
+        world.until(NOON + 3600)
+        world.reconcile()
     assert len(world.wheel.dead_letters) == 1
     world.reconcile()
     world.reconcile()
-    assert len(told.deaths) == 1
+    assert len(world.notices.deaths) == 1
     assert the_run(world).notified
     assert len(world.wheel.dead_letters) == 1
 
@@ -60,13 +46,9 @@ def test_a_death_that_could_not_be_announced_by_its_worker_is_announced_by_the_r
 def test_what_follows_from_a_run_that_has_succeeded_is_done_though_its_message_died(world: World) -> None:
     world.add(job(AT))
     world.until(NOON + 119)
-    real = world.run_store
-    world.run_store = FaultyRuns(real, dies_after=lambda run: run.state.final)  # type: ignore[assignment]
     world.clock.set(NOON + 120)
     held = receive(world)
-    with pytest.raises(Killed):
-        hand_over(world, held)
-    world.run_store = real
+    killed(world, held, dies_after(lambda run, _: run.state.final))
     copies = world.wheel.hold_back(120)
     world.wheel.dead_letters += [held, *copies]
     world.until(NOON + 300)

@@ -16,8 +16,8 @@ from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.messages import MessageKind
 from duecourse.ports import Outgoing
+from duecourse.testing.faults import around, throttled
 from duecourse.usecases.worker.overlap import WATCH_SECONDS
-from tests.support.faulty import ThrottledStore
 from tests.support.jobs import NOON, job
 from tests.support.one_run import ONCE, the_run
 from tests.support.varied import varied
@@ -155,7 +155,7 @@ def test_the_deadline_of_an_attempt_is_not_a_call_of_its_line(world: World) -> N
 def test_a_run_that_started_from_its_line_is_removed_from_it_though_its_worker_could_not(world: World) -> None:
     world.add(job("* * * * *", overlap=Overlap.QUEUE, completion=Completion.CALLBACK, max_runs=2))
     world.until(NOON + 125)
-    world.wait_queues = ThrottledStore(world.wait_queues, "leave", times=1)  # type: ignore[assignment]
+    world.wait_queues = around(world.wait_queues, leave=throttled(times=1))
     world.tell(world.about(world.runs("tick-tock")[0], MessageKind.COMPLETE))
     assert world.runs("tick-tock")[1].state is RunState.WAITING
     assert len(in_wait_queue(world)) == 1
@@ -172,11 +172,10 @@ def test_a_redriven_run_that_starts_after_a_request_of_its_line_failed_leaves_no
     world.tell(world.about(the_run(world), MessageKind.FAIL, error="no"))
     world.until(NOON + 125)
     dead, alive = world.runs("tick-tock")
-    lines = world.wait_queues
-    world.wait_queues = ThrottledStore(world.wait_queues, method, times=1)  # type: ignore[assignment]
-    world.tell(world.about(dead, MessageKind.REDRIVE))
-    assert world.wait_queues.refused == 1
-    world.wait_queues = lines
+    refused = throttled(times=1)
+    with world.faulty("wait_queues", **{method: refused}):
+        world.tell(world.about(dead, MessageKind.REDRIVE))
+    assert refused.hits == 1
     world.tell(world.about(alive, MessageKind.COMPLETE))
     world.until(NOON + 125 + 4 * WATCH_SECONDS)
     redriven, other = world.runs("tick-tock")
@@ -242,10 +241,8 @@ def test_runs_that_stand_for_missed_ones_are_counted_as_such_though_they_could_n
     world.add(job("*/10 * * * *", missed=MissedPolicy(MissedMode.RUN_ALL), max_runs=6))
     world.until(NOON + 4000, ticking=False)
     world.dispatch()
-    readable = world.jobs
-    world.jobs = ThrottledStore(readable, "snapshot", 10_000)  # type: ignore[assignment]
-    world.until(NOON + 4040, ticking=False)
-    world.jobs = readable
+    with world.faulty("jobs", snapshot=throttled()):
+        world.until(NOON + 4040, ticking=False)
     world.until(NOON + 4200, ticking=False)
     assert world.count("CaughtUp") == len(world.caller.calls) == 6
     assert min(lateness(world)) > 400

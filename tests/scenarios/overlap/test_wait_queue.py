@@ -15,9 +15,8 @@ from duecourse.domain.runs.states import Run, RunState, reason_of
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind, RunMessage
 from duecourse.ports import Call, Outgoing
-from duecourse.testing.faults import around
+from duecourse.testing.faults import around, throttled
 from duecourse.usecases.worker.overlap import WATCH_SECONDS
-from tests.support.faulty import ThrottledStore
 from tests.support.jobs import NOON, job
 from tests.support.one_run import ONCE
 from tests.support.varied import varied
@@ -257,7 +256,7 @@ def test_a_redriven_run_waits_in_line_with_its_record_as_it_is_whatever_the_rule
 def test_a_run_that_waits_is_not_missed_though_its_dispatcher_died_before_it_claimed(
     world: World, mode: MissedMode
 ) -> None:
-    world.cursors = ThrottledStore(world.cursors, "claim", times=1)  # type: ignore[assignment]
+    world.cursors = around(world.cursors, claim=throttled(times=1))
     world.add(by_hand(missed=MissedPolicy(mode, grace_seconds=60, max_missed=3), max_runs=14))
     world.until(NOON + 61)  # sent for fourteen minutes, and not claimed
     world.until(NOON + 300, ticking=False)
@@ -411,8 +410,9 @@ def test_a_run_is_called_though_it_could_not_be_taken_out_of_its_line(world: Wor
     world.until(NOON + 59)
     lock = Lock("20261121T115900Z", NOON + 61)  # its holder never begins
     assert world.run_store.lock("default", "tick-tock", lock, None) is None
-    world.wait_queues = ThrottledStore(world.wait_queues, "leave", times=1)  # type: ignore[assignment]
+    refused = throttled(times=1)
+    world.wait_queues = around(world.wait_queues, leave=refused)
     world.until(NOON + 300)
     assert told(world) == [(60, S, None), (120, S, None), (180, S, None)]
-    assert world.wait_queues.refused == 1  # type: ignore[attr-defined]
+    assert refused.hits == 1
     assert (len(world.caller.calls), line(world)) == (3, [])

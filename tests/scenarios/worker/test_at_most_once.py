@@ -3,32 +3,32 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 
 from duecourse.domain.jobs.job import Delivery, MissedMode, MissedPolicy
 from duecourse.domain.runs.states import RunState
-from tests.support.faulty import FaultyRuns
+from duecourse.testing.faults import Fault, twice
 from tests.support.jobs import NOON, job
-from tests.support.one_run import begins, ends, hand_over, receive, the_run
+from tests.support.one_run import begins, dies_after, dies_before, ends, hand_over, receive, the_run
 from tests.support.world import Killed, World
 
 
 @pytest.mark.parametrize(
     ("fault", "state", "calls"),
     [
-        ({"dies_before": begins}, RunState.SUCCEEDED, 1),
-        ({"dies_after": begins}, RunState.DEAD, 0),
-        ({"dies_before": ends}, RunState.DEAD, 1),
-        ({"dies_after": ends}, RunState.SUCCEEDED, 1),
-        ({"answers_lost": begins}, RunState.SUCCEEDED, 1),
-        ({"answers_lost": ends}, RunState.SUCCEEDED, 1),
+        (lambda: dies_before(begins), RunState.SUCCEEDED, 1),
+        (lambda: dies_after(begins), RunState.DEAD, 0),
+        (lambda: dies_before(ends), RunState.DEAD, 1),
+        (lambda: dies_after(ends), RunState.SUCCEEDED, 1),
+        (lambda: twice(times=1, when=begins), RunState.SUCCEEDED, 1),
+        (lambda: twice(times=1, when=ends), RunState.SUCCEEDED, 1),
     ],
     ids=["before start", "after start", "before end", "after end", "start's answer", "end's answer"],
 )
 def test_a_job_that_runs_at_most_once_never_calls_twice_wherever_its_worker_dies(
-    world: World, fault: dict[str, Any], state: RunState, calls: int
+    world: World, fault: Callable[[], Fault], state: RunState, calls: int
 ) -> None:
     careful = MissedPolicy(MissedMode.RUN_ALL, grace_seconds=3600)
     world.add(job("at(2026-11-21T12:02:00)", delivery=Delivery.AT_MOST_ONCE, missed=careful))
@@ -37,11 +37,8 @@ def test_a_job_that_runs_at_most_once_never_calls_twice_wherever_its_worker_dies
     world.clock.set(NOON + 120)
     world.wheel.give_back(held[:1])
     letter = receive(world)
-    real = world.run_store
-    world.run_store = FaultyRuns(real, **fault)  # type: ignore[assignment]
-    with contextlib.suppress(Killed):
+    with world.faulty("run_store", write=fault()), contextlib.suppress(Killed):
         hand_over(world, letter)
-    world.run_store = real
     world.wheel.put_back(letter)
     world.wheel.give_back(held[1:])
     world.until(NOON + 1800)

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import pytest
 
 from duecourse.domain.jobs.job import Backoff, Completion, Delivery, Job, JobState, Overlap, RetryPolicy
 from duecourse.domain.runs.callbacks import NOTHING, Heartbeat, read_token
-from duecourse.domain.runs.states import Run, RunState
+from duecourse.domain.runs.states import RunState
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import Complete, MessageKind, RunMessage
-from duecourse.ports import Call, Outgoing, RunStore
+from duecourse.ports import Call, Outgoing
 from duecourse.testing.clock import SettableClock
-from tests.support.faulty import ThrottledStore
+from duecourse.testing.faults import around, throttled
 from tests.support.jobs import NOON, job
 from tests.support.one_run import the_run
 from tests.support.world import World
@@ -112,9 +111,8 @@ def test_a_deadline_whose_worker_died_before_it_was_noted_is_looked_at_all_the_s
     world.add(waiting_job(heartbeat_seconds=60))
     world.until(NOON + 150)
     beat(world)
-    store, world.run_store = world.run_store, ThrottledStore(world.run_store, "write", times=1)  # type: ignore[assignment]
-    world.until(NOON + 205)
-    world.run_store = store
+    with world.faulty("run_store", write=throttled(times=1)):
+        world.until(NOON + 205)
     world.until(NOON + 300)
     assert (the_run(world).attempt, the_run(world).code) == (2, "callback.heartbeat")
 
@@ -218,24 +216,10 @@ def test_a_deleted_jobs_waiting_run_can_be_completed_and_is_cancelled_where_it_f
 
 
 def test_a_completion_whose_worker_is_throttled_is_not_lost_to_the_heartbeat_that_comes_no_more(world: World) -> None:
-    @dataclass
-    class Throttled:
-        store: RunStore
-        times: int = 1
-
-        def __getattr__(self, name: str) -> Any:
-            return getattr(self.store, name)
-
-        def get(self, *key: str) -> Run | None:
-            self.times -= 1
-            if self.times >= 0:
-                raise OSError("too many requests")
-            return self.store.get(*key)
-
     world.add(job("at(2026-11-21T12:02:00)", completion=Completion.CALLBACK, heartbeat_seconds=30, retry=SOON))
     world.until(NOON + 125)
     done = world.about(the_run(world), MessageKind.COMPLETE, result="done")
-    world.run_store = Throttled(world.run_store)  # type: ignore[assignment]
+    world.run_store = around(world.run_store, get=throttled(times=1))
     world.tell(done)
     world.until(NOON + 600)
     assert (the_run(world).state, the_run(world).result) == (RunState.SUCCEEDED, "done")

@@ -2,47 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import replace
 from threading import Event
 from typing import Any
 
 import pytest
 
 from duecourse.domain.jobs.job import Delivery
-from duecourse.domain.runs.states import Run, RunState
+from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Outcome, Returned
-from duecourse.ports import Call, Conflict, RunStore
+from duecourse.ports import Call
+from duecourse.testing.faults import around
 from tests.support.jobs import NOON, job
 from tests.support.tables import Tables
 from tests.support.waiting import PATIENCE_SECONDS
 from tests.support.world import FUNCTION_SECONDS, World
 
 
-@dataclass
-class Monitored:
-    """ports.RunStore that says when a write has met another one's record."""
-
-    store: RunStore
-    met: Event = field(default_factory=Event)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.store, name)
-
-    def write(self, run: Run, previous: Run | None) -> Conflict | None:
-        conflict = self.store.write(run, previous)
-        if conflict is not None:
-            self.met.set()
-        return conflict
-
-
 @pytest.mark.parametrize("delivery", Delivery)
 def test_a_message_that_comes_twice_in_one_batch_is_called_once(tables: Tables, delivery: Delivery) -> None:
-    world = World(tables)
-    watched = Monitored(world.run_store)
-    world.run_store = watched  # type: ignore[assignment]
+    world, met = World(tables), Event()
+
+    def watched(write: Callable[..., Any], *given: Any) -> Any:
+        if (conflict := write(*given)) is not None:
+            met.set()
+        return conflict
+
+    world.run_store = around(world.run_store, write=watched)
 
     def wait_for_the_other(_: Call) -> Outcome:
-        assert watched.met.wait(PATIENCE_SECONDS)  # the other one is decided upon while this call is on its way
+        assert met.wait(PATIENCE_SECONDS)  # the other one is decided upon while this call is on its way
         return Returned()
 
     world.caller.answer = wait_for_the_other

@@ -12,7 +12,7 @@ from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.ports import Call
 from tests.support.jobs import NOON, job
-from tests.support.world import Dying, Killed, World
+from tests.support.world import Killed, World, dying
 
 TWICE = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=5, max_seconds=5)
 
@@ -23,7 +23,7 @@ def test_a_dispatcher_killed_between_enqueue_and_claim_loses_and_repeats_no_run(
         world.add(job("* * * * *", id=f"job-{number:02}"))
     world.clock.set(NOON + 20)
     with pytest.raises(Killed):
-        world.dispatch(Dying(world.cursors, after=after))
+        world.dispatch(dying(world.cursors, after=after))
     assert len(world.wheel) > 0
     world.until(NOON + 900)
     expected = [f"job-{number:02}.20261121T12{minute:02}00Z" for minute in range(1, 16) for number in range(8)]
@@ -35,7 +35,7 @@ def test_a_dispatcher_killed_at_every_round_still_fires_everything_in_time_and_o
     for minute in range(1, 8):
         world.until(NOON + 60 * minute, ticking=False)
         with contextlib.suppress(Killed):
-            world.dispatch(Dying(world.cursors))
+            world.dispatch(dying(world.cursors))
     world.until(NOON + 600)
     assert len(world.caller.runs) == len(set(world.caller.runs))
     assert [second for second, _ in world.states("tick-tock")] == list(range(20, 601, 20))

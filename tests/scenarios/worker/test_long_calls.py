@@ -2,39 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from threading import Event
-from typing import Any
 
 import pytest
 
-from duecourse.domain.runs.states import Run, Running, RunState
+from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.targets.targets import Outcome, Returned
 from duecourse.messages import MessageKind
-from duecourse.ports import Call, RunStore, ServiceError
+from duecourse.ports import Call, ServiceError
+from duecourse.testing.faults import after, around, failing
 from tests.support.jobs import NOON, job
 from tests.support.one_run import the_run
 from tests.support.waiting import PATIENCE_SECONDS
 from tests.support.world import FUNCTION_SECONDS, World
 
 
-@dataclass
-class Watched:
-    """ports.RunStore that says when a run was listed, which fails the first `failures` times."""
-
-    store: RunStore
-    failures: int = 0
-    listed: Event = field(default_factory=Event)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.store, name)
-
-    def list_running(self, run: Running) -> None:
-        if self.failures:
-            self.failures -= 1
-            raise ServiceError("ThrottlingException", "slow down")
-        self.store.list_running(run)
-        self.listed.set()
+def listed(world: World, failures: int = 0) -> Event:
+    """An event that says when a run was listed, which fails the first `failures` times."""
+    done, refused = Event(), failing(ServiceError("ThrottlingException", "slow down"), times=failures)
+    world.run_store = around(around(world.run_store, list_running=after(done.set)), list_running=refused)
+    return done
 
 
 def running(world: World) -> list[Run]:
@@ -54,13 +42,12 @@ def work(world: World) -> None:
 
 @pytest.mark.parametrize("failures", [0, 2])
 def test_a_long_call_is_listed_until_it_ends_even_if_the_first_requests_fail(world: World, failures: int) -> None:
-    watched = Watched(world.run_store, failures)
-    world.run_store = watched  # type: ignore[assignment]
+    in_list = listed(world, failures)
     seen: list[Run] = []
 
     def call(_: Call) -> Outcome:
         world.clock.advance(11)
-        assert watched.listed.wait(PATIENCE_SECONDS)
+        assert in_list.wait(PATIENCE_SECONDS)
         seen.extend(running(world))
         return Returned()
 
@@ -87,13 +74,12 @@ def test_a_short_call_is_not_listed(world: World) -> None:
 
 
 def test_a_run_whose_cancellation_is_requested_stays_in_the_list(world: World) -> None:
-    watched = Watched(world.run_store)
-    world.run_store = watched  # type: ignore[assignment]
+    in_list = listed(world)
     seen: list[Run] = []
 
     def call(_: Call) -> Outcome:
         world.clock.advance(11)
-        assert watched.listed.wait(PATIENCE_SECONDS)
+        assert in_list.wait(PATIENCE_SECONDS)
         world.tell(world.about(the_run(world), MessageKind.CANCEL))
         seen.extend(running(world))
         return Returned()

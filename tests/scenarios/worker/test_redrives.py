@@ -17,7 +17,7 @@ from duecourse.domain.jobs.job import Backoff, Completion, Delivery, Job, RetryP
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.targets.targets import Returned
 from duecourse.messages import MessageKind
-from tests.support.faulty import ThrottledStore
+from duecourse.testing.faults import throttled
 from tests.support.jobs import NOON, job
 from tests.support.one_run import AT, ONCE, SOON, crash, fail, hand_over, receive, the_run
 from tests.support.wheel import Held
@@ -66,14 +66,12 @@ def test_a_redrive_outlasts_minutes_in_which_no_job_can_be_read_however_old_its_
     world.until(NOON + 200)
     world.until(NOON + 200 + days * 86_400, ticking=False)
     world.caller.answer = lambda _: Returned()
-    readable = world.jobs
-    world.jobs = ThrottledStore(readable, "snapshot", 10_000)  # type: ignore[assignment]
-    if by == "console":
-        world.wheel.redrive()
-    else:
-        world.tell(world.about(the_run(world), MessageKind.REDRIVE))
-    world.until(world.clock.now() + 200, ticking=False)
-    world.jobs = readable
+    with world.faulty("jobs", snapshot=throttled()):
+        if by == "console":
+            world.wheel.redrive()
+        else:
+            world.tell(world.about(the_run(world), MessageKind.REDRIVE))
+        world.until(world.clock.now() + 200, ticking=False)
     world.until(world.clock.now() + 300, ticking=False)
     assert (the_run(world).state, len(world.caller.calls)) == (RunState.SUCCEEDED, 2)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -11,12 +10,12 @@ from duecourse.domain.jobs.job import Backoff, Completion, RetryPolicy
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.messages import MessageKind
-from duecourse.testing.faults import around
-from tests.support.faulty import FaultyRuns, Skewed, ThrottledStore
+from duecourse.testing.faults import throttled
+from tests.support.faulty import Skewed
 from tests.support.jobs import NOON, job
-from tests.support.one_run import AT, ONCE, begins, fail, hand_over, the_run
+from tests.support.one_run import AT, ONCE, begins, dies_after, fail, hand_over, killed, the_run
 from tests.support.wheel import Held
-from tests.support.world import Killed, World
+from tests.support.world import World
 
 
 def received(world: World, second: float = 120) -> Held:
@@ -28,13 +27,11 @@ def received(world: World, second: float = 120) -> Held:
     return held
 
 
-def unreadable(world: World, held: Held, **when: Any) -> None:
+def unreadable(world: World, held: Held) -> None:
     """Hand the message over near its receive limit, while no record can be read."""
-    real = world.run_store
-    world.run_store = ThrottledStore(real, "get", times=99)  # type: ignore[assignment]
     held.receives = world.wheel.max_receive_count - 1
-    assert hand_over(world, held) == ()
-    world.run_store = real
+    with world.faulty("run_store", get=throttled()):
+        assert hand_over(world, held) == ()
 
 
 def test_a_dead_run_whose_message_was_sent_afresh_unread_can_be_redriven_from_the_dead_letters(world: World) -> None:
@@ -57,11 +54,7 @@ def test_a_dead_run_whose_message_was_sent_afresh_unread_can_be_redriven_from_th
 def test_a_run_whose_worker_died_and_whose_message_was_sent_afresh_unread_is_taken_over(world: World) -> None:
     world.add(job(AT))
     held = received(world)
-    real = world.run_store
-    world.run_store = FaultyRuns(real, dies_after=begins)  # type: ignore[assignment]
-    with pytest.raises(Killed):
-        hand_over(world, held)
-    world.run_store = real
+    killed(world, held, dies_after(begins))
     world.clock.advance(1)
     unreadable(world, held)
     world.until(NOON + 900)
@@ -104,11 +97,7 @@ def test_a_message_that_has_begun_its_run_is_not_sent_on_as_early_by_a_worker_wi
 ) -> None:
     world.add(job(AT))
     held = received(world)
-    real = world.run_store
-    world.run_store = FaultyRuns(real, dies_after=begins)  # type: ignore[assignment]
-    with pytest.raises(Killed):
-        hand_over(world, held)
-    world.run_store = real
+    killed(world, held, dies_after(begins))
     world.worker_clock = Skewed(world.clock, -behind)
     world.wheel.give_back([held])
     world.until(NOON + 900)
@@ -122,13 +111,10 @@ def test_a_dead_run_that_is_adopted_by_a_copy_is_announced_once_and_lies_once_am
     world.add(job(AT, retry=ONCE))
     held = received(world)
     hand_over(world, held)
-    real, wheel = world.run_store, world.wheel
-    world.run_store = ThrottledStore(real, "get", times=99)  # type: ignore[assignment]
-    lost: list[bool] = [False]
-    world.wheel = around(wheel, send=lambda real, sent: (real(sent), lost * len(sent))[1])  # stored, told as refused
-    held.receives = wheel.max_receive_count - 1
-    assert hand_over(world, held) != ()  # both the message and its copy are there now
-    world.run_store, world.wheel = real, wheel
+    stored = lambda real, sent: (real(sent), [False] * len(sent))[1]  # noqa: E731 - and told as refused
+    held.receives = world.wheel.max_receive_count - 1
+    with world.faulty("run_store", get=throttled()), world.faulty("wheel", send=stored):
+        assert hand_over(world, held) != ()  # both the message and its copy are there now
     world.wheel.put_back(replace(held))
     world.until(NOON + 1800)
     world.reconcile()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import pytest
 
@@ -12,8 +10,7 @@ from duecourse.domain.jobs.job import Backoff, Completion, Delivery, MissedMode,
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.messages import MessageKind
-from duecourse.ports import Conflict
-from tests.support.faulty import ThrottledStore
+from duecourse.testing.faults import Fault, around, before, failing, lost, throttled
 from tests.support.jobs import NOON, job
 from tests.support.one_run import the_run
 from tests.support.world import FUNCTION_SECONDS, World
@@ -25,41 +22,17 @@ LATER = "at(2026-11-21T12:05:00)"
 LEASE_ENDS = NOON + 120 + FUNCTION_SECONDS
 
 
-@dataclass
-class Silent:
-    """ports.RunStore: the first start is stored, though its answer is a fault; then so many reads fail."""
-
-    store: Any
-    reads: int
-    stored: bool = False
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.store, name)
-
-    def write(self, run: Run, previous: Run | None) -> Conflict | None:
-        answer: Conflict | None = self.store.write(run, previous)
-        if run.state is RunState.RUNNING and not self.stored:
-            self.stored = True
-            raise OSError("InternalServerError")
-        return answer
-
-    def get(self, *whose: str) -> Run | None:
-        if self.stored and self.reads:
-            self.reads -= 1
-            raise OSError("InternalServerError")
-        found: Run | None = self.store.get(*whose)
-        return found
+def jobs_refused(world: World, times: int) -> Fault:
+    refused = throttled(times=times)
+    world.jobs = around(world.jobs, snapshot=refused)
+    return refused
 
 
-def jobs_refused(world: World, times: int) -> None:
-    world.jobs = ThrottledStore(world.jobs, "snapshot", times)  # type: ignore[assignment]
-
-
-def ends_refused(world: World, times: int, state: RunState = RunState.SUCCEEDED) -> ThrottledStore:
-    """Writes of such an end of a call are refused so often."""
-    store = ThrottledStore(world.run_store, "write", times, lambda run, _: run.state is state)
-    world.run_store = store  # type: ignore[assignment]
-    return store
+def writes_refused(world: World, times: int, state: RunState = RunState.SUCCEEDED) -> Fault:
+    """Writes of a run in such a state are refused so often."""
+    refused = throttled(times=times, when=lambda run, _: run.state is state)
+    world.run_store = around(world.run_store, write=refused)
+    return refused
 
 
 # Before an attempt.
@@ -77,18 +50,21 @@ def test_a_read_that_is_refused_before_a_start_costs_seconds_and_no_run_its_grac
 
 @pytest.mark.parametrize("delivery", Delivery)
 def test_a_start_that_is_refused_is_tried_again_within_seconds(world: World, delivery: Delivery) -> None:
-    begins = ThrottledStore(world.run_store, "write", 1, lambda run, _: run.state is RunState.RUNNING)
-    world.run_store = begins  # type: ignore[assignment]
+    begins = writes_refused(world, 1, RunState.RUNNING)
     world.add(job(LATER, delivery=delivery))
     world.until(NOON + 305)
-    assert (begins.refused, the_run(world).state, the_run(world).attempt) == (1, RunState.SUCCEEDED, 1)
+    assert (begins.hits, the_run(world).state, the_run(world).attempt) == (1, RunState.SUCCEEDED, 1)
 
 
 def test_a_table_that_goes_on_refusing_is_asked_at_growing_intervals(world: World) -> None:
     world.add(job(LATER))
     asked: list[float] = []
-    refused = ThrottledStore(world.jobs, "snapshot", 9, lambda *_: not asked.append(world.clock.now()))
-    world.jobs = refused  # type: ignore[assignment]
+
+    def refuse() -> None:
+        asked.append(world.clock.now())
+        raise OSError("ThrottlingException")
+
+    world.jobs = around(world.jobs, snapshot=before(refuse, times=9))
     world.until(NOON + 1200)
     assert the_run(world).state is RunState.SUCCEEDED
     waits = [int(later - earlier) for earlier, later in pairwise(asked)]
@@ -98,10 +74,10 @@ def test_a_table_that_goes_on_refusing_is_asked_at_growing_intervals(world: Worl
 def test_what_fails_for_an_hour_is_asked_every_few_minutes_and_begins_soon_after_it(world: World) -> None:
     world.add(job(LATER))
     world.until(NOON + 299)
-    jobs_refused(world, 10_000)
+    refused = jobs_refused(world, 10_000)
     world.until(NOON + 3900)
     assert world.count("MessagesFailed") < 80
-    world.jobs.times = 0  # type: ignore[attr-defined]
+    refused.times = 0
     world.until(NOON + 3900 + 300)
     assert the_run(world).state is RunState.SUCCEEDED
 
@@ -112,11 +88,13 @@ def test_a_start_that_was_stored_though_no_table_answered_for_long_is_carried_on
     world: World, delivery: Delivery, lease: int
 ) -> None:
     world.lease_seconds = lease
-    silent = Silent(world.run_store, reads=4)
-    world.run_store = silent  # type: ignore[assignment]
+    error = OSError("InternalServerError")
+    stored = lost(error, times=1, when=lambda run, _: run.state is RunState.RUNNING)
+    unread = failing(error, times=4, when=lambda *_: stored.hits > 0)
+    world.run_store = around(world.run_store, write=stored, get=unread)
     world.add(job(LATER, delivery=delivery))
     world.until(NOON + 300 + 2 * lease)
-    assert silent.reads == 0
+    assert unread.hits == 4
     if delivery is Delivery.AT_LEAST_ONCE:
         assert (the_run(world).state, the_run(world).attempt) == (RunState.SUCCEEDED, 2)
     else:
@@ -141,10 +119,10 @@ def test_a_retry_that_cannot_begin_is_asked_for_every_minute_however_long_ago_it
 def test_the_end_of_a_call_that_cannot_be_written_at_once_is_written_later_by_the_same_worker(
     world: World, delivery: Delivery
 ) -> None:
-    ends = ends_refused(world, 2)
+    ends = writes_refused(world, 2)
     world.add(job(AT, delivery=delivery))
     world.until(NOON + 130)
-    assert (ends.refused, the_run(world).state, the_run(world).attempt) == (2, RunState.SUCCEEDED, 1)
+    assert (ends.hits, the_run(world).state, the_run(world).attempt) == (2, RunState.SUCCEEDED, 1)
     world.until(NOON + 900)
     assert len(world.caller.calls) == 1
     assert world.count("MessagesFailed") == 0
@@ -162,24 +140,22 @@ def test_so_is_a_failure_and_that_somebody_else_works_on_it(
     world: World, state: RunState, changes: dict[str, object]
 ) -> None:
     world.caller.answer = lambda _: Returned() if state is RunState.WAITING else Failed("no")
-    ends = ends_refused(world, 3, state)
+    ends = writes_refused(world, 3, state)
     world.add(job(AT, **changes))
     world.until(NOON + 120)
-    assert (ends.refused, the_run(world).state, the_run(world).attempt) == (3, state, 1)
+    assert (ends.hits, the_run(world).state, the_run(world).attempt) == (3, state, 1)
 
 
 def test_a_run_that_is_to_be_cancelled_while_its_success_cannot_be_written_has_succeeded(world: World) -> None:
-    ends = ends_refused(world, 1)
+    def ask_for_its_end() -> None:
+        world.tell(world.about(the_run(world), MessageKind.CANCEL, reason="cancelled"))
+        raise OSError("ThrottlingException")
 
-    def ask_for_its_end(run: Run, _: object) -> bool:
-        if run.state is RunState.SUCCEEDED and ends.refused == 0:
-            world.tell(world.about(the_run(world), MessageKind.CANCEL, reason="cancelled"))
-        return run.state is RunState.SUCCEEDED
-
-    ends.hits = ask_for_its_end
+    ends = before(ask_for_its_end, times=1, when=lambda run, _: run.state is RunState.SUCCEEDED)
+    world.run_store = around(world.run_store, write=ends)
     world.add(job(AT))
     world.until(NOON + 130)
-    assert (ends.refused, the_run(world).state) == (1, RunState.SUCCEEDED)
+    assert (ends.hits, the_run(world).state) == (1, RunState.SUCCEEDED)
 
 
 def test_a_worker_whose_writes_hang_begins_none_that_would_outlast_its_invocation(world: World) -> None:
@@ -188,7 +164,7 @@ def test_a_worker_whose_writes_hang_begins_none_that_would_outlast_its_invocatio
             world.clock.advance(27)  # four tries of five seconds each, and the pauses between them
         return run.state is RunState.SUCCEEDED
 
-    world.run_store = ThrottledStore(world.run_store, "write", 10_000, hangs)  # type: ignore[assignment]
+    world.run_store = around(world.run_store, write=throttled(when=hangs))
     world.add(job(AT))
     world.until(NOON + 121)
     assert LEASE_ENDS - 30 < world.clock.now() < LEASE_ENDS
@@ -196,7 +172,7 @@ def test_a_worker_whose_writes_hang_begins_none_that_would_outlast_its_invocatio
 
 
 def test_a_worker_gives_up_writing_an_end_before_its_invocation_is_killed(world: World) -> None:
-    ends = ends_refused(world, 10_000)
+    ends = writes_refused(world, 10_000)
     world.add(job(AT, missed=MissedPolicy(MissedMode.RUN_ALL)))
     world.until(NOON + 121)
     assert LEASE_ENDS - 10 < world.clock.now() < LEASE_ENDS - 5

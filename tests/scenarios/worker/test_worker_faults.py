@@ -6,9 +6,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import pytest
 
@@ -19,13 +19,14 @@ from duecourse.domain.jobs.job import Job, Lane
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.ports import FailureNotification
-from tests.support.faulty import FaultyRuns, Judge, Skewed, ThrottledClient
+from duecourse.testing.faults import around, failing, twice
+from tests.support.faulty import Skewed, ThrottledClient
 from tests.support.jobs import NOON, job
-from tests.support.one_run import AT, ONCE, begins, ends, hand_over, receive, the_run
+from tests.support.one_run import AT, ONCE, begins, dies_after, dies_before, ends, hand_over, killed, receive, the_run
 from tests.support.varied import record
 from tests.support.waiting import PATIENCE_SECONDS
 from tests.support.wheel import Held
-from tests.support.world import FUNCTION_SECONDS, Killed, World
+from tests.support.world import FUNCTION_SECONDS, World
 
 
 def received(world: World, second: float = 120) -> Held:
@@ -35,19 +36,10 @@ def received(world: World, second: float = 120) -> Held:
     return receive(world)
 
 
-def killed(world: World, held: Held, **when: Judge) -> None:
-    """A worker takes the message and dies where a write says so (see FaultyRuns)."""
-    real = world.run_store
-    world.run_store = FaultyRuns(real, **when)  # type: ignore[assignment]
-    with pytest.raises(Killed):
-        hand_over(world, held)
-    world.run_store = real
-
-
 def test_a_worker_killed_after_the_call_and_before_its_record_calls_again_only_after_its_lease(world: World) -> None:
     world.add(job(AT))
     held = received(world)
-    killed(world, held, dies_before=ends)
+    killed(world, held, dies_before(ends))
     world.wheel.put_back(held)
     world.until(NOON + 900)
     (run,) = world.runs("tick-tock")
@@ -59,7 +51,7 @@ def test_a_worker_killed_after_the_call_and_before_its_record_calls_again_only_a
 def test_a_worker_killed_after_its_record_and_before_the_message_is_deleted_calls_nobody_again(world: World) -> None:
     world.add(job(AT))
     held = received(world)
-    killed(world, held, dies_after=ends)
+    killed(world, held, dies_after(ends))
     world.wheel.put_back(held)
     world.until(NOON + 900)
     assert [run.state for run in world.runs("tick-tock")] == [RunState.SUCCEEDED]
@@ -70,7 +62,7 @@ def test_a_worker_killed_after_its_record_and_before_the_message_is_deleted_call
 def test_a_worker_killed_between_its_start_and_the_call_is_taken_over(world: World) -> None:
     world.add(job(AT))
     held = received(world)
-    killed(world, held, dies_after=begins)
+    killed(world, held, dies_after(begins))
     world.wheel.put_back(held)
     world.until(NOON + 900)
     assert [attempt for _, attempt, _ in world.caller.calls] == [2]
@@ -78,12 +70,14 @@ def test_a_worker_killed_between_its_start_and_the_call_is_taken_over(world: Wor
 
 
 @pytest.mark.parametrize("which", [begins, ends], ids=["start", "finish"])
-def test_a_write_that_was_applied_though_its_answer_was_lost_counts_as_written(world: World, which: object) -> None:
+def test_a_write_that_was_applied_though_its_answer_was_lost_counts_as_written(
+    world: World, which: Callable[..., bool]
+) -> None:
     world.add(job(AT))
-    faulty = FaultyRuns(world.run_store, answers_lost=which)  # type: ignore[arg-type]
-    world.run_store = faulty  # type: ignore[assignment]
+    sent_again = twice(times=1, when=which)
+    world.run_store = around(world.run_store, write=sent_again)
     world.until(NOON + 900)
-    assert len(faulty.hits) == 1
+    assert sent_again.hits == 1
     (run,) = world.runs("tick-tock")
     assert (run.state, run.attempt, len(world.caller.calls)) == (RunState.SUCCEEDED, 1, 1)
     assert world.count("FinishesRefused") == 0
@@ -124,7 +118,7 @@ def test_a_worker_whose_clock_is_five_seconds_off_runs_each_occurrence_once_and_
 def test_a_worker_with_a_fast_clock_does_not_take_over_a_run_that_is_alive(world: World) -> None:
     world.add(job(AT))
     held = received(world)
-    killed(world, held, dies_after=begins)
+    killed(world, held, dies_after(begins))
     world.clock.set(NOON + 120 + FUNCTION_SECONDS - 1)  # its lease ends in a second by the first worker's clock
     world.worker_clock = Skewed(world.clock, 5)
     assert hand_over(world, replace(held, receives=2)) == ("message-0",)
@@ -283,25 +277,13 @@ def test_a_long_lease_near_the_receive_limit_is_waited_for_whatever_sqs_can_hold
 
 
 def test_runs_of_a_job_that_cannot_be_read_do_not_circle_for_ever(world: World) -> None:
-    @dataclass
-    class Unreadable:
-        store: Any
-
-        def __getattr__(self, name: str) -> Any:
-            return getattr(self.store, name)
-
-        def snapshot(self, tenant: str, job_id: str) -> object:
-            raise ValueError(f"{tenant}/{job_id} cannot be read")
-
     world.add(job(AT))
-    readable = world.jobs
-    world.jobs = Unreadable(readable)  # type: ignore[assignment]
-    world.until(NOON + 3 * 86_400, ticking=False)
-    assert len(world.wheel) == 0
-    (letter,) = world.wheel.dead_letters
-    world.reconcile()
-    assert world.wheel.dead_letters == [letter]
-    world.jobs = readable
+    with world.faulty("jobs", snapshot=failing(ValueError("it cannot be read"))):
+        world.until(NOON + 3 * 86_400, ticking=False)
+        assert len(world.wheel) == 0
+        (letter,) = world.wheel.dead_letters
+        world.reconcile()
+        assert world.wheel.dead_letters == [letter]
     world.reconcile()
     assert (the_run(world).state, len(world.notices.deaths)) == (RunState.DEAD, 1)
 

@@ -15,8 +15,8 @@ from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.domain.workflows.definition import workflow_fields
 from duecourse.domain.workflows.graph import PART_STEPS, Graph, Rule
+from duecourse.testing.faults import around, throttled
 from duecourse.usecases.runs.requests import Later
-from tests.support.faulty import ThrottledStore
 from tests.support.jobs import NOON, job
 from tests.support.one_run import ONCE
 from tests.support.workflow_world import CHAIN, DIAMOND, INSTANT, WorkflowWorld
@@ -131,10 +131,10 @@ def test_index_repair_finds_nothing_to_do_where_there_are_workflows(world: Workf
 
 
 def test_a_workflow_begins_in_its_first_attempt_though_its_store_is_throttled(world: WorkflowWorld) -> None:
-    throttled = ThrottledStore(world.workflows, "read", times=5)
-    world.workflows = throttled  # type: ignore[assignment]
+    refused = throttled(times=5)
+    world.workflows = around(world.workflows, read=refused)
     world.begin(graph_of(CHAIN), NOON + 180, retry=ONCE)
-    assert throttled.refused == 5
+    assert refused.hits == 5
     run = world.run("nightly")
     assert run is not None
     assert (run.state, run.attempt) == (S, 1)

@@ -8,6 +8,7 @@ from duecourse.domain.jobs.job import Completion, JobState, Overlap, RetryPolicy
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.workflows.graph import Rule
 from duecourse.messages import MessageKind
+from duecourse.testing.faults import around, before
 from tests.support.jobs import NOON, job
 from tests.support.workflow_world import CHAIN, WorkflowWorld
 from tests.support.workflows import graph_of
@@ -177,19 +178,7 @@ def test_a_dead_run_by_itself_of_a_paused_job_is_redriven_once_it_is_resumed(wor
 def test_a_resumption_just_after_the_job_was_read_is_not_missed(world: WorkflowWorld) -> None:
     paused = {"state": JobState.PAUSED, "paused_at": NOON}
     world.add(job("", id="extract", overlap=Overlap.ALLOW, workflow="nightly", **paused))
-    lines = world.wait_queues
-
-    class Resumed:
-        """ports.WaitQueues: the job is resumed just before its message is kept."""
-
-        def __getattr__(self, name: str) -> object:
-            return getattr(lines, name)
-
-        def hold(self, *given: object, **named: object) -> None:
-            world.wait_queues = lines
-            world.office.resume("extract")
-            lines.hold(*given, **named)  # type: ignore[arg-type]
-
-    world.wait_queues = Resumed()  # type: ignore[assignment]
+    resumed = before(lambda: world.office.resume("extract"), times=1)  # just before its message is kept
+    world.wait_queues = around(world.wait_queues, hold=resumed)
     world.begin(graph_of(CHAIN), NOON + 62)
     assert world.called() == list(CHAIN)

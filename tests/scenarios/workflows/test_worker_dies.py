@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from duecourse.domain.jobs.job import Completion, Overlap
-from duecourse.domain.runs.states import Run, RunState
+from duecourse.domain.runs.states import RunState
 from duecourse.messages import MessageKind
-from duecourse.ports import Conflict, Outgoing
+from duecourse.ports import Outgoing
+from duecourse.testing.faults import around, before
 from duecourse.testing.wheel import Held
 from tests.support.jobs import NOON, job
 from tests.support.workflow_world import CHAIN, WorkflowWorld
@@ -99,23 +100,13 @@ def test_a_workflow_whose_worker_is_dead_ends_at_its_deadline(world: WorkflowWor
 
 
 def test_a_workflow_that_is_deleted_before_the_first_write_of_its_run_starts_nothing(world: WorkflowWorld) -> None:
-    store = world.run_store
+    def delete() -> None:
+        workflow = world.jobs.get("default", "nightly")
+        assert workflow is not None
+        assert world.jobs.delete(workflow, deleted_at=world.clock.now())
 
-    class Deleting:
-        """ports.RunStore: the workflow is deleted just before the record of its run is written."""
-
-        def __getattr__(self, name: str) -> Any:
-            return getattr(store, name)
-
-        def write(self, run: Run, previous: Run | None) -> Conflict | None:
-            if run.job_id == "nightly" and previous is None:
-                world.run_store = store
-                workflow = world.jobs.get("default", "nightly")
-                assert workflow is not None
-                assert world.jobs.delete(workflow, deleted_at=world.clock.now())
-            return store.write(run, previous)
-
-    world.run_store = Deleting()  # type: ignore[assignment]
+    deleted = before(delete, times=1, when=lambda run, previous: run.job_id == "nightly" and previous is None)
+    world.run_store = around(world.run_store, write=deleted)
     world.begin(graph_of(CHAIN), NOON + 400)
     assert world.called() == []
     assert world.state("nightly") == (C, "deleted")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
 
 from duecourse.domain.jobs.job import EventKind, MissedMode, MissedPolicy
-from tests.support.alarm_cases.parts import Broken, Refusing, fill, throttled
+from duecourse.testing.faults import around, before
+from tests.support.alarm_cases.parts import broken, fill, refusing, throttled
 from tests.support.jobs import NOON, job
 from tests.support.lambda_events import Context, fifo_event
 from tests.support.observed import Observed
@@ -28,7 +27,7 @@ def ticks_that_nobody_takes(observed: Observed) -> None:
 def entries_that_cannot_be_claimed_for_hours(observed: Observed) -> None:
     fill(observed, 1, "rate(300 seconds)")
     observed.world.clock.set(NOON + 4 * 3600)
-    observed.world.cursors = Refusing(observed.world.cursors)
+    observed.world.cursors = refusing(observed.world.cursors)
     observed.minutes(5, working=False)
 
 
@@ -51,22 +50,9 @@ def rounds_that_fail(observed: Observed) -> None:
 
 def rounds_that_run_out_of_time(observed: Observed) -> None:
     fill(observed, 1, "rate(300 seconds)")
-    observed.world.cursors = Slow(observed)
+    fifty_seconds_a_page = before(lambda: observed.world.clock.advance(50))
+    observed.world.cursors = around(observed.world.cursors, due=fifty_seconds_a_page)
     observed.minutes(11, working=False)
-
-
-@dataclass
-class Slow:
-    """A cursor store that takes fifty seconds for a page."""
-
-    observed: Observed
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.observed.world.tables.cursor_store(self.observed.world.clock), name)
-
-    def due(self, slot: str, until: float) -> Any:
-        self.observed.world.clock.advance(50)
-        return self.observed.world.tables.cursor_store(self.observed.world.clock).due(slot, until)
 
 
 def lanes_that_refuse(observed: Observed) -> None:
@@ -82,7 +68,7 @@ def claims_that_fail(observed: Observed) -> None:
 
 def claims_that_are_refused(observed: Observed) -> None:
     fill(observed, 3, "rate(300 seconds)")
-    observed.world.cursors = Refusing(observed.world.cursors)
+    observed.world.cursors = refusing(observed.world.cursors)
     observed.minutes(10)
 
 
@@ -106,7 +92,7 @@ def a_cursor_that_makes_no_sense(observed: Observed) -> None:
 def records_of_runs_that_cannot_be_read(observed: Observed) -> None:
     observed.world.add(job("rate(60 seconds)", missed=MissedPolicy(MissedMode.SKIP, grace_seconds=30)))
     observed.world.clock.set(NOON + 3600)
-    observed.world.run_store = Broken(observed.world.run_store, "between")
+    observed.world.run_store = broken(observed.world.run_store, "between")
     observed.minutes(5, working=False)
 
 

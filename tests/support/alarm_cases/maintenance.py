@@ -17,7 +17,7 @@ from duecourse.testing.faults import answering, around
 from duecourse.usecases.maintenance.archive import ArchiveRuns
 from duecourse.usecases.maintenance.audit import MAX_OPEN
 from tests.support.alarm_cases.dispatch import a_cursor_that_makes_no_sense
-from tests.support.alarm_cases.parts import SOON, Broken
+from tests.support.alarm_cases.parts import SOON, broken
 from tests.support.audited import AuditedWorld
 from tests.support.jobs import NOON, cursor, job
 from tests.support.observed import Observed
@@ -47,7 +47,7 @@ def a_death_that_the_reconciler_records(observed: Observed, **changes: Any) -> N
 
 
 def a_death_that_the_reconciler_cannot_count(observed: Observed) -> None:
-    observed.world.jobs = Broken(observed.world.jobs, "get_cursor")
+    observed.world.jobs = broken(observed.world.jobs, "get_cursor")
     a_death_that_the_reconciler_records(observed)
 
 
@@ -71,21 +71,21 @@ def unreadable(observed: Observed) -> None:
 
 
 def a_reconciler_that_fails(observed: Observed) -> None:
-    observed.world.run_store = Broken(observed.world.run_store, "get")
+    observed.world.run_store = broken(observed.world.run_store, "get")
     lost_to_the_dead_letters(observed)
 
 
-def repaired(observed: Observed, broken: str = "") -> None:
-    """Index repair on the tables as they are; `broken`: what of its store fails."""
+def repaired(observed: Observed, fails: str = "") -> None:
+    """Index repair on the tables as they are; `fails`: what of its store fails."""
     world = observed.world
     client, table = world.tables.client, world.tables.jobs
     world.cursors.highest_shards(1)
-    store: Any = Broken(DynamoRepairStore(client, table), broken)
+    store: Any = broken(DynamoRepairStore(client, table), fails)
     observed.publish(world.repair(store=store), function="repair")
 
 
 def a_pass_that_fails(observed: Observed) -> None:
-    repaired(observed, broken="last_pass")
+    repaired(observed, fails="last_pass")
 
 
 def a_clean_up_that_fails(observed: Observed) -> None:
@@ -93,7 +93,7 @@ def a_clean_up_that_fails(observed: Observed) -> None:
     made = job(id="over", at=long_ago)
     assert jobs.create(made, cursor(made))
     assert jobs.complete(made, at=long_ago)
-    observed.world.run_store = Broken(observed.world.run_store, "has_items")
+    observed.world.run_store = broken(observed.world.run_store, "has_items")
     repaired(observed)
 
 
@@ -150,7 +150,7 @@ def a_catch_up_over_what_ran(observed: Observed) -> None:
 
 def an_audit_that_fails(observed: Observed) -> None:
     world = an_audited_hour(observed)
-    world.audits = Broken(world.audits, "turns")
+    world.audits = broken(world.audits, "turns")
     observed.publish(world.audit(hour=4), function="audit")
 
 
@@ -164,7 +164,7 @@ def an_audit_with_too_much_open(observed: Observed) -> None:
 
 
 def an_archive_that_refuses(observed: Observed) -> None:
-    archive: Any = Broken(None, "put")
+    archive: Any = broken(None, "put")
     gone = expired(run(job(), RunState.SUCCEEDED))
     observed.publish(ArchiveRuns(DynamoRunChanges(None), archive)(gone["Records"]), function="archive")
 
@@ -176,7 +176,7 @@ def a_stream_that_nobody_reads(observed: Observed, why: str = "the event source 
 
 def a_watch_that_fails(observed: Observed) -> None:
     observed.watched = "no queue"
-    observed.queues = Broken(observed.queues, "depth_of")
+    observed.queues = broken(observed.queues, "depth_of")
     observed.minutes(2)
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
 
 from duecourse.adapters.dynamodb.cursors.cursor_store import DynamoCursorStore
 from duecourse.domain.jobs.job import RetryPolicy
 from duecourse.domain.targets.targets import Failed, Outcome
-from duecourse.ports import Call, Claim, Claimed, ClaimResult
+from duecourse.ports import Call, Claimed, ClaimResult
+from duecourse.testing import faults
 from tests.support.faulty import ThrottledClient
 from tests.support.jobs import job
 from tests.support.observed import Observed
@@ -20,30 +20,15 @@ ONCE = RetryPolicy(max_attempts=1)
 SOON = "at(2026-11-21T12:02:00)"
 
 
-@dataclass
-class Broken:
+def broken(store: Any, method: str) -> Any:
     """A store of which one method fails, always."""
-
-    store: Any
-    method: str
-
-    def __getattr__(self, name: str) -> Any:
-        if name == self.method:
-            raise ConnectionError(f"{name}: the table does not answer")
-        return getattr(self.store, name)
+    return faults.around(store, **{method: faults.failing(ConnectionError(f"{method}: the table does not answer"))})
 
 
-@dataclass
-class Refusing:
+def refusing(store: Any) -> Any:
     """A cursor store whose table refuses every claim."""
-
-    store: Any
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.store, name)
-
-    def claim(self, claims: Sequence[Claim], shards: int) -> list[Claimed]:
-        return [Claimed(ClaimResult.REFUSED, "ValidationError: not today") for _ in claims]
+    refused = Claimed(ClaimResult.REFUSED, "ValidationError: not today")
+    return faults.around(store, claim=lambda _, claims, shards: [refused for _ in claims])
 
 
 def failing(_: Call) -> Outcome:

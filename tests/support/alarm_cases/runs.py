@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from duecourse.domain.jobs.job import EventKind, MissedPolicy
 from duecourse.domain.targets.targets import HttpTarget, Returned
-from tests.support.alarm_cases.parts import ONCE, SOON, Broken, failing, fill
+from tests.support.alarm_cases.parts import ONCE, SOON, broken, failing, fill
 from tests.support.jobs import job
 from tests.support.observed import Observed
 
@@ -50,20 +50,20 @@ def nobody_at_work(observed: Observed) -> None:
 
 def workers_that_fail(observed: Observed) -> None:
     observed.world.add(job("rate(60 seconds)"))
-    observed.world.jobs = Broken(observed.world.jobs, "snapshot")
+    observed.world.jobs = broken(observed.world.jobs, "snapshot")
     observed.minutes(12)
 
 
 def a_table_of_runs_that_does_not_answer(observed: Observed) -> None:
     observed.world.add(job(SOON))
-    observed.world.run_store = Broken(observed.world.run_store, "get")
-    observed.world.jobs = Broken(observed.world.jobs, "snapshot")
+    observed.world.run_store = broken(observed.world.run_store, "get")
+    observed.world.jobs = broken(observed.world.jobs, "snapshot")
     observed.minutes(20)
 
 
 def records_that_cannot_be_written(observed: Observed) -> None:
     observed.world.add(job("rate(60 seconds)"))
-    observed.world.run_store = Broken(observed.world.run_store, "write")
+    observed.world.run_store = broken(observed.world.run_store, "write")
     observed.minutes(12)
 
 
@@ -87,5 +87,5 @@ def deaths_in_a_row(observed: Observed) -> None:
 
 
 def deaths_that_cannot_be_counted(observed: Observed) -> None:
-    observed.world.jobs = Broken(observed.world.jobs, "get_cursor")
+    observed.world.jobs = broken(observed.world.jobs, "get_cursor")
     deaths_in_a_row(observed)

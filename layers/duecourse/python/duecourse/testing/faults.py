@@ -6,8 +6,9 @@ stage.run_store = around(stage.run_store, write=failing(OSError("throttled"), ti
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import partial
-from itertools import count
+from threading import Lock
 from typing import Any
 
 
@@ -35,38 +36,69 @@ class _Around:
         return len(self._real)
 
 
-def before(act: Callable[[], object], *, times: int | None = None) -> Callable[..., Any]:
-    """For `around`: run `act` before the call. `times` limits it to the first calls."""
-    calls = count()
+@dataclass
+class Fault:
+    """For `around`: calls that meet a fault. `hits` counts them.
 
-    def call(real: Callable[..., Any], *given: Any, **named: Any) -> Any:
-        if times is None or next(calls) < times:
-            act()
-        return real(*given, **named)
+    Attributes:
+        act: receives the call and returns its answer, or raises.
+        times: only so many calls are hit; None means all.
+        when: receives the arguments of a call and returns whether the call is hit.
 
-    return call
+    """
+
+    act: Callable[[Callable[[], Any]], Any]
+    times: int | None = None
+    when: Callable[..., bool] | None = None
+    hits: int = 0
+    _lock: Lock = field(default_factory=Lock, repr=False)
+
+    def __call__(self, real: Callable[..., Any], *given: Any, **named: Any) -> Any:
+        """Make the call."""
+        hit = self.when is None or self.when(*given, **named)
+        with self._lock:  # calls may be made by several threads
+            hit = hit and (self.times is None or self.hits < self.times)
+            self.hits += hit
+        call = partial(real, *given, **named)
+        return self.act(call) if hit else call()
 
 
-def after(act: Callable[[], object], *, times: int | None = None) -> Callable[..., Any]:
-    """For `around`: run `act` between the call's effect and its response. `times` limits it to the first calls."""
-    calls = count()
-
-    def call(real: Callable[..., Any], *given: Any, **named: Any) -> Any:
-        answer = real(*given, **named)
-        if times is None or next(calls) < times:
-            act()
-        return answer
-
-    return call
+def before(act: Callable[[], object], *, times: int | None = None, when: Callable[..., bool] | None = None) -> Fault:
+    """For `around`: run `act` before the call."""
+    return Fault(lambda call: (act(), call())[1], times, when)
 
 
-def failing(error: BaseException, *, times: int | None = None) -> Callable[..., Any]:
-    """For `around`: the call has no effect and raises `error`. `times` limits it to the first calls."""
+def after(act: Callable[[], object], *, times: int | None = None, when: Callable[..., bool] | None = None) -> Fault:
+    """For `around`: run `act` between the call's effect and its response."""
+    return Fault(lambda call: (call(), act())[0], times, when)
+
+
+def failing(error: BaseException, *, times: int | None = None, when: Callable[..., bool] | None = None) -> Fault:
+    """For `around`: the call has no effect and raises `error`."""
 
     def fail() -> None:
         raise error
 
-    return before(fail, times=times)
+    return before(fail, times=times, when=when)
+
+
+def lost(error: BaseException, *, times: int | None = None, when: Callable[..., bool] | None = None) -> Fault:
+    """For `around`: the call has its effect, but its response is lost: it raises `error`."""
+
+    def fail() -> None:
+        raise error
+
+    return after(fail, times=times, when=when)
+
+
+def throttled(*, times: int | None = None, when: Callable[..., bool] | None = None) -> Fault:
+    """For `around`: the table refuses the call for lack of throughput."""
+    return failing(OSError("ThrottlingException: throughput exceeds the current capacity"), times=times, when=when)
+
+
+def twice(*, times: int | None = None, when: Callable[..., bool] | None = None) -> Fault:
+    """For `around`: the call is executed twice, as by a client that got no response to the first one."""
+    return Fault(lambda call: (call(), call())[1], times, when)
 
 
 def answering(answer: Any) -> Callable[..., Any]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -31,6 +32,7 @@ from duecourse.ports import (
 )
 from duecourse.settings import ApiSettings
 from duecourse.testing.clock import Numbered, SettableClock
+from duecourse.testing.faults import around
 from duecourse.testing.memory.metrics import MemoryMetrics
 from duecourse.testing.memory.tables import MemoryTables
 from duecourse.testing.outbox import Announced, RecordedEvents, StoredResults
@@ -229,6 +231,16 @@ class Stage:
         wiring.notices, wiring.bus, wiring.results = self.notices, self.bus, self.results
         wiring.trends = self.trends
         return wiring
+
+    @contextmanager
+    def faulty(self, attribute: str, **instead: Callable[..., Any]) -> Iterator[None]:
+        """Replace methods of the object in an attribute within a `with` block. See duecourse.testing.faults."""
+        real = getattr(self, attribute)
+        setattr(self, attribute, around(real, **instead))
+        try:
+            yield
+        finally:
+            setattr(self, attribute, real)
 
     def round_of_dispatch(self, cursors: CursorStore | None = None) -> Dispatch:
         """Return the dispatcher, by default with the stage's cursors."""
