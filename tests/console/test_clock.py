@@ -27,15 +27,12 @@ def test_one_switch_changes_the_times_of_all_pages_and_is_remembered(
     page = open_page(console, "/jobs/report")
     main = page.get_by_role("main")
     expect(main.get_by_text("2026-03-29 02:00:00 America/New_York").first).to_be_visible()
-
     choose(page, "My time zone")
     expect(main.get_by_text("2026-03-29 08:00:00 Europe/Berlin").first).to_be_visible()
-
     choose(page, "UTC")
     expect(main.get_by_text("2026-03-29 06:00:00 UTC").first).to_be_visible()
     page.reload()
     expect(main.get_by_text("2026-03-29 06:00:00 UTC").first).to_be_visible()
-
     other = open_page(console, "/jobs")
     expect(other.get_by_text("2026-03-29 06:00 UTC").first).to_be_visible()
     choose(other, "The job's time zone")
@@ -53,6 +50,5 @@ def test_times_are_entered_in_the_zone_that_is_shown(
     dialog.get_by_label("Start time").fill("2026-03-28 13:00")
     dialog.get_by_role("button", name="Run now").click()
     expect(dialog).to_be_hidden()
-
     (call,) = scheduler.advance(hours=2)
     assert f"{call.at:%H:%M}" == "13:00"

@@ -52,14 +52,12 @@ def test_a_group_of_errors_is_looked_at_and_redriven_at_a_pace(
     group.get_by_role("button", name="Show").click()
     expect(page).to_have_url(re.compile("group="))
     expect(page.get_by_role("link", name=re.compile("^2026-"))).to_have_count(6)
-
     group.get_by_role("button", name="Redrive 6").click()
     assert accessibility_faults(page) == []
     _dialog(page).get_by_label("Rate limit").fill("200")
     _dialog(page).get_by_role("button", name="Redrive 6 runs").click()
     expect(_dialog(page)).to_contain_text("6 redriven")
     dead.advance(seconds=5)
-
     assert _succeeded(dead, "export") == 6
     assert _succeeded(dead, "mail") == 0
 
@@ -72,14 +70,12 @@ def test_all_that_a_filter_chooses_are_counted_stopped_and_gone_on_with(
     page.get_by_role("button", name="Redrive all runs that match the filters").click()
     expect(_dialog(page)).to_contain_text("All dead runs with the tag mail")
     expect(_dialog(page)).to_contain_text("6 runs will be redriven")
-
     _dialog(page).get_by_label("Rate limit").fill("0.01")
     _dialog(page).get_by_role("button", name="Redrive 6 runs").click()
     expect(_dialog(page)).to_contain_text("1 redriven, of 6 runs")
     _dialog(page).get_by_role("button", name="Stop").click()
     dead.advance(seconds=5)
     assert _succeeded(dead, "mail") == 1
-
     _dialog(page).get_by_label("Rate limit").fill("200")
     _dialog(page).get_by_role("button", name="Continue").click()
     expect(_dialog(page)).to_contain_text("6 redriven")
@@ -94,7 +90,6 @@ def test_what_is_refused_of_a_selection_is_told(dead: Scheduler, console: Served
     page.get_by_role("checkbox", name="mail.20260328T180000Z").check()
     page.get_by_role("button", name="Redrive selected").click()
     _dialog(page).get_by_role("button", name="Redrive 1 run").click()
-
     expect(_dialog(page)).to_contain_text("0 redriven, 1 not redriven")
     expect(_dialog(page)).to_contain_text(re.compile("mail.20260328T180000Z .*deleted"))
 

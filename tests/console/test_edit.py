@@ -107,7 +107,6 @@ def test_a_job_is_created_from_another_one(scheduler: Scheduler, console: Served
     write(page, Id="nightly-eu")
     page.get_by_role("button", name="Create job").click()
     expect(page.get_by_role("heading", level=1, name="nightly-eu")).to_be_visible()
-
     one, other = scheduler.client.get_job("nightly"), scheduler.client.get_job("nightly-eu")
     assert (other.schedule, other.target, other.tags) == (one.schedule, one.target, one.tags)
 
@@ -132,7 +131,6 @@ def test_what_is_refused_stands_at_its_field(scheduler: Scheduler, console: Serv
     expect(page.get_by_role("textbox", name="Id", exact=True)).to_be_focused()
     expect(shortest).to_have_accessible_description(re.compile("from 0 to 86400"))
     assert accessibility_faults(page) == []
-
     shortest.fill("1")
     expect(shortest).to_be_focused()
     write(page, Id="mended", Name=HOSTILE, URL="https://a.example/", Attempts="1", Description=HOSTILE)
@@ -158,7 +156,6 @@ def test_an_edit_across_a_dst_night_tells_what_becomes_of_it(
     page.get_by_role("button", name="Daylight saving, start and end, missed runs").click()
     choose(page, "If the time does not exist", "Skip it")
     expect(coming.get_by_role("listitem").first).to_contain_text("Skipped")
-
     page.get_by_role("button", name="Review changes").click()
     changes = page.get_by_role("dialog").get_by_role("table")
     expect(changes.get_by_role("row", name=re.compile("schedule 30 1 .* 30 2"))).to_be_visible()
@@ -208,7 +205,6 @@ def test_an_unsaved_edit_survives_an_expired_login_and_leaving(
     page.reload()
     expect(page.get_by_text("Unsaved changes restored")).to_be_visible()
     expect(page.get_by_role("textbox", name="Name", exact=True)).to_have_value("not lost")
-
     page.get_by_role("link", name="Stage").click()
     question = page.get_by_role("dialog", name="Leave without saving?")
     question.get_by_role("button", name="Cancel").click()
@@ -216,7 +212,6 @@ def test_an_unsaved_edit_survives_an_expired_login_and_leaving(
     page.get_by_role("link", name="Stage").click()
     question.get_by_role("button", name="Leave").click()
     expect(page.get_by_role("heading", level=1, name="Stage")).to_be_visible()
-
     page.goto(f"{console.url}#/jobs/kept/edit")
     page.get_by_role("button", name="Start over").click()
     expect(page.get_by_role("textbox", name="Name", exact=True)).to_have_value("")
@@ -266,7 +261,6 @@ def test_an_edit_whose_answer_was_lost_is_saved_once_and_is_nobody_elses(
     expect(page.get_by_text("The API cannot be reached")).to_be_visible()
     page.unroute("**/v1/jobs/shared*")
     page.get_by_role("button", name="Review changes").click()
-
     expect(page.get_by_text("Saved shared")).to_be_visible()
     expect(page).to_have_url(re.compile("#/jobs/shared$"))
     after = scheduler.client.get_job("shared")

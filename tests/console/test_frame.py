@@ -26,7 +26,6 @@ def test_axe_finds_no_serious_fault_in_either_theme(sampled: ServedConsole, open
     light = accessibility_faults(page)
     page.get_by_role("button", name="Use the dark theme").click()
     expect(page.get_by_role("button", name="Use the light theme")).to_be_visible()
-
     assert (light, accessibility_faults(page)) == ([], [])
 
 
@@ -39,7 +38,6 @@ def test_axe_finds_no_serious_fault_on_a_small_screen(sampled: ServedConsole, op
     closed = accessibility_faults(page)
     page.get_by_role("button", name="Open side navigation").click()
     expect(page.get_by_role("link", name="Dead letters", exact=True)).to_be_visible()
-
     assert (closed, accessibility_faults(page)) == ([], [])
 
 

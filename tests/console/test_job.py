@@ -35,7 +35,6 @@ def test_it_is_paused_with_a_note_and_says_why_it_did_not_run(
     page.get_by_role("dialog").get_by_label("Reason").fill("The data are wrong")
     page.get_by_role("dialog").get_by_role("button", name="Pause").click()
     expect(page.get_by_text("by local: The data are wrong")).to_be_visible()
-
     scheduler.advance(hours=2)
     page.get_by_role("tab", name="Why not?").click()
     page.get_by_label("Date", exact=True).fill("2026-03-28")
@@ -43,7 +42,6 @@ def test_it_is_paused_with_a_note_and_says_why_it_did_not_run(
     page.get_by_role("button", name="Explain").click()
     expect(page.get_by_text("2026-03-28 14:00:00 Europe/Berlin: the job was paused")).to_be_visible()
     assert "tab=why&at=2026-03-28T13%3A00%3A00Z" in page.url
-
     page.get_by_role("button", name="Resume").click()
     page.get_by_role("dialog").get_by_label("Catch up on the occurrences during the pause").check()
     page.get_by_role("dialog").get_by_role("button", name="Resume").click()
@@ -72,7 +70,6 @@ def test_the_last_occurrence_and_the_last_night_are_explained_at_a_click(
     expect(answer).to_contain_text("From 2026-03-28 18:00:00 to 2026-03-29 08:00:00 Europe/Berlin: 1 failed.")
     page.reload()
     expect(answer).to_contain_text("1 failed.")
-
     scheduler.client.create_job({"id": "noon", "schedule": "0 12 * * *", "target": TARGET})
     page = open_page(console, "/jobs/noon?tab=why&at=last-night")
     expect(page.get_by_role("region", name="Explanation")).to_contain_text("no occurrence.")
@@ -98,7 +95,6 @@ def test_the_next_is_skipped_once_its_number_is_confirmed_though_an_answer_is_lo
     dialog.get_by_role("button", name="Skip").click()
     expect(dialog).to_contain_text("The API cannot be reached")
     dialog.get_by_role("button", name="Skip").click()
-
     expect(page.get_by_text("Will not run: 2026-03-28 13:00:00 UTC, 2026-03-28 14:00:00 UTC")).to_be_visible()
     coming = page.get_by_role("grid", name="Next occurrences")
     expect(coming.get_by_role("row", name=re.compile("It was skipped on request"))).to_have_count(2)
@@ -124,11 +120,9 @@ def test_a_backfill_says_its_runs_and_its_price_first(
     expect(dialog).to_contain_text("From 2026-03-27 00:00:00 Europe/Berlin to 2026-03-27 05:00:00 Europe/Berlin")
     expect(dialog).to_contain_text("Occurrences in the range: 6 missing.")
     assert scheduler.calls == ()
-
     dialog.get_by_role("button", name="Start 6 runs").click()
     expect(page.get_by_text("6 runs of report will start, one every 1 s.")).to_be_visible()
     assert len(scheduler.advance(minutes=1)) == 6
-
     choose(page, "Backfill")
     dialog.get_by_label("From").fill("2026-03-27 00:00")
     dialog.get_by_label("Before").fill("2026-03-27 06:00")
@@ -151,11 +145,9 @@ def test_it_runs_now_with_a_payload_of_its_own_and_is_deleted(
     expect(dialog.get_by_text("Affected values: /order.")).to_be_visible()
     dialog.get_by_label("Payload").fill('{"day": 7}')
     dialog.get_by_role("button", name="Run now").click()
-
     expect(page.get_by_text("Run requested: report.2026")).to_be_visible()
     (call,) = scheduler.advance(seconds=5)
     assert call.payload == {"day": 7}
-
     choose(page, "Delete")
     page.get_by_role("dialog").get_by_role("button", name="Delete").click()
     expect(page.get_by_role("heading", level=1, name="Jobs")).to_be_visible()
@@ -183,7 +175,6 @@ def test_an_answer_that_comes_after_its_question_was_closed_leaves_the_next_ques
     page.mouse.click(5, 600)  # beside the dialog
     problem = {"type": "/problems/job-changed", "title": "Conflict", "detail": "It is being changed."}
     asked[0].fulfill(status=409, json=problem)
-
     expect(page.get_by_text("Conflict: It is being changed.")).to_be_visible()
     expect(payload).to_have_value('{"day": 7}')
     expect(page.get_by_role("dialog").get_by_text("Conflict")).to_be_hidden()
@@ -235,7 +226,6 @@ def test_its_timeline_says_what_became_of_each_occurrence(sampled: ServedConsole
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile(r"#/runs/broken-export\.20260328T081500Z$"))
-
     page.go_back()
     page.get_by_role("button", name="View as table").click()
     row = page.get_by_role("grid", name="Occurrences").get_by_role("row", name=re.compile("2026-03-28 08:15:00 UTC"))

@@ -89,16 +89,13 @@ def test_a_search_is_in_the_address(sampled: ServedConsole, open_page: Open) -> 
     page = open_page(sampled, "/jobs?tag=crm")
     expect(page.get_by_role("rowheader")).to_have_count(2)
     assert rows(page) == ["flaky-import", "hourly-sync"]
-
     page.get_by_role("searchbox", name="Find jobs").press_sequentially("rly-sy")
     expect(page).to_have_url(re.compile(r"#/jobs\?tag=crm&search=rly-sy$"))
     expect(page.get_by_role("rowheader")).to_have_count(1)
-
     page.goto(f"{sampled.url}#/jobs?state=PAUSED&owner=nobody")
     expect(page.get_by_text("No jobs match.")).to_be_visible()
     page.get_by_role("button", name="Show all jobs").click()
     expect(page.get_by_role("rowheader", name="cleanup")).to_be_visible()
-
     page.goto(f"{sampled.url}#/jobs?prefix=a%20b")
     expect(page.get_by_text("The query parameter prefix must be")).to_be_visible()
 
@@ -153,7 +150,6 @@ def test_a_hundred_and_twenty_jobs_come_in_pages(scheduler: Scheduler, console: 
     page.get_by_role("button", name="Next page").click()
     expect(page.get_by_role("rowheader")).to_have_count(20)
     expect(page.get_by_role("button", name="Next page")).to_be_disabled()
-
     page.get_by_role("checkbox", name="Select all jobs on this page").check()
     page.get_by_role("button", name="Previous page").click()
     page.get_by_role("checkbox", name="Select job-050").check()
@@ -178,14 +174,12 @@ def test_many_are_run_paused_and_deleted_and_what_failed_is_told(
     act(page, "Run now", "Run 2 jobs")
     expect(page.get_by_text("Started 2 jobs")).to_be_visible()
     assert {call.job_id for call in scheduler.advance(seconds=5)} == {"job-000", "job-001"}
-
     page.get_by_role("checkbox", name="Select job-000").check()
     page.get_by_role("button", name="Actions").click()
     page.get_by_role("menuitem", name="Pause").click()
     page.get_by_role("textbox", name="Reason").fill(HOSTILE)
     page.get_by_role("button", name="Pause 1 job", exact=True).click()
     expect(page.get_by_role("row", name=re.compile("job-000"))).to_contain_text(HOSTILE)
-
     page.get_by_role("checkbox", name="Select job-000").check()
     page.get_by_role("checkbox", name="Select step").check()
     act(page, "Delete", "Delete 2 jobs")
@@ -210,7 +204,6 @@ def test_texts_of_tenants_stay_texts_and_chosen_columns_stay_chosen(
     page = open_page(console, "/jobs")
     expect(page.get_by_role("rowheader").get_by_text(HOSTILE)).to_be_visible()
     assert page.title() != "owned"
-
     page.get_by_role("button", name=re.compile("Preferences|Table")).click()
     page.get_by_role("dialog").get_by_role("checkbox", name="Target").uncheck()
     page.get_by_role("button", name="Confirm", exact=True).click()

@@ -17,13 +17,7 @@ HTTP: HttpTarget = {"type": "http", "url": f"https://shop.example/{'orders-' * 4
 LONG = "import-of-the-orders-of-the-district-"
 NAME = "Import of the orders of the district, with all of its branches, for the report of the controllers"
 LISTS = ("/", "/jobs", "/runs", "/workflows", "/dead-letters", "/stage")
-PAGES = (
-    *LISTS,
-    "/jobs/new",
-    f"/jobs/{LONG}00",
-    f"/jobs/{LONG}00/edit",
-    "/workflows/month-end",
-)
+PAGES = (*LISTS, "/jobs/new", f"/jobs/{LONG}00", f"/jobs/{LONG}00/edit", "/workflows/month-end")
 WIDTHS = (390, 1280, 1440)
 SCREENS = 5
 

@@ -27,7 +27,6 @@ def test_whoever_logs_out_stays_logged_out_where_the_issuer_has_no_address_for_i
             expect(page.get_by_role("heading", level=1, name="Jobs")).to_be_visible()
             page.get_by_role("button", name="acme-user").click()
             page.get_by_role("menuitem", name="Log out").click()
-
             expect(page.get_by_role("heading", name="You are logged out")).to_be_visible()
             assert accessibility_faults(page) == []
             page.reload()
@@ -56,7 +55,6 @@ def test_a_login_stays_in_the_tab_that_began_it(
             other = context.new_page()
             other.goto(f"{console.url}?logged-out")
             assert [key for key in other.evaluate("Object.keys(localStorage)") if "oidc" in key] == []
-
             second.goto(asked[0])  # the answer to the first tab
             expect(second.get_by_text("The console could not start")).to_be_visible()
             first.goto(asked[0])

@@ -40,7 +40,6 @@ def test_failed_jobs_are_named_and_redriven(scheduler: Scheduler, console: Serve
     expect(failed).to_contain_text("the disk is full")
     expect(page.get_by_role("button", name="Redrive mail")).to_have_count(0)
     expect(page.get_by_text("No job is late.")).to_be_visible()
-
     failed.get_by_role("button", name="Redrive export").click()
     dialog = page.get_by_role("dialog", name="Redrive dead runs")
     dialog.get_by_role("button", name="Redrive 2 runs").click()
@@ -122,7 +121,6 @@ def test_a_paused_job_is_explained_by_a_time_of_its_own_zone(
     page.get_by_label("Date", exact=True).fill("2026-03-29")
     page.get_by_label("Time (America/New_York)").fill("02:00")
     page.get_by_role("button", name="Explain").click()
-
     answer = page.get_by_role("region", name="Explanation")
     expect(answer).to_contain_text("paused")
     expect(page).to_have_url(re.compile(r"job=report&at=2026-03-29T06%3A00%3A00Z"))

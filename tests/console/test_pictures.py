@@ -33,9 +33,7 @@ def test_a_picture_is_made(sampled: ServedConsole, open_page: Open, name: str, t
     page.wait_for_load_state("networkidle")
     kept = os.environ.get("DUECOURSE_PICTURES")
     file = (ROOT / kept if kept else tmp_path) / f"{name}.png"
-
     page.screenshot(path=file)
-
     assert file.stat().st_size > 10_000, "it shows more than an empty page"
 
 

@@ -32,7 +32,6 @@ def test_a_run_that_died_is_redriven_by_hand_and_succeeds(
     scheduler.advance(minutes=10)
     page = open_page(console, "/runs")
     page.get_by_role("row", name="export").get_by_role("link", name="2026-03-28").click()
-
     expect(page.get_by_role("heading", level=1, name=f"Run {NOON}")).to_be_visible()
     expect(page.get_by_text("DEAD", exact=True)).to_be_visible()
     expect(page.get_by_text("The last attempt failed", exact=True)).to_be_visible()
@@ -45,7 +44,6 @@ def test_a_run_that_died_is_redriven_by_hand_and_succeeds(
     expect(page.get_by_text("The run was redriven.")).to_be_visible()
     scheduler.advance(seconds=5)
     _ask_again(page)
-
     expect(page.get_by_text("SUCCEEDED", exact=True)).to_be_visible()
     expect(page.get_by_role("button", name="Redrive")).to_have_count(0)
 
@@ -90,13 +88,11 @@ def test_a_run_is_cancelled_while_it_waits_for_its_next_attempt(
     scheduler.advance(minutes=6)
     page = open_page(console, f"/runs/{NOON}")
     expect(page.get_by_text("waiting for the next attempt")).to_be_visible()
-
     page.get_by_role("button", name="Cancel").click()
     page.get_by_role("dialog").get_by_role("button", name="Cancel the run").click()
     expect(page.get_by_text("The run is being cancelled.")).to_be_visible()
     scheduler.advance(seconds=5)
     _ask_again(page)
-
     expect(page.get_by_text("CANCELLED", exact=True)).to_be_visible()
 
 
@@ -117,10 +113,8 @@ def test_how_far_a_run_says_to_be_is_followed_while_it_works(
     assert call.callback_token is not None
     page = open_page(console, f"/runs/{NOON}")
     expect(page.get_by_text("waiting for the callback")).to_be_visible()
-
     scheduler.client.heartbeat_run(NOON, call.callback_token, progress=0.4, note="reads page 4 of 10")
     _ask_again(page)
-
     expect(page.get_by_role("progressbar", name="Progress")).to_have_attribute("value", "40")
     expect(page.get_by_text("reads page 4 of 10")).to_be_visible()
 

@@ -18,10 +18,8 @@ HOSTILE = "<img src=x onerror=\"document.title='taken'\"> \u202eآخر\u202c " +
 def test_what_did_not_go_well_is_found_across_jobs_by_its_error(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled, "/runs")
     expect(page.get_by_role("link", name="flaky-import").first).to_be_visible()
-
     page.get_by_role("combobox", name="Find runs").fill("no such account")
     page.keyboard.press("Enter")
-
     expect(page).to_have_url(re.compile(r"#/runs\?error=no\+such\+account"))
     expect(page.get_by_role("link", name="refunds")).to_have_count(1)
     expect(page.get_by_role("link", name="flaky-import")).to_have_count(0)
@@ -29,7 +27,6 @@ def test_what_did_not_go_well_is_found_across_jobs_by_its_error(sampled: ServedC
 
 def test_all_runs_of_a_job_are_listed_where_its_name_is_in_the_address(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled, "/runs?job=nightly-report&state=SUCCEEDED&since=2026-03-27T00:00:00Z")
-
     expect(page.get_by_text("All runs of nightly-report, in the order of their occurrences.")).to_be_visible()
     expect(page.get_by_role("link", name="2026-03-28 02:00")).to_be_visible()
     expect(page.get_by_role("row")).to_have_count(3)
@@ -80,13 +77,11 @@ def test_an_answer_that_is_none_is_said_and_asked_for_again(
     for _ in range(4):
         with page.expect_response(re.compile("/v1/runs")):
             page.clock.fast_forward(10_000)
-
     said = "The API is busy" if answer == "503" else "The response is not from the API"
     expect(page.get_by_text(said)).to_be_visible()
     expect(page.get_by_role("button", name="Try again")).to_be_visible()
     broken.clear()
     page.clock.fast_forward(10_000)
-
     expect(page.get_by_role("link", name="broken-export").first).to_be_visible()
 
 
@@ -106,7 +101,6 @@ def test_too_many_requests_are_asked_again_as_late_as_the_api_says(sampled: Serv
     page.clock.fast_forward(1_000)
     expect(page.get_by_text("The page tries again in 6 s.")).to_be_visible()
     page.clock.fast_forward(7_000)
-
     expect(page.get_by_role("link", name="broken-export").first).to_be_visible()
     for _ in range(7):
         page.clock.fast_forward(1_000)
@@ -125,7 +119,6 @@ def test_a_hostile_error_is_shown_as_it_is(sampled: ServedConsole, open_page: Op
 
     page.route(re.compile("/v1/(runs|dead-letters)"), hostile)
     page.evaluate(f"location.hash = {json.dumps(path)}")
-
     expect(page.get_by_text("<img src=x onerror=").first).to_be_visible()
     assert page.locator("img").count() == 0
     assert "taken" not in page.title()

@@ -38,7 +38,6 @@ def test_a_workflow_is_created_from_json_that_the_api_checks_while_it_is_written
     check = page.get_by_role("region", name="Check by the API")
     graph = page.get_by_role("region", name=re.compile("^Graph of the steps"))
     expect(check).to_contain_text("Creates my-extract, my-load, my-workflow.")
-
     jobs = {**JOBS, "load": {"after": ["extrakt"], "job": {"target": TARGET}}}
     write(page, {"id": "close", "schedule": "0 * * * *", "jobs": jobs})
     expect(check).to_contain_text("extrakt")
@@ -50,7 +49,6 @@ def test_a_workflow_is_created_from_json_that_the_api_checks_while_it_is_written
     expect(check).to_contain_text("The workflow is valid")
     expect(check).to_contain_text("every hour at minute 0, UTC")
     assert not scheduler.client.list_jobs().items
-
     page.get_by_role("button", name="Create workflow").click()
     expect(page.get_by_role("heading", level=1, name="close")).to_be_visible()
     assert [call.job_id for call in scheduler.advance(hours=1)] == ["extract", "load"]
@@ -69,7 +67,6 @@ def test_an_edit_shows_its_changes_and_those_that_another_user_has_made_meanwhil
     document["jobs"]["report"] = {"after": ["load"], "job": {"target": TARGET}}
     write(page, document)
     expect(page.get_by_role("region", name="Check by the API")).to_contain_text("Creates report.")
-
     scheduler.client.put_workflow("close", {"schedule": "30 * * * *", "jobs": JOBS})
     page.get_by_role("button", name="Review changes").click()
     dialog = page.get_by_role("dialog", name="This workflow was changed by another user")
@@ -81,7 +78,6 @@ def test_an_edit_shows_its_changes_and_those_that_another_user_has_made_meanwhil
     expect(dialog).to_contain_text("Creates report.")
     expect(dialog.get_by_role("row", name=re.compile("^jobs.report"))).to_be_visible()
     dialog.get_by_role("button", name="Save").click()
-
     expect(page.get_by_role("heading", level=1, name="close")).to_be_visible()
     stored = scheduler.client.get_workflow("close")
     assert (stored.schedule, list(stored.jobs)) == ("30 * * * *", ["extract", "load", "report"])

@@ -47,7 +47,6 @@ def test_one_of_four_fails_and_a_rerun_from_there_succeeds(
     graph = page.get_by_role("region", name=re.compile("Graph of"))
     expect(graph.get_by_role("link", name="refunds")).to_have_attribute("href", "#/runs/refunds.20260328T130000Z")
     assert page.evaluate("window.broken") is None
-
     steps.get_by_role("button", name="Rerun from here: refunds").click()
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("runs 2 steps: refunds, book.")
@@ -73,7 +72,6 @@ def test_a_dead_run_is_redriven_or_rerun_from_its_failed_steps_at_its_top(
     dialog = page.get_by_role("dialog", name="Rerun from refunds")
     expect(dialog).to_contain_text("runs 2 steps: refunds, book.")
     dialog.get_by_role("button", name="Cancel").click()
-
     page.get_by_role("button", name="Redrive").click()
     dialog = page.get_by_role("dialog", name="Redrive this run")
     expect(dialog).to_contain_text("refunds starts again with new attempts")
@@ -94,7 +92,6 @@ def test_it_says_whom_a_job_waits_for_and_is_cancelled_with_their_number(
     waits = steps.get_by_role("row", name=re.compile("orders WAITS"))
     expect(waits).to_contain_text("Waits for all upstream steps to succeed; not ended yet: extract")
     expect(page.get_by_text("1 due or active, 3 waiting")).to_be_visible()
-
     page.get_by_role("button", name="Cancel", exact=True).click()
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("4 steps have not ended")

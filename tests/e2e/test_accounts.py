@@ -74,7 +74,7 @@ def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
 def test_one_command_gives_a_program_its_access(deployed: Deployed) -> None:
     environment = deployed.created("reports", "acme", "jobs:read", "jobs:write")
     assert set(environment) == {
-        *("DUECOURSE_API", "DUECOURSE_ISSUER", "DUECOURSE_CLIENT_ID", "DUECOURSE_ACCOUNT", "DUECOURSE_CLIENT_SECRET"),
+        *("DUECOURSE_API", "DUECOURSE_ISSUER", "DUECOURSE_CLIENT_ID", "DUECOURSE_ACCOUNT", "DUECOURSE_CLIENT_SECRET")
     }
     with deployed.client(environment) as program:
         made = program.create_job({**BODY, "id": "nightly"})

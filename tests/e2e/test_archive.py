@@ -73,7 +73,6 @@ def test_an_expired_run_is_archived_as_the_api_showed_it_once_and_not_lost_to_a_
     s3.create_bucket(Bucket=bucket)
     for _ in range(2):
         assert archived.invoke(batch) == {"batchItemFailures": []}
-
     (row,) = archived.rows()
     shown = {name: value for name, value in ended.document.items() if name in row}
     assert row == {"schema_version": 1, "tenant": "default", "result_key": None} | shown

@@ -37,14 +37,11 @@ def test_the_jobs_of_a_stack_come_change_and_go_with_it(system: System, app: Cdk
     assert system.client.get_job("invoices").timezone == "Europe/Berlin"
     system.client.run_job("invoices")
     awaited("a run of the job", run_in(system, "invoices", "SUCCEEDED"))
-
     app.deploy("update", schedule="0 4 * * *")
     assert system.client.get_job("invoices").schedule == "0 4 * * *"
-
     with pytest.raises(AssertionError, match=r"invoices: PUT .* 422 .* /schedule: "):
         app.deploy("update", schedule="every night")
     assert system.client.get_job("invoices").schedule == "0 4 * * *"
-
     app.destroy()
     for job_id in IDS:
         with pytest.raises(NotFoundError):

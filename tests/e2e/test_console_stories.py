@@ -73,7 +73,6 @@ def test_a_paused_job_says_by_whom_and_why_where_a_job_of_the_same_instant_ran(
     page.get_by_role("dialog").get_by_label("Reason").fill("The data are wrong")
     page.get_by_role("dialog").get_by_role("button", name="Pause").click()
     expect(page.get_by_text("by local: The data are wrong")).to_be_visible()
-
     create("story-going", **same, max_runs=1)
     due = awaited("the other job's run", run_in(system, "story-going", "SUCCEEDED")).occurrence
     shown = f"{due:%Y-%m-%d %H:%M:%S}"
@@ -84,7 +83,6 @@ def test_a_paused_job_says_by_whom_and_why_where_a_job_of_the_same_instant_ran(
     page.get_by_role("button", name="Explain").click()
     expect(page.get_by_text(f"{shown} UTC: the job was paused")).to_be_visible()
     expect(page.get_by_text(why)).to_be_visible()
-
     page.goto(address(system, f"/?job=story-held&at={due:%Y-%m-%dT%H:%M:%SZ}"))
     expect(page.get_by_role("region", name="Explanation")).to_contain_text(why)
     expect(page.get_by_label("Time (UTC)")).to_have_value(shown[11:])
@@ -109,14 +107,12 @@ def test_an_edit_across_a_dst_night_is_saved_and_reopened_with_its_note(
     moved = f"{night:%Y-%m-%d} 03:00:00 +02:00 Europe/Berlin"
     note = "The clocks of Europe/Berlin go forward: 02:30 does not exist on that day. It runs at 03:00"
     expect(coming.get_by_role("listitem").filter(has_text=moved)).to_contain_text(note)
-
     page.get_by_role("button", name="Review changes").click()
     page.get_by_role("dialog").get_by_role("button", name="Save").click()
     expect(page).to_have_url(re.compile("#/jobs/story-night$"))
     page.get_by_role("tab", name="Next").click()
     rows = page.get_by_role("grid", name="Next occurrences").get_by_role("row")
     expect(rows.filter(has_text=f"{night:%Y-%m-%d}T03:00:00+02:00")).to_contain_text(note)
-
     page.goto(address(system, "/jobs/story-night/edit"))
     expect(expression).to_have_value("30 2 * * *")
     expect(zone).to_contain_text("Europe/Berlin")

@@ -111,9 +111,7 @@ def test_what_is_broken_is_found_and_said_with_its_runbook(patient: Patient) -> 
     disable_the_archive(patient)
     queue = patient.outputs["DeadLetterQueueUrl"]
     patient.aws("sqs").send_message(QueueUrl=queue, MessageBody="{}")
-
     status, checks = patient.examined()
-
     assert status == 1
     verdicts = {name: check["verdict"] for name, check in checks.items()}
     assert (verdicts["tick"], verdicts["event sources"]) == ("bad", "bad")  # a person must act now
@@ -124,7 +122,6 @@ def test_what_is_broken_is_found_and_said_with_its_runbook(patient: Patient) -> 
     assert "messages of dead runs, kept for at most 14 days: 1" in checks["dead letters"]["says"]
     assert checks["tick"]["runbook"] == "docs/runbooks.md#ticks-missing"
     assert checks["lane high"]["verdict"] == "ok"
-
     told = patient.told()
     assert "bad      tick          the rule that starts the tick once a minute is DISABLED" in told
     assert "see docs/runbooks.md#cursorsquarantined" in told

@@ -36,17 +36,14 @@ def command(system: System, *words: str) -> Result:
 def test_jobs_are_applied_exported_applied_again_and_pruned(system: System, tmp_path: Path) -> None:
     file, folder = tmp_path / "jobs.yaml", tmp_path / "jobs"
     file.write_text(FILES % {"url": system.receiver.url + OK_PATH})
-
     applied = command(system, "apply", "-f", str(file), "--owner", "files", "--yes")
     assert applied.exit_code == 0, applied.output
     assert command(system, "apply", "-f", str(file), "--owner", "files", "--dry-run").exit_code == 0
-
     exported = command(system, "jobs", "export", "--tag", "managed-by=files", "--dir", str(folder))
     assert exported.exit_code == 0, exported.output
     assert sorted(each.name for each in folder.iterdir()) == ["files-etl.yaml", "files-nightly.yaml"]
     again = command(system, "apply", "-f", str(folder), "--owner", "files", "--prune", "--dry-run")
     assert again.exit_code == 0, again.output
-
     (folder / "files-etl.yaml").unlink()
     pruned = command(system, "apply", "-f", str(folder), "--owner", "files", "--prune", "--yes")
     assert pruned.exit_code == 0, pruned.output
@@ -59,7 +56,6 @@ def test_a_crontab_is_imported_applied_and_run_by_a_worker(system: System, tmp_p
     with closing(aws.client(system.stack.endpoint, "sqs")) as sqs:
         sqs.create_queue(QueueName=queue)
     (tmp_path / "crontab").write_text(f"0 2 * * * echo it is {{{{done}}}} > {tmp_path}/out; cat {tmp_path}/out\n")
-
     imported = CliRunner().invoke(
         main,
         [
@@ -71,7 +67,6 @@ def test_a_crontab_is_imported_applied_and_run_by_a_worker(system: System, tmp_p
     applied = command(system, "apply", "-f", str(folder), "--yes")
     assert applied.exit_code == 0, applied.output
     run = system.client.run_job("files-echo")
-
     environment = {"AWS_ENDPOINT_URL": system.stack.endpoint, "AWS_REGION": REGION}
     environment |= {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}
 

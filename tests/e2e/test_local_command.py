@@ -140,7 +140,6 @@ def test_a_second_start_names_the_address_of_the_one_that_runs(checkout: Path, f
         assert second.end() == 2
     finally:
         second.close()
-
     (line,) = second.said
     assert f"a local stack is already running: {first.api}" in line
 

@@ -34,9 +34,7 @@ def posted(system: System) -> dict[str, Job]:
 def test_a_one_off_job_runs_on_its_second_and_exactly_once(system: System, posted: dict[str, Job]) -> None:
     instant = posted["once"].next_occurrence
     assert instant is not None
-
     run = awaited("the end of the run", run_in(system, "once", "SUCCEEDED", "DEAD", "SKIPPED"))
-
     assert (run.state, run.attempts, run.occurrence) == ("SUCCEEDED", 1, instant)
     assert run.lateness_seconds is not None
     assert run.lateness_seconds >= 0
@@ -52,7 +50,6 @@ def test_a_run_whose_target_always_fails_dies_is_announced_and_waits_in_the_dead
     topic = system.stack.outputs.deaths_topic_arn
     awaited("the notice", lambda: dead.id in dead_run_ids(system.log.notices, topic) or None)
     awaited("the dead letter", lambda: letters.depth() or None)
-
     assert (dead.occurrence, dead.attempts) == (posted["doomed"].next_occurrence, 2)
     assert [(call.attempt, call.status) for call in system.log.of_run(dead.id)] == [(1, 500), (2, 500)]
     assert letters.waiting_jobs() == {"doomed"}
@@ -71,7 +68,6 @@ def test_a_job_every_ten_seconds_runs_at_each_of_its_instants_once(system: Syste
 
     runs = awaited("two runs", both)
     system.client.delete_job("ticking")
-
     assert [run.state for run in runs] == ["SUCCEEDED", "SUCCEEDED"]
     for run in runs:
         (call,) = system.log.of_run(run.id)
@@ -83,11 +79,9 @@ def test_a_stack_that_was_stopped_and_started_again_goes_on_where_it_was(system:
     system.client.create_job(
         {"id": "kept", "schedule": at(instant), "target": {"type": "http", "url": system.receiver.url + OK_PATH}}
     )
-
     system.stack.ministack.stop()
     system.stack.ministack.start()
     system.stack.ministack.wait_until_ready()
-
     run = awaited("the end of the run", run_in(system, "kept", "SUCCEEDED", "DEAD", "SKIPPED"))
     assert run.state == "SUCCEEDED"
     (call,) = system.log.of_run(run.id)
@@ -99,6 +93,5 @@ def test_a_job_that_is_not_valid_is_refused_with_the_field(system: System) -> No
         system.client.create_job(
             {"id": "wrong", "schedule": "61 * * * *", "target": {"type": "http", "url": "http://x"}}
         )
-
     assert caught.value.status == 422
     assert "schedule" in str(caught.value)

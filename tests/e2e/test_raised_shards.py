@@ -123,14 +123,12 @@ def test_after_the_count_was_raised_what_either_count_has_written_fires_once(rai
         raised.write(job_id, shards=MANY)
     slots = {int(item["slot"]["S"].split("/")[1]) for item in raised.cursors().values() if "slot" in item}
     assert max(slots) >= FEW, "nobody uses the new shards"
-
     invoke(raised.endpoint, raised.outputs["TickFunction"])
     for job_id in (*before, *after):
         awaited(f"the run of {job_id}", lambda job_id=job_id: raised.succeeded(job_id))
     awaited("a round of each shard", lambda: len(raised.items("WATERMARK")) == MANY)
     # A run may end before the round that sent it has claimed its cursor.
     awaited("nothing left for another round", lambda: all("slot" not in item for item in raised.cursors().values()))
-
     assert set(raised.calls().values()) == {1}
     assert len(raised.calls()) == 2 * MANY
 
@@ -153,7 +151,6 @@ def test_raising_the_count_while_jobs_fire_loses_and_doubles_no_firing(raised: R
     due = {(job.id, at) for job in jobs for at in instants(job, end)}
     awaited("the last calls", lambda: due <= raised.calls().keys())
     awaited("their records", lambda: all(set(instants(job, end)) <= raised.succeeded(job.id) for job in jobs))
-
     assert {key: times for key, times in raised.calls().items() if times > 1} == {}
     slots = {job_id: item["slot"]["S"] for job_id, item in raised.cursors().items()}
     assert len(slots) == len(jobs)

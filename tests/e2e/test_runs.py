@@ -63,9 +63,7 @@ def test_a_run_that_is_queued_and_cancelled_is_never_called(
 ) -> None:
     (queued,) = system.client.list_runs("unwanted").items
     assert queued.state == "QUEUED"
-
     assert system.client.cancel_run(queued.id).run.id == queued.id
-
     run = ended("unwanted")
     assert (run.state, run.attempts, run.document["started_at"]) == ("CANCELLED", 0, None)
     assert system.log.of_run(run.id) == ()
@@ -86,7 +84,6 @@ def test_a_run_is_completed_by_a_worker_elsewhere_and_its_large_result_is_fetche
     waiting = awaited("the wait for the worker", run_in(system, "worked-on", "WAITING", *ENDS))
     assert waiting.state == "WAITING"
     assert awaited("the message", lambda: worker.run_once() or None) == 1
-
     run = ended("worked-on")
     assert (run.state, run.attempts) == ("SUCCEEDED", 1)
     assert [each.run_id for each in worked] == [run.id]
@@ -106,10 +103,8 @@ def test_a_death_is_listed_and_redriven_once_its_cause_is_gone(
     assert "NonExistentQueue" in dead.code
     assert [run.id for run in system.client.list_dead_runs(job_id="too-soon").items] == [dead.id]
     assert dead.id in {run.id for run in system.client.list_dead_runs().items}
-
     queue_url = sqs.create_queue(QueueName=LATER)["QueueUrl"]
     assert system.client.redrive_run(dead.id).run.state == "DEAD"
-
     run = awaited("the redriven run's end", run_in(system, "too-soon", "SUCCEEDED", "CANCELLED"))
     assert (run.id, run.state, run.attempts) == (dead.id, "SUCCEEDED", 2)
     assert system.client.list_dead_runs(job_id="too-soon").items == ()

@@ -47,7 +47,6 @@ def test_secrets_are_listed_by_name_and_deleted(system: System, written: str) ->
     assert item["name"] == written
     assert datetime.fromisoformat(item["changed_at"]) > datetime.now(UTC) - timedelta(minutes=10)
     assert "s3cr3t" not in listed.output
-
     assert secrets(system, "delete", written, text="n\n").exit_code == 1
     deleted = secrets(system, "delete", written, "--yes")
     assert (deleted.exit_code, deleted.stdout) == (

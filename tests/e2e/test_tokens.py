@@ -135,13 +135,7 @@ def test_what_one_tenant_makes_another_cannot_see_or_change(deployed: Deployed) 
     created = deployed.ask("POST", "/jobs", acme, {**BODY, "id": "secret-plan"})
     assert (created.status_code, created.json()["tenant"]) == (201, "acme")
     assert deployed.ask("GET", "/jobs/secret-plan", acme).status_code == 200
-    for method, path in (
-        ("GET", ""),
-        ("DELETE", ""),
-        ("POST", "/pause"),
-        ("POST", "/resume"),
-        ("GET", "/runs"),
-    ):
+    for method, path in (("GET", ""), ("DELETE", ""), ("POST", "/pause"), ("POST", "/resume"), ("GET", "/runs")):
         answer = deployed.ask(method, f"/jobs/secret-plan{path}", globex)
         assert (answer.status_code, problem(answer)) == (404, "unknown-job"), (method, path)
     assert deployed.ask("GET", "/jobs", globex).json()["items"] == []
@@ -207,7 +201,6 @@ def console(deployed: Deployed, browser: Browser, tenant: str, scopes: str = EVE
 def test_the_console_shows_each_tenant_only_its_own(deployed: Deployed, browser: Browser) -> None:
     for tenant, job in (("console-a", "of-a"), ("console-b", "of-b")):
         assert deployed.ask("POST", "/jobs", deployed.token(tenant), {**BODY, "id": job}).status_code == 201
-
     for tenant, own, other in (("console-a", "of-a", "of-b"), ("console-b", "of-b", "of-a")):
         with console(deployed, browser, tenant) as page:
             expect(page.get_by_role("link", name=own, exact=True)).to_be_visible()
@@ -255,14 +248,12 @@ def test_a_job_made_with_the_form_fires_dies_and_is_redriven_by_hand(deployed: D
         page.get_by_role("option", name="seconds").click()
         page.get_by_role("button", name="Create job").click()
         expect(page).to_have_url(re.compile("#/jobs/by-hand$"))
-
         page.get_by_role("tab", name="Runs").click()
         dead = page.get_by_role("row").filter(has_text="DEAD")
         expect(dead.first).to_be_visible()
         page.get_by_role("button", name="Pause").click()
         page.get_by_role("dialog").get_by_role("button", name="Pause").click()
         expect(page.get_by_text("PAUSED")).to_be_visible()
-
         status = 200
         dead.first.get_by_role("link").first.click()
         page.get_by_role("button", name="Redrive").click()

@@ -100,9 +100,7 @@ def test_a_circle_is_refused_by_its_path(system: System, nightly: Path) -> None:
     document = json.loads(nightly.read_text())
     document["jobs"]["extract"]["after"] = ["report"]
     nightly.write_text(json.dumps(document))
-
     refused = command(system, "put", "circular", str(nightly))
-
     assert refused.exit_code == 1
     assert (
         "creates a cycle: load-eu -> report -> extract -> load-eu" in refused.output

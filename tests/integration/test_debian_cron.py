@@ -16,9 +16,7 @@ from tests.support import schedule_expressions as expressions
 from tests.support.schedule_oracle import wall_clock
 from tests.support.schedules import refusal, schedule, utc
 
-pytestmark = [
-    pytest.mark.skipif(debian_cron.missing() is not None, reason=str(debian_cron.missing())),
-]
+pytestmark = [pytest.mark.skipif(debian_cron.missing() is not None, reason=str(debian_cron.missing()))]
 
 HOUR = 3_600
 WEEKDAYS = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT", "7"]

@@ -45,12 +45,7 @@ DO = st.sampled_from(
     ]
 )
 OUTCOMES = st.sampled_from(
-    [
-        Returned("done"),
-        Failed("HTTP 503", code="http.503"),
-        Failed("no", forbidden=True),
-        Failed("x", retry_after=30.0),
-    ]
+    [Returned("done"), Failed("HTTP 503", code="http.503"), Failed("no", forbidden=True), Failed("x", retry_after=30.0)]
 )
 
 

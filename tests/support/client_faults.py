@@ -11,14 +11,7 @@ from duecourse.ports import NoAnswerError, ServiceError
 from tests.support.world import Killed
 
 WRITES = frozenset(
-    {
-        "batch_execute_statement",
-        "batch_write_item",
-        "delete_item",
-        "put_item",
-        "transact_write_items",
-        "update_item",
-    }
+    {"batch_execute_statement", "batch_write_item", "delete_item", "put_item", "transact_write_items", "update_item"}
 )
 READS = frozenset({"batch_get_item", "get_item", "query", "scan"})
 

@@ -18,13 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 KEPT = ROOT / ".build" / "synthesised"
 MADE_FROM = ("infra", "functions", "layers", "console", "clients", "package-lock.json")
 NOT_READ = {"__pycache__", "dist", "node_modules", "schema.ts"}
-TABLE_ARGUMENTS = (
-    "KeySchema",
-    "AttributeDefinitions",
-    "BillingMode",
-    "GlobalSecondaryIndexes",
-    "StreamSpecification",
-)
+TABLE_ARGUMENTS = ("KeySchema", "AttributeDefinitions", "BillingMode", "GlobalSecondaryIndexes", "StreamSpecification")
 
 
 SOURCES = {"Repair": "repair", "Reconcile": "reconcile", "Claims": "token_claims"}

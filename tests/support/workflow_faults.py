@@ -131,11 +131,7 @@ STORIES = (
     WorkflowStory("a redriven job", _redriven, _all(DIAMOND), ONCE | {"eu": 2}),
     WorkflowStory("a redriven workflow", _redriven_whole, _all(DIAMOND), ONCE | {"eu": 2}),
     WorkflowStory(
-        "a rerun",
-        _rerun,
-        _all(DIAMOND, eu=D, report=K, nightly=D),
-        ONCE | {"eu": 2},
-        rerun=_all(("eu", "report")),
+        "a rerun", _rerun, _all(DIAMOND, eu=D, report=K, nightly=D), ONCE | {"eu": 2}, rerun=_all(("eu", "report"))
     ),
 )
 

@@ -22,14 +22,7 @@ from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.targets import HttpTarget, Outcome, Returned
 from duecourse.messages import COMMANDS, MessageKind, RunMessage
-from duecourse.ports import (
-    Call,
-    Clock,
-    CursorStore,
-    DeadLetterQueue,
-    Outgoing,
-    RepairStore,
-)
+from duecourse.ports import Call, Clock, CursorStore, DeadLetterQueue, Outgoing, RepairStore
 from duecourse.testing.clock import SettableClock
 from duecourse.testing.faults import around, failing, lost
 from duecourse.testing.stage import Stage, settings_of_a_test
@@ -91,10 +84,7 @@ class World(Stage):
     def __init__(self, tables: Tables, *, at: float = NOON, rules: DispatchRules = RULES) -> None:
         clock = SettableClock(at)
         settings = replace(
-            settings_of_a_test(),
-            shards=rules.shards,
-            lookahead_seconds=rules.lookahead,
-            horizon_seconds=rules.horizon,
+            settings_of_a_test(), shards=rules.shards, lookahead_seconds=rules.lookahead, horizon_seconds=rules.horizon
         )
         super().__init__(clock, RecordedCalls(clock), settings, tables)
         self.tables = tables

@@ -277,12 +277,7 @@ def test_a_copy_may_be_asked_for_the_beginning_of_time() -> None:
 @given(MESSAGES)
 def test_whatever_a_message_asked_for_it_can_be_made_one_that_starts_an_attempt(message: RunMessage) -> None:
     start = message.to_start(7, nonce="n-2", not_before=1_795_243_700.5)
-    assert (start.command, start.attempt, start.nonce, start.not_before) == (
-        StartAttempt(),
-        7,
-        "n-2",
-        1_795_243_700.5,
-    )
+    assert (start.command, start.attempt, start.nonce, start.not_before) == (StartAttempt(), 7, "n-2", 1_795_243_700.5)
     whose = ("name", "tenant", "generation", "lane", "own_payload", "requested_by", "correlation_id")
     for kept in (*whose, "due", "count", "through", "caught_up_at", "final"):
         assert getattr(start, kept) == getattr(message, kept)

@@ -99,7 +99,7 @@ REPAIR = {
     "DUECOURSE_COMPLETED_JOB_RETENTION_DAYS": "90",
 }
 AUDIT = {name: value for name, value in DISPATCH.items() if name != "DUECOURSE_BUS_NAME"} | {
-    "DUECOURSE_AUDIT_SEGMENTS": "6",
+    "DUECOURSE_AUDIT_SEGMENTS": "6"
 }
 ALL: list[tuple[Any, dict[str, str]]] = [
     (TickSettings, TICK), (DispatchSettings, DISPATCH), (ExecuteSettings, EXECUTE), (ApiSettings, API),

@@ -44,7 +44,6 @@ def test_nothing_in_a_log_line_can_steer_a_terminal_and_nothing_is_lost() -> Non
     logger = function_logger(service="test-steering", level=logging.INFO, stream=out)
     publish(Report(events=[Event("told", {"error": STEERING})]), logger, Metrics(namespace="Duecourse"))
     logger.error("failed %s", STEERING.replace("\ud800", "Grüße"))  # pytest keeps what is logged, as text
-
     lines = out.getvalue().splitlines()
     assert len(lines) == 2
     for line in lines:

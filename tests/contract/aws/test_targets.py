@@ -107,10 +107,7 @@ def name_of(queue_url: str) -> str:
 
 def read(sqs: Any, queue_url: str) -> list[dict[str, Any]]:
     answer = sqs.receive_message(
-        QueueUrl=queue_url,
-        MaxNumberOfMessages=10,
-        MessageAttributeNames=["All"],
-        MessageSystemAttributeNames=["All"],
+        QueueUrl=queue_url, MaxNumberOfMessages=10, MessageAttributeNames=["All"], MessageSystemAttributeNames=["All"]
     )
     return answer.get("Messages", [])
 

@@ -186,7 +186,6 @@ def recorded(tables: Tables) -> int:
 def test_a_count_is_recorded_before_it_is_used_and_a_smaller_one_leaves_the_record(dynamodb_tables: Tables) -> None:
     assert ShardRecord(dynamodb_tables.client, dynamodb_tables.jobs).covering(4) == 4
     assert recorded(dynamodb_tables) == 4
-
     assert ShardRecord(dynamodb_tables.client, dynamodb_tables.jobs).covering(2) == 2
     assert recorded(dynamodb_tables) == 4
 
@@ -201,7 +200,6 @@ def test_a_process_asks_once_and_writes_only_where_the_count_was_raised(tables: 
     for client in (first, second):
         record = ShardRecord(client, tables.jobs)
         assert [record.covering(4) for _ in range(3)] == [4, 4, 4]
-
     assert [asked.operation for asked in first.seen] == ["get_item", "update_item"]
     assert [asked.operation for asked in second.seen] == ["get_item"]
 
@@ -209,9 +207,7 @@ def test_a_process_asks_once_and_writes_only_where_the_count_was_raised(tables: 
 def test_a_shard_count_that_is_raised_twice_at_once_is_the_larger_one(tables: Tables) -> None:
     other = ShardRecord(tables.client, tables.jobs)
     slow = around(tables.client, update_item=before(lambda: other.covering(16)))
-
     assert ShardRecord(slow, tables.jobs).covering(4) == 4
-
     assert recorded(tables) == 16
 
 
@@ -220,7 +216,6 @@ def test_a_job_is_written_into_no_shard_that_the_tick_does_not_cover(tables: Tab
     made = job()
     assert tables.job_store(clock, 16).create(made, cursor(made))
     assert recorded(tables) == 16
-
     assert tables.job_store(clock, 64).change(made, cursor(made), made, cursor(made, NOON + 3600))
     assert recorded(tables) == 64
 

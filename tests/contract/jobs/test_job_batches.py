@@ -49,7 +49,6 @@ def test_all_of_a_group_are_written_with_all_that_belongs_to_them(any_tables: Ta
     plain = job(id="c", seated=False, created_by="anna")
     seats = store.seats.seats("default", Lane.NORMAL).given_to("a").given_to("b")
     group = [creation(each, key=used(each.id, each.id)) for each in (large, tagged, plain)]
-
     assert store.create_all(group, [seats]) == {}
     assert written(store, large, tagged, plain) == {each.id: (each, cursor(each)) for each in (large, tagged, plain)}
     assert store.seats.seats("default", Lane.NORMAL).holders == ("a", "b")

@@ -357,7 +357,6 @@ def cancelled(number: int, at: float = NOON) -> ChangeRecord:
 def test_a_record_comes_back_as_it_was_written(store: DynamoJobStore) -> None:
     made = job(id="nightly", created_by="anna")
     assert store.create(made, cursor(made))
-
     assert store.history(*JOB, limit=1, before=None).items == (created(made),)
 
 
@@ -365,14 +364,12 @@ def test_the_record_of_a_change_is_written_with_it_or_not_at_all(store: DynamoJo
     made = job(id="nightly", created_by="anna")
     after = replace(made, revision=2, updated_at=NOON + 1, name="x")
     assert store.create(made, cursor(made))
-
     record = changed(ChangeAction.EDITED, made, after, "bob")
     assert store.change(made, cursor(made), after, cursor(after), record=record)
     late = changed(ChangeAction.EDITED, made, replace(after, name="y", updated_at=NOON + 2), "carl")
     assert not store.change(made, cursor(made), replace(after, name="y"), cursor(after), record=late)
     assert not store.delete(made, deleted_at=NOON + 3, record=deleted(made, "carl", NOON + 3))
     assert not store.create(replace(made, created_at=NOON + 4, created_by="carl"), cursor(made))
-
     assert actions(store) == [("edited", "bob"), ("created", "anna")]
 
 
@@ -408,7 +405,6 @@ def test_a_creation_that_the_quota_refuses_leaves_no_record(store: DynamoJobStor
     assert store.create(first, cursor(first), CreationTerms(quota=1))
     with pytest.raises(JobQuotaError):
         store.create(made, cursor(made), CreationTerms(quota=1))
-
     assert actions(store) == []
 
 
@@ -461,13 +457,11 @@ def test_the_history_outlives_the_job_and_the_job_recreated_after_it_goes_on_wit
     assert store.create(made, cursor(made))
     assert store.delete(made, deleted_at=NOON + 5, record=deleted(made, "bob", NOON + 5))
     assert store.create(again, cursor(again))
-
     assert actions(store) == [("created", "carl"), ("deleted", "bob"), ("created", "anna")]
 
 
 def test_the_history_is_read_page_by_page_newest_first(store: DynamoJobStore) -> None:
     store.note([cancelled(number, NOON + number) for number in range(60)])
-
     seen: list[str] = []
     before = None
     while True:
@@ -481,26 +475,22 @@ def test_the_history_is_read_page_by_page_newest_first(store: DynamoJobStore) ->
 
 def test_a_page_that_ends_with_the_last_record_has_no_next(store: DynamoJobStore) -> None:
     store.note([cancelled(number) for number in range(3)])
-
     assert store.history(*JOB, limit=3, before=None).following is None
 
 
 def test_a_repeated_request_is_one_record(store: DynamoJobStore) -> None:
     store.note([cancelled(1)])
     store.note([cancelled(1)])
-
     assert len(actions(store)) == 1
 
 
 def test_records_are_of_one_job_of_one_tenant(store: DynamoJobStore) -> None:
     store.note([cancelled(1), replace(cancelled(2), tenant="acme"), replace(cancelled(3), job_id="nightly-2")])
-
     assert [record.key for record in store.history(*JOB, limit=9, before=None).items] == ["nonce-1"]
 
 
 def test_a_record_is_removed_in_time_and_stands_in_no_index(dynamodb_tables: Tables) -> None:
     dynamodb_tables.job_store(SettableClock(NOON)).note([cancelled(1)])
-
     (item,) = dynamodb_tables.client.scan(TableName=dynamodb_tables.runs)["Items"]
     assert int(item["expires_at"]["N"]) == NOON + KEPT_DAYS * 86_400
     assert not {"dead_key", "died_at"} & item.keys()

@@ -139,7 +139,6 @@ def taken(tables: Tables, sort: str = "LIMITS", name: str = "jobs") -> int:
 def test_exactly_as_many_jobs_as_the_quota_allows_can_be_created(any_tables: Tables, quota: int) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     made = [of for of in jobs(quota + 3) if create(store, of, quota)]
-
     assert len(made) == quota
     assert any_tables.limits().jobs("default") == quota
 
@@ -150,7 +149,6 @@ def test_a_place_that_is_free_anywhere_is_found(any_tables: Tables) -> None:
     assert part_of(first) != part_of(second)
     assert create(store, first, 1)
     assert store.delete(first, deleted_at=NOON)
-
     assert create(store, second, 1)
     assert not create(store, replace(first, id="job-9"), 1)
 
@@ -159,7 +157,6 @@ def test_creations_of_a_tenant_seldom_write_the_same_item(dynamodb_tables: Table
     store = dynamodb_tables.job_store(SettableClock(NOON))
     for of in jobs(3 * PARTS):
         assert create(store, of)
-
     free = [taken(dynamodb_tables, f"LIMITS#{part:02}", "free") for part in range(PARTS)]
     assert sum(0 < places < PORTION for places in free) > PARTS / 2
     assert taken(dynamodb_tables) - sum(free) == 3 * PARTS
@@ -172,7 +169,6 @@ def test_a_full_stock_is_given_back_so_that_the_count_falls_too(tables: Tables) 
         assert create(store, of)
     for of in same:
         assert store.delete(of, deleted_at=NOON)
-
     assert taken(tables) <= 2 * PORTION
     assert tables.limits().jobs("default") == 0
 
@@ -182,7 +178,6 @@ def test_a_job_that_has_ended_gives_its_place_back_once(any_tables: Tables) -> N
     first, second, third = jobs(3)
     assert create(store, first, 1)
     assert not create(store, second, 1)
-
     assert store.complete(first, at=NOON + 1)
     assert not store.complete(first, at=NOON + 2)
     assert any_tables.limits().jobs("default") == 0
@@ -203,7 +198,6 @@ def test_a_job_that_becomes_active_again_takes_a_place_again(any_tables: Tables)
     ended = store.get("default", first.id)
     assert ended is not None
     again = replace(ended, state=JobState.ACTIVE, revision=ended.revision + 1)
-
     with pytest.raises(JobQuotaError):
         store.change(ended, cursor(first), again, cursor(first), quota=1)
     assert store.get("default", first.id) == ended
@@ -220,7 +214,6 @@ def test_many_jobs_that_end_leave_no_place_taken(tables: Tables) -> None:
         assert create(store, of)
     for of in same:
         assert store.complete(of, at=NOON)
-
     assert taken(tables) <= 2 * PORTION
     assert tables.limits().jobs("default") == 0
 
@@ -229,7 +222,6 @@ def test_creations_at_once_fill_the_quota_and_no_more(any_tables: Tables) -> Non
     store = any_tables.job_store(SystemClock())
     with ThreadPoolExecutor(6) as pool:
         made = sum(pool.map(lambda of: create(store, of, 10), jobs(18)))
-
     assert made == 10
     assert any_tables.limits().jobs("default") == 10
 

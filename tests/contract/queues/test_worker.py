@@ -40,9 +40,7 @@ def test_everything_that_is_visible_is_worked_on_and_deleted(sqs, queue_url, api
     for number in range(5):
         send(sqs, queue_url, payload=number)
     worked = []
-
     made = worker(queue_url, api, lambda run: worked.append(run.payload), sqs=sqs, concurrency=2)
-
     assert made.run_once(wait_seconds=0) == 5
     assert sorted(worked) == [0, 1, 2, 3, 4]
     assert left_in(sqs, queue_url) == []

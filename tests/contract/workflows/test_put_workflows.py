@@ -18,13 +18,7 @@ from duecourse.domain.workflows.graph import Graph, Step, WorkflowRef
 from duecourse.ports import InlineExecutor, NoAnswerError, WorkflowStore
 from duecourse.testing.faults import answering, around, before
 from duecourse.usecases.jobs.change import Draft
-from duecourse.usecases.jobs.job_errors import (
-    ANYTHING,
-    JobChangedError,
-    JobExistsError,
-    JobVersionError,
-    Precondition,
-)
+from duecourse.usecases.jobs.job_errors import ANYTHING, JobChangedError, JobExistsError, JobVersionError, Precondition
 from duecourse.usecases.jobs.membership import CLAIM_SECONDS, StepError
 from duecourse.usecases.jobs.reservations import RESERVED_SECONDS
 from duecourse.usecases.workflows.manage import (

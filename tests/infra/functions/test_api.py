@@ -81,18 +81,12 @@ def test_what_anybody_may_read_is_throttled_by_itself_so_that_strangers_can_neit
 ) -> None:
     (stage,) = [each for each in aws_stack.template["Resources"].values() if each["Type"] == "AWS::ApiGatewayV2::Stage"]
     config = STAGES[aws_stack.stage].api
-    limits = {
-        "ThrottlingRateLimit": config.open_requests_per_second,
-        "ThrottlingBurstLimit": config.open_burst,
-    }
+    limits = {"ThrottlingRateLimit": config.open_requests_per_second, "ThrottlingBurstLimit": config.open_burst}
     callbacks = {
         "ThrottlingRateLimit": config.callback_requests_per_second,
         "ThrottlingBurstLimit": config.callback_burst,
     }
-    console = {
-        "ThrottlingRateLimit": config.console_requests_per_second,
-        "ThrottlingBurstLimit": config.console_burst,
-    }
+    console = {"ThrottlingRateLimit": config.console_requests_per_second, "ThrottlingBurstLimit": config.console_burst}
     assert stage["Properties"]["RouteSettings"] == {
         **{f"GET /v1/{name}": limits for name in ("health", "openapi.json")},
         **dict.fromkeys(OF_CALLBACKS, callbacks),

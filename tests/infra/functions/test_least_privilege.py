@@ -136,7 +136,6 @@ def test_long_waits_go_through_the_due_index(deployed: Deployed) -> None:
     post(deployed, job("patient", NOBODY, **SOON_ONCE, retry=retry))
     deployed.run_in("patient", "RETRYING")
     awaited("its timer", lambda: "patient" in deployed.timers())
-
     now = int(time.time())
     message = RunMessage(RunIdentity("default", "gone", now, now, now * 1000), Lane.NORMAL, now, "nonce", attempt=2)
     DynamoTimers(
@@ -201,7 +200,6 @@ def test_what_expires_is_archived_and_a_failed_batch_is_read_again(deployed: Dep
     bucket = deployed.outputs["ArchiveBucket"]
     kept = client("s3", deployed.endpoint).list_objects_v2(Bucket=bucket)
     assert [each["Key"].split("/")[0] for each in kept["Contents"]] == ["runs"]
-
     tables = Tables(client("dynamodb", deployed.endpoint), deployed.outputs["JobsTable"], deployed.outputs["RunsTable"])
     expire(tables, made)
     info = batch_info(client("dynamodbstreams", deployed.endpoint), stream_of(tables))

@@ -218,12 +218,7 @@ def test_the_commands_that_deploy_are_found_in_the_pages() -> None:
     assert all(found[name] for name in ("README.md", "operations.md", "upgrading.md", "sizing.md")), found
 
 
-FITTING = replace(
-    STAGES["prod"],
-    auth=AuthConfig(kind="iam"),
-    tracing=False,
-    loop_detection=False,
-)
+FITTING = replace(STAGES["prod"], auth=AuthConfig(kind="iam"), tracing=False, loop_detection=False)
 """Prod without what those regions do not have."""
 
 

@@ -83,7 +83,6 @@ def test_a_stage_can_warm_its_tables_and_keep_pollers() -> None:
     sized = lanes(high=POLLERS, normal=100, low=20, long=50)
     config = configured(throughput=BURST, lanes=sized, account_concurrency=3_000)
     prod = made(config)
-
     assert warmed(prod.template) == {
         "jobs": {"ReadUnitsPerSecond": 20_000, "WriteUnitsPerSecond": 40_000},
         "due": {"WriteUnitsPerSecond": 80_000},
@@ -156,10 +155,7 @@ def test_a_lane_can_go_from_its_concurrency_to_pollers_and_back_by_a_deployment_
     assert consumers == {
         "High": {"ScalingConfig": {}, "ProvisionedPollerConfig": None},
         "Normal": {"ScalingConfig": None, "ProvisionedPollerConfig": {}},
-        "Low": {
-            "ScalingConfig": None,
-            "ProvisionedPollerConfig": {"MinimumPollers": 200, "MaximumPollers": 10_000},
-        },
+        "Low": {"ScalingConfig": None, "ProvisionedPollerConfig": {"MinimumPollers": 200, "MaximumPollers": 10_000}},
         "Long": {"ScalingConfig": {"MaximumConcurrency": 50}, "ProvisionedPollerConfig": None},
     }
 

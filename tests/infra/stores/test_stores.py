@@ -29,13 +29,7 @@ GUARDED = {
 }
 """Per kind of store its policy, what that calls the store, and what a caller without TLS is refused."""
 
-KEPT = (
-    "AWS::DynamoDB::Table",
-    "AWS::S3::Bucket",
-    "AWS::Logs::LogGroup",
-    "AWS::Cognito::UserPool",
-    "AWS::KMS::Key",
-)
+KEPT = ("AWS::DynamoDB::Table", "AWS::S3::Bucket", "AWS::Logs::LogGroup", "AWS::Cognito::UserPool", "AWS::KMS::Key")
 
 
 def kinds(stack: Stack, *wanted: str) -> dict[str, dict[str, Any]]:

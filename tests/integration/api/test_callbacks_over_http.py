@@ -202,7 +202,6 @@ def test_heartbeats_of_one_run_are_written_once_in_five_seconds_and_each_leaves_
         left = datetime.fromisoformat(answer["heartbeat_until"]).timestamp() - api.clock.now()
         assert 60 <= left <= 65
         api.clock.advance(0.2)
-
     assert beats.count("heartbeat") == 4
 
 

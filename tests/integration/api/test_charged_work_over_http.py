@@ -18,10 +18,7 @@ HOUR = {"from": "2026-11-21T10:00:00Z", "to": "2026-11-21T11:00:00Z"}
 @pytest.fixture
 def api(tables: Tables) -> ApiClient:
     """Ten requests a second, twenty at once; a job is there, and a long time has passed since."""
-    client = ApiClient.over(
-        tables,
-        settings=api_settings(requests_per_second=10, burst=20),
-    )
+    client = ApiClient.over(tables, settings=api_settings(requests_per_second=10, burst=20))
     assert client.post({**BODY, "id": "plan", "schedule": "* * * * *"}).status == 201
     client.clock.advance(60)
     return client
@@ -39,7 +36,6 @@ def backfill(api: ApiClient, **changes: Any) -> Answered:
 
 def test_a_backfill_costs_as_many_requests_as_it_has_runs(api: ApiClient) -> None:
     assert backfill(api).json["count"] == 60  # 20 at once, so some 44 are owed
-
     assert refused(api.get("/v1/jobs")) == 5
     assert refused(backfill(api)) == 5
     api.clock.advance(5)
@@ -51,20 +47,17 @@ def test_a_backfill_that_is_refused_starts_nothing(api: ApiClient) -> None:
     sent = len(api.wheel.sent)
     api.clock.advance(1)
     refused(backfill(api))
-
     assert len(api.wheel.sent) == sent
 
 
 def test_a_dry_run_costs_one_request(api: ApiClient) -> None:
     assert backfill(api, dry_run=True).status == 200
-
     assert api.get("/v1/stats").json["requests"]["left"] >= 14
 
 
 def test_a_batch_costs_as_many_requests_as_it_has_jobs(api: ApiClient) -> None:
     jobs = [{**BODY, "id": f"job-{number}"} for number in range(50)]
     answer = api.post({"jobs": jobs}, "/v1/jobs/batch")
-
     assert {item["status"] for item in answer.json["items"]} == {201}
     assert refused(api.get("/v1/jobs")) >= 3
 
@@ -77,17 +70,14 @@ def test_a_redrive_of_many_costs_as_many_requests_as_it_finds_runs(api: ApiClien
         dead = run(job, RunState.DEAD, occurrence=at, due=at, finished_at=float(at + 5))
         assert api.runs.write(dead, None) is None
     assert api.post({"limit": 1000}, "/v1/dead-letters/redrive").json["redriven"] == 40
-
     assert refused(api.get("/v1/jobs")) >= 2
 
 
 def test_few_runs_cost_few_requests_however_many_are_allowed(api: ApiClient) -> None:
     assert api.post({"limit": 1000}, "/v1/dead-letters/redrive").json["redriven"] == 0
-
     assert api.get("/v1/jobs").status == 200
 
 
 def test_occurrences_that_are_skipped_on_request_cost_a_request_each(api: ApiClient) -> None:
     assert api.post({"count": 50}, "/v1/jobs/plan/skip-next").status == 200
-
     assert refused(api.get("/v1/jobs")) >= 3

@@ -68,11 +68,9 @@ def test_the_same_choice_lists_counts_and_redrives_the_same_runs(
     names = [str(dead[number].name) for number in expected]
     listed = api.get(LIST, **choice).json
     assert ([one["id"] for one in listed["items"]], listed["next_cursor"]) == (names, None)
-
     looked = api.post(choice | {"dry_run": True}, REDRIVE).json
     assert looked == {"dry_run": True, "redriven": len(names), "refused": 0, "more": False, "next_cursor": None}
     assert api.wheel.sent == []
-
     assert api.post(choice, REDRIVE).json == looked | {"dry_run": False}
     assert [str(one.message.name) for one in api.wheel.sent] == names
 

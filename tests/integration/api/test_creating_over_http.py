@@ -172,7 +172,6 @@ def test_a_batch_of_a_hundred_jobs_takes_few_requests(tables: Tables) -> None:
     assert statuses(batch(api, *jobs, key="k")) == [201] * 100
     assert client.requests["transact_write_items"] == 7
     assert client.requests.total() <= 20
-
     client.clear()
     assert statuses(batch(api, *jobs, key="k")) == [200] * 100
     assert client.requests == {"batch_get_item": 3}

@@ -296,7 +296,6 @@ def test_a_job_whose_place_cannot_be_read_is_not_asked_to_be_changed_again(
     assert (answer.status, answer.json["type"]) == (409, "/problems/job-unreadable")
     assert "change the job again" not in answer.json["detail"]
     assert api.get(PATH).json["name"] == "Steady"
-
     assert (delete(api).status, put(api).status) == (204, 201)
 
 

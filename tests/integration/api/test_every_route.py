@@ -53,12 +53,7 @@ class Tenants:
         self._tables = tables
         self.tags: tuple[str, ...] = ()
         """Of the jobs in requests' bodies."""
-        self.api = ApiClient.over(
-            tables,
-            clock,
-            settings=api_settings(auth="jwt"),
-            workflows=tables.workflows(clock),
-        )
+        self.api = ApiClient.over(tables, clock, settings=api_settings(auth="jwt"), workflows=tables.workflows(clock))
         job = made_job("rate(1 minute)", id=JOB, at=NOON - 7200)
         target = HttpTarget(HTTP_TARGET["url"])
         job = replace(job, tenant=OWNER, tags=(TAG,), payload={"text": SECRET}, target=target)

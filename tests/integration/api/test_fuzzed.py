@@ -97,7 +97,6 @@ def test_the_api_keeps_to_its_document_whatever_is_sent(
     api: ApiClient, url: str, document: Path, how: tuple[str, ...]
 ) -> None:
     fuzz(document, url, *how, target=TARGET, run_token=str(TOKEN))
-
     assert '"request_failed"' not in api.log.getvalue()
 
 
@@ -106,9 +105,7 @@ def test_the_api_keeps_to_its_document_when_most_requests_are_executed(
     api: ApiClient, url: str, document: Path, how: tuple[str, ...]
 ) -> None:
     document.write_text(json.dumps(apt(strict_document(), TARGET)))
-
     fuzz(document, url, *how, "--mode", "positive", target=TARGET, run_token=str(TOKEN), unchecked=UNCHECKED)
-
     assert '"request_failed"' not in api.log.getvalue()
     assert api.log.getvalue().count('"job_created"') >= 5
 
@@ -123,8 +120,6 @@ def test_a_job_can_be_put_with_the_target_of_an_answer_which_the_narrowed_docume
     whole, narrowed = strict_document(), apt(strict_document(), TARGET)
     fits = [Draft202012Validator(job | {"components": each["components"]}).is_valid(body) for each in (whole, narrowed)]
     assert fits == [True, False]
-
     headers = {"x-correlation-id": "nightly"}
     put = api.send(json_event("PUT", f"/v1/jobs/{answered['id']}", body, headers=headers))
-
     assert (put.status, put.json["target"]) == (200, answered["target"])

@@ -24,11 +24,7 @@ RUN = "plan.20261121T110000Z"
 
 @pytest.fixture
 def api(tables: Tables, clock: SettableClock) -> ApiClient:
-    client = ApiClient.over(
-        tables,
-        clock,
-        settings=api_settings(auth="jwt"),
-    )
+    client = ApiClient.over(tables, clock, settings=api_settings(auth="jwt"))
     client.caller = jwt_caller("default", *ALL, subject="anna")
     assert client.post({**BODY, "id": "plan", "schedule": "* * * * *", "tags": ["t"]}).status == 201
     return client
@@ -75,7 +71,6 @@ ASKED: dict[str, Callable[[ApiClient], Any]] = {
 @pytest.mark.parametrize("action", ASKED)
 def test_every_change_says_who_made_it_in_the_history_and_in_the_log(api: ApiClient, action: str) -> None:
     ASKED[action](as_(api, "bob"))
-
     newest, oldest = history(api)
     assert (newest["action"], newest["principal"], newest["at"]) == (action, "bob", "2026-11-21T12:00:01.000Z")
     assert (oldest["action"], oldest["principal"], oldest["revision"]) == ("created", "anna", 1)
@@ -93,7 +88,6 @@ def test_a_change_of_the_owner_is_in_the_history(api: ApiClient) -> None:
 def test_a_resume_says_who_made_it(api: ApiClient) -> None:
     as_(api, "bob").ask(f"{PATH}/pause")
     as_(api, "carl").ask(f"{PATH}/resume")
-
     assert [(one["action"], one["principal"]) for one in history(api)][:2] == [("resumed", "carl"), ("paused", "bob")]
 
 
@@ -101,7 +95,6 @@ def test_a_resume_says_who_made_it(api: ApiClient) -> None:
 def test_a_pause_of_many_is_in_the_history_of_each(api: ApiClient, choice: dict[str, Any]) -> None:
     as_(api, "bob").post(choice, "/v1/jobs/pause")
     as_(api, "carl").post(choice, "/v1/jobs/resume")
-
     assert [(one["action"], one["principal"]) for one in history(api)][:2] == [("resumed", "carl"), ("paused", "bob")]
 
 
@@ -109,7 +102,6 @@ def test_jobs_created_in_a_batch_or_by_put_say_who_made_them(api: ApiClient) -> 
     bob = as_(api, "bob")
     bob.post({"jobs": [{**BODY, "id": "one"}]}, "/v1/jobs/batch")
     bob.send(json_event("PUT", "/v1/jobs/two", BODY))
-
     for job_id in ("one", "two"):
         (only,) = api.get(f"/v1/jobs/{job_id}/history").json["items"]
         assert (only["action"], only["principal"]) == ("created", "bob")
@@ -118,7 +110,6 @@ def test_jobs_created_in_a_batch_or_by_put_say_who_made_them(api: ApiClient) -> 
 def test_a_redrive_of_many_is_one_record_a_job_which_names_some_of_them(api: ApiClient) -> None:
     dead(api)
     as_(api, "bob").post({"job_id": "plan"}, "/v1/dead-letters/redrive")
-
     newest = history(api)[0]
     assert (newest["action"], newest["principal"], newest["facts"]) == (
         "redriven",
@@ -129,7 +120,6 @@ def test_a_redrive_of_many_is_one_record_a_job_which_names_some_of_them(api: Api
 
 def test_an_edit_shows_what_changed_and_its_log_line_names_the_fields(api: ApiClient) -> None:
     patched(as_(api, "bob"), {"timeout_seconds": 60, "payload": {"secret": "hunter2"}})
-
     newest = history(api)[0]
     assert newest["revision"] == 2
     assert newest["changes"] == [{"field": "payload"}, {"field": "timeout_seconds", "before": 30, "after": 60}]
@@ -140,7 +130,6 @@ def test_an_edit_shows_what_changed_and_its_log_line_names_the_fields(api: ApiCl
 def test_what_changes_nothing_leaves_no_record(api: ApiClient) -> None:
     patched(as_(api, "bob"), {"timeout_seconds": 30})
     api.post({**HOUR, "dry_run": True}, f"{PATH}/backfill")
-
     assert len(history(api)) == 1
 
 
@@ -148,7 +137,6 @@ def test_a_request_that_is_repeated_under_its_key_is_one_record(api: ApiClient) 
     for _ in range(2):
         event = json_event("POST", f"{PATH}/backfill", HOUR, headers={"idempotency-key": "once"})
         assert as_(api, "bob").send(event).status == 202
-
     assert [one["action"] for one in history(api)] == ["backfilled", "created"]
     assert history(api)[0]["facts"]["runs"] == 10
 
@@ -157,14 +145,12 @@ def test_the_history_of_a_deleted_job_can_be_read_and_goes_on_with_the_job_recre
     as_(api, "bob").delete(PATH)
     assert [one["action"] for one in history(api)] == ["deleted", "created"]
     assert as_(api, "carl").post({**BODY, "id": "plan"}).status == 201
-
     assert [one["principal"] for one in history(api)] == ["carl", "bob", "anna"]
 
 
 def test_the_history_comes_in_pages(api: ApiClient) -> None:
     for number in range(4):
         patched(as_(api, f"user-{number}"), {"timeout_seconds": 40 + number})
-
     first = api.get(f"{PATH}/history", limit="3").json
     second = api.get(f"{PATH}/history", limit="3", cursor=first["next_cursor"]).json
     assert [one["principal"] for one in (*first["items"], *second["items"])] == [
@@ -176,7 +162,6 @@ def test_the_history_comes_in_pages(api: ApiClient) -> None:
 def test_a_cursor_of_another_jobs_history_is_refused(api: ApiClient) -> None:
     patched(api, {"timeout_seconds": 60})
     cursor = api.get(f"{PATH}/history", limit="1").json["next_cursor"]
-
     assert api.get("/v1/jobs/other/history", cursor=cursor).status == 400
     assert api.get(f"{PATH}/history", cursor="MWM6cGxhbi54").status == 400
 
@@ -187,14 +172,12 @@ def test_of_an_unknown_job_there_is_no_history(api: ApiClient) -> None:
 
 def test_another_tenant_sees_nothing_of_it(api: ApiClient) -> None:
     api.caller = jwt_caller("acme", *ALL)
-
     assert api.get(f"{PATH}/history").status == 404
 
 
 def test_a_job_of_before_there_were_records_has_an_empty_history(api: ApiClient, tables: Tables) -> None:
     old = job(id="old", revision=1)
     assert tables.job_store(api.clock).create(old, cursor(old))
-
     assert api.get("/v1/jobs/old/history").json == {"items": [], "next_cursor": None}
 
 
@@ -211,12 +194,10 @@ def test_without_tokens_it_is_the_iam_caller_or_local(
     settings = replace(api_settings(), auth=auth)
     api = ApiClient.over(tables, clock, settings=settings, caller=caller)
     api.post({**BODY, "id": "plan"})
-
     assert history(api)[0]["principal"] == principal
 
 
 def test_a_stranger_has_no_principal_in_the_log(api: ApiClient) -> None:
     api.caller = {}
     api.send(api_event("GET", "/v1/health", content_type=None))
-
     assert "principal" not in api.wait_queues[-1]

@@ -157,9 +157,7 @@ def working(api: ApiClient, queue: MemoryQueue, task) -> None:
 
 def test_a_worker_completes_its_run(api, job, queue):
     recorded(api, waiting_run(job))
-
     working(api, queue, lambda run: {"sent": 3})
-
     (sent,) = api.wheel.sent
     assert (sent.message.kind, sent.message.command.result) == (MessageKind.COMPLETE, {"sent": 3})
     assert len(queue.deleted) == 1
@@ -168,9 +166,7 @@ def test_a_worker_completes_its_run(api, job, queue):
 def test_a_workers_heartbeat_moves_the_deadline_on(api, job, queue):
     run = recorded(api, waiting_run(job))
     api.clock.advance(5)
-
     working(api, queue, lambda run: None)
-
     assert stored(api).deadlines.heartbeat_until > run.deadlines.heartbeat_until
 
 
@@ -180,7 +176,6 @@ def test_a_worker_fails_its_run(api, job, queue):
 
     recorded(api, waiting_run(job))
     working(api, queue, task)
-
     message = api.wheel.sent[0].message
     assert (message.kind, message.command.error, message.command.code) == (
         MessageKind.FAIL,
@@ -193,9 +188,7 @@ def test_a_worker_fails_its_run(api, job, queue):
 
 def test_a_result_that_the_api_cannot_take_ends_the_run(api, job, queue):
     recorded(api, waiting_run(job))
-
     working(api, queue, lambda run: "x" * 210_000)
-
     message = api.wheel.sent[0].message
     assert (message.kind, message.command.code) == (MessageKind.FAIL, "callback.bad_result")
     assert message.command.retryable is False
@@ -214,7 +207,6 @@ def test_a_worker_is_told_of_a_cancellation(api, job, queue):
         raise DoNotRetry("cancelled")
 
     working(api, queue, task)
-
     assert told == [True]
     assert api.wheel.sent[0].message.kind is MessageKind.FAIL
 
@@ -227,7 +219,6 @@ def test_a_worker_does_not_begin_what_is_over(api, job, queue, state):
         raise AssertionError("this work is not wanted")
 
     working(api, queue, task)
-
     assert len(api.wheel.sent) == 0
     assert len(queue.deleted) == 1
 

@@ -67,18 +67,14 @@ def test_what_get_answers_is_put_back_and_changes_nothing(api: ApiClient, job: A
     assert put(api, job).status == 201
     read = api.get(PATH)
     api.clock.advance(3600)  # occurrences have come due since
-
     again = put(api, read.json)
-
     assert (again.status, again.headers["etag"]) == (200, read.headers["etag"]), again.text
 
 
 def test_a_job_that_is_put_back_can_be_changed_before_and_sent_twice(api: ApiClient) -> None:
     put(api, STEADY)
     wanted = api.get(PATH).json | {"schedule": "rate(20 minutes)", "anchor": None}
-
     first, again = put(api, wanted), put(api, wanted)
-
     assert (first.status, again.status) == (200, 200), again.text
     assert first.json["schedule"] == "rate(20 minutes)"
     assert first.headers["etag"] == again.headers["etag"]
@@ -97,9 +93,7 @@ def test_a_job_that_is_put_back_can_be_changed_before_and_sent_twice(api: ApiCli
 )
 def test_a_read_only_field_that_differs_is_named(api: ApiClient, name: str, value: str) -> None:
     read = put(api, STEADY).json
-
     answer = put(api, read | {name: value, "timeout_seconds": 0})
-
     assert answer.status == 422
     assert sorted(answer.errors) == sorted([f"/{name}", "/timeout_seconds"])
     assert answer.errors[f"/{name}"].startswith("is read-only: ")
@@ -110,7 +104,6 @@ def test_a_paused_job_is_put_back_and_stays_paused(api: ApiClient) -> None:
     put(api, STEADY)
     api.post({"note": "lunch"}, f"{PATH}/pause")
     read = api.get(PATH).json
-
     assert put(api, read | {"name": "Renamed"}).json["state"] == "PAUSED"
     answer = put(api, read | {"state": "ACTIVE"})
     assert answer.errors == {"/state": 'is read-only: it is "PAUSED"; remove it'}
@@ -118,15 +111,12 @@ def test_a_paused_job_is_put_back_and_stays_paused(api: ApiClient) -> None:
 
 def test_a_completed_job_is_put_back_with_a_time_to_come(api: ApiClient) -> None:
     read = put(api, JOBS["once"]).json
-
     answer = put(api, read | {"state": "COMPLETED"})  # what it is, or has been, by itself
-
     assert answer.status == 200
 
 
 def test_a_new_job_has_no_read_only_fields(api: ApiClient) -> None:
     read = put(api, STEADY).json
-
     for answer in (put(api, read | {"id": "other"}, "/v1/jobs/other"), api.post(read | {"id": "other"})):
         assert answer.status == 422
         assert list(answer.errors) == ["/created_at", "/state", "/tenant"]
@@ -137,9 +127,7 @@ def test_a_workflow_is_put_back_as_it_is(tables: Tables) -> None:
     desk = Desk(tables)
     desk.put()
     read = desk.api.get(WORKFLOW)
-
     again = put(desk.api, read.json, WORKFLOW)
-
     assert (again.status, again.headers["etag"]) == (200, read.headers["etag"]), again.text
     assert (again.json["created"], again.json["changed"]) == ([], [])
     refused = put(desk.api, read.json | {"state": "PAUSED", "id": "weekly"}, WORKFLOW)
@@ -152,7 +140,6 @@ def test_a_job_of_a_workflow_is_put_back_as_it_is(tables: Tables) -> None:
     desk.put()
     path = "/v1/jobs/extract"
     read = desk.api.get(path)
-
     assert put(desk.api, read.json, path).headers["etag"] == read.headers["etag"]
 
 
@@ -160,12 +147,10 @@ def test_a_dry_run_says_what_a_job_would_be_and_writes_nothing(api: ApiClient) -
     would_be = put(api, STEADY, query="dry_run=true")
     assert (would_be.status, would_be.json["retry"]["max_attempts"]) == (200, 4)
     assert api.get(PATH).status == 404
-
     created = put(api, STEADY)
     unchanged = put(api, STEADY, query="dry_run=true")
     assert unchanged.json == created.json
     assert unchanged.headers["etag"] == created.headers["etag"]
-
     would_be = put(api, STEADY | {"schedule": "@hourly"}, query="dry_run=true", if_match=created.headers["etag"])
     assert (would_be.json["schedule"], would_be.json["anchor"]) == ("@hourly", None)
     assert would_be.headers["etag"] == created.headers["etag"]  # of what it would replace
@@ -174,7 +159,6 @@ def test_a_dry_run_says_what_a_job_would_be_and_writes_nothing(api: ApiClient) -
 
 def test_a_dry_run_is_refused_as_the_put_would_be(api: ApiClient) -> None:
     put(api, STEADY)
-
     assert list(put(api, STEADY | {"timeout_seconds": 0}, query="dry_run=true").errors) == ["/timeout_seconds"]
     assert list(put(api, STEADY | {"schedule": "at(2020-01-01T00:00:00)"}, query="dry_run=true").errors) == [
         "/schedule"
@@ -195,9 +179,7 @@ def test_a_put_takes_two_reads_and_a_transaction_for_each_hundred_jobs_that_exis
     for name in names:
         desk.api.post({"id": name, "schedule": None, "target": HTTP_TARGET})
     metered.clear()
-
     answer = desk.put({"schedule": None, "jobs": {name: {} for name in names}})
-
     assert answer.status == 201
     # The quota; whether the workflow is there, and the tenant's seats; the graph, again after the switch, since a late
     # request may have let it expire before.

@@ -176,10 +176,7 @@ def test_a_request_that_has_begun_is_not_refused_for_what_it_owes_itself(
     """Ten at once: the 30 jobs that it defines leave a debt, before it is known how many large payloads it names."""
     clock, through = SettableClock(NOON + 10_000), Tables(counted, tables.jobs, tables.runs)
     api = ApiClient.over(
-        through,
-        clock,
-        workflows=through.workflows(clock),
-        settings=api_settings(requests_per_second=1, burst=10),
+        through, clock, workflows=through.workflows(clock), settings=api_settings(requests_per_second=1, burst=10)
     )
     jobs = {name: {} for name in large} | {f"job-{number}": INLINE for number in range(30)}
     assert put(api, jobs).status == 201

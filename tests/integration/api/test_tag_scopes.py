@@ -207,10 +207,7 @@ def workflow(*steps: str, **more: Any) -> dict[str, Any]:
     ],
 )
 def test_each_job_of_a_workflow_must_have_the_tag_and_nothing_is_written_else(
-    tenants: Tenants,
-    query: dict[str, str],
-    body: Any,
-    named: str,
+    tenants: Tenants, query: dict[str, str], body: Any, named: str
 ) -> None:
     tenants.api.caller = jwt_caller(OWNER, *SCOPES)
     assert tenants.api.post(BODY | {"id": "another"}).status == 201
@@ -222,9 +219,7 @@ def test_each_job_of_a_workflow_must_have_the_tag_and_nothing_is_written_else(
     assert tenants.of_the_owner() == before
 
 
-def test_a_workflow_over_a_job_of_another_tag_is_refused_though_the_document_has_the_tag(
-    tenants: Tenants,
-) -> None:
+def test_a_workflow_over_a_job_of_another_tag_is_refused_though_the_document_has_the_tag(tenants: Tenants) -> None:
     tenants.api.caller = jwt_caller(OWNER, *SCOPES)
     assert tenants.api.post(BODY | {"id": "made", "schedule": None, "tags": [OTHER]}).status == 201
     before = tenants.of_the_owner()

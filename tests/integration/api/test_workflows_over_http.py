@@ -323,10 +323,7 @@ def test_a_steps_payload_takes_from_what_comes_before_it_alone(desk: Desk) -> No
     desk.put()
     assert desk.patch("report", {"payload": {"rows": "{{upstream.extract.result.rows}}"}}).status == 200
     answer = desk.patch("extract", {"payload": ["{{upstream.report.result}}"]})
-    assert (answer.status, answer.errors) == (
-        422,
-        {"/payload/0": "upstream.report is not an upstream step of extract"},
-    )
+    assert (answer.status, answer.errors) == (422, {"/payload/0": "upstream.report is not an upstream step of extract"})
 
 
 def test_a_job_with_a_schedule_takes_no_results(desk: Desk) -> None:

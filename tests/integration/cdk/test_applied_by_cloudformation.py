@@ -81,12 +81,10 @@ def test_a_job_is_created_changed_and_deleted_with_its_resource(stage: Stage) ->
     job = stage.job("nightly")
     assert job is not None
     assert (job["schedule"], job["tags"]) == ("0 2 * * *", ["managed-by=stack:Billing", "construct:one"])
-
     assert resource.deploy(stage.wanted(document=JOB | {"schedule": "0 4 * * *"}))["Status"] == "SUCCESS"
     job = stage.job("nightly")
     assert job is not None
     assert job["schedule"] == "0 4 * * *"
-
     assert resource.delete()["Status"] == "SUCCESS"
     assert stage.ids == set()
     assert resource.delete()["Status"] == "SUCCESS", "the answer was lost, and it is asked again"

@@ -304,9 +304,7 @@ def test_the_documents_of_an_app_are_written_for_apply(
     workflow = Workflow(site.stack, "Etl", stage=site.stage, document={"schedule": SCHEDULE, "jobs": jobs})
     (tmp_path / "Billing.template.json").write_text(json.dumps(site.template))
     (tmp_path / "Other.template.json").write_text("{}")
-
     assert main(str(tmp_path)) == 0
-
     written = json.loads((tmp_path / "Billing.duecourse.json").read_text())
     assert written == [job.document, workflow.document]
     assert "Billing.duecourse.json: 2 documents" in capsys.readouterr().out

@@ -48,7 +48,6 @@ def nightly(desk: Desk) -> None:
 
 def test_what_is_saved_is_the_job(run: Run, desk: Desk, editor: Editor, tmp_path: Path) -> None:
     edited = run("jobs", "edit", "nightly", EDITOR=editor(("0 2", "30 2")))
-
     assert edited.exit_code == 0, edited.output
     assert edited.stdout == "nightly is changed\n    schedule: 0 2 * * * -> 30 2 * * *\n"
     job = desk.api.get("/v1/jobs/nightly").json
@@ -72,9 +71,7 @@ def test_what_is_refused_is_shown_in_the_file_that_opens_again(
         ("[", ""),
         ("0 99 *", "5 2 *"),
     ]
-
     edited = run("jobs", "edit", "nightly", EDITOR=editor(*changes))
-
     assert edited.exit_code == 0, edited.output
     shown = [(tmp_path / f"shown-{number}").read_text() for number in range(1, 6)]
     assert "# rejected: line 4: schedule: " in shown[1]
@@ -86,7 +83,6 @@ def test_what_is_refused_is_shown_in_the_file_that_opens_again(
 
 def test_a_text_that_is_given_up_is_kept(run: Run, desk: Desk, editor: Editor) -> None:
     edited = run("jobs", "edit", "nightly", EDITOR=editor(("0 2 *", "0 99 *")))
-
     assert edited.exit_code == 1
     kept = Path(edited.stderr.split()[-1])
     assert "schedule: 0 99 * * *" in kept.read_text()
@@ -102,9 +98,7 @@ def test_a_job_that_somebody_else_changed_meanwhile_is_left_alone(
             desk.patch("nightly", {"name": "Mine"})
 
     api.before_each(meanwhile)
-
     edited = run("jobs", "edit", "nightly", EDITOR=editor(("0 2", "30 2")))
-
     assert edited.exit_code == 1
     assert "changed by another caller meanwhile; nothing was written" in edited.stderr
     Path(edited.stderr.split()[-1]).unlink()
@@ -113,9 +107,7 @@ def test_a_job_that_somebody_else_changed_meanwhile_is_left_alone(
 
 def test_a_workflow_is_edited_with_its_jobs(run: Run, desk: Desk, editor: Editor) -> None:
     desk.put(path="/v1/workflows/flow")
-
     edited = run("jobs", "edit", "flow", EDITOR=editor(("max_attempts: 1", "max_attempts: 2")))
-
     assert edited.exit_code == 0, edited.output
     assert desk.api.get("/v1/jobs/extract").json["retry"]["max_attempts"] == 2
 

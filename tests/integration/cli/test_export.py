@@ -55,9 +55,7 @@ def filled(desk: Desk) -> None:
 def test_what_is_exported_is_applied_again_and_changes_nothing(run: Run, desk: Desk, form: str, tmp_path: Path) -> None:
     filled(desk)
     file = tmp_path / f"all.{form}"
-
     written = run("jobs", "export", "-o", form)
-
     assert written.exit_code == 0, written.output
     file.write_text(written.stdout)
     again = run("apply", "-f", str(file), "--dry-run")
@@ -68,10 +66,8 @@ def test_what_is_exported_is_applied_again_and_changes_nothing(run: Run, desk: D
 def test_a_folder_gets_one_file_for_each_job_and_makes_them_anew(run: Run, desk: Desk, tmp_path: Path) -> None:
     filled(desk)
     folder = tmp_path / "jobs"
-
     assert run("jobs", "export", "--dir", str(folder), "other", "odd", "cron-less", "full").exit_code == 1
     written = run("jobs", "export", "--dir", str(folder), "other", "odd", "full")
-
     assert written.exit_code == 0, written.output
     assert sorted(each.name for each in folder.iterdir()) == ["full.yaml", "odd.yaml", "other.yaml"]
     before = desk.api.get("/v1/jobs/full").json
@@ -88,9 +84,7 @@ def test_a_folder_gets_one_file_for_each_job_and_makes_them_anew(run: Run, desk:
 
 def test_defaults_are_left_out(run: Run, desk: Desk, api: ServedApi) -> None:
     desk.api.post({"id": "plain", "schedule": "@daily", "target": HTTP_TARGET, "retry": {"max_attempts": 2}})
-
     (document,) = documents(run("jobs", "export", "plain").stdout)
-
     assert list(document) == ["id", "schedule", "timezone", "target", "retry"]
     assert document["retry"] == {"max_attempts": 2}
     assert api.written == []
@@ -98,10 +92,8 @@ def test_defaults_are_left_out(run: Run, desk: Desk, api: ServedApi) -> None:
 
 def test_jobs_are_chosen_by_tag(run: Run, desk: Desk) -> None:
     filled(desk)
-
     chosen = json.loads(run("jobs", "export", "--tag", "a", "-o", "json").stdout)
     (workflow,) = documents(run("jobs", "export", "--tag", "etl").stdout)
-
     assert chosen["id"] == "full"
     assert workflow["workflow"] == "nightly"
     assert list(workflow["jobs"]["extract"]) == ["job", "when"]
@@ -111,7 +103,6 @@ def test_jobs_are_chosen_by_tag(run: Run, desk: Desk) -> None:
 def test_more_jobs_than_a_page_holds_are_exported(run: Run, desk: Desk, api: ServedApi) -> None:
     for number in range(101):
         desk.api.post({"id": f"job-{number:03}", "schedule": None, "target": HTTP_TARGET})
-
     assert len(documents(run("jobs", "export").stdout)) == 101
     assert len([path for _, path, _ in api.asked if path == "/v1/jobs"]) == 2
 

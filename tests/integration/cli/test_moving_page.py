@@ -38,7 +38,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize("section", JOBS)
 def test_the_commands_of_the_page_work_as_they_stand(section: str, run: Run, desk: Desk, folder: Path) -> None:
     imported, applied = commands(section)
-
     result = run(*imported)
     assert result.exit_code == WITHOUT[section], result.output
     assert f"{JOBS[section]} jobs, " in result.stderr
@@ -55,7 +54,6 @@ def test_the_commands_of_the_page_work_as_they_stand(section: str, run: Run, des
 
 def test_what_cannot_be_carried_over_is_said_with_its_line(run: Run, folder: Path) -> None:
     hint, *said = run("import", "crontab", "my.crontab", "--queue", "duecourse-target-cron").stderr.splitlines()
-
     assert "--timezone" in hint
     assert said[0] == "my.crontab:1  MAILTO=ops@example.com"
     assert said[1] == "    no job"

@@ -189,9 +189,7 @@ def test_groups_grow_while_claims_go_well_and_shrink_while_the_table_is_busy() -
     assert shrunk == [500, 250, 125, MIN_GROUP, MIN_GROUP]
 
 
-def test_a_skipped_range_is_recorded_from_the_first_occurrence_without_a_record_in_a_few_requests(
-    world: World,
-) -> None:
+def test_a_skipped_range_is_recorded_from_the_first_occurrence_without_a_record_in_a_few_requests(world: World) -> None:
     of = job("rate(1 second)")
     standing = cursor(of)
     for second in range(1, 121):  # the first two minutes, which the API sent at once

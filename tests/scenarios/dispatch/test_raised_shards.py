@@ -65,7 +65,6 @@ def test_a_count_that_is_raised_twice_under_load_loses_doubles_and_delays_nothin
     retry = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=RETRY_SECONDS, max_seconds=RETRY_SECONDS)
     made = [world.create(firing(period, n, world)) for n, period in enumerate(["10 seconds"] * 2 + ["1 minute"] * 4)]
     world.create(job("at(2026-11-21T12:01:00)", id="retried", at=NOON, retry=retry))
-
     slowly, quickly = world.updates(4, order, minutes=2), world.updates(16, order, minutes=1)
     for minute, _ in enumerate(chain([None] * 2, slowly, quickly, [None] * 5)):
         world.until(NOON + 60 * minute + 20)
@@ -73,7 +72,6 @@ def test_a_count_that_is_raised_twice_under_load_loses_doubles_and_delays_nothin
         world.until(NOON + 60 * minute + 50)
         world.rename(chance.choice(made).id, f"renamed in minute {minute}")
     end = world.clock.now()
-
     assert (len(world.ticked[0]), len(world.ticked[-1])) == (2, 16)
     assert len({shard_of("default", each.id, 16) for each in made}) > 8
     expected = [RunName(each.id, at) for each in made for at in instants(each, end)]
@@ -91,7 +89,6 @@ def test_what_was_written_by_a_larger_count_fires_though_it_was_taken_back_befor
     world = RaisedWorld(tables, shards=2, chance=Random(1))
     kept = [world.create(firing("1 minute", number, world)) for number in range(4)]
     world.until(NOON + 30)
-
     for function in updated:
         world.running[function] = (8,)
     made = [world.create(firing("1 minute", number, world)) for number in range(4, 12)]
@@ -102,7 +99,6 @@ def test_what_was_written_by_a_larger_count_fires_though_it_was_taken_back_befor
         world.running[function] = (2,)  # the deployment failed and was rolled back
     end = NOON + 9 * 60
     world.until(end)
-
     assert max(shard_of("default", each.id, 8) for each in (*kept, *made)) >= 2
     expected = [RunName(each.id, at) for each in (*kept, *made) for at in instants(each, end)]
     assert sorted(world.caller.runs) == sorted(map(str, expected))
@@ -124,6 +120,5 @@ def test_a_catch_up_that_is_cut_off_goes_on_though_the_count_was_raised_meanwhil
         world.dispatch(dying(world.cursors, after=True))  # a hundred claimed of three hundred
     end = world.clock.now() + 3 * 60
     world.until(end)
-
     expected = [RunName(made.id, at) for at in instants(made, end)]
     assert sorted(set(world.caller.runs)) == sorted(map(str, expected))

@@ -298,11 +298,7 @@ class Endless:
     ("restored", "table", "said"), [("one", "one", "one is given twice"), ("no-such-table", "own", "not found")]
 )
 def test_a_wrong_table_is_refused_in_a_sentence(
-    ministack: str,
-    monkeypatch: pytest.MonkeyPatch,
-    restored: str,
-    table: str,
-    said: str,
+    ministack: str, monkeypatch: pytest.MonkeyPatch, restored: str, table: str, said: str
 ) -> None:
     for name, value in {"AWS_ENDPOINT_URL": ministack, "AWS_DEFAULT_REGION": "us-east-1"}.items():
         monkeypatch.setenv(name, value)

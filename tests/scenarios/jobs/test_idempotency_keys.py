@@ -58,11 +58,7 @@ def edited(world: World, **changes: Any) -> Job:
         ("{{occurrence}}", {"idempotency_key": "other"}, NAMED),
         ("{{occurrence}}", {"idempotency_key": None}, NAMED),
         (None, {"idempotency_key": "other"}, "default/tick-tock.20261121T123000Z"),
-        (
-            "day-{{date}}",
-            {"schedule": ScheduleSpec(HOURLY, "Pacific/Kiritimati", anchor=int(NOON))},
-            "day-2026-11-21",
-        ),
+        ("day-{{date}}", {"schedule": ScheduleSpec(HOURLY, "Pacific/Kiritimati", anchor=int(NOON))}, "day-2026-11-21"),
     ],
     ids=["another template", "none any more", "the first template", "another zone"],
 )

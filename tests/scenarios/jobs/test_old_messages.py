@@ -46,11 +46,7 @@ def test_the_rest_of_a_catch_up_whose_first_run_has_begun_already_survives_an_ed
     office.edit(expression="*/30 * * * *")
     world.wheel.give_back(late)
     world.until(NOON + 900, ticking=False)
-    assert covered(world.runs("tick-tock"))[:3] == [
-        (60, 60, SUCCEEDED),
-        (120, 120, SUCCEEDED),
-        (180, 720, SUCCEEDED),
-    ]
+    assert covered(world.runs("tick-tock"))[:3] == [(60, 60, SUCCEEDED), (120, 120, SUCCEEDED), (180, 720, SUCCEEDED)]
 
 
 def test_a_late_run_is_not_superseded_by_an_occurrence_that_only_the_new_schedule_names(
@@ -80,8 +76,7 @@ def test_a_late_run_is_not_superseded_by_an_occurrence_that_a_pause_took_back(wo
 
 
 def test_a_late_run_is_superseded_by_the_next_one_of_its_own_schedule_though_that_was_replaced_since(
-    world: World,
-    office: Office,
+    world: World, office: Office
 ) -> None:
     world.add(job("* * * * *"))
     world.until(NOON + 70)

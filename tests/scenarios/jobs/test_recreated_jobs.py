@@ -99,8 +99,7 @@ def test_a_called_off_run_of_a_deleted_job_is_shown_where_the_recreated_job_has_
 
 
 def test_a_run_of_a_recreated_job_that_never_began_is_found_dead_though_its_name_was_called_off_before(
-    world: World,
-    office: Office,
+    world: World, office: Office
 ) -> None:
     made = world.add(job(AT))
     world.tell(world.queued_about("tick-tock", 120, MessageKind.CANCEL))

@@ -233,7 +233,6 @@ def test_an_hour_of_anything_but_losses_has_no_findings_until_a_record_is_taken_
     assert [event.facts for event in report.events if event.alarming] == []
     assert [world.findings(kind) for kind in ("lost", "doubled", "open")] == [[], [], []]
     assert report.counts["OccurrencesAudited"] > 0
-
     planted = chance.choice(sorted(provable(world, [*ids, steady])))
     world.lose(*planted)
     (turn,) = world.audits.turns()

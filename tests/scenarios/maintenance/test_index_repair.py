@@ -91,7 +91,6 @@ def test_an_entry_below_the_watermark_is_moved_and_caught_up_by_the_next_round(w
     world.cursors.advance_watermark(0, bucket_of(NOON + 3 * HOUR))  # and somebody raised the watermark all the same
     world.until(NOON + 5 * HOUR + 300)
     assert world.caller.runs == []
-
     report = world.repair()
     assert report.counts["EntriesBelowWatermark"] == 1
     assert alarms(report) == ["entry_below_watermark"]
@@ -358,7 +357,6 @@ def test_a_pass_that_runs_out_of_time_goes_on_where_it_was_and_the_next_begins_a
     assert rounds > 2
     assert world.count("EntriesBelowWatermark") == 6
     assert known.counts["EntriesBelowWatermark"] == 6
-
     assert world.repair(store=store).counts == {}
     world.clock.advance(DAY)
     assert world.repair(store=store).counts["EntriesChecked"] == 6

@@ -67,8 +67,7 @@ def test_a_dead_letter_whose_record_has_expired_is_not_announced_again(world: Wo
     assert run.expires_at is not None
     world.clock.set(run.expires_at + 60)
     world.tables.client.delete_item(  # what the table's TTL does
-        TableName=world.tables.runs,
-        Key={"PK": {"S": "JOB#default#tick-tock"}, "SK": {"S": f"RUN#{run.name.local}"}},
+        TableName=world.tables.runs, Key={"PK": {"S": "JOB#default#tick-tock"}, "SK": {"S": f"RUN#{run.name.local}"}}
     )
     world.reconcile()
     assert len(world.notices.deaths) == 1

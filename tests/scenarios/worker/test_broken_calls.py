@@ -62,7 +62,6 @@ def test_what_an_aws_service_says_of_a_call_is_in_a_log_line_and_in_nothing_that
     world.caller.answer = lambda _: refused
     world.add(job(AT, retry=SOON))
     world.until(NOON + 121)
-
     lines = [each for report in world.reports for each in report.events if words in str(each.facts)]
     assert [(line.action, line.facts["code"], line.facts["detail"]) for line in lines] == [
         ("target_refused", "AccessDenied", words)

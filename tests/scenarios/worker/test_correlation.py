@@ -94,7 +94,6 @@ def test_a_redriven_run_is_still_part_of_the_same(world: World) -> None:
     world.until(NOON + 30)
     (dead,) = world.runs("tick-tock")
     assert (dead.state, dead.correlation_id) == (RunState.DEAD, ORDER)
-
     world.caller.answer = lambda _: Returned("fine")
     CommandSender(world.wheel, world.clock, world.randomness).send_one(Redrive(), dead)
     world.work()

@@ -50,9 +50,7 @@ def test_a_firing_takes_the_units_of_its_claim_its_start_its_end_and_its_lock(
     world.until(SETTLED)
     metered.clear()
     before = len(world.caller.runs)
-
     world.until(SETTLED + TWO_CLAIMS)
-
     assert len(world.caller.runs) - before == runs
     units = metered.units
     assert (units["JOB CURSOR"], units["JOB RUN"], units["JOB ACTIVE"]) == (3 * claims, 2 * runs, lock * runs)
@@ -74,10 +72,7 @@ def test_dead_letter_takes_two_reads_at_each_delivery_on_its_way_to_its_queue(wo
 
 @pytest.mark.parametrize(
     ("overlap", "requests"),
-    [
-        (Overlap.ALLOW, {"get_item": 1, "put_item": 2}),
-        (Overlap.SKIP, {"get_item": 1, "put_item": 3, "delete_item": 1}),
-    ],
+    [(Overlap.ALLOW, {"get_item": 1, "put_item": 2}), (Overlap.SKIP, {"get_item": 1, "put_item": 3, "delete_item": 1})],
 )
 def test_a_worker_reads_the_job_and_writes_its_run_and_asks_for_nothing_else(
     world: World, metered: Metered, overlap: Overlap, requests: dict[str, int]
@@ -85,9 +80,7 @@ def test_a_worker_reads_the_job_and_writes_its_run_and_asks_for_nothing_else(
     world.add(job("1 12 * * *", overlap=overlap))
     world.clock.set(NOON + 60)
     metered.clear()
-
     world.work()
-
     assert len(world.caller.runs) == 1
     assert metered.requests == requests
 
@@ -112,9 +105,7 @@ def test_only_a_run_that_does_not_go_well_pays_for_being_found(
     world.caller.answer = lambda _: answers.pop(0)
     world.until(SETTLED)
     metered.clear()
-
     world.until(SETTLED + TWO_CLAIMS)
-
     (run,) = world.run_store.page("default", nightly.id, limit=2, before=None)
     assert (run.state, run.attempt) == (end, min(failures + 1, 3))
     assert metered.units["JOB RUN"] == units
@@ -125,11 +116,9 @@ def test_a_run_that_waits_pays_for_being_found_but_its_heartbeats_do_not(world: 
     world.until(NOON + 1500)
     run = the_run(world)
     assert (run.state, metered.units["JOB RUN"]) == (RunState.WAITING, 2 + 1)
-
     beat = Heartbeat(NOON + 1510, NOON + 5110, ProgressReport(0.5, "half"))
     assert world.run_store.heartbeat(run, beat) is None
     assert metered.units["JOB RUN"] == 2 + 1 + 1
-
     world.tell(world.about(run, MessageKind.COMPLETE))
     assert (the_run(world).state, metered.units["JOB RUN"]) == (RunState.SUCCEEDED, 2 + 1 + 1 + 1 + 1)
 

@@ -55,7 +55,6 @@ def test_a_report_of_started_attempts_has_the_number_of_failures_even_if_it_is_z
 
 def test_an_attempt_whose_worker_vanished_has_failed(world: World) -> None:
     world.add(job("at(2026-11-21T12:01:00)", retry=TWICE))
-
     world.clock.set(NOON + 60)
     held = world.wheel.receive()
     assert held is not None

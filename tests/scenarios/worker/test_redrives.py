@@ -132,9 +132,7 @@ def test_a_redriven_run_has_the_whole_age_of_its_job_again(world: World) -> None
     assert the_run(world).reason == "attempts_exhausted"
 
 
-def test_a_redrive_that_was_put_off_by_a_send_whose_answer_was_lost_runs_once_and_does_not_circle(
-    world: World,
-) -> None:
+def test_a_redrive_that_was_put_off_by_a_send_whose_answer_was_lost_runs_once_and_does_not_circle(world: World) -> None:
     world.add(job(AT, retry=ONCE))
     world.caller.answer = fail
     world.until(NOON + 300)

@@ -80,8 +80,7 @@ def busy(world: World, until: float) -> CursorStore:
     """A cursor store whose table puts off what is to be cleared until then (UTC seconds)."""
     later = Claimed(ClaimResult.BUSY, "ThrottlingException: slower", 1)
     store: CursorStore = around(
-        world.cursors,
-        clear=lambda real, timers: [later] * len(timers) if world.clock.now() < until else real(timers),
+        world.cursors, clear=lambda real, timers: [later] * len(timers) if world.clock.now() < until else real(timers)
     )
     return store
 

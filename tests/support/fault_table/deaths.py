@@ -8,12 +8,7 @@ from dataclasses import replace
 from duecourse.domain.jobs.job import Backoff, Completion, RetryPolicy
 from duecourse.domain.runs.callbacks import read_token
 from duecourse.domain.targets.targets import Failed
-from duecourse.usecases.runs.commands import (
-    AttemptOverError,
-    BadTokenError,
-    NotDeadError,
-    RunEndedError,
-)
+from duecourse.usecases.runs.commands import AttemptOverError, BadTokenError, NotDeadError, RunEndedError
 from tests.support.fault_table.ending import ending
 from tests.support.fault_table.stage import Stage
 from tests.support.fault_table.story import RAN, Fate, Story
@@ -84,12 +79,7 @@ def _called_back(stage: Stage) -> None:
 DEAD = Fate(("DEAD",), 2)
 BACK = Fate(("SUCCEEDED",), 3)
 STORIES = (
-    Story(
-        "dies",
-        "A run of 12:04 fails, and fails again five seconds later at its last attempt.",
-        _fails,
-        {240: DEAD},
-    ),
+    Story("dies", "A run of 12:04 fails, and fails again five seconds later at its last attempt.", _fails, {240: DEAD}),
     Story(
         "dies and pauses its job",
         "The same for a job with `pause_on_failure: 1` that is also due at 12:09 and 12:14.",

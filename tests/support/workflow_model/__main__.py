@@ -6,13 +6,7 @@ import sys
 from time import process_time
 
 from tests.support.workflow_model.cases import FULL, MUTANTS, WALKS
-from tests.support.workflow_model.explorer import (
-    MOST,
-    BrokenPromiseError,
-    Explorer,
-    Found,
-    TooManyStatesError,
-)
+from tests.support.workflow_model.explorer import MOST, BrokenPromiseError, Explorer, Found, TooManyStatesError
 from tests.support.workflow_model.values import Case
 
 STEPS = 200_000

@@ -77,11 +77,7 @@ WIDE = divided(InThrees, dict.fromkeys("abcdefgh", ()) | {"z": tuple("abcdefgh")
 BESIDE = divided(OneByOne, {"a": (), "b": ("a",), "c": (), "d": ("b", "c")}, d={"when": Rule.ALL_DONE})
 """After b, which a failure of a skips, and beside it after c: d waits for a all the same once that is redriven."""
 
-BESIDE_DONE = divided(
-    OneByOne,
-    {"a": (), "b": ("a",), "c": (), "d": ("b", "c")},
-    b={"when": Rule.ALL_DONE},
-)
+BESIDE_DONE = divided(OneByOne, {"a": (), "b": ("a",), "c": (), "d": ("b", "c")}, b={"when": Rule.ALL_DONE})
 """The same where b has run after the failure."""
 
 

@@ -11,14 +11,7 @@ from duecourse.messages import COMMANDS, Cancel, MessageKind, message_about
 from tests.support.wait_queue_model import Kept
 from tests.support.workflow_model.protocol import Protocol
 from tests.support.workflow_model.records import anonymous
-from tests.support.workflow_model.values import (
-    EARLY,
-    Letter,
-    State,
-    Step,
-    fewer,
-    with_number,
-)
+from tests.support.workflow_model.values import EARLY, Letter, State, Step, fewer, with_number
 
 
 @dataclass

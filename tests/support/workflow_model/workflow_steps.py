@@ -24,16 +24,7 @@ from duecourse.messages import MessageKind, RunMessage
 from duecourse.usecases.workflows.workflows import Evaluation, Found, WorkflowMessages
 from tests.support.jobs import job
 from tests.support.workflow_model.records import anonymous
-from tests.support.workflow_model.values import (
-    DEADLINE_SECONDS,
-    EARLY,
-    Letter,
-    Mark,
-    NoteEnd,
-    Question,
-    Read,
-    Send,
-)
+from tests.support.workflow_model.values import DEADLINE_SECONDS, EARLY, Letter, Mark, NoteEnd, Question, Read, Send
 
 WORKFLOW = "nightly"
 OCCURRENCE = int(EARLY) - 1

@@ -43,20 +43,17 @@ def test_the_document_is_the_one_that_the_code_makes() -> None:
 
 def test_the_document_is_served() -> None:
     answer = untouchable_client().get("/v1/openapi.json")
-
     assert (answer.status, answer.json) == (200, document())
     assert answer.headers["cache-control"] == "public, max-age=300"
 
 
 def test_the_table_of_routes_in_the_docs_is_up_to_date() -> None:
     page = (ROOT / "docs" / "api.md").read_text()
-
     assert page == with_table(page), REMEDY
 
 
 def test_every_route_is_in_it_and_no_other() -> None:
     documented = {(method.upper(), path) for path, methods in DOCUMENT["paths"].items() for method in methods}
-
     assert documented == {(method, braces(path)) for method, path, *_ in ROUTES}
     assert len(documented) == len(ROUTES)
 
@@ -64,7 +61,6 @@ def test_every_route_is_in_it_and_no_other() -> None:
 def test_the_document_is_valid_openapi() -> None:
     assert DOCUMENT["openapi"].startswith("3.1.")
     schemathesis.openapi.from_dict(deepcopy(DOCUMENT)).validate()
-
     with pytest.raises(jsonschema_rs.ValidationError):
         schemathesis.openapi.from_dict({key: part for key, part in DOCUMENT.items() if key != "info"}).validate()
 
@@ -77,20 +73,17 @@ def test_all_that_it_refers_to_is_there_and_all_that_is_there_is_referred_to() -
         for kind in ("schemas", "parameters", "headers", "responses")
         for name in DOCUMENT["components"][kind]
     }
-
     assert referred == there
 
 
 def test_every_operation_has_a_name_of_its_own() -> None:
     names = [operation["operationId"] for _, operation in operations()]
-
     assert len(set(names)) == len(names)
 
 
 @every_operation
 def test_every_operation_says_what_it_does_and_who_may_ask(label: str) -> None:
     operation = OPERATIONS_BY_LABEL[label]
-
     assert operation["summary"]
     assert operation["description"]
     assert set(operation["tags"]) <= TAGS.keys()
@@ -100,7 +93,6 @@ def test_every_operation_says_what_it_does_and_who_may_ask(label: str) -> None:
 @every_operation
 def test_every_parameter_of_a_path_is_described(label: str) -> None:
     described = [resolved(each) for each in OPERATIONS_BY_LABEL[label].get("parameters", [])]
-
     assert {each["name"] for each in described if each["in"] == "path"} == set(re.findall(r"{(\w+)}", label))
     for each in described:
         assert validator(json.dumps(each["schema"])).is_valid(each["example"]), each["name"]
@@ -151,7 +143,5 @@ def test_parameters_that_may_be_left_out_do_not_break_the_link_from_a_job_to_its
 
 def test_the_api_starts_without_what_only_the_document_needs() -> None:
     code = "import sys, duecourse.api.app; print(*(name for name in sys.modules if 'api.openapi' in name))"
-
     imported = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-
     assert sorted(imported) == ["duecourse.api.openapi", "duecourse.api.openapi.served"]

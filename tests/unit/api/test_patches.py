@@ -107,11 +107,7 @@ def faults_of_job(**job: Any) -> dict[str, str]:
 
 def test_a_workflow_waits_a_day_for_its_jobs_unless_it_says_otherwise() -> None:
     own = workflow_read(NIGHTLY).definition("3f2a")
-    assert (own.target, own.completion, own.completion_seconds) == (
-        WorkflowTarget("3f2a"),
-        Completion.CALLBACK,
-        86_400,
-    )
+    assert (own.target, own.completion, own.completion_seconds) == (WorkflowTarget("3f2a"), Completion.CALLBACK, 86_400)
     assert workflow_read(NIGHTLY | {"deadline_seconds": 3600}).definition("3f2a").completion_seconds == 3600
 
 

@@ -300,9 +300,7 @@ inner_names = st.sampled_from(
     ["type", "url", "headers", "name", "queue", "parameters", "expect", "on", "max_attempts", "policy", "\ud800", "a/b"]
 )
 values = st.recursive(
-    scalars,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(inner_names, inner, max_size=4),
-    max_leaves=12,
+    scalars, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(inner_names, inner, max_size=4), max_leaves=12
 )
 names = st.sampled_from(
     [*(field.name for field in fields(Draft)), "task", "timezone", "dst_gap", "dst_fold", "x", "\ud800"]

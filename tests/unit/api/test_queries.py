@@ -42,14 +42,12 @@ def examples(query: type[Query]) -> dict[str, str]:
 def test_queries_read_the_example_of_each_parameter(route: Route, query: type[Query]) -> None:
     given = examples(query)
     read = query.of(Request("r", query=given))
-
     assert read.model_fields_set == set(query.model_fields), route.path
 
 
 @EACH
 def test_queries_may_leave_out_what_is_not_required(route: Route, query: type[Query]) -> None:
     needed = {name: str(known.example) for name, (known, required) in query.parameters().items() if required}
-
     assert query.of(Request("r", query=needed)) == query.model_validate(needed), route.path
 
 
@@ -59,7 +57,6 @@ def test_queries_have_the_defaults_that_their_document_names(route: Route, query
     named = {
         name: known.schema["default"] for name, (known, _) in query.parameters().items() if "default" in known.schema
     }
-
     assert {name: defaults[name] for name in named} == named, route.path
 
 
@@ -68,7 +65,6 @@ def test_queries_refuse_a_parameter_that_they_do_not_know_and_name_those_they_do
     route: Route, query: type[Query]
 ) -> None:
     detail = refusal(query, **examples(query), limt="3")
-
     assert "limt is not known" in detail, route.path
     assert all(name in detail for name in query.parameters())
 
@@ -87,7 +83,6 @@ def test_queries_name_a_parameter_that_is_missing() -> None:
 
 def test_queries_compare_instants_by_the_names_in_the_request() -> None:
     instant = "2026-11-21T00:00:00Z"
-
     assert "parameter to must be later than from" in refusal(RunsOfJobQuery, **{"from": instant, "to": instant})
 
 

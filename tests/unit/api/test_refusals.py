@@ -169,11 +169,7 @@ def test_bad_fields_are_422_with_a_pointer_each(api: ApiClient) -> None:
 @pytest.mark.parametrize("path", ["/v1/jobs", "/v1/jobs/nightly/runs"])
 @pytest.mark.parametrize(
     ("name", "value"),
-    [
-        *(("limit", value) for value in BAD_LIMITS),
-        *(("cursor", value) for value in BAD_CURSORS),
-        ("limt", "5"),
-    ],
+    [*(("limit", value) for value in BAD_LIMITS), *(("cursor", value) for value in BAD_CURSORS), ("limt", "5")],
 )
 def test_a_bad_query_parameter_is_400_and_named(api: ApiClient, path: str, name: str, value: str) -> None:
     answer = api.get(path, **{name: value})

@@ -73,7 +73,6 @@ def test_every_job_is_posted_once_and_its_runs_are_read() -> None:
         load = Load(client, RECEIVER)
         load.post([LaneJob("low", number, NOON) for number in range(20)], said.append)
         starts = load.starts()
-
     assert sorted(posted) == [f"low-{number:05d}" for number in range(20)]
     assert said == list(range(1, 21))
     assert [start.run_id for start in starts] == [f"low-{number:05d}.20261121T120000Z" for number in range(20)]
@@ -100,12 +99,7 @@ SLOW = timedelta(seconds=20)
 
 
 def a_start(
-    lane: str,
-    *,
-    due: float = 0,
-    late: float | None = 0.1,
-    takes: float = 0.2,
-    state: str = "SUCCEEDED",
+    lane: str, *, due: float = 0, late: float | None = 0.1, takes: float = 0.2, state: str = "SUCCEEDED"
 ) -> Start:
     """One run, due so many seconds after noon."""
     at = NOON + timedelta(seconds=due)

@@ -136,8 +136,7 @@ def test_sides_are_compared_minute_by_minute() -> None:
     ours = counted(in_time(0.1, window), window)
     minutes = [Window(NOON + 60 * number, NOON + 60 * number + 60) for number in range(3)]
     theirs = counted(
-        [call for minute, late in zip(minutes, (0.2, 0.5, 0.3), strict=True) for call in in_time(late, minute)],
-        window,
+        [call for minute, late in zip(minutes, (0.2, 0.5, 0.3), strict=True) for call in in_time(late, minute)], window
     )
     assert ratio(theirs, ours) == {"median": 3.0, "min": 2.0, "max": 5.0}
     assert ratio(counted([]), ours) is None

@@ -98,14 +98,12 @@ def duecourse(*arguments: str, text: str | None = None, **environment: str) -> R
 
 def test_a_job_is_created_from_standard_input(api: str) -> None:
     result = duecourse("jobs", "create", "--json", "--api", api, text='{"schedule": "0 3 * * *"}')
-
     assert result.exit_code == 0, result.output
     assert json.loads(result.stdout) == JOB
 
 
 def test_the_address_can_come_from_the_environment(api: str) -> None:
     result = duecourse("jobs", "get", "nightly", DUECOURSE_API=api)
-
     assert result.exit_code == 0, result.output
     assert "2026-11-22 03:00:00" in result.stdout
 
@@ -117,7 +115,6 @@ def test_jobs_are_listed_for_programs_in_the_shape_of_every_list(api: str) -> No
 
 def test_runs_are_shown_as_a_table_with_the_way_to_more(api: str) -> None:
     result = duecourse("runs", "list", "nightly", "--api", api)
-
     assert "2026-11-21 03:00:00  DEAD" in " ".join(result.stdout.split("\n"))
     assert "+0.042 s" in result.stdout
     assert "more: duecourse runs list nightly --cursor more" in result.stdout
@@ -129,7 +126,6 @@ def test_runs_for_programs_keep_the_cursor(api: str) -> None:
 
 def test_the_history_of_a_job_says_who_did_what_with_the_way_to_more(api: str) -> None:
     result = duecourse("jobs", "history", "nightly", "--api", api)
-
     assert result.exit_code == 0, result.output
     said = " ".join(result.stdout.split())
     assert "2026-11-21 10:00:00 anna edited timeout_seconds 30 -> 60; payload" in said
@@ -139,13 +135,11 @@ def test_the_history_of_a_job_says_who_did_what_with_the_way_to_more(api: str) -
 
 def test_the_history_for_programs_is_as_the_api_tells_it(api: str) -> None:
     shown = json.loads(duecourse("jobs", "history", "nightly", "--json", "--api", api).stdout)
-
     assert shown == {"items": CHANGES, "next_cursor": "more"}
 
 
 def test_a_job_is_deleted_once_somebody_has_said_so(api: str) -> None:
     assert duecourse("jobs", "delete", "nightly", "--yes", "--api", api).stdout == "nightly is deleted\n"
-
     asked = duecourse("jobs", "delete", "nightly", "--api", api, text="y\n")
     assert "Delete nightly, and its runs that have not started?" in asked.stderr
     assert asked.stdout == "nightly is deleted\n"
@@ -156,7 +150,6 @@ def test_a_job_is_not_deleted_by_somebody_who_did_not_say_so(
     api: str, text: str | None, status: int, said: str
 ) -> None:
     result = duecourse("jobs", "delete", "nightly", "--api", api, text=text)
-
     assert (result.exit_code, result.stdout) == (status, "")
     assert said in result.stderr
 
@@ -173,7 +166,6 @@ def test_a_command_that_waits_for_a_job_at_a_terminal_says_so(api: str) -> None:
     finally:
         os.close(slave)
         os.close(master)
-
     assert done.returncode == 0
     assert "type the job's JSON, then Ctrl-D" in done.stderr
     assert "duecourse jobs create job.json" in done.stderr
@@ -185,14 +177,12 @@ def test_nothing_is_said_where_a_job_comes_through_a_pipe(api: str) -> None:
 
 def test_a_refusal_is_one_line_without_a_traceback(api: str) -> None:
     result = duecourse("jobs", "get", "other", "--api", api)
-
     assert (result.exit_code, result.stderr) == (1, "duecourse: 404 There is no such job\n")
 
 
 def test_a_missing_address_names_the_ways_to_give_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     result = duecourse("jobs", "list")
-
     assert result.exit_code == 2
     assert result.stderr.startswith(
         "duecourse: no API address is configured; set DUECOURSE_API, or write a profile to "
@@ -201,7 +191,6 @@ def test_a_missing_address_names_the_ways_to_give_it(tmp_path: Path, monkeypatch
 
 def test_an_address_where_nobody_answers_is_one_line() -> None:
     result = duecourse("jobs", "list", "--api", "http://127.0.0.1:1")
-
     assert result.exit_code == 1
     assert result.stderr.startswith("duecourse: there is no response from http://127.0.0.1:1 (")
     assert result.stderr.count("\n") == 1
@@ -209,7 +198,6 @@ def test_an_address_where_nobody_answers_is_one_line() -> None:
 
 def test_what_is_not_json_is_refused_before_any_call() -> None:
     result = duecourse("jobs", "create", "--api", "http://127.0.0.1:1", text="schedule: daily")
-
     assert result.exit_code == 2
     assert "the text is not valid JSON" in result.stderr
 
@@ -221,7 +209,6 @@ def test_what_is_not_json_is_refused_before_any_call() -> None:
 )
 def test_a_mistyped_command_suggests_the_one_that_is_meant(words: tuple[str, ...], meant: str) -> None:
     result = duecourse(*words)
-
     assert result.exit_code == 2
     mistyped = next(word for word in words if word not in COMMANDS)
     assert result.stderr == f"duecourse: no such command '{mistyped}'; did you mean '{meant}'?\n"
@@ -243,7 +230,6 @@ def test_wrong_options_are_one_line_like_every_error() -> None:
 @pytest.mark.parametrize("name", sorted(COMMANDS))
 def test_every_command_has_a_help_with_an_example(name: str) -> None:
     result = duecourse(name, "--help")
-
     assert result.exit_code == 0
     assert f"Example:\n  duecourse {name}" in result.stdout
 
@@ -256,7 +242,6 @@ def test_the_help_imports_no_command() -> None:
         "print(sorted(name for name in ('httpx', 'rich', 'botocore') if name in sys.modules))\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-
     assert done.stdout.splitlines()[-1] == "[]"
 
 
@@ -274,7 +259,6 @@ def test_a_secret_that_cannot_be_is_refused_before_any_request(
     words: tuple[str, ...], text: str | None, problem: str
 ) -> None:
     result = duecourse("secrets", *words, text=text, AWS_ENDPOINT_URL="http://127.0.0.1:1")
-
     assert result.exit_code == 2
     assert result.stderr.startswith(f"duecourse: {problem}")
 
@@ -311,9 +295,7 @@ def created(document: Path) -> Result:
 def test_a_file_that_is_no_job_is_refused_before_any_call(text: bytes, says: str, tmp_path: Path) -> None:
     document = tmp_path / "job.json"
     document.write_bytes(text)
-
     result = created(document)
-
     assert result.exit_code == 2
     assert result.stderr.startswith(f"duecourse: {document}: ")
     assert says in result.stderr
@@ -400,7 +382,6 @@ def ended_by(error: BaseException | None, *, stopping_is_normal: bool = False) -
 )
 def test_a_failure_is_one_line(error: Exception, line: str) -> None:
     result = ended_by(error)
-
     assert result.exit_code in {1, 2}
     assert result.stderr == f"duecourse: {line}\n"
 

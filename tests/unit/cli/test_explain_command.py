@@ -135,7 +135,6 @@ def test_the_pages_of_all_jobs_are_one_chart() -> None:
     stage = UpcomingStage()
     with served(stage) as api:
         lines = duecourse(api, "upcoming", TZ="UTC").stdout.splitlines()
-
     assert [query.get("cursor") for query in stage.asked] == [None, "2"]
     assert len({(query["from"], query["to"], query["step"]) for query in stage.asked}) == 1
     assert re.search(r"1,202 +█+ +hourly \(1,200\), nightly \(2\)", lines[1])
@@ -180,7 +179,6 @@ def test_what_failed_since_a_time_is_asked_for_by_one_request() -> None:
         shown = duecourse(
             api, "runs", "list", "--failed", "--since", "2026-11-21T00:00:00Z", "--tag", "billing", "--error", "busy"
         )
-
     ((path, query),) = asked
     assert path == "/v1/runs"
     assert query == {
@@ -209,7 +207,6 @@ def test_today_is_the_local_day_as_are_the_times_of_the_table() -> None:
         shown = duecourse(
             api, "runs", "list", "nightly", "--state", "DEAD", "--since", "2026-11-21", TZ="Pacific/Kiritimati"
         )
-
     assert asked[0]["since"] == "2026-11-20T10:00:00+00:00"
     assert "occurrence (+14)" in shown.stdout
     assert "2026-11-21 17:00:00" in shown.stdout, "03:00 in UTC"
@@ -228,7 +225,6 @@ def test_runs_of_a_job_since_a_time_are_those_of_all_states(output: str) -> None
         found = duecourse(server.address, *listed, "--since", "2026-11-21")
         tagged = duecourse(server.address, *listed, "--tag", "billing", "--until", "2026-11-21")
         failed = duecourse(server.address, *listed, "--failed", "--since", "2026-11-21")
-
     assert found.exit_code == 0, found.output
     assert found.stdout.count("nightly.20261121T12") == 13
     assert found.stdout.count("nightly.") == 13
@@ -247,7 +243,6 @@ def test_enqueued_runs_of_a_job_are_one_line_with_a_time_too() -> None:
 
     with served(answer) as api:
         lines = duecourse(api, "runs", "list", "nightly", "--since", "3h", "--limit", "1").stdout.splitlines()
-
     assert lines[0] == f"1 queued until {begin:%Y-%m-%d %H:%M:%SZ}"
     assert [line for line in lines if "QUEUED" in line] == []
     assert lines[-1] == "more: duecourse runs list nightly --since 3h --cursor 2"
@@ -294,7 +289,6 @@ def test_a_tail_shows_what_changes_from_now_on_until_it_is_interrupted() -> None
 
     with served(answer) as api, interruptible():
         shown = duecourse(api, "runs", "tail", "--every", "0.2", "--json")
-
     assert shown.exit_code == 0, shown.output
     assert [json.loads(line)["state"] for line in shown.stdout.splitlines()] == ["RETRYING", "DEAD"]
 
@@ -313,7 +307,6 @@ def test_a_job_is_run_by_hand_and_waited_for_and_the_exit_code_says_how_it_ended
         done = duecourse(api, "jobs", "run", "nightly", "--wait")
         states[:] = ["DEAD"]
         dead = duecourse(api, "jobs", "run", "nightly", "--wait", "--json")
-
     assert done.exit_code == 0, done.output
     assert "state         SUCCEEDED" in done.stdout
     assert " min ago)" in done.stdout
@@ -333,7 +326,6 @@ def test_a_pace_redrives_so_many_a_second_and_a_dry_run_none() -> None:
         paced = duecourse(api, "dead-letters", "redrive", "--pace", "20/s", "--yes")
         counted = duecourse(api, "dead-letters", "redrive", "--dry-run")
         wrong = duecourse(api, "dead-letters", "redrive", "--pace", "fast")
-
     assert paced.stdout == "4 redriven\n"
     assert counted.stdout == "1 dead run would be redriven\n"
     assert asked == ["/v1/dead-letters/redrive"] * 2 + ["/v1/dead-letters"]
@@ -372,9 +364,7 @@ class History:
 @pytest.mark.parametrize("ahead", [0, 1, 83, 100, 840])
 def test_so_many_runs_are_found_behind_all_that_is_not_due(ahead: int, limit: int) -> None:
     history = History(ahead, 150)
-
     found = history.due(limit)
-
     assert [run.id for run in found.due] == [f"tick.{-step}" for step in range(limit)]
     assert len(found.ahead) == ahead
     assert history.asked <= 3 + ahead // 100
@@ -420,7 +410,6 @@ def test_runs_are_shown_by_their_ids_and_what_is_ahead_in_one_line() -> None:
 
     with served(answer) as api:
         lines = duecourse(api, "runs", "list", "nightly", "--limit", "1").stdout.splitlines()
-
     assert lines[0] == f"4 queued until {begin + 3 * TEN_SECONDS:%Y-%m-%d %H:%M:%SZ}"
     assert [line for line in lines if "QUEUED" in line] == []
     assert len([line for line in lines if re.match(rf"{re.escape(RUN['id'])}  2026-11-21 03:00:00  DEAD", line)]) == 1
@@ -551,7 +540,6 @@ def test_a_run_is_requested_for_a_later_time_and_says_when_it_is_due() -> None:
         later = duecourse(api, "jobs", "run", "nightly", "--in", "2h")
         both = duecourse(api, "jobs", "run", "nightly", "--in", "2h", "--at", "2026-12-24T18:00:00")
         wrong = duecourse(api, "jobs", "run", "nightly", "--in", "soon")
-
     assert at.stdout == later.stdout
     assert at.output.endswith("is QUEUED, due 2026-12-24 17:00:00Z\n")
     assert (both.exit_code, wrong.exit_code) == (2, 2)

@@ -90,14 +90,12 @@ def test_a_plan_writes_nothing_and_is_carried_out_once(scheduler: Scheduler) -> 
         assert scheduler.client.get_job("nightly").schedule == "0 2 * * *"
         assert (await called(client, "apply_plan", plan=plan["plan"]))["schedule"] == "30 2 * * *"
         assert "make a new plan" in await refused(client, "apply_plan", plan=plan["plan"])
-
         stale = await called(client, "plan_pause", job_id="nightly", note="audit")
         scheduler.client.patch_job("nightly", {"name": "Another"})
         assert "412" in await refused(client, "apply_plan", plan=stale["plan"])
         for name, state in (("plan_pause", "PAUSED"), ("plan_resume", "ACTIVE")):
             plan = await called(client, name, job_id="nightly")
             assert (await called(client, "apply_plan", plan=plan["plan"]))["state"] == state
-
         plan = await called(client, "plan_run", job_id="nightly", payload={"a": 1})
         assert (await called(client, "apply_plan", plan=plan["plan"]))["job_id"] == "nightly"
         plan = await called(client, "plan_create", job_id="new", job=JOB)

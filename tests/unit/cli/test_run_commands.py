@@ -103,7 +103,6 @@ def duecourse(server: HttpTargetServer, *arguments: str, text: str | None = None
 
 def test_a_run_is_shown_a_field_a_line(server):
     lines = duecourse(server, "runs", "show", "dead").stdout.splitlines()
-
     assert "state         DEAD (attempts_exhausted)" in lines
     assert "attempts      3/3" in lines
     assert "code          http.503" in lines
@@ -149,7 +148,6 @@ def test_a_refused_command_is_one_line(server):
 
 def test_dead_letters_are_a_table_with_the_way_to_more(server, asked):
     result = duecourse(server, "dead-letters", "list", "--job", "nightly", "--limit", "5")
-
     assert "nightly.20261121T030000Z  2026-11-21 03:01:00  3/3       http.503" in result.stdout
     assert "more: duecourse dead-letters list --job nightly --cursor more" in result.stdout
     assert asked[0][:2] == ("GET", "/v1/dead-letters?job_id=nightly&limit=5")
@@ -176,7 +174,6 @@ def test_dead_letters_for_programs_keep_the_cursor(server):
 )
 def test_redriving_dead_letters_says_how_many_and_asks_first(server, asked, options, question):
     result = duecourse(server, "dead-letters", "redrive", *options, text="n\n")
-
     assert result.exit_code == 1
     assert question in result.stderr
     assert {method for method, _, _ in asked} == {"GET"}
@@ -184,7 +181,6 @@ def test_redriving_dead_letters_says_how_many_and_asks_first(server, asked, opti
 
 def test_where_nobody_can_answer_redriving_says_how_many_and_what_to_give(server, asked):
     result = duecourse(server, "dead-letters", "redrive", "--job", "nightly")
-
     assert result.exit_code == 2
     assert "Redrive 3 dead runs of nightly?" in result.stderr
     assert "duecourse: there was no confirmation, so nothing was changed; without a terminal use --yes" in result.stderr
@@ -194,13 +190,11 @@ def test_where_nobody_can_answer_redriving_says_how_many_and_what_to_give(server
 def test_of_very_many_dead_letters_not_all_are_counted():
     page = {"items": [RUN] * 100, "next_cursor": "more"}
     result = told(page, "dead-letters", "redrive", text="n\n")
-
     assert "Redrive at least 1000 dead runs of ALL jobs?" in result.stderr
 
 
 def test_an_instant_that_is_none_is_said_so_before_anything_is_counted(server, asked):
     result = duecourse(server, "dead-letters", "redrive", "--since", "the other day")
-
     assert result.exit_code == 2
     assert "--since: 'the other day' is not a time; write today" in result.stderr
     assert asked == []
@@ -208,7 +202,6 @@ def test_an_instant_that_is_none_is_said_so_before_anything_is_counted(server, a
 
 def test_redriving_dead_letters_goes_on_to_the_last_page(server, asked):
     result = duecourse(server, "dead-letters", "redrive", "--job", "nightly", "--yes")
-
     assert result.stdout == "4 redriven, 2 could not be redriven\n"
     assert asked == [
         ("POST", "/v1/dead-letters/redrive", {"job_id": "nightly", "limit": 100}),
@@ -218,7 +211,6 @@ def test_redriving_dead_letters_goes_on_to_the_last_page(server, asked):
 
 def test_redriving_dead_letters_stops_where_it_is_told_to(server, asked):
     result = duecourse(server, "dead-letters", "redrive", "--limit", "3", "--yes")
-
     assert result.stdout == "2 redriven, 1 could not be redriven; there are more dead runs\n"
     assert [body for _, _, body in asked] == [{"limit": 3}]
 
@@ -241,7 +233,6 @@ def test_a_job_is_paused_with_a_reason(server, asked):
 
 def test_jobs_of_a_tag_are_paused_page_by_page(server, asked):
     result = duecourse(server, "jobs", "pause", "--tag", "billing", "--note", "the bank is down", "--yes")
-
     assert (result.exit_code, result.stdout) == (0, "101 jobs are paused\n")
     assert asked == [
         ("POST", "/v1/jobs/pause", {"tag": "billing", "note": "the bank is down"}),
@@ -251,7 +242,6 @@ def test_jobs_of_a_tag_are_paused_page_by_page(server, asked):
 
 def test_all_jobs_are_resumed(server, asked):
     result = duecourse(server, "jobs", "resume", "--all", "--catch-up", "--yes", "--json")
-
     assert json.loads(result.stdout) == {"changed": 101, "failed": []}
     assert asked[0] == ("POST", "/v1/jobs/resume", {"all": True, "catch_up": True})
 
@@ -289,7 +279,6 @@ def test_a_choice_of_jobs_that_is_none_or_two_is_refused(server, asked, action, 
 def test_jobs_that_could_not_be_paused_are_named():
     answer = {"changed": 1, "failed": ["nightly", "hourly"], "next_cursor": None}
     result = told(answer, "jobs", "pause", "--all", "--yes")
-
     assert (result.exit_code, result.stdout) == (1, "1 job is paused\n")
     assert result.stderr == (
         "duecourse: 2 jobs could not be changed because of concurrent changes: nightly, hourly; repeat the command\n"
@@ -299,7 +288,6 @@ def test_jobs_that_could_not_be_paused_are_named():
 @pytest.mark.parametrize("more", [(), ("--json",)], ids=["people", "programs"])
 def test_a_wait_that_times_out_has_an_exit_code_and_a_message_of_its_own(more):
     result = told({**WAITING, "cancel_requested": False}, "jobs", "run", "nightly", "--wait", "--timeout", "0", *more)
-
     assert result.exit_code == 124
     assert result.stderr == (
         f"duecourse: {RUN['id']} is WAITING after 0 s; it continues: follow it with duecourse runs tail nightly\n"
@@ -363,7 +351,6 @@ class Runs:
 def test_each_state_is_told_once() -> None:
     source = Runs(run("a", 0))
     watcher = source.watched("a")
-
     assert [(change.run.state, change.is_new) for change in watcher.poll()] == [("QUEUED", True)]
     assert watcher.poll() == ()
     source.runs_now = [run("a", 0, "SUCCEEDED", 1)]
@@ -375,33 +362,28 @@ def test_another_attempt_in_the_same_state_is_a_change() -> None:
     watcher = source.watched("a")
     watcher.poll()
     source.runs_now = [run("a", 0, "RETRYING", 2)]
-
     assert [change.run.attempts for change in watcher.poll()] == [2]
 
 
 def test_changes_of_several_jobs_come_in_the_order_of_their_instants() -> None:
     watcher = Runs(run("a", 20), run("a", 0), run("b", 10)).watched("a", "b")
-
     assert [change.run.id for change in watcher.poll()] == ["a.0", "b.10", "a.20"]
 
 
 def test_runs_that_wait_in_the_queue_do_not_hide_the_ones_that_are_due() -> None:
     watcher = Runs(*(run("a", seconds) for seconds in range(50, 0, -10)), run("a", 0, "RUNNING", 1)).watched("a")
-
     assert "a.0" in [change.run.id for change in watcher.poll()]
 
 
 def test_pages_behind_a_final_run_are_not_asked_for() -> None:
     source = Runs(*(run("a", seconds, "SUCCEEDED", 1) for seconds in range(50, 0, -10)))
     source.watched("a").poll()
-
     assert source.asked == [("a", None)]
 
 
 def test_only_jobs_with_a_due_and_unfinished_run_are_pending() -> None:
     watcher = Runs(run("a", 10), run("b", -1), run("c", -1, "DEAD", 3)).watched("a", "b", "c")
     watcher.poll()
-
     assert watcher.pending(NOW) == {"b"}
     assert watcher.pending(NOW + timedelta(seconds=10)) == {"a", "b"}
 
@@ -411,7 +393,6 @@ def test_only_the_wanted_jobs_are_asked() -> None:
     watcher = source.watched("a")
     watcher.follow(["a", "b"])
     watcher.poll({"b"})
-
     assert source.asked == [("b", None)]
 
 
@@ -422,7 +403,6 @@ def test_a_job_that_cannot_be_asked_for_does_not_keep_the_others_from_being_aske
     source = Runs(run("b", 0))
     source.errors["a", None] = error
     watcher = source.watched("a", "b")
-
     assert [change.run.id for change in watcher.poll()] == ["b.0"]
     source.runs_now.append(run("b", 10))
     assert [change.run.id for change in watcher.poll()] == ["b.10"]
@@ -435,11 +415,9 @@ def test_a_job_that_is_gone_is_forgotten_without_a_word_until_there_is_one_of_it
     source.errors["a", None] = ApiError(404, {})
     watcher.poll()
     assert watcher.pending(NOW) == frozenset()
-
     source.asked.clear()
     watcher.poll()
     assert (source.asked, source.told) == ([], [])
-
     source.errors.clear()
     source.runs_now = [run("a", 10)]
     watcher.follow(["a"])
@@ -452,7 +430,6 @@ def test_what_is_wrong_with_a_job_is_told_once_and_again_after_it_was_well() -> 
     for status in (503, 503, 500, None, 500):
         source.errors = {} if status is None else {("a", None): ApiError(status, {})}
         watcher.poll()
-
     assert [text for _, text in source.told] == [
         "503 Service Unavailable",
         "500 Internal Server Error",
@@ -463,6 +440,5 @@ def test_what_is_wrong_with_a_job_is_told_once_and_again_after_it_was_well() -> 
 def test_what_was_read_before_an_error_is_told() -> None:
     source = Runs(*(run("a", seconds) for seconds in (30, 20, 10, 0)))
     source.errors["a", "2"] = ApiUnreachableError("slow")
-
     assert [change.run.id for change in source.watched("a").poll()] == ["a.20", "a.30"]
     assert source.told == [("a", "slow")]

@@ -127,8 +127,6 @@ def test_a_folder_that_is_gone_fails_the_run(tmp_path: Path) -> None:
 def test_which_commands_run_has_to_be_said(options: tuple[str, ...], said: str, tmp_path: Path) -> None:
     (tmp_path / "FILE").write_text('"no end')
     arguments = [str(tmp_path / each) if each == "FILE" else each for each in options]
-
     result = CliRunner(env={"DUECOURSE_API": "http://127.0.0.1:1"}).invoke(main, ["work", *arguments])
-
     assert result.exit_code == 2
     assert said in result.stderr

@@ -88,7 +88,6 @@ def test_the_region_is_aws_region_before_all_else(
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-
     assert signed_by(monkeypatch, command) == f"AKIDEXAMPLE {region}"
 
 
@@ -142,9 +141,7 @@ def test_a_login_that_is_over_is_told_in_one_line(
 ) -> None:
     own.write_text(own.read_text().replace(SESSION, "somebody else"))
     monkeypatch.setenv("DUECOURSE_API", "https://jobs.example")
-
     done = in_a_process(*DUECOURSE, *command)
-
     assert done.returncode == 2
     assert "aws login" in done.stderr
     assert done.stderr.count("\n") == 1

@@ -69,7 +69,6 @@ def test_a_job_is_posted_as_json_below_the_base_address() -> None:
         return httpx.Response(201, json=JOB)
 
     job = client(answer).create_job({"schedule": "0 3 * * *"})
-
     assert (seen[0].method, seen[0].url.path) == ("POST", "/base/v1/jobs")
     assert json.loads(seen[0].content) == {"schedule": "0 3 * * *"}
     assert job.next_occurrence == datetime(2026, 11, 22, 3, tzinfo=UTC)
@@ -84,7 +83,6 @@ def test_an_id_is_quoted_in_the_path() -> None:
         return httpx.Response(204)
 
     client(answer).delete_job("../health")
-
     assert seen[0].url.raw_path == b"/base/v1/jobs/..%2Fhealth"
 
 
@@ -94,7 +92,6 @@ def test_runs_come_in_pages() -> None:
         return httpx.Response(200, json={"items": [RUN], "next_cursor": "def"})
 
     page = client(answer).list_runs("nightly", limit=2, cursor="abc")
-
     assert page.next_cursor == "def"
     assert page.items[0].lateness_seconds == pytest.approx(0.042)
     assert page.items[0].is_final
@@ -102,9 +99,7 @@ def test_runs_come_in_pages() -> None:
 
 def test_all_jobs_follow_the_cursor_to_the_end() -> None:
     pages = {None: {"items": [JOB], "next_cursor": "2"}, "2": {"items": [{**JOB, "id": "b"}], "next_cursor": None}}
-
     found = client(lambda request: httpx.Response(200, json=pages[request.url.params.get("cursor")])).list_jobs()
-
     assert [job.id for job in found] == ["nightly", "b"]
 
 
@@ -119,10 +114,8 @@ def test_a_refusal_carries_the_problem_document() -> None:
             {"pointer": "/target/url", "detail": "missing"},
         ],
     }
-
     with pytest.raises(ApiError) as caught:
         client(lambda _: httpx.Response(422, json=problem)).create_job({})
-
     assert caught.value.status == 422
     assert caught.value.problem == problem
     assert str(caught.value) == (
@@ -164,10 +157,7 @@ class Api:
     def __init__(self, status: int = 200, document: Any = None, **headers: str) -> None:
         self.seen: list[httpx.Request] = []
         self.client = Client(
-            "http://127.0.0.1:9/base/",
-            auth=Signature(),
-            transport=httpx.MockTransport(self._note),
-            retries=0,
+            "http://127.0.0.1:9/base/", auth=Signature(), transport=httpx.MockTransport(self._note), retries=0
         )
         self._answer = (status, document, headers)
 
@@ -187,9 +177,7 @@ class Api:
 
 def test_a_run_is_read_by_its_id():
     api = Api(document={**RUN, "code": "http.503", "cancel_requested": True})
-
     run = api.client.get_run("nightly.20261121T030000Z")
-
     assert api.asked == ("GET", "/v1/runs/nightly.20261121T030000Z")
     assert (run.code, run.cancel_requested) == ("http.503", True)
 
@@ -206,7 +194,6 @@ def test_what_a_worker_says_is_authorised_by_the_token_alone_and_never_signed():
     completing, failing = Api(202, ACCEPTED), Api(202, ACCEPTED)
     completing.client.complete_run("a.b", TOKEN, result={"sent": 3})
     failing.client.fail_run("a.b", TOKEN, "no paper")
-
     for api, word in ((beating, "heartbeat"), (completing, "complete"), (failing, "fail")):
         assert api.asked == ("POST", f"/v1/runs/a.b/{word}")
         assert api.seen[0].headers["Authorization"] == f"Bearer {TOKEN}"
@@ -244,9 +231,7 @@ def test_the_time_left_until_the_next_heartbeat_is_counted_by_the_apis_clock():
         },
         Date="Sat, 21 Nov 2026 06:47:30 GMT",
     )
-
     heartbeat = api.client.heartbeat_run("a.b", TOKEN)
-
     assert heartbeat.seconds_left == pytest.approx(30)
     assert heartbeat.waiting_until == datetime(2026, 11, 22, 6, 47, tzinfo=UTC)
 
@@ -259,12 +244,10 @@ def test_a_heartbeat_of_a_job_that_asks_for_none_has_no_time_left_to_count():
 def test_a_refusal_says_when_to_ask_again_and_who_refused():
     busy = Api(503, {"type": "/problems/busy", "title": "Service Unavailable"}, **{"Retry-After": "7"})
     gateway = Api(401, {"message": "Unauthorized"})
-
     with pytest.raises(ApiError) as by_us:
         busy.client.cancel_run("a.b")
     with pytest.raises(ApiError) as by_gateway:
         gateway.client.cancel_run("a.b")
-
     assert (by_us.value.retry_after, by_us.value.by_duecourse) == (7, True)
     assert (by_gateway.value.retry_after, by_gateway.value.by_duecourse) == (None, False)
 
@@ -372,7 +355,6 @@ def test_instants_are_sent_in_utc_and_naive_ones_refused() -> None:
     berlin = timezone(timedelta(hours=1))
     duecourse.redrive_dead_runs(since=datetime(2026, 11, 21, 3, tzinfo=berlin))
     duecourse.explain_job("nightly", at=datetime(2026, 11, 21, 3, tzinfo=UTC))
-
     assert seen[0].content == b'{"since":"2026-11-21T02:00:00+00:00"}'
     assert seen[1].url.params["at"] == "2026-11-21T03:00:00+00:00"
     with pytest.raises(ValueError, match="no time zone"):

@@ -365,7 +365,6 @@ def test_every_call_is_signed_for_the_api_and_its_region() -> None:
 
     auth = SigV4(Credentials("AKIDEXAMPLE", "secret", "token"), "eu-central-1")
     Client(API, auth=auth, transport=httpx.MockTransport(answer)).list_jobs(limit=5, cursor="a b")
-
     authorization = seen[0].headers["authorization"]
     assert authorization.startswith("AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/")
     assert "/eu-central-1/execute-api/aws4_request" in authorization

@@ -166,11 +166,7 @@ def test_a_deletion_whose_answer_was_lost_was_done_where_there_is_no_such_job_an
 
 @pytest.mark.parametrize(
     "answers",
-    [
-        [UNKNOWN],
-        [LIMITED, UNKNOWN],
-        [None, (404, {"message": "Not Found"}, {})],
-    ],
+    [[UNKNOWN], [LIMITED, UNKNOWN], [None, (404, {"message": "Not Found"}, {})]],
     ids=["asked once", "nothing was done the first time", "not by Duecourse"],
 )
 def test_a_deletion_of_a_job_that_nobody_is_known_to_have_deleted_is_refused(answers: list[Answer]) -> None:

@@ -120,10 +120,7 @@ assert "audit-slow" in alarms("prod")
 """,
         (
             *("tests/infra/observability/test_runbooks.py", "tests/infra/observability/test_alarms.py"),
-            *(
-                "-k",
-                "AuditSlow or test_runbooks or belongs_to_an_alarm or has_a_failure or says_its_stage",
-            ),
+            *("-k", "AuditSlow or test_runbooks or belongs_to_an_alarm or has_a_failure or says_its_stage"),
         ),
     ),
 }
@@ -141,7 +138,6 @@ def touched(diff: str) -> list[str]:
 
 def test_recipes_are_listed_on_the_page_with_their_most_files() -> None:
     listed = re.findall(r"\(docs/recipes/(\w+)\.diff\) \| (\d+) \|", PAGE.read_text(encoding="utf-8"))
-
     assert set(diffs()) == set(RECIPES)
     assert {name: int(most) for name, most in listed} == {name: recipe.most for name, recipe in RECIPES.items()}
 
@@ -149,7 +145,6 @@ def test_recipes_are_listed_on_the_page_with_their_most_files() -> None:
 @pytest.mark.parametrize("name", RECIPES)
 def test_recipes_touch_few_files_and_none_that_is_generated(name: str) -> None:
     files = touched(diffs()[name])
-
     assert len(files) <= RECIPES[name].most
     assert not GENERATED & set(files)
 
@@ -216,7 +211,6 @@ def recipe(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Cop
 
 def test_recipes_do_what_they_say(recipe: tuple[Copy, Recipe]) -> None:
     copy, known = recipe
-
     copy.python("-c", PREPARED + known.holds)
     copy.python("-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", *known.tests)
     copy.run("npm", "test", "--workspace", "console", "--", "src/edit/fields.test.ts")

@@ -31,13 +31,7 @@ class Outer:
 
 
 WHOLE = Outer(Colour.RED, Inner(("a", "b")), (Colour.RED,), 3, {"a": [1]})
-DOCUMENT = {
-    "colour": "red",
-    "inner": {"words": ["a", "b"]},
-    "colours": ["red"],
-    "number": 3,
-    "anything": {"a": [1]},
-}
+DOCUMENT = {"colour": "red", "inner": {"words": ["a", "b"]}, "colours": ["red"], "number": 3, "anything": {"a": [1]}}
 
 
 def test_a_document_says_every_field_in_plain_json() -> None:

@@ -110,7 +110,6 @@ def test_a_target_that_fails_is_called_again_until_its_run_is_dead_and_redriven(
     (dead,) = http.get("/v1/dead-letters").json()["items"]
     assert dead["code"] == "http.503"
     assert '{"reason":"busy"}' in dead["error"]
-
     scheduler.answer("nightly", body={"rows": 7})
     assert http.post(f"/v1/runs/{dead['id']}/redrive").status_code == 202
     assert [call.attempt for call in scheduler.advance()] == [4]

@@ -46,7 +46,6 @@ def never(run):
 def test_the_task_is_told_all_about_its_run(queue, api):
     told = []
     worker(queue, api, told.append).run_once()
-
     (run,) = told
     assert (run.run_id, run.job_id, run.tenant) == ("invoices.20261121T064700Z", "invoices", "acme")
     assert (run.attempt, run.idempotency_key) == (1, "invoices-2026-W47")
@@ -57,7 +56,6 @@ def test_the_task_is_told_all_about_its_run(queue, api):
 
 def test_what_the_task_returns_completes_the_run_and_the_message_is_deleted(queue, api):
     assert worker(queue, api, lambda run: {"sent": run.payload["customer"]}).run_once() == 1
-
     assert api.reports == [("complete", {"result": {"sent": 7}})]
     assert api.tokens == {f"Bearer {TOKEN}"}
     assert queue.deleted == [BODY]
@@ -74,7 +72,6 @@ def test_an_exception_fails_the_run_under_the_name_of_its_type(queue, api):
         raise KeyError("customer")
 
     worker(queue, api, task).run_once()
-
     assert api.reports == [("fail", {"error": "KeyError: 'customer'", "code": "KeyError"})]
     assert queue.deleted == [BODY]
 
@@ -210,9 +207,7 @@ def test_a_task_whose_attempt_is_over_learns_it_and_reports_nothing(queue, api):
 def test_a_report_outlasts_an_api_that_is_away_for_a_while(queue, api):
     clock = Clock()
     api.will("complete", None, BUSY, None, (429, {"message": "Too Many Requests"}))
-
     worker(queue, api, lambda run: "done", clock).run_once()
-
     assert api.reports == [("complete", {"result": "done"})] * 5
     assert queue.deleted == [BODY]
     assert clock.pauses[0] == 0
@@ -222,9 +217,7 @@ def test_a_report_outlasts_an_api_that_is_away_for_a_while(queue, api):
 def test_an_api_that_stays_away_is_given_up_and_the_message_comes_back(queue, api, caplog):
     clock = Clock()
     api.will("complete", *[None] * 100)
-
     worker(queue, api, lambda run: "done", clock).run_once()
-
     assert queue.deleted == []
     assert len(api.reports) == 13
     assert max(clock.pauses) <= 30
@@ -312,18 +305,14 @@ def test_tokens_are_never_logged(queue, api, caplog):
 def test_several_runs_are_worked_on_side_by_side(api):
     both_at_work = threading.Barrier(2, timeout=PATIENCE_SECONDS)
     queue = MemoryQueue(BODY, BODY)
-
     worker(queue, api, lambda run: both_at_work.wait() and None, concurrency=2).run_once()
-
     assert len(queue.deleted) == 2
 
 
 def test_a_stopped_worker_lets_its_task_end_and_begins_nothing_more(api):
     queue = MemoryQueue(BODY, BODY)
     made = worker(queue, api, lambda run: made.stop())
-
     made.run()
-
     assert len(api.reports) == 1
     assert (queue.deleted, list(queue.waiting)) == ([BODY], [BODY])
 
@@ -352,7 +341,6 @@ def test_a_task_that_does_not_end_is_left_when_the_time_is_up(queue, api, caplog
 
     made = worker(queue, api, task, grace_seconds=0)
     made.run()
-
     assert "did not end within 0 s" in caplog.text
     assert api.reports == []
     let_go.set()
@@ -396,7 +384,6 @@ def test_a_signal_ends_the_worker_and_gives_the_handlers_back(number, api):
 
     queue.on_empty = once
     worker(queue, api, lambda run: None).run()
-
     assert len(api.reports) == 1
     assert signal.getsignal(number) is before
 

@@ -110,7 +110,6 @@ def test_transport_signs_the_same_headers_as_botocore_with_the_same_signature(
     assert (sent_body, int(headers.pop("content-length"))) == (body, len(body))
     ours, date = headers.pop("authorization"), headers.pop("x-amz-date")
     headers.pop("x-amz-security-token", None)
-
     request = AWSRequest(method="POST", url=f"https://{headers.pop('host')}/", headers=headers, data=body)
     signing = SigV4Auth(SignatureCredentials("AKIAEXAMPLE", secret, token), service_name, region)
     request.context["timestamp"] = date
@@ -254,11 +253,7 @@ def test_transport_sends_and_returns_what_botocore_would(method: str) -> None:
     bodies = [orjson.loads(seen.body) for seen in (first, second)]
     tokens = [body.pop("ClientRequestToken", None) for body in bodies]
     assert len({*tokens, None}) == (3 if method == "transact_write_items" else 1)
-    assert (first.method, first.path, bodies[0]) == (
-        second.method,
-        second.path,
-        bodies[1],
-    )
+    assert (first.method, first.path, bodies[0]) == (second.method, second.path, bodies[1])
     mine, other = ({name.lower(): value for name, value in seen.headers.items()} for seen in (first, second))
     for header in ("content-type", "host", "x-amz-target", "x-amz-security-token", "x-amzn-query-mode"):
         assert mine.get(header) == other.get(header)

@@ -90,7 +90,6 @@ def test_watermarks_and_jobs_are_read_so() -> None:
     assert set(progress.watermarks) == {0, 1, 2}
     assert None not in progress.watermarks.values()
     assert len(client.batches) == 1
-
     store = DynamoJobStore(client, TABLE, shards=1, clock=SettableClock(NOON))
     client.refuses = True
     with pytest.raises(ServiceError):

@@ -106,7 +106,6 @@ WORDS = (
 )
 def test_what_a_service_says_is_for_operators_and_tenants_get_its_code_in_plain_words(outcome_of, code, status, said):
     outcome = outcome_of(refused(code, status, WORDS))
-
     assert outcome.error == f"queue orders: {code}: {said}"
     assert (outcome.code, outcome.detail) == (code, WORDS)
 
@@ -200,10 +199,7 @@ def assume(roles, call=None, role=ROLES_TARGET.role, seconds=5):
 def test_the_role_is_one_of_the_stages_account_and_the_session_is_named_after_tenant_and_job(roles, sts):
     assert assume(roles).access_key_id == "ASIA1"
     assert sts.asked == [
-        {
-            "RoleArn": "arn:aws:iam::123456789012:role/duecourse-target-sender",
-            "RoleSessionName": "acme.nightly",
-        }
+        {"RoleArn": "arn:aws:iam::123456789012:role/duecourse-target-sender", "RoleSessionName": "acme.nightly"}
     ]
 
 

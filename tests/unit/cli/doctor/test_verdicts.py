@@ -126,8 +126,7 @@ def test_a_table_of_which_only_a_part_was_read_is_told_as_such() -> None:
 
 
 @pytest.mark.parametrize(
-    ("found", "status"),
-    [((OK, OK), 0), ((OK, WARNING), 0), ((OK, UNKNOWN), 2), ((UNKNOWN, BAD), 1), ((BAD, OK), 1)],
+    ("found", "status"), [((OK, OK), 0), ((OK, WARNING), 0), ((OK, UNKNOWN), 2), ((UNKNOWN, BAD), 1), ((BAD, OK), 1)]
 )
 def test_the_exit_status_tells_what_is_bad_before_what_is_unknown(found: tuple[CheckStatus, ...], status: int) -> None:
     assert exit_status([Check("x", verdict, "…") for verdict in found]) == status

@@ -44,7 +44,6 @@ app.conf.beat_schedule = {
 
 def test_a_python_file_is_read_and_not_run() -> None:
     add, monday = entries(APP)
-
     assert add.job is not None
     assert monday.job is not None
     assert (add.place, add.job["id"], add.job["schedule"]) == ("app.py:8", "add-every-30-s", "rate(30 seconds)")
@@ -59,7 +58,6 @@ def test_a_python_file_is_read_and_not_run() -> None:
 
 def test_an_address_gets_the_task() -> None:
     _, monday = entries(APP, Runner(url="https://example.com/tasks"), zone="UTC")
-
     assert monday.job is not None
     assert monday.job["payload"] == {"task": "tasks.report", "args": [], "kwargs": {"to": "it's me"}}
     assert monday.job["timezone"] == "UTC"
@@ -108,7 +106,6 @@ def test_json_is_read_too() -> None:
         "a": {"task": "t.a", "schedule": {"hour": 3, "minute": 0}},
         "b": {"task": "t.b", "schedule": 60},
     }
-
     for text in (json.dumps(beat), json.dumps({"timezone": "Asia/Tokyo", "beat_schedule": beat})):
         found = entries(text)
         assert [each.job and each.job["schedule"] for each in found] == ["0 3 * * *", "rate(1 minute)"]

@@ -29,7 +29,6 @@ def command(line: str) -> str:
 
 def test_a_line_is_a_job_that_runs_as_under_cron() -> None:
     (entry,) = entries("# nightly\n\n30 2 * * *\t/usr/local/bin/backup.sh --full\n", zone="Europe/Berlin")
-
     assert entry.place == "crontab:3"
     assert entry.notes == ()
     assert entry.job == {
@@ -49,7 +48,6 @@ def test_a_line_is_a_job_that_runs_as_under_cron() -> None:
 
 def test_an_address_is_called_in_place_of_a_queue() -> None:
     (entry,) = entries("@daily backup", runner=Runner(url="https://example.com/{id}"))
-
     assert entry.job is not None
     assert entry.job["target"] == {"type": "http", "url": "https://example.com/backup"}
     assert "completion" not in entry.job
@@ -71,16 +69,13 @@ def test_an_address_is_called_in_place_of_a_queue() -> None:
 )
 def test_what_cannot_be_carried_over_says_why(line: str, why: str) -> None:
     (entry,) = entries(line)
-
     assert entry.job is None
     assert why in entry.notes[0]
 
 
 def test_settings_hold_for_the_lines_below_them() -> None:
     text = "@hourly first\nCRON_TZ=Asia/Tokyo\nPATH = /opt/bin:/bin\nMAILTO=\"\"\nX='a b'\n@hourly second $X\n"
-
     first, second = entries(text)
-
     assert first.job is not None
     assert second.job is not None
     assert (first.job["timezone"], first.job["payload"]["command"]) == ("UTC", "first")
@@ -107,14 +102,7 @@ def test_percent_ends_the_command_and_what_follows_is_its_input() -> None:
 
 @pytest.mark.parametrize(
     ("text", "given"),
-    [
-        ("cat%", ""),
-        ("cat%a", "a\n"),
-        ("cat%a%", "a\n"),
-        ("cat%a%%", "a\n\n"),
-        ("cat%%", "\n"),
-        ("cat%a%b ", "a\nb \n"),
-    ],
+    [("cat%", ""), ("cat%a", "a\n"), ("cat%a%", "a\n"), ("cat%a%%", "a\n\n"), ("cat%%", "\n"), ("cat%a%b ", "a\nb \n")],
 )
 def test_the_input_ends_as_under_cron(text: str, given: str) -> None:
     said = command(f"@daily {text}")
@@ -164,7 +152,6 @@ def test_braces_are_no_templates() -> None:
 
 def test_a_system_crontab_names_users() -> None:
     both = entries("17 * * * * root run-parts /etc/cron.hourly\n@daily www php cleanup.php\n", system=True)
-
     assert [entry.job and entry.job["payload"]["command"] for entry in both] == [
         "run-parts /etc/cron.hourly",
         "php cleanup.php",

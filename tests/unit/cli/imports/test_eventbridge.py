@@ -158,7 +158,6 @@ def test_a_target_that_a_job_would_call_in_another_way_is_left_out_or_a_message(
     assert found.job is None
     assert why in found.notes[0]
     assert "use --queue or --target-url" in found.notes[0]
-
     sent = entry(schedule, Runner(queue="duecourse-target-calls"))
     assert sent.job is not None
     assert sent.job["target"] == {"type": "sqs", "queue": "duecourse-target-calls"}
@@ -225,7 +224,6 @@ def test_bounds_windows_and_rates_are_carried_over() -> None:
 def test_what_is_otherwise_is_said() -> None:
     target = SCHEDULE["Target"] | {"DeadLetterConfig": {"Arn": "arn"}, "RetryPolicy": {}}
     found = entry(SCHEDULE | {"Target": target, "ActionAfterCompletion": "DELETE", "KmsKeyArn": "arn"})
-
     assert found.job is not None
     assert found.job["retry"] == {"max_attempts": 100, "max_age_seconds": 86400}
     said = " ".join(found.notes)
@@ -309,7 +307,6 @@ def imported(endpoint: str, *options: str) -> Result:
 def test_every_schedule_of_the_account_is_read() -> None:
     with served(account) as endpoint:
         result = imported(endpoint, "--group", "billing")
-
     assert result.exit_code == 0, result.output
     assert "2 jobs, 0 not imported" in result.stderr
     assert "job nightly: cron(0 2 * * ? *)" in result.stderr
@@ -321,13 +318,11 @@ def test_every_schedule_of_the_account_is_read() -> None:
 def test_import_ends_with_3_where_an_entry_was_left_out(options: tuple[str, ...]) -> None:
     with served(account) as endpoint:
         result = imported(endpoint, "--account", "210987654321", *options)
-
     assert result.exit_code == 3, result.output
     assert "is not in the stage's account and region" in result.output
 
 
 def test_an_account_that_does_not_answer_is_one_line() -> None:
     result = imported("http://127.0.0.1:1", "--account", "123456789012", "--region", "eu-central-1")
-
     assert result.exit_code == 1
     assert result.stderr.count("\n") == 1

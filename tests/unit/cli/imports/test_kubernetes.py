@@ -34,7 +34,6 @@ def entry(**spec: Any) -> Entry:
 
 def test_a_cronjob_is_a_job_that_makes_its_kubernetes_job_and_waits_for_it() -> None:
     found = entry()
-
     assert found.job is not None
     assert (found.job["id"], found.job["schedule"], found.job["overlap"]) == ("backup", "0 2 * * *", "allow")
     assert found.job["payload"]["command"] == (
@@ -97,9 +96,7 @@ def test_what_cannot_be_carried_over_says_why(spec: dict[str, Any], why: str) ->
 def test_lists_and_other_objects_are_told_apart() -> None:
     other = {"kind": "Service", "metadata": {"name": "x"}}
     text = to_yaml([{"kind": "List", "items": [BACKUP, other]}, other, BACKUP])
-
     found = entries(text)
-
     assert [each.job and each.job["id"] for each in found] == ["backup", None, None, "backup-2"]
     assert found[1].notes == ("is not a CronJob",)
     assert found[0].place == "jobs.yaml:3"

@@ -61,31 +61,25 @@ def screen(seconds: Iterator[float]) -> tuple[Screen, io.StringIO]:
 
 def test_a_step_tells_the_seconds_since_the_start() -> None:
     shown, printed = screen(iter([100.0, 112.34]))
-
     shown.step("cdk deploy", "25 of 25 resources [all]")
-
     assert printed.getvalue() == "  12.3 s  cdk deploy     25 of 25 resources [all]\n"
 
 
 def test_no_line_can_steer_the_terminal() -> None:
     steering = "\x1b[2J\x9b\u061c\u200f\u202e\u2066"
     shown, printed = screen(iter([100.0, 112.34]))
-
     shown.step(steering, f"kept {steering}")
     shown.run(replace(RUN, job_id=steering, state=steering))
     shown.event(steering)
     shown.line(steering)
     shown.verdict(DemoResult((DemoCheck(steering, True, steering),), None, None))
-
     assert all(each.isprintable() or each == "\n" for each in printed.getvalue())
 
 
 def test_a_verdict_lists_its_checks_and_the_figures() -> None:
     shown, printed = screen(iter([0.0]))
     checks = (DemoCheck("tick", True, "9 of 9 SUCCEEDED"), DemoCheck("dead-letter queue", False, "nothing"))
-
     shown.verdict(DemoResult(checks, figures([0.1]), None))
-
     text = printed.getvalue()
     assert "  ok    tick" in text
     assert "  FAIL  dead-letter queue" in text
@@ -95,10 +89,8 @@ def test_a_verdict_lists_its_checks_and_the_figures() -> None:
 
 def test_what_a_target_said_is_printed_as_it_is_and_steers_no_terminal() -> None:
     shown, printed = screen(iter([0.0]))
-
     shown.run(replace(RUN, state="DEAD", error="[/x] :fire: \x1b[2J"))
     shown.event("job: 503 [busy] :fire: \x1b[2J")
-
     assert "after 1 attempts: [/x] :fire: \ufffd[2J\n" in printed.getvalue()
     assert "  job: 503 [busy] :fire: \ufffd[2J\n" in printed.getvalue()
 
@@ -151,7 +143,6 @@ def test_programs_and_the_stacks_own_page_pass(headers: list[tuple[str, str]]) -
 )
 def test_web_pages_and_foreign_names_are_refused(headers: list[tuple[str, str]], why: str) -> None:
     said = refusal(headers, PORT)
-
     assert said is not None
     assert why in said
 
@@ -186,7 +177,6 @@ def asked(kind: str, headers: list[tuple[bytes, bytes]]) -> tuple[list[dict[str,
 
 def test_a_refused_request_does_not_reach_the_application() -> None:
     (start, body), called = asked("http", [(b"host", b"evil.example")])
-
     assert called == 0
     assert start["status"] == 403
     assert json.loads(body["body"])["status"] == 403
@@ -227,7 +217,6 @@ def test_the_id_of_the_api_is_found_in_any_address(url: str) -> None:
 
 def test_the_api_is_reached_through_the_emulators_port() -> None:
     found = Outputs.from_mapping(FOUND)
-
     assert found.local_api("http://127.0.0.1:4599") == "http://127.0.0.1:4599/_aws/execute-api/7dbf4306"
     assert found.dead_letter_queue_url.endswith("/dead")
 

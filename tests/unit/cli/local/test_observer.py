@@ -98,21 +98,17 @@ def world() -> World:
 def test_a_run_is_printed_when_it_has_got_somewhere_and_only_once(world: World) -> None:
     world.observer.look(NOW)
     assert world.wait_queues == []
-
     world.run = replace(RUN, state="SUCCEEDED", attempts=1, lateness_seconds=0.02)
     world.observer.look(NOW + SECOND)
     world.observer.look(NOW + 20 * SECOND)
-
     assert world.wait_queues == ["tick                  09:00:00    +0.020 s  SUCCEEDED"]
     assert world.observer.seen(NOW).runs == (world.run,)
 
 
 def test_a_job_without_a_run_that_is_due_is_asked_for_only_now_and_then(world: World) -> None:
     world.run = replace(RUN, due=NOW + 60 * SECOND)
-
     for second in range(21):
         world.observer.look(NOW + second * SECOND)
-
     assert world.asked == 3
 
 
@@ -123,7 +119,6 @@ def test_a_death_is_told_from_the_queue_and_from_the_topic(world: World) -> None
     world.log.add_notice({"TopicArn": "alarms", "Message": json.dumps({"AlarmName": "DeadLettersWaiting"})})
     world.observer.look(NOW + 5 * SECOND)
     world.observer.look(NOW + 10 * SECOND)
-
     assert world.wait_queues == [
         "SNS notice: run tick.1 is dead",
         "SNS alarm: DeadLettersWaiting",
@@ -143,17 +138,14 @@ def test_the_depth_is_reported_when_it_changes_and_again_while_messages_wait(wor
     world.dead = []
     world.observer.look(NOW + 35 * SECOND)
     world.observer.look(NOW + 90 * SECOND)
-
     assert world.reported == [1, 1, 0]
 
 
 def test_what_was_there_before_is_not_printed(world: World) -> None:
     world.run = replace(RUN, state="DEAD", attempts=3)
     world.dead = ["tick"]
-
     world.observer.prime()
     world.observer.look(NOW)
-
     assert world.wait_queues == []
     assert world.observer.seen(NOW).dead_letter_jobs == {"tick"}
 
@@ -162,7 +154,6 @@ def test_an_api_that_does_not_answer_is_told_and_asked_again(world: World) -> No
     world.error = ApiUnreachableError("nothing answers")
     world.observer.look(NOW)
     assert world.wait_queues == ["tick: nothing answers"]
-
     world.error = None
     world.run = replace(RUN, state="DEAD", attempts=3)
     world.observer.look(NOW + 20 * SECOND)
@@ -180,7 +171,6 @@ def test_a_queue_that_does_not_answer_is_told_and_looked_into_again(world: World
     world.letters_error = error
     world.observer.look(NOW + 5 * SECOND)
     assert world.wait_queues == [f"dead-letter queue: {error}"]
-
     world.letters_error = None
     world.observer.look(NOW + 10 * SECOND)
     assert world.wait_queues[1:] == ["dead-letter queue: a message of tick has arrived (1 waiting)"]
@@ -192,7 +182,6 @@ def test_jobs_that_cannot_be_listed_are_told_and_listed_again(world: World) -> N
 
     world.observer.follow_new(refused)
     world.observer.follow_new(lambda: ["tick"])
-
     assert world.wait_queues == ["jobs: nothing answers"]
     world.observer.look(NOW)
     assert world.asked == 1
@@ -261,7 +250,6 @@ def test_a_call_is_recorded_with_its_arrival() -> None:
         before = datetime.now(UTC)
         answer = post(receiver.url + OK_PATH, headers=HEADERS, json={"hello": "world"})
         after = datetime.now(UTC)
-
     (call,) = log.calls
     assert answer.status_code == 200
     assert (call.run_id, call.job_id, call.attempt, call.succeeded) == ("tick.20261121T090000Z", "tick", 1, True)
@@ -274,7 +262,6 @@ def test_the_failing_path_always_answers_500_and_records_the_call() -> None:
     log = CallLog()
     with Receiver(log) as receiver:
         assert {post(receiver.url + FAIL_PATH, headers=HEADERS).status_code for _ in range(3)} == {500}
-
     assert [call.succeeded for call in log.calls] == [False, False, False]
 
 
@@ -282,7 +269,6 @@ def test_a_call_without_our_headers_is_recorded_as_a_strangers() -> None:
     log = CallLog()
     with Receiver(log) as receiver:
         post(receiver.url + OK_PATH)
-
     assert (log.calls[0].run_id, log.calls[0].scheduled_at, log.calls[0].lateness_seconds) == ("", None, None)
 
 
@@ -290,7 +276,6 @@ def test_a_notice_is_kept_and_is_no_call() -> None:
     log = CallLog()
     with Receiver(log) as receiver:
         post(receiver.url + NOTICE_PATH, content=json.dumps({"Type": "Notification", "TopicArn": "t", "Message": "{}"}))
-
     assert log.calls == ()
     assert log.notices[0]["TopicArn"] == "t"
 
@@ -301,7 +286,6 @@ def test_a_subscription_is_confirmed_only_at_a_loopback_address() -> None:
         for url in ("http://elsewhere.invalid/confirm", "http://127.0.0.1:4599/confirm"):
             confirmation = {"Type": "SubscriptionConfirmation", "SubscribeURL": url}
             post(receiver.url + NOTICE_PATH, content=json.dumps(confirmation))
-
     assert visited == ["http://127.0.0.1:4599/confirm"]
 
 
@@ -315,7 +299,6 @@ def test_a_web_page_can_neither_call_it_nor_send_it_to_an_address() -> None:
             assert answer.status_code == 403
             assert answer.json()["detail"].startswith("The local stack accepts")
             assert post(receiver.url + OK_PATH, headers=headers | HEADERS).status_code == 403
-
     assert visited == []
     assert log.calls == ()
 
@@ -333,7 +316,6 @@ def test_an_answer_takes_as_long_as_the_call_asks(path: str) -> None:
     paused: list[tuple[float, int]] = []
     with Receiver(log, pause=lambda seconds: paused.append((seconds, len(log.calls)))) as receiver:
         httpx.post(f"{receiver.url}{path}?seconds=20", timeout=PATIENCE_SECONDS, trust_env=False)
-
     assert paused == [(20.0, 1)], "the call is recorded when it arrives, not when it is answered"
 
 
@@ -341,7 +323,6 @@ def test_a_call_that_asks_for_nothing_is_answered_at_once() -> None:
     paused: list[float] = []
     with Receiver(CallLog(), pause=paused.append) as receiver:
         assert httpx.post(receiver.url + OK_PATH, timeout=PATIENCE_SECONDS, trust_env=False).status_code == 200
-
     assert paused == []
 
 
@@ -363,7 +344,6 @@ def test_the_inbox_shows_notifications_newest_first_and_as_text() -> None:
         answer = httpx.get(receiver.url + INBOX_PATH, trust_env=False)
         other = httpx.get(receiver.url + "/other", trust_env=False)
         foreign = httpx.get(receiver.url + INBOX_PATH, headers={"Origin": "http://evil.test"}, trust_env=False)
-
     assert answer.headers["content-security-policy"].startswith("default-src 'none'")
     assert answer.text.index("dead 1") < answer.text.index("dead 0")
     assert "&lt;script&gt;1" in answer.text

@@ -44,7 +44,6 @@ USERS = {
 
 def test_nothing_that_leads_to_a_real_account_is_inherited(tmp_path: Path) -> None:
     found = environment.cdk(USERS, endpoint="http://127.0.0.1:4599", temporary=tmp_path)
-
     assert {"AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL_SQS", "CDK_DEFAULT_ACCOUNT"}.isdisjoint(found)
     assert found["AWS_ENDPOINT_URL"] == "http://127.0.0.1:4599"
     assert found["AWS_ACCESS_KEY_ID"] == "test"
@@ -55,14 +54,12 @@ def test_nothing_that_leads_to_a_real_account_is_inherited(tmp_path: Path) -> No
 
 def test_loopback_is_reached_without_the_users_proxy(tmp_path: Path) -> None:
     found = environment.base(USERS, tmp_path)
-
     assert found["NO_PROXY"] == found["no_proxy"] == "intra.example,127.0.0.1,localhost"
     assert found["HTTPS_PROXY"] == "http://proxy.example:3128"
 
 
 def test_the_emulator_listens_on_loopback_only_and_writes_only_where_it_is_told(tmp_path: Path) -> None:
     found = environment.ministack(USERS, port=4599, state=tmp_path / "state", temporary=tmp_path / "tmp", kept=True)
-
     assert (found["BIND_HOST"], found["GATEWAY_PORT"]) == ("127.0.0.1", "4599")
     assert (found["IOT_MTLS_ENABLED"], found["SFTP_ENABLED"]) == ("0", "0")
     assert (found["PERSIST_STATE"], found["STATE_DIR"]) == ("1", str(tmp_path / "state"))
@@ -73,7 +70,6 @@ def test_the_emulator_listens_on_loopback_only_and_writes_only_where_it_is_told(
 
 def test_the_functions_requests_are_signed_as_on_aws_where_there_is_no_awscrt(tmp_path: Path) -> None:
     found = environment.ministack(USERS, port=4599, state=tmp_path, temporary=tmp_path, kept=False)
-
     assert found["BOTO_DISABLE_CRT"] == "true"
     assert HAS_CRT is False  # in the tests, too
 
@@ -89,13 +85,11 @@ def taken() -> Iterator[int]:
 def test_settings_are_the_same_after_a_restart(tmp_path: Path) -> None:
     assert Settings.read(tmp_path) is None
     Settings(4599, 4600).write(tmp_path)
-
     assert Settings.read(tmp_path) == Settings(4599, 4600)
 
 
 def test_unreadable_settings_are_named_with_the_remedy(tmp_path: Path) -> None:
     (tmp_path / "settings.json").write_text("{}")
-
     with pytest.raises(CliError, match=r"settings\.json is not readable .* --fresh"):
         Settings.read(tmp_path)
 
@@ -107,7 +101,6 @@ def test_a_port_in_use_is_known_to_be_taken(taken: int) -> None:
 
 def test_a_first_start_takes_the_wanted_port_or_a_free_one() -> None:
     port = free_port()
-
     assert choose(None, port).port == port
     assert not is_taken(choose(None, None).port)
 
@@ -115,13 +108,11 @@ def test_a_first_start_takes_the_wanted_port_or_a_free_one() -> None:
 def test_a_wanted_port_that_is_taken_is_one_clear_line_and_status_two(taken: int) -> None:
     with pytest.raises(UsageError, match=f"port {taken} is taken") as caught:
         choose(None, taken)
-
     assert caught.value.exit_code == 2
 
 
 def test_a_kept_port_is_used_again() -> None:
     kept = Settings(free_port(), free_port())
-
     assert choose(kept, None) == kept
     assert choose(kept, kept.port) == kept
 
@@ -139,7 +130,6 @@ def test_another_port_than_the_kept_one_is_refused() -> None:
 def test_a_receiver_port_that_is_taken_is_replaced(taken: int) -> None:
     kept = Settings(free_port(), taken)
     chosen = choose(kept, None)
-
     assert chosen.port == kept.port
     assert chosen.receiver_port != taken
 
@@ -189,9 +179,7 @@ def checkout(tmp_path: Path) -> Path:
 def test_the_digest_of_sources_changes_with_every_file_that_synthesis_reads(checkout: Path, name: str) -> None:
     before = digest(checkout)
     assert digest(checkout) == before
-
     (checkout / name).write_text("something else")
-
     assert digest(checkout) != before
 
 
@@ -209,15 +197,12 @@ def test_the_digest_of_sources_changes_with_files_that_come_go_or_move(
     checkout: Path, change: Callable[[Path], object]
 ) -> None:
     before = digest(checkout)
-
     change(checkout)
-
     assert digest(checkout) != before
 
 
 def test_the_digest_of_sources_stays_where_something_else_changes(checkout: Path) -> None:
     before = digest(checkout)
-
     (checkout / "README.md").write_text("")
     (checkout / "tests/test_it.py").unlink()
     (checkout / "console/node_modules/part/part.js").write_text("")
@@ -225,7 +210,6 @@ def test_the_digest_of_sources_stays_where_something_else_changes(checkout: Path
     (checkout / "infra/__pycache__").mkdir()
     (checkout / "infra/__pycache__/stack.pyc").write_bytes(b"x")
     (checkout / "layers/.DS_Store").write_bytes(b"x")
-
     assert digest(checkout) == before
 
 
@@ -235,7 +219,6 @@ def test_the_digest_of_sources_follows_links_as_synthesis_does(
     linked = tmp_path_factory.mktemp("linked")
     for entry in checkout.iterdir():
         (linked / entry.name).symlink_to(entry)
-
     assert digest(linked) == digest(checkout)
 
 
@@ -249,7 +232,6 @@ def test_the_checkout_is_found_from_a_folder_inside_it(tmp_path: Path) -> None:
     (tmp_path / "cdk.json").touch()
     (tmp_path / "app.py").touch()
     (inside := tmp_path / "tests" / "unit").mkdir(parents=True)
-
     assert find_root(inside) == tmp_path
 
 
@@ -264,21 +246,18 @@ def test_a_missing_node_is_said(tmp_path: Path) -> None:
 
 def test_a_node_that_is_too_old_is_said_with_its_version(tmp_path: Path) -> None:
     program(tmp_path, "node", "echo v18.19.0")
-
     with pytest.raises(CliError, match=r"Node v18\.19\.0 is too old"):
         find_node(path=str(tmp_path))
 
 
 def test_a_node_that_does_not_run_is_said(tmp_path: Path) -> None:
     program(tmp_path, "node", "exit 3")
-
     with pytest.raises(CliError, match="Node does not run"):
         find_node(path=str(tmp_path))
 
 
 def test_a_node_that_is_new_enough_is_found(tmp_path: Path) -> None:
     program(tmp_path, "node", "echo v22.1.0")
-
     assert find_node(path=str(tmp_path)) == tmp_path / "node"
     assert node_version("something else") == (0, 0)
 
@@ -316,7 +295,6 @@ def test_a_process_that_ignores_the_request_is_killed_with_its_children(tmp_path
     )
     assert child.stdout is not None
     grandchild = int(child.stdout.readline())
-
     assert process.stop(child, patience=0.1) is False
     assert child.poll() is not None
     awaited("the grandchild's end", lambda: not is_alive(grandchild))
@@ -324,7 +302,6 @@ def test_a_process_that_ignores_the_request_is_killed_with_its_children(tmp_path
 
 def test_a_process_that_ends_when_asked_ended_gracefully(tmp_path: Path) -> None:
     child = process.start(["sleep", "600"], environment=os.environ, folder=tmp_path, output=subprocess.DEVNULL)
-
     assert process.stop(child, patience=PATIENCE_SECONDS) is True
 
 
@@ -344,7 +321,6 @@ def test_a_signal_stops_the_command_once_and_stopping_is_not_interrupted(number:
 
     with pytest.raises(Stopped) as caught:
         stopped_twice()
-
     assert cleaned
     assert caught.value.exit_code == 128 + number
     assert signal.getsignal(number) == before
@@ -376,6 +352,5 @@ def test_an_emulator_that_does_not_answer_is_given_up(tmp_path: Path) -> None:
 
 def test_the_last_line_of_a_log_is_the_last_that_says_something(tmp_path: Path) -> None:
     (tmp_path / "log").write_text("one\n two \n\n")
-
     assert last_line(tmp_path / "log") == "two"
     assert last_line(tmp_path / "none") == "it printed no output"

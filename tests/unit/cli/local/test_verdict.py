@@ -72,7 +72,6 @@ def failures(verdict: DemoResult) -> list[str]:
 
 def test_a_verdict_passes_when_everything_was_seen() -> None:
     verdict = judge(EXPECTED, seen())
-
     assert failures(verdict) == []
     assert verdict.passed
     assert verdict.recorded is not None
@@ -81,26 +80,22 @@ def test_a_verdict_passes_when_everything_was_seen() -> None:
 
 def test_a_missing_occurrence_fails_and_is_named() -> None:
     verdict = judge(EXPECTED, seen([*TICKS[:2], ONCE, DEAD], [*(call(each) for each in (*TICKS[:2], ONCE)), *FAILURES]))
-
     assert failures(verdict) == ["tick"]
     assert "09:00:20 not seen" in verdict.checks[0].detail
 
 
 def test_a_run_that_nobody_expected_fails() -> None:
     extra = run("once", ONCE.due + timedelta(seconds=1))
-
     assert failures(judge(EXPECTED, seen([*TICKS, ONCE, DEAD, extra], [*seen().calls, call(extra)]))) == ["once"]
 
 
 def test_what_is_due_after_the_end_does_not_count() -> None:
     later = run("tick", UNTIL + timedelta(seconds=5), state="QUEUED", late=None)
-
     assert judge(EXPECTED, seen([*seen().runs, later])).passed
 
 
 def test_two_successful_calls_of_one_run_fail() -> None:
     verdict = judge(EXPECTED, seen(calls=[*seen().calls, call(ONCE, late=2)]))
-
     assert "one successful call per run" in failures(verdict)
     assert f"{ONCE.id} 2 times" in next(each.detail for each in verdict.checks if each.name.startswith("one"))
 
@@ -113,34 +108,28 @@ def test_a_success_that_never_reached_the_target_fails() -> None:
 
 def test_a_call_whose_run_did_not_succeed_fails() -> None:
     skipped = replace(ONCE, state="SKIPPED")
-
     assert failures(judge(EXPECTED, seen([*TICKS, skipped, DEAD]))) == ["once", "one successful call per run"]
 
 
 @pytest.mark.parametrize("late", [-0.001, -1.0])
 def test_a_verdict_fails_by_one_early_start_in_the_records(late: float) -> None:
     early = replace(TICKS[0], lateness_seconds=late)
-
     assert "never early (run records)" in failures(judge(EXPECTED, seen([early, *TICKS[1:], ONCE, DEAD])))
 
 
 def test_a_verdict_fails_by_one_early_start_on_the_receivers_clock() -> None:
     calls = [call(TICKS[0], late=-0.001), *(call(each) for each in (*TICKS[1:], ONCE)), *FAILURES]
-
     assert "never early (receiver's clock)" in failures(judge(EXPECTED, seen(calls=calls)))
 
 
 def test_less_than_nine_in_ten_within_a_second_fail() -> None:
     slow = replace(TICKS[0], lateness_seconds=1.2)
-
     assert failures(judge(EXPECTED, seen([slow, *TICKS[1:], ONCE, DEAD]))) == ["in time (run records)"]
 
 
 def test_lateness_is_not_judged_where_programs_wait_for_a_core() -> None:
     observed = seen([replace(TICKS[0], lateness_seconds=1.2), *TICKS[1:], ONCE, DEAD])
-
     result = judge(EXPECTED, replace(observed, load=1.4))
-
     assert result.passed
     details = {check.name: check.detail for check in result.checks}
     assert details["in time (run records)"].endswith("not judged: this machine is busy (load of 1.4 for each core)")
@@ -149,7 +138,6 @@ def test_lateness_is_not_judged_where_programs_wait_for_a_core() -> None:
 
 def test_an_early_start_fails_on_a_busy_machine_too() -> None:
     observed = seen([replace(TICKS[0], lateness_seconds=-0.1), *TICKS[1:], ONCE, DEAD])
-
     assert failures(judge(EXPECTED, replace(observed, load=9.0))) == ["never early (run records)"]
 
 
@@ -160,13 +148,11 @@ def test_a_death_that_is_not_announced_or_not_in_the_queue_fails() -> None:
 def test_a_death_after_too_few_attempts_fails() -> None:
     dead = replace(DEAD, attempts=2)
     calls = [*(call(each) for each in (*TICKS, ONCE)), *FAILURES[:2]]
-
     assert failures(judge(EXPECTED, seen([*TICKS, ONCE, dead], calls))) == ["dead", "attempts of the dead run"]
 
 
 def test_nothing_seen_at_all_fails_everywhere() -> None:
     verdict = judge(EXPECTED, ObservedRun(UNTIL, (), (), frozenset(), frozenset()))
-
     assert not verdict.passed
     assert verdict.recorded is None
     assert "in time (run records)" in failures(verdict)
@@ -189,7 +175,6 @@ def test_no_starts_have_no_figures() -> None:
 
 def test_an_early_start_is_counted_and_is_not_in_time() -> None:
     found = figures([-0.001, 0.0, 1.0, 1.001])
-
     assert found is not None
     assert (found.count, found.early, found.within_a_second) == (4, 1, 2)
     assert found.share_within_a_second == pytest.approx(0.5)
@@ -197,7 +182,6 @@ def test_an_early_start_is_counted_and_is_not_in_time() -> None:
 
 def test_ranks_are_values_that_occurred() -> None:
     values = [n / 100 for n in range(1, 101)]
-
     assert (rank(values, 0.5), rank(values, 0.9), rank(values, 0.99), rank(values, 1.0)) == (0.5, 0.9, 0.99, 1.0)
     assert rank([0.25], 0.01) == 0.25
 
@@ -214,10 +198,7 @@ def test_the_figures_read_as_one_line() -> None:
         ("OSError: [Errno 28] No space left on device", "free some disk space for the checkout and TMPDIR"),
         ("npm error code EACCES", "use a checkout, a HOME and a TMPDIR that you can write to"),
         ("[Errno 98] error while attempting to bind: Address already in use", "another program uses the port"),
-        (
-            "error: Failed to fetch: https://index.example/simple/",
-            "the packages are not in the cache of uv",
-        ),
+        ("error: Failed to fetch: https://index.example/simple/", "the packages are not in the cache of uv"),
     ],
 )
 def test_a_known_failure_is_followed_by_its_remedy(said: str, remedy: str) -> None:

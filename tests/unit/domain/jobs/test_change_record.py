@@ -27,7 +27,6 @@ def edited(before: Job, **changes: Any) -> list[dict[str, Any]]:
 
 def test_an_edit_names_what_changed_with_the_values_before_and_after() -> None:
     before = job("* * * * *")
-
     assert edited(before, timeout_seconds=60) == [{"field": "timeout_seconds", "before": 30, "after": 60}]
     (retry,) = edited(before, retry=RetryPolicy(max_attempts=9))
     assert (retry["field"], retry["after"]["max_attempts"]) == ("retry", 9)
@@ -42,7 +41,6 @@ def test_payload_headers_and_parameters_are_only_named() -> None:
         before, payload={"password": secret}, target=HttpTarget("https://e.com", headers=(("X-Key", secret),))
     )
     aws = edited(before, target=AwsTarget("sqs", "SendMessage", {"MessageBody": secret}, "role"))
-
     assert {"field": "payload"} in http
     assert {"field": "target.headers"} in http
     assert {"field": "target.parameters"} in aws
@@ -76,7 +74,6 @@ def test_a_long_value_is_left_out_and_so_is_what_goes_beyond_the_total() -> None
 
 def test_true_is_not_one_and_the_order_of_an_objects_names_is_no_change() -> None:
     before = job("* * * * *", payload={"a": 1, "b": 2})
-
     assert edited(before, payload={"b": 2, "a": 1}) == []
     assert edited(before, payload={"a": True, "b": 2}) == [{"field": "payload"}]
 
@@ -84,7 +81,6 @@ def test_true_is_not_one_and_the_order_of_an_objects_names_is_no_change() -> Non
 def test_a_pause_says_state_and_note() -> None:
     before = job("* * * * *")
     found = edited(before, state=JobState.PAUSED, paused_because="broken")
-
     assert found == [
         {"field": "state", "before": "ACTIVE", "after": "PAUSED"},
         {"field": "paused_because", "before": None, "after": "broken"},
@@ -94,7 +90,6 @@ def test_a_pause_says_state_and_note() -> None:
 def test_creation_and_deletion_say_when_and_what_it_called() -> None:
     made = job("0 3 * * *", payload="hidden")
     born, gone = created(replace(made, created_by="anna")), deleted(made, None, NOON + 9)
-
     assert {"field": "schedule", "before": None, "after": "0 3 * * *"} in born.changes
     assert {"field": "schedule", "before": "0 3 * * *", "after": None} in gone.changes
     assert "target.url" in born.fields
@@ -105,7 +100,6 @@ def test_creation_and_deletion_say_when_and_what_it_called() -> None:
 def test_the_key_of_a_change_is_the_jobs_revision_so_that_a_repeated_write_is_the_same_record() -> None:
     before = job("* * * * *")
     after = replace(before, revision=7, updated_at=NOON + 5)
-
     one, two = (changed(ChangeAction.EDITED, before, after, "anna") for _ in range(2))
     assert one == two
     assert one.key == "000007-edited"
@@ -116,5 +110,4 @@ def test_every_field_of_a_posted_job_is_in_its_document() -> None:
             "state", "paused_at", "paused_because", "paused_by", "paused_with", "resumed_at", "earlier", "seated",
             "workflow", "claimed_at", "reserved", "expires_at", "created_by"}  # fmt: skip
     shown = set(definition_document(job("* * * * *")))
-
     assert set(Job.__dataclass_fields__) - kept - {"queue_limit"} <= shown  # which is a part of `overlap` there

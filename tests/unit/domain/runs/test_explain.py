@@ -74,12 +74,7 @@ class TestFromItsRecord:
             ),
             (RunState.SKIPPED, {"reason": "paused"}, Verdict.PAUSED, "the job was paused"),
             (RunState.SKIPPED, {"reason": "deleted"}, Verdict.DELETED, "the job was deleted"),
-            (
-                RunState.SKIPPED,
-                {"reason": "upstream_failed"},
-                Verdict.SKIPPED,
-                "upstream step of its workflow failed",
-            ),
+            (RunState.SKIPPED, {"reason": "upstream_failed"}, Verdict.SKIPPED, "upstream step of its workflow failed"),
             (
                 RunState.SKIPPED,
                 {"reason": "upstream_skipped"},

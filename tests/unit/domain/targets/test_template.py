@@ -47,8 +47,7 @@ def test_each_problem_is_reported_once():
 
 
 @pytest.mark.parametrize(
-    ("text", "place"),
-    [("{{week", 1), ("report-{week}}", 13), ("{{ {{week}}", 1), ("a}}b", 2), ("{{we{ek}}", 1)],
+    ("text", "place"), [("{{week", 1), ("report-{week}}", 13), ("{{ {{week}}", 1), ("a}}b", 2), ("{{we{ek}}", 1)]
 )
 def test_braces_without_a_partner_are_reported_with_their_place(text, place):
     assert any(f"at character {place} has no matching pair" in problem for problem in check_template(text))

@@ -64,7 +64,6 @@ def test_similar_names_take_no_more_steps_than_the_budget_of_the_request() -> No
     steps = graph_of({name: (name.replace("0", "b", 1) + "x",) for name in names}).steps
     assert len(graph_faults(steps, budget)) == 1024
     assert 0 <= budget.steps <= STEPS - 10 * 1024
-
     assert "did you mean" not in said({"load-eu": (), "b": ("load-uk",)}, budget=Budget(0))["jobs/b/after/0"]
 
 

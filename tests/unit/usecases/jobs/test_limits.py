@@ -266,7 +266,6 @@ def test_work_is_paid_by_its_number_and_what_the_bucket_lacks_is_owed() -> None:
     instance = limits(store, clock)
     assert instance.charge("acme", 250) is None
     assert tokens_left(store.buckets["acme"], BucketRules(10, 100), NOON) == -150
-
     assert instance.admit("acme") == pytest.approx(15.1)
     assert instance.charge("acme", 1) == pytest.approx(15.0)
     clock.advance(15.2)
@@ -277,7 +276,6 @@ def test_a_debt_is_never_more_than_a_minute_of_the_rate() -> None:
     store, clock = MemoryLimits(), SettableClock(NOON)
     instance = limits(store, clock)
     assert instance.charge("acme", 1_000_000) is None
-
     assert instance.admit("acme") == pytest.approx(MAX_DEBT_SECONDS + 0.1)
 
 
@@ -286,7 +284,6 @@ def test_what_was_taken_before_is_of_no_use_to_who_owes() -> None:
     instance = limits(store, clock)
     assert admitted(instance, requests=1) == 1
     assert instance.charge("acme", 200) is None
-
     assert admitted(instance, requests=5) == 0
 
 
@@ -294,7 +291,6 @@ def test_work_within_the_bucket_leaves_the_rest_of_it() -> None:
     store, clock = MemoryLimits(), SettableClock(NOON)
     instance = limits(store, clock)
     assert instance.charge("acme", 60) is None
-
     assert instance.left("acme") == 40
     assert instance.charge("acme", 0) is None
     assert store.writes == 1
@@ -310,6 +306,5 @@ def test_another_instance_sees_the_debt_too() -> None:
     store, clock = MemoryLimits(), SettableClock(NOON)
     one, two = limits(store, clock), limits(store, clock)
     assert one.charge("acme", 500) is None
-
     assert two.charge("acme", 1) is not None
     assert two.charge("other", 1) is None
