@@ -34,8 +34,9 @@ class DispatchFunction(Construct):
             | lanes.environment,
         )
         allow = self.function.allow
-        # BatchGetItem reads back claims without a response; PartiQLDelete removes sent timers.
-        change = ("GetItem", "BatchGetItem", "UpdateItem", "PartiQLUpdate", "PartiQLDelete")
+        # BatchGetItem reads back claims without a response; PartiQLDelete removes sent timers; PutItem is for jobs that
+        # resume at the end of their pause.
+        change = ("GetItem", "BatchGetItem", "PutItem", "UpdateItem", "PartiQLUpdate", "PartiQLDelete")
         allow([f"dynamodb:{action}" for action in change], [jobs.arn])
         allow(["dynamodb:Query"], [jobs.index_arn(DUE_INDEX)])
         allow(["dynamodb:PutItem", "dynamodb:Query"], [runs.arn])

@@ -53,6 +53,27 @@ def test_it_is_paused_with_a_note_and_says_why_it_did_not_run(
     expect(changes.get_by_role("row", name=re.compile("local paused"))).to_contain_text("The data are wrong")
 
 
+def test_it_is_paused_until_a_time_and_shows_the_end(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    create(scheduler, timezone="Europe/Berlin")
+    page = open_page(console, "/jobs/report")
+    page.get_by_role("button", name="Pause").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Reason").fill("Maintenance")
+    dialog.get_by_label("Time (Europe/Berlin)").fill("06:00:00")
+    dialog.get_by_role("button", name="Pause").click()
+    expect(dialog.get_by_text("Set its date and its time, or neither.")).to_be_visible()
+    dialog.get_by_label("Date", exact=True).fill("2026-03-30")
+    dialog.get_by_label("Catch up on the occurrences during the pause").check()
+    dialog.get_by_role("button", name="Pause").click()
+    expect(page.get_by_text("until 2026-03-30 06:00:00 Europe/Berlin").first).to_be_visible()
+    page.get_by_role("tab", name="Next").click()
+    expect(page.get_by_text("The job is paused until 2026-03-30 06:00:00 Europe/Berlin")).to_be_visible()
+    rows = page.get_by_role("grid", name="Next occurrences").get_by_role("row")
+    expect(rows.nth(1)).to_contain_text("2026-03-30 06:00:00")
+
+
 def test_the_last_occurrence_and_the_last_night_are_explained_at_a_click(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:

@@ -18,12 +18,12 @@ from tests.support.world import Office, World
 
 OVER_BOTH = {
     "dispatch": ("catch_ups",),
-    "jobs": ("edit", "idempotency_keys"),
+    "jobs": ("edit", "idempotency_keys", "pause_until"),
     "overlap": ("locks", "overlap", "seats", "waiting_line"),
     "worker": ("at_most_once", "callbacks"),
     "workflows": ("as_modelled", "ended_meanwhile", "ends"),
 }
-"""Edits that meet claims, keys, locks, lines and seats, ends that are noted at the same moment."""
+"""Edits and ends of pauses that meet claims, keys, locks, lines and seats, ends that are noted at the same moment."""
 
 IN_MEMORY = {
     "dispatch": ("max_runs",),

@@ -15,7 +15,7 @@ from duecourse.api.api import Api
 from duecourse.domain.ids import RunIdentity
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.backfill import Backfill
-from duecourse.domain.jobs.cursor import bucket_of, plan
+from duecourse.domain.jobs.cursor import PlannedResume, bucket_of, plan
 from duecourse.domain.jobs.job import Job, Lane, Precision
 from duecourse.domain.runs.document import RunFilter
 from duecourse.domain.runs.states import Run, RunState
@@ -252,9 +252,10 @@ class Office:
 
         return self.api.editing.patch("default", job_id, draft_for)
 
-    def pause(self, job_id: str = "tick-tock") -> None:
-        """Pause a job."""
-        self.api.pausing.pause("default", job_id)
+    def pause(self, job_id: str = "tick-tock", *, until: int | None = None) -> None:
+        """Pause a job, until it is resumed or until an instant."""
+        end = None if until is None else PlannedResume(until)
+        self.api.pausing.pause("default", job_id, end=end)
 
     def resume(self, job_id: str = "tick-tock", *, catch_up: bool = False) -> None:
         """Resume a job."""

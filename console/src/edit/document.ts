@@ -14,6 +14,7 @@ const ANSWERS = [
   "next_occurrence",
   "paused_by",
   "paused_because",
+  "paused_until",
   "created_at",
   "updated_at",
   "error",

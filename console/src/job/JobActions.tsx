@@ -16,7 +16,7 @@ import { inZone } from "../shared/time";
 import { useConfirm } from "../shared/useConfirm";
 import { instantOf } from "../shared/wallInput";
 import { BackfillDialog } from "./BackfillDialog";
-import { CatchUp, TextQuestion } from "./questions";
+import { CatchUp, NO_PAUSE, PauseQuestion, pauseBody, TextQuestion } from "./questions";
 
 type Actable = Pick<
   Schemas["Job"],
@@ -36,15 +36,14 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
   const changed = () => client.invalidateQueries();
 
   const pause = () => {
-    let note = "";
+    let form = NO_PAUSE;
     confirm.ask({
       header: `Pause ${job.id}`,
       text: (
-        <TextQuestion
-          label="Reason"
-          description="Shown to all users of the job. Optional."
-          onChange={(text) => {
-            note = text;
+        <PauseQuestion
+          zone={zone}
+          onChange={(changed) => {
+            form = changed;
           }}
         />
       ),
@@ -52,7 +51,7 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
       async run() {
         await fetcher.POST("/v1/jobs/{job_id}/pause", {
           params: { path },
-          body: { note: note.trim() || null },
+          body: pauseBody(form, zone),
         });
         await changed();
       },

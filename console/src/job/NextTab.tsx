@@ -17,7 +17,8 @@ export function NextTab({ job }: { job: Schemas["Job"] }) {
   const query = useQuery({
     queryKey: ["next", job.id, job.updated_at, job.next_occurrence],
     queryFn: async ({ signal }) => {
-      const after = new Date().toISOString();
+      const resumes = job.paused_until === null ? 0 : Date.parse(job.paused_until) - 1_000;
+      const after = new Date(Math.max(Date.now(), resumes)).toISOString();
       const [coming, runs] = await Promise.all([
         readPreview(job, after, SHOWN, signal),
         readRuns(job.id, { from: after, state: "SKIPPED" }, signal),
@@ -38,9 +39,16 @@ export function NextTab({ job }: { job: Schemas["Job"] }) {
     <SpaceBetween size="m">
       {job.state !== "ACTIVE" && (
         <Alert>
-          {job.state === "PAUSED"
-            ? "The job is paused. These runs start only after it is resumed."
-            : "The job is completed."}
+          {job.state !== "PAUSED" ? (
+            "The job is completed."
+          ) : job.paused_until === null ? (
+            "The job is paused. These runs start only after it is resumed."
+          ) : (
+            <>
+              The job is paused until <Time at={job.paused_until} zone={job.timezone} />. Then these runs
+              start.
+            </>
+          )}
         </Alert>
       )}
       <Table

@@ -1,8 +1,11 @@
 import type { Schemas } from "../api/client";
+import { Time } from "../shared/Instant";
 import { JobStatus } from "../shared/Status";
 
-/** The state of a job or workflow; if it is paused, also the caller and the reason. */
-export function State({ job }: { job: Pick<Schemas["Job"], "state" | "paused_by" | "paused_because"> }) {
+type Shown = Pick<Schemas["Job"], "state" | "paused_by" | "paused_because" | "paused_until" | "timezone">;
+
+/** The state of a job or workflow; if it is paused, also the caller, the reason and the planned end. */
+export function State({ job }: { job: Shown }) {
   return (
     <>
       <JobStatus state={job.state} />
@@ -10,6 +13,11 @@ export function State({ job }: { job: Pick<Schemas["Job"], "state" | "paused_by"
         <div className="text">
           by {job.paused_by ?? "Duecourse"}
           {job.paused_because && `: ${job.paused_because}`}
+          {job.paused_until !== null && (
+            <div>
+              until <Time at={job.paused_until} zone={job.timezone} />
+            </div>
+          )}
         </div>
       )}
     </>

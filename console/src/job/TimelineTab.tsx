@@ -8,6 +8,7 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { LIVE, type Schemas } from "../api/client";
 import { to } from "../app/routes";
 import { useZone } from "../shared/clock";
+import { Time } from "../shared/Instant";
 import { ProblemBox } from "../shared/ProblemBox";
 import { useFilters } from "../shared/useFilters";
 import { OccurrenceTable } from "./OccurrenceTable";
@@ -89,7 +90,16 @@ export function TimelineTab({ job }: { job: Schemas["Job"] }) {
         {zone}: {said}
       </Box>
       {job.state === "PAUSED" && (
-        <Alert>The job is paused. Upcoming occurrences run only if it is resumed before they are due.</Alert>
+        <Alert>
+          The job is paused
+          {job.paused_until !== null && (
+            <>
+              {" "}
+              until <Time at={job.paused_until} zone={job.timezone} />
+            </>
+          )}
+          . Occurrences during the pause do not run.
+        </Alert>
       )}
       {(more || expected.data?.complete === false) && (
         <Alert>

@@ -1,8 +1,12 @@
+import Box from "@cloudscape-design/components/box";
 import Checkbox from "@cloudscape-design/components/checkbox";
 import FormField from "@cloudscape-design/components/form-field";
 import Input from "@cloudscape-design/components/input";
+import SpaceBetween from "@cloudscape-design/components/space-between";
 import Textarea from "@cloudscape-design/components/textarea";
 import { useState } from "react";
+import { ApiProblem } from "../api/problem";
+import { type When, WhenInput, whenOf } from "../shared/WhenInput";
 
 /** A field within a question (useConfirm). */
 export function TextQuestion({
@@ -39,6 +43,50 @@ export function TextQuestion({
         />
       )}
     </FormField>
+  );
+}
+
+/** A pause as it is requested: its reason, and its planned end on the clock of a zone. */
+export interface PauseForm {
+  note: string;
+  end: When;
+  catchUp: boolean;
+}
+
+export const NO_PAUSE: PauseForm = { note: "", end: { day: "", time: "" }, catchUp: false };
+
+/** The request's body. Raises ApiProblem if the end has only a date or only a time. */
+export function pauseBody({ note, end, catchUp }: PauseForm, zone: string) {
+  const until = whenOf(end, zone);
+  if (until === null && (end.day || end.time)) {
+    throw new ApiProblem(0, "The end of the pause is incomplete", "Set its date and its time, or neither.");
+  }
+  return { note: note.trim() || null, until, catch_up: until !== null && catchUp };
+}
+
+/** The reason and the end of a pause. */
+export function PauseQuestion({ zone, onChange }: { zone: string; onChange(form: PauseForm): void }) {
+  const [form, setForm] = useState(NO_PAUSE);
+  const change = (changed: Partial<PauseForm>) => {
+    const next = { ...form, ...changed };
+    setForm(next);
+    onChange(next);
+  };
+  return (
+    <SpaceBetween size="m">
+      <TextQuestion
+        label="Reason"
+        description="Shown to all users of the job. Optional."
+        onChange={(note) => change({ note })}
+      />
+      <div>
+        <Box variant="p" color="text-body-secondary">
+          The time at which the pause ends by itself. Optional.
+        </Box>
+        <WhenInput when={form.end} zone={zone} onChange={(end) => change({ end })} />
+      </div>
+      {form.end.day !== "" && <CatchUp onChange={(catchUp) => change({ catchUp })} />}
+    </SpaceBetween>
   );
 }
 

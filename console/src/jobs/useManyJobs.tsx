@@ -1,12 +1,12 @@
 import Button from "@cloudscape-design/components/button";
-import FormField from "@cloudscape-design/components/form-field";
-import Input from "@cloudscape-design/components/input";
 import SpaceBetween from "@cloudscape-design/components/space-between";
 import { useQueryClient } from "@tanstack/react-query";
-import { type ReactNode, useState } from "react";
+import type { ReactNode } from "react";
 import { fetcher, freshKey } from "../api/client";
 import { asProblem } from "../api/problem";
 import { useNotices } from "../app/notices";
+import { NO_PAUSE, PauseQuestion, pauseBody } from "../job/questions";
+import { useZone } from "../shared/clock";
 import { useConfirm } from "../shared/useConfirm";
 import { type Failure, forEach } from "./many";
 import { jobsText } from "./texts";
@@ -17,6 +17,8 @@ interface Action {
   did: string;
   /** What comes of it. */
   effect: string;
+  /** Raises what is wrong with the input. */
+  check?(): void;
   work(id: string): Promise<unknown>;
 }
 
@@ -29,6 +31,7 @@ export function useManyJobs(done: (failed: readonly string[]) => void) {
   const { ask, modal } = useConfirm();
   const notices = useNotices();
   const client = useQueryClient();
+  const zone = useZone();
 
   const perform = async (ids: readonly string[], { verb, doing, did, work }: Action) => {
     const id = freshKey();
@@ -82,13 +85,16 @@ export function useManyJobs(done: (failed: readonly string[]) => void) {
         </SpaceBetween>
       ),
       action: `${capital(action.verb)} ${jobsText(ids.length)}`,
-      run: async () => void perform(ids, action),
+      run: async () => {
+        action.check?.();
+        void perform(ids, action);
+      },
     });
 
   return {
     modal,
     pause(ids: readonly string[]) {
-      const said = { note: "" };
+      let form = NO_PAUSE;
       confirm(
         ids,
         {
@@ -96,15 +102,17 @@ export function useManyJobs(done: (failed: readonly string[]) => void) {
           doing: "Pausing",
           did: "Paused",
           effect: "Occurrences that are due during the pause are skipped. Started runs continue.",
+          check: () => pauseBody(form, zone),
           work: (id) =>
             fetcher.POST("/v1/jobs/{job_id}/pause", {
               params: { path: { job_id: id } },
-              body: { note: said.note || null },
+              body: pauseBody(form, zone),
             }),
         },
-        <Note
-          changed={(note) => {
-            said.note = note;
+        <PauseQuestion
+          zone={zone}
+          onChange={(changed) => {
+            form = changed;
           }}
         />,
       );
@@ -144,21 +152,6 @@ export function useManyJobs(done: (failed: readonly string[]) => void) {
 /** Who deletes again after a lost answer finds nothing. */
 function gone(error: unknown): void {
   if (asProblem(error).status !== 404) throw error;
-}
-
-function Note({ changed }: { changed(note: string): void }) {
-  const [note, setNote] = useState("");
-  return (
-    <FormField label="Reason" description="Shown to all users of the job. Optional.">
-      <Input
-        value={note}
-        onChange={({ detail }) => {
-          setNote(detail.value);
-          changed(detail.value);
-        }}
-      />
-    </FormField>
-  );
 }
 
 function Failures({ failures }: { failures: readonly Failure[] }) {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.api import BODY, Answered, ApiClient
-from tests.support.api_events import api_event
+from tests.support.api_events import api_event, json_event
 from tests.support.jobs import NOON
 from tests.support.tables import Tables
 
@@ -87,3 +87,48 @@ def test_a_job_whose_place_cannot_be_read_is_named_among_those_that_could_not_be
     )
     many = api.post({"all": True}, f"/v1/jobs/{action}").json
     assert (many["changed"], many["failed"]) == (0, ["steady"])
+
+
+def test_a_pause_with_an_end_shows_it_and_the_next_occurrence_after_it(api: ApiClient) -> None:
+    body = {"until": "2026-11-21T13:10:30+01:00", "note": "maintenance", "catch_up": True}
+    shown = api.post(body, "/v1/jobs/steady/pause").json
+    assert (shown["state"], shown["paused_until"]) == ("PAUSED", "2026-11-21T12:10:30Z")
+    assert shown["next_occurrence"] == "2026-11-21T12:11:00Z"
+    again = api.post({"until": None}, "/v1/jobs/steady/pause").json
+    assert (again["state"], again["paused_until"], again["next_occurrence"]) == ("PAUSED", None, None)
+    assert api.post({}, "/v1/jobs/steady/resume").json["paused_until"] is None
+
+
+@pytest.mark.parametrize(
+    ("body", "pointer", "said"),
+    [
+        ({"until": "2026-11-21T12:10:00"}, "/until", "has no offset; write it in UTC with a Z at the end"),
+        ({"until": "tomorrow"}, "/until", "is not an instant; write one such as 2026-03-08T07:00:00Z"),
+        ({"until": 1795262400}, "/until", "must be an instant in UTC, such as 2026-03-08T07:00:00Z"),
+        ({"until": "2026-11-21T11:59:59Z"}, "/until", "is in the past; choose a time in the future"),
+        (
+            {"until": "2028-01-01T00:00:00Z"},
+            "/until",
+            "is too far ahead; choose a time within 366 days, or omit it, and resume the job on request",
+        ),
+        (
+            {"catch_up": True},
+            "/catch_up",
+            "applies to the end of the pause; set until, or send catch_up with the resume",
+        ),
+    ],
+)
+def test_an_end_that_is_not_possible_is_refused_for_one_job_and_for_many(
+    api: ApiClient, body: dict[str, object], pointer: str, said: str
+) -> None:
+    for path, choice in (("/v1/jobs/steady/pause", {}), ("/v1/jobs/pause", {"all": True})):
+        answer = api.post(body | choice, path)
+        assert (answer.status, answer.json["errors"][0]["pointer"]) == (422, pointer)
+        assert said in answer.json["errors"][0]["detail"]
+    assert api.get("/v1/jobs/steady").json["state"] == "ACTIVE"
+
+
+def test_a_job_with_the_end_of_its_pause_can_be_put_back_unchanged(api: ApiClient) -> None:
+    shown = api.post({"until": "2026-11-21T12:10:30Z"}, "/v1/jobs/steady/pause").json
+    put = api.send(json_event("PUT", "/v1/jobs/steady", shown))
+    assert (put.status, put.json["paused_until"]) == (200, shown["paused_until"])

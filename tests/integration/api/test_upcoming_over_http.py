@@ -73,6 +73,15 @@ def test_paused_and_deleted_jobs_have_no_runs_to_come(api: ApiClient) -> None:
     assert (found["jobs"], found["paused"]) == (2, 1)
 
 
+def test_a_job_whose_pause_ends_has_the_runs_from_the_end_on(api: ApiClient) -> None:
+    create(api, "often", "0 * * * *", max_runs=5)
+    end = "2026-11-21T15:00:00Z"
+    assert api.post({"until": end}, "/v1/jobs/often/pause").status == 200
+    found = counted(api)
+    assert [bucket["at"] for bucket in found["buckets"]] == [end, "2026-11-21T16:00:00Z", "2026-11-21T17:00:00Z"]
+    assert (found["paused"], found["late"]) == (1, 0)
+
+
 def test_a_job_is_late_from_a_minute_after_its_run_was_due_in_no_lane(api: ApiClient) -> None:
     create(api, "hourly", "0 * * * *")
     create(api, "nightly", "0 3 * * *")

@@ -11,7 +11,7 @@ from duecourse.domain.ids import RunIdentity
 from duecourse.domain.jobs.cursor import Cursor, bucket_of
 from duecourse.domain.jobs.job import Completion, Job, JobState, Lane, MissedMode, MissedPolicy, Overlap
 from duecourse.domain.jobs.pause import pause
-from duecourse.domain.maintenance.index import GIVEN_UP_SECONDS
+from duecourse.domain.maintenance.index import GIVEN_UP_SECONDS, recomputed
 from duecourse.domain.runs.states import RunState
 from duecourse.messages import RunMessage
 from duecourse.ports import IndexPage, Timer
@@ -98,6 +98,31 @@ def test_an_entry_below_the_watermark_is_moved_and_caught_up_by_the_next_round(w
     world.until(NOON + 5 * HOUR + 420)
     first = world.runs("tick-tock")[0]
     assert (first.occurrence, first.state, first.count) == (NOON + 60, RunState.SUCCEEDED, 304)  # the last is on time
+
+
+def test_a_pause_with_an_end_is_put_back_into_the_index_after_an_earlier_release_took_it_out(world: World) -> None:
+    add(world, "rate(1 minute)")
+    world.office.pause(until=int(NOON) + 1230)
+    assert world.repair().counts == {"EntriesChecked": 1, "EntriesBelowWatermark": 0}
+    write(world, "tick-tock", slot=None, due=None)
+    world.until(NOON + DAY)
+    report = world.repair()
+    assert (report.counts["CursorsOutsideIndex"], alarms(report)) == (1, ["cursor_outside_index"])
+    world.until(NOON + DAY + 60)
+    assert world.office.job().state is JobState.ACTIVE
+    assert world.runs("tick-tock")[0].reason == "paused"
+
+
+def test_an_end_of_a_pause_that_is_dropped_meanwhile_is_not_put_back(world: World) -> None:
+    add(world, "rate(1 minute)")
+    world.office.pause(until=int(NOON) + 1230)
+    write(world, "tick-tock", slot=None, due=None)
+    store = DynamoRepairStore(world.tables.client, world.tables.jobs)
+    (entry,) = store.page(None).entries
+    world.office.pause()
+    assert entry.cursor is not None
+    assert not store.place(entry, "2026-11-21T12/0000", recomputed(entry.cursor))
+    assert "slot" not in item(world, "tick-tock")
 
 
 def test_a_wake_up_below_the_watermark_is_moved_and_sent(world: World) -> None:

@@ -71,6 +71,17 @@ def test_a_paused_job_does_not_start_from_the_queue_of_its_runs(world: WorkflowW
     assert world.state("extract") == (W, None)
 
 
+def test_a_step_whose_pause_ends_by_itself_starts_at_the_end(world: WorkflowWorld) -> None:
+    world.add(job("", id="extract", workflow="nightly"))
+    world.office.pause("extract", until=int(NOON) + 725)
+    world.begin(graph_of(CHAIN), NOON + 90)
+    world.until(NOON + 724)
+    found = world.jobs.get("default", "extract")
+    assert (found and found.state, world.called()) == (JobState.ACTIVE, []), "resumed ahead, and nothing starts"
+    world.until(NOON + 726)
+    assert world.called()[:1] == ["extract"]
+
+
 def test_the_next_run_in_line_starts_at_once_after_one_that_a_pause_held(world: WorkflowWorld) -> None:
     """The held run was called. That call is not on its way any more, so the end of the run sends the next one."""
     world.add(job("", id="extract", completion=Completion.CALLBACK, overlap=Overlap.QUEUE, workflow="nightly"))

@@ -26,6 +26,13 @@ def _paused(*, catch_up: bool) -> Callable[[Stage], None]:
     return play
 
 
+def _paused_until(stage: Stage) -> None:
+    stage.put("3-19/4 12 * * *", max_runs=5)
+    stage.at(360)
+    stage.ask(lambda: stage.office.pause(until=int(NOON) + 725))
+    stage.at(1150)
+
+
 def _edited(stage: Stage) -> None:
     stage.put("3,5,9 12 * * *", max_runs=3)
     stage.at(200)
@@ -70,6 +77,12 @@ STORIES = (
         "The same; one run catches up the occurrences that the pause covered.",
         _paused(catch_up=True),
         dict.fromkeys(range(180, 1141, 240), RAN),
+    ),
+    Story(
+        "paused until",
+        "The same job resumes by itself after 12:12, at the planned end of its pause.",
+        _paused_until,
+        {180: RAN, 420: NOT_RUN, 660: NOT_RUN, 900: RAN, 1140: RAN},
     ),
     Story(
         "edited",

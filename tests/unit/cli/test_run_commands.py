@@ -67,7 +67,7 @@ def answer(asked: Seen) -> tuple[int, object]:
         ("GET", "/v1/runs/waiting"): WAITING,
         ("GET", "/v1/runs/ended"): {**DONE, "cancel_requested": True},
         ("GET", "/v1/dead-letters"): DIED_BEFORE if asked.query.get("cursor") == "more" else DEAD,
-        **{("GET", f"/v1/jobs/{job}"): JOB for job in ("dead", "done", "large", "waiting", "ended")},
+        **{("GET", f"/v1/jobs/{job}"): JOB for job in ("dead", "done", "large", "waiting", "ended", "nightly")},
         ("POST", "/v1/runs/waiting/cancel"): {"run": WAITING, "accepted": "cancel"},
         ("POST", "/v1/runs/dead/redrive"): {"run": RUN, "accepted": "redrive"},
         ("POST", "/v1/dead-letters/redrive"): {
@@ -229,6 +229,29 @@ def test_a_job_is_paused_and_resumed(server, asked):
 def test_a_job_is_paused_with_a_reason(server, asked):
     duecourse(server, "jobs", "pause", "nightly", "--note", "the data centre moves")
     assert asked == [("POST", "/v1/jobs/nightly/pause", {"note": "the data centre moves"})]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--until", "yesterday"), "--until: 'yesterday' is not a time; write 06:00, 2026-11-21"),
+        (("--until", "2020-01-01"), "--until: '2020-01-01' is in the past"),
+        (("--until", "2026-13-01"), "--until: '2026-13-01' is not a time"),
+        (("--for", "2 hours"), "--for: '2 hours' is not a duration; write 90s, 15m, 2h or 3d"),
+        (("--for", "2h", "--until", "06:00"), "--until and --for cannot be used together; omit one of them"),
+        (("--catch-up",), "--catch-up requires --until or --for"),
+    ],
+)
+def test_an_end_of_a_pause_that_is_not_understood_is_a_mistake(server, asked, options, said):
+    result = duecourse(server, "jobs", "pause", "nightly", *options)
+    assert (result.exit_code, said in result.stderr) == (2, True), result.stderr
+    assert not any(method == "POST" for method, *_ in asked)
+
+
+def test_a_pause_with_an_end_sends_it_and_says_when_it_is(server, asked):
+    result = duecourse(server, "jobs", "pause", "nightly", "--until", "2099-12-01T06:00:00Z", "--catch-up")
+    assert asked[-1] == ("POST", "/v1/jobs/nightly/pause", {"until": "2099-12-01T06:00:00+00:00", "catch_up": True})
+    assert "The pause ends by itself at 2099-12-01 " in result.stdout
 
 
 def test_jobs_of_a_tag_are_paused_page_by_page(server, asked):

@@ -325,6 +325,17 @@ def test_a_pause_is_skipped_or_caught_up(scheduler: Scheduler, http: httpx.Clien
     assert runs(http, "a") == [("SKIPPED", "paused")]
 
 
+def test_a_pause_ends_by_itself(scheduler: Scheduler, http: httpx.Client) -> None:
+    post(scheduler, schedule="0 * * * *")
+    paused = scheduler.client.pause_job("nightly", until=scheduler.now + timedelta(hours=3), note="maintenance")
+    assert paused.paused_until == scheduler.now + timedelta(hours=3)
+    assert paused.next_occurrence >= paused.paused_until
+    calls = scheduler.advance(hours=5)
+    assert calls[0].scheduled_at == paused.next_occurrence
+    assert scheduler.client.get_job("nightly").state == "ACTIVE"
+    assert ("SKIPPED", "paused") in runs(http)
+
+
 def test_a_job_runs_when_it_is_asked_to_with_its_own_payload(scheduler: Scheduler, http: httpx.Client) -> None:
     post(scheduler, schedule=None, payload={"all": True})
     http.post("/v1/jobs/nightly/run", json={"payload": {"customer": 7}})

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from duecourse.domain.instants import from_iso, to_iso
-from duecourse.domain.jobs.cursor import Cursor
+from duecourse.domain.jobs.cursor import Cursor, PlannedResume
 from duecourse.domain.jobs.job import Job, JobState, Tombstone
 from duecourse.domain.jobs.pause import pause
 from duecourse.domain.runs.explain import ExplainContext, Explanation, Verdict, before, explain
@@ -251,6 +251,19 @@ class TestWhileItIsPaused:
         of, where = self.paused()
         found = asked(at("21T15:00:00"), of, where, now=at("21T14:10:00"))
         assert "will not run unless the job is resumed before then" in found.sentence
+
+    def test_until_an_instant_it_says_when_it_goes_on_and_what_is_due_then(self) -> None:
+        of = hourly()
+        end = PlannedResume(int(at("21T15:00:00")))
+        paused = pause(of, standing(of, "21T14:00:00"), now=at("21T13:30:00"), by="ada", end=end)
+        during = asked(at("21T14:00:00"), paused.job, paused.cursor, now=at("21T14:10:00"))
+        assert (during.verdict, during.facts["until"]) == (Verdict.PAUSED, "2026-11-21T15:00:00Z")
+        assert during.sentence == (
+            "It did not run: the job has been paused since 2026-11-21T13:30:00Z until 2026-11-21T15:00:00Z by ada."
+        )
+        after = asked(at("21T15:00:00"), paused.job, paused.cursor, now=at("21T14:10:00"))
+        assert (after.verdict, after.facts["until"]) == (Verdict.FUTURE, "2026-11-21T15:00:00Z")
+        assert after.sentence.endswith("The job is paused until 2026-11-21T15:00:00Z.")
 
     def test_what_came_due_before_is_not_its_doing(self) -> None:
         of, where = self.paused()

@@ -195,6 +195,7 @@ def job_document(view: JobView) -> Document:
         "next_occurrence": None if following is None else to_iso(following),
         "paused_by": job.paused_by,
         "paused_because": job.paused_because,
+        "paused_until": None if job.pause_ends_at is None else to_iso(job.pause_ends_at),
         "created_at": documents.millisecond(job.created_at),
         "updated_at": documents.millisecond(job.updated_at),
         "error": view.error,

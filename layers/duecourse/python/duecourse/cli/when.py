@@ -35,6 +35,21 @@ def instant_of(text: str, zone: tzinfo, now: datetime) -> datetime:
     return found if found.tzinfo else found.replace(tzinfo=zone)
 
 
+def coming(text: str, zone: tzinfo, now: datetime) -> datetime:
+    """Return the future instant that a text means at `now`: a time of day is the next one, in `zone`. Raises ValueError
+    for a text that is no future instant.
+    """
+    forms = "write 06:00, 2026-11-21, 2026-11-21 06:00, or ISO-8601 with an offset"
+    if not re.match(r"\d{4}-|\d{1,2}:", text):
+        raise ValueError(f"{text!r} is not a time; {forms}")
+    found = instant_of(text, zone, now)
+    if re.match(r"\d{1,2}:", text):
+        found = datetime.combine(found.date() + timedelta(days=1), found.time(), zone)
+    if found <= now:
+        raise ValueError(f"{text!r} is in the past; {forms}")
+    return found
+
+
 def duration_of(text: str) -> timedelta:
     """Return the duration of `90s`, `15m`, `2h` or `3d`. Raises ValueError."""
     found = re.fullmatch(r"(\d{1,8})([smhd])", text)

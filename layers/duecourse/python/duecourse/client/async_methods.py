@@ -389,21 +389,32 @@ class AsyncMethods(ABC):
             Change,
         )
 
-    def pause_job(self, job_id: str, *, if_match: str | None = None, note: str | None = None) -> Awaitable[Job]:
+    def pause_job(
+        self,
+        job_id: str,
+        *,
+        if_match: str | None = None,
+        note: str | None = None,
+        until: datetime | str | None = None,
+        catch_up: bool | None = None,
+    ) -> Awaitable[Job]:
         """Pause a job.
 
-        Occurrences that are due during the pause do not run. A paused job stays paused. If the job is a step of a
-        workflow, its runs, including redriven runs, wait until it is resumed.
+        Occurrences that are due during the pause do not run. With `until` the job resumes by itself; the occurrence
+        at that instant runs. A paused job stays paused, and its pause ends at the `until` of the last request. If
+        the job is a step of a workflow, its runs, including redriven runs, wait until it is resumed.
 
         `job_id`: the id of the job.
 
         `if_match`: change the job only if it still has this ETag (412 otherwise); `*` matches any ETag.
+
+        `until`: ISO-8601 with an offset, preferably UTC with Z.
         """
         return self._send(
             Call(
                 "POST",
                 Call.at("jobs/{job_id}/pause", job_id=job_id),
-                fields={"note": note},
+                fields={"note": note, "until": until, "catch_up": catch_up},
                 headers={"If-Match": if_match},
             ),
             Job,
@@ -578,15 +589,29 @@ class AsyncMethods(ABC):
         return self._send(Call("POST", "jobs/batch", idempotency_key=idempotency_key, fields={"jobs": jobs}), Batch)
 
     def pause_jobs(
-        self, *, tag: str | None = None, all: bool | None = None, cursor: str | None = None, note: str | None = None
+        self,
+        *,
+        note: str | None = None,
+        until: datetime | str | None = None,
+        catch_up: bool | None = None,
+        tag: str | None = None,
+        all: bool | None = None,
+        cursor: str | None = None,
     ) -> Awaitable[ChangedJobs]:
         """Pause many jobs.
 
         Selects the jobs with a tag, or all jobs with `"all": true`. One call handles up to 100 jobs, and each job
         counts as a request. Pass `next_cursor` to continue.
+
+        `until`: ISO-8601 with an offset, preferably UTC with Z.
         """
         return self._send(
-            Call("POST", "jobs/pause", fields={"tag": tag, "all": all, "cursor": cursor, "note": note}), ChangedJobs
+            Call(
+                "POST",
+                "jobs/pause",
+                fields={"note": note, "until": until, "catch_up": catch_up, "tag": tag, "all": all, "cursor": cursor},
+            ),
+            ChangedJobs,
         )
 
     def resume_jobs(

@@ -391,6 +391,10 @@ class Job(Answer):
     """The caller who paused it; null if Duecourse paused it."""
     paused_because: str | None
     """The reason of the pause: the caller's note, or Duecourse's reason."""
+    paused_until: datetime | None
+    """When the pause ends by itself; null if it does not. The job can be ACTIVE up to 90 seconds earlier, but nothing
+    runs before this time.
+    """
     created_at: datetime
     """UTC, to the millisecond."""
     updated_at: datetime
@@ -786,7 +790,7 @@ class Upcoming(Answer):
     jobs: int
     """The number of jobs that were examined."""
     paused: int
-    """The number of paused jobs, which have no upcoming runs."""
+    """The number of paused jobs, which have no upcoming runs before their pause ends."""
     late: int
     """The number of jobs with a run that was due 60 s ago and is not enqueued yet."""
     late_jobs: tuple[str, ...]
@@ -869,6 +873,10 @@ class WorkflowSummary(Answer):
     """The caller who paused it; null if Duecourse paused it."""
     paused_because: str | None
     """The reason of the pause: the caller's note, or Duecourse's reason."""
+    paused_until: datetime | None
+    """When the pause ends by itself; null if it does not. The job can be ACTIVE up to 90 seconds earlier, but nothing
+    runs before this time.
+    """
     created_at: datetime
     """UTC, to the millisecond."""
     updated_at: datetime

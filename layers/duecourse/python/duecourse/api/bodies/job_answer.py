@@ -50,6 +50,13 @@ class KeptBody(Body):
     paused_because: Annotated[
         str | None, Field(description="The reason of the pause: the caller's note, or Duecourse's reason.")
     ]
+    paused_until: Annotated[
+        Second | None,
+        Field(
+            description="When the pause ends by itself; null if it does not. The job can be ACTIVE up to 90 seconds "
+            "earlier, but nothing runs before this time."
+        ),
+    ]
     created_at: Millisecond
     updated_at: Millisecond
     error: Annotated[

@@ -53,7 +53,10 @@ from duecourse.usecases.workflows.manage import WorkflowDraft
 KEPT = ("tenant", "state", "paused_by", "paused_because", "created_at", "workflow")
 """Read-only fields that only other requests can change."""
 
-DERIVED = ("understood_as", "schedule_canonical", "next_occurrence", "updated_at", "error", "delete_at", "last_runs")
+DERIVED = (
+    *("understood_as", "schedule_canonical", "next_occurrence", "updated_at", "error", "delete_at", "last_runs"),
+    "paused_until",
+)
 """Read-only fields that are computed from the rest of the body, the time and the last write. They are always ignored:
 the first of two equal requests changes them, and the second request must still be valid.
 """

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Annotated
 
@@ -13,14 +14,15 @@ from duecourse.api.answers import Count, JobId
 from duecourse.api.api import Answer, Api, route
 from duecourse.api.bodies.definition_body import Tag
 from duecourse.api.bodies.job_answer import JobAnswer
-from duecourse.api.bodies.models import LINE, Body, no_controls, refuse
+from duecourse.api.bodies.models import LINE, Body, Instant, no_controls, refuse
 from duecourse.api.bodies.validation import read_body
 from duecourse.api.identity import OPS
 from duecourse.api.problems import FieldFault, Problem, invalid
 from duecourse.api.query import job_page_token, read_job_page_token
 from duecourse.api.request import Request, read_expected
 from duecourse.api.routes.jobs import job_answer, job_id_in
-from duecourse.usecases.jobs.pausing import BulkResult, JobSelection
+from duecourse.domain.jobs.cursor import PlannedResume
+from duecourse.usecases.jobs.pausing import BulkResult, JobSelection, PauseEndError
 
 MAX_NOTE = 500
 
@@ -36,9 +38,26 @@ def _cursor(text: str) -> str:
 
 
 class PauseBody(Body):
-    """`note`: the reason, for people; it is returned as `paused_because`."""
+    """`note`: the reason, for people; it is returned as `paused_because`. `until`: when the pause ends by itself, at
+    most 366 days ahead; without it the pause has no planned end. `catch_up`: at that end, treat the occurrences of the
+    pause as missed, according to the job's policy, instead of skipping them.
+    """
 
     note: Note | None = None
+    until: Instant | None = None
+    catch_up: bool = False
+
+    @field_validator("catch_up")
+    @classmethod
+    def _has_end(cls, catch_up: bool, info: ValidationInfo) -> bool:
+        if catch_up and info.data.get("until", 0) is None:
+            raise refuse("applies to the end of the pause; set until, or send catch_up with the resume")
+        return catch_up
+
+    @property
+    def end(self) -> PlannedResume | None:
+        """The planned end of the pause."""
+        return None if self.until is None else PlannedResume(self.until, self.catch_up)
 
 
 class ResumeBody(Body):
@@ -65,10 +84,10 @@ class ManyBody(Body):
         return everything
 
 
-class PauseManyBody(ManyBody):
-    """The jobs to pause, and the reason."""
-
-    note: Note | None = None
+class PauseManyBody(ManyBody, PauseBody):
+    """The jobs to pause, the reason, and the end of the pause. A job that is already paused in another way is included
+    only if it would resume by itself earlier.
+    """
 
 
 class ResumeManyBody(ManyBody):
@@ -104,12 +123,16 @@ class ChangedJobsAnswer(TypedDict):
 def pause_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Pause a job.
 
-    Occurrences that are due during the pause do not run. A paused job stays paused. If the job is a step of a workflow,
-    its runs, including redriven runs, wait until it is resumed.
+    Occurrences that are due during the pause do not run. With `until` the job resumes by itself; the occurrence at that
+    instant runs. A paused job stays paused, and its pause ends at the `until` of the last request. If the job is a step
+    of a workflow, its runs, including redriven runs, wait until it is resumed.
     """
     job_id, expected = job_id_in(parameters), read_expected(request)
-    note = read_body(request, PauseBody, optional=True).note
-    view = api.pausing.pause(request.tenant, job_id, by=request.principal, note=note, expected=expected)
+    body = read_body(request, PauseBody, optional=True)
+    with _ending():
+        view = api.pausing.pause(
+            request.tenant, job_id, by=request.principal, note=body.note, end=body.end, expected=expected
+        )
     return job_answer("job_paused", view)
 
 
@@ -160,9 +183,16 @@ def pause_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> An
     """
     body = read_body(request, PauseManyBody)
     choice, after = _chosen(body)
-    result = api.pausing.pause_many(
-        request.tenant, choice, by=request.principal, note=body.note, after=after, charge=request.budget.charge
-    )
+    with _ending():
+        result = api.pausing.pause_many(
+            request.tenant,
+            choice,
+            by=request.principal,
+            note=body.note,
+            end=body.end,
+            after=after,
+            charge=request.budget.charge,
+        )
     return _answer("jobs_paused", choice, result)
 
 
@@ -196,6 +226,15 @@ def resume_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> A
         charge=request.budget.charge,
     )
     return _answer("jobs_resumed", choice, result)
+
+
+@contextmanager
+def _ending() -> Iterator[None]:
+    """Raise Problem for a pause that cannot end at the requested time."""
+    try:
+        yield
+    except PauseEndError as error:
+        raise invalid([FieldFault(str(error), "/until")], "invalid-command") from None
 
 
 def _chosen(body: ManyBody) -> tuple[JobSelection, str | None]:

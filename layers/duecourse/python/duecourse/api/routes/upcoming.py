@@ -147,7 +147,10 @@ UpcomingAnswer = TypedDict(
         "buckets": Annotated[list[BucketAnswer], Field(description="The intervals with runs, in order of time.")],
         "runs": Count,
         "jobs": Annotated[int, Field(ge=0, description="The number of jobs that were examined.")],
-        "paused": Annotated[int, Field(ge=0, description="The number of paused jobs, which have no upcoming runs.")],
+        "paused": Annotated[
+            int,
+            Field(ge=0, description="The number of paused jobs, which have no upcoming runs before their pause ends."),
+        ],
         "late": Annotated[
             int,
             Field(

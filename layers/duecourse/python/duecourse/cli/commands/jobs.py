@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
+from datetime import UTC, datetime, tzinfo
 from typing import IO, Any, Literal, TypeVar, cast
 
 import click
@@ -18,11 +19,13 @@ from duecourse.cli.commands.job_actions import backfill, run, skip_next
 from duecourse.cli.commands.listing import output_option, print_page, wide_option
 from duecourse.cli.commands.options import answer_options, api_options, confirm, connected, page_options, yes_option
 from duecourse.cli.commands.patch import patch
+from duecourse.cli.commands.runs import zone_of_job
 from duecourse.cli.manifests.json_text import read_job
 from duecourse.cli.manifests.yaml_text import to_yaml
 from duecourse.cli.output.jobs import print_changes, print_jobs
 from duecourse.cli.output.values import print_json
 from duecourse.cli.terminal import CliError, Command, Group, UsageError, plain, say
+from duecourse.cli.when import coming, duration_of, local_zone, moment
 from duecourse.client import Page
 from duecourse.client.bodies import JobRequest
 from duecourse.client.models import ChangedJobs, Job
@@ -134,6 +137,13 @@ def _choice(command: F) -> F:
 @jobs.command(cls=Command, example='duecourse jobs pause --tag billing --note "the bank is down"')
 @_choice
 @click.option("--note", help="The reason; it is shown as paused_because.")
+@click.option(
+    "--until",
+    metavar="TIME",
+    help="The end of the pause, in the job's zone (with --tag and --all: this machine's): 2026-12-01T06:00, or 06:00.",
+)
+@click.option("--for", "length", metavar="TIME", help="The length of the pause: 90s, 15m, 2h, 3d.")
+@click.option("--catch-up", is_flag=True, help="With an end: treat the occurrences of the pause as missed then.")
 @yes_option
 @answer_options
 def pause(
@@ -141,21 +151,46 @@ def pause(
     tag: str | None,
     everything: bool,
     note: str | None,
+    until: str | None,
+    length: str | None,
+    catch_up: bool,
     yes: bool,
     api: str | None,
     sign: bool | None,
     as_json: bool,
 ) -> None:
-    """Stop a job from firing, or all jobs with a tag; running runs continue."""
+    """Stop a job from firing, or all jobs with a tag; running runs continue. With --until or --for the jobs resume by
+    themselves. Repeat the command to change the end of a pause.
+    """
+    if until is not None and length is not None:
+        raise UsageError("--until and --for cannot be used together; omit one of them")
+    if catch_up and until is None and length is None:
+        raise UsageError("--catch-up requires --until or --for; without an end, use jobs resume --catch-up")
     with connected(api, sign) as client:
+        zone = zone_of_job(client, job_id) if until is not None and job_id else local_zone()
+        end = _end(until, length, zone)
         _change(
             "pause",
             (job_id, tag, everything),
-            lambda name: client.pause_job(name, note=note),
-            lambda cursor: client.pause_jobs(tag=tag, all=everything or None, cursor=cursor, note=note),
+            lambda name: client.pause_job(name, note=note, until=end, catch_up=catch_up or None),
+            lambda cursor: client.pause_jobs(
+                tag=tag, all=everything or None, cursor=cursor, note=note, until=end, catch_up=catch_up or None
+            ),
             yes=yes,
             as_json=as_json,
         )
+    if end is not None and not as_json:
+        say(f"The pause ends by itself at {moment(end, zone)}.")
+
+
+def _end(until: str | None, length: str | None, zone: tzinfo) -> datetime | None:
+    """Return the end of a pause, in whole seconds. Raises UsageError."""
+    try:
+        if length is not None:
+            return (datetime.now(UTC) + duration_of(length)).replace(microsecond=0)
+        return None if until is None else coming(until, zone, datetime.now(UTC))
+    except ValueError as error:
+        raise UsageError(f"{'--for' if until is None else '--until'}: {error}") from None
 
 
 @jobs.command(cls=Command, example="duecourse jobs resume nightly --catch-up")

@@ -185,12 +185,11 @@ class Writes:
         one, other = only(before.document, JOB_FIELDS), only(patch(dry_run=True).document, JOB_FIELDS)
         return self._plan(patch, changes=[str(each) for each in patched(one, other)])
 
-    def plan_pause(self, job_id: str, note: str | None = None) -> Document:
-        """Plan to pause a job: its occurrences do not run until it is resumed."""
+    def plan_pause(self, job_id: str, note: str | None = None, until: str | None = None) -> Document:
+        """Plan to pause a job: its occurrences do not run until it is resumed, or until an instant with an offset."""
         job = self._client.get_job(job_id)
-        return self._plan(
-            partial(self._client.pause_job, job_id, note=note, if_match=job.etag), pauses=job_id, state=job.state
-        )
+        pause = partial(self._client.pause_job, job_id, note=note, until=until, if_match=job.etag)
+        return self._plan(pause, pauses=job_id, state=job.state, until=until)
 
     def plan_resume(self, job_id: str, catch_up: bool = False, note: str | None = None) -> Document:
         """Plan to resume a job. `catch_up`: run the occurrences of the pause as missed ones instead of skipping."""

@@ -41,10 +41,10 @@ def print_jobs(jobs: Iterable[Job], *, wide: bool = False) -> None:
     """Print jobs as a table."""
 
     def row(job: Job) -> list[Cell]:
-        more = [job.timezone or "", job.owner or "", ", ".join(job.tags)] if wide else []
+        more = [job.timezone or "", job.owner or "", ", ".join(job.tags), job.paused_until] if wide else []
         schedule = job.schedule or "on request"
         return [job.id, coloured(job.state), schedule, job.next_occurrence, *more, job.error or ""]
 
-    columns = ["zone", "owner", "tags"] if wide else []
+    columns = ["zone", "owner", "tags", "paused until"] if wide else []
     names = ["job", "state", "schedule", "next occurrence", *columns, "error"]
     print_table(names, [row(job) for job in jobs], wide=wide)

@@ -60,6 +60,27 @@ def buckets(first: str, until: float) -> list[str]:
     return [bucket_of(start) for start in range(int(bucket_start(first)), int(until) + 1, BUCKET_SECONDS)]
 
 
+RESUME_AHEAD_SECONDS = 90
+"""How long before the end of a pause a round of dispatch resumes the job, in seconds. The round of the next minute
+could be too late for the occurrences that follow the end.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedResume:
+    """The end of a pause at `at` (UTC seconds), at which the job resumes by itself. With `catch_up` the job's policy
+    for missed occurrences handles those of the pause.
+    """
+
+    at: int
+    catch_up: bool = False
+
+    @property
+    def dispatched_at(self) -> int:
+        """When a round may resume the job at the earliest (UTC seconds). A catch-up must not start before the end."""
+        return self.at if self.catch_up else self.at - RESUME_AHEAD_SECONDS
+
+
 @dataclass(frozen=True, slots=True)
 class Cursor:
     """The next occurrence that is not enqueued yet, with the fields of the job that dispatch needs.
@@ -67,7 +88,8 @@ class Cursor:
     `occurrence` is the nominal instant. `due` is its due time with jitter; the due index sorts by it (UTC seconds).
     Both are None if the schedule is exhausted. Then the cursor is not in the index, and `last` is the occurrence of the
     last run. An `ending` cursor stays in the index until dispatch has checked whether its job is completed. A job
-    without a schedule has no `last` either, and is never completed.
+    without a schedule has no `last` either, and is never completed. The cursor of a paused job is not in the index
+    either, unless the job is to `resume` by itself: then `due` is the time at which a round resumes it.
 
     `occurrence` is the first one after `after`, computed with zone data of version `tzdata`. `remaining` is the number
     of occurrences that may still come due (None: no limit). `bulk`: messages go to the bulk queue of the lane.
@@ -91,6 +113,7 @@ class Cursor:
     last: int | None = None
     ending: bool = False
     bulk: bool = False
+    resume: PlannedResume | None = None
 
     def slot(self, shards: int, *, now: float) -> str | None:
         """Return the cursor's partition in the due index of a stage with `shards` shards, if it is written at `now`

@@ -186,7 +186,8 @@ def _shown(job: Job) -> Document:
     """Return the job's fields by their names in the API, with each field of the target."""
     document = definition_document(job)
     target = {f"target.{name}": value for name, value in document.pop("target").items()}
-    return document | target | {"state": job.state.value, "paused_because": job.paused_because}
+    end = _second(job.pause_ends_at)
+    return document | target | {"state": job.state.value, "paused_because": job.paused_because, "paused_until": end}
 
 
 def _summary(before: Job | None, after: Job | None) -> list[Document]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields, replace
 from duecourse.domain.instants import to_iso
 from duecourse.domain.jobs.cursor import Cursor, Row, SkippedRange, cursor_for, range_before, standing
 from duecourse.domain.jobs.job import Job, JobDefinition, JobState
-from duecourse.domain.jobs.pause import PauseChange, given_back
+from duecourse.domain.jobs.pause import PauseChange, ending_at, given_back
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
 from duecourse.domain.schedules.schedule import ExclusionError, counted_from, excluding
 from duecourse.domain.targets.kinds import target_document
@@ -110,7 +110,7 @@ def _rescheduled(job: Job, cursor: Cursor, edited: Job, now: float, sent_until: 
         after=int(now) if at is None else min(at - 1, int(now)),
         remaining=row.remaining,
     )
-    return PauseChange(changed, moved, old.skipped)
+    return PauseChange(changed, ending_at(moved, cursor.resume) if paused else moved, old.skipped)
 
 
 def _left(job: Job, cursor: Cursor, now: float, sent_until: int) -> _Old:

@@ -322,6 +322,8 @@ class Job(JobDefinition):
     - `seated`: whether the job has a seat in its lane (domain.tenants.seats).
     - `paused_at`, `paused_by`, `paused_because`: the time, author and reason of the last pause. `paused_with`: the tag
       of a pause of many jobs, or ALL_JOBS; None for a pause of this job alone.
+    - `paused_until`: when that pause ends by itself (UTC seconds; None: it has no planned end). Dispatch makes the job
+      ACTIVE shortly before, so `is_paused` also compares the time.
     - `resumed_at`: the end of that pause, if the schedule was changed since (None: the pause ended at `changed_at`).
     - `earlier`: the previous definitions, oldest first. Messages in the queues may belong to them.
     - `workflow`, `claimed_at`: the id of the workflow that has this job as a step, and when the job became a step.
@@ -343,6 +345,7 @@ class Job(JobDefinition):
     paused_because: str | None = None
     paused_by: str | None = None
     paused_with: str | None = None
+    paused_until: int | None = None
     resumed_at: float | None = None
     revision: int = 1
     seated: bool
@@ -379,6 +382,17 @@ class Job(JobDefinition):
     def version(self) -> str:
         """A value that changes with every write. Two reads with the same version returned the same job."""
         return f"{self.generation}-{self.revision}"
+
+    def is_paused(self, now: float) -> bool:
+        """Return whether a pause of the job covers `now` (UTC seconds)."""
+        if self.state is JobState.ACTIVE:
+            return self.paused_until is not None and now < self.paused_until
+        return self.state is JobState.PAUSED
+
+    @property
+    def pause_ends_at(self) -> int | None:
+        """When the present pause ends by itself (UTC seconds); None if the job is not paused or stays paused."""
+        return self.paused_until if self.state is JobState.PAUSED else None
 
     @property
     def counts(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from duecourse.domain.jobs.cursor import Cursor, Row, SkippedRange, range_before, standing
+from duecourse.domain.jobs.cursor import Cursor, PlannedResume, Row, SkippedRange, range_before, standing
 from duecourse.domain.jobs.job import Job, JobState
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.schedule import ExclusionError
@@ -31,17 +31,23 @@ def pause(
     because: str | None = None,
     by: str | None = None,
     together: str | None = None,
+    end: PlannedResume | None = None,
 ) -> PauseChange:
-    """Return the job paused at `now` (UTC seconds).
+    """Return the job paused at `now` (UTC seconds), until it is resumed or until `end`.
 
-    Its cursor leaves the index. Occurrences that were enqueued for later will not run and do not count towards
-    `max_runs`. The cursor stays before occurrences that came due earlier and are not enqueued; `resume` handles them.
-    `because` is the reason, `by` the author (None: Duecourse), and `together` the tag of a pause of many jobs, or
-    ALL_JOBS.
+    Its cursor leaves the index, or is due at the end of the pause. Occurrences that were enqueued for later will not
+    run and do not count towards `max_runs`. The cursor stays before occurrences that came due earlier and are not
+    enqueued; `resume` handles them. `because` is the reason, `by` the author (None: Duecourse), and `together` the tag
+    of a pause of many jobs, or ALL_JOBS.
     """
     now = max(now, job.changed_at)
     paused = replace(
-        _changed(job, JobState.PAUSED, now), paused_at=now, paused_because=because, paused_by=by, paused_with=together
+        _changed(job, JobState.PAUSED, now),
+        paused_at=now,
+        paused_because=because,
+        paused_by=by,
+        paused_with=together,
+        paused_until=None if end is None else end.at,
     )
     try:
         after, given = _enqueued_through(cursor, now), _not_due_yet(cursor, now)
@@ -57,7 +63,76 @@ def pause(
         after=after,
         remaining=None if cursor.remaining is None else cursor.remaining + given,
     )
-    return PauseChange(paused, left)
+    return PauseChange(paused, ending_at(left, end))
+
+
+def pause_again(
+    job: Job,
+    cursor: Cursor,
+    *,
+    now: float,
+    because: str | None = None,
+    by: str | None = None,
+    together: str | None = None,
+    end: PlannedResume | None = None,
+) -> PauseChange | None:
+    """Return a paused job whose pause ends at `end` instead (None: it has no planned end); None if nothing changes.
+
+    A pause of many jobs (`together`) changes the jobs that it paused before. A job that was paused in another way joins
+    it only if the job would resume earlier. The pause keeps its start; `because` replaces its reason.
+    """
+    joins = together is not None and job.paused_with != together
+    if cursor.resume == end or (joins and not _ends_before(job.paused_until, end)):
+        return None
+    again = replace(
+        job,
+        paused_because=job.paused_because if because is None else because,
+        paused_by=job.paused_by if because is None else by,
+        paused_with=together if joins else job.paused_with,
+        paused_until=None if end is None else end.at,
+        updated_at=max(now, job.updated_at),
+        revision=job.revision + 1,
+        created_by=None,
+    )
+    return PauseChange(again, ending_at(cursor, end))
+
+
+def ending_at(cursor: Cursor, end: PlannedResume | None) -> Cursor:
+    """Return the cursor of a paused job, in the index if the pause has an `end`. An error that keeps the cursor out of
+    the index is dropped then: the resume finds it again.
+    """
+    if end is None:
+        return replace(cursor, due=None, resume=None)
+    return replace(cursor, due=end.dispatched_at, resume=end, error=None)
+
+
+def resume_as_planned(job: Job, cursor: Cursor, *, now: float) -> PauseChange | None:
+    """Return the job resumed at the end of its pause; None if the pause has no planned end, or it is too early at `now`
+    (UTC seconds). The result depends on the planned end alone, not on `now`: occurrences from the end on run.
+
+    Raises the errors of `resume`.
+    """
+    end = cursor.resume
+    if job.state is not JobState.PAUSED or end is None or end.at != job.paused_until or end.dispatched_at > now:
+        return None
+    change = resume(job, cursor, now=end.at - 1, catch_up=end.catch_up)
+    return replace(change, job=replace(change.job, paused_until=end.at, updated_at=max(end.at, change.job.updated_at)))
+
+
+def after_pause(cursor: Cursor) -> Cursor:
+    """Return the cursor of a paused job as it will be at the planned end of its pause, or `cursor` if there is none.
+    Raises ScheduleError or ExclusionError.
+    """
+    if cursor.resume is None:
+        return cursor
+    before = cursor.resume.at - 1
+    row = Row.after(cursor.occurrences(), before if cursor.remaining is None else cursor.after, cursor.remaining)
+    range_before(row, before + 1)
+    return replace(cursor, occurrence=row.at, due=row.due, remaining=row.remaining, resume=None)
+
+
+def _ends_before(one: int | None, other: PlannedResume | None) -> bool:
+    return one is not None and (other is None or one < other.at)
 
 
 def resume(job: Job, cursor: Cursor, *, now: float, catch_up: bool) -> PauseChange:
@@ -70,7 +145,9 @@ def resume(job: Job, cursor: Cursor, *, now: float, catch_up: bool) -> PauseChan
     Raises ScheduleError or ExclusionError for a schedule that can no longer be compiled.
     """
     now = max(now, job.changed_at)
-    active = replace(_changed(job, JobState.ACTIVE, now), paused_because=None, paused_by=None, paused_with=None)
+    active = replace(
+        _changed(job, JobState.ACTIVE, now), paused_because=None, paused_by=None, paused_with=None, paused_until=None
+    )
     occurrences = cursor.occurrences()
     row = Row.after(occurrences, cursor.after, cursor.remaining)
     skipped = () if catch_up else tuple(replace(each, reason="paused") for each in range_before(row, int(now) + 1))
@@ -86,6 +163,7 @@ def resume(job: Job, cursor: Cursor, *, now: float, catch_up: bool) -> PauseChan
         error=None,
         last=last if over else None,
         ending=over,
+        resume=None,
     )
     return PauseChange(active, moved, skipped)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from duecourse.domain.jobs.cursor import Cursor
+from duecourse.domain.jobs.pause import after_pause
 
 MAX_WINDOW_SECONDS = 48 * 3600
 """The longest window. A job that fires every second is walked second by second."""
@@ -82,10 +83,11 @@ class Histogram:
 
 def dues(cursor: Cursor, window: Window) -> Iterator[int]:
     """Yield when the runs of a job come due in the window. Runs before the cursor are enqueued already. `max_runs`
-    bounds the runs from the cursor on. Raises ScheduleError or ExclusionError.
+    bounds the runs from the cursor on. A paused job has only the runs from the planned end of its pause on. Raises
+    ScheduleError or ExclusionError.
     """
+    begin, cursor = _begin(cursor, window), after_pause(cursor)
     occurrences = cursor.occurrences()
-    begin = max(window.begin, window.since)
     left = cursor.remaining
     at = occurrences.next(begin - cursor.jitter_seconds - 1)
     while at is not None and at < window.end:
@@ -106,7 +108,7 @@ def expected(cursor: Cursor, window: Window) -> int:
     of the window. Raises ScheduleError or ExclusionError.
     """
     occurrences = cursor.occurrences()
-    begin, found = max(window.begin, window.since), 0
+    begin, found = _begin(cursor, window), 0
     part = max((window.end - begin) // 8, 1)
     at = occurrences.next(begin - 1)
     while at is not None and at < window.end:
@@ -115,6 +117,12 @@ def expected(cursor: Cursor, window: Window) -> int:
         found += 1 if following is None else 1 + (end - 1 - at) // (following - at)
         at = occurrences.next(end - 1)
     return found if cursor.remaining is None else min(found, cursor.remaining)
+
+
+def _begin(cursor: Cursor, window: Window) -> int:
+    """Return from when on the runs of a job count (UTC seconds)."""
+    begin = max(window.begin, window.since)
+    return begin if cursor.resume is None else max(begin, cursor.resume.at)
 
 
 def _largest(counts: Counter[str]) -> list[tuple[str, int]]:

@@ -42,10 +42,10 @@ class IndexFault(StrEnum):
     """A fault of a cursor or a timer.
 
     UNREAD: no round of dispatch reads its slot. OUTDATED: by the current zone data it is due earlier than in its entry.
-    OUTSIDE: it has a future occurrence and is in no slot. QUARANTINED: it was removed from the index. ENDED: its
-    schedule is exhausted and its last occurrence has come due, but its job is ACTIVE. NO_SCHEDULE: its place is
-    correct, but no later run of its schedule would start a waiting run. SENT: a timer whose message was sent so long
-    ago that its run should have started.
+    OUTSIDE: it has a future occurrence, or its pause has a planned end, and it is in no slot. QUARANTINED: it was
+    removed from the index. ENDED: its schedule is exhausted and its last occurrence has come due, but its job is
+    ACTIVE. NO_SCHEDULE: its place is correct, but no later run of its schedule would start a waiting run. SENT: a timer
+    whose message was sent so long ago that its run should have started.
     """
 
     UNREAD = "unread"
@@ -133,6 +133,8 @@ def fault_of(entry: Entry, slots: ReadSlots, *, now: float) -> IndexFault | None
         return IndexFault.SENT if (entry.due or 0) + BEGUN_SECONDS <= now else None
     if cursor is None and not entry.unreadable:
         return IndexFault.QUARANTINED  # a timer: its run waits, regardless of its job's schedule
+    if entry.state is not JobState.ACTIVE and cursor is not None and cursor.resume is not None and not cursor.error:
+        return IndexFault.OUTSIDE  # its pause would not end
     if entry.state not in (JobState.ACTIVE, None):
         return None  # intentionally not in the index
     if cursor is None or cursor.error is not None:
@@ -146,8 +148,10 @@ def fault_of(entry: Entry, slots: ReadSlots, *, now: float) -> IndexFault | None
 
 def recomputed(cursor: Cursor) -> Cursor | None:
     """Return the cursor by the current zone data, at the first occurrence that it has not passed. None if there is
-    none. Raises ScheduleError or ExclusionError.
+    none. The cursor of a pause with a planned end is due then. Raises ScheduleError or ExclusionError.
     """
+    if cursor.resume is not None:
+        return replace(cursor, due=cursor.resume.dispatched_at)
     if cursor.remaining is not None and cursor.remaining <= 0:
         return None
     occurrences = cursor.occurrences()

@@ -15,6 +15,7 @@ from duecourse.domain.instants import DAY_SECONDS, to_iso
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.document import ChangeAction, ChangeRecord
 from duecourse.domain.jobs.job import Job, JobSnapshot, JobState, Tombstone
+from duecourse.domain.jobs.pause import after_pause
 from duecourse.domain.runs.states import (
     Cancelled,
     Dead,
@@ -368,7 +369,13 @@ def _unrecorded(
     paused_at = int(job.changed_at if job.paused_at is None else job.paused_at)
     # Occurrences that came due before the pause and were not enqueued also wait for its end.
     if job.state is JobState.PAUSED and due > (paused_at if cursor is None else min(paused_at, cursor.after)):
-        return _paused(at, job, now)
+        if cursor is None or cursor.resume is None or due < cursor.resume.at:
+            return _paused(at, job, now)
+        found = _to_come(at, due, job, after_pause(cursor), around, occurrences, now)
+        end = to_iso(cursor.resume.at)
+        return replace(
+            found, sentence=f"{found.sentence} The job is paused until {end}.", facts={**found.facts, "until": end}
+        )
     if cursor is None:
         return Explanation(Verdict.UNCLEAR, "Its cursor cannot be read, and there is no record.")
     if cursor.error is not None:
@@ -445,11 +452,13 @@ def _handed_over(due: int, job: Job, around: ExplainContext, now: float) -> Expl
 
 def _paused(at: int, job: Job, now: float) -> Explanation:
     since = None if job.paused_at is None else to_iso(int(job.paused_at))
-    facts = {"since": since, "by": job.paused_by, "note": job.paused_because}
+    until = None if job.paused_until is None else to_iso(job.paused_until)
+    facts = {"since": since, "until": until, "by": job.paused_by, "note": job.paused_because}
+    end = "" if until is None else f" until {until}"
     by = "" if job.paused_by is None else f" by {job.paused_by}"
     note = "" if job.paused_because is None else f" ({job.paused_because})"
     what = "It did not run" if at <= now else "It will not run unless the job is resumed before then"
-    said = f"{what}: the job has been paused since {since or 'its last change'}{by}{note}."
+    said = f"{what}: the job has been paused since {since or 'its last change'}{end}{by}{note}."
     return Explanation(Verdict.PAUSED, said, {name: value for name, value in facts.items() if value is not None})
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import assert_never
 
-from duecourse.domain.jobs.job import Job, JobSnapshot, JobState, Overlap
+from duecourse.domain.jobs.job import Job, JobSnapshot, Overlap
 from duecourse.domain.runs.decision import (
     STEPS_FAILED,
     AttemptContext,
@@ -308,7 +308,7 @@ def _unknown(event: DeadLettered, job: JobSnapshot, context: AttemptContext, now
         return Drop("its run no longer has a record")
     if not isinstance(job, Job):
         return without_job(request, job, context)
-    if request.is_step and job.state is JobState.PAUSED:
+    if request.is_step and job.is_paused(now):
         return Reschedule(now, "its job is paused, which delays its workflow's run")
     if refusal := outdated(request, job, context, now):
         return refusal

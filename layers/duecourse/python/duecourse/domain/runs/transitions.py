@@ -128,10 +128,12 @@ def held_by_pause(request: StartRequest, job: Job, now: float) -> Hold | None:
     None if it may start.
     """
     of_workflow = request.is_step or (request.manual and job.workflow is not None)
-    if job.state is not JobState.PAUSED or not of_workflow:
+    if not job.is_paused(now) or not of_workflow:
         return None
-    rest = min(max((now - request.due) / 2, MIN_PAUSE_SECONDS), MAX_PAUSE_SECONDS)
-    return Hold(now + rest, "its job is paused")
+    again = now + min(max((now - request.due) / 2, MIN_PAUSE_SECONDS), MAX_PAUSE_SECONDS)
+    if job.paused_until is not None and now < job.paused_until:
+        again = min(again, job.paused_until)
+    return Hold(again, "its job is paused")
 
 
 def without_job(request: StartRequest, job: Tombstone | None, context: AttemptContext) -> Decision:
@@ -156,11 +158,7 @@ def outdated(request: StartRequest, job: Job, context: AttemptContext, now: floa
         return _ended_job(request, job, context, now)
     if request.due > held_until:
         return Drop("the schedule changed before this occurrence was due")
-    match job.state:
-        case JobState.PAUSED:
-            return not_run(request, job, context, "paused")
-        case JobState.ACTIVE | JobState.COMPLETED:
-            return None
+    return not_run(request, job, context, "paused") if job.is_paused(now) else None
 
 
 def _ended_job(request: StartRequest, job: Job, context: AttemptContext, now: float) -> Decision | None:
@@ -336,7 +334,7 @@ def _in_wait_queue(
 
     if not isinstance(job, Job):
         return never("deleted")
-    if job.state is JobState.PAUSED and not request.manual:
+    if job.is_paused(now) and not request.manual:
         return never("paused")
     if job.start_deadline_seconds is not None and now > _newest_due(request, job) + job.start_deadline_seconds:
         return never("start_deadline")

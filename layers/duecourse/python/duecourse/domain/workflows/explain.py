@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from duecourse.domain.instants import to_iso
-from duecourse.domain.jobs.job import Job, JobState
+from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.explain import Explanation, Verdict, recorded
 from duecourse.domain.runs.states import Retrying, Waiting
 from duecourse.domain.workflows.graph import StepOutcome
@@ -67,10 +67,13 @@ def _due(start: str, due: int, job: Job, now: float) -> Explanation:
     facts = {"due": to_iso(due), "lane": job.lane.value}
     if due > now:
         return Explanation(Verdict.FUTURE, f"{start} is at {to_iso(due)}.", facts)
-    if job.state is JobState.PAUSED:
-        return Explanation(
-            Verdict.PAUSED, f"{start} was due at {to_iso(due)}; it starts after the job is resumed.", facts
+    if job.is_paused(now):
+        end = (
+            "after the job is resumed"
+            if job.paused_until is None
+            else f"when its pause ends, at {to_iso(job.paused_until)}"
         )
+        return Explanation(Verdict.PAUSED, f"{start} was due at {to_iso(due)}; it starts {end}.", facts)
     return Explanation(Verdict.QUEUED, f"{start} was due at {to_iso(due)}; it waits for a worker.", facts)
 
 

@@ -20,7 +20,9 @@ from math import ceil, floor
 from duecourse.domain.ids import RunIdentity
 from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS, DAY_SECONDS
 from duecourse.domain.jobs.cursor import Cursor, Firing, Plan, SkippedRange, plan
+from duecourse.domain.jobs.document import ChangeAction, changed
 from duecourse.domain.jobs.job import EventKind, MissedMode, Precision
+from duecourse.domain.jobs.pause import resume_as_planned
 from duecourse.domain.runs.coverage import OccurrenceRange, unrecorded
 from duecourse.domain.runs.states import Run, Skipped
 from duecourse.domain.schedules import ScheduleError
@@ -233,10 +235,14 @@ class Planning:
         self.report.add("claim_deferred", alarming=True, reason=made.reason, error=error, **whose)
 
 
+PAUSE_ENDED = "the planned end of the pause"
+"""The reason in the history of a job that resumed by itself."""
+
+
 @dataclass(frozen=True, slots=True)
 class Claiming:
-    """Creates claims from plans. With `announcements`, skipped ranges are published if their job's `events` include
-    them.
+    """Creates claims from plans, and ends pauses. With `announcements`, skipped ranges are published if their job's
+    `events` include them.
     """
 
     jobs: JobStore
@@ -259,6 +265,22 @@ class Claiming:
             if not over and cursor.occurrence is not None:
                 moved = replace(moved, ending=True, due=cursor.due)
         return Claim(cursor, moved, records)
+
+    def resume(self, paused: Cursor) -> Cursor | None:
+        """Resume the job of a cursor at the end of its pause, in one transaction with the records of the occurrences
+        that the pause covered. Return the cursor of the active job; None if it is too early, or if the job or its pause
+        was changed since the index was read. Raises the errors of `resume_as_planned` and of the store.
+        """
+        job, cursor = self.jobs.get_both(paused.tenant, paused.job_id)
+        if job is None or cursor is None:
+            return None
+        change = resume_as_planned(job, cursor, now=self.clock.now())
+        if change is None:
+            return None
+        records = self.skipping.records(cursor, change.skipped)
+        record = changed(ChangeAction.RESUMED, job, change.job, None, PAUSE_ENDED)
+        made = self.jobs.change(job, cursor, change.job, change.cursor, records, record)
+        return change.cursor if made else None
 
     def tell(self, planned: Planned, records: Sequence[Run], report: Report) -> None:
         """Count and announce the missed and skipped occurrences of a successful claim."""

@@ -6,13 +6,15 @@ again, and workers drop the repeated messages. There is no other recovery.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from traceback import format_exc
 
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.cursor import BUCKET_SECONDS, Cursor, bucket_of, bucket_start, buckets
+from duecourse.domain.schedules import ScheduleError
+from duecourse.domain.schedules.schedule import ExclusionError
 from duecourse.ports import (
     BrokenCursor,
     Claim,
@@ -341,11 +343,47 @@ class _Round:
         if timers and (why := send_due_timers(timers, uses.cursors, uses.lanes, self.retry, report)):
             raise _StopSending(why)
         rejected: list[Rejected] = []
+        paused = [each for each in cursors if isinstance(each, Cursor) and each.resume is not None and not each.error]
+        if paused:
+            cursors = [each for each in cursors if each not in paused]
         for group in self.planning.groups(cursors, self.size, rejected):
             self._group(group, until, rejected)
+        for resumed in self._resumed(paused, rejected):
+            for group in self.planning.groups(resumed, self.size, rejected):
+                self._group(group, until, rejected)
         for begin in range(0, len(rejected), MIN_GROUP):
             self._check_time()
             self._quarantine(rejected[begin : begin + MIN_GROUP])
+
+    def _resumed(self, paused: Sequence[Cursor], rejected: list[Rejected]) -> Iterator[list[Cursor]]:
+        """Resume the jobs whose pause ends, and yield their cursors that are due within the lookahead. Other jobs are
+        dispatched before: these are resumed before their first occurrence. A cursor that cannot be computed is added to
+        `rejected`; its job stays paused. After an error of the store the next round tries again.
+        """
+        uses = self.uses
+        due = [cursor for cursor in paused if cursor.due is not None and cursor.due <= uses.clock.now()]
+        for begin in range(0, len(due), MIN_GROUP):
+            self._check_time()
+            part = due[begin : begin + MIN_GROUP]
+            made = uses.executor.map(self._resume, part)
+            for cursor, moved in zip(part, made, strict=True):
+                whose = {"tenant": cursor.tenant, "job_id": cursor.job_id}
+                if isinstance(moved, (ScheduleError, ExclusionError)):
+                    rejected.append(Rejected(cursor, f"its pause cannot end: {moved}"))
+                elif isinstance(moved, Exception):
+                    self.report.counts["ClaimsDeferred"] += 1
+                    error = format_error(moved)
+                    self.report.add("claim_deferred", alarming=True, reason="its pause ends", error=error, **whose)
+                elif moved is not None:
+                    self.report.add("job_resumed", tenant=cursor.tenant, job_id=cursor.job_id)
+            until = uses.clock.now() + uses.rules.lookahead
+            yield [each for each in made if isinstance(each, Cursor) and each.due is not None and each.due <= until]
+
+    def _resume(self, cursor: Cursor) -> Cursor | Exception | None:
+        try:
+            return self.uses.claiming.resume(cursor)
+        except Exception as problem:  # noqa: BLE001 - no error of one job may stop the others
+            return problem
 
     def _group(self, group: list[Planned], until: float, rejected: list[Rejected]) -> None:
         """Send and claim a group. Cursors that are still due within the lookahead are planned again immediately."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from duecourse.domain.jobs.cursor import Cursor
+from duecourse.domain.instants import DAY_SECONDS
+from duecourse.domain.jobs.cursor import Cursor, PlannedResume
 from duecourse.domain.jobs.document import ChangeAction, changed
 from duecourse.domain.jobs.job import Job, JobState
-from duecourse.domain.jobs.pause import ALL_JOBS, PauseChange, pause, resume
+from duecourse.domain.jobs.pause import ALL_JOBS, PauseChange, pause, pause_again, resume
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.schedule import ExclusionError
 from duecourse.domain.tenants.rate import Charge, free
@@ -26,6 +27,9 @@ from duecourse.usecases.jobs.job_errors import (
 from duecourse.usecases.jobs.view import JobView
 
 TRIES = 3
+
+MAX_PAUSE_DAYS = 366
+"""How far ahead the planned end of a pause may be."""
 
 MAX_PER_CALL = 100
 """The maximum number of jobs that one call reads, for a whole tenant or a tag."""
@@ -64,9 +68,16 @@ class BulkResult:
     following: str | None
 
 
+class PauseEndError(Exception):
+    """A pause cannot end at the requested time."""
+
+
 @dataclass(frozen=True, slots=True)
 class Pausing:
-    """Pauses and resumes jobs. All methods are idempotent. A completed job stays completed."""
+    """Pauses and resumes jobs. All methods are idempotent. A completed job stays completed.
+
+    With an `end` the job resumes by itself: a round of dispatch writes this (`Claiming.resume`).
+    """
 
     jobs: Jobs
     store: JobStore
@@ -81,12 +92,15 @@ class Pausing:
         *,
         by: str | None = None,
         note: str | None = None,
+        end: PlannedResume | None = None,
         expected: Precondition = ANYTHING,
     ) -> JobView:
-        """Stop the job from firing. `by` and `note` are shown to callers. Raises JobUnknownError, JobVersionError,
-        JobChangedError or JobUnreadableError.
+        """Stop the job from firing until it is resumed, or until `end`. A job that is paused already then ends its
+        pause at `end`. `by` and `note` are shown to callers. Raises JobUnknownError, JobVersionError, JobChangedError,
+        JobUnreadableError or PauseEndError.
         """
-        self._pause(tenant, job_id, by, note, expected)
+        self._check_end(end)
+        self._pause(tenant, job_id, by, note, end, expected)
         return self.jobs.get(tenant, job_id)
 
     def resume(
@@ -117,15 +131,17 @@ class Pausing:
         *,
         by: str,
         note: str | None = None,
+        end: PlannedResume | None = None,
         after: str | None = None,
         charge: Charge = free,
     ) -> BulkResult:
-        """Pause active jobs among some of the selected jobs, beginning after `after`. Raises the errors of `charge` for
-        their number.
+        """Pause active jobs among some of the selected jobs, beginning after `after`, until `end` if there is one. Jobs
+        that are paused already follow `pause_again`. Raises PauseEndError, and the errors of `charge` for their number.
         """
+        self._check_end(end)
 
         def act(job_id: str) -> bool:
-            return self._pause(tenant, job_id, by, note, ANYTHING, choice.name)
+            return self._pause(tenant, job_id, by, note, end, ANYTHING, choice.name)
 
         return self._many(tenant, choice, after, charge, act)
 
@@ -158,13 +174,23 @@ class Pausing:
         job_id: str,
         by: str | None,
         note: str | None,
+        end: PlannedResume | None,
         expected: Precondition,
         together: str | None = None,
     ) -> bool:
-        def act(job: Job, cursor: Cursor) -> PauseChange:
-            return pause(job, cursor, now=self.clock.now(), because=note, by=by, together=together)
+        def act(job: Job, cursor: Cursor) -> PauseChange | None:
+            change = pause if job.state is JobState.ACTIVE else pause_again
+            return change(job, cursor, now=self.clock.now(), because=note, by=by, together=together, end=end)
 
         return self._change(tenant, job_id, ChangeAction.PAUSED, by, act, expected) is not None
+
+    def _check_end(self, end: PlannedResume | None) -> None:
+        now = self.clock.now()
+        if end is not None and end.at <= now:
+            raise PauseEndError("is in the past; choose a time in the future")
+        if end is not None and end.at > now + MAX_PAUSE_DAYS * DAY_SECONDS:
+            remedy = "or omit it, and resume the job on request"
+            raise PauseEndError(f"is too far ahead; choose a time within {MAX_PAUSE_DAYS} days, {remedy}")
 
     def _resume(
         self,
@@ -236,17 +262,17 @@ class Pausing:
         expected: Precondition,
         note: str | None = None,
     ) -> PauseChange | None:
-        """Write the change if the job is in the state that `what` ends and `act` changes it; return None for another
+        """Write the change if `what` is possible in the state of the job and `act` changes it; return None for another
         job. Raises the errors of `pause`.
         """
-        state = JobState.ACTIVE if what is ChangeAction.PAUSED else JobState.PAUSED
+        states = {JobState.PAUSED} if what is ChangeAction.RESUMED else {JobState.ACTIVE, JobState.PAUSED}
         for _ in range(TRIES):
             # The job is read before its cursor: if the job changes in between, its condition fails.
             job = self.store.get(tenant, job_id)
             if job is None:
                 raise JobUnknownError(job_id)
             expected.check(job)
-            if job.state is not state:
+            if job.state not in states:
                 return None
             cursor = self.store.get_cursor(tenant, job_id)
             if cursor is None:

@@ -29,9 +29,9 @@ JOBS_A_REQUEST = 100
 
 @dataclass(frozen=True, slots=True)
 class UpcomingPage:
-    """The histogram of a page of `jobs`; `paused` of them have no upcoming runs. `late` has the ids of the jobs whose
-    next run is due but not enqueued. `uncounted` has the ids of the jobs that do not fire because their position in the
-    schedule cannot be read. Both are in order. `following` continues after the last job.
+    """The histogram of a page of `jobs`; `paused` of them have no upcoming runs before their pause ends. `late` has the
+    ids of the jobs whose next run is due but not enqueued. `uncounted` has the ids of the jobs that do not fire because
+    their position in the schedule cannot be read. Both are in order. `following` continues after the last job.
     """
 
     buckets: tuple[Bucket, ...]
@@ -66,12 +66,13 @@ class Upcoming:
             try:
                 if entry.state is JobState.PAUSED:
                     paused += 1
-                    continue
+                    if entry.cursor is None or entry.cursor.resume is None:
+                        continue
                 if entry.cursor is None or entry.cursor.error is not None:
                     uncounted.append(entry.job_id)
                     continue
                 histogram.add(entry.cursor)
-                if is_late(entry.cursor, now):
+                if entry.cursor.resume is None and is_late(entry.cursor, now):
                     late.append(entry.job_id)
             except (ScheduleError, ExclusionError):
                 uncounted.append(entry.job_id)
@@ -89,7 +90,8 @@ def _some(page: CursorPage, window: Window, charge: Charge) -> CursorPage:
     runs, paid = 0, list[JobCursor]()
     for entry in page.items:
         paid.append(entry)
-        if entry.cursor is not None and entry.cursor.error is None and entry.state is not JobState.PAUSED:
+        fires = entry.cursor is not None and (entry.state is not JobState.PAUSED or entry.cursor.resume is not None)
+        if entry.cursor is not None and fires and entry.cursor.error is None:
             with suppress(ScheduleError, ExclusionError):  # it is reported where it is counted
                 runs += expected(entry.cursor, window)
         if runs >= RUNS_COUNTED:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from duecourse.domain.jobs.cursor import MAX_FIRINGS, Cursor, Row
 from duecourse.domain.jobs.job import Job, JobState
+from duecourse.domain.jobs.pause import after_pause
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
 from duecourse.domain.schedules.preview import SchedulePreview, preview_schedule
 from duecourse.domain.schedules.schedule import Occurrences
@@ -42,10 +43,13 @@ def view_of(job: Job, cursor: Cursor | None, *, now: float) -> JobView:
     """
     if cursor is None:
         return JobView(job, None, "its cursor cannot be read")
-    if cursor.error is not None or job.state is not JobState.ACTIVE:
+    if cursor.error is not None or job.state is JobState.COMPLETED:
         return JobView(job, None, cursor.error)
     try:
-        following = job.following(int(now)) if cursor.remaining != 0 else None
+        if job.state is JobState.PAUSED:
+            return JobView(job, None if cursor.resume is None else after_pause(cursor).occurrence)
+        since = max(int(now), int(job.changed_at))  # the end of a pause may be in the future
+        following = job.following(since) if cursor.remaining != 0 else None
     except ScheduleError as problem:
         return JobView(job, None, str(problem))
     # The last occurrence may still be due if it was not enqueued in time.

@@ -161,8 +161,10 @@ class _Mend:
 
     def _put_into_index(self) -> None:
         """Put the cursor back. The job is read again, since the page may be older than a pause."""
-        job, _ = self._current()
-        if job is not None and job.state is JobState.ACTIVE and (anew := self._recomputed()) is not None:
+        job, cursor = self._current()
+        if job is None or cursor is None or not (job.state is JobState.ACTIVE or cursor.resume is not None):
+            return
+        if (anew := self._recomputed()) is not None:
             self._found("CursorsOutsideIndex", "cursor_outside_index", alarming=True, due=anew.due)
 
     def _current(self) -> tuple[Job | None, Cursor | None]:

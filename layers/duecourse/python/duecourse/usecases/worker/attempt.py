@@ -17,7 +17,7 @@ from typing import assert_never
 import orjson
 
 from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS, DAY_SECONDS
-from duecourse.domain.jobs.job import Job, JobSnapshot, JobState
+from duecourse.domain.jobs.job import Job, JobSnapshot
 from duecourse.domain.runs.coverage import OccurrenceRange, unrecorded
 from duecourse.domain.runs.decision import (
     AttemptContext,
@@ -312,7 +312,7 @@ class LaneWorker:
             self.wait_queue.received(message)
         self.wait_queues.hold(message, expires_at=int(now) + HELD_SECONDS)
         job = self.jobs.get(message.tenant, message.job_id)
-        if job is None or job.state is not JobState.PAUSED:
+        if job is None or not job.is_paused(now):
             return Conflict(run)
         if isinstance(run, Queued):
             item.report.add("run_held", reason=reason)

@@ -10,7 +10,7 @@ from typing import Any
 from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.keys import CURSOR, SHARDS_KEY, Item, job_key, owner_of
 from duecourse.adapters.dynamodb.writing import conditional
-from duecourse.domain.jobs.cursor import Cursor
+from duecourse.domain.jobs.cursor import Cursor, PlannedResume
 from duecourse.domain.jobs.job import Lane, MissedMode, MissedPolicy, Precision
 from duecourse.domain.schedules import ScheduleSpec
 
@@ -102,6 +102,8 @@ def to_item(cursor: Cursor, shards: int, *, now: float) -> Item:
             "last": cursor.last,
             "ending": True if cursor.ending else None,
             "bulk": True if cursor.bulk else None,
+            "resume_at": None if cursor.resume is None else cursor.resume.at,
+            "resume_catch_up": True if cursor.resume is not None and cursor.resume.catch_up else None,
         }
     )
 
@@ -112,6 +114,7 @@ def from_item(item: Item) -> Cursor:
     rules = values.parse(values.text(item, "rules"))
     missed = rules.pop("missed")
     exclude, jitter_seconds = tuple(rules.pop("exclude", ())), rules.pop("jitter_seconds", 0)
+    resume_at = values.optional_integer(item, "resume_at")
     return Cursor(
         tenant=tenant,
         job_id=job_id,
@@ -131,4 +134,5 @@ def from_item(item: Item) -> Cursor:
         last=values.optional_integer(item, "last"),
         ending="ending" in item,
         bulk="bulk" in item,
+        resume=None if resume_at is None else PlannedResume(resume_at, "resume_catch_up" in item),
     )

@@ -21,7 +21,7 @@ PASS_KEY = key("REPAIR", "LAST")
 
 _READ = (
     "PK", "SK", "slot", "due", "occurrence", "after", "remaining", "generation", "rules", "lane", "precision",
-    "tzdata", "error", "last", "state", "updated_at", "expires_at",
+    "tzdata", "error", "last", "state", "updated_at", "expires_at", "resume_at", "resume_catch_up",
 )  # fmt: skip
 """The attributes of a cursor, and the state and last change of a job. DynamoDB also charges for the others."""
 
@@ -65,10 +65,12 @@ class DynamoRepairStore:
                 "after": was.after,
                 "generation": was.generation,
                 "error": was.error,
+                "resume_at": None if was.resume is None else was.resume.at,
             }
         write: dict[str, object] = {"slot": slot}
         if cursor is not None:
-            write |= {"due": cursor.due, "occurrence": cursor.occurrence, "tzdata": cursor.tzdata}
+            moved = {"due": cursor.due, "occurrence": cursor.occurrence, "tzdata": cursor.tzdata}
+            write |= {name: value for name, value in moved.items() if value is not None}
         there = [name for name, value in stand.items() if value is not None]
         conditions = ["attribute_exists(PK)", *(f"#{name} = :was_{name}" for name in there)]
         conditions += [f"attribute_not_exists(#{name})" for name in stand if name not in there]

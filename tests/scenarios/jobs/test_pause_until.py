@@ -1,0 +1,386 @@
+"""Pauses that end by themselves: the round of dispatch that comes before the end resumes the job."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from duecourse.domain.jobs.cursor import Cursor, PlannedResume
+from duecourse.domain.jobs.document import DUECOURSE, ChangeRecord
+from duecourse.domain.jobs.job import Job, JobState, MissedMode, MissedPolicy, Overlap
+from duecourse.domain.runs.states import RunState
+from duecourse.domain.schedules import ScheduleSpec
+from duecourse.ports import CursorStore, StoreBusyError
+from duecourse.testing.clock import SettableClock
+from duecourse.usecases.jobs.pausing import JobSelection, PauseEndError
+from tests.support.jobs import NOON, job
+from tests.support.world import Killed, Office, World
+
+START = int(NOON)
+END = START + 630
+
+
+def pause(world: World, end: int | None = END, job_id: str = "tick-tock", **more: Any) -> Job:
+    catch_up = more.pop("catch_up", False)
+    planned = None if end is None else PlannedResume(end, catch_up)
+    return world.api.pausing.pause("default", job_id, end=planned, **more).job
+
+
+def called(world: World) -> list[tuple[int, float]]:
+    """Second of the occurrence and of the call, after NOON."""
+    return [
+        (int(run.rpartition(".")[2][9:11]) * 3600 + int(run[-5:-3]) * 60 + int(run[-3:-1]) - 12 * 3600, at - NOON)
+        for run, _, at in world.caller.calls
+    ]
+
+
+def skipped(world: World, job_id: str = "tick-tock") -> list[tuple[int, str | None, int]]:
+    return [
+        (run.occurrence - START, run.reason, run.count) for run in world.runs(job_id) if run.state is RunState.SKIPPED
+    ]
+
+
+def history(world: World, job_id: str = "tick-tock") -> list[ChangeRecord]:
+    """Newest first."""
+    return list(world.jobs.history("default", job_id, limit=50, before=None).items)
+
+
+def found(world: World, job_id: str = "tick-tock") -> Job:
+    job = world.jobs.get("default", job_id)
+    assert job is not None
+    return job
+
+
+def test_the_job_resumes_by_itself_and_its_runs_are_on_time(world: World) -> None:
+    world.add(job("* * * * *"))
+    world.until(NOON + 150)
+    paused = pause(world, note="maintenance", by="ada")
+    assert (paused.state, paused.paused_until) == (JobState.PAUSED, END)
+    world.until(NOON + 840)
+    assert called(world) == [(at, at) for at in (60, 120, 660, 720, 780, 840)]
+    assert skipped(world) == [(180, "paused", 8)]
+    assert found(world).state is JobState.ACTIVE
+    assert (found(world).paused_because, found(world).pause_ends_at) == (None, None)
+
+
+def test_the_occurrence_at_the_end_of_the_pause_runs_and_the_one_before_does_not(world: World) -> None:
+    world.add(job("rate(10 seconds)"))
+    pause(world, START + 100)
+    world.until(NOON + 125)
+    assert called(world) == [(100, 100), (110, 110), (120, 120)]
+    assert skipped(world) == [(10, "paused", 9)]
+
+
+def test_no_occurrence_after_the_end_is_missed_however_short_its_grace_is(world: World) -> None:
+    world.add(job("rate(10 seconds)", missed=MissedPolicy(MissedMode.SKIP, grace_seconds=0)))
+    pause(world, START + 601)
+    world.until(NOON + 700)
+    assert [second for second, _ in called(world)] == list(range(610, 701, 10))
+
+
+@pytest.mark.parametrize(
+    ("policy", "runs"),
+    [
+        (MissedPolicy(MissedMode.RUN_ONCE), [180, 600, 660]),
+        (MissedPolicy(MissedMode.RUN_ALL, max_missed=3), [180, 240, 300, 600, 660]),
+        (MissedPolicy(MissedMode.SKIP), [600, 660]),
+    ],
+    ids=["run_once", "run_all", "skip"],
+)
+def test_a_catch_up_follows_the_jobs_policy_and_starts_after_the_end(
+    world: World, policy: MissedPolicy, runs: list[int]
+) -> None:
+    world.add(job("* * * * *", missed=policy, overlap=Overlap.ALLOW))
+    world.until(NOON + 150)
+    pause(world, catch_up=True)
+    world.until(NOON + 660)
+    done = [second for second, state in world.states("tick-tock") if state is RunState.SUCCEEDED]
+    assert done == [60, 120, *runs]
+    assert all(at >= 630 for _, at in called(world)[2:])
+
+
+def test_the_history_says_why_it_resumed(world: World) -> None:
+    world.add(job("* * * * *"))
+    pause(world, note="maintenance", by="ada")
+    world.until(NOON + 700)
+    resumed, paused, *_ = history(world)
+    assert (resumed.action, resumed.principal, resumed.at) == ("resumed", DUECOURSE, END)
+    assert resumed.facts == {"note": "the planned end of the pause"}
+    assert {"field": "state", "before": "PAUSED", "after": "ACTIVE"} in resumed.changes
+    assert {"field": "paused_until", "before": None, "after": "2026-11-21T12:10:30Z"} in paused.changes
+
+
+def test_a_job_that_is_resumed_earlier_does_not_change_at_the_planned_end(world: World) -> None:
+    world.add(job("* * * * *"))
+    pause(world)
+    world.until(NOON + 330)
+    world.office.resume()
+    standing = found(world)
+    assert standing.paused_until is None
+    world.until(NOON + 780)
+    assert found(world) == standing
+    assert called(world) == [(at, at) for at in range(360, 781, 60)]
+    assert skipped(world) == [(60, "paused", 5)]
+
+
+@pytest.mark.parametrize("end", [START + 330, START + 1230], ids=["earlier", "later"])
+def test_a_second_pause_moves_the_end_and_keeps_the_beginning(world: World, end: int) -> None:
+    world.add(job("* * * * *"))
+    world.until(NOON + 60)
+    first = pause(world, note="maintenance", by="ada")
+    world.until(NOON + 90)
+    second = pause(world, end, by="bob")
+    assert (second.paused_at, second.paused_by, second.paused_because) == (first.paused_at, "ada", "maintenance")
+    assert pause(world, end) == second
+    world.until(end + 60)
+    assert called(world)[1:] == [(end - START + 30, end - START + 30)]
+
+
+def test_a_second_pause_without_an_end_lasts(world: World) -> None:
+    world.add(job("* * * * *"))
+    pause(world)
+    assert pause(world, None, note="for good", by="bob").paused_until is None
+    world.until(NOON + 1800)
+    assert (found(world).state, found(world).paused_because) == (JobState.PAUSED, "for good")
+    assert called(world) == []
+    world.office.resume()
+    assert pause(world, START + 3600).paused_until == START + 3600
+
+
+@pytest.mark.parametrize("changes", [{"name": "other"}, {"expression": "30 * * * *"}], ids=["name", "schedule"])
+def test_an_edit_during_the_pause_keeps_its_end(world: World, changes: dict[str, Any]) -> None:
+    world.add(job("* * * * *"))
+    pause(world)
+    world.until(NOON + 300)
+    world.office.edit(**changes)
+    assert (found(world).state, found(world).paused_until) == (JobState.PAUSED, END)
+    world.until(NOON + 1860)
+    assert found(world).state is JobState.ACTIVE
+    first = 1800 if "expression" in changes else 660
+    assert called(world)[0] == (first, first)
+
+
+def test_a_job_that_is_deleted_during_its_pause_stays_deleted_and_one_of_its_id_is_not_resumed(world: World) -> None:
+    world.office.create("* * * * *")
+    pause(world)
+    world.until(NOON + 90)
+    world.office.delete()
+    world.until(NOON + 120)
+    world.office.create("* * * * *")
+    pause(world, None)
+    world.until(NOON + 1800)
+    assert found(world).state is JobState.PAUSED
+    assert called(world) == []
+
+
+def test_a_job_whose_last_occurrence_falls_into_the_pause_is_completed(world: World) -> None:
+    world.add(job("at(2026-11-21T12:03:00)"))
+    pause(world)
+    world.until(NOON + 720)
+    assert found(world).state is JobState.COMPLETED
+    assert skipped(world) == [(180, "paused", 1)]
+
+
+def test_a_job_without_a_schedule_resumes_and_counts_as_run_on_request(world: World) -> None:
+    world.add(job(""))
+    pause(world)
+    world.until(NOON + 720)
+    assert found(world).state is JobState.ACTIVE
+    cursor = world.jobs.get_cursor("default", "tick-tock")
+    assert cursor is not None
+    assert (cursor.due, cursor.resume) == (None, None)
+
+
+def test_what_came_due_before_the_pause_counts_towards_max_runs(world: World) -> None:
+    world.add(job("* * * * *", max_runs=12))
+    world.until(NOON + 150)
+    pause(world)
+    world.until(NOON + 1800)
+    assert [second for second, _ in called(world)] == [60, 120, 660, 720]
+    assert found(world).state is JobState.COMPLETED
+
+
+@pytest.mark.parametrize("wrong", [-5, 5])
+def test_a_dispatcher_whose_clock_is_wrong_resumes_for_the_same_instant(world: World, wrong: float) -> None:
+    world.add(job("rate(10 seconds)"))
+    pause(world)
+    world.until(NOON + 480)
+    for minute in range(480, 721, 60):
+        world.until(NOON + minute, ticking=False)
+        round_at(world, world.clock.now() + wrong)
+    world.until(NOON + 727, ticking=False)  # a slow clock's messages are as late as the clock
+    assert [second for second, _ in called(world)] == list(range(630, 721, 10))
+    assert skipped(world) == [(10, "paused", 62)]
+
+
+def round_at(world: World, now: float) -> None:
+    """A round of a dispatcher whose clock shows another time."""
+    wiring = world.wiring(SettableClock(now))
+    world.note(wiring.dispatch(0, now + 45))
+
+
+def test_rounds_that_are_doubled_or_read_a_stale_index_resume_once(world: World) -> None:
+    world.add(job("* * * * *"))
+    pause(world)
+    stale = world.jobs.get_cursor("default", "tick-tock")
+    assert stale is not None
+    for minute in range(60, 781, 60):
+        world.until(NOON + minute, ticking=False)
+        world.dispatch()
+        world.dispatch(Stale(world.cursors, stale))
+        world.work()
+    assert called(world) == [(660, 660), (720, 720), (780, 780)]
+    assert [each.action for each in history(world)] == ["resumed", "paused"]
+
+
+@dataclass
+class Stale:
+    """A cursor store whose index still shows this cursor."""
+
+    store: CursorStore
+    cursor: Cursor
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.store, name)
+
+    def due(self, slot: str, until: float) -> list[list[Cursor]]:
+        del slot
+        return [[self.cursor]] if self.cursor.due is not None and self.cursor.due <= until else []
+
+
+def test_a_stale_index_does_not_resume_a_job_whose_pause_was_prolonged(world: World) -> None:
+    world.add(job("* * * * *"))
+    pause(world)
+    stale = world.jobs.get_cursor("default", "tick-tock")
+    assert stale is not None
+    pause(world, None)
+    world.until(NOON + 700)
+    world.dispatch(Stale(world.cursors, stale))
+    assert found(world).state is JobState.PAUSED
+
+
+def test_a_job_that_was_resumed_by_a_round_that_died_is_dispatched_by_the_next_one(world: World) -> None:
+    world.add(job("* * * * *"))
+    pause(world)
+    world.until(NOON + 539)
+    world.until(NOON + 540, ticking=False)
+    with pytest.raises(Killed):
+        world.dispatch(Dying(world.cursors))  # type: ignore[arg-type]
+    assert found(world).state is JobState.ACTIVE
+    world.until(NOON + 720)
+    assert called(world) == [(660, 660), (720, 720)]
+
+
+@dataclass
+class Dying:
+    """A cursor store whose process is killed at its first claim."""
+
+    store: CursorStore
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.store, name)
+
+    def claim(self, *_: object) -> None:
+        raise Killed
+
+
+def test_an_error_of_the_store_delays_the_end_of_one_pause_to_the_next_round(world: World) -> None:
+    world.add(job("* * * * *"))
+    world.add(job("* * * * *", id="other"))
+    pause(world)
+    pause(world, job_id="other")
+    sound = world.jobs
+    world.jobs = Refusing(sound, "tick-tock")  # type: ignore[assignment]
+    world.until(NOON + 599)
+    assert [found(world, name).state for name in ("tick-tock", "other")] == [JobState.PAUSED, JobState.ACTIVE]
+    assert world.count("ClaimsDeferred") == 1
+    world.jobs = sound
+    world.until(NOON + 660)
+    assert [run for run in world.caller.runs if run.startswith("tick")] == ["tick-tock.20261121T121100Z"]
+
+
+@dataclass
+class Refusing:
+    """A job store that cannot change one job."""
+
+    store: Any
+    job_id: str
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.store, name)
+
+    def change(self, job: Job, *rest: Any) -> bool:
+        if job.id == self.job_id:
+            raise StoreBusyError("throttled")
+        changed: bool = self.store.change(job, *rest)
+        return changed
+
+
+def test_a_job_whose_schedule_can_no_longer_be_computed_stays_paused_and_shows_the_error(world: World) -> None:
+    made = world.add(job("* * * * *"))
+    world.add(job("* * * * *", id="other"))
+    pause(world)
+    pause(world, job_id="other")
+    standing, cursor = found(world), world.jobs.get_cursor("default", made.id)
+    assert cursor is not None
+    broken = replace(cursor, schedule=ScheduleSpec("99 * * * *"), after=cursor.after + 1)
+    assert world.jobs.change(standing, cursor, replace(standing, revision=standing.revision + 1), broken)
+    world.until(NOON + 660)
+    assert [found(world, name).state for name in ("tick-tock", "other")] == [JobState.PAUSED, JobState.ACTIVE]
+    view = world.api.jobs.get("default", made.id)
+    assert view.error is not None
+    assert view.error.startswith("its pause cannot end: ")
+
+
+def test_a_pause_of_a_tag_ends_for_the_jobs_that_it_paused(world: World) -> None:
+    for name in ("a", "b", "earlier", "later", "for-good", "outside"):
+        world.add(job("* * * * *", id=name, tags=() if name == "outside" else ("billing",)))
+    pause(world, START + 300, "earlier")
+    pause(world, START + 1500, "later")
+    pause(world, None, "for-good")
+    world.api.pausing.pause_many("default", JobSelection("billing"), by="ada", end=PlannedResume(END))
+    assert [found(world, name).paused_until for name in ("a", "earlier", "later")] == [END, END, START + 1500]
+    world.until(NOON + 700)
+    states = {name: found(world, name).state.value for name in ("a", "b", "earlier", "later", "for-good")}
+    assert states == {"a": "ACTIVE", "b": "ACTIVE", "earlier": "ACTIVE", "later": "PAUSED", "for-good": "PAUSED"}
+
+
+def test_the_same_pause_of_a_tag_again_moves_its_end(world: World) -> None:
+    world.add(job("* * * * *", tags=("billing",)))
+    pausing = world.api.pausing
+    for end in (END, START + 900):
+        changed = pausing.pause_many("default", JobSelection("billing"), by="ada", end=PlannedResume(end)).changed
+        assert (changed, found(world).paused_until) == (1, end)
+    resumed = pausing.resume_many("default", JobSelection("billing"), catch_up=False)
+    assert (resumed.changed, found(world).state) == (1, JobState.ACTIVE)
+
+
+@pytest.mark.parametrize(
+    ("end", "said"),
+    [(START, "is in the past"), (START + 367 * 86_400, "is too far ahead; choose a time within 366 days")],
+)
+def test_an_end_that_is_not_possible_is_refused(world: World, end: int, said: str) -> None:
+    world.add(job("* * * * *"))
+    with pytest.raises(PauseEndError, match=said):
+        pause(world, end)
+    assert found(world).state is JobState.ACTIVE
+
+
+def test_an_end_a_moment_from_now_is_kept(world: World) -> None:
+    world.add(job("rate(1 second)", overlap=Overlap.ALLOW))
+    world.until(NOON + 30.5)
+    pause(world, START + 31)
+    world.until(NOON + 70)
+    calls = called(world)
+    assert [second for second, _ in calls] == list(range(1, 71))
+
+
+def test_the_next_occurrence_is_the_first_one_after_the_end(world: World, office: Office) -> None:
+    world.add(job("* * * * *", max_runs=30))
+    world.until(NOON + 150)
+    pause(world)
+    assert office.api.jobs.get("default", "tick-tock").next_occurrence == START + 660
+    world.until(NOON + 599)  # already resumed, ahead of the end
+    assert office.api.jobs.get("default", "tick-tock").next_occurrence == START + 660
