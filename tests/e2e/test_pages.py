@@ -32,6 +32,9 @@ class Target:
 
     def __call__(self, handler: BaseHTTPRequestHandler) -> None:
         self.repaired |= handler.path == "/repair"
+        if handler.path == "/token":
+            answering(200, b'{"access_token": "t0k3n", "token_type": "Bearer"}')(handler)
+            return
         answering(500 if handler.path == "/broken" and not self.repaired else 200)(handler)
 
 

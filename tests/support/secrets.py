@@ -22,4 +22,4 @@ class InMemorySecrets:
         try:
             return self.known[tenant, name]
         except KeyError:
-            raise SecretUnknownError(name) from None
+            raise SecretUnknownError(f"there is no secret named {name}") from None

@@ -51,6 +51,10 @@ SNS = {"type": "sns", "topic": "duecourse-target-t"}
 BUS = {"type": "eventbridge", "bus": "duecourse-target-b"}
 
 
+BASIC = {"type": "basic", "username": "duecourse", "secret": "crm-password"}
+OAUTH = {"type": "oauth", "token_url": "https://login.example.com/token", "client_id": "jobs", "secret": "crm-client"}
+
+
 @pytest.mark.parametrize(
     ("body", "target"),
     [
@@ -102,6 +106,19 @@ def test_expected_statuses_are_numbers_or_classes(expect: list[Any], statuses: t
         (HTTP_TARGET | {"sign": {"secret": "a b"}}, "/target/sign/secret", "1 to 64 letters"),
         (HTTP_TARGET | {"sign": {"secret": "a", "secrets": "b"}}, "/target/sign/secrets", "did you mean secret?"),
         (HTTP_TARGET | {"headers": {"Webhook-Id": "1"}, "sign": {"secret": "a"}}, "/target/sign", "Webhook-Id itself"),
+        (HTTP_TARGET | {"auth": "basic"}, "/target/auth", '"type": "basic"'),
+        (HTTP_TARGET | {"auth": {}}, "/target/auth/type", '"type": "oauth"'),
+        (HTTP_TARGET | {"auth": {"type": "digest"}}, "/target/auth/type", '"type": "oauth"'),
+        (HTTP_TARGET | {"auth": BASIC | {"secret": "a b"}}, "/target/auth/secret", "1 to 64 letters"),
+        (HTTP_TARGET | {"auth": BASIC | {"username": "a:b"}}, "/target/auth/username", "not contain a colon"),
+        (HTTP_TARGET | {"auth": BASIC | {"user": "a"}}, "/target/auth/user", "did you mean username?"),
+        (HTTP_TARGET | {"auth": {"type": "basic", "secret": "a"}}, "/target/auth/username", "write the user name"),
+        (HTTP_TARGET | {"auth": {**OAUTH, "token_url": ""}}, "/target/auth/token_url", "must not be empty"),
+        (HTTP_TARGET | {"auth": OAUTH | {"token_url": "http://a.io"}}, "/target/auth/token_url", "begin with https"),
+        (HTTP_TARGET | {"auth": OAUTH | {"token_url": "https://10.0.0.1"}}, "/target/auth/token_url", "a public host"),
+        (HTTP_TARGET | {"auth": OAUTH | {"credentials": "query"}}, "/target/auth/credentials", "one of header, body"),
+        (HTTP_TARGET | {"auth": OAUTH | {"client_id": ""}}, "/target/auth/client_id", "must not be empty"),
+        (HTTP_TARGET | {"headers": {"authorization": "x"}, "auth": BASIC}, "/target/auth", "header Authorization"),
         ({"type": "lambda", "function": "duecourse-target-f", "mode": "fire"}, "/target/mode", "one of sync, async"),
         ({"type": "sqs"}, "/target/queue", "write the name of the queue"),
         ({"type": "sqs", "queue": "billing"}, "/target/queue", "allows queues named duecourse-target-*"),

@@ -13,8 +13,9 @@ from threading import Event
 import orjson
 import pytest
 
-from duecourse.adapters.aws.secrets import SecretMemory
+from duecourse.adapters.aws.secrets import lifetime
 from duecourse.adapters.aws.tasks import SsmTasks, TaskError, task_of
+from duecourse.adapters.shared_cache import SharedCache
 from duecourse.domain.targets.targets import HttpTarget, LambdaTarget
 from duecourse.ports import NoAnswerError, RegisteredTask, SecretsUnavailableError, ServiceError, TasksUnavailableError
 from duecourse.testing.clock import SettableClock
@@ -27,9 +28,10 @@ class Store:
         self.secrets = secrets
         self.fetched: list[str] = []
 
-    def fetch(self, path: str) -> str | None:
+    def fetch(self, path: str) -> tuple[str | None, float]:
         self.fetched.append(path)
-        return self.secrets.get(path)
+        secret = self.secrets.get(path)
+        return secret, lifetime(secret)
 
 
 @pytest.fixture
@@ -38,8 +40,8 @@ def clock() -> SettableClock:
 
 
 @pytest.fixture
-def memory(clock: SettableClock) -> SecretMemory:
-    return SecretMemory(clock)
+def memory(clock: SettableClock) -> SharedCache[str | None]:
+    return SharedCache(clock)
 
 
 def test_a_secret_is_believed_for_a_minute(memory, clock):
@@ -63,7 +65,7 @@ def test_a_missing_secret_is_believed_for_five_seconds(memory, clock):
 
 
 def test_a_failure_is_not_remembered(memory):
-    def failing(path: str) -> str | None:
+    def failing(path: str) -> tuple[str | None, float]:
         raise SecretsUnavailableError("ThrottlingException")
 
     with pytest.raises(SecretsUnavailableError):
@@ -87,13 +89,13 @@ def test_only_so_many_are_kept_and_those_used_last_stay(memory):
 def test_two_who_ask_at_once_get_the_same_answer_and_hinder_nobody_else(memory, failure):
     began, released, fetched = Event(), Event(), []
 
-    def slow(path: str) -> str | None:
+    def slow(path: str) -> tuple[str | None, float]:
         fetched.append(path)
         began.set()
         released.wait()
         if failure is not None:
             raise failure
-        return "value"
+        return "value", 60
 
     def ask(_: int) -> object:
         try:
@@ -105,7 +107,7 @@ def test_two_who_ask_at_once_get_the_same_answer_and_hinder_nobody_else(memory, 
         first = threads.submit(ask, 0)
         began.wait()
         second = threads.submit(ask, 1)
-        other = memory.get("another", lambda path: "unhindered")
+        other = memory.get("another", lambda path: ("unhindered", 60))
         released.set()
         answers = [first.result(), second.result()]
     assert other == "unhindered"

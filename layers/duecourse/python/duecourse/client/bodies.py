@@ -23,6 +23,14 @@ class AwsTarget(TypedDict):
     role: str
 
 
+class BasicAuth(TypedDict):
+    """Basic authentication with a user name and a password."""
+
+    type: Literal["basic"]
+    username: str
+    secret: str
+
+
 class EcsTarget(TypedDict):
     """A Fargate task."""
 
@@ -53,6 +61,7 @@ class HttpTarget(TypedDict):
     headers: NotRequired[Mapping[str, str]]
     expect: NotRequired[list[str | int] | tuple[str | int, ...]]
     sign: NotRequired[Sign | None]
+    auth: NotRequired[BasicAuth | OAuth | None]
 
 
 class JobPatch(TypedDict):
@@ -159,6 +168,18 @@ class Missed(TypedDict):
     policy: NotRequired[Literal["skip", "run_once", "run_all"]]
     grace_seconds: NotRequired[int]
     max_missed: NotRequired[int]
+
+
+class OAuth(TypedDict):
+    """An access token that Duecourse requests with client credentials and caches."""
+
+    type: Literal["oauth"]
+    token_url: str
+    client_id: str
+    secret: str
+    scope: NotRequired[str | None]
+    audience: NotRequired[str | None]
+    credentials: NotRequired[Literal["header", "body"]]
 
 
 class Queue(TypedDict):

@@ -102,6 +102,17 @@ class Backfill(Answer):
 
 
 @dataclass(frozen=True, kw_only=True)
+class BasicAuth(Answer):
+    """Basic authentication with a user name and a password."""
+
+    type: Literal["basic"]
+    username: str
+    """It cannot contain a colon."""
+    secret: str
+    """The name of a secret of the tenant, not its value."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Batch(Answer):
     """The results, in the order of the jobs."""
 
@@ -322,6 +333,7 @@ class HttpTargetShown(Answer):
     expect: tuple[str, ...]
     """Statuses (404) or classes of statuses (2xx) that count as success."""
     sign: Sign | None
+    auth: Mapping[str, Any] | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -486,6 +498,21 @@ class Nearest(Answer):
     """UTC, with a fraction only if it is not a whole second."""
     after: datetime | None
     """UTC, with a fraction only if it is not a whole second."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OAuthShown(Answer):
+    """An access token that Duecourse requests with client credentials and caches."""
+
+    type: Literal["oauth"]
+    token_url: str
+    client_id: str
+    secret: str
+    """The name of a secret of the tenant, not its value."""
+    scope: str | None
+    audience: str | None
+    credentials: Literal["header", "body"]
+    """Where the token request has client id and secret."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ from duecourse.adapters.targets.http.http import HttpAnswer, HttpCaller, HttpReq
 from duecourse.adapters.targets.invocation import call_values, kept
 from duecourse.domain.runs.rendering import render_document
 from duecourse.domain.targets.kinds import target_document, type_of
-from duecourse.domain.targets.targets import Failed, HttpTarget, Outcome, Returned
+from duecourse.domain.targets.targets import Failed, HttpTarget, OAuth, Outcome, Returned
 from duecourse.ports import Call, Clock, SecretUnknownError
 
 
@@ -81,7 +81,7 @@ class Secrets:
         try:
             return self.known[name]
         except KeyError:
-            raise SecretUnknownError(name) from None
+            raise SecretUnknownError(f"there is no secret named {name}; add it to the secrets of the test") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +99,12 @@ class _Http(HttpCaller):
         body = b"" if given.body is None else orjson.dumps(given.body) if json else given.body.encode()
         kind = headers.get("content-type", "application/json" if json else "text/plain")
         return HttpAnswer(given.status, body, kind, headers.get("retry-after"), headers.get("x-duecourse-retry", ""))
+
+    def token_answer(self, auth: OAuth, secret: str, deadline: Deadline) -> HttpAnswer:
+        """Return a token without a request to the authorization server."""
+        del secret, deadline
+        token = {"access_token": f"token-of-{auth.client_id}", "token_type": "Bearer"}
+        return HttpAnswer(200, orjson.dumps(token), "application/json", None, "")
 
 
 @dataclass

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import logging
 import re
-from collections import OrderedDict
 from collections.abc import Callable
-from concurrent.futures import Future
-from dataclasses import dataclass, field
-from threading import Lock
 from typing import Any
 
+from duecourse.adapters.shared_cache import SharedCache
 from duecourse.ports import AwsError, Clock, SecretsUnavailableError, SecretUnknownError, ServiceError
 
 KNOWN_SECONDS = 60
@@ -19,63 +16,8 @@ KNOWN_SECONDS = 60
 UNKNOWN_SECONDS = 5
 """How long the absence of a secret is cached, in seconds."""
 
-_KEPT = 256
-
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class _Secret:
-    value: str | None = field(repr=False)
-    until: float
-
-
-class SecretMemory:
-    """Caches secrets, but no errors. Safe to share between threads: concurrent callers for the same secret wait for one
-    request, so a batch of ten runs sends one request.
-    """
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._known: OrderedDict[str, _Secret] = OrderedDict()
-        self._asked: dict[str, Future[str | None]] = {}
-        self._lock = Lock()
-
-    def get(self, path: str, fetch: Callable[[str], str | None]) -> str | None:
-        """Return the secret at a path, or None if there is none. Calls `fetch(path)` if the secret is not cached.
-
-        Raises the exceptions of `fetch`.
-        """
-        with self._lock:
-            known = self._known.get(path)
-            if known is not None and self._clock.now() < known.until:
-                self._known.move_to_end(path)
-                return known.value
-            answer = self._asked.get(path)
-            first = answer is None
-            if answer is None:
-                answer = self._asked[path] = Future()
-        if first:
-            self._fetch(path, fetch, answer)
-        return answer.result()
-
-    def _fetch(self, path: str, fetch: Callable[[str], str | None], answer: Future[str | None]) -> None:
-        try:
-            value = fetch(path)
-        except BaseException as problem:  # noqa: BLE001 - raised in all threads that wait for the response
-            with self._lock:
-                del self._asked[path]
-            answer.set_exception(problem)
-            return
-        until = self._clock.now() + (UNKNOWN_SECONDS if value is None else KNOWN_SECONDS)
-        with self._lock:
-            self._known[path] = _Secret(value, until)
-            self._known.move_to_end(path)
-            if len(self._known) > _KEPT:
-                self._known.popitem(last=False)
-            del self._asked[path]
-        answer.set_result(value)
 
 
 class SsmSecrets:
@@ -84,18 +26,18 @@ class SsmSecrets:
     def __init__(self, client: Any, stage: str, clock: Clock) -> None:
         self._client = client
         self._stage = stage
-        self._memory = SecretMemory(clock)
+        self._memory = SharedCache[str | None](clock)
 
     def get(self, tenant: str, name: str) -> str:
         """Return the secret, which is at most a minute old. Raises SecretUnknownError or SecretsUnavailableError."""
-        return _known(
-            name, self._memory.get(f"/duecourse/{self._stage}/secrets/{tenant}/{_checked(name)}", self._fetch)
-        )
+        path = f"/duecourse/{self._stage}/secrets/{tenant}/{_checked(name)}"
+        return _known(name, f"parameter {path}", self._memory.get(path, self._fetch))
 
-    def _fetch(self, path: str) -> str | None:
+    def _fetch(self, path: str) -> tuple[str | None, float]:
         unknown = frozenset({"ParameterNotFound", "ParameterVersionNotFound"})
         answer = _asked(path, unknown, lambda: self._client.get_parameter(Name=path, WithDecryption=True))
-        return None if answer is None else str(answer["Parameter"]["Value"])
+        secret = None if answer is None else str(answer["Parameter"]["Value"])
+        return secret, lifetime(secret)
 
 
 class SecretsManagerSecrets:
@@ -104,18 +46,20 @@ class SecretsManagerSecrets:
     def __init__(self, client: Any, stage: str, clock: Clock) -> None:
         self._client = client
         self._stage = stage
-        self._memory = SecretMemory(clock)
+        self._memory = SharedCache[str | None](clock)
 
     def get(self, tenant: str, name: str) -> str:
         """Return the secret, which is at most a minute old. Raises SecretUnknownError or SecretsUnavailableError."""
-        return _known(name, self._memory.get(f"duecourse/{self._stage}/{tenant}/{_checked(name)}", self._fetch))
+        path = f"duecourse/{self._stage}/{tenant}/{_checked(name)}"
+        return _known(name, f"secret {path} in Secrets Manager", self._memory.get(path, self._fetch))
 
-    def _fetch(self, path: str) -> str | None:
+    def _fetch(self, path: str) -> tuple[str | None, float]:
         # InvalidRequestException: the secret is scheduled for deletion. A secret without text is binary and fits no
         # header.
         unknown = frozenset({"ResourceNotFoundException", "InvalidRequestException"})
         answer = _asked(path, unknown, lambda: self._client.get_secret_value(SecretId=path))
-        return None if answer is None else answer.get("SecretString")
+        secret = None if answer is None else answer.get("SecretString")
+        return secret, lifetime(secret)
 
 
 def _checked(name: str) -> str:
@@ -125,10 +69,18 @@ def _checked(name: str) -> str:
     return name
 
 
-def _known(name: str, secret: str | None) -> str:
+def _known(name: str, place: str, secret: str | None) -> str:
     if secret is None:
-        raise SecretUnknownError(f"there is no secret named {name}")
+        text = (
+            f"there is no secret named {name}: the {place} does not exist; store it with duecourse secrets put {name}"
+        )
+        raise SecretUnknownError(text)
     return secret
+
+
+def lifetime(secret: str | None) -> float:
+    """Return the seconds for which a secret, or its absence, is cached."""
+    return UNKNOWN_SECONDS if secret is None else KNOWN_SECONDS
 
 
 def _asked(path: str, unknown: frozenset[str], request: Callable[[], dict[str, Any]]) -> dict[str, Any] | None:

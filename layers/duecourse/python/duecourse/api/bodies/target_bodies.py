@@ -172,19 +172,58 @@ class SignBody(Body):
     secret: Annotated[str, Field(pattern=f"^{SECRET_NAME}$")]
 
 
+_SecretName = Annotated[
+    str, Field(pattern=f"^{SECRET_NAME}$", description="The name of a secret of the tenant, not its value.")
+]
+_Parameter = Annotated[str, Field(min_length=1, max_length=256, json_schema_extra=LINE), AfterValidator(no_controls)]
+Url = Annotated[
+    str,
+    Field(min_length=1, max_length=MAX_URL, json_schema_extra={"pattern": "^https?://[!-~]+$"}),
+]
+
+
+class BasicAuthBody(Body):
+    """Basic authentication with a user name and a password."""
+
+    type: Literal["basic"]
+    username: Annotated[
+        str,
+        Field(max_length=256, pattern=r"^[^:\x00-\x1f\x7f]*$", description="It cannot contain a colon."),
+    ]
+    secret: _SecretName
+
+
+class OAuthBody(Body):
+    """An access token that Duecourse requests with client credentials and caches."""
+
+    type: Literal["oauth"]
+    token_url: Annotated[Url, Field(examples=["https://login.example.com/oauth2/token"])]
+    client_id: _Parameter
+    secret: _SecretName
+    scope: _Parameter | None = None
+    audience: _Parameter | None = None
+    credentials: Annotated[
+        Literal["header", "body"],
+        Field(description="Where the token request has client id and secret."),
+    ] = "header"
+
+    @field_validator("token_url")
+    @classmethod
+    def _token_url(cls, url: str, info: ValidationInfo) -> str:
+        if problem := url_problem(url, private_allowed=rules_of(info).private_targets):
+            raise refuse(problem)
+        return url
+
+
+AUTH_BODIES: Mapping[str, type[Body]] = {"basic": BasicAuthBody, "oauth": OAuthBody}
+"""The models of `auth` by the value of `type`."""
+
+
 class HttpTargetBody(Body):
     """An HTTP endpoint."""
 
     type: Literal["http"]
-    url: Annotated[
-        str,
-        Field(
-            min_length=1,
-            max_length=MAX_URL,
-            examples=["https://example.com/hook"],
-            json_schema_extra={"pattern": "^https?://[!-~]+$"},
-        ),
-    ]
+    url: Annotated[Url, Field(examples=["https://example.com/hook"])]
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"] = "POST"
     headers: Annotated[dict[str, str], Field(max_length=MAX_HEADERS)] = Field(default_factory=dict)
     expect: Annotated[
@@ -198,6 +237,7 @@ class HttpTargetBody(Body):
         AfterValidator(each_once),
     ] = Field(default_factory=lambda: ["2xx"])
     sign: SignBody | None = None
+    auth: Annotated[BasicAuthBody | OAuthBody, Field(discriminator="type")] | None = None
 
     @field_validator("url")
     @classmethod
@@ -221,6 +261,13 @@ class HttpTargetBody(Body):
         if sign is not None and own:
             raise refuse(f"sets the header {own[0][:40]} itself; remove it from headers")
         return sign
+
+    @field_validator("auth")
+    @classmethod
+    def _auth(cls, auth: BasicAuthBody | OAuthBody | None, info: ValidationInfo) -> BasicAuthBody | OAuthBody | None:
+        if auth is not None and any(name.lower() == "authorization" for name in info.data.get("headers", ())):
+            raise refuse("sets the header Authorization itself; remove it from headers, or remove auth")
+        return auth
 
 
 Group = Annotated[str, Field(min_length=1, max_length=256, json_schema_extra=LINE), AfterValidator(no_controls)]

@@ -36,7 +36,7 @@ from duecourse.api.bodies.definition_body import (
     schedule_faults,
 )
 from duecourse.api.bodies.models import OWN, Body, Rules, unfit, write_json
-from duecourse.api.bodies.target_bodies import TARGET_BODIES, SignBody, task_problem
+from duecourse.api.bodies.target_bodies import AUTH_BODIES, TARGET_BODIES, SignBody, task_problem
 from duecourse.api.problems import MAX_FAULTS, FieldFault, Problem, invalid, pointer
 from duecourse.api.request import MAX_BODY_BYTES, Request
 from duecourse.domain.ids import is_id
@@ -275,11 +275,20 @@ _REQUIRED = {
         if each.wanted is not None
     },
     "/target/sign/secret": "is required: write the name of the secret to sign with",
+    "/target/auth/username": "is required: write the user name",
+    "/target/auth/secret": "is required: write the name of the secret with the password or the client secret",
+    "/target/auth/token_url": "is required: write the token URL, such as https://login.example.com/oauth2/token",
+    "/target/auth/client_id": "is required: write the id of the client",
     "/after_completion/delete_after_seconds": "is required: write a number of seconds, or null for never",
     "/overlap/queue": 'is required: write how many runs may wait, such as {"queue": 10}',
 }
 
 _OVERLAP = f'must be one of {", ".join(Overlap)}, or {{"queue": 10}} for a queue of at most ten runs'
+
+_AUTH = (
+    'must be {"type": "basic", "username": "...", "secret": "NAME"} or '
+    '{"type": "oauth", "token_url": "https://...", "client_id": "...", "secret": "NAME"}'
+)
 
 _TYPES = {
     "string_type": "must be text",
@@ -297,6 +306,7 @@ _TYPES = {
     "union_tag_invalid": f"must be one of {_KINDS}",
 }
 
+_SECRET_FORM = "must be the name of a secret: 1 to 64 letters, digits, _ . and -"
 _RETRY_WORD = "must be a status (503), a class of them (5xx), a code (timeout) or a pattern (Throttling*)"
 _PATTERNS = {
     "/id": "must be 1 to 64 letters (a-z), digits, - or _",
@@ -306,7 +316,9 @@ _PATTERNS = {
     "/target/container": "must be 1 to 255 letters, digits, - and _",
     "/target/subnets": "must be the id of a subnet, such as subnet-0123456789abcdef0",
     "/target/security_groups": "must be the id of a security group, such as sg-0123456789abcdef0",
-    "/target/sign/secret": "must be the name of a secret: 1 to 64 letters, digits, _ . and -",
+    "/target/sign/secret": _SECRET_FORM,
+    "/target/auth/secret": _SECRET_FORM,
+    "/target/auth/username": "must not contain a colon or control characters",
     "/target/service": "must be boto3's name of a service, such as ecs",
     "/target/action": "must be the name of an action in capitals, such as UpdateService",
 }
@@ -359,6 +371,8 @@ def _fault(error: ErrorDetails, root: type[BaseModel], *, hinted: bool) -> Field
     path = list(error["loc"])
     if len(path) > 1 and path[0] in _UNIONS:
         del path[1]
+    if len(path) > 2 and path[:2] == ["target", "auth"]:
+        del path[2]
     if error["type"] in ("union_tag_not_found", "union_tag_invalid"):
         path.append("type")
     if path[-1:] == ["[key]"]:
@@ -378,6 +392,8 @@ def _sentence(error: ErrorDetails, place: str, location: tuple[int | str, ...], 
             return _REQUIRED.get(f"{root.__name__}{place}") or _REQUIRED.get(place, "is required")
         case "union_tag_invalid" if context.get("tag") == "workflow":
             return _WORKFLOW
+        case "union_tag_not_found" | "union_tag_invalid" | "model_attributes_type" if place.startswith("/target/auth"):
+            return _AUTH
         case "string_pattern_mismatch":
             return _pattern(place) or f"must be of the form {context['pattern']}"
         case "literal_error" | "model_type" if place == "/overlap":
@@ -409,6 +425,8 @@ def _model_at(location: tuple[int | str, ...], root: type[BaseModel]) -> type[Ba
         return StepBody
     if location[:3] == ("target", "http", "sign") and len(location) > 3:
         return SignBody
+    if location[:3] == ("target", "http", "auth") and len(location) > 3:
+        return AUTH_BODIES.get(str(location[3]))
     return TARGET_BODIES.get(str(location[1])) if location[0] == "target" else _MODELS.get(str(location[0]))
 
 

@@ -15,11 +15,14 @@ from urllib.parse import urlsplit
 from duecourse.domain.documents import without_defaults
 from duecourse.domain.targets.targets import (
     AwsTarget,
+    BasicAuth,
+    Credentials,
     EcsTarget,
     EventBridgeTarget,
     HttpTarget,
     LambdaMode,
     LambdaTarget,
+    OAuth,
     SnsTarget,
     SqsTarget,
     StepFunctionsTarget,
@@ -166,12 +169,40 @@ def _http_arguments(document: Mapping[str, Any]) -> Document:
     own = {
         "headers": tuple(document.get("headers", {}).items()),
         "sign": None if sign is None else sign["secret"],
+        "auth": _auth_of(document.get("auth")),
     }
     return _arguments(document) | own
 
 
+def _auth_of(document: Mapping[str, Any] | None) -> BasicAuth | OAuth | None:
+    match document:
+        case None:
+            return None
+        case {"type": "basic"}:
+            return BasicAuth(**_arguments(document))
+        case {"type": "oauth"}:
+            own = {"credentials": Credentials(document.get("credentials", Credentials.HEADER))}
+            return OAuth(**_arguments(document) | own)
+        case _:
+            raise ValueError(f"unknown type of auth {document.get('type')!r}")
+
+
+def _auth_document(auth: BasicAuth | OAuth | None) -> Document | None:
+    match auth:
+        case None:
+            return None
+        case BasicAuth():
+            return {"type": "basic", **asdict(auth)}
+        case OAuth():
+            return {"type": "oauth", **asdict(auth)}
+
+
 def _http_fields(target: HttpTarget) -> Document:
-    return {"headers": dict(target.headers), "sign": None if target.sign is None else {"secret": target.sign}}
+    return {
+        "headers": dict(target.headers),
+        "sign": None if target.sign is None else {"secret": target.sign},
+        "auth": _auth_document(target.auth),
+    }
 
 
 _NO_ARN = "Its name, not an ARN."
@@ -201,6 +232,11 @@ TARGETS: Mapping[str, TargetKind] = {
                 label="Successful statuses", edited_as="list", standard="2xx", hint="Status codes: 2xx, 404"
             ),
             "sign": TargetField(label="Signing secret", edited_as="secret", hint="The name of the secret."),
+            "auth": TargetField(
+                label="Authentication",
+                edited_as="json",
+                hint='{"type": "basic", "username": "…", "secret": "NAME"}, or {"type": "oauth", …}',
+            ),
         },
         read=_http_arguments,
         written=_http_fields,
@@ -211,6 +247,15 @@ TARGETS: Mapping[str, TargetKind] = {
             "headers": {"X-B": "2", "X-A": "{{secret:key}}"},
             "expect": ["2xx", "404"],
             "sign": {"secret": "hook"},
+            "auth": {
+                "type": "oauth",
+                "token_url": "https://login.example.com/token",
+                "client_id": "reports",
+                "secret": "crm-client",
+                "scope": "reports.write",
+                "audience": "https://crm.example.com",
+                "credentials": "body",
+            },
         },
     ),
     "lambda": TargetKind(

@@ -16,13 +16,42 @@ class LambdaMode(StrEnum):
     ASYNC = "async"
 
 
+class Credentials(StrEnum):
+    """Where a token request has the client's credentials (RFC 6749, section 2.3.1)."""
+
+    HEADER = "header"
+    BODY = "body"
+
+
+@dataclass(frozen=True, slots=True)
+class BasicAuth:
+    """Basic authentication (RFC 7617). `secret` is the name of the secret with the password."""
+
+    username: str
+    secret: str
+
+
+@dataclass(frozen=True, slots=True)
+class OAuth:
+    """An access token for client credentials (RFC 6749, section 4.4). `secret` is the name of the secret with the
+    client secret. `audience` is a parameter that some authorization servers need.
+    """
+
+    token_url: str
+    client_id: str
+    secret: str
+    scope: str | None = None
+    audience: str | None = None
+    credentials: Credentials = Credentials.HEADER
+
+
 @dataclass(frozen=True, slots=True)
 class HttpTarget:
     """An HTTP endpoint.
 
     `headers` are pairs, so that the target stays hashable and ordered. Their values may contain secrets
     (`{{secret:name}}`). `expect`: the statuses that count as success, such as `2xx` or `404`. `sign` is the name of the
-    secret for the signatures of calls.
+    secret for the signatures of calls. `auth` determines the header `Authorization`.
     """
 
     url: str
@@ -30,6 +59,7 @@ class HttpTarget:
     headers: tuple[tuple[str, str], ...] = ()
     expect: tuple[str, ...] = ("2xx",)
     sign: str | None = None
+    auth: BasicAuth | OAuth | None = None
 
 
 @dataclass(frozen=True, slots=True)

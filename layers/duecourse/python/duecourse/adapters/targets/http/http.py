@@ -17,12 +17,22 @@ from functools import partial
 from http import HTTPStatus
 from http.client import HTTPException, HTTPResponse, IncompleteRead, responses
 from typing import Any, Self, cast
-from urllib.parse import unquote_plus
+from urllib.parse import quote_plus, unquote_plus
 
 import orjson
 
+from duecourse.adapters.shared_cache import SharedCache
 from duecourse.adapters.system import system_trust
 from duecourse.adapters.targets.callers import Means
+from duecourse.adapters.targets.http.auth import (
+    Authorization,
+    TokenProblemError,
+    basic_authorization,
+    bearer_authorization,
+    error_of,
+    read_token,
+    token_request,
+)
 from duecourse.adapters.targets.http.connection import (
     AddressRefusedError,
     Deadline,
@@ -50,7 +60,7 @@ from duecourse.adapters.targets.invocation import (
 from duecourse.domain.jobs.job import Delivery
 from duecourse.domain.runs.rendering import render_document, render_headers
 from duecourse.domain.targets.http import header_problem, is_reserved_header
-from duecourse.domain.targets.targets import Failed, HttpTarget, Outcome, Returned
+from duecourse.domain.targets.targets import BasicAuth, Failed, HttpTarget, OAuth, Outcome, Returned
 from duecourse.domain.targets.template import TemplateError, secret_names
 from duecourse.domain.targets.webhook_signature import SigningKeyError, signature_headers, signing_keys, webhook_id
 from duecourse.ports import Call, Clock, Secrets, SecretsUnavailableError, SecretUnknownError
@@ -61,12 +71,17 @@ _MIN_SECRET = 4
 
 
 class RequestError(ValueError):
-    """A request that cannot be built from the target. `retryable` is true if another attempt may succeed."""
+    """A request that cannot be built from the target. `retryable` is true if another attempt may succeed, after the
+    seconds in `retry_after` if a server requires them.
+    """
 
-    def __init__(self, problem: str, *, code: str = "bad_request", retryable: bool = False) -> None:
+    def __init__(
+        self, problem: str, *, code: str = "bad_request", retryable: bool = False, retry_after: float | None = None
+    ) -> None:
         super().__init__(problem)
         self.code = code
         self.retryable = retryable
+        self.retry_after = retry_after
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +116,17 @@ class HttpRequest:
         return "\r\n".join((*lines, "", "")).encode("latin-1") + (self.body or b"")
 
 
-def request_of(call: Call, target: HttpTarget, secrets: Secrets, deadline: Deadline, *, now: float) -> HttpRequest:
+def request_of(
+    call: Call,
+    target: HttpTarget,
+    secrets: Secrets,
+    deadline: Deadline,
+    *,
+    now: float,
+    authorization: Authorization | None = None,
+) -> HttpRequest:
     """Return the request of an attempt. Its templates are rendered and its secrets are fetched before the deadline.
-    `now` (UTC seconds) is the time of its signature. Raises RequestError.
+    `now` (UTC seconds) is the time of its signature. `authorization` replaces a header of the job. Raises RequestError.
 
     The headers of the job come first, without those that it may not set (see `is_reserved_header`).
     """
@@ -116,7 +139,12 @@ def request_of(call: Call, target: HttpTarget, secrets: Secrets, deadline: Deadl
         raise RequestError(str(problem)) from None
     values = call_values(call)
     signed = target.sign is not None
-    templates = [(name, value) for name, value in target.headers if not is_reserved_header(name, signed=signed)]
+    templates = [
+        (name, value)
+        for name, value in target.headers
+        if not is_reserved_header(name, signed=signed)
+        and not (authorization is not None and name.lower() == "authorization")
+    ]
     names = dict.fromkeys(name for _, value in templates for name in secret_names(value))
     if target.sign is not None:
         names[target.sign] = None
@@ -137,13 +165,16 @@ def request_of(call: Call, target: HttpTarget, secrets: Secrets, deadline: Deadl
         ours["Content-Type"] = "application/json"
     if body is not None or method not in (*_WITHOUT_BODY, "DELETE", "OPTIONS"):
         ours["Content-Length"] = str(len(body or b""))
+    if authorization is not None:
+        ours["Authorization"] = authorization.value
     if target.sign is not None:
         ours |= _signature(call, target.sign, found[target.sign], body or b"", int(now))
     headers = (*own, *ours.items())
     for name, value in headers:  # checked again after rendering: a value must not add another header
         if wrong := header_problem(name, value):
             raise RequestError(wrong)
-    resolved = frozenset(_with_words(secret for secret in (*found.values(), call.callback_token) if secret))
+    hidden = () if authorization is None else authorization.secrets
+    resolved = frozenset(_with_words(secret for secret in (*found.values(), *hidden, call.callback_token) if secret))
     known = frozenset(values.values())  # the id of a run in a header is not secret
     return HttpRequest(
         endpoint, method, reusable, headers, body, (_private(endpoint, own) - known) | resolved, resolved
@@ -163,8 +194,8 @@ def _fetched(names: Iterable[str], tenant: str, secrets: Secrets, deadline: Dead
     for name in names:
         try:
             found[name] = with_timeout(deadline, partial(secrets.get, tenant, name), "secret")
-        except SecretUnknownError:
-            raise RequestError(f"there is no secret named {name}", code="secret_unknown") from None
+        except SecretUnknownError as problem:
+            raise RequestError(str(problem), code="secret_unknown") from None
         except SecretsUnavailableError as problem:
             text = f"secret {name} could not be fetched ({problem})"
             raise RequestError(text, code="secrets_unavailable", retryable=True) from None
@@ -255,6 +286,9 @@ def _errors_named() -> Iterator[None]:
         raise UnreadableError from problem
 
 
+TOKEN_SECONDS = 30.0
+"""The maximum time of a token request, in seconds."""
+
 _CONNECT_SECONDS = 10.0
 _ADDRESSES_TRIED = 4
 _RETRYABLE_STATUSES = frozenset({408, 425, 429})
@@ -284,6 +318,12 @@ class HttpCaller:
     trust: Callable[[], ssl.SSLContext] = field(default=system_trust, kw_only=True)
     kept: KeptConnections = field(default_factory=KeptConnections, kw_only=True)
     """The open connections of the process."""
+    tokens: SharedCache[str] = field(init=False)
+    """The access tokens of the process, by tenant and authentication."""
+
+    def __post_init__(self) -> None:
+        """Create the cache of tokens."""
+        object.__setattr__(self, "tokens", SharedCache(self.clock))
 
     @classmethod
     def made_of(cls, means: Means, client_for: object) -> Self:
@@ -298,11 +338,20 @@ class HttpCaller:
         Retryable: 408, 425, 429, 5xx, connection errors, timeouts, secrets that could not be fetched. A response with
         the header `X-Duecourse-Retry: never` forbids further attempts.
         """
-        deadline = Deadline(call.timeout_seconds)
+        deadline, began = Deadline(call.timeout_seconds), self.clock.now()
+        outcome = self._call(call, target, deadline)
+        refused = isinstance(outcome, Failed) and outcome.code == "http.401"
+        if refused and call.job.delivery is not Delivery.AT_MOST_ONCE and self._token_was_cached(call, target, began):
+            return self._call(call, target, deadline)
+        return outcome
+
+    def _call(self, call: Call, target: HttpTarget, deadline: Deadline) -> Outcome:
         try:
-            request = request_of(call, target, self.secrets, deadline, now=self.clock.now())
+            authorization = self._authorization(call.run.tenant, target.auth, deadline)
+            now = self.clock.now()
+            request = request_of(call, target, self.secrets, deadline, now=now, authorization=authorization)
         except RequestError as problem:
-            return Failed(str(problem), problem.retryable, code=problem.code)
+            return Failed(str(problem), problem.retryable, problem.retry_after, problem.code)
         try:
             answer = self.exchange(request, deadline)
         except AddressRefusedError as refused:
@@ -318,6 +367,66 @@ class HttpCaller:
             code = "tls" if isinstance(problem, ssl.SSLError) else "connection"
             return Failed(f"{request.name}: {_plainly(problem)}", code=code)
         return self._judge(request, answer, target.expect)
+
+    def _authorization(self, tenant: str, auth: BasicAuth | OAuth | None, deadline: Deadline) -> Authorization | None:
+        """Return the header Authorization of a call, or None if the target has no `auth`. Raises RequestError."""
+        match auth:
+            case None:
+                return None
+            case BasicAuth():
+                found = _fetched((auth.secret,), tenant, self.secrets, deadline)
+                return basic_authorization(auth.username, found[auth.secret])
+            case OAuth():
+                fetch = partial(self.tokens.get, (tenant, auth), partial(self._token, deadline=deadline))
+                try:
+                    return bearer_authorization(with_timeout(deadline, fetch, "token"))
+                except TimeoutError:
+                    text = f"the token of {auth.token_url} was not received in time"
+                    raise RequestError(text, code="token_unavailable", retryable=True) from None
+
+    def _token_was_cached(self, call: Call, target: HttpTarget, began: float) -> bool:
+        """Forget the token of a target, which may have been revoked. Return whether it is older than the call."""
+        return isinstance(target.auth, OAuth) and self.tokens.drop((call.run.tenant, target.auth), before=began)
+
+    def _token(self, key: tuple[str, OAuth], deadline: Deadline) -> tuple[str, float]:
+        """Return a new access token, and the seconds for which it is cached. Raises RequestError."""
+        tenant, auth = key
+        secret = _fetched((auth.secret,), tenant, self.secrets, deadline)[auth.secret]
+        name = f"POST {auth.token_url}"
+        try:
+            answer = self.token_answer(auth, secret, Deadline(min(deadline.left(), TOKEN_SECONDS)))
+        except (EndpointError, AddressRefusedError) as problem:
+            raise RequestError(f"{name}: {problem}", code="token_refused") from None
+        except (OSError, HTTPException) as problem:
+            text = f"{name} for an access token: {_plainly(problem) or 'no response in time'}"
+            raise RequestError(text, code="token_unavailable", retryable=True) from None
+        redaction = Redaction((secret, quote_plus(secret)))
+        if not 200 <= answer.status < 300:
+            said = redaction.text(error_of(answer.body) or responses.get(answer.status, ""))
+            text = f"{name} for an access token answered {answer.status}: {said}"
+            wait = retry_after_seconds(answer.retry_after, self.clock.now())
+            retryable = answer.status >= 500 or answer.status in _RETRYABLE_STATUSES
+            code = "token_unavailable" if retryable else "token_refused"
+            raise RequestError(text, code=code, retryable=retryable, retry_after=wait if retryable else None)
+        try:
+            return read_token(answer.body)
+        except TokenProblemError as problem:
+            raise RequestError(f"{name} answered {problem}", code="token_refused") from None
+
+    def token_answer(self, auth: OAuth, secret: str, deadline: Deadline) -> HttpAnswer:
+        """Return the response of the authorization server. Raises EndpointError and the exceptions of `exchange`."""
+        endpoint = endpoint_of(auth.token_url)
+        form, body = token_request(auth, secret)
+        headers = {
+            "Host": endpoint.authority,
+            "Connection": "close",
+            "Accept-Encoding": "identity",
+            "User-Agent": f"duecourse/{VERSION}",
+            "Content-Length": str(len(body)),
+            **form,
+        }
+        none: frozenset[str] = frozenset()
+        return self.exchange(HttpRequest(endpoint, "POST", False, (*headers.items(),), body, none, none), deadline)
 
     def exchange(self, request: HttpRequest, deadline: Deadline) -> HttpAnswer:
         """Send a request and return the response. Raises AddressRefusedError, OSError (including TimeoutError) and

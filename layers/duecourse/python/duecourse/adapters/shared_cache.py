@@ -1,0 +1,79 @@
+"""A cache that the threads of a process share."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Generic, TypeVar
+
+from duecourse.ports import Clock
+
+Value = TypeVar("Value")
+Key = TypeVar("Key", bound=Hashable)
+
+_KEPT = 256
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry(Generic[Value]):
+    value: Value = field(repr=False)
+    fetched: float
+    until: float
+
+
+class SharedCache(Generic[Value]):
+    """Caches the 256 values that were used last, but no errors. Safe to share between threads: concurrent callers for
+    the same key wait for one fetch, so a batch of ten runs sends one request.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._known: OrderedDict[Hashable, _Entry[Value]] = OrderedDict()
+        self._asked: dict[Hashable, Future[Value]] = {}
+        self._lock = Lock()
+
+    def get(self, key: Key, fetch: Callable[[Key], tuple[Value, float]]) -> Value:
+        """Return the value of a key. `fetch` is called if it is not cached, and returns the value and the seconds for
+        which it is cached. Raises the exceptions of `fetch`.
+        """
+        with self._lock:
+            known = self._known.get(key)
+            if known is not None and self._clock.now() < known.until:
+                self._known.move_to_end(key)
+                return known.value
+            answer = self._asked.get(key)
+            first = answer is None
+            if answer is None:
+                answer = self._asked[key] = Future()
+        if first:
+            self._fetch(key, fetch, answer)
+        return answer.result()
+
+    def drop(self, key: Hashable, *, before: float) -> bool:
+        """Forget a value that was fetched before this time (UTC seconds). Return whether there was one."""
+        with self._lock:
+            known = self._known.get(key)
+            if known is None or known.fetched >= before:
+                return False
+            del self._known[key]
+            return True
+
+    def _fetch(self, key: Key, fetch: Callable[[Key], tuple[Value, float]], answer: Future[Value]) -> None:
+        try:
+            value, seconds = fetch(key)
+        except BaseException as problem:  # noqa: BLE001 - raised in all threads that wait for the response
+            with self._lock:
+                del self._asked[key]
+            answer.set_exception(problem)
+            return
+        now = self._clock.now()
+        with self._lock:
+            self._known[key] = _Entry(value, now, now + seconds)
+            self._known.move_to_end(key)
+            if len(self._known) > _KEPT:
+                self._known.popitem(last=False)
+            del self._asked[key]
+        answer.set_result(value)
