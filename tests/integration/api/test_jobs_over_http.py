@@ -31,6 +31,15 @@ FULL = {
         "headers": {"X-B": "2", "X-A": "1"},
         "expect": ["2xx", "404"],
         "sign": {"secret": "hook"},
+        "auth": {
+            "type": "oauth",
+            "token_url": "https://login.example.com/token",
+            "client_id": "reports",
+            "secret": "crm-client",
+            "scope": "reports.write",
+            "audience": "https://crm.example.com",
+            "credentials": "body",
+        },
     },
     "payload": {"a": [1, 2.5, None, "\x00\N{SNOWMAN}"], "big": 2**63},
     "priority": "high",
@@ -115,6 +124,7 @@ def test_the_defaults_are_shown_filled_in(api: ApiClient) -> None:
         "headers": {},
         "expect": ["2xx"],
         "sign": None,
+        "auth": None,
     }
     assert (job["completion"], job["completion_seconds"], job["heartbeat_seconds"]) == ("response", None, None)
     assert (job["estimated_seconds"], job["start_deadline_seconds"], job["pause_on_failure"]) == (None, None, None)
