@@ -17,7 +17,7 @@ from duecourse.testing import Answer, Scheduler, TargetCall
 ROOT = Path(__file__).parents[3]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md")))
 BLOCK = re.compile(r"^( *)```(json|yaml)[^\n]*\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
-SECRET = re.compile(r"\{\{ *secret:([^ }]+) *\}\}")
+SECRET = re.compile(r"""\{\{ *secret:([^ }]+) *\}\}|"secret": *"([^"]+)\"""")
 
 BODY = {"rows": 3, "count": 3, "files": [{"name": "a"}], "id": "x"}
 """What the targets of the examples answer."""
@@ -40,7 +40,7 @@ def stage(document: dict[str, Any]) -> Scheduler:
     text = json.dumps(document)
     target = document.get("target", {})
     actions = [f"{target['service']}:{target['action']}"] if "action" in target else []
-    secrets = dict.fromkeys(SECRET.findall(text), "s3cret")
+    secrets = {name: "s3cret" for found in SECRET.findall(text) for name in found if name}
     return Scheduler("2026-11-20T10:00:00Z", secrets=secrets, allowed_actions=actions)
 
 
