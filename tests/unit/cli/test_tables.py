@@ -119,7 +119,7 @@ def test_a_pipe_gets_ids_and_states_whole() -> None:
     runs = rows([LONG_RUN], "runs", "list", LONG)
     dead = rows([LONG_RUN], "dead-letters", "list")
     jobs = rows([JOB], "jobs", "list")
-    assert re.search(rf"^{LONG_RUN['id']} .* DEAD \(attempts_exhausted\)", runs[1])
+    assert re.search(rf"^{LONG_RUN['id']} .* DEAD .* http.503  GET", runs[1])
     assert f"{LONG_RUN['id']}  2026-11-21 03:01:00  3/3       http.503" in dead[1]
     assert f"{LONG}  COMPLETED  0 3 * * *" in jobs[1]
 
@@ -157,6 +157,24 @@ def test_a_table_with_a_long_id_fits_into_80_columns_without_its_least_columns(
     assert max(map(len, lines)) <= 80
     assert lines[1].startswith(f"{item['id']}  ")
     assert "COMPLETED" in lines[1] or "DEAD" in lines[1] or "2026-11-21 03:01:00" in lines[1]
+
+
+ON_REQUEST = {**RUN, "id": "billing.20261121T145543Z.mZ8lpBLIE", "error": "POST https://example.com answered 503"}
+
+
+@pytest.mark.parametrize("command", [("runs", "list", "--failed"), ("dead-letters", "list")], ids=" ".join)
+def test_failed_runs_have_their_code_in_80_columns(command: tuple[str, ...]) -> None:
+    aws = {**ON_REQUEST, "code": "AWS.SimpleQueueService.NonExistentQueue"}
+    header, first, second = rows([ON_REQUEST, aws], *command, columns="80")
+    assert "code" in header
+    assert "http.503" in first
+    assert "AWS.Simple" in second
+
+
+def test_a_run_without_a_code_has_its_reason_and_a_wide_table_has_both() -> None:
+    skipped = {**RUN, "state": "SKIPPED", "reason": "missed", "code": None, "error": None}
+    assert "SKIPPED (missed)" in rows([skipped, ON_REQUEST], "runs", "list", columns="80")[1]
+    assert "DEAD (attempts_exhausted)" in rows([ON_REQUEST], "runs", "list", "-o", "wide")[1]
 
 
 @pytest.mark.parametrize("columns", ["", "80"])

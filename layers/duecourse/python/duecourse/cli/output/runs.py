@@ -80,26 +80,27 @@ def print_ahead(runs: Sequence[Run]) -> None:
 
 
 def print_found_runs(runs: Iterable[Run], *, wide: bool = False) -> None:
-    """Print runs as a table."""
+    """Print runs as a table. A failed run has its code instead of its reason, which only a `wide` table has."""
 
     def more(run: Run) -> tuple[Cell, ...]:
-        return (run.started_at, run.finished_at, run.code or "") if wide else ()
+        return (run.started_at, run.finished_at) if wide else ()
 
     rows: list[tuple[Cell, ...]] = [
         (
             run.id,
             run.occurrence,
-            coloured(run.state, run.reason),
+            coloured(run.state, run.reason if wide or not run.code else None),
             lateness(run.lateness_seconds),
             f"{run.attempts}/{run.max_attempts}",
             *more(run),
+            run.code or "",
             run.error or "",
         )
         for run in runs
     ]
-    columns = ("started", "ended", "code") if wide else ()
+    columns = ("started", "ended") if wide else ()
     print_table(
-        ("run", "occurrence", "state", "late", "attempts", *columns, "error"),
+        ("run", "occurrence", "state", "late", "attempts", *columns, "code", "error"),
         rows,
         spare=("occurrence", "attempts", "late"),  # the id has the occurrence
         wide=wide,
@@ -120,6 +121,6 @@ def print_dead_letters(runs: Iterable[Run], *, wide: bool = False) -> None:
             )
             for run in runs
         ),
-        spare=("attempts", "code"),
+        spare=("attempts",),
         wide=wide,
     )

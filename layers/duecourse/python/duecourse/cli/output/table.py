@@ -16,6 +16,7 @@ PIPE_WIDTH = 200
 
 CUT = {
     "state": 25,
+    "code": 12,
     **dict.fromkeys(("schedule", "tags", "after", "waits for", "also", "jobs", "what", "error"), 16),
 }
 """The columns of texts that are cut (of a state, its reason), and what they keep as long as a spare column can be left
@@ -25,7 +26,7 @@ out instead. The first get room first.
 MIN_CUT = 10
 """Columns that a cut text keeps in any case; a state without its reason fits."""
 
-LAST = ("waits for", "error", "schedule", "next occurrence")
+LAST = ("waits for", "error", "code", "schedule", "next occurrence")
 """Columns that are left out in this order if the ids would not fit otherwise."""
 
 GAP = 2
