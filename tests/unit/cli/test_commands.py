@@ -22,6 +22,7 @@ from botocore.exceptions import ClientError, EndpointConnectionError
 from click.testing import CliRunner, Result
 
 from duecourse.cli.commands.guard import guarded
+from duecourse.cli.commands.options import timeout_of
 from duecourse.cli.main import COMMANDS, main
 from duecourse.cli.terminal import UsageError
 from duecourse.client import ApiError, ApiUnreachableError
@@ -194,6 +195,11 @@ def test_an_address_where_nobody_answers_is_one_line() -> None:
     assert result.exit_code == 1
     assert result.stderr.startswith("duecourse: there is no response from http://127.0.0.1:1 (")
     assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:4566", "localhost:4566", "[::1]:4566"])
+def test_a_command_waits_longer_for_the_first_call_of_a_local_stack(host: str) -> None:
+    assert timeout_of(f"http://{host}/_aws/execute-api/x") == 4 * timeout_of("https://api.example.com")
 
 
 def test_what_is_not_json_is_refused_before_any_call() -> None:

@@ -24,6 +24,7 @@ from duecourse.cli.local.emulator import environment, process
 from duecourse.cli.local.emulator.environment import free_port, is_taken
 from duecourse.cli.local.emulator.ministack import MiniStack, last_line
 from duecourse.cli.local.emulator.process import Stopped, stoppable
+from duecourse.cli.local.local import delete, set_aside
 from duecourse.cli.local.project import check_python, digest, find_cdk, find_node, find_root, node_version
 from duecourse.cli.local.settings import Settings, choose, locked
 from duecourse.cli.terminal import CliError, UsageError
@@ -354,3 +355,18 @@ def test_the_last_line_of_a_log_is_the_last_that_says_something(tmp_path: Path) 
     (tmp_path / "log").write_text("one\n two \n\n")
     assert last_line(tmp_path / "log") == "two"
     assert last_line(tmp_path / "none") == "it printed no output"
+
+
+def test_the_temporary_files_of_a_stack_are_deleted_while_the_next_one_makes_its_own(tmp_path: Path) -> None:
+    temporary, interrupted = tmp_path / "tmp", tmp_path / "tmp-1"
+    for folder in (temporary, interrupted):
+        (folder / "layer").mkdir(parents=True)
+    found = set_aside(temporary)
+    (temporary / "next").mkdir(parents=True)
+    delete(found)
+    assert [path.name for path in tmp_path.iterdir()] == ["tmp"]
+    assert [path.name for path in temporary.iterdir()] == ["next"]
+
+
+def test_a_stack_that_made_no_temporary_files_has_none_to_delete(tmp_path: Path) -> None:
+    assert set_aside(tmp_path / "tmp") == []

@@ -24,7 +24,9 @@ BUSY = frozenset({502, 503, 504})
 """It is unknown whether the request took effect. It is retried only if it is safe to repeat."""
 
 
-DIRECT = {"all://127.0.0.1": None, "all://localhost": None, "all://[::1]": None}
+LOCAL_HOSTS = ("127.0.0.1", "localhost", "::1")
+"""The hosts of a stack on this machine."""
+DIRECT = {f"all://{f'[{host}]' if ':' in host else host}": None for host in LOCAL_HOSTS}
 """httpx's mounts for a stack on this machine: they bypass the proxies of the environment."""
 
 

@@ -9,12 +9,14 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 import click
 
 from duecourse.cli.terminal import CliError, UsageError, plain
-from duecourse.client import ApiError, ApiUnreachableError, Client
+from duecourse.client import TIMEOUT_SECONDS, ApiError, ApiUnreachableError, Client
 from duecourse.client.access import PROFILE, Access, access
+from duecourse.client.calls import LOCAL_HOSTS
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 yes_option = click.option("--yes", is_flag=True, help="Skip the confirmation prompt.")
@@ -79,6 +81,17 @@ def page_options(items: str) -> Callable[[F], F]:
     return add
 
 
+LOCAL_TIMEOUT_SECONDS = 120.0
+"""The local stack starts a process at the first call of a function, which takes a minute on a busy machine."""
+
+
+def timeout_of(api: str) -> float:
+    """Return the number of seconds that a command waits for a response of this API. Raises ValueError for an invalid
+    address.
+    """
+    return LOCAL_TIMEOUT_SECONDS if urlsplit(api).hostname in LOCAL_HOSTS else TIMEOUT_SECONDS
+
+
 @contextmanager
 def connected(api: str | None, sign: bool | None) -> Iterator[Client]:
     """Yield a client for the API. Errors become one line."""
@@ -88,11 +101,11 @@ def connected(api: str | None, sign: bool | None) -> Iterator[Client]:
     try:
         found = Access(api) if api else _found()
         found = replace(found, token=token or found.token, sign=sign)
-        auth = found.auth()
+        auth, timeout = found.auth(), timeout_of(found.api)
     except ValueError as error:
         raise UsageError(plain(str(error))) from error
     try:
-        with Client(found.api, auth=auth, retries=1) as client:
+        with Client(found.api, auth=auth, retries=1, timeout=timeout) as client:
             yield client
     except ApiError as error:
         raise CliError(plain(str(error))) from error

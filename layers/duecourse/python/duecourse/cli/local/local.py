@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -89,7 +91,7 @@ def token_hints(issuer: LocalIssuer) -> Iterator[str]:
 def run_local(project: Project, screen: Screen, *, port: int | None, fresh: bool, auth: bool = False) -> None:
     """Start everything and wait for an interruption. With `auth` the API requires tokens, which this stack issues."""
     place = place_of(project, auth=auth)
-    with locked(place.folder) as announce:
+    with ExitStack() as unlocked, locked(place.folder) as announce:
         kept = None if fresh else Settings.read(place.folder)
         settings = choose(kept, port)
         if fresh:
@@ -100,7 +102,25 @@ def run_local(project: Project, screen: Screen, *, port: int | None, fresh: bool
             issuer = issuer_of(place.folder, settings) if auth else None
             _run(project, screen, place, settings, kept, announce, issuer)
         finally:
-            shutil.rmtree(place.temporary, ignore_errors=True)
+            screen.step("files", "deleting the temporary ones; the stack can be started again meanwhile")
+            unlocked.callback(delete, set_aside(place.temporary))
+
+
+def set_aside(folder: Path) -> list[Path]:
+    """Rename a folder of temporary files, so that the next stack gets a new one. Return all renamed folders, also those
+    of earlier stacks whose deletion was interrupted.
+
+    A busy stack leaves 100,000 files, and their deletion can take minutes.
+    """
+    if folder.exists():
+        folder.rename(folder.with_name(f"{folder.name}-{os.getpid()}"))
+    return sorted(folder.parent.glob(f"{folder.name}-*"))
+
+
+def delete(folders: Iterable[Path]) -> None:
+    """Delete folders; ignore what cannot be deleted."""
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def clear(place: DataFolder) -> None:
