@@ -75,6 +75,12 @@ def test_a_time_of_day_is_that_of_the_jobs_clock() -> None:
     assert shown.stdout == "2026-11-21 02:30:00+01:00  paused: The job was paused by anna.\n"
 
 
+def test_a_time_that_the_clock_does_not_show_is_named_by_the_sentence_alone() -> None:
+    with served(Stage(verdict="gap", sentence="The clock of Europe/Berlin jumped over 2027-03-28T02:30:00.")) as api:
+        shown = duecourse(api, "explain", "nightly", "--at", "2027-03-28 02:30")
+    assert shown.stdout == "gap: The clock of Europe/Berlin jumped over 2027-03-28T02:30:00.\n"
+
+
 def test_a_night_is_explained_occurrence_by_occurrence() -> None:
     stage = Stage()
     with served(stage) as api:
@@ -508,10 +514,22 @@ def test_a_watch_ends_with_the_run_and_its_exit_code_says_how() -> None:
     assert f"{RUN_ID} is DEAD: failed: extract (http.500)" in failed.output
 
 
+def test_a_watch_of_a_workflow_follows_the_run_that_has_started_last() -> None:
+    first, rerun = ({**RUN, "id": f"{RUN_ID}.m{n}", "started_at": f"2026-11-21T0{n}:00:00.000Z"} for n in (2, 3))
+    paths: list[str] = []
+
+    def answer(path: str, _: Mapping[str, str]) -> object:
+        paths.append(path)
+        return {"items": [first, rerun], "next_cursor": None} if path.endswith("/runs") else a_run("SUCCEEDED")
+
+    assert asked(answer, "workflows", "watch", "nightly").exit_code == 0
+    assert paths[-1].endswith(".m3")
+
+
 def test_a_workflow_none_of_whose_runs_has_begun_cannot_be_watched() -> None:
     shown = asked(lambda *_: {"items": [], "next_cursor": None}, "workflows", "watch", "nightly")
     assert shown.exit_code == 1
-    assert "no run of nightly has started" in shown.output
+    assert "no run of nightly has started; start one: duecourse jobs run nightly" in shown.output
 
 
 def test_workflows_are_listed_and_printed_as_json() -> None:

@@ -89,9 +89,15 @@ def test_a_dropped_time_stands_at_its_place_without_an_instant() -> None:
 def test_the_second_pass_of_a_fold_is_shown_as_repeated() -> None:
     rows = shown("30 1 * * *", *NEW_YORK, "--after", "2026-11-01T00:00:00Z", "--count", "2", "--dst-fold", "both")[4:]
     assert rows == [
-        "2026-11-01 05:30:00Z  2026-11-01 01:30:00 -04:00",
+        "2026-11-01 05:30:00Z  2026-11-01 01:30:00 -04:00  first of two",
         "2026-11-01 06:30:00Z  2026-11-01 01:30:00 -05:00  repeated",
     ]
+
+
+@pytest.mark.parametrize(("fold", "row"), [("first", "-04:00  first of two"), ("second", "-05:00  second of two")])
+def test_an_occurrence_at_a_time_that_the_clock_shows_twice_says_which_one_it_is(fold: str, row: str) -> None:
+    rows = shown("30 1 * * *", *NEW_YORK, "--after", "2026-11-01T00:00:00Z", "--count", "2", "--dst-fold", fold)[4:]
+    assert [line[42:] for line in rows] == [row, "-05:00"]
 
 
 def test_offsets_of_long_ago_have_seconds() -> None:

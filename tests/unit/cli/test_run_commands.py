@@ -124,6 +124,24 @@ def test_a_run_that_is_to_end_says_so_and_until_when_it_waits(server):
     assert [line for line in lines if line.startswith("complete by   2026-11-22 03:00:00Z (")]
 
 
+def test_the_progress_of_a_run_is_shown_until_it_has_succeeded():
+    report = {"progress": 0.96, "note": "23 of 24 batches"}
+    assert "progress      96%, 23 of 24 batches\n" in told(WAITING | report, "runs", "show", "x").stdout
+    assert "progress      96%, 23 of 24 batches\n" in told(RUN | report, "runs", "show", "x").stdout
+    assert "progress" not in told(DONE | report, "runs", "show", "x").stdout
+
+
+def test_a_wait_shows_the_progress_of_the_run():
+    waiting = WAITING | {"progress": 0.4, "note": None}
+    result = told(waiting, "jobs", "run", "nightly", "--wait", "--timeout", "0")
+    assert "Z  WAITING 3/3  40%\n" in result.stdout
+
+
+def test_names_and_values_of_statistics_do_not_touch():
+    shown = told({"limits": {"smallest_interval_seconds": 1}, "jobs": {"count": 3}}, "stats").stdout
+    assert shown == "limits.smallest_interval_seconds 1\njobs.count                      3\n"
+
+
 def test_a_run_that_has_ended_is_not_said_to_end_although_its_end_was_asked_for(server):
     assert "state         SUCCEEDED" in duecourse(server, "runs", "show", "ended").stdout.splitlines()
 

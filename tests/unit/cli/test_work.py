@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError, EndpointConnectionError
 from click.testing import CliRunner
 
+from duecourse.cli.commands.work import remedy
 from duecourse.cli.main import main
 from duecourse.cli.shell import Shell, read_allowed, written_allowed
 from duecourse.worker import Failed
@@ -130,3 +132,17 @@ def test_which_commands_run_has_to_be_said(options: tuple[str, ...], said: str, 
     result = CliRunner(env={"DUECOURSE_API": "http://127.0.0.1:1"}).invoke(main, ["work", *arguments])
     assert result.exit_code == 2
     assert said in result.stderr
+
+
+@pytest.mark.parametrize("code", ["AWS.SimpleQueueService.NonExistentQueue", "QueueDoesNotExist"])
+def test_a_missing_queue_is_named_with_the_command_that_creates_it(code: str) -> None:
+    error = ClientError({"Error": {"Code": code, "Message": "The specified queue does not exist."}}, "GetQueueUrl")
+    create = "the queue duecourse-target-cron does not exist; create it: aws sqs create-queue --queue-name "
+    assert remedy(error, "duecourse-target-cron", None) == f"{create}duecourse-target-cron"
+    local = remedy(error, "duecourse-target-cron", "http://127.0.0.1:4566")
+    assert local == f"{create}duecourse-target-cron --endpoint-url http://127.0.0.1:4566"
+
+
+def test_another_error_of_a_queue_is_shown_as_it_is() -> None:
+    error = EndpointConnectionError(endpoint_url="http://127.0.0.1:9")
+    assert remedy(error, "q", None).startswith("the queue cannot be reached: Could not connect")

@@ -11,6 +11,7 @@ import logging
 import os
 import signal
 import threading
+from itertools import count
 
 import pytest
 from botocore.exceptions import EndpointConnectionError
@@ -22,7 +23,7 @@ from duecourse.worker import DoNotRetry, Retry, Worker
 from duecourse.worker.keeper import Keeper
 from duecourse.worker.queue import TaskMessage, read_run
 from duecourse.worker.rhythm import MAX_HEARTBEAT_SECONDS, MIN_BEAT, Rhythm, beat_after
-from tests.support.waiting import PATIENCE_SECONDS
+from tests.support.waiting import PATIENCE_SECONDS, awaited
 from tests.support.worker import ALIVE, BAD_TOKEN, EVENT, OVER, TOKEN, Api, Clock, MemoryQueue, without_callback, worker
 
 BODY = json.dumps(EVENT)
@@ -352,9 +353,29 @@ def test_a_queue_that_does_not_answer_is_no_end_of_the_worker(api, caplog):
             made.stop()
             raise EndpointConnectionError(endpoint_url="http://127.0.0.1:9")
 
-    made = worker(Broken(), api, never)
+    made = worker(Broken(), api, never, concurrency=3)
     made.run()
-    assert "the queue cannot be reached" in caplog.text
+    assert caplog.text.count("the queue cannot be reached") == 1
+
+
+def test_the_end_of_an_outage_of_the_queue_is_logged(api, caplog):
+    caplog.set_level("INFO", "duecourse.worker")
+    calls = count()
+
+    class Restarted(MemoryQueue):
+        def receive(self, *, hidden_seconds, wait_seconds):
+            if next(calls) == 0:
+                raise EndpointConnectionError(endpoint_url="http://127.0.0.1:9")
+            awaited("the outage", lambda: "cannot be reached" in caplog.text)
+            made.stop()
+
+    made = worker(Restarted(), api, never, concurrency=2)
+    made.run()
+    assert caplog.messages == [
+        "waiting for messages; up to 2 are processed at a time",
+        'the queue cannot be reached: Could not connect to the endpoint URL: "http://127.0.0.1:9"',
+        "the queue can be reached again",
+    ]
 
 
 def test_a_fault_of_the_worker_itself_costs_one_message_its_turn_only(api, caplog):

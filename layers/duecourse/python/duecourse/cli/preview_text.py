@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
+
 from duecourse.domain.schedules.instant import iso
 from duecourse.domain.schedules.preview import COUNTED, PreviewEntry, SchedulePreview, offset_text
 
@@ -13,15 +16,15 @@ def preview_text(preview: SchedulePreview, zone: str, after: int) -> str:
         head += f"\nno occurrence after {iso(after)}Z\n"
     if not preview.entries:
         return head.rstrip("\n")
-    rows = [("UTC", zone, ""), *(_row(entry) for entry in preview.entries)]
+    rows = [("UTC", zone, ""), *(_row(entry, zone) for entry in preview.entries)]
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     return "\n".join([head, *(f"{at:{widths[0]}}  {wall:{widths[1]}}  {mark}".rstrip() for at, wall, mark in rows)])
 
 
-def _row(entry: PreviewEntry) -> tuple[str, str, str]:
+def _row(entry: PreviewEntry, zone: str) -> tuple[str, str, str]:
     at = "-" if entry.instant is None else _spaced(iso(entry.instant)) + "Z"
     offset = "" if entry.offset is None else f" {offset_text(entry.offset)}"
-    return at, _spaced(entry.wall) + offset, _mark(entry)
+    return at, _spaced(entry.wall) + offset, _mark(entry) or _pass(entry, zone)
 
 
 def _mark(entry: PreviewEntry) -> str:
@@ -36,6 +39,17 @@ def _mark(entry: PreviewEntry) -> str:
     if entry.count > 1:
         mark += f" and {entry.count - 1} {'or more' if entry.count == COUNTED else 'more'}"
     return mark
+
+
+def _pass(entry: PreviewEntry, zone: str) -> str:
+    """Return which one it is, for an occurrence at a time that the clock shows twice."""
+    if entry.offset is None:
+        return ""
+    wall = datetime.fromisoformat(entry.wall).replace(tzinfo=ZoneInfo(zone))
+    first, second = ((at.utcoffset() or timedelta()).total_seconds() for at in (wall, wall.replace(fold=1)))
+    if first <= second:  # the clock shows it once
+        return ""
+    return "first of two" if entry.offset == first else "second of two"
 
 
 def _spaced(text: str) -> str:

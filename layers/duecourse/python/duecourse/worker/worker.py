@@ -101,6 +101,7 @@ class Worker:
         self._task: Task | None = None
         self._asked: SimpleQueue[None] = SimpleQueue()  # unlike an Event it may be used in a signal handler
         self._stopping = threading.Event()
+        self._trouble = ""
 
     def close(self) -> None:
         """Close the connections that the worker created. This is not necessary before the process ends."""
@@ -125,6 +126,7 @@ class Worker:
             threading.Thread(target=self._work, args=(handler,), name=f"worker {number}", daemon=True)
             for number in range(1, self._concurrency + 1)
         ]
+        log.info("waiting for messages; up to %d are processed at a time", self._concurrency)
         with self._stopped_by_signals():
             for thread in threads:
                 thread.start()
@@ -172,15 +174,24 @@ class Worker:
             try:
                 received = self._queue.receive(hidden_seconds=self._hidden_seconds, wait_seconds=POLL_SECONDS)
             except (BotoCoreError, ClientError) as error:
-                log.warning("the queue cannot be reached: %s", error)
+                self._tell(str(error))
                 self._stopping.wait(BETWEEN_FAILED_POLLS_SECONDS)
                 continue
+            self._tell("")
             if received is None:
                 continue
             if self._stopping.is_set():
                 self._queue.hide(received, 0)  # another worker can receive it immediately
             else:
                 _handle(handler, received)
+
+    def _tell(self, trouble: str) -> None:
+        """Log the beginning and the end of an outage of the queue, and not every failed request of every thread."""
+        before, self._trouble = self._trouble, trouble
+        if trouble and trouble != before:
+            log.warning("the queue cannot be reached: %s", trouble)
+        elif before and not trouble:
+            log.info("the queue can be reached again")
 
     def _drain(self, handler: Handler, wait_seconds: int) -> int:
         count = 0

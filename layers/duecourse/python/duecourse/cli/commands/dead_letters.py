@@ -11,7 +11,7 @@ from typing import Any, TypedDict, TypeVar
 
 import click
 from rich.console import Console
-from rich.progress import Progress
+from rich.progress import BarColumn, Progress, TextColumn
 
 from duecourse.cli.commands.listing import instant_option, output_option, print_page
 from duecourse.cli.commands.options import answer_options, confirm, connected, page_options, yes_option
@@ -156,7 +156,8 @@ def _redriven(client: Client, filters: _Filters, limit: int | None, pace: _Pace)
     """
     redriven = refused = 0
     cursor = None
-    with Progress(console=Console(stderr=True), transient=True, disable=not pace.seconds) as progress:
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed} runs"))
+    with Progress(*columns, console=Console(stderr=True), transient=True, disable=not pace.seconds) as progress:
         shown = progress.add_task("redriving", total=limit)
         while True:
             begin = time.monotonic()

@@ -46,7 +46,9 @@ def explain(job_id: str, at: str | None, night: bool, api: str | None, sign: boo
         print_json({"items": [each.document for each in found], "next_cursor": None})
         return
     for each in found:
-        click.echo(plain(f"{moment(each.at, zone)}  {each.verdict}: {each.sentence}"))
+        # The sentence has the time that the clock does not show, which no instant has.
+        head = "" if each.verdict == "gap" else f"{moment(each.at, zone)}  "
+        click.echo(plain(f"{head}{each.verdict}: {each.sentence}"))
         if each.run is not None:
             click.echo(plain(f"    duecourse runs show {each.run.id}"))
         elif each.verdict == "not_an_occurrence":

@@ -13,7 +13,7 @@ import click
 from duecourse.cli.commands.listing import instant_option
 from duecourse.cli.commands.options import answer_options, confirm, connected, yes_option
 from duecourse.cli.commands.runs import zone_of_job
-from duecourse.cli.output.runs import print_found_runs, print_run
+from duecourse.cli.output.runs import print_found_runs, print_run, progress_of
 from duecourse.cli.output.values import print_json
 from duecourse.cli.terminal import CliError, Command, UsageError, WaitTimeoutError, plain, say
 from duecourse.cli.when import duration_of, local_zone, moment
@@ -89,9 +89,10 @@ def _followed(client: Client, run_id: str, timeout: float | None, *, quiet: bool
     told = None
     while True:
         found = client.get_run(run_id)
-        said = (found.state, found.attempts)
+        reported = progress_of(found)
+        said = f"{found.state} {found.attempts}/{found.max_attempts}" + (f"  {reported}" if reported else "")
         if said != told and not quiet:
-            say(f"{moment(datetime.now(UTC), local_zone())}  {found.state} {found.attempts}/{found.max_attempts}")
+            say(f"{moment(datetime.now(UTC), local_zone())}  {said}")
             told = said
         left = POLL_SECONDS if ends is None else ends - time.monotonic()
         if found.is_final or left <= 0:

@@ -80,7 +80,8 @@ def work(
     except ValueError as error:
         raise UsageError(plain(f"{allow}: {error}")) from error
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
-    logging.getLogger("httpx").setLevel(logging.WARNING)
+    for library in ("httpx", "botocore"):
+        logging.getLogger(library).setLevel(logging.WARNING)
     commands = Shell(allowed, timeout, None if folder is None else str(folder), dict(os.environ))
     try:
         with closing(Worker(queue, api, concurrency=concurrency)) as worker:
@@ -90,6 +91,20 @@ def work(
             else:
                 worker.run()
     except (BotoCoreError, ClientError) as error:
-        raise CliError(plain(f"the queue cannot be reached: {error}")) from error
+        raise CliError(plain(remedy(error, queue, os.environ.get("AWS_ENDPOINT_URL")))) from error
     finally:
         commands.end_all()
+
+
+def remedy(error: Exception, queue: str, endpoint: str | None) -> str:
+    """Return the message for an error of a queue; for a queue that does not exist, with the command that creates it.
+    `endpoint` is that of a local stack.
+    """
+    from botocore.exceptions import ClientError
+
+    code = error.response.get("Error", {}).get("Code", "") if isinstance(error, ClientError) else ""
+    if code.rpartition(".")[2] not in ("NonExistentQueue", "QueueDoesNotExist"):
+        return f"the queue cannot be reached: {error}"
+    # Version 1 of the AWS CLI ignores AWS_ENDPOINT_URL for SQS.
+    place = f" --endpoint-url {endpoint}" if endpoint else ""
+    return f"the queue {queue} does not exist; create it: aws sqs create-queue --queue-name {queue}{place}"

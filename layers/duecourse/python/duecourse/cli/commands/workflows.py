@@ -135,11 +135,13 @@ def run_of(client: Client, run_id: str) -> WorkflowRun:
 
 
 def _newest(client: Client, workflow_id: str) -> str:
-    """Return the id of the newest run that has started. Raises CliError if there is none."""
-    for run in client.list_runs(workflow_id, limit=20).items:
-        if run.state not in ("QUEUED", "SKIPPED"):
-            return run.id
-    raise CliError(plain(f"no run of {workflow_id} has started; start one with POST /v1/jobs/{workflow_id}/run"))
+    """Return the id of the run that has started last; a rerun has an older occurrence. Raises CliError if there is
+    none.
+    """
+    begun = [run for run in client.list_runs(workflow_id, limit=20).items if run.state not in ("QUEUED", "SKIPPED")]
+    if not begun:
+        raise CliError(plain(f"no run of {workflow_id} has started; start one: duecourse jobs run {workflow_id}"))
+    return max(begun, key=lambda run: run.started_at or run.due).id
 
 
 def _follow(client: Client, run_id: str, every: float, *, quiet: bool) -> WorkflowRun:

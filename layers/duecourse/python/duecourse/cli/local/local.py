@@ -15,7 +15,7 @@ from pathlib import Path
 from duecourse.cli.local.demo.console import Screen
 from duecourse.cli.local.demo.dead_letters import Topics
 from duecourse.cli.local.demo.observer import Observer, observe
-from duecourse.cli.local.demo.receiver import INBOX_PATH, NOTICE_PATH, OK_PATH, CallLog, Receiver
+from duecourse.cli.local.demo.receiver import FAIL_PATH, INBOX_PATH, NOTICE_PATH, OK_PATH, CallLog, Receiver
 from duecourse.cli.local.emulator import aws
 from duecourse.cli.local.emulator.environment import LOOPBACK, REGION, is_taken
 from duecourse.cli.local.issuer import LocalIssuer
@@ -50,11 +50,12 @@ def hints(api: str, console: str | None, endpoint: str, receiver: str) -> Iterat
     yield "  # the notifications of the stage, for a browser"
     yield f"  {receiver}{INBOX_PATH}"
     yield "  # for a second terminal: the duecourse command, boto3 and the AWS CLI find this stack by these variables"
+    yield "  # (version 1 of the AWS CLI ignores them for SQS; add --endpoint-url $AWS_ENDPOINT_URL)"
     yield f"  export DUECOURSE_API={api}"
     yield f"  export RECEIVER={receiver}{OK_PATH}"
     yield f"  export AWS_ENDPOINT_URL={endpoint} AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test"
     yield f"  export AWS_REGION={REGION} AWS_DEFAULT_REGION={REGION}"
-    yield "  # a first job; the receiver shows its calls here"
+    yield f"  # a first job; its calls are shown here ({FAIL_PATH} instead of {OK_PATH} makes them fail)"
     yield f"  echo '{json.dumps(job)}' | .venv/bin/duecourse jobs create"
     yield "  # the logs of the functions"
     yield "  .venv/bin/duecourse local logs execute"

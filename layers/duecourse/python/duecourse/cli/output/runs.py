@@ -39,8 +39,7 @@ def print_run(run: SingleRun, *, zone: tzinfo, now: datetime) -> None:
         "in wait queue since": at(run.waiting_since) if run.state == "QUEUED" else None,
         "complete by": at(run.waiting_until),
         "heartbeat by": at(run.heartbeat_until),
-        "progress": None if run.progress is None else f"{run.progress:.0%}",
-        "note": run.note,
+        "progress": progress_of(run),
         "finished": at(run.finished_at),
         "code": run.code,
         "error": run.error,
@@ -58,6 +57,16 @@ def print_run(run: SingleRun, *, zone: tzinfo, now: datetime) -> None:
             for each in run.attempt_list
         ]
         print_table(("attempt", "started", "lasted", "outcome", "error"), rows, wide=True, zone=zone)
+
+
+def progress_of(run: SingleRun) -> str | None:
+    """Return what the last heartbeat of a run reported: `40%, 45 of 112 invoices`. None for a run that succeeded, since
+    its last report was made before the end.
+    """
+    if run.state == "SUCCEEDED":
+        return None
+    share = None if run.progress is None else f"{run.progress:.0%}"
+    return ", ".join(filter(None, [share, run.note])) or None
 
 
 def _lasted(attempt: Attempt) -> str:

@@ -46,4 +46,4 @@ def print_fields(document: Mapping[str, Any], path: str = "") -> None:
         if isinstance(value, Mapping):
             print_fields(value, f"{path}{name}.")
         elif value is not None:
-            click.echo(plain(f"{path + name:<32}{value if isinstance(value, str) else json.dumps(value)}"))
+            click.echo(plain(f"{path + name:<31} {value if isinstance(value, str) else json.dumps(value)}"))
