@@ -118,7 +118,7 @@ def _running(config: StageConfig) -> Iterator[AlarmSpec]:
     limits = config.alarms.lateness_seconds
     yield page(
         name="runs-late",
-        means="in two of five minutes, workers report that more than 5 % of their runs start late ("
+        means="in two of five minutes, workers report that at least 5 % of their runs start late ("
         + ", ".join(f"{lane} {seconds} s" for lane, seconds in limits.items())
         + ").",
         first="find the bottleneck: workers at their maximum concurrency, a burst, a tenant, or slow rounds.",
@@ -130,8 +130,8 @@ def _running(config: StageConfig) -> Iterator[AlarmSpec]:
     )
     yield page(
         name="targets-failing",
-        means="in two of three minutes, workers report that at least a fifth of their targets, three or more, and more "
-        "than 5 % of their attempts fail.",
+        means="in two of three minutes, workers report that at least a fifth of their targets (and at least three) and "
+        "5 % of their attempts fail.",
         first=(
             "check the common causes: the network, an allow-list, a role, secrets. Pause the jobs while their targets "
             "are unavailable; then redrive the runs."

@@ -25,7 +25,7 @@ def bodies(document: Document) -> str:
             lines.append(f"    {field}: {annotation if required else f'NotRequired[{annotation}]'}")
         parts.append("\n".join(lines))
     head = (
-        '"""What the API is sent. Written by scripts/client_code from openapi.json (`make openapi`)."""\n\n'
+        '"""The bodies of requests. Written by scripts/client_code from openapi.json (`make openapi`)."""\n\n'
         "from __future__ import annotations\n\nfrom collections.abc import Mapping, Sequence\n"
         "from datetime import datetime\nfrom typing import Any, Literal, NotRequired, TypedDict\n"
     )

@@ -42,11 +42,11 @@ def methods(document: Document, *, asynchronous: bool) -> str:
 
     @abstractmethod
     def _send(self, call: Call, answer: type[A]) -> {_awaited("A", asynchronous)}:
-        """The model of a call's answer."""
+        """Return the model of a call's response."""
 
     @abstractmethod
     def _page(self, call: Call, item: type[A]) -> {_awaited(f"{prefix}Page[A]", asynchronous)}:
-        """The page of items that a call is answered."""
+        """Return the page of items in a call's response."""
 
 {code}
 '''

@@ -39,7 +39,7 @@ def models(document: Document) -> str:
                 lines.append(docstring(told))
         parts.append("\n".join(lines))
     head = (
-        '"""What the API answers. Written by scripts/client_code from openapi.json (`make openapi`)."""\n\n'
+        '"""The models of responses. Written by scripts/client_code from openapi.json (`make openapi`)."""\n\n'
         "from __future__ import annotations\n\nfrom collections.abc import Mapping\n"
         "from dataclasses import dataclass\nfrom datetime import datetime\nfrom typing import Any, Literal\n\n"
         "from duecourse.client.reading import Answer, HeartbeatExtras, RunExtras\n"

@@ -94,7 +94,7 @@ def test_form_and_json_follow_each_other(scheduler: Scheduler, console: ServedCo
     dialog.get_by_role("button", name="Replace").click()
     expect(dialog).to_be_hidden()
     assert shown(page)["schedule"] is None
-    expect(page.get_by_text("It runs only on request.")).to_be_visible()
+    expect(page.get_by_text("The job runs only on request.")).to_be_visible()
 
 
 def test_a_job_is_created_from_another_one(scheduler: Scheduler, console: ServedConsole, open_page: Open) -> None:
@@ -152,7 +152,9 @@ def test_an_edit_across_a_dst_night_tells_what_becomes_of_it(
     page = open_page(console, "/jobs/nightly/edit")
     write(page, Expression="30 2 * * *")
     coming = page.get_by_role("region", name="Next occurrences")
-    expect(coming.get_by_role("listitem").first).to_contain_text("02:30 does not exist on that day. It runs at 03:00")
+    expect(coming.get_by_role("listitem").first).to_contain_text(
+        "02:30 does not exist on that day. The job runs at 03:00"
+    )
     page.get_by_role("button", name="Daylight saving, start and end, missed runs").click()
     choose(page, "If the time does not exist", "Skip it")
     expect(coming.get_by_role("listitem").first).to_contain_text("Skipped")
@@ -281,7 +283,7 @@ def test_what_cannot_be_edited_is_said(scheduler: Scheduler, console: ServedCons
     expect(page.get_by_role("heading", name="Job not found")).to_be_visible()
     page.goto(f"{console.url}#/jobs/over/edit")
     expect(page.get_by_text("This job is completed")).to_be_visible()
-    expect(page.get_by_text("It has no future occurrences.")).to_be_visible()
+    expect(page.get_by_text("The schedule has no future occurrences.")).to_be_visible()
 
 
 def test_on_a_narrow_screen_the_json_is_a_tab(sampled: ServedConsole, open_page: Open) -> None:

@@ -38,7 +38,7 @@ function entry(doc: Doc, name: string) {
 export function Preview({ doc, preview }: { doc: Doc; preview: ReturnType<typeof usePreview> }) {
   const now = useNow(10_000);
   if (typeof doc.schedule !== "string") {
-    return <Box color="text-body-secondary">It runs only on request.</Box>;
+    return <Box color="text-body-secondary">The job runs only on request.</Box>;
   }
   if (preview.isError) {
     const { status, title, detail } = asProblem(preview.error);
@@ -63,7 +63,7 @@ export function Preview({ doc, preview }: { doc: Doc; preview: ReturnType<typeof
         <span className="text">Understood as: {found.understood_as}</span>
       </Box>
       {found.occurrences.length === 0 && (
-        <StatusIndicator type="warning">It has no future occurrences.</StatusIndicator>
+        <StatusIndicator type="warning">The schedule has no future occurrences.</StatusIndicator>
       )}
       <ol>
         {found.occurrences.map((each) => {

@@ -181,7 +181,7 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
     });
 
   const disabled = refusal !== undefined;
-  const unscheduled = job.schedule === null ? "It has no schedule." : undefined;
+  const unscheduled = job.schedule === null ? "The job has no schedule." : undefined;
   const items = [
     { id: "skip", text: "Skip next occurrences", disabledReason: refusal ?? unscheduled },
     { id: "backfill", text: "Backfill", disabledReason: refusal ?? unscheduled },
@@ -196,7 +196,7 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
       id: "delete",
       text: "Delete",
       disabledReason:
-        refusal ?? (job.workflow && !isWorkflow ? `It is a step of ${job.workflow}.` : undefined),
+        refusal ?? (job.workflow && !isWorkflow ? `The job is a step of ${job.workflow}.` : undefined),
     },
   ].filter((each) => !(isWorkflow && each.id === "copy"));
   const chosen: Record<string, () => void> = {

@@ -62,7 +62,7 @@ export function RunsTab({
           onChange={({ detail }) => change({ state: detail.selectedOption.value })}
         />
       }
-      empty={state ? `No runs are ${state}. Choose another state.` : "It has not run yet."}
+      empty={state ? `No runs are ${state}. Choose another state.` : "The job has not run yet."}
       columnDefinitions={[
         {
           id: "run",

@@ -122,7 +122,7 @@ export function useManyJobs(done: (failed: readonly string[]) => void) {
         verb: "resume",
         doing: "Resuming",
         did: "Resumed",
-        effect: "They run again from their next occurrence.",
+        effect: "The jobs run again from their next occurrence.",
         work: (id) => fetcher.POST("/v1/jobs/{job_id}/resume", { params: { path: { job_id: id } } }),
       }),
     run(ids: readonly string[]) {
@@ -143,7 +143,7 @@ export function useManyJobs(done: (failed: readonly string[]) => void) {
         verb: "delete",
         doing: "Deleting",
         did: "Deleted",
-        effect: "They do not run again and cannot be restored. The records of their runs are kept.",
+        effect: "The jobs do not run again and cannot be restored. The records of their runs are kept.",
         work: (id) => fetcher.DELETE("/v1/jobs/{job_id}", { params: { path: { job_id: id } } }).catch(gone),
       }),
   };

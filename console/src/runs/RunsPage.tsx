@@ -62,7 +62,7 @@ export default function RunsPage() {
           variant="h1"
           description={
             crowded && list === "across jobs" && filters.state === undefined
-              ? "All runs but successful ones, newest first. There are too many jobs to list those: choose a job or a tag."
+              ? "All runs except successful ones, newest first. There are too many jobs to list successful runs: choose a job or a tag."
               : SAID[list](filters.job ?? "")
           }
         >

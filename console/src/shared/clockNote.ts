@@ -5,7 +5,7 @@ export function clockNote({ mark, named, wall, count }: Schemas["Occurrence"], z
   const clock = (text: string) => text.slice(11, 16);
   switch (mark) {
     case "moved":
-      return `The clocks of ${zone} go forward: ${clock(named ?? wall)} does not exist on that day. It runs at ${clock(wall)}, the first moment after the gap.`;
+      return `The clocks of ${zone} go forward: ${clock(named ?? wall)} does not exist on that day. The job runs at ${clock(wall)}, the first moment after the gap.`;
     case "dropped":
       return count > 1
         ? `Skipped: the clocks of ${zone} go forward, and ${count} times from ${clock(wall)} do not exist on that day.`

@@ -14,7 +14,7 @@ import "./lanes.css";
 /** Whether the clock ticks, and how full the lanes are. */
 export function ClockBox({ stats }: { stats: Schemas["Stats"] | undefined }) {
   return (
-    <Container header={<Header variant="h2">Clock and lanes</Header>}>
+    <Container header={<Header variant="h2">Ticks and lanes</Header>}>
       {stats === undefined ? (
         <StatusIndicator type="loading">Loading</StatusIndicator>
       ) : (

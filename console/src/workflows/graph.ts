@@ -101,7 +101,7 @@ export function whyOf(step: StepRun): string {
     const whom = step.waits_for.length > 0 ? `; not ended yet: ${step.waits_for.join(", ")}` : "";
     return `Waits for ${ruleText(step.when)}${whom}`;
   }
-  if (step.state === "DUE") return "It can start; its message is in the queue";
+  if (step.state === "DUE") return "The step can start; its message is in the queue";
   if (step.state === "LEFT") return "Not started: the run of its workflow had ended";
   return [reasonText(step.reason), step.code, step.error].filter(Boolean).join(": ");
 }

@@ -80,7 +80,7 @@ def test_the_report_is_json_for_programs(run: Run, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("crontab", "my.crontab"), "the commands need a target"),
+        (("crontab", "my.crontab"), "the imported commands need a target"),
         (("crontab", "my.crontab", "--queue", "q", "--target-url", "https://x"), "cannot be combined"),
         (("crontab", "nowhere", "--queue", "q"), "nowhere"),
     ],

@@ -172,7 +172,7 @@ def test_claims_that_fail_stop_further_sends(world: World) -> None:
     report = world.dispatch()
     assert report.counts["Enqueued"] == MIN_GROUP * 2  # a group's: twelve o'clock five, and ten
     (stopped,) = [event for event in report.events if event.action == "round_stopped"]
-    assert stopped.facts["reason"] == "a claim failed for another reason than its condition: AccessDenied: no"
+    assert stopped.facts["reason"] == "a claim failed for a reason other than its condition: AccessDenied: no"
 
 
 def test_groups_grow_while_claims_go_well_and_shrink_while_the_table_is_busy() -> None:

@@ -78,37 +78,38 @@ class RunAnswer(TypedDict):
     reason: Annotated[str | None, Field(description="The reason for this state, if it is not obvious.")]
     occurrence: Annotated[Second, Field(description="The instant that the schedule gives, before jitter.")]
     due: Annotated[Second, Field(description="The occurrence plus its jitter.")]
-    started_at: Annotated[Millisecond | None, Field(description="When its first attempt started.")]
+    started_at: Annotated[Millisecond | None, Field(description="When the first attempt started.")]
     finished_at: Millisecond | None
     lateness_seconds: Annotated[float | None, Field(description="The time from the due second to the first start.")]
     attempts: Annotated[Count, Field(description="The number of attempts that have started.")]
     max_attempts: Count
-    waiting_for: Annotated[Literal["overlap"] | None, Field(description="What it waits for in the wait queue.")]
+    waiting_for: Annotated[Literal["overlap"] | None, Field(description="The reason why the run is in the wait queue.")]
     waiting_since: Annotated[
-        Millisecond | None, Field(description="When it entered the wait queue; kept after the wait.")
+        Millisecond | None, Field(description="When the run entered the wait queue; kept after the wait.")
     ]
-    waiting_until: Annotated[Millisecond | None, Field(description="The time by which its callback must arrive.")]
+    waiting_until: Annotated[Millisecond | None, Field(description="The time by which the callback must arrive.")]
     heartbeat_until: Annotated[
         Millisecond | None, Field(description="The time by which the next heartbeat must arrive.")
     ]
-    heartbeat_at: Annotated[Millisecond | None, Field(description="The last heartbeat of its last attempt.")]
-    progress: Annotated[float | None, Field(ge=0, le=1, description="The progress that its last attempt reported.")]
-    note: Annotated[str | None, Field(description="The note that its last attempt reported.")]
+    heartbeat_at: Annotated[Millisecond | None, Field(description="The last heartbeat of the last attempt.")]
+    progress: Annotated[float | None, Field(ge=0, le=1, description="The progress that the last attempt reported.")]
+    note: Annotated[str | None, Field(description="The note that the last attempt reported.")]
     cancel_requested: Annotated[
-        str | None, Field(description="The reason of a requested end that its worker has not received yet.")
+        str | None,
+        Field(description="The reason of a requested cancellation, until the worker has received the request."),
     ]
     result: Annotated[
-        Any, Field(description="The response of its target; null if it is stored elsewhere (result_url).")
+        Any, Field(description="The response of the target; null if the response is stored elsewhere (result_url).")
     ]
     result_bytes: int | None
     error: str | None
-    code: Annotated[str | None, Field(description="The code of its last failure, such as http.503 or timeout.")]
+    code: Annotated[str | None, Field(description="The code of the last failure, such as http.503 or timeout.")]
     count: Annotated[int, Field(ge=1, description="The number of occurrences that this record covers.")]
-    requested_by: Annotated[str | None, Field(description="The caller who requested it, or requested to skip it.")]
+    requested_by: Annotated[str | None, Field(description="The caller who requested the run, or requested to skip it.")]
     correlation_id: Annotated[
-        str | None, Field(description="The correlation id in its log lines and in the calls of its target.")
+        str | None, Field(description="The correlation id in the log lines of the run and in the calls of its target.")
     ]
-    workflow: Annotated[JobId | None, Field(description="The workflow that ran it, or the workflow of this run.")]
+    workflow: Annotated[JobId | None, Field(description="The workflow that started this run, or whose run this is.")]
 
 
 class AttemptAnswer(TypedDict):
@@ -116,8 +117,10 @@ class AttemptAnswer(TypedDict):
 
     number: Annotated[int, Field(ge=1)]
     started_at: Millisecond | None
-    ended_at: Annotated[Millisecond | None, Field(description="Null while it runs, and if its end was not recorded.")]
-    outcome: Annotated[AttemptOutcome | None, Field(description="Null while it runs.")]
+    ended_at: Annotated[
+        Millisecond | None, Field(description="Null while the attempt is in progress, and if its end was not recorded.")
+    ]
+    outcome: Annotated[AttemptOutcome | None, Field(description="Null while the attempt is in progress.")]
     error: Annotated[str | None, Field(description=f"Its first {MAX_ERROR} characters.")]
     code: str | None
 
@@ -127,7 +130,7 @@ class SingleRunAnswer(RunAnswer):
 
     attempt_list: Annotated[
         list[AttemptAnswer],
-        Field(max_length=MAX_ATTEMPTS, description="The last attempts that its record has, oldest first."),
+        Field(max_length=MAX_ATTEMPTS, description="The last attempts that the record has, oldest first."),
     ]
     result_url: NotRequired[str]
     result_url_seconds: NotRequired[Count]

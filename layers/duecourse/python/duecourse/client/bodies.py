@@ -1,4 +1,4 @@
-"""What the API is sent. Written by scripts/client_code from openapi.json (`make openapi`)."""
+"""The bodies of requests. Written by scripts/client_code from openapi.json (`make openapi`)."""
 
 from __future__ import annotations
 

@@ -46,11 +46,11 @@ class Methods(ABC):
 
     @abstractmethod
     def _send(self, call: Call, answer: type[A]) -> A:
-        """The model of a call's answer."""
+        """Return the model of a call's response."""
 
     @abstractmethod
     def _page(self, call: Call, item: type[A]) -> Page[A]:
-        """The page of items that a call is answered."""
+        """Return the page of items in a call's response."""
 
     def list_dead_runs(
         self,
@@ -116,7 +116,7 @@ class Methods(ABC):
 
         Redrives the dead runs of one job or of all jobs, filtered by the time of death, the tags of the job and the
         error: at most `limit` runs, or fewer if the request reaches its time limit. Pass `next_cursor` to continue.
-        With `dry_run` no run is redriven, and `redriven` is the number of runs that would be.
+        With `dry_run` no run is redriven, and `redriven` is the number of runs that would be redriven.
 
         `since`: ISO-8601 with an offset, preferably UTC with Z.
 
@@ -624,9 +624,10 @@ class Methods(ABC):
     ) -> ChangedJobs:
         """Resume many jobs.
 
-        Selects the jobs with a tag, or all jobs with `"all": true`. Resumes those that a pause with the same tag or
-        of all jobs paused; with `others` also jobs that were paused in another way. One call handles up to 100
-        jobs, and each job counts as a request. Pass `next_cursor` to continue.
+        Selects the jobs with a tag, or all jobs with `"all": true`. Of these, it resumes the jobs that were paused
+        by a request with the same tag or for all jobs; with `others`, it also resumes jobs that were paused in
+        another way. One call handles up to 100 jobs, and each job counts as a request. Pass `next_cursor` to
+        continue.
         """
         return self._send(
             Call(
@@ -654,14 +655,15 @@ class Methods(ABC):
         """Find runs across jobs.
 
         Lists runs in the states `DEAD`, `RETRYING`, `CANCELLED` and `SKIPPED`, or in the states of `state`; the run
-        that entered its state last is first. `RUNNING` lists runs whose call has lasted more than ten seconds, a
-        few seconds later, `WAITING` runs that wait for their callback or for the steps of a workflow, and `QUEUED`
-        runs that wait for another run of their job. `since` and `until` filter by the time at which the run entered
-        its state: the start of its attempt, its end or the end of its last attempt, or the due time of a run that
-        never started. `tag` selects runs of jobs that currently have the tag, and `error` runs with an error that
-        contains the text. With `SUCCEEDED` in `state`, the newest occurrence is first, and at most 500 jobs may
-        exist, or have the tag. With `job`, the list has the runs of one job in `state`, by default in any, newest
-        occurrence first. A page may be short or empty and still have a next page.
+        that entered its state last is first. `RUNNING` lists runs whose call has lasted more than ten seconds; they
+        appear a few seconds later. `WAITING` lists runs that wait for their callback or for the steps of a
+        workflow, and `QUEUED` lists runs that wait for another run of their job. `since` and `until` filter by the
+        time at which the run entered its state: the start of its attempt, its end, the end of its last attempt, or
+        the due time of a run that never started. `tag` selects runs of jobs that currently have the tag, and
+        `error` selects runs with an error that contains the text. With `SUCCEEDED` in `state`, the newest
+        occurrence is first, and at most 500 jobs may exist, or have the tag. With `job`, the list has the runs of
+        one job in `state` (default: in any state), newest occurrence first. A page may be short or empty and still
+        have a next page.
 
         `state`: only runs in these states; separate them by commas, or repeat the parameter.
 
@@ -776,7 +778,7 @@ class Methods(ABC):
 
         `progress`: from 0 to 1.
 
-        `note`: A note for people; an empty text removes it.
+        `note`: A note for people; an empty text removes the note.
         """
         return self._send(
             Call(

@@ -1,4 +1,4 @@
-"""What the API answers. Written by scripts/client_code from openapi.json (`make openapi`)."""
+"""The models of responses. Written by scripts/client_code from openapi.json (`make openapi`)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class AfterCompletion(Answer):
     """What happens to a job that has ended."""
 
     delete_after_seconds: int | None
-    """The job is removed this long after it has ended. Null: it is not removed."""
+    """The job is removed this long after it has ended; null: the job is not removed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,9 +55,9 @@ class Attempt(Answer):
     started_at: datetime | None
     """UTC, to the millisecond."""
     ended_at: datetime | None
-    """Null while it runs, and if its end was not recorded."""
+    """Null while the attempt is in progress, and if its end was not recorded."""
     outcome: Literal["succeeded", "failed", "lost", "cancelled"] | None
-    """Null while it runs."""
+    """Null while the attempt is in progress."""
     error: str | None
     """Its first 200 characters."""
     code: str | None
@@ -98,7 +98,7 @@ class Backfill(Answer):
     """The start time of the last run."""
     estimated_cost_usd: float
     suffix: str | None
-    """The suffix of the ids of its runs; null if no runs were started."""
+    """The suffix of the ids of the runs; null if no runs were started."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,7 +181,7 @@ class Check(Answer):
 
     name: str
     verdict: Literal["ok", "warning", "bad", "unknown"]
-    """`unknown`: it could not be checked."""
+    """`unknown` means that the check could not be made."""
     says: str
     do: str | None
     runbook: str | None
@@ -342,7 +342,7 @@ class Job(Answer):
 
     schedule: str | None
     """Cron with five fields, or six with seconds first; @daily and the like; rate(5 minutes); at(2026-12-31T09:00:00);
-    EventBridge's cron(...); an ISO-8601 instant; R/start/period. Null: it runs only on request.
+    EventBridge's cron(...); an ISO-8601 instant; R/start/period. Null: the job runs only on request.
     """
     timezone: str
     """An IANA zone."""
@@ -356,7 +356,7 @@ class Job(Answer):
     """UTC."""
     name: str
     owner: str
-    """The team or person responsible for it."""
+    """The team or person responsible for the job."""
     description: str
     """The purpose of the job, in one line."""
     runbook_url: str | None
@@ -400,7 +400,7 @@ class Job(Answer):
     next_occurrence: datetime | None
     """The next occurrence that becomes due, whether or not it is already enqueued."""
     paused_by: str | None
-    """The caller who paused it; null if Duecourse paused it."""
+    """The caller who paused the job; null if Duecourse paused it."""
     paused_because: str | None
     """The reason of the pause: the caller's note, or Duecourse's reason."""
     paused_until: datetime | None
@@ -412,13 +412,13 @@ class Job(Answer):
     updated_at: datetime
     """UTC, to the millisecond."""
     error: str | None
-    """The error, if its schedule is no longer valid; the job does not run."""
+    """The error, if the schedule is no longer valid; the job then does not run."""
     workflow: str | None
-    """The workflow that has it as a step."""
+    """The workflow that has the job as a step."""
     delete_at: datetime | None
-    """When the job, which has ended, is removed. Null: it is not."""
+    """When the job is removed after its end; null if it is not removed."""
     last_runs: tuple[LastRun, ...] | None
-    """In a list with `runs`: its last runs, newest first, without queued ones."""
+    """In a list with `runs`: the last runs of the job, newest first, without queued runs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -612,14 +612,14 @@ class Results(Answer):
     """The number of occurrences of a range by their result."""
 
     missing: int
-    """Without a record, or skipped because they were late."""
+    """Occurrences without a record, or skipped because they were late."""
     failed: int
-    """Their run is dead."""
+    """Occurrences whose run is dead."""
     succeeded: int
     active: int
-    """Their run is in progress, or was due a moment ago."""
+    """Occurrences whose run is in progress, or was due a moment ago."""
     skipped: int
-    """Skipped for another reason, or cancelled."""
+    """Occurrences that were skipped for another reason, or cancelled."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -705,7 +705,7 @@ class Stage(Answer):
     checks: tuple[Check, ...]
     """In the order of the steps of a run."""
     alarms: Alarms | None
-    """Null if they cannot be read; a check contains the reason."""
+    """Null if the alarms cannot be read; a check contains the reason."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -713,9 +713,9 @@ class StageMetrics(Answer):
     """The CloudWatch metrics of the stage."""
 
     figures: Figures | None
-    """Null if they cannot be read."""
+    """Null if the metrics cannot be read."""
     error: str | None
-    """The reason why they cannot be read."""
+    """The reason why the metrics cannot be read."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -752,25 +752,25 @@ class StepRun(Answer):
         Literal["QUEUED", "RUNNING", "WAITING", "RETRYING", "SUCCEEDED", "DEAD", "CANCELLED", "SKIPPED"]
         | Literal["WAITS", "DUE", "LEFT"]
     )
-    """The state of its run. Without a record: WAITS, DUE, LEFT if the run of the workflow has ended, or the outcome
-    that a rerun carried over.
+    """The state of the step's run. Without a record: WAITS, DUE, LEFT if the run of the workflow has ended, or the
+    outcome that a rerun carried over.
     """
     reason: str | None
     run: str | None
-    """Null if it has no record, or if its record has changed since it was carried over."""
+    """Null if the run has no record, or if the record has changed since it was carried over."""
     carried_over: bool
-    """The rerun did not run it again: its outcome is the outcome of `run`."""
+    """The rerun did not run the step again: the outcome is that of `run`."""
     after: tuple[str, ...]
     when: Literal["all_success", "all_done", "any_success", "any_failure", "none_failed"]
     waits_for: tuple[str, ...]
-    """The upstream steps that have not ended, while it waits."""
+    """The upstream steps that have not ended, while the step waits."""
     attempts: int
     started_at: datetime | None
     """UTC, to the millisecond."""
     finished_at: datetime | None
     """UTC, to the millisecond."""
     code: str | None
-    """The code of its last failure, such as http.503 or timeout."""
+    """The code of the last failure, such as http.503 or timeout."""
     error: str | None
 
 
@@ -854,7 +854,7 @@ class WorkflowSummary(Answer):
 
     schedule: str | None
     """Cron with five fields, or six with seconds first; @daily and the like; rate(5 minutes); at(2026-12-31T09:00:00);
-    EventBridge's cron(...); an ISO-8601 instant; R/start/period. Null: it runs only on request.
+    EventBridge's cron(...); an ISO-8601 instant; R/start/period. Null: the job runs only on request.
     """
     timezone: str
     """An IANA zone."""
@@ -868,7 +868,7 @@ class WorkflowSummary(Answer):
     """UTC."""
     name: str
     owner: str
-    """The team or person responsible for it."""
+    """The team or person responsible for the job."""
     description: str
     """The purpose of the job, in one line."""
     runbook_url: str | None
@@ -897,7 +897,7 @@ class WorkflowSummary(Answer):
     next_occurrence: datetime | None
     """The next occurrence that becomes due, whether or not it is already enqueued."""
     paused_by: str | None
-    """The caller who paused it; null if Duecourse paused it."""
+    """The caller who paused the job; null if Duecourse paused it."""
     paused_because: str | None
     """The reason of the pause: the caller's note, or Duecourse's reason."""
     paused_until: datetime | None
@@ -909,7 +909,7 @@ class WorkflowSummary(Answer):
     updated_at: datetime
     """UTC, to the millisecond."""
     error: str | None
-    """The error, if its schedule is no longer valid; the job does not run."""
+    """The error, if the schedule is no longer valid; the job then does not run."""
     deadline_seconds: int
 
 
@@ -948,7 +948,7 @@ class Run(RunExtras, Answer):
     due: datetime
     """The occurrence plus its jitter."""
     started_at: datetime | None
-    """When its first attempt started."""
+    """When the first attempt started."""
     finished_at: datetime | None
     """UTC, to the millisecond."""
     lateness_seconds: float | None
@@ -957,35 +957,35 @@ class Run(RunExtras, Answer):
     """The number of attempts that have started."""
     max_attempts: int
     waiting_for: Literal["overlap"] | None
-    """What it waits for in the wait queue."""
+    """The reason why the run is in the wait queue."""
     waiting_since: datetime | None
-    """When it entered the wait queue; kept after the wait."""
+    """When the run entered the wait queue; kept after the wait."""
     waiting_until: datetime | None
-    """The time by which its callback must arrive."""
+    """The time by which the callback must arrive."""
     heartbeat_until: datetime | None
     """The time by which the next heartbeat must arrive."""
     heartbeat_at: datetime | None
-    """The last heartbeat of its last attempt."""
+    """The last heartbeat of the last attempt."""
     progress: float | None
-    """The progress that its last attempt reported."""
+    """The progress that the last attempt reported."""
     note: str | None
-    """The note that its last attempt reported."""
+    """The note that the last attempt reported."""
     cancel_requested: str | None
-    """The reason of a requested end that its worker has not received yet."""
+    """The reason of a requested cancellation, until the worker has received the request."""
     result: Any
-    """The response of its target; null if it is stored elsewhere (result_url)."""
+    """The response of the target; null if the response is stored elsewhere (result_url)."""
     result_bytes: int | None
     error: str | None
     code: str | None
-    """The code of its last failure, such as http.503 or timeout."""
+    """The code of the last failure, such as http.503 or timeout."""
     count: int
     """The number of occurrences that this record covers."""
     requested_by: str | None
-    """The caller who requested it, or requested to skip it."""
+    """The caller who requested the run, or requested to skip it."""
     correlation_id: str | None
-    """The correlation id in its log lines and in the calls of its target."""
+    """The correlation id in the log lines of the run and in the calls of its target."""
     workflow: str | None
-    """The workflow that ran it, or the workflow of this run."""
+    """The workflow that started this run, or whose run this is."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1009,7 +1009,7 @@ class WorkflowRun(RunExtras, Answer):
     finished_at: datetime | None
     """UTC, to the millisecond."""
     deadline: datetime | None
-    """The time by which all its steps must have ended."""
+    """The time by which all steps must have ended."""
     rerun_of: str | None
     """The run of which this run is a partial rerun."""
     rerun_from: tuple[str, ...]
@@ -1025,7 +1025,7 @@ class SingleRun(Run):
     """A run with its attempts, and a temporary address of a large result."""
 
     attempt_list: tuple[Attempt, ...]
-    """The last attempts that its record has, oldest first."""
+    """The last attempts that the record has, oldest first."""
     result_url: str | None
     result_url_seconds: int | None
 

@@ -132,7 +132,7 @@ class WorkerRun:
         the last one. Raises ValueError for another `done`.
         """
         if not 0 <= done <= 1:
-            raise ValueError(f"done must be from 0 to 1, but it is {done}; divide it by the whole")
+            raise ValueError(f"done must be from 0 to 1, but it is {done}; divide it by the total")
         text = self.said.last[1] if note is None else _line(note)
         self.said.last = (float(done), text)
 

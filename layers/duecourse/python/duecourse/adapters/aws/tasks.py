@@ -103,5 +103,5 @@ def task_of(text: str) -> RegisteredTask:
     if isinstance(target, TaskTarget | WorkflowTarget):
         raise TaskError("a task cannot refer to another task or a workflow")
     if not isinstance(defaults, dict):
-        raise TaskError("its defaults are not an object")
+        raise TaskError("the defaults of a task must be an object")
     return RegisteredTask(target, defaults)

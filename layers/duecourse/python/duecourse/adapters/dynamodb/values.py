@@ -30,7 +30,7 @@ def pack(values: Mapping[str, object]) -> Item:
             case str():
                 item[name] = {"S": str(value)}
             case _:
-                raise TypeError(f"{name}: {type(value).__name__} has no attribute type here")
+                raise TypeError(f"{name}: a value of type {type(value).__name__} cannot be stored")
     return item
 
 

@@ -109,7 +109,7 @@ class ScheduleBody(Body):
 
     model_config = ConfigDict(defer_build=True)  # only its subclasses validate values
 
-    schedule: Annotated[Expression | None, Field(description=f"{_FORMS} Null: it runs only on request.")]
+    schedule: Annotated[Expression | None, Field(description=f"{_FORMS} Null: the job runs only on request.")]
     timezone: Annotated[
         str,
         Field(min_length=1, max_length=MAX_ZONE_NAME, description="An IANA zone.", examples=["UTC", "Europe/Berlin"]),
@@ -275,7 +275,7 @@ def _noted(faults: list[FieldFault], place: str, remedy: str) -> Iterator[None]:
     try:
         yield
     except TemplateTooLargeError as problem:
-        faults.append(FieldFault(f"makes {problem}: {remedy}", place))
+        faults.append(FieldFault(f"can have {problem}: {remedy}", place))
 
 
 Line = Annotated[str, Field(max_length=MAX_NAME, json_schema_extra=LINE), AfterValidator(no_controls)]
@@ -335,7 +335,7 @@ class DefinitionBody(ScheduleBody):
     name: Line = ""
     owner: Annotated[
         str,
-        Field(max_length=MAX_OWNER, description="The team or person responsible for it.", json_schema_extra=LINE),
+        Field(max_length=MAX_OWNER, description="The team or person responsible for the job.", json_schema_extra=LINE),
         AfterValidator(no_controls),
     ] = ""
     description: Annotated[
@@ -446,7 +446,7 @@ class AfterCompletionBody(Body):
         Field(
             ge=MIN_DELETE_AFTER_SECONDS,
             le=MAX_DELETE_AFTER_SECONDS,
-            description="The job is removed this long after it has ended. Null: it is not removed.",
+            description="The job is removed this long after it has ended; null: the job is not removed.",
         ),
     ]
 

@@ -46,7 +46,7 @@ class KeptBody(Body):
     next_occurrence: Annotated[
         Second | None, Field(description="The next occurrence that becomes due, whether or not it is already enqueued.")
     ]
-    paused_by: Annotated[str | None, Field(description="The caller who paused it; null if Duecourse paused it.")]
+    paused_by: Annotated[str | None, Field(description="The caller who paused the job; null if Duecourse paused it.")]
     paused_because: Annotated[
         str | None, Field(description="The reason of the pause: the caller's note, or Duecourse's reason.")
     ]
@@ -60,7 +60,7 @@ class KeptBody(Body):
     created_at: Millisecond
     updated_at: Millisecond
     error: Annotated[
-        str | None, Field(description="The error, if its schedule is no longer valid; the job does not run.")
+        str | None, Field(description="The error, if the schedule is no longer valid; the job then does not run.")
     ]
 
 
@@ -82,13 +82,13 @@ class JobAnswer(KeptBody, JobBody):
     id: JobId
     target: ShownTarget  # type: ignore[assignment]  # responses have more types of target than requests
     precision: Literal["second", "exact"]
-    workflow: Annotated[JobId | None, Field(description="The workflow that has it as a step.")]
+    workflow: Annotated[JobId | None, Field(description="The workflow that has the job as a step.")]
     delete_at: Annotated[
-        Second | None, Field(description="When the job, which has ended, is removed. Null: it is not.")
+        Second | None, Field(description="When the job is removed after its end; null if it is not removed.")
     ]
     last_runs: Annotated[
         list[LastRunAnswer],
-        Field(description="In a list with `runs`: its last runs, newest first, without queued ones."),
+        Field(description="In a list with `runs`: the last runs of the job, newest first, without queued runs."),
     ]
 
 

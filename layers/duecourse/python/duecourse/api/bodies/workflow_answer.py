@@ -76,7 +76,7 @@ class StepRunAnswer(TypedDict):
     state: Annotated[
         RunState | Literal["WAITS", "DUE", "LEFT"],
         Field(
-            description="The state of its run. Without a record: WAITS, DUE, LEFT if the run of the workflow "
+            description="The state of the step's run. Without a record: WAITS, DUE, LEFT if the run of the workflow "
             "has ended, "
             "or the outcome that a rerun carried over."
         ),
@@ -84,18 +84,20 @@ class StepRunAnswer(TypedDict):
     reason: str | None
     run: Annotated[
         RunId | None,
-        Field(description="Null if it has no record, or if its record has changed since it was carried over."),
+        Field(description="Null if the run has no record, or if the record has changed since it was carried over."),
     ]
     carried_over: Annotated[
-        bool, Field(description="The rerun did not run it again: its outcome is the outcome of `run`.")
+        bool, Field(description="The rerun did not run the step again: the outcome is that of `run`.")
     ]
     after: list[JobId]
     when: Rule
-    waits_for: Annotated[list[JobId], Field(description="The upstream steps that have not ended, while it waits.")]
+    waits_for: Annotated[
+        list[JobId], Field(description="The upstream steps that have not ended, while the step waits.")
+    ]
     attempts: Count
     started_at: Millisecond | None
     finished_at: Millisecond | None
-    code: Annotated[str | None, Field(description="The code of its last failure, such as http.503 or timeout.")]
+    code: Annotated[str | None, Field(description="The code of the last failure, such as http.503 or timeout.")]
     error: str | None
 
 
@@ -108,7 +110,7 @@ class WorkflowRunAnswer(TypedDict):
     occurrence: Second
     started_at: Millisecond | None
     finished_at: Millisecond | None
-    deadline: Annotated[Millisecond | None, Field(description="The time by which all its steps must have ended.")]
+    deadline: Annotated[Millisecond | None, Field(description="The time by which all steps must have ended.")]
     rerun_of: Annotated[RunId | None, Field(description="The run of which this run is a partial rerun.")]
     rerun_from: Annotated[list[JobId], Field(description="The steps that the rerun started with.")]
     code: str | None

@@ -65,7 +65,7 @@ class HeartbeatBody(Body):
     progress: Annotated[float | None, Field(ge=0, le=1, description="From 0 to 1.")] = None
     note: Annotated[
         Annotated[str, Field(max_length=MAX_NOTE, json_schema_extra=LINE), AfterValidator(no_controls)] | None,
-        Field(description="A note for people; an empty text removes it."),
+        Field(description="A note for people; an empty text removes the note."),
     ] = None
 
 

@@ -123,7 +123,7 @@ def redrive_dead_runs(api: Api, request: Request, _parameters: Mapping[str, str]
 
     Redrives the dead runs of one job or of all jobs, filtered by the time of death, the tags of the job and the error:
     at most `limit` runs, or fewer if the request reaches its time limit. Pass `next_cursor` to continue. With `dry_run`
-    no run is redriven, and `redriven` is the number of runs that would be.
+    no run is redriven, and `redriven` is the number of runs that would be redriven.
     """
     body = _read(request)
     choice = DeadRuns(body.job_id, body.since, body.until, body.tag, body.error)

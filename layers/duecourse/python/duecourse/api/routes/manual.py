@@ -111,11 +111,11 @@ class SkipBody(Body):
 class ResultsAnswer(TypedDict):
     """The number of occurrences of a range by their result."""
 
-    missing: Annotated[int, Field(ge=0, description="Without a record, or skipped because they were late.")]
-    failed: Annotated[int, Field(ge=0, description="Their run is dead.")]
+    missing: Annotated[int, Field(ge=0, description="Occurrences without a record, or skipped because they were late.")]
+    failed: Annotated[int, Field(ge=0, description="Occurrences whose run is dead.")]
     succeeded: Annotated[int, Field(ge=0)]
-    active: Annotated[int, Field(ge=0, description="Their run is in progress, or was due a moment ago.")]
-    skipped: Annotated[int, Field(ge=0, description="Skipped for another reason, or cancelled.")]
+    active: Annotated[int, Field(ge=0, description="Occurrences whose run is in progress, or was due a moment ago.")]
+    skipped: Annotated[int, Field(ge=0, description="Occurrences that were skipped for another reason, or cancelled.")]
 
 
 class BackfillAnswer(TypedDict):
@@ -135,7 +135,7 @@ class BackfillAnswer(TypedDict):
     starts_at: Second
     ends_at: Annotated[Second | None, Field(description="The start time of the last run.")]
     estimated_cost_usd: Annotated[float, Field(ge=0)]
-    suffix: Annotated[str | None, Field(description="The suffix of the ids of its runs; null if no runs were started.")]
+    suffix: Annotated[str | None, Field(description="The suffix of the ids of the runs; null if no runs were started.")]
 
 
 class SkippedAnswer(TypedDict):

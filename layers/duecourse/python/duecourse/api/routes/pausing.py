@@ -208,9 +208,9 @@ def pause_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> An
 def resume_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """Resume many jobs.
 
-    Selects the jobs with a tag, or all jobs with `"all": true`. Resumes those that a pause with the same tag or of all
-    jobs paused; with `others` also jobs that were paused in another way. One call handles up to 100 jobs, and each job
-    counts as a request. Pass `next_cursor` to continue.
+    Selects the jobs with a tag, or all jobs with `"all": true`. Of these, it resumes the jobs that were paused by a
+    request with the same tag or for all jobs; with `others`, it also resumes jobs that were paused in another way. One
+    call handles up to 100 jobs, and each job counts as a request. Pass `next_cursor` to continue.
     """
     body = read_body(request, ResumeManyBody)
     choice, after = _chosen(body)

@@ -110,14 +110,14 @@ def find_runs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Ans
     """Find runs across jobs.
 
     Lists runs in the states `DEAD`, `RETRYING`, `CANCELLED` and `SKIPPED`, or in the states of `state`; the run that
-    entered its state last is first. `RUNNING` lists runs whose call has lasted more than ten seconds, a few seconds
-    later, `WAITING` runs that wait for their callback or for the steps of a workflow, and `QUEUED` runs that wait for
-    another run of their job. `since` and `until` filter by the time at which the run entered its state: the start of
-    its attempt, its end or the end of its last attempt, or the due time of a run that never started. `tag` selects runs
-    of jobs that currently have the tag, and `error` runs with an error that contains the text. With `SUCCEEDED` in
-    `state`, the newest occurrence is first, and at most 500 jobs may exist, or have the tag. With `job`, the list has
-    the runs of one job in `state`, by default in any, newest occurrence first. A page may be short or empty and still
-    have a next page.
+    entered its state last is first. `RUNNING` lists runs whose call has lasted more than ten seconds; they appear a few
+    seconds later. `WAITING` lists runs that wait for their callback or for the steps of a workflow, and `QUEUED` lists
+    runs that wait for another run of their job. `since` and `until` filter by the time at which the run entered its
+    state: the start of its attempt, its end, the end of its last attempt, or the due time of a run that never started.
+    `tag` selects runs of jobs that currently have the tag, and `error` selects runs with an error that contains the
+    text. With `SUCCEEDED` in `state`, the newest occurrence is first, and at most 500 jobs may exist, or have the tag.
+    With `job`, the list has the runs of one job in `state` (default: in any state), newest occurrence first. A page may
+    be short or empty and still have a next page.
     """
     query = RunsQuery.of(request)
     limit, job_id, tag = query.limit, query.job, listed_tag(request, query.tag)

@@ -29,7 +29,7 @@ class CheckAnswer(TypedDict):
     """The result of a check. `do` is the first remedy, if there is one."""
 
     name: str
-    verdict: Annotated[CheckStatus, Field(description="`unknown`: it could not be checked.")]
+    verdict: Annotated[CheckStatus, Field(description="`unknown` means that the check could not be made.")]
     says: str
     do: str | None
     runbook: _Page
@@ -63,7 +63,7 @@ class StageAnswer(TypedDict):
     shards: Count
     checks: Annotated[list[CheckAnswer], Field(description="In the order of the steps of a run.")]
     alarms: Annotated[
-        AlarmsAnswer | None, Field(description="Null if they cannot be read; a check contains the reason.")
+        AlarmsAnswer | None, Field(description="Null if the alarms cannot be read; a check contains the reason.")
     ]
 
 
@@ -141,8 +141,8 @@ class FiguresAnswer(TypedDict):
 class StageMetricsAnswer(TypedDict):
     """The CloudWatch metrics of the stage."""
 
-    figures: Annotated[FiguresAnswer | None, Field(description="Null if they cannot be read.")]
-    error: Annotated[str | None, Field(description="The reason why they cannot be read.")]
+    figures: Annotated[FiguresAnswer | None, Field(description="Null if the metrics cannot be read.")]
+    error: Annotated[str | None, Field(description="The reason why the metrics cannot be read.")]
 
 
 @route(

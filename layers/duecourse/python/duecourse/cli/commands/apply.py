@@ -70,7 +70,7 @@ class Applying(Command):
     "--dry-run", is_flag=True, help="Show the plan only. Exit codes: 0 no difference, 2 a difference, 1 an error."
 )
 @click.option(
-    "--owner", metavar="NAME", help="Tag the jobs of the files with managed-by=NAME; refuse those of another owner."
+    "--owner", metavar="NAME", help="Tag the jobs of the files with managed-by=NAME; reject jobs of another owner."
 )
 @click.option("--prune", is_flag=True, help="Remove jobs that have the owner's tag and are not in the files.")
 @yes_option
@@ -89,7 +89,7 @@ def apply(
 
     Files are YAML or JSON with any number of documents. A document is a job in the format of POST /v1/jobs with its id,
     or a workflow with `workflow: NAME` instead of an id. Missing fields have their defaults. If a document is not
-    valid, nothing is written. A job that changed after the plan was made is not written. Jobs can move between
+    valid, nothing is written. If a job changed after the plan was made, it is not written. Jobs can move between
     workflows in one plan, and with --prune a workflow can be renamed.
     """
     if prune and not owner:

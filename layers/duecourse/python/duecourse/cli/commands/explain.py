@@ -21,8 +21,10 @@ MAX_OCCURRENCES = 20
 
 @click.command(cls=Command, example='duecourse explain nightly --at "02:30"')
 @click.argument("job_id", metavar="JOB")
-@click.option("--at", metavar="TIME", help="02:30, yesterday, 2026-11-21 02:30 (on the job's clock), or ISO-8601.")
-@click.option("--last-night", "night", is_flag=True, help="Every occurrence from 18:00 to 08:00 on the job's clock.")
+@click.option("--at", metavar="TIME", help="02:30, yesterday, 2026-11-21 02:30 (in the job's time zone), or ISO-8601.")
+@click.option(
+    "--last-night", "night", is_flag=True, help="Every occurrence from 18:00 to 08:00 in the job's time zone."
+)
 @answer_options
 def explain(job_id: str, at: str | None, night: bool, api: str | None, sign: bool | None, as_json: bool) -> None:
     """Explain why a job ran or did not run at an instant, in the time zone of the job. The default is its last

@@ -201,7 +201,8 @@ class _Wanted:
             raise UsageError("--queue and --target-url cannot be combined; use one of them")
         if needed and not (self._runner.queue or self._runner.url):
             raise UsageError(
-                "the commands need a target; use --queue NAME (a queue for duecourse work --shell), or --target-url URL"
+                "the imported commands need a target; use --queue NAME (a queue for duecourse work --shell), "
+                "or --target-url URL"
             )
         return self._runner
 

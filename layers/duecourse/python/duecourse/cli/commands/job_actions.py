@@ -127,7 +127,7 @@ def skip_next(job_id: str, count: int, api: str | None, sign: bool | None, as_js
     show_default=True,
     help="Occurrences without a run or skipped by an outage, with a dead run, or all.",
 )
-@click.option("--force-new-key", is_flag=True, help="Use other idempotency keys than those of the scheduled runs.")
+@click.option("--force-new-key", is_flag=True, help="Use idempotency keys other than those of the scheduled runs.")
 @click.option(
     "--dry-run", is_flag=True, help="Print the number of runs, the end time and the estimated cost; start none."
 )
@@ -149,8 +149,8 @@ def backfill(
 ) -> None:
     """Run the occurrences of a range in the past. The number of runs and the estimated cost are shown first.
 
-    By default only occurrences run that have no run, or were skipped because they were late. The idempotency key of
-    each is that of its scheduled run, so that a handler does not do completed work again.
+    The default is to run only occurrences that have no run, or were skipped because they were late. Each run has the
+    idempotency key of the scheduled run, so that a handler does not repeat completed work.
     """
     with connected(api, sign) as client:
         zone = zone_of_job(client, job_id)

@@ -159,7 +159,7 @@ def pause(
     sign: bool | None,
     as_json: bool,
 ) -> None:
-    """Stop a job from firing, or all jobs with a tag; running runs continue. With --until or --for the jobs resume by
+    """Stop a job, or all jobs with a tag, from firing; running runs continue. With --until or --for the jobs resume by
     themselves. Repeat the command to change the end of a pause.
     """
     if until is not None and length is not None:
@@ -217,7 +217,7 @@ def resume(
     """Resume a paused job, or all jobs with a tag. The occurrences of the pause are skipped, unless --catch-up is
     used.
 
-    --tag and --all resume the jobs that a pause with the same tag or of all jobs paused.
+    --tag resumes the jobs that were paused with the same --tag or with --all; --all resumes those paused with --all.
     """
     with connected(api, sign) as client:
         _change(

@@ -12,7 +12,7 @@ from duecourse.cli.terminal import CliError, Command, Group
 @click.group(cls=Group, invoke_without_command=True, example="duecourse local --port 4599")
 @click.option("--port", type=click.IntRange(1024, 65535), help="Port of the emulator.  [default: a free port]")
 @click.option("--fresh", is_flag=True, help="Delete the stored data first.")
-@click.option("--auth", is_flag=True, help="Require tokens, which this stack issues. It has its own data.")
+@click.option("--auth", is_flag=True, help="Require tokens, which this stack issues. Its data are separate.")
 @click.pass_context
 def local(context: click.Context, port: int | None, fresh: bool, auth: bool) -> None:
     """Deploy the stack to an emulator on this machine and run it until Ctrl-C.

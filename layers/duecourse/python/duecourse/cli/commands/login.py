@@ -60,9 +60,8 @@ def _of(profile: str | None) -> tuple[Access, Issuer, TokenFile]:
     except ValueError as error:
         raise UsageError(plain(str(error))) from error
     if found.issuer is None or found.profile is None:
-        raise UsageError(
-            plain(f"{found.profile or found.api} has no issuer and client_id; add them with duecourse profile add")
-        )
+        named = f"API {found.api}" if found.profile is None else f"profile {found.profile}"
+        raise UsageError(plain(f"{named} has no issuer and client_id; add them with duecourse profile add"))
     return found, found.issuer, TokenFile.of(found.profile)
 
 
@@ -162,7 +161,9 @@ def _by_password(http: httpx.Client, issuer: Issuer) -> Tokens:
     said = _answer(http.send(cognito_request(issuer, "USER_PASSWORD_AUTH", parameters)))
     if "AuthenticationResult" not in said:
         asked = said.get("ChallengeName")
-        raise CliError(plain(f"the user pool requires {asked}; set a permanent password (docs/api.md, users)"))
+        raise CliError(
+            plain(f"the user pool requires the challenge {asked}; set a permanent password (docs/api.md, users)")
+        )
     return cognito_tokens(said["AuthenticationResult"], time.time())
 
 

@@ -29,7 +29,9 @@ INSTRUCTIONS = (
 
 
 @click.command(cls=Command, example="duecourse mcp --write")
-@click.option("--write", is_flag=True, help="Also offer tools that change jobs and runs. Each needs a plan first.")
+@click.option(
+    "--write", is_flag=True, help="Also offer tools that change jobs and runs. Each change needs a plan first."
+)
 @api_options
 def mcp(write: bool, api: str | None, sign: bool | None) -> None:
     """Serve tools for an assistant (Model Context Protocol, stdio): list and explain jobs, preview schedules, see
@@ -140,7 +142,7 @@ class Reads:
     def failed_runs(
         self, since: str | None = None, error: str | None = None, limit: int = 20, cursor: str | None = None
     ) -> Document:
-        """List runs that failed for good (DEAD), newest first. `since`: an instant; `error`: a part of the error."""
+        """List runs that failed permanently (DEAD), newest first. `since`: an instant; `error`: a part of the error."""
         return _page(self._client.list_dead_runs(since=since, error=error, limit=limit, cursor=cursor))
 
     def runs_of_job(

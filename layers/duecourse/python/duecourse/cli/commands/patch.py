@@ -55,11 +55,11 @@ def patch(
 ) -> None:
     """Change the same fields of many jobs: show the plan, prompt, apply.
 
-    The API validates the change of each job before the first is written. If one is rejected, nothing is written. A job
-    that changed after the plan was made is not written.
+    The API validates the change of each job before the first is written. If one is rejected, nothing is written. If a
+    job changed after the plan was made, it is not written.
     """
     if bool(job_ids) == bool(tag or search):
-        raise CliError("no jobs are selected, or twice; use JOBs, or --tag and --search")
+        raise CliError("select jobs either by their ids (JOB …), or by --tag and --search")
     wanted = _patch(changes)
     try:
         with connected(api, sign) as client:
@@ -103,7 +103,7 @@ def _patch(changes: Sequence[str]) -> dict[str, Any]:
             if not isinstance(inner, dict):
                 break
         if not (separator and all((*outer, name))) or not isinstance(inner, dict) or name in inner:
-            raise CliError(plain(f"--set {change}: is not FIELD=VALUE, or sets a field twice; correct it"))
+            raise CliError(plain(f"--set {change}: write FIELD=VALUE, and set each field only once"))
         inner[name] = _value(text)
     return found
 

@@ -25,7 +25,10 @@ def secrets() -> None:
 @tenant_option
 @stage_option
 def put(name: str, tenant: str, stage: str) -> None:
-    """Create or replace a secret. The value is read from a prompt, or from standard input without its last line end."""
+    """Create or replace a secret. The value is read from a prompt, or from standard input.
+
+    A final line break is removed.
+    """
     from duecourse.cli.secrets import check, secrets_of
 
     check(name, tenant)

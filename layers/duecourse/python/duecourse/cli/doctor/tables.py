@@ -1,6 +1,6 @@
 """Facts from the jobs table and its index `due`, and from the items that audit and index repair write to it.
 
-docs/operations.md lists the attributes of these items under "Where the data lies".
+docs/data.md lists the attributes of these items.
 """
 
 from __future__ import annotations

@@ -166,7 +166,7 @@ def _scalar(node: Any) -> Any:
         case "int" | "float":
             raise NotYamlError("the number is too large; put it in quotes", node.start_mark.line + 1)
         case tag:
-            raise NotYamlError(f"{tag} is not supported; write text, numbers, lists, objects", node.start_mark.line + 1)
+            raise NotYamlError(f"{tag} is not supported; use text, numbers, lists or objects", node.start_mark.line + 1)
 
 
 def _inside(node: Any, part: str) -> tuple[int, Any] | None:

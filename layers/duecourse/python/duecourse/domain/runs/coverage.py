@@ -23,7 +23,7 @@ class Recorded:
 
     It covers the occurrences from `occurrence` through `through` (UTC seconds) and was due at `due`. `ran`: an attempt
     was made. `caught_up`: the run was enqueued because its occurrences were missed. `backfilled`: the run belongs to a
-    backfill. `lease_until`: it is RUNNING, and its worker has until then (UTC seconds).
+    backfill. `lease_until`: the run is RUNNING, and its worker may work until then (UTC seconds).
     """
 
     occurrence: int

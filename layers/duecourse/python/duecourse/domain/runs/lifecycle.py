@@ -2,8 +2,8 @@
 
 `transitions` contains the decisions about an attempt. This module contains the decisions about steps of workflows,
 workflows' runs, and messages in the dead-letter queue. SQS moves a message there when it was received too often. Either
-its run is dead and the worker failed the message on purpose, or crashes or throttling, which no record shows,
-interrupted the workers.
+its run is dead and the worker failed the message on purpose, or the workers were interrupted by crashes or throttling,
+which no record shows.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """The plans of due cursors: the messages of planned firings, the writes of a claim in addition to the cursor, and the
-records of the occurrences that it skips. The messages of timers that are due soon.
+records of the occurrences that it skips. Also the messages of timers that are due soon.
 
 No step after a claim is required: records of skipped occurrences are written in the claim's transaction, and a job
 whose schedule has ended is completed before the claim. If the last run is still active, the claimed cursor stays in the
@@ -388,7 +388,7 @@ def send_due_timers(
     timers: Sequence[Timer], store: CursorStore, lanes: Lanes, retry: WriteRetry, report: Report
 ) -> str | None:
     """Send and delete the timers, and retry throttled deletions. Return the reason if it stopped early: the time is up,
-    or a deletion failed for another reason than its condition. In the second case further messages would only be
+    or a deletion failed for a reason other than its condition. In the second case further messages would only be
     repeated. If the table rejects a deletion permanently, the timer is reported and the others continue; every round
     sends it again.
     """

@@ -53,7 +53,7 @@ class ClaimOutcome:
     won: list[Planned]
     refused: list[tuple[Planned, str]]
     failed: str | None
-    """Why at least one claim failed for another reason than its condition; None if none did."""
+    """The reason why a claim failed, other than its condition; None if no claim failed for such a reason."""
     throttled: int
     all_sent: bool
 
@@ -214,7 +214,7 @@ class DispatchRules:
 
 
 class _StopSending(Exception):
-    """A claim failed for another reason than its condition, so later claims may fail too and sending stops."""
+    """A claim failed for a reason other than its condition, so later claims may fail too and sending stops."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -395,7 +395,7 @@ class _Round:
             refused = done.refused[: MAX_REFUSED - len(self.refused)]
             self.refused += [Rejected(planned.cursor, f"its claim was rejected: {error}") for planned, error in refused]
             if done.failed is not None:
-                raise _StopSending(f"a claim failed for another reason than its condition: {done.failed}")
+                raise _StopSending(f"a claim failed for a reason other than its condition: {done.failed}")
             group = self.planning.again(done.won, until, rejected)
 
     def _check_time(self) -> None:

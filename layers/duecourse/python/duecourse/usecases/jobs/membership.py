@@ -33,8 +33,8 @@ class Membership:
     workflows: WorkflowStore
 
     def graph(self, job: Job) -> Graph | None:
-        """Return the current graph of the workflow that the job is a step of; None if it is no step. A job without the
-        name of a workflow costs no read.
+        """Return the current graph of the workflow that has the job as a step; None if the job is not a step. A job
+        without the name of a workflow costs no read.
         """
         if job.workflow is None:
             return None

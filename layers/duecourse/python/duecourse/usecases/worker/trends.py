@@ -18,7 +18,7 @@ MIN_FAILED = 6
 """The fewest failed attempts in the window for which targets count as failing."""
 
 FAILED_SHARE = 0.05
-"""The share of attempts that must have failed, too."""
+"""The smallest share of failed attempts for which targets count as failing."""
 
 MIN_TARGETS = 3
 TARGETS_SHARE = 0.2

@@ -239,8 +239,8 @@ def from_item(item: Item, payload: str | None = None) -> Job:
 
 
 def is_listed(item: Item, where: JobFilter) -> bool:
-    """Return whether the job of an item, which has the prefix and tag of the filter, passes it. Only the fields that it
-    compares are read, since a search reads thousands of jobs. Raises the exceptions of `from_item`.
+    """Return whether the job of an item, which has the prefix and tag of the filter, passes the filter. Only the fields
+    that the filter compares are read, since a search reads thousands of jobs. Raises the exceptions of `from_item`.
     """
     if "job_id" not in item:
         raise JobMissingError

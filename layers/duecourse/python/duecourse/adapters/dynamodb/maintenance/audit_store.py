@@ -151,7 +151,7 @@ def _undecided(item: Item) -> Undecided:
     stored = values.parse(values.text(item, "gaps"))
     ranges = tuple(OccurrenceRange(first, last, count) for first, last, count in stored)
     if not ranges:
-        raise ValueError("it has no open work")
+        raise ValueError("the item has no open occurrences")
     return Undecided(
         values.text(item, "tenant"), values.text(item, "job_id"), ranges, version=values.integer(item, "version")
     )
