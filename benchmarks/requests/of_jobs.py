@@ -38,6 +38,7 @@ def of_jobs() -> Iterator[Case]:
     yield send("POST /v1/jobs/batch", "100 jobs with 40 exclusions and 20 tags each", _batch)
     yield get("GET /v1/jobs", "24 jobs with payloads of 200 KB", limit="100", prefix="large")
     yield get("GET /v1/jobs", "100 jobs of 40 KB with a tag", limit="100", tag="wide")
+    yield get("GET /v1/jobs", "100 jobs of 40 KB with a tag, and their last runs", limit="100", tag="wide", runs="20")
     yield get("GET /v1/jobs", "400 jobs of 40 KB with a tag, none of which is found", tag="wide", search="nobody")
     yield get("GET /v1/jobs", "jobs of 40 KB, none of which is found", prefix="wide", search="nobody")
     yield get("GET /v1/jobs/{job_id}", "a payload of 200 KB", "/v1/jobs/large-000")

@@ -20,8 +20,8 @@ def tickets(config: StageConfig, watched: Monitored) -> Iterator[AlarmSpec]:
     depth = of_queue(watched.parts.dead_letters.queue, "ApproximateNumberOfMessagesVisible", seconds=FIVE_MINUTES)
     yield ticket(
         name="jobs-need-attention",
-        means="a run has died, or a job no longer fires, because its cursor is quarantined (it cannot be read, planned "
-        "or claimed) or because the job was paused after dead runs in a row; or such a job could not be paused.",
+        means="a run has died; a job no longer fires because its cursor is quarantined (it cannot be read, planned or "
+        "claimed) or because the job was paused after dead runs in a row; or such a job could not be paused.",
         first="read the error of the job or of its run, then correct the job or its target. Redrive dead runs within "
         "14 days. An edit of the schedule or a resume starts a job again.",
         find="filter action in ['cursor_quarantined', 'cursor_found_quarantined', 'job_paused', 'job_not_paused'] or "
@@ -30,9 +30,9 @@ def tickets(config: StageConfig, watched: Monitored) -> Iterator[AlarmSpec]:
     )
     yield ticket(
         name="maintenance-failing",
-        means="dead letters could not be processed; the index repair, the audit or the clean-up failed or has not "
+        means="dead letters could not be processed; index repair, the audit or the clean-up failed or has not "
         "succeeded for two hours; the archive does not read its stream or gave up; outcomes or results of runs were "
-        "rejected; or the tick could not look for any of this.",
+        "rejected; or the tick could not check this.",
         first="read the error in the log of the function: throttling, a permission, a disabled rule or event source, "
         "or a defect. The next invocation tries again.",
         find="filter action in ['dead_letter_failed', 'dead_letter_unreadable', 'repair_failed', 'audit_failed', "

@@ -101,7 +101,7 @@ def test_the_rules_of_those_who_look_for_what_went_wrong_are_looked_at_one_by_on
     clients = {"lambda": Functions(), "events": Events()}
     found = {each.check.name: each.check for each in examine(stage(outputs, clients))}
     assert found["rules"].verdict is CheckStatus.WARNING
-    assert "Repair DISABLED, Audit has none;" in found["rules"].says
+    assert "Repair DISABLED, Audit has no rule;" in found["rules"].says
     del outputs["RepairFunction"], outputs["AuditFunction"]
     found = {each.check.name: each.check for each in examine(stage(outputs, clients))}
     assert found["rules"].verdict is CheckStatus.OK
@@ -144,7 +144,10 @@ def event_sources(**states: str | None) -> Check:
 
 def test_every_event_source_of_the_stack_is_looked_at() -> None:
     assert event_sources().verdict is CheckStatus.OK
-    assert event_sources().says == "those of shards, lane high, lane normal, lane low, lane long, archive are enabled"
+    assert (
+        event_sources().says
+        == "the event sources of shards, lane high, lane normal, lane low, lane long, archive are enabled"
+    )
     off = event_sources(LaneLowUrl="Disabled")
     assert (off.verdict, off.runbook) == (CheckStatus.BAD, "docs/runbooks.md#queuesunread")
     assert "lane low is Disabled" in off.says
@@ -153,7 +156,7 @@ def test_every_event_source_of_the_stack_is_looked_at() -> None:
 def test_a_stream_that_nobody_reads_is_told_as_that_of_a_restored_table() -> None:
     off = event_sources(RunsTable=None)
     assert (off.verdict, off.runbook) == (CheckStatus.BAD, "docs/runbooks.md#archivestopped")
-    assert "archive has none" in off.says
+    assert "archive has no event source" in off.says
 
 
 def test_what_could_not_be_archived_is_told() -> None:

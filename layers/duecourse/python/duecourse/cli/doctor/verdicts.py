@@ -60,8 +60,8 @@ def rules(found: ClockRules) -> Check:
     """Check whether the rules of the maintenance functions are enabled. `tick` checks the tick's rule."""
     off = {name: state for name, state in found.states.items() if state != "ENABLED"}
     if not off:
-        return fine("rules", f"those of {', '.join(found.states) or 'no function'} are enabled")
-    told = ", ".join(f"{name} {'has none' if state is None else state}" for name, state in off.items())
+        return fine("rules", f"the rules of {', '.join(found.states) or 'no function'} are enabled")
+    told = ", ".join(f"{name} {'has no rule' if state is None else state}" for name, state in off.items())
     return warning(
         "rules",
         f"rules that do not start their function: {told}; their checks do not run",
@@ -77,11 +77,11 @@ def event_sources(found: Sequence[Source]) -> Check:
     off = [each for each in found if each.state not in ("Enabled", *PASSING)]
     ill = [each for each in found if each not in off and (each.result or "").startswith(PROBLEM)]
     passing = [each for each in found if each.state in PASSING]
-    told = [f"{each.name} {'has none' if each.state is None else 'is ' + each.state}" for each in off]
+    told = [f"{each.name} {'has no event source' if each.state is None else 'is ' + each.state}" for each in off]
     told += [f"{each.name} says {each.result}" for each in ill]
     told += [f"{each.name} is {each.state}" for each in passing if each not in ill]
     if not told:
-        return fine("event sources", f"those of {', '.join(each.name for each in found)} are enabled")
+        return fine("event sources", f"the event sources of {', '.join(each.name for each in found)} are enabled")
     first = (off + ill + passing)[0].name
     where = {"shards": runbook("roundswaiting"), "archive": runbook("archivestopped")}
     bad = off or any(each.result != OF_THE_FUNCTION for each in ill)
@@ -119,7 +119,7 @@ def cursors(found: Cursors) -> Check:
     """Check whether there are quarantined cursors."""
     part = "" if found.complete else f" (of the first {found.looked_at} items; index repair reads all)"
     if not found.aside:
-        return fine("cursors", f"none is quarantined{part}")
+        return fine("cursors", f"no cursor is quarantined{part}")
     named = "; ".join(f"{each.job}: {each.error[:120]}" for each in found.aside[:SHOWN])
     return warning(
         "cursors",
