@@ -28,11 +28,13 @@ export function NextTab({ job }: { job: Schemas["Job"] }) {
     placeholderData: keepPreviousData,
     enabled: job.schedule !== null,
   });
-  if (job.schedule === null) return <Box>The job has no schedule: it runs on request or with its workflow.</Box>;
+  if (job.schedule === null)
+    return <Box>The job has no schedule: it runs on request or with its workflow.</Box>;
   if (query.error !== null) return <ProblemBox error={query.error} retry={() => void query.refetch()} />;
   const fate = (at: string | null) => {
     if (at === null) return "";
-    if (isExcluded(at, job.timezone, job.exclude)) return "Excluded by the job: this occurrence does not run.";
+    if (isExcluded(at, job.timezone, job.exclude))
+      return "Excluded by the job: this occurrence does not run.";
     return query.data?.skipped.has(Date.parse(at)) ? "Skipped on request." : "";
   };
   return (
