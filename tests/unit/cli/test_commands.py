@@ -24,7 +24,7 @@ from click.testing import CliRunner, Result
 from duecourse.cli.commands.guard import guarded
 from duecourse.cli.commands.options import timeout_of
 from duecourse.cli.main import COMMANDS, main
-from duecourse.cli.terminal import UsageError
+from duecourse.cli.terminal import MEANT, UsageError
 from duecourse.client import ApiError, ApiUnreachableError
 from tests.support.http_target import Seen, documents, http_target
 from tests.unit.cli.served import told
@@ -183,6 +183,9 @@ def test_a_refusal_is_one_line_without_a_traceback(api: str) -> None:
 
 def test_a_missing_address_names_the_ways_to_give_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    for name in ("app.py", "cdk.json"):  # a checkout without a stack, since one may run in this one
+        (tmp_path / name).touch()
+    monkeypatch.chdir(tmp_path)
     result = duecourse("jobs", "list")
     assert result.exit_code == 2
     assert result.stderr.startswith(
@@ -218,6 +221,28 @@ def test_a_mistyped_command_suggests_the_one_that_is_meant(words: tuple[str, ...
     assert result.exit_code == 2
     mistyped = next(word for word in words if word not in COMMANDS)
     assert result.stderr == f"duecourse: no such command '{mistyped}'; did you mean '{meant}'?\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (("jobs", "update"), "'edit' or 'patch'"),
+        (("jobs", "show"), "'get'"),
+        (("runs", "get"), "'show'"),
+        (("runs", "retry"), "'redrive'"),
+        (("jobs", "trigger"), "'run'"),
+    ],
+    ids=" ".join,
+)
+def test_the_name_of_a_command_in_other_programs_suggests_ours(words: tuple[str, str], meant: str) -> None:
+    assert duecourse(*words).stderr == f"duecourse: no such command '{words[1]}'; did you mean {meant}?\n"
+
+
+def test_each_name_in_other_programs_leads_to_a_command_of_some_group() -> None:
+    context = click.Context(main)
+    groups = [found for name in COMMANDS if isinstance(found := main.get_command(context, name), click.Group)]
+    ours = {name for group in groups for name in group.list_commands(context)}
+    assert {each for meant in MEANT.values() for each in meant} <= ours
 
 
 def test_a_command_that_resembles_none_has_no_suggestion() -> None:

@@ -471,7 +471,9 @@ def test_an_instant_is_read_in_utc_or_on_a_zones_clock() -> None:
     ("away", "said"),
     [
         (timedelta(seconds=-40), "40 s ago"),
+        (timedelta(seconds=-119), "119 s ago"),
         (timedelta(minutes=12), "in 12 min"),
+        (timedelta(minutes=119), "in 119 min"),
         (timedelta(hours=-3), "3 h ago"),
         (timedelta(days=5), "in 5 d"),
     ],

@@ -97,8 +97,22 @@ class Command(_WithExample):
     """A command with an example."""
 
 
+MEANT = {
+    **dict.fromkeys(("update", "change", "modify", "put"), ("edit", "patch")),
+    **dict.fromkeys(("show", "describe", "info", "get"), ("get", "show")),
+    **dict.fromkeys(("remove", "rm"), ("delete",)),
+    **dict.fromkeys(("stop", "disable"), ("pause", "cancel")),
+    **dict.fromkeys(("enable", "unpause"), ("resume",)),
+    **dict.fromkeys(("trigger", "start"), ("run",)),
+    **dict.fromkeys(("retry", "replay"), ("redrive",)),
+    "ls": ("list",),
+    "logs": ("tail", "show"),
+}
+"""The commands here, by their names in other programs."""
+
+
 class Group(_WithExample, click.Group):
-    """A group with an example. For a mistyped command it suggests the nearest ones."""
+    """A group with an example. For a mistyped command, or its name in other programs, it suggests the nearest ones."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -108,7 +122,9 @@ class Group(_WithExample, click.Group):
         if self.get_command(ctx, name) is None and not name.startswith("-") and not ctx.resilient_parsing:
             from difflib import get_close_matches
 
-            near = " or ".join(repr(each) for each in get_close_matches(name, self.list_commands(ctx)))
+            known = self.list_commands(ctx)
+            found = [each for each in MEANT.get(name, ()) if each in known] or get_close_matches(name, known)
+            near = " or ".join(map(repr, found))
             remedy = f"did you mean {near}?" if near else f"see {ctx.command_path} --help"
             raise UsageError(plain(f"no such command {name!r}; {remedy}"))
         return super().resolve_command(ctx, args)

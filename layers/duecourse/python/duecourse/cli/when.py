@@ -77,11 +77,11 @@ def moment(value: datetime | None, zone: tzinfo = UTC) -> str:
 
 
 def relative(value: datetime, now: datetime) -> str:
-    """Return the distance to an instant in its largest unit: `3 h ago`, `in 12 min`."""
+    """Return the distance to an instant in the largest unit of which it has two: `3 h ago`, `in 119 min`."""
     seconds = (value - now).total_seconds()
     size = abs(seconds)
     for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
-        if size >= length:
+        if size >= 2 * length:
             said = f"{size // length:.0f} {unit}"
             break
     else:

@@ -21,7 +21,7 @@ from duecourse.client import Client
 MOST_HOURS = 48
 JOBS_SHOWN = 3
 NAMED = 10
-BAR_COLUMNS = 30
+BAR_COLUMNS = 16
 
 
 @dataclass
