@@ -82,7 +82,8 @@ class Explanation:
 
 
 _REASONS = {
-    "missed": "it was missed (not started within the job's grace period), and the job skips missed occurrences",
+    "missed": "it was missed (not started within the job's grace period, for example because of an outage of the "
+    "stage), and the job skips missed occurrences",
     "superseded": "it was late, and a later occurrence that was also due runs for both",
     "start_deadline": "it had not started by the job's start deadline",
     "overlap": "another run of the job was active",
