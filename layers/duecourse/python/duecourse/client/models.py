@@ -107,7 +107,7 @@ class BasicAuth(Answer):
 
     type: Literal["basic"]
     username: str
-    """It cannot contain a colon."""
+    """The user name, without a colon."""
     secret: str
     """The name of a secret of the tenant, not its value."""
 
@@ -512,7 +512,7 @@ class OAuthShown(Answer):
     scope: str | None
     audience: str | None
     credentials: Literal["header", "body"]
-    """Where the token request has client id and secret."""
+    """The part of the token request that has client id and secret."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -188,7 +188,7 @@ class BasicAuthBody(Body):
     type: Literal["basic"]
     username: Annotated[
         str,
-        Field(max_length=256, pattern=r"^[^:\x00-\x1f\x7f]*$", description="It cannot contain a colon."),
+        Field(max_length=256, pattern=r"^[^:\x00-\x1f\x7f]*$", description="The user name, without a colon."),
     ]
     secret: _SecretName
 
@@ -204,7 +204,7 @@ class OAuthBody(Body):
     audience: _Parameter | None = None
     credentials: Annotated[
         Literal["header", "body"],
-        Field(description="Where the token request has client id and secret."),
+        Field(description="The part of the token request that has client id and secret."),
     ] = "header"
 
     @field_validator("token_url")

@@ -143,7 +143,9 @@ def _choice(command: F) -> F:
     help="The end of the pause, in the job's zone (with --tag and --all: this machine's): 2026-12-01T06:00, or 06:00.",
 )
 @click.option("--for", "length", metavar="TIME", help="The length of the pause: 90s, 15m, 2h, 3d.")
-@click.option("--catch-up", is_flag=True, help="With an end: treat the occurrences of the pause as missed then.")
+@click.option(
+    "--catch-up", is_flag=True, help="With an end: treat the occurrences of the pause as missed when it ends."
+)
 @yes_option
 @answer_options
 def pause(
