@@ -288,3 +288,21 @@ def test_texts_of_others_are_shown_as_they_are(scheduler: Scheduler, console: Se
 
 def test_a_job_that_is_not_there_says_so(sampled: ServedConsole, open_page: Open) -> None:
     expect(open_page(sampled, "/jobs/gone").get_by_role("heading", name="Job not found")).to_be_visible()
+
+
+def test_a_renamed_job_shows_its_former_id_and_the_runs_of_that_time(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    create(scheduler, tags=["shop"])
+    scheduler.advance(hours=2)
+    scheduler.client.rename_job("report", "daily-report")
+    scheduler.advance(hours=1)
+    page = open_page(console, "/jobs/daily-report")
+    expect(page.get_by_text("Former ids")).to_be_visible()
+    page.get_by_role("tab", name="Runs").click()
+    runs = page.get_by_role("grid", name="Runs")
+    expect(runs.get_by_role("row", name=re.compile("SUCCEEDED"))).to_have_count(3)
+    page.get_by_role("tab", name="Changes").click()
+    changes = page.get_by_role("grid", name="Changes")
+    expect(changes.get_by_role("row", name=re.compile("local renamed"))).to_contain_text("id: report → daily-report")
+    assert layout_faults(page) == []

@@ -19,6 +19,7 @@ _ASKED: dict[tuple[str, str], tuple[dict[str, str], Any]] = {
     ("PATCH", "/v1/jobs/<job_id>"): ({}, {"name": "Renamed"}),
     ("POST", "/v1/jobs/<job_id>/pause"): ({}, {"note": "no more"}),
     ("POST", "/v1/jobs/<job_id>/resume"): ({}, {"catch_up": False}),
+    ("POST", "/v1/jobs/<job_id>/rename"): ({}, {"to": JOB}),
     ("POST", "/v1/jobs/pause"): ({}, {"all": True}),
     ("POST", "/v1/jobs/resume"): ({}, {"all": True}),
     ("POST", "/v1/jobs/<job_id>/run"): ({}, {"payload": 1}),

@@ -20,6 +20,7 @@ const ANSWERS = [
   "error",
   "workflow",
   "delete_at",
+  "former",
   // Of a workflow that was put:
   "dry_run",
   "created",

@@ -19,6 +19,9 @@ export function JobFacts({ job }: { job: Schemas["Job"] }) {
     { label: "Target", value: <span className="text">{inLine("text", job.target)}</span> },
   ];
   if (job.name) items.push({ label: "Id", value: job.id });
+  if (job.former.length > 0) {
+    items.push({ label: "Former ids", value: <span className="text">{job.former.join(", ")}</span> });
+  }
   if (job.owner) items.push({ label: "Owner", value: <span className="text">{job.owner}</span> });
   if (job.tags.length > 0) items.push({ label: "Tags", value: <Tags tags={job.tags} /> });
   if (job.workflow !== null) {

@@ -395,11 +395,89 @@ def test_what_is_wrong_with_the_call_is_no_difference(run: Run, arguments: tuple
 
 def test_the_documents_of_the_page_are_applied(run: Run, api: ServedApi) -> None:
     page = (ROOT / "docs" / "jobs-as-files.md").read_text()
-    (text,) = re.findall(r"^```yaml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    text = "---\n".join(re.findall(r"^```yaml\n(.*?)^```", page, re.MULTILINE | re.DOTALL))
     assert run("apply", "-f", "-", "--yes", text=text).exit_code == 0
-    assert sorted(api.written) == ["PUT /v1/jobs/nightly", "PUT /v1/workflows/etl"]
+    assert sorted(api.written) == ["PUT /v1/jobs/daily-report", "PUT /v1/jobs/nightly", "PUT /v1/workflows/etl"]
 
 
 def test_documents_come_from_standard_input(run: Run, api: ServedApi) -> None:
     assert run("apply", "-f", "-", "--yes", text=NIGHTLY).exit_code == 0
     assert api.written == ["PUT /v1/jobs/nightly"]
+
+
+REPORT = "id: daily-report\nmoved_from: {moved}\nschedule: {at}\ntarget: {{type: sqs, queue: duecourse-target-mail}}\n"
+
+
+def test_a_renamed_job_is_moved_with_its_changes_and_then_there_is_nothing_to_do(
+    run: Run, desk: Desk, tmp_path: Path
+) -> None:
+    file = tmp_path / "jobs.yaml"
+    desk.api.post({"id": "nightly-report", "schedule": "0 2 * * *", "target": {"type": "sqs", "queue": "x"}})
+    file.write_text("id: nightly-report\nschedule: 0 2 * * *\ntarget: {type: sqs, queue: duecourse-target-mail}\n")
+    owned = ("apply", "-f", str(file), "--owner", "reports", "--prune")
+    assert run(*owned, "--yes").exit_code == 0
+    file.write_text(REPORT.format(moved="[older, nightly-report]", at="30 2 * * *"))
+
+    planned = run(*owned, "--dry-run")
+    assert planned.exit_code == 2, planned.output
+    assert "~ job daily-report (moved from nightly-report)\n    schedule: 0 2 * * * -> 30 2 * * *\n" in planned.stdout
+    assert "plan: 0 to create, 1 to change, 0 to remove" in planned.stdout
+    (item,) = json.loads(run(*owned, "--dry-run", "--json").stdout)["items"]
+    assert (item["action"], item["id"], item["moved_from"]) == ("change", "daily-report", "nightly-report")
+
+    applied = run(*owned, "--yes")
+    assert applied.exit_code == 0, applied.output
+    found = desk.api.get("/v1/jobs/daily-report").json
+    assert (found["schedule"], found["former"], found["tags"]) == (
+        "30 2 * * *",
+        ["nightly-report"],
+        ["managed-by=reports"],
+    )
+    actions = [each["action"] for each in desk.api.get("/v1/jobs/daily-report/history").json["items"]]
+    assert actions[:2] == ["edited", "renamed"]
+    again = run(*owned, "--dry-run")
+    assert again.exit_code == 0, again.output
+    assert "1 unchanged" in again.stdout
+
+
+def test_a_rename_that_the_api_refuses_is_shown_before_the_first_write(
+    run: Run, desk: Desk, api: ServedApi, tmp_path: Path
+) -> None:
+    file = tmp_path / "jobs.yaml"
+    desk.api.post({"id": "one", "schedule": "0 2 * * *", "target": HTTP_TARGET})
+    desk.api.post({"to": "two"}, "/v1/jobs/one/rename")
+    desk.api.post({"id": "three", "schedule": "0 2 * * *", "target": HTTP_TARGET})
+    file.write_text(
+        f"---\n{ASKED}---\nid: one\nmoved_from: three\nschedule: 0 2 * * *\ntarget: {json.dumps(HTTP_TARGET)}\n"
+    )
+    refused = run("apply", "-f", str(file), "--yes")
+    assert refused.exit_code == 1
+    assert "jobs.yaml:6: id: is reserved until" in refused.stderr
+    assert api.written == []
+
+
+def test_renames_that_the_files_contradict_are_faults_with_their_lines(
+    run: Run, api: ServedApi, tmp_path: Path
+) -> None:
+    file = tmp_path / "jobs.yaml"
+    body = f"schedule: 0 2 * * *\ntarget: {json.dumps(HTTP_TARGET)}\n"
+    documents = [f"id: a\nmoved_from: b\n{body}", f"id: b\nmoved_from: a\n{body}", f"id: c\nmoved_from: d\n{body}"]
+    documents += [f"id: e\nmoved_from: [d]\n{body}"]
+    file.write_text("---\n".join(documents))
+    refused = run("apply", "-f", str(file), "--yes")
+    assert refused.exit_code == 1
+    swap = f"{file}:2: b is also in {file}:6, but a former id stays reserved; choose another id"
+    assert swap in re.sub(r"\s+", " ", refused.stderr)
+    assert "d is also a former id in" in re.sub(r"\s+", " ", refused.stderr)
+    file.write_text(f"id: a\nmoved_from: {{b: c}}\n{body}")
+    refused = run("apply", "-f", str(file), "--yes")
+    assert "moved_from must be the former id of the job, or a list of them" in refused.stderr
+    assert api.written == []
+
+
+def test_the_command_renames_a_job(run: Run, desk: Desk) -> None:
+    desk.api.post({"id": "old", "schedule": "0 2 * * *", "target": HTTP_TARGET})
+    done = run("jobs", "rename", "old", "new")
+    assert done.exit_code == 0, done.output
+    assert done.stdout == "old is new now; its earlier runs keep their ids: duecourse runs list new\n"
+    assert json.loads(run("jobs", "rename", "old", "new", "--json").stdout)["former"] == ["old"]

@@ -55,7 +55,7 @@ def ending(stage: Stage) -> Ending:
     client = stage.stored.client
     jobs = client.scan(TableName=stage.stored.jobs, ConsistentRead=True)["Items"]
     runs = client.scan(TableName=stage.stored.runs, ConsistentRead=True)["Items"]
-    states = [item["state"]["S"] for item in jobs if item["SK"]["S"] == "JOB"]
+    states = [item["state"]["S"] for item in jobs if item["SK"]["S"] == "JOB" and "state" in item]
     assert len(states) <= 1
     return Ending(
         records=tuple(sorted((_record(item) for item in runs if item["SK"]["S"].startswith("RUN#")), key=_by_name)),
@@ -92,7 +92,8 @@ def _left(jobs: Iterable[dict[str, Any]], runs: Iterable[dict[str, Any]]) -> Ite
             yield "a cursor that was quarantined"
     for item in runs:
         match item["SK"]["S"].partition("#")[0]:
-            case "ACTIVE" if item["holder"]["S"]:  # one without a holder only says until when calls may be at work
+            case "ACTIVE" if item["holder"]["S"] not in ("", "renamed"):
+                # One without a holder only says until when calls may be at work; nobody takes that of a former id.
                 yield "a lock"
             case "QUEUE":
                 yield "a run in the wait queue"

@@ -631,6 +631,7 @@ class Wiring(Generic[S_co]):
         from duecourse.usecases.jobs.change import EditJobs, JobLimits, Jobs
         from duecourse.usecases.jobs.membership import Membership
         from duecourse.usecases.jobs.pausing import Pausing
+        from duecourse.usecases.jobs.renaming import Renaming
         from duecourse.usecases.jobs.upcoming import Upcoming
         from duecourse.usecases.jobs.view import JobHistory, Preview
         from duecourse.usecases.runs.commands import Commands
@@ -655,7 +656,7 @@ class Wiring(Generic[S_co]):
         membership = Membership(store, workflows)
         jobs = Jobs(store, lanes, clock, randomness, horizon, self.tasks, membership, jobs_may)
         history = History(store, runs, self.timers, clock, horizon, kept_days, self.executor)
-        search = RunSearch(runs, store)
+        search = RunSearch(runs, store, clock)
         single = Runs(runs, history, self.results, inputs)
         editing = EditJobs(jobs, store, self.skipping, clock)
         cancel_runs = CancelRuns(runs, lanes, clock, randomness)
@@ -664,6 +665,7 @@ class Wiring(Generic[S_co]):
             jobs=jobs,
             editing=editing,
             pausing=Pausing(jobs, store, self.skipping, self.wait_queues, clock),
+            renaming=Renaming(jobs, store, runs, self.wait_queues, self.timers, clock, kept_days),
             history=history,
             job_history=JobHistory(store),
             runs=single,

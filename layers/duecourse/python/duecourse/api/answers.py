@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 from typing import Annotated, Any, Generic, Literal, NotRequired, TypeVar, cast
 
 from aws_lambda_powertools import Logger
@@ -203,6 +204,7 @@ def job_document(view: JobView) -> Document:
         "updated_at": documents.millisecond(job.updated_at),
         "error": view.error,
         "workflow": job.workflow,
+        "former": list(map(attrgetter("id"), job.former)),
         "delete_at": None if job.expires_at is None else to_iso(job.expires_at),
     }
 

@@ -29,6 +29,7 @@ from duecourse.settings import ApiSettings
 from duecourse.usecases.jobs.change import Draft, EditJobs, Jobs
 from duecourse.usecases.jobs.job_errors import JobReachError, JobUnknownError
 from duecourse.usecases.jobs.pausing import Pausing
+from duecourse.usecases.jobs.renaming import Renaming
 from duecourse.usecases.jobs.upcoming import Upcoming
 from duecourse.usecases.jobs.view import JobHistory, Preview
 from duecourse.usecases.runs.commands import Callbacks, Commands
@@ -52,6 +53,7 @@ class Api:
     jobs: Jobs
     editing: EditJobs
     pausing: Pausing
+    renaming: Renaming
     history: History
     job_history: JobHistory
     runs: Runs
@@ -191,7 +193,7 @@ def check_route(api: Api, route: Route, request: Request, parameters: Mapping[st
         wanted = " or ".join(sorted(route.scopes))
         detail = f"This request is not limited to jobs with a tag; it needs the scope {wanted} without a tag."
         raise insufficient_scope(detail, route.scopes)
-    job = api.manual.jobs.get(request.tenant, name) if is_id(name) else None
+    job = api.manual.jobs.current(request.tenant, name) if is_id(name) else None
     if job is None:
         raise RunUnknownError(unquote(parameters["run_id"])) if "run_id" in parameters else JobUnknownError(name)
     _check(request, job.tags, f"The job {name}", route.scopes)

@@ -420,6 +420,35 @@ class AsyncMethods(ABC):
             Job,
         )
 
+    def rename_job(
+        self, job_id: str, to: str, *, dry_run: bool | None = None, if_match: str | None = None
+    ) -> Awaitable[Job]:
+        """Rename a job.
+
+        The job keeps its schedule, state, tags and history. Lists of runs and changes, dead letters and `explain`
+        show the records of the former ids, too (`former`), and earlier runs keep their ids. A former id is reserved
+        until its records have expired. A job with an active run, a step and a workflow cannot be renamed. Repeating
+        the request changes nothing. With `dry_run=true` nothing is written, and active runs are not checked.
+
+        `job_id`: the id of the job.
+
+        `dry_run`: write nothing; return the result that the request would have.
+
+        `if_match`: change the job only if it still has this ETag (412 otherwise); `*` matches any ETag.
+
+        `to`: the new id.
+        """
+        return self._send(
+            Call(
+                "POST",
+                Call.at("jobs/{job_id}/rename", job_id=job_id),
+                fields={"to": to},
+                query={"dry_run": dry_run},
+                headers={"If-Match": if_match},
+            ),
+            Job,
+        )
+
     def resume_job(
         self, job_id: str, *, if_match: str | None = None, catch_up: bool | None = None, note: str | None = None
     ) -> Awaitable[Job]:

@@ -415,6 +415,8 @@ class Job(Answer):
     """The error, if the schedule is no longer valid; the job then does not run."""
     workflow: str | None
     """The workflow that has the job as a step."""
+    former: tuple[str, ...]
+    """The ids that the job had before it was renamed, latest first."""
     delete_at: datetime | None
     """When the job is removed after its end; null if it is not removed."""
     last_runs: tuple[LastRun, ...] | None

@@ -226,8 +226,15 @@ class JobStore(Protocol):
     def get(self, tenant: str, job_id: str) -> Job | None:
         """Return the job; None if there is none. Strongly consistent."""
 
+    def current(self, tenant: str, job_id: str) -> Job | None:
+        """Return the job that has this id or had it before it was renamed; None if there is none. Strongly
+        consistent.
+        """
+
     def snapshot(self, tenant: str, job_id: str) -> JobSnapshot:
-        """Return the job, its tombstone if it was deleted (kept for a day), or None. Strongly consistent."""
+        """Return the job like `current`, its tombstone if it was deleted (kept for a day), or None. Strongly
+        consistent.
+        """
 
     def get_both(self, tenant: str, job_id: str) -> tuple[Job | None, Cursor | None]:
         """Return a job and its cursor with one request (None as in `get` and `get_cursor`). Each read is strongly
@@ -260,9 +267,18 @@ class JobStore(Protocol):
         `quota` again. Raises JobQuotaError, and writes nothing then.
         """
 
+    def rename(
+        self, job: Job, standing: Cursor, renamed: Job, cursor: Cursor, record: ChangeRecord, seats: Seats | None = None
+    ) -> bool:
+        """Replace `job` and `standing` by `renamed` and `cursor`, which have another id, and reserve the former ids of
+        `renamed`. If the job's runs take a lock, no run can take the lock under the old id afterwards. Return False,
+        and write nothing, if one of the items has changed, if the new id is taken or reserved for another job, or if a
+        run holds the lock.
+        """
+
     def delete(self, job: Job, *, deleted_at: float, record: ChangeRecord | None = None) -> bool:
         """Delete the job and its cursor, and record the deletion. Return False if the job has changed since (see
-        `change`).
+        `change`). Its former ids are free afterwards.
         """
 
     def reserve(self, tenant: str, job_id: str, job: Job | None, reservation: Reservation) -> bool:
@@ -287,7 +303,9 @@ class JobStore(Protocol):
         """Write the records of requests about runs. Idempotent."""
 
     def history(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> ChangePage:
-        """Return the changes under that id, newest first, also those of a deleted job. Strongly consistent."""
+        """Return the changes under that id and the former ids of its job, newest first, also those of a deleted job.
+        Strongly consistent.
+        """
 
     def page(
         self,

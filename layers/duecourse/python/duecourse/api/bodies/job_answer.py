@@ -83,6 +83,7 @@ class JobAnswer(KeptBody, JobBody):
     target: ShownTarget  # type: ignore[assignment]  # responses have more types of target than requests
     precision: Literal["second", "exact"]
     workflow: Annotated[JobId | None, Field(description="The workflow that has the job as a step.")]
+    former: Annotated[list[JobId], Field(description="The ids that the job had before it was renamed, latest first.")]
     delete_at: Annotated[
         Second | None, Field(description="When the job is removed after its end; null if it is not removed.")
     ]

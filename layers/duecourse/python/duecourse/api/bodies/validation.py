@@ -55,7 +55,7 @@ KEPT = ("tenant", "state", "paused_by", "paused_because", "created_at", "workflo
 
 DERIVED = (
     *("understood_as", "schedule_canonical", "next_occurrence", "updated_at", "error", "delete_at", "last_runs"),
-    "paused_until",
+    *("paused_until", "former"),
 )
 """Read-only fields that are computed from the rest of the body, the time and the last write. They are always ignored:
 the first of two equal requests changes them, and the second request must still be valid.

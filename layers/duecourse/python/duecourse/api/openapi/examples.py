@@ -28,7 +28,7 @@ from duecourse.api.bodies.workflow_answer import (
 from duecourse.api.routes.batch import BatchAnswer, BatchBody
 from duecourse.api.routes.callbacks import CompleteBody, FailBody, HeartbeatAnswer, HeartbeatBody
 from duecourse.api.routes.dead_letters import RedriveBody, RedrivenAnswer
-from duecourse.api.routes.jobs import ChangeAnswer
+from duecourse.api.routes.jobs import ChangeAnswer, RenameBody
 from duecourse.api.routes.manual import (
     BackfillAnswer,
     BackfillBody,
@@ -373,6 +373,7 @@ REQUEST_EXAMPLES: Mapping[type[Body], Mapping[str, Document]] = {
     BatchBody: {"two": {"jobs": [NEW_JOB, {"schedule": "61 * * * *"}]}},
     PauseBody: {"note": {"note": "until the printer is repaired"}},
     PauseManyBody: {"a tag": {"tag": "billing", "note": "the ledger is being moved"}},
+    RenameBody: {"a new id": {"to": "daily-report"}},
     ResumeBody: {"catch up": {"catch_up": True}},
     ResumeManyBody: {"a tag": {"tag": "billing", "catch_up": True}},
     RunBody: {

@@ -58,7 +58,7 @@ class RerunBody(Body):
     headers=("If-Match", "If-None-Match"),
     problems=(
         *("invalid-workflow", "workflow-conflict", "invalid-job", "tasks-unavailable", "job-changed"),
-        *("busy", "job-quota", "job-unreadable"),
+        *("busy", "job-quota", "job-unreadable", "job-exists"),
     ),
     checks_tags=True,
 )

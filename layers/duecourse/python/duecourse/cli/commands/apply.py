@@ -90,7 +90,7 @@ def apply(
     Files are YAML or JSON with any number of documents. A document is a job in the format of POST /v1/jobs with its id,
     or a workflow with `workflow: NAME` instead of an id. Missing fields have their defaults. If a document is not
     valid, nothing is written. If a job changed after the plan was made, it is not written. Jobs can move between
-    workflows in one plan, and with --prune a workflow can be renamed.
+    workflows in one plan, and with --prune a workflow can be renamed. A job with `moved_from: OLD` is renamed.
     """
     if prune and not owner:
         raise CliError("--prune removes jobs by their owner's tag; set the owner with --owner")
@@ -133,7 +133,11 @@ def _show(steps: Sequence[Step]) -> None:
 
 
 def _summary(step: Step) -> str:
-    """Return the schedule and the target of a new job or workflow; empty for other steps."""
+    """Return the schedule and the target of a new job or workflow, and the former id of a renamed job; empty for other
+    steps.
+    """
+    if step.moved_from is not None:
+        return f" (moved from {step.moved_from})"
     if step.action is not Action.CREATE or step.manifest is None:
         return ""
     body = step.manifest.body
@@ -155,6 +159,7 @@ def _document(steps: Sequence[Step]) -> dict[str, Any]:
             "action": step.action.name.lower(),
             "kind": step.kind,
             "id": step.id,
+            **({} if step.moved_from is None else {"moved_from": step.moved_from}),
             "differences": [
                 {"field": each.field, "before": each.before, "after": each.after} for each in step.differences
             ],

@@ -1,7 +1,7 @@
 """The files that declare jobs and workflows.
 
 A document is the body of `POST /v1/jobs` with its `id`. With `workflow: NAME` in place of the `id`, it is the body of
-`PUT /v1/workflows/NAME`.
+`PUT /v1/workflows/NAME`. `moved_from` has earlier ids of a job, which is renamed instead of created.
 """
 
 from __future__ import annotations
@@ -22,11 +22,14 @@ MANAGED_BY = "managed-by="
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """A job or a workflow in a file: the body of its PUT, and its place."""
+    """A job or a workflow in a file: the body of its PUT, and its place. The job is renamed from the first of the ids
+    `moved_from` that exists.
+    """
 
     id: str
     body: Mapping[str, Any]
     is_workflow: bool = False
+    moved_from: tuple[str, ...] = ()
     file: str = ""
     parsed: Parsed | None = field(default=None, compare=False, repr=False)
 
@@ -152,7 +155,12 @@ def _manifest(parsed: Parsed, file: str) -> Manifest | str:
         return f"{place}: the name of a workflow must be in the field workflow, not id"
     if not isinstance(value.get("id"), str):
         return f"{file}:{parsed.line('id')}: id must be the id of the job (or write workflow: NAME for a workflow)"
-    return Manifest(value["id"], value, file=file, parsed=parsed)
+    moved = value.get("moved_from", [])
+    former = [moved] if isinstance(moved, str) else moved
+    if not isinstance(former, list) or not all(isinstance(each, str) for each in former):
+        return f"{file}:{parsed.line('moved_from')}: moved_from must be the former id of the job, or a list of them"
+    body = {key: each for key, each in value.items() if key != "moved_from"}
+    return Manifest(value["id"], body, moved_from=tuple(former), file=file, parsed=parsed)
 
 
 def _doubles(found: Iterable[Manifest]) -> Iterator[str]:
@@ -163,6 +171,15 @@ def _doubles(found: Iterable[Manifest]) -> Iterator[str]:
             if name in known:
                 yield f"{place}: {name} is also in {known[name]}; keep one of them"
             known.setdefault(name, place)
+    moved: dict[str, str] = {}
+    for manifest in found:
+        place = manifest.place("moved_from")
+        for former in manifest.moved_from:
+            if former in known:
+                yield f"{place}: {former} is also in {known[former]}, but a former id stays reserved; choose another id"
+            elif former in moved:
+                yield f"{place}: {former} is also a former id in {moved[former]}; keep one of them"
+            moved.setdefault(former, place)
 
 
 def _tagged(body: Mapping[str, Any], owner: str) -> dict[str, Any]:

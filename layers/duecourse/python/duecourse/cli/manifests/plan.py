@@ -52,7 +52,7 @@ class Action(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Step:
     """The change of one job or workflow with this ETag (None: it does not exist). `takes_from` has the workflows that
-    must release jobs first.
+    must release jobs first. `moved_from` is the id from which the job is renamed first.
     """
 
     action: Action
@@ -62,6 +62,7 @@ class Step:
     etag: str | None = None
     differences: tuple[Difference, ...] = ()
     takes_from: frozenset[str] = frozenset()
+    moved_from: str | None = None
 
     @property
     def kind(self) -> str:
@@ -101,7 +102,8 @@ def plan(client: Client, manifests: Sequence[Manifest], owner: str | None = None
     if faults := [line for manifest in manifests for line in _faults(found[manifest.id])]:
         raise FaultsError(faults)
     steps = [step for manifest in manifests if isinstance(step := found[manifest.id], Step)]
-    steps += removals
+    moved = {step.moved_from for step in steps}
+    steps += [step for step in removals if step.id not in moved]
     try:
         in_turn(steps)
     except CycleError as error:
@@ -183,14 +185,21 @@ def _of_others(place: str, name: str, tags: Iterable[str], owner: str | None) ->
 
 
 def _of_job(client: Client, manifest: Manifest, owner: str | None) -> Step:
-    before = standing(partial(client.get_job, manifest.id))
-    if before is not None and (faults := _of_others(manifest.place(), manifest.id, before.tags, owner)):
-        raise FaultsError(faults)
-    after = patient(partial(_put_job, client, manifest, None if before is None else before.etag, dry_run=True))
+    names = (manifest.id, *manifest.moved_from)
+    before = next((job for name in names if (job := standing(partial(client.get_job, name))) is not None), None)
     if before is None:
+        patient(partial(_put_job, client, manifest, None, dry_run=True))
         return Step(Action.CREATE, manifest.id, is_workflow=False, manifest=manifest)
-    found = differences(only(before.document, JOB_FIELDS), only(after.document, JOB_FIELDS))
-    return _step(manifest, before.etag, tuple(found))
+    if faults := _of_others(manifest.place(), before.id, before.tags, owner):
+        raise FaultsError(faults)
+    moved_from, present = None, manifest
+    if before.id != manifest.id:
+        moved_from, present = before.id, replace(manifest, id=before.id, body={**manifest.body, "id": before.id})
+        patient(partial(client.rename_job, before.id, manifest.id, dry_run=True, if_match=before.etag))
+    after = patient(partial(_put_job, client, present, before.etag, dry_run=True))
+    found = tuple(differences(only(before.document, JOB_FIELDS), only(after.document, JOB_FIELDS)))
+    step = _step(manifest, before.etag, found)
+    return step if moved_from is None else replace(step, action=Action.CHANGE, moved_from=moved_from)
 
 
 def _of_workflow(
@@ -314,7 +323,11 @@ def carry_out(client: Client, step: Step) -> None:
     elif step.manifest is not None and step.is_workflow:
         patient(partial(_put_workflow, client, step.manifest, step.etag))
     elif step.manifest is not None:
-        patient(partial(_put_job, client, step.manifest, step.etag))
+        etag = step.etag
+        if step.moved_from is not None:
+            etag = patient(partial(client.rename_job, step.moved_from, step.id, if_match=etag)).etag
+        if step.moved_from is None or step.differences:
+            patient(partial(_put_job, client, step.manifest, etag))
 
 
 def _put_job(client: Client, manifest: Manifest, etag: str | None, *, dry_run: bool | None = None) -> Any:

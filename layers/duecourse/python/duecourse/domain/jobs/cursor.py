@@ -92,7 +92,8 @@ class Cursor:
     either, unless the job is to `resume` by itself: then `due` is the time at which a round resumes it.
 
     `occurrence` is the first one after `after`, computed with zone data of version `tzdata`. `remaining` is the number
-    of occurrences that may still come due (None: no limit). `bulk`: messages go to the bulk queue of the lane.
+    of occurrences that may still come due (None: no limit). `bulk`: messages go to the bulk queue of the lane. `seed`:
+    the id on which the jitter of a renamed job depends.
     """
 
     tenant: str
@@ -114,6 +115,7 @@ class Cursor:
     ending: bool = False
     bulk: bool = False
     resume: PlannedResume | None = None
+    seed: str | None = None
 
     def slot(self, shards: int, *, now: float) -> str | None:
         """Return the cursor's partition in the due index of a stage with `shards` shards, if it is written at `now`
@@ -128,8 +130,9 @@ class Cursor:
 
     def occurrences(self) -> Occurrences:
         """Return the job's compiled occurrences (from a cache). Raises ScheduleError or ExclusionError."""
+        owner = self.seed or self.job_id
         return occurrences_of(
-            self.tenant, self.job_id, self.schedule, exclude=self.exclude, jitter_seconds=self.jitter_seconds
+            self.tenant, owner, self.schedule, exclude=self.exclude, jitter_seconds=self.jitter_seconds
         )
 
 
@@ -152,6 +155,7 @@ def cursor_for(job: Job, after: float) -> Cursor:
         jitter_seconds=job.jitter_seconds,
         remaining=job.max_runs,
         bulk=job.bulk,
+        seed=job.seed,
     )
 
 

@@ -54,7 +54,7 @@ def edit(job: Job, cursor: Cursor, wanted: Job, *, now: float, sent_until: int =
     if job.state is JobState.COMPLETED and edited.after_completion != job.after_completion:
         edited = replace(edited, expires_at=edited.removal_after(now))
     if any(getattr(job, name) != getattr(edited, name) for name in SCHEDULE):
-        return _rescheduled(job, cursor, edited, now, sent_until)
+        return rescheduled(job, cursor, edited, now, sent_until)
     return PauseChange(edited, replace(cursor, lane=edited.lane, precision=edited.precision, missed=edited.missed))
 
 
@@ -85,7 +85,8 @@ def check_to_come(first: int | None, spec: ScheduleSpec, exclude: tuple[str, ...
     raise ExclusionError(index, f"{said}; remove the entry, or choose another time")
 
 
-def _rescheduled(job: Job, cursor: Cursor, edited: Job, now: float, sent_until: int) -> PauseChange:
+def rescheduled(job: Job, cursor: Cursor, edited: Job, now: float, sent_until: int) -> PauseChange:
+    """Return `edited` with a new generation at `now` (UTC seconds), and its cursor after that. See `edit`."""
     old = _left(job, cursor, now, sent_until)
     occurrences = edited.occurrences()
     row = Row.after(occurrences, int(now), _allowance(job, edited, old.remaining))

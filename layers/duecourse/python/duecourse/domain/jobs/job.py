@@ -251,16 +251,44 @@ class Definition:
     since: float
 
 
+MAX_FORMER_IDS = 5
+"""How many former ids of a job are kept. Each list of its runs reads all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class FormerId:
+    """An id that a job had before it was renamed. It is reserved until `until` (UTC seconds), when the records of the
+    runs with that id have expired.
+    """
+
+    id: str
+    until: int
+
+
+_RENAMED_TO = "#"
+"""Neither a digest nor an id contains this."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reservation:
     """A request's reservation of a job that it replaces in several writes.
 
     No other request changes the job's definition until `until` (UTC seconds). `by` is the digest of the request; a
-    repetition of the request has the same digest.
+    repetition of the request has the same digest. The former id of a renamed job is reserved `for_renamed` that job.
     """
 
     by: str
     until: float
+
+    @classmethod
+    def for_renamed(cls, job_id: str, until: float) -> Reservation:
+        """Return the reservation of a former id of the job that has the id `job_id` now."""
+        return cls(f"{_RENAMED_TO}{job_id}", until)
+
+    @property
+    def renamed_to(self) -> str | None:
+        """The current id of the job that had the reserved id; None for the reservation of a request."""
+        return self.by.removeprefix(_RENAMED_TO) if self.by.startswith(_RENAMED_TO) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -331,6 +359,8 @@ class Job(JobDefinition):
     - `expires_at`: when a COMPLETED job is deleted (UTC seconds; None: never).
     - `created_by`: the author of its creation, while the job itself is the record of its creation (None: the creation
       has a change record).
+    - `former`: the ids that the job had, latest first. The runs of that time keep these ids.
+    - `seed`: the id with which the job was created, if it was renamed. The jitter of its occurrences depends on it.
     """
 
     tenant: str
@@ -355,6 +385,12 @@ class Job(JobDefinition):
     reserved: Reservation | None = None
     expires_at: int | None = None
     created_by: str | None = field(default=None, compare=False)
+    former: tuple[FormerId, ...] = ()
+    seed: str | None = None
+
+    def names(self, now: float) -> tuple[str, ...]:
+        """Return the ids under which the job has runs at `now` (UTC seconds): its own, then its former ids."""
+        return (self.id, *(each.id for each in self.former if each.until > now))
 
     def redefined(self, now: float) -> Job:
         """Return the job with a new generation, valid from `now` on (UTC seconds).
@@ -449,7 +485,7 @@ class Job(JobDefinition):
     def occurrences(self) -> Occurrences:
         """Return the job's compiled occurrences (from a cache). Raises ScheduleError or ExclusionError."""
         return occurrences_of(
-            self.tenant, self.id, self.schedule, exclude=self.exclude, jitter_seconds=self.jitter_seconds
+            self.tenant, self.seed or self.id, self.schedule, exclude=self.exclude, jitter_seconds=self.jitter_seconds
         )
 
     def following(self, after: int) -> int | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from duecourse.domain.ids import RunName, parse_run_id
 from duecourse.domain.jobs.job import Job, Overlap
 from duecourse.domain.runs.decision import STEPS_FAILED, RetryLater
 from duecourse.domain.runs.states import (
@@ -47,7 +48,7 @@ started.
 class Lock:
     """The lock of a job.
 
-    - `holder`: the local name of a run (`RunName.local`; empty: no holder).
+    - `holder`: the name of a run (`holder_of`; empty: no holder), or RENAMED.
     - `until`: the end of the invocation that acquired the lock (UTC seconds).
     - `rank`: the rank of the start that acquired the lock (`rank_of_start`).
     - `called_until`: the latest start of calls by earlier runs that may still be in progress (UTC seconds).
@@ -57,6 +58,25 @@ class Lock:
     until: float
     rank: int = 0
     called_until: float | None = None
+
+
+RENAMED = "renamed"
+"""The holder of the lock under a former id of a job. The runs of that id take the lock under the current id."""
+
+
+def holder_of(run: Run, job_id: str) -> str:
+    """Return the name with which a run holds the lock of the job `job_id`: its local name, or its whole name if it has
+    a former id of the job.
+    """
+    return run.name.local if run.job_id == job_id else str(run.name)
+
+
+def held_by(holder: str, job_id: str) -> RunName:
+    """Return the run that holds the lock of the job with this name (`holder_of`)."""
+    try:
+        return parse_run_id(holder)
+    except ValueError:
+        return parse_run_id(f"{job_id}.{holder}")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -125,7 +145,7 @@ def decide_lock(lock: Lock, holder: Run | None, asks: LockRequest, *, now: float
     rule = asks.policy.rule
     if not rule.waits:
         return Skip("overlap", alive)
-    if rule.preempts and asks.mine < lock.holder:
+    if rule.preempts and asks.mine < holder.name.local:
         return Skip("replaced", alive)
     return Wait(alive, holder if rule.preempts and cancel_requested(holder) is None else None)
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from duecourse.domain.jobs.pause import PauseChange
 from duecourse.ports import Creation, JobQuotaError, KeyUsedError, Refusal, SeatsChangedError, StoreBusyError
 from duecourse.usecases.jobs.change import Created, Draft, Jobs, RequestKey
-from duecourse.usecases.jobs.job_errors import JobExistsError
 from duecourse.usecases.jobs.view import JobView
 from duecourse.usecases.tenants import SEAT_TRIES, placed
 
@@ -126,7 +125,7 @@ class JobBatch:
                 except Exception as error:  # noqa: BLE001 - it is the outcome of this job
                     return error
             case Refusal.TAKEN:
-                return JobExistsError(draft.id)
+                return self.jobs.taken(draft.id or "", self.jobs.store.current(draft.tenant, draft.id or ""))
             case _:
                 return StoreBusyError(f"{draft.id} was created and deleted meanwhile")
 

@@ -35,6 +35,7 @@ from duecourse.usecases.jobs.job_errors import (
     IdempotencyKeyExpiredError,
     JobChangedError,
     JobExistsError,
+    JobReservedError,
     JobUnknownError,
     JobUnreadableError,
     KeyReusedError,
@@ -186,7 +187,13 @@ class Jobs:
                 return self.send_soon(JobView(made.job, cursor.occurrence), made.cursor, correlation_id)
             if draft.id is not None:
                 break
-        raise JobExistsError(job.id)
+        raise self.taken(job.id, self.store.current(draft.tenant, job.id))
+
+    def taken(self, job_id: str, found: Job | None) -> JobExistsError | JobReservedError:
+        """Return the error for an id that is taken. `found` is the job that has or had the id."""
+        former = () if found is None else found.former
+        until = next((each.until for each in former if each.id == job_id), None)
+        return JobExistsError(job_id) if found is None or until is None else JobReservedError(job_id, found.id, until)
 
     def creation(
         self, draft: Draft, now: float, gone: Tombstone | None, key: RequestKey | None, by: str | None
@@ -246,7 +253,8 @@ class Jobs:
         """Return one job. Raises JobUnknownError."""
         job, cursor = self.store.get_both(tenant, job_id)
         if job is None:
-            raise JobUnknownError(job_id)
+            found = self.store.current(tenant, job_id)
+            raise JobUnknownError(job_id, None if found is None else found.id)
         return view_of(job, cursor, now=self.clock.now())
 
     def page(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 
 from duecourse.domain.ids import RunName
@@ -27,6 +27,7 @@ from duecourse.limits import MESSAGE_RETENTION_DAYS
 from duecourse.ports import Clock, Depths, GraphMissingError, JobStore, RunStore, WaitQueues
 from duecourse.usecases.jobs.job_errors import JobUnknownError
 from duecourse.usecases.jobs.view import at_once_until
+from duecourse.usecases.names import names_of, page_of
 from duecourse.usecases.runs.requests import queued_run
 from duecourse.usecases.workflows.view import NoWorkflowRunError, WorkflowRuns
 
@@ -85,9 +86,11 @@ class Explain:
         """Return the explanation, and the run of a workflow that was read for it."""
         # The cursor is read before the records, so that a run that starts meanwhile is found as started.
         job = self.jobs.snapshot(tenant, job_id)
+        job_id = job.id if isinstance(job, Job) else job_id
         cursor = self.jobs.get_cursor(tenant, job_id) if isinstance(job, Job) else None
         by_hand = isinstance(job, Job) and not job.scheduled
-        record, searched = self._record(tenant, job_id, at, by_hand=by_hand)
+        names = names_of(job if isinstance(job, Job) else None, job_id, self.clock.now())
+        record, searched = self._record(tenant, names, at, by_hand=by_hand)
         if job is None and record is None:
             raise JobUnknownError(job_id)
         now = self.clock.now()
@@ -137,13 +140,13 @@ class Explain:
         except (NoWorkflowRunError, GraphMissingError):
             return None
 
-    def _record(self, tenant: str, job_id: str, at: int, *, by_hand: bool) -> tuple[Run | None, bool]:
+    def _record(self, tenant: str, names: Sequence[str], at: int, *, by_hand: bool) -> tuple[Run | None, bool]:
         """Return the record of this occurrence, or of the newest earlier run that covers it, and whether the search was
         complete. Runs on request are considered only for a job that has no other runs (`by_hand`).
         """
-        before = RunName(job_id, at + 1).local
+        before = RunName(names[0], at + 1).local
         for _ in range(0, MAX_READ, PAGE):
-            page = self.runs.page(tenant, job_id, limit=PAGE, before=before)
+            page = page_of(self.runs, tenant, names, limit=PAGE, before=before)
             for run in page:
                 if (by_hand or not run.suffix) and at <= (run.occurrence if run.through is None else run.through):
                     return run, True

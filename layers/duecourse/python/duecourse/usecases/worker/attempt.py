@@ -311,7 +311,7 @@ class LaneWorker:
             # It starts nothing, and the next call of its wait queue must not wait for it.
             self.wait_queue.received(message)
         self.wait_queues.hold(message, expires_at=int(now) + HELD_SECONDS)
-        job = self.jobs.get(message.tenant, message.job_id)
+        job = self.jobs.current(message.tenant, message.job_id)
         if job is None or not job.is_paused(now):
             return Conflict(run)
         if isinstance(run, Queued):

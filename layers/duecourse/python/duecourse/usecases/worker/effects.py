@@ -31,6 +31,7 @@ from duecourse.ports import Clock, FailureNotification, JobStore, Notifier, Rand
 from duecourse.usecases.announce import Announcements
 from duecourse.usecases.complete import complete_if_ended
 from duecourse.usecases.forwarder import Forwarder
+from duecourse.usecases.names import page_of
 from duecourse.usecases.report import Report, format_error
 from duecourse.usecases.worker.overlap import Overlaps, WaitQueue
 from duecourse.usecases.worker.work_item import Disposition, WorkItem
@@ -87,7 +88,7 @@ class FailingJobs:
         spoke = 0
         while spoke < wanted and len(recent) < MAX_READ:
             before = recent[-1].name.local if recent else None
-            page = self.runs.page(job.tenant, job.id, limit=PAGE, before=before)
+            page = page_of(self.runs, job.tenant, job.names(self.clock.now()), limit=PAGE, before=before)
             recent += page
             spoke += sum(isinstance(run, Succeeded | Dead) for run in page)
             if len(page) < PAGE:

@@ -22,6 +22,7 @@ from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import Job, Lane
 from duecourse.domain.runs.decision import RetryLater, Start, own_job
 from duecourse.domain.runs.overlap import (
+    RENAMED,
     Lock,
     LockRequest,
     QueuePosition,
@@ -31,6 +32,8 @@ from duecourse.domain.runs.overlap import (
     called_until,
     decide_lock,
     decide_turn,
+    held_by,
+    holder_of,
     last_rank_before,
     latest,
     rank_of_start,
@@ -77,7 +80,7 @@ class Overlaps:
         turn = decide_turn(job, position_of(run), **self._ends(job)) if fresh else None
         if turn is not None:
             return turn
-        wanted = Lock(run.name.local, lease_until, rank_of_start(run, previous))
+        wanted = Lock(holder_of(run, job.id), lease_until, rank_of_start(run, previous))
         if isinstance(previous, Final):
             wanted = self._after(wanted, previous)
         return self._take(job, wanted, LockRequest(run.name.local, job.overlap, fresh, again), previous)
@@ -101,7 +104,8 @@ class Overlaps:
             return False
         free = self._after(Lock("", self.clock.now()), run)
         noted = None if free.called_until is None else free
-        return self.runs.unlock(job.tenant, job.id, run.name.local, through=last_rank_before(run), free=noted)
+        mine = holder_of(run, job.id)
+        return self.runs.unlock(job.tenant, job.id, mine, through=last_rank_before(run), free=noted)
 
     def _after(self, wanted: Lock, run: Run | None, held: Lock | None = None) -> Lock:
         """Return the lock after this run, or after the run that held it, with the calls of these runs that may be in
@@ -132,7 +136,10 @@ class Overlaps:
             if not held.holder:  # free; calls of earlier runs may be in progress
                 previous, wanted = held, self._after(wanted, None, held)
                 continue
-            holder = self.runs.get(job.tenant, job.id, held.holder)
+            if held.holder == RENAMED:  # since the job was read; it has another lock now
+                return Conflict(record)
+            name = held_by(held.holder, job.id)
+            holder = self.runs.get(job.tenant, name.job_id, name.local)
             now = self.clock.now()
             if held.holder == wanted.holder:
                 if holder != record:

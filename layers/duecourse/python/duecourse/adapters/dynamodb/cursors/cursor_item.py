@@ -85,6 +85,8 @@ def to_item(cursor: Cursor, shards: int, *, now: float) -> Item:
         rules["exclude"] = cursor.exclude
     if cursor.jitter_seconds:
         rules["jitter_seconds"] = cursor.jitter_seconds
+    if cursor.seed is not None:
+        rules["seed"] = cursor.seed
     return job_key(cursor.tenant, cursor.job_id, CURSOR) | values.pack(
         {
             # A quarantined cursor stays out of the index until it is repaired.
@@ -115,6 +117,7 @@ def from_item(item: Item) -> Cursor:
     missed = rules.pop("missed")
     exclude, jitter_seconds = tuple(rules.pop("exclude", ())), rules.pop("jitter_seconds", 0)
     resume_at = values.optional_integer(item, "resume_at")
+    seed = rules.pop("seed", None)
     return Cursor(
         tenant=tenant,
         job_id=job_id,
@@ -135,4 +138,5 @@ def from_item(item: Item) -> Cursor:
         ending="ending" in item,
         bulk="bulk" in item,
         resume=None if resume_at is None else PlannedResume(resume_at, "resume_catch_up" in item),
+        seed=seed,
     )

@@ -39,13 +39,16 @@ def page(
     table: str,
     jobs_table: str,
     tenant: str,
-    job_id: str,
+    names: Sequence[str],
     limit: int,
     before: str | None,
     creation: ChangeRecord | None = None,
 ) -> ChangePage:
-    """Return a page of change records. See ports.JobStore.history. `creation` is the record that the job itself is."""
-    places = (table, changes_partition(tenant, job_id)), (jobs_table, job_partition(tenant, job_id))
+    """Return a page of the change records under the ids `names` of a job. See ports.JobStore.history. `creation` is the
+    record that the job itself is.
+    """
+    places = [(table, changes_partition(tenant, name)) for name in names]
+    places += [(jobs_table, job_partition(tenant, name)) for name in names]
     own = [] if creation is None else [to_item(creation)]
     found = {_place(item): item for item in own if before is None or _place(item) < before}
     found |= {

@@ -28,7 +28,7 @@ from duecourse.adapters.dynamodb.keys import (
     tenant_key,
 )
 from duecourse.domain.documents import read_fields, without_defaults
-from duecourse.domain.jobs.job import Definition, Job, JobDefinition, JobState, Reservation
+from duecourse.domain.jobs.job import Definition, FormerId, Job, JobDefinition, JobState, Reservation
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.kinds import TARGETS, stored_target, target_of
 from duecourse.domain.targets.targets import WorkflowTarget
@@ -141,6 +141,8 @@ def to_item(job: Job) -> tuple[Item, str | None]:
             **reserved_fields(job.reserved),
             "expires_at": job.expires_at,
             "created_by": job.created_by,
+            "former": values.document([astuple(each) for each in job.former]) if job.former else None,
+            "seed": job.seed,
             "definition": values.document(definition),
             "payload": payload if inline else None,
             "payload_hash": None if inline else hash_of(payload),
@@ -156,6 +158,22 @@ def reserved_fields(reserved: Reservation | None) -> dict[str, object]:
     if reserved is None:
         return {"reserved_by": None, "reserved_until": None}
     return {"reserved_by": reserved.by, "reserved_until": reserved.until}
+
+
+def reservation_item(tenant: str, job_id: str, reservation: Reservation) -> Item:
+    """Return the item that reserves an id. If its request dies, only TTL removes it."""
+    expiry = {"expires_at": int(reservation.until) + GONE_SECONDS}
+    return job_key(tenant, job_id, JOB) | values.pack(reserved_fields(reservation) | expiry)
+
+
+def renamed_to(item: Item, now: float) -> str | None:
+    """Return the current id of the renamed job for which the item without a definition reserves a former id at `now`
+    (UTC seconds); None for another item.
+    """
+    if "reserved_by" not in item:
+        return None
+    noted = Reservation(values.text(item, "reserved_by"), float(item["reserved_until"]["N"]))
+    return noted.renamed_to if noted.until > now else None
 
 
 def payload_item(job: Job, payload: str) -> Item:
@@ -235,6 +253,8 @@ def from_item(item: Item, payload: str | None = None) -> Job:
         expires_at=values.optional_integer(item, "expires_at"),
         created_by=values.optional_text(item, "created_by"),
         earlier=tuple(Definition(*each) for each in values.parse(values.optional_text(item, "earlier") or "[]")),
+        former=tuple(FormerId(*each) for each in values.parse(values.optional_text(item, "former") or "[]")),
+        seed=values.optional_text(item, "seed"),
     )
 
 

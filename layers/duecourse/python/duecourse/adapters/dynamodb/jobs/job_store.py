@@ -16,10 +16,10 @@ from duecourse.adapters.dynamodb.cursors import cursor_item
 from duecourse.adapters.dynamodb.cursors.cursor_item import ShardRecord
 from duecourse.adapters.dynamodb.jobs import change_items, job_item
 from duecourse.adapters.dynamodb.jobs.job_item import (
-    GONE_SECONDS,
     JobMissingError,
     is_removed,
     read_job,
+    renamed_to,
     tags_added,
     tags_changed,
     tags_removed,
@@ -35,6 +35,7 @@ from duecourse.adapters.dynamodb.writing import batch_get, conditional, read_ite
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.document import ChangeRecord, created
 from duecourse.domain.jobs.job import Job, JobSnapshot, Reservation, Tombstone
+from duecourse.domain.jobs.rename import locks
 from duecourse.domain.runs.states import Run
 from duecourse.domain.tenants.rate import Budget
 from duecourse.domain.tenants.seats import Seats
@@ -106,6 +107,10 @@ class JobWriting:
 
 
 logger = logging.getLogger("duecourse.adapters.dynamodb")
+
+
+MAX_REFERENCES = 4
+"""How often a reference from a former id to the current id of a job is followed."""
 
 
 def _tombstone(gone: Item) -> Tombstone:
@@ -217,11 +222,29 @@ class DynamoJobStore:
         except JobMissingError:
             return None
 
+    def current(self, tenant: str, job_id: str) -> Job | None:
+        return self._located(tenant, job_id)[1]
+
     def snapshot(self, tenant: str, job_id: str) -> JobSnapshot:
-        job = self.get(tenant, job_id)
-        if job is not None:
-            return job
-        return self.gone(tenant, job_id)
+        current_id, job = self._located(tenant, job_id)
+        return job if job is not None else self.gone(tenant, current_id)
+
+    def _located(self, tenant: str, job_id: str) -> tuple[str, Job | None]:
+        """Return the job that has or had this id, and its current id. A reserved id refers to the current id, so a
+        further reference means that the job was renamed during the read.
+        """
+        for _ in range(MAX_REFERENCES):
+            item = self._get(job_key(tenant, job_id, JOB))
+            if item is None:
+                break
+            if "job_id" in item:
+                with suppress(JobMissingError):
+                    return job_id, read_job(item, self._get)
+                break
+            if (current_id := renamed_to(item, self._clock.now())) is None:
+                break
+            job_id = current_id
+        return job_id, None
 
     def gone(self, tenant: str, job_id: str) -> Tombstone | None:
         gone = read_item(self._client, self._table, job_key(tenant, job_id, GONE))
@@ -302,6 +325,32 @@ class DynamoJobStore:
             part = self._count.stocked(job.tenant, part_of(job), quota)
         return False
 
+    def rename(
+        self, job: Job, standing: Cursor, renamed: Job, cursor: Cursor, record: ChangeRecord, seats: Seats | None = None
+    ) -> bool:
+        self._note_creation(job)
+        tenant, (item, payload) = job.tenant, job_item.to_item(renamed)
+        noted = {each.id: Reservation.for_renamed(renamed.id, each.until) for each in renamed.former}
+        mine = Reservation.for_renamed(job.id, 0.0).by
+        writes = [
+            self._put(item, **conditions.vacant(mine, self._clock.now())),
+            self._put_cursor(cursor, renamed.expires_at),
+            *([] if payload is None else [self._put(job_item.payload_item(renamed, payload))]),
+            *tags_added(renamed, renamed.tags, self._table),
+            self._put(job_item.reservation_item(tenant, job.id, noted.pop(job.id)), **conditions.unchanged(job)),
+            {"Delete": self._key(job, CURSOR) | conditions.standing(standing)},
+            *([] if payload is None else [{"Delete": self._key(job, PAYLOAD)}]),
+            *tags_removed(job, job.tags, self._table),
+            *(
+                self._put(job_item.reservation_item(tenant, each, whole), **conditions.holds({"reserved_by": mine}))
+                for each, whole in noted.items()
+            ),
+            *taken(seats, self._table),
+            *self._noted(record),
+            *(run_item.moved_lock(job, renamed, self._runs_table) if locks(job) else ()),
+        ]
+        return self._writing.written(renamed, writes, lambda found: found == renamed)
+
     def delete(self, job: Job, *, deleted_at: float, record: ChangeRecord | None = None) -> bool:
         self._note_creation(job)
         writes = [
@@ -316,21 +365,23 @@ class DynamoJobStore:
         def made(standing: JobSnapshot) -> bool:
             return standing == Tombstone(deleted_at, job.generation)
 
-        if not job.counts:
-            return self._writing.written(job, writes, made)
+        write = self._writing.given_back if job.counts else self._writing.written
         try:
-            return self._writing.given_back(job, writes, made)
+            done = write(job, writes, made)
         except StoreBusyError:
             return False
+        if done:
+            for each in job.former:
+                self.release(job.tenant, each.id, Reservation.for_renamed(job.id, each.until))
+        return done
 
     def reserve(self, tenant: str, job_id: str, job: Job | None, reservation: Reservation) -> bool:
         where = job_key(tenant, job_id, JOB)
         if job is None:
-            expires_at = int(reservation.until) + GONE_SECONDS  # after a crash only TTL removes it
             return conditional(
                 self._client.put_item,
                 TableName=self._table,
-                Item=where | values.pack(job_item.reserved_fields(reservation) | {"expires_at": expires_at}),
+                Item=job_item.reservation_item(tenant, job_id, reservation),
                 **conditions.vacant(reservation.by, self._clock.now()),
             )
         condition, noted = conditions.unchanged(job), {"by": reservation.by, "until": reservation.until}
@@ -382,7 +433,8 @@ class DynamoJobStore:
         creation = None if job is None or job.created_by is None else created(job)
         if creation is not None and creation.expires_at <= self._clock.now():
             creation = None
-        return change_items.page(self._client, self._runs_table, self._table, tenant, job_id, limit, before, creation)
+        names = (job_id,) if job is None else job.names(self._clock.now())
+        return change_items.page(self._client, self._runs_table, self._table, tenant, names, limit, before, creation)
 
     def page(
         self,

@@ -19,8 +19,9 @@ from zlib import crc32
 from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.keys import ACTIVE, RUN_PREFIX, Item, job_key, owner_of
 from duecourse.domain.ids import RunIdentity, parse_run_id
-from duecourse.domain.jobs.job import Lane
-from duecourse.domain.runs.overlap import Lock
+from duecourse.domain.instants import DAY_SECONDS
+from duecourse.domain.jobs.job import Job, Lane
+from duecourse.domain.runs.overlap import RENAMED, Lock
 from duecourse.domain.runs.states import (
     MAX_ERROR,
     STATES,
@@ -271,6 +272,23 @@ def lock_item(tenant: str, job_id: str, lock: Lock) -> Item:
     return job_key(tenant, job_id, ACTIVE) | values.pack(
         {"holder": lock.holder, "until": lock.until, "rank": lock.rank, "called_until": lock.called_until}
     )
+
+
+def moved_lock(job: Job, renamed: Job, table: str) -> list[dict[str, Any]]:
+    """Return the writes after which the runs of a renamed job take the lock under its new id. A run must not hold the
+    lock under the old id. A call of an earlier run may still be in progress.
+    """
+    until = float(renamed.former[0].until)
+    now = renamed.updated_at
+    old = lock_item(job.tenant, job.id, Lock(RENAMED, until)) | values.pack({"expires_at": int(until)})
+    new = lock_item(job.tenant, renamed.id, Lock("", now, called_until=now))
+    free: dict[str, Any] = {
+        "ConditionExpression": "attribute_not_exists(PK) OR #holder = :free",
+        "ExpressionAttributeNames": {"#holder": "holder"},
+        "ExpressionAttributeValues": {":free": {"S": ""}},
+    }
+    new |= values.pack({"expires_at": int(now) + DAY_SECONDS})
+    return [{"Put": {"TableName": table, "Item": old, **free}}, {"Put": {"TableName": table, "Item": new}}]
 
 
 def lock_from_item(item: Item) -> Lock:
