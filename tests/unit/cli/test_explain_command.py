@@ -529,7 +529,7 @@ def test_a_watch_of_a_workflow_follows_the_run_that_has_started_last() -> None:
 def test_a_workflow_none_of_whose_runs_has_begun_cannot_be_watched() -> None:
     shown = asked(lambda *_: {"items": [], "next_cursor": None}, "workflows", "watch", "nightly")
     assert shown.exit_code == 1
-    assert "no run of nightly has started; start one: duecourse jobs run nightly" in shown.output
+    assert "no run of nightly has started yet; start one with duecourse jobs run nightly, or watch" in shown.output
 
 
 def test_workflows_are_listed_and_printed_as_json() -> None:

@@ -140,7 +140,8 @@ def _newest(client: Client, workflow_id: str) -> str:
     """
     begun = [run for run in client.list_runs(workflow_id, limit=20).items if run.state not in ("QUEUED", "SKIPPED")]
     if not begun:
-        raise CliError(plain(f"no run of {workflow_id} has started; start one: duecourse jobs run {workflow_id}"))
+        remedy = f"start one with duecourse jobs run {workflow_id}, or watch a new one by its id"
+        raise CliError(plain(f"no run of {workflow_id} has started yet; {remedy}"))
     return max(begun, key=lambda run: run.started_at or run.due).id
 
 
