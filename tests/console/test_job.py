@@ -48,6 +48,10 @@ def test_it_is_paused_with_a_note_and_says_why_it_did_not_run(
     expect(page.get_by_text("ACTIVE")).to_be_visible()
     caught_up = [call.run_id for call in scheduler.advance(minutes=1)]
     assert caught_up == ["report.20260328T130000Z", "report.20260328T140000Z"]
+    page.get_by_role("tab", name="Runs").click()
+    page.get_by_role("button", name="State All except upcoming").click()
+    page.get_by_role("option", name="Caught up").click()
+    expect(page.get_by_role("grid", name="Runs").get_by_role("row")).to_have_count(2)
     page.get_by_role("tab", name="Changes").click()
     changes = page.get_by_role("grid", name="Changes")
     expect(changes.get_by_role("row", name=re.compile("local paused"))).to_contain_text("The data are wrong")

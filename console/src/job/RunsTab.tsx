@@ -22,6 +22,14 @@ const STATES = [
   "SKIPPED",
 ] as const;
 
+const CAUGHT_UP = "caught-up";
+
+/** The query's parameters for a choice of the filter. */
+function chosen(state: string | undefined) {
+  if (state === CAUGHT_UP) return { caught_up: "true" as const, from: EVER };
+  return { state, ...(state === undefined && { from: EVER }) };
+}
+
 /** The runs of a job, or of a workflow, which is one. */
 export function RunsTab({
   jobId,
@@ -37,7 +45,7 @@ export function RunsTab({
     const { data } = await fetcher.GET("/v1/jobs/{job_id}/runs", {
       params: {
         path: { job_id: jobId },
-        query: { limit: 20, cursor, state, ...(state === undefined && { from: EVER }) },
+        query: { limit: 20, cursor, ...chosen(state) },
       },
       signal,
     });
@@ -46,6 +54,7 @@ export function RunsTab({
   });
   const options = [
     { label: "All except upcoming", value: "" },
+    { label: "Caught up", value: CAUGHT_UP },
     ...STATES.map((each) => ({ label: each, value: each })),
   ];
   return (
@@ -62,7 +71,13 @@ export function RunsTab({
           onChange={({ detail }) => change({ state: detail.selectedOption.value })}
         />
       }
-      empty={state ? `No runs are ${state}. Choose another state.` : "The job has not run yet."}
+      empty={
+        state === CAUGHT_UP
+          ? "There was no catch-up."
+          : state
+            ? `No runs are ${state}. Choose another state.`
+            : "The job has not run yet."
+      }
       columnDefinitions={[
         {
           id: "run",
@@ -94,7 +109,12 @@ export function RunsTab({
           header: "Reason",
           cell: (run) => (
             <span className="text">
-              {[reasonText(run.reason), run.error, run.requested_by && `by ${run.requested_by}`]
+              {[
+                run.count > 1 && `covers ${run.count} occurrences`,
+                reasonText(run.reason),
+                run.error,
+                run.requested_by && `by ${run.requested_by}`,
+              ]
                 .filter(Boolean)
                 .join("; ") || "-"}
             </span>

@@ -17,11 +17,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from click.testing import Result
 
+from duecourse.cli.commands.runs import State
 from duecourse.cli.due_runs import DueRuns, due_runs
 from duecourse.client import Page
 from duecourse.client.models import Run
@@ -199,6 +200,23 @@ def test_what_failed_since_a_time_is_asked_for_by_one_request() -> None:
         "more: duecourse runs list --state DEAD --state RETRYING --since 2026-11-21T00:00:00Z --tag billing "
         "--error busy --cursor 2"
     )
+
+
+def test_what_was_caught_up_is_listed_with_the_number_of_occurrences() -> None:
+    asked: list[Mapping[str, str]] = []
+
+    def answer(path: str, query: Mapping[str, str]) -> object:
+        assert path == "/v1/runs"
+        asked.append(query)
+        return {"items": [RUN | {"count": 24}, RUN], "next_cursor": "2"}
+
+    with served(answer) as api:
+        shown = duecourse(api, "runs", "list", "nightly", "--caught-up").stdout.splitlines()
+        duecourse(api, "runs", "list", "--caught-up", "--json")
+    assert asked[0] == {"job": "nightly", "state": ",".join(get_args(State)), "caught_up": "true", "limit": "20"}
+    assert asked[1] == {"caught_up": "true", "limit": "20"}
+    assert "covers" in shown[0]
+    assert shown[-2:] == ["2 runs, 25 occurrences", "more: duecourse runs list nightly --caught-up --cursor 2"]
 
 
 def test_today_is_the_local_day_as_are_the_times_of_the_table() -> None:

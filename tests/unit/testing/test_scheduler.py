@@ -325,6 +325,23 @@ def test_a_pause_is_skipped_or_caught_up(scheduler: Scheduler, http: httpx.Clien
     assert runs(http, "a") == [("SKIPPED", "paused")]
 
 
+def test_what_was_caught_up_after_a_pause_is_listed_with_what_it_covers(
+    scheduler: Scheduler, http: httpx.Client
+) -> None:
+    end = scheduler.now + timedelta(hours=5, minutes=1)  # the last hour is not missed yet
+    for job_id, policy in (("once", "run_once"), ("all", "run_all"), ("none", "skip"), ("running", "run_all")):
+        post(scheduler, job_id, "0 * * * *", missed={"policy": policy}, overlap="allow")
+        if job_id != "running":
+            scheduler.client.pause_job(job_id, until=end, catch_up=True)
+    scheduler.advance(hours=8)
+    caught_up = list(scheduler.client.find_runs(caught_up=True))
+    covered = {job_id: [run.count for run in caught_up if run.job_id == job_id] for job_id in ("once", "all")}
+    assert (covered, len(caught_up)) == ({"once": [4], "all": [1] * 4}, 5)
+    assert [run.count for run in scheduler.client.list_runs("once", caught_up=True)] == [4]
+    assert list(scheduler.client.find_runs(caught_up=True, state=["DEAD"])) == []
+    assert http.get("/v1/runs", params={"caught_up": "yes"}).status_code == 400
+
+
 def test_a_pause_ends_by_itself(scheduler: Scheduler, http: httpx.Client) -> None:
     post(scheduler, schedule="0 * * * *")
     paused = scheduler.client.pause_job("nightly", until=scheduler.now + timedelta(hours=3), note="maintenance")

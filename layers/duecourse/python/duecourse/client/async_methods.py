@@ -549,6 +549,7 @@ class AsyncMethods(ABC):
         | None = None,
         from_: datetime | str | None = None,
         to: datetime | str | None = None,
+        caught_up: bool | None = None,
         limit: int | None = None,
         cursor: str | None = None,
     ) -> Awaitable[AsyncPage[Run]]:
@@ -567,6 +568,9 @@ class AsyncMethods(ABC):
 
         `to`: only items before this instant.
 
+        `caught_up`: only runs of a catch-up: of occurrences that were missed, or covered by a pause with
+        `catch_up`.
+
         `limit`: the maximum number of items of a page.
 
         `cursor`: `next_cursor` of the previous page of the same list. It is opaque.
@@ -575,7 +579,14 @@ class AsyncMethods(ABC):
             Call(
                 "GET",
                 Call.at("jobs/{job_id}/runs", job_id=job_id),
-                query={"state": state, "from": from_, "to": to, "limit": limit, "cursor": cursor},
+                query={
+                    "state": state,
+                    "from": from_,
+                    "to": to,
+                    "caught_up": caught_up,
+                    "limit": limit,
+                    "cursor": cursor,
+                },
             ),
             Run,
         )
@@ -680,6 +691,7 @@ class AsyncMethods(ABC):
         since: datetime | str | None = None,
         until: datetime | str | None = None,
         error: str | None = None,
+        caught_up: bool | None = None,
         limit: int | None = None,
         cursor: str | None = None,
     ) -> Awaitable[AsyncPage[Run]]:
@@ -692,9 +704,10 @@ class AsyncMethods(ABC):
         time at which the run entered its state: the start of its attempt, its end, the end of its last attempt, or
         the due time of a run that never started. `tag` selects runs of jobs that currently have the tag, and
         `error` selects runs with an error that contains the text. With `SUCCEEDED` in `state`, the newest
-        occurrence is first, and at most 500 jobs may exist, or have the tag. With `job`, the list has the runs of
-        one job in `state` (default: in any state), newest occurrence first. A page may be short or empty and still
-        have a next page.
+        occurrence is first, and at most 500 jobs may exist, or have the tag. `caught_up` selects runs of a catch-up
+        (default: in any state); the `count` of a run is the number of occurrences that it covers. With `job`, the
+        list has the runs of one job in `state` (default: in any state), newest occurrence first. A page may be
+        short or empty and still have a next page.
 
         `state`: only runs in these states; separate them by commas, or repeat the parameter.
 
@@ -707,6 +720,9 @@ class AsyncMethods(ABC):
         `until`: only runs that entered their state before this time.
 
         `error`: only runs with an error that contains this text (not case-sensitive).
+
+        `caught_up`: only runs of a catch-up: of occurrences that were missed, or covered by a pause with
+        `catch_up`.
 
         `limit`: the maximum number of items of a page.
 
@@ -723,6 +739,7 @@ class AsyncMethods(ABC):
                     "since": since,
                     "until": until,
                     "error": error,
+                    "caught_up": caught_up,
                     "limit": limit,
                     "cursor": cursor,
                 },

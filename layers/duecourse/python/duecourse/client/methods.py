@@ -545,6 +545,7 @@ class Methods(ABC):
         | None = None,
         from_: datetime | str | None = None,
         to: datetime | str | None = None,
+        caught_up: bool | None = None,
         limit: int | None = None,
         cursor: str | None = None,
     ) -> Page[Run]:
@@ -563,6 +564,9 @@ class Methods(ABC):
 
         `to`: only items before this instant.
 
+        `caught_up`: only runs of a catch-up: of occurrences that were missed, or covered by a pause with
+        `catch_up`.
+
         `limit`: the maximum number of items of a page.
 
         `cursor`: `next_cursor` of the previous page of the same list. It is opaque.
@@ -571,7 +575,14 @@ class Methods(ABC):
             Call(
                 "GET",
                 Call.at("jobs/{job_id}/runs", job_id=job_id),
-                query={"state": state, "from": from_, "to": to, "limit": limit, "cursor": cursor},
+                query={
+                    "state": state,
+                    "from": from_,
+                    "to": to,
+                    "caught_up": caught_up,
+                    "limit": limit,
+                    "cursor": cursor,
+                },
             ),
             Run,
         )
@@ -676,6 +687,7 @@ class Methods(ABC):
         since: datetime | str | None = None,
         until: datetime | str | None = None,
         error: str | None = None,
+        caught_up: bool | None = None,
         limit: int | None = None,
         cursor: str | None = None,
     ) -> Page[Run]:
@@ -688,9 +700,10 @@ class Methods(ABC):
         time at which the run entered its state: the start of its attempt, its end, the end of its last attempt, or
         the due time of a run that never started. `tag` selects runs of jobs that currently have the tag, and
         `error` selects runs with an error that contains the text. With `SUCCEEDED` in `state`, the newest
-        occurrence is first, and at most 500 jobs may exist, or have the tag. With `job`, the list has the runs of
-        one job in `state` (default: in any state), newest occurrence first. A page may be short or empty and still
-        have a next page.
+        occurrence is first, and at most 500 jobs may exist, or have the tag. `caught_up` selects runs of a catch-up
+        (default: in any state); the `count` of a run is the number of occurrences that it covers. With `job`, the
+        list has the runs of one job in `state` (default: in any state), newest occurrence first. A page may be
+        short or empty and still have a next page.
 
         `state`: only runs in these states; separate them by commas, or repeat the parameter.
 
@@ -703,6 +716,9 @@ class Methods(ABC):
         `until`: only runs that entered their state before this time.
 
         `error`: only runs with an error that contains this text (not case-sensitive).
+
+        `caught_up`: only runs of a catch-up: of occurrences that were missed, or covered by a pause with
+        `catch_up`.
 
         `limit`: the maximum number of items of a page.
 
@@ -719,6 +735,7 @@ class Methods(ABC):
                     "since": since,
                     "until": until,
                     "error": error,
+                    "caught_up": caught_up,
                     "limit": limit,
                     "cursor": cursor,
                 },

@@ -22,6 +22,7 @@ from duecourse.api.answers import (
 from duecourse.api.api import Answer, Api, listed_tag, page_answer, route
 from duecourse.api.problems import FieldFault, Problem
 from duecourse.api.query import (
+    CAUGHT_UP,
     FROM,
     RUN_ERROR,
     RUN_STATE,
@@ -60,6 +61,7 @@ class RunsOfJobQuery(PageQuery):
     state: Annotated[tuple[RunState, ...], RUN_STATE] = ()
     first: Annotated[int | None, FROM] = Field(None, alias="from")
     end: Annotated[int | None, TO, after("first", "from")] = Field(None, alias="to")
+    caught_up: Annotated[bool, CAUGHT_UP] = False
 
 
 @route("GET", "/v1/jobs/<job_id>/runs", "runs", {200: PageAnswer[RunAnswer]}, query=RunsOfJobQuery)
@@ -79,7 +81,7 @@ def list_runs(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
         job_id,
         limit=query.limit,
         before=before,
-        wanted=RunFilter(states),
+        wanted=RunFilter(states, caught_up=query.caught_up),
         first=query.first,
         end=query.end,
     )
@@ -95,6 +97,7 @@ class RunsQuery(PageQuery):
     since: Annotated[int | None, SINCE] = None
     until: Annotated[int | None, UNTIL, after("since", "since")] = None
     error: Annotated[str | None, RUN_ERROR] = None
+    caught_up: Annotated[bool, CAUGHT_UP] = False
 
 
 @route(
@@ -116,13 +119,14 @@ def find_runs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Ans
     state: the start of its attempt, its end, the end of its last attempt, or the due time of a run that never started.
     `tag` selects runs of jobs that currently have the tag, and `error` selects runs with an error that contains the
     text. With `SUCCEEDED` in `state`, the newest occurrence is first, and at most 500 jobs may exist, or have the tag.
-    With `job`, the list has the runs of one job in `state` (default: in any state), newest occurrence first. A page may
-    be short or empty and still have a next page.
+    `caught_up` selects runs of a catch-up (default: in any state); the `count` of a run is the number of occurrences
+    that it covers. With `job`, the list has the runs of one job in `state` (default: in any state), newest occurrence
+    first. A page may be short or empty and still have a next page.
     """
     query = RunsQuery.of(request)
     limit, job_id, tag = query.limit, query.job, listed_tag(request, query.tag)
-    states = query.state or (UNSUCCESSFUL if job_id is None else tuple(RunState))
-    wanted = RunFilter(states, query.since, query.until, query.error)
+    states = query.state or (UNSUCCESSFUL if job_id is None and not query.caught_up else tuple(RunState))
+    wanted = RunFilter(states, query.since, query.until, query.error, query.caught_up)
     if job_id is not None:
         before = read_run_page_token(query.cursor, job_id)
         page = api.history.page(request.tenant, job_id, limit=limit, before=before, wanted=wanted, tag=tag)

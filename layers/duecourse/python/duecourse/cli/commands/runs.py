@@ -45,6 +45,9 @@ def runs() -> None:
 @click.option("--until", metavar="TIME", help="Only before this time.")
 @click.option("--tag", help="Only runs of jobs with this tag.")
 @click.option("--error", metavar="TEXT", help="Only runs with this text in the error.")
+@click.option(
+    "--caught-up", is_flag=True, help="Only runs of a catch-up, after an outage or a resume; with what they cover."
+)
 @page_options("runs")
 @output_option
 @answer_options
@@ -57,6 +60,7 @@ def list_runs(
     until: str | None,
     tag: str | None,
     error: str | None,
+    caught_up: bool,
     limit: int,
     cursor: str | None,
     output: str,
@@ -75,16 +79,24 @@ def list_runs(
     first, end = instant_option("since", since), instant_option("until", until)
 
     def read(size: int, at: str | None) -> Page[Run]:
-        if job_id is not None and not wanted and not any(text for _, text in chosen):
+        if job_id is not None and not wanted and not caught_up and not any(text for _, text in chosen):
             return client.list_runs(job_id, limit=size, cursor=at)
         selected = wanted or (None if job_id is None else get_args(State))
         return client.find_runs(
-            job=job_id, state=selected, since=first, until=end, tag=tag, error=error, limit=size, cursor=at
+            job=job_id,
+            state=selected,
+            since=first,
+            until=end,
+            tag=tag,
+            error=error,
+            caught_up=caught_up or None,
+            limit=size,
+            cursor=at,
         )
 
     ahead: Sequence[Run] = ()
     with connected(api, sign) as client:
-        if job_id is None or wanted or output == "name" or as_json:
+        if job_id is None or wanted or caught_up or output == "name" or as_json:
             page = read(limit, cursor)
         else:
             found = due_runs(read, limit=limit, cursor=cursor, now=datetime.now(UTC))
@@ -92,13 +104,13 @@ def list_runs(
     print_ahead(ahead)
     again = ["duecourse", "runs", "list", *filter(None, [job_id])]
     again += [word for state in wanted for word in ("--state", state)]
-    again += [word for name, text in chosen if text for word in (f"--{name}", text)]
+    again += [word for name, text in chosen if text for word in (f"--{name}", text)] + ["--caught-up"] * caught_up
     print_page(
         page,
         as_json=as_json,
         output=output,
         name="id",
-        table=lambda items: print_found_runs(items, wide=output == "wide"),
+        table=lambda items: print_found_runs(items, wide=output == "wide", coverage=caught_up),
         more=shlex.join(again),
     )
 

@@ -88,8 +88,11 @@ def print_ahead(runs: Sequence[Run]) -> None:
         click.echo(f"{len(runs)} queued until {moment(max(run.due for run in runs), local_zone())}")
 
 
-def print_found_runs(runs: Iterable[Run], *, wide: bool = False) -> None:
-    """Print runs as a table. A failed run has its code instead of its reason, which only a `wide` table has."""
+def print_found_runs(runs: Iterable[Run], *, wide: bool = False, coverage: bool = False) -> None:
+    """Print runs as a table. A failed run has its code instead of its reason, which only a `wide` table has.
+    `coverage`: also print how many occurrences each run covers, and their total.
+    """
+    runs = list(runs)
 
     def more(run: Run) -> tuple[Cell, ...]:
         return (run.started_at, run.finished_at) if wide else ()
@@ -101,6 +104,7 @@ def print_found_runs(runs: Iterable[Run], *, wide: bool = False) -> None:
             coloured(run.state, run.reason if wide or not run.code else None),
             lateness(run.lateness_seconds),
             f"{run.attempts}/{run.max_attempts}",
+            *([str(run.count)] if coverage else []),
             *more(run),
             run.code or "",
             run.error or "",
@@ -108,12 +112,15 @@ def print_found_runs(runs: Iterable[Run], *, wide: bool = False) -> None:
         for run in runs
     ]
     columns = ("started", "ended") if wide else ()
+    covers = ["covers"] if coverage else []
     print_table(
-        ("run", "occurrence", "state", "late", "attempts", *columns, "code", "error"),
+        ("run", "occurrence", "state", "late", "attempts", *covers, *columns, "code", "error"),
         rows,
         spare=("occurrence", "attempts", "late"),  # the id has the occurrence
         wide=wide,
     )
+    if coverage and runs:
+        click.echo(f"{len(runs)} runs, {sum(run.count for run in runs)} occurrences")
 
 
 def print_dead_letters(runs: Iterable[Run], *, wide: bool = False) -> None:

@@ -163,13 +163,14 @@ def _wants(job: Job, *kinds: EventKind) -> bool:
 class RunFilter:
     """Selects runs. The criteria are their states (all by default), the time at which they entered the state
     (`state_since`: from `since` on and before `until`, UTC seconds), and a text that their error contains, ignoring
-    case.
+    case. `caught_up`: only runs that were enqueued because their occurrences were missed.
     """
 
     states: Collection[RunState] = tuple(RunState)
     since: float | None = None
     until: float | None = None
     error: str | None = None
+    caught_up: bool = False
 
     @property
     def sifts(self) -> bool:
@@ -180,6 +181,7 @@ class RunFilter:
         """Return whether the filter selects the run."""
         return (
             run.state in self.states
+            and (run.caught_up or not self.caught_up)
             and (self.since is None or state_since(run) >= self.since)
             and (self.until is None or state_since(run) < self.until)
             and (self.error is None or self.error.casefold() in (run.error or "").casefold())

@@ -310,7 +310,8 @@ class RunSearch:
         """Return a page of the runs in `wanted.states` (all in LISTED), of one job or of the jobs that have the
         tag.
         """
-        reading = limit if wanted.error is None and tag is None else max(limit, EXAMINED)
+        sifts = wanted.error is not None or wanted.caught_up or tag is not None
+        reading = max(limit, EXAMINED) if sifts else limit
         until = None if wanted.until is None else StateMark(wanted.until, "")
         marks = [mark for mark in (until, before) if mark is not None]
         start = min(marks, key=lambda mark: mark.at, default=None)
