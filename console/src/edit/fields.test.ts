@@ -56,7 +56,8 @@ function check(root: Schema, field: Field, path: readonly (string | number)[]): 
   const name = field.path.join("/");
   const found = at(root, path);
   expect(found, `${name} is no field of the API`).toBeDefined();
-  const types = [found?.type ?? (found?.enum ? "string" : [])].flat();
+  const variants = (found?.oneOf ?? []).flatMap((each) => meant(each).type ?? []);
+  const types = [found?.type ?? (found?.enum ? "string" : variants)].flat();
   expect(
     types.some((each) => TYPES[field.kind].split("|").includes(each)),
     `${name} is ${types}`,
