@@ -309,4 +309,3 @@ def test_a_renamed_job_shows_its_former_id_and_the_runs_of_that_time(
     page.get_by_role("tab", name="Changes").click()
     changes = page.get_by_role("grid", name="Changes")
     expect(changes.get_by_role("row", name=re.compile("local renamed"))).to_contain_text("id: report → daily-report")
-    assert layout_faults(page) == []
