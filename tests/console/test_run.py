@@ -117,6 +117,10 @@ def test_how_far_a_run_says_to_be_is_followed_while_it_works(
     _ask_again(page)
     expect(page.get_by_role("progressbar", name="Progress")).to_have_attribute("value", "40")
     expect(page.get_by_text("reads page 4 of 10")).to_be_visible()
+    scheduler.client.complete_run(NOON, call.callback_token)
+    scheduler.advance(seconds=1)
+    _ask_again(page)
+    expect(page.get_by_text("reads page 4 of 10")).to_be_hidden()
 
 
 def test_it_leads_to_its_job_its_workflow_and_its_log_lines(sampled: ServedConsole, open_page: Open) -> None:

@@ -3,7 +3,7 @@ import Box from "@cloudscape-design/components/box";
 import Container from "@cloudscape-design/components/container";
 import Header from "@cloudscape-design/components/header";
 import Link from "@cloudscape-design/components/link";
-import ProgressBar, { type ProgressBarProps } from "@cloudscape-design/components/progress-bar";
+import ProgressBar from "@cloudscape-design/components/progress-bar";
 import SpaceBetween from "@cloudscape-design/components/space-between";
 import { asProblem } from "../api/problem";
 import { failureText } from "../job/reasons";
@@ -13,8 +13,9 @@ import { webAddress } from "./links";
 import type { ReadPayload, ReadRun } from "./reading";
 import { isOver, type SingleRun } from "./strip";
 
-/** How far the run says that it is. */
+/** How far the run says that it is; not of one that succeeded, whose last report was made before its end. */
 export function Progress({ run, zone }: { run: SingleRun; zone: string }) {
+  if (run.state === "SUCCEEDED") return null;
   if (run.heartbeat_at === null && run.progress === null && run.note === null) return null;
   return (
     <Container header={<Header>Progress</Header>}>
@@ -22,7 +23,7 @@ export function Progress({ run, zone }: { run: SingleRun; zone: string }) {
         <ProgressBar
           ariaLabel="Progress"
           value={run.progress * 100}
-          status={statusOf(run)}
+          status={isOver(run) ? "error" : "in-progress"}
           resultText={`Ended at ${Math.round(run.progress * 100)} %`}
         />
       )}
@@ -34,11 +35,6 @@ export function Progress({ run, zone }: { run: SingleRun; zone: string }) {
       )}
     </Container>
   );
-}
-
-function statusOf(run: SingleRun): ProgressBarProps.Status {
-  if (!isOver(run)) return "in-progress";
-  return run.state === "SUCCEEDED" ? "success" : "error";
 }
 
 /** Why it failed, whole. */
