@@ -56,14 +56,12 @@ def filled(files: Mapping[str, bytes]) -> Iterator[ServedConsole]:
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_pages_with_many_long_rows_fit(filled: ServedConsole, open_page: Open, width: int) -> None:
-    page = open_page(filled, "/nowhere")
-    assert _faults(page, filled.url, PAGES, width) == {}
+    assert _faults(open_page(filled, "/nowhere"), filled.url, PAGES, width) == {}
 
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_pages_without_data_fit(console: ServedConsole, open_page: Open, width: int) -> None:
-    page = open_page(console, "/nowhere")
-    assert _faults(page, console.url, (*LISTS, "/jobs/new", "/nowhere"), width) == {}
+    assert _faults(open_page(console, "/nowhere"), console.url, (*LISTS, "/jobs/new", "/nowhere"), width) == {}
 
 
 def test_twenty_runs_fill_a_large_screen(filled: ServedConsole, open_page: Open) -> None:

@@ -194,8 +194,7 @@ def test_records_of_a_window_are_those_of_the_schedule_in_their_order(dynamodb_t
     by_hand = run(made, RunState.SUCCEEDED, after=30, suffix=".mabc")
     for each in (skipped, by_hand, caught_up, run(made, RunState.DEAD), run(made, RunState.DEAD, after=60)):
         assert store.write(each, None) is None
-    records = store.between("default", made.id, N, N + 50, strongly=True)
-    assert records == [
+    assert store.between("default", made.id, N, N + 50, strongly=True) == [
         Recorded(N + 20, N + 40, N + 20, Lane.LOW, ran=True),
         Recorded(N + 50, N + 50, N + 50, Lane.LOW, ran=False, state=RunState.SKIPPED, reason=skipped.reason),
     ]

@@ -102,7 +102,6 @@ def test_an_exhausted_cursor_leaves_the_index_and_keeps_the_name_of_its_last_run
     assert results(store.claim([Claim(old, moved(old, None))], 1)) == [ClaimResult.WON]
     assert due(any_tables, NOON + 3000) == []
     left = any_tables.job_store(SettableClock(NOON)).get_cursor("default", "a")
-    assert left is not None
     assert (left.occurrence, left.last) == (None, old.occurrence)
 
 
@@ -128,9 +127,7 @@ def test_a_cursor_that_was_quarantined_shows_its_error(any_tables: Tables) -> No
     put(any_tables, "a")
     clock = SettableClock(NOON)
     assert any_tables.cursor_store(clock).quarantine(cursor(job(id="a")), "schedule: it makes no sense")
-    left = any_tables.job_store(clock).get_cursor("default", "a")
-    assert left is not None
-    assert left.error == "schedule: it makes no sense"
+    assert any_tables.job_store(clock).get_cursor("default", "a").error == "schedule: it makes no sense"
 
 
 def test_a_cursor_that_was_quarantined_is_not_put_back_by_a_claim_of_who_had_read_it_before(any_tables: Tables) -> None:
@@ -140,7 +137,6 @@ def test_a_cursor_that_was_quarantined_is_not_put_back_by_a_claim_of_who_had_rea
     claims = [claim_of("a", 850), claim_of("b", 850)]
     assert results(store.claim(claims, 1)) == [ClaimResult.LOST, ClaimResult.WON]
     left = any_tables.job_store(clock).get_cursor("default", "a")
-    assert left is not None
     assert (left.error, left.occurrence) == ("schedule: it makes no sense", cursor(job(id="a")).occurrence)
     assert [entry.job_id for entry in due(any_tables, NOON + 3000)] == ["b"]  # type: ignore[attr-defined]
 

@@ -69,7 +69,6 @@ def test_an_edit_does_not_undo_the_end_of_a_job(any_tables: Tables) -> None:
     assert store.complete(made, at=NOON + 1)
     assert not store.change(made, cursor(made), edited(made, name="x"), cursor(made))
     found = store.get("default", made.id)
-    assert found is not None
     assert (found.state, found.revision, found.name) == (JobState.COMPLETED, made.revision + 1, "")
 
 
@@ -193,8 +192,7 @@ def test_a_payload_grows_into_an_item_of_its_own_and_shrinks_out_of_it(dynamodb_
 
 def edited_between(client: Any, edit: Callable[[], object]) -> Any:
     """A client through which a job is edited between the read of its item and that of its payload."""
-    edited = before(edit, times=1, when=lambda **asked: asked["Key"]["SK"]["S"] == "PAYLOAD")
-    return around(client, get_item=edited)
+    return around(client, get_item=before(edit, times=1, when=lambda **asked: asked["Key"]["SK"]["S"] == "PAYLOAD"))
 
 
 @pytest.mark.parametrize("payload", ["y" * 9000, "small"])

@@ -173,7 +173,6 @@ def test_a_job_is_completed_once_and_only_in_its_own_generation(any_tables: Tabl
     assert store.complete(made, at=NOON + 1)
     assert not store.complete(made, at=NOON + 2)
     found = store.get("default", made.id)
-    assert found is not None
     assert (found.state, found.updated_at) == (JobState.COMPLETED, NOON + 1)
 
 
@@ -346,8 +345,7 @@ def store(any_tables: Tables) -> DynamoJobStore:
 
 
 def actions(store: DynamoJobStore) -> list[tuple[str, str]]:
-    page = store.history(*JOB, limit=100, before=None)
-    return [(record.action, record.principal) for record in page.items]
+    return [(record.action, record.principal) for record in store.history(*JOB, limit=100, before=None).items]
 
 
 def cancelled(number: int, at: float = NOON) -> ChangeRecord:
@@ -381,7 +379,6 @@ def test_a_creation_is_in_the_history_once_whatever_becomes_of_the_job(store: Dy
     assert store.complete(stored, at=NOON + 5)
     assert store.history(*JOB, limit=9, before=None).items == (created(made),)
     ended = store.get(*JOB)
-    assert ended is not None
     after = replace(ended, revision=ended.revision + 1, updated_at=NOON + 6, name="x")
     assert store.change(
         ended, cursor(made), after, cursor(made), record=changed(ChangeAction.EDITED, ended, after, "b")

@@ -38,12 +38,11 @@ def again(clock: SettableClock, **changes: Any) -> Job:
 
 def expiring(tables: Tables) -> Mapping[str, int | None]:
     """When the table removes each item of the job, by the first word of its sort key or of its partition."""
-    found = tables.client.scan(TableName=tables.jobs, ConsistentRead=True)["Items"]
     return {
         item["PK"]["S"].partition("#")[0] + " " + item["SK"]["S"].partition("#")[0]: int(item["expires_at"]["N"])
         if "expires_at" in item
         else None
-        for item in found
+        for item in tables.client.scan(TableName=tables.jobs, ConsistentRead=True)["Items"]
         if item["PK"]["S"].startswith(("JOB", "TAG"))
     }
 

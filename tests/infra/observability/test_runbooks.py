@@ -132,7 +132,6 @@ def understood(arguments: list[str]) -> None:
         if not left:
             return
         _, found, rest = command.resolve_command(context, left)
-        assert found is not None
         command, name = found, str(found.name)
 
 

@@ -63,8 +63,7 @@ def found(api: ApiClient, runs: dict[str, Run], **query: str) -> list[str]:
 
 def test_what_did_not_go_well_is_found_whatever_its_job_the_latest_first(api: ApiClient, runs: dict[str, Run]) -> None:
     assert found(api, runs) == ["never", "off", "again", "dead"]
-    first = api.get(RUNS).json["items"][0]
-    assert first.items() <= api.get(f"/v1/runs/{runs['never'].name}").json.items()
+    assert api.get(RUNS).json["items"][0].items() <= api.get(f"/v1/runs/{runs['never'].name}").json.items()
 
 
 @pytest.mark.parametrize(

@@ -170,10 +170,8 @@ def test_a_rate_counts_from_the_whole_second_of_its_creation(
     api: ApiClient, clock: SettableClock, tables: Tables
 ) -> None:
     clock.set(NOON + 0.75)
-    job = created(api, id="steady")
-    assert job["next_occurrence"] == "2026-11-21T12:00:10Z"
+    assert created(api, id="steady")["next_occurrence"] == "2026-11-21T12:00:10Z"
     stored = tables.job_store(clock).get("default", "steady")
-    assert stored is not None
     assert (stored.schedule.anchor, stored.generation) == (int(NOON), int(NOON * 1000) + 750)
 
 

@@ -214,16 +214,13 @@ def test_the_first_two_minutes_are_sent_at_once_and_the_cursor_stays(
 ) -> None:
     clock.set(NOON + 0.4)
     created(api, id="steady", schedule="rate(30 seconds)")
-    sent = [(str(one.message.name), one.delay_seconds) for one in api.wheel.sent]
-    assert sent == [
+    assert [(str(one.message.name), one.delay_seconds) for one in api.wheel.sent] == [
         ("steady.20261121T120030Z", 30),
         ("steady.20261121T120100Z", 60),
         ("steady.20261121T120130Z", 90),
         ("steady.20261121T120200Z", 120),
     ]
-    stored = tables.job_store(clock).get_cursor("default", "steady")
-    assert stored is not None
-    assert stored.occurrence == NOON + 30
+    assert tables.job_store(clock).get_cursor("default", "steady").occurrence == NOON + 30
 
 
 def test_what_is_sent_at_once_goes_to_the_lane_of_the_job_in_its_precision(api: ApiClient) -> None:

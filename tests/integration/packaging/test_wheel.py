@@ -163,5 +163,4 @@ try:
 except ImportError as problem:
     print(problem)
 """
-    said = run(wheel, tmp_path, program)
-    assert said.endswith('run pip install "duecourse[testing]"\n')
+    assert run(wheel, tmp_path, program).endswith('run pip install "duecourse[testing]"\n')

@@ -119,7 +119,6 @@ def test_with_the_runs_kept_nothing_that_ran_runs_again_and_nothing_is_left_out(
         later = [run for run in restored.world.runs(name) if run.occurrence > RESTORED]
         assert [run.occurrence - int(NOON) for run in later][:3] == [3300, 3600, 3900]
     job_again = restored.world.jobs.get("default", "one-off")
-    assert job_again is not None
     assert job_again.state == "COMPLETED"
 
 

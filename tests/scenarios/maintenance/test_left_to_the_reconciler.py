@@ -53,9 +53,7 @@ def test_what_follows_from_a_run_that_has_succeeded_is_done_though_its_message_d
     world.wheel.dead_letters += [held, *copies]
     world.until(NOON + 300)
     world.reconcile()
-    found = world.jobs.get("default", "tick-tock")
-    assert found is not None
-    assert found.state is JobState.COMPLETED
+    assert world.jobs.get("default", "tick-tock").state is JobState.COMPLETED
     assert world.wheel.dead_letters == []
 
 

@@ -110,8 +110,7 @@ def test_the_address_can_come_from_the_environment(api: str) -> None:
 
 
 def test_jobs_are_listed_for_programs_in_the_shape_of_every_list(api: str) -> None:
-    listed = json.loads(duecourse("jobs", "list", "--json", "--api", api).stdout)
-    assert listed == {"items": [JOB], "next_cursor": None}
+    assert json.loads(duecourse("jobs", "list", "--json", "--api", api).stdout) == {"items": [JOB], "next_cursor": None}
 
 
 def test_runs_are_shown_as_a_table_with_the_way_to_more(api: str) -> None:

@@ -207,8 +207,7 @@ def test_where_nobody_can_answer_redriving_says_how_many_and_what_to_give(server
 
 def test_of_very_many_dead_letters_not_all_are_counted():
     page = {"items": [RUN] * 100, "next_cursor": "more"}
-    result = told(page, "dead-letters", "redrive", text="n\n")
-    assert "Redrive at least 1000 dead runs of ALL jobs?" in result.stderr
+    assert "Redrive at least 1000 dead runs of ALL jobs?" in told(page, "dead-letters", "redrive", text="n\n").stderr
 
 
 def test_an_instant_that_is_none_is_said_so_before_anything_is_counted(server, asked):

@@ -33,8 +33,7 @@ def test_an_error_is_shown_as_the_target_said_it(command: tuple[str, ...], error
 @pytest.mark.parametrize("command", [*LISTS, ("runs", "show", "x")], ids=" ".join)
 def test_an_error_cannot_steer_the_terminal(command: tuple[str, ...]) -> None:
     run = {**RUN, "error": "a\x1b[2Jb\x9bc\u202ed\ne"}
-    result = told({"items": [run], "next_cursor": None, **run}, *command)
-    assert "a\ufffd[2Jb\ufffdc\ufffdd e" in result.stdout
+    assert "a\ufffd[2Jb\ufffdc\ufffdd e" in told({"items": [run], "next_cursor": None, **run}, *command).stdout
 
 
 @pytest.mark.parametrize("command", [*LISTS, ("runs", "show", "x")], ids=" ".join)

@@ -107,8 +107,7 @@ def test_each_attempt_that_failed_is_kept_once_the_next_one_begins() -> None:
     assert (retrying.earlier, attempts_of(retrying)) == ((), (failed(1, 0, 1),))
     again = ended(started(retrying, 11), 12)
     assert again.earlier == (failed(1, 0, 1),)
-    done = ended(started(again, 22), 25, Returned("fine"))
-    assert attempts_of(done) == (
+    assert attempts_of(ended(started(again, 22), 25, Returned("fine"))) == (
         failed(1, 0, 1),
         failed(2, 11, 12),
         Attempt(3, DUE + 22, DUE + 25, AttemptOutcome.SUCCEEDED),

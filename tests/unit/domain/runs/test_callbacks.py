@@ -119,8 +119,7 @@ def test_a_run_that_ends_with_its_answer_has_neither_token_nor_deadline() -> Non
 
 def test_the_token_is_that_of_tenant_attempt_and_secret() -> None:
     assert begun(CALLBACK).callback_hash == TOKEN.hash
-    again = begun(CALLBACK, run(RunState.RETRYING, attempt=2))
-    assert again.callback_hash == CallbackToken("default", 3, SECRET).hash
+    assert begun(CALLBACK, run(RunState.RETRYING, attempt=2)).callback_hash == CallbackToken("default", 3, SECRET).hash
 
 
 def test_a_callback_is_due_so_long_after_its_attempt_began() -> None:

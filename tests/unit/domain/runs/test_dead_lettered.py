@@ -84,8 +84,7 @@ def test_a_death_that_was_not_announced_is_announced(starts: bool) -> None:
 
 @pytest.mark.parametrize("starts", [True, False])
 def test_a_message_of_a_run_that_died_carried_by_another_message_is_left_over(starts: bool) -> None:
-    left = decide(run(RunState.DEAD, nonce="nonce-9"), starts=starts)
-    assert left == Drop("its run is DEAD by another message")
+    assert decide(run(RunState.DEAD, nonce="nonce-9"), starts=starts) == Drop("its run is DEAD by another message")
 
 
 @pytest.mark.parametrize("starts", [True, False])
@@ -139,8 +138,7 @@ def test_a_message_of_another_attempt_is_left_over_while_the_run_waits_for_its_n
 
 @pytest.mark.parametrize("starts", [True, False])
 def test_a_message_for_a_run_in_line_is_sent_again_for_it_may_not_stand_there_yet(starts: bool) -> None:
-    decision = decide(run(RunState.QUEUED, attempt=0), start_request(), by=LATER, starts=starts)
-    assert isinstance(decision, Reschedule)
+    assert isinstance(decide(run(RunState.QUEUED, attempt=0), start_request(), by=LATER, starts=starts), Reschedule)
 
 
 # Something was asked of a run that is alive.

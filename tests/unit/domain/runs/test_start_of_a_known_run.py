@@ -190,8 +190,7 @@ def test_a_run_that_waits_for_its_callback_is_not_started_by_anybody(message: st
 def test_the_next_attempt_of_a_run_starts_and_keeps_its_history() -> None:
     waiting = run(RunState.RETRYING, error="HTTP 500")
     by = context("message-2", lease_until=DUE + 200)
-    decision = decide(waiting, start_request(attempt=2, nonce="nonce-2"), by=by, now=DUE + 12.0)
-    assert decision == Start(
+    assert decide(waiting, start_request(attempt=2, nonce="nonce-2"), by=by, now=DUE + 12.0) == Start(
         varied(
             waiting,
             state=RunState.RUNNING,
@@ -223,8 +222,7 @@ def test_the_next_attempt_does_not_start_before_the_instant_its_record_names() -
 @pytest.mark.parametrize("attempt", [1, 2])
 def test_a_redelivery_of_an_attempt_that_has_failed_sends_the_next_one_again(attempt: int) -> None:
     waiting = run(RunState.RETRYING, attempt=2)
-    decision = decide(waiting, start_request(attempt=attempt))
-    assert decision == FollowUp(waiting, "the next attempt is already decided")
+    assert decide(waiting, start_request(attempt=attempt)) == FollowUp(waiting, "the next attempt is already decided")
 
 
 def test_a_message_for_an_attempt_after_the_next_is_dropped() -> None:
@@ -349,8 +347,7 @@ def test_a_deleted_jobs_run_whose_worker_vanished_is_cancelled_though_its_id_was
 
 
 def test_a_redrive_of_a_deleted_jobs_run_does_not_call_the_target_of_the_job_created_anew() -> None:
-    dead = run(RunState.DEAD, attempt=4)
-    assert decide(dead, start_request(attempt=4), ANEW, by=context("message-2")) == Drop(
+    assert decide(run(RunState.DEAD, attempt=4), start_request(attempt=4), ANEW, by=context("message-2")) == Drop(
         "a duplicate message of a dead run"
     )
 

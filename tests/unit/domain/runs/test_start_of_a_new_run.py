@@ -361,8 +361,7 @@ def test_a_change_of_the_schedule_is_not_about_it() -> None:
 
 @pytest.mark.parametrize("mode", list(MissedMode))
 def test_a_run_by_hand_is_never_missed_or_superseded(mode: MissedMode) -> None:
-    decision = manual_decide(asked(), job(missed=MissedPolicy(mode)), now=DUE + 86_400.0)
-    assert isinstance(decision, Start)
+    assert isinstance(manual_decide(asked(), job(missed=MissedPolicy(mode)), now=DUE + 86_400.0), Start)
 
 
 def test_a_start_deadline_holds_for_it_too() -> None:
