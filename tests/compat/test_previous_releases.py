@@ -5,8 +5,6 @@ tests/support/record_release.py): its tables and lanes at one moment, what its i
 ended when it went on by itself.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from copy import deepcopy

@@ -1,7 +1,5 @@
 """Every page fits every screen: no page is wider than its window, and no cell has more than three lines."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 import pytest

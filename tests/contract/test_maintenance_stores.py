@@ -1,7 +1,5 @@
 """What index repair and the audit write, and when they do not."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

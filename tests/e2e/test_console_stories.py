@@ -2,8 +2,6 @@
 again, read what others wrote. Creating a job, its death and redrive, and logins: test_tokens.py.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """Runs that wait, are cancelled, die and are redriven, over HTTP on the real stack."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """A deployed stage with a JWT authorizer: who gets in, and what they see. The issuer is on this machine."""
 
-from __future__ import annotations
-
 import json
 import re
 import time

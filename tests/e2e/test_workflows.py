@@ -1,7 +1,5 @@
 """A workflow on the real stack, by the command: put, watched, a job of it fails, is redriven, and the rest goes on."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The emulator of the local stack answers programs of this machine and no web page that is open on it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 

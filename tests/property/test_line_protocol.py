@@ -3,8 +3,6 @@
 What is explored, and what is not, is in docs/decisions/004-waiting-runs.md; `pytest -rP` shows the figures.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from typing import Any

@@ -3,8 +3,6 @@
 The short form of `make model`; what was explored is in docs/decisions/015-workflows.md.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.workflow_model.cases import MUTANTS, SHORT, WALKS

@@ -1,7 +1,5 @@
 """Any graph of a few jobs, any failures: what runs is what a model of some lines says, once each."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Jobs as tests want them: everything has a default, times are given."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

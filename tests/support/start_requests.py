@@ -1,7 +1,5 @@
 """What a worker holds when it decides, as tests want it: everything has a default, times are given."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from duecourse.domain.ids import RunIdentity

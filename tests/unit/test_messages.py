@@ -1,7 +1,5 @@
 """What travels through the lanes is read as it was written, by older and newer versions too."""
 
-from __future__ import annotations
-
 from dataclasses import fields, replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The environment is read whole or refused with everything that is wrong in it."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import FrozenInstanceError, fields
 from typing import Any

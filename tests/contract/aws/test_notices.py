@@ -6,8 +6,6 @@
 - The archive in S3, on moto.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Iterator

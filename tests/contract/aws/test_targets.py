@@ -4,8 +4,6 @@
 - SQS queues as targets, on MiniStack.
 """
 
-from __future__ import annotations
-
 import io
 import zipfile
 from dataclasses import replace

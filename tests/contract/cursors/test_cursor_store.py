@@ -5,8 +5,6 @@
 - The tick's sign of life and the shards' watermarks, on every emulator of DynamoDB.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from duecourse.adapters.dynamodb.cursors.cursor_item import ShardRecord

@@ -4,8 +4,6 @@
 - Edits that race with each other and with claims, on every emulator that executes conditions rightly.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, replace

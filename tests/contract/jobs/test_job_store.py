@@ -4,8 +4,6 @@
 - Records of who changed a job, in the runs table.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -2,8 +2,6 @@
 time on they are as if they were removed, whether or not the table has removed their items.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any

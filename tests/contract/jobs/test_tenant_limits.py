@@ -4,8 +4,6 @@
 - The quota of a tenant's jobs, counted by several items that creations side by side seldom share.
 """
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from threading import Barrier

@@ -1,7 +1,5 @@
 """The worker helper on a real queue (MiniStack)."""
 
-from __future__ import annotations
-
 import json
 from uuid import uuid4
 

@@ -1,7 +1,5 @@
 """Graphs and ends of steps, on each emulator that executes conditions rightly."""
 
-from __future__ import annotations
-
 import pytest
 
 from duecourse.domain.ids import RunName

@@ -5,8 +5,6 @@
 - Causes and remedies that `make setup` names when a step of it fails.
 """
 
-from __future__ import annotations
-
 import errno
 import json
 import re

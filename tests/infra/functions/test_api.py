@@ -4,8 +4,6 @@
 - Who may call the API: each kind of authentication, as the template has it and as the configuration allows it.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import re

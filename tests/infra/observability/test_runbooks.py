@@ -1,7 +1,5 @@
 """The runbooks: a section for every alarm, an alarm for every section, and commands that are understood."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Whatever is posted about a run: never a 5xx, and the record is the worker's alone."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Run now, backfill and skip-next over the API."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

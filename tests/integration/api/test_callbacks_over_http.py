@@ -5,8 +5,6 @@
 - What a run's token opens: its own attempt, and nothing else.
 """
 
-from __future__ import annotations
-
 import json
 from datetime import datetime
 from typing import Any

@@ -1,7 +1,5 @@
 """Work is paid by its number: what one request asks for costs the tenant's bucket, with real tables."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

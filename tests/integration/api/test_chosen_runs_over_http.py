@@ -1,7 +1,5 @@
 """Runs of a job chosen by their state and their occurrence."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What a request is part of: named by its caller or by the gateway, answered, logged, and borne by its runs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Creating jobs once, creating many, and finding them again."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import cycle
 from typing import Any

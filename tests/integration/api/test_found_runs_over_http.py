@@ -1,7 +1,5 @@
 """Runs that did not go well, found across jobs over the API."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

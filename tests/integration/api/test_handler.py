@@ -1,7 +1,5 @@
 """The function as Lambda runs it: a fresh process, its environment, an event in and an answer out."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """GET /v1/jobs/<id>/history, with real tables: who changed a job, and what; and the same in the log."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Jobs created, read, listed and deleted through the HTTP application, on an emulator's tables."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Pausing and resuming with a note, and many jobs at once."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

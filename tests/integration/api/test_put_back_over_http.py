@@ -4,8 +4,6 @@
 - A workflow of many jobs that exist is put by a few requests.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -4,8 +4,6 @@
 - GET /v1/stats and GET /v1/health, with real tables; and what a tenant is told that asks too often.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from typing import Any

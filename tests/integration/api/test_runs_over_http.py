@@ -1,7 +1,5 @@
 """The runs of a job as the API shows them while a whole scheduler works on the same tables."""
 
-from __future__ import annotations
-
 from base64 import urlsafe_b64encode
 from typing import Any
 

@@ -2,8 +2,6 @@
 
 # ruff: noqa: F811 - a fixture of another file is named like the argument that it fills
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -4,8 +4,6 @@
 - What is due within two minutes of a job's creation is sent at once, best effort and without a claim.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Workflows over the API: created, replaced, read, run, run again, deleted."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What CloudFormation's events do to a stage, by the function of duecourse_cdk over HTTP."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, cast
 

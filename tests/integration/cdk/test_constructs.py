@@ -1,7 +1,5 @@
 """The templates of apps that have jobs and workflows of Duecourse."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """docs/moving.md: its files are imported and applied by its commands, one after the other, as they stand there."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path

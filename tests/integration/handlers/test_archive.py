@@ -1,7 +1,5 @@
 """The archiver's handler: a batch of the stream in, objects in the bucket; nothing lost and nothing twice."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A worker's handler: a batch of a lane's messages in, targets called, what stays in the queue named."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

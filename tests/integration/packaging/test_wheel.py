@@ -1,7 +1,5 @@
 """What `pip install duecourse` gives a program: the wheel as it is built, beside what it requires and nothing else."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from importlib.metadata import PathDistribution, distribution

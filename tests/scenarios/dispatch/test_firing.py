@@ -1,7 +1,5 @@
 """Jobs fire, from posting to the record, on a settable clock with real tables."""
 
-from __future__ import annotations
-
 from duecourse.domain.jobs.job import JobState, MissedMode, MissedPolicy, Overlap
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.schedules import ScheduleSpec

@@ -1,7 +1,5 @@
 """More due than goes at once, and cursors that cannot be claimed among many that can."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast

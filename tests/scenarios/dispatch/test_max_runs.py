@@ -1,7 +1,5 @@
 """A schedule of so many runs: each of them runs, and the job is completed when the last one has ended."""
 
-from __future__ import annotations
-
 from duecourse.domain.jobs.job import JobState, Overlap
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Returned

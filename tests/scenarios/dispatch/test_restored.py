@@ -4,8 +4,6 @@ The tables are copied at MOMENT by `duecourse restore-table`, work goes on for f
 restored by it as an operator does with tables that DynamoDB restored.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace

@@ -4,8 +4,6 @@
 - Timers that the table does not let be cleared.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from duecourse.domain.jobs.job import Backoff, MissedMode, MissedPolicy, RetryPolicy

@@ -3,8 +3,6 @@
 Nothing that must happen afterwards depends on whoever wrote.
 """
 
-from __future__ import annotations
-
 import contextlib
 from dataclasses import replace
 

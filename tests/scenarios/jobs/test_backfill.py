@@ -1,7 +1,5 @@
 """Occurrences of the past, run once more at a pace."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 

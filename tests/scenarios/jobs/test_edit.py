@@ -1,7 +1,5 @@
 """Editing jobs that are running: what is enqueued stays good unless the schedule itself was changed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

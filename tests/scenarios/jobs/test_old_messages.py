@@ -1,7 +1,5 @@
 """A message is judged by the definition that enqueued it, however the job was changed while it was under way."""
 
-from __future__ import annotations
-
 import pytest
 
 from duecourse.domain.jobs.job import MissedMode, MissedPolicy, Overlap

@@ -4,8 +4,6 @@
 - A job is paused after so many deaths in a row, and that never disturbs the runs themselves.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from duecourse.domain.jobs.job import Backoff, JobState, MissedMode, MissedPolicy, Overlap, RetryPolicy

@@ -1,7 +1,5 @@
 """Jobs that end are removed some time later; their runs stay."""
 
-from __future__ import annotations
-
 import pytest
 
 from duecourse.domain.instants import DAY_SECONDS

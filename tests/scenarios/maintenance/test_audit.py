@@ -1,7 +1,5 @@
 """The completeness audit finds what was planted, and nothing where nothing is wrong."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import replace
 from random import Random

@@ -1,7 +1,5 @@
 """The completeness audit where much is lost, time is short, something cannot be read, or somebody is killed."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 import pytest

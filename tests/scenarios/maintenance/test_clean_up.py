@@ -1,7 +1,5 @@
 """Completed jobs go when their history has, and take all their items with them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """What stands wrong in the jobs table is found by index repair, recomputed, and fires."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

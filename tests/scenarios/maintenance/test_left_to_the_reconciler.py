@@ -1,7 +1,5 @@
 """What a worker, or an earlier call of the reconciler, could not do is done by the reconciler's next call, and once."""
 
-from __future__ import annotations
-
 from duecourse.domain.jobs.job import JobState
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Returned

@@ -1,7 +1,5 @@
 """A dead-letter queue that fails in the middle of a look into it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 

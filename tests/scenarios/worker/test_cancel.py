@@ -1,7 +1,5 @@
 """Ending runs before their time."""
 
-from __future__ import annotations
-
 import pytest
 
 from duecourse.domain.jobs.job import Backoff, Completion, EventKind, JobState, MissedMode, MissedPolicy, RetryPolicy

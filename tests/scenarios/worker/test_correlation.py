@@ -1,7 +1,5 @@
 """What a run is part of: from the request, or the round, through messages and record, in all that is told of it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import orjson

@@ -1,7 +1,5 @@
 """The dead-letter queue: what lies there, what is recorded of it, and how it comes back."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Whatever is cut short is repeated, and what is repeated changes nothing."""
 
-from __future__ import annotations
-
 import contextlib
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Runs whose call lasts long are listed across jobs while it lasts."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from threading import Event
 

@@ -1,7 +1,5 @@
 """A write whose answer never comes is read back: what was stored counts, whatever the network says."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

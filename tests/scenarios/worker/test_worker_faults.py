@@ -4,8 +4,6 @@
 - What is received again and again is carried on or ends among the dead letters; it never circles.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace

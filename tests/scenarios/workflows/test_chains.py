@@ -5,8 +5,6 @@
 - Steps of a workflow have seats, as long as no call of an earlier run of the workflow can be at work.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from duecourse.domain.jobs.job import Backoff, Lane, Overlap, RetryPolicy

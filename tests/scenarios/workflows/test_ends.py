@@ -1,7 +1,5 @@
 """A workflow that ends before its jobs: it is cancelled, its deadline comes, a job of it is paused."""
 
-from __future__ import annotations
-
 from duecourse.domain.jobs.job import Completion, JobState, Overlap
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.workflows.graph import Rule

@@ -1,7 +1,5 @@
 """A redrive leaves a workflow's run as it would be without the failure."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

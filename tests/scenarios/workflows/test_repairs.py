@@ -1,7 +1,5 @@
 """A workflow whose jobs failed goes on: a job is redriven, the workflow is, or a part of it is run again."""
 
-from __future__ import annotations
-
 import pytest
 
 from duecourse.domain.jobs.job import Overlap

@@ -1,7 +1,5 @@
 """Jobs of a workflow hand their small results down."""
 
-from __future__ import annotations
-
 import pytest
 
 from duecourse.domain.jobs.job import Overlap

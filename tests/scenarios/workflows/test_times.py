@@ -1,7 +1,5 @@
 """Pauses and own times of steps: they delay a start, and nothing else."""
 
-from __future__ import annotations
-
 import pytest
 
 from duecourse.domain.jobs.job import Completion, JobState, Overlap, RetryPolicy

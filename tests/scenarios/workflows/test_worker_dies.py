@@ -1,7 +1,5 @@
 """A workflow's run whose worker dies, or whose workflow is deleted: no further start, one deadline, one dead letter."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -6,8 +6,6 @@
 - Bodies are read as strictly as I-JSON has it; what is refused is refused with 400, or as a fault with its place.
 """
 
-from __future__ import annotations
-
 import json
 from contextlib import suppress
 from typing import Any

@@ -4,8 +4,6 @@
 - What is wrong with a workflow that somebody posts is named at once, by its place in the document.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -5,8 +5,6 @@
 - Jobs that name a task which the operator has registered (tests.support.posting.TASKS).
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import fields
 from typing import Any

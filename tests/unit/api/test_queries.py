@@ -4,8 +4,6 @@
 - Runs as they are answered.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -5,8 +5,6 @@
 - AWS that is too busy or out of reach: 503 with `retry-after`, and nothing that it said; its other faults stay 500.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 from typing import Any, cast

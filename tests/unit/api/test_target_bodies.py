@@ -4,8 +4,6 @@
 - Which targets a job may have.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from typing import Any

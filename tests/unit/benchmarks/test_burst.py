@@ -1,7 +1,5 @@
 """The model of a burst: AWS's limits hold in it, and the real dispatcher loses nothing in it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from itertools import pairwise

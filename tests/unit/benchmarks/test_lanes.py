@@ -5,8 +5,6 @@
 - What the benchmarks of workflows promise, of what they have found.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

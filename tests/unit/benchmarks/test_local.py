@@ -1,7 +1,5 @@
 """The jobs that every scheduler is given in the benchmark of lateness, and what is made of the calls they made."""
 
-from __future__ import annotations
-
 import asyncio
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """RESULTS.md from the documents that the benchmarks leave."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

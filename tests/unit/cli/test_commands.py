@@ -5,8 +5,6 @@
 - Whatever ends a long-running command, it is one line and an exit status.
 """
 
-from __future__ import annotations
-
 import errno
 import json
 import os

@@ -4,8 +4,6 @@
 - The watcher tells of each run that is new or has changed, once.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta

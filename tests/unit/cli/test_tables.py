@@ -1,7 +1,5 @@
 """Tables show ids whole and texts from elsewhere as they are, whatever stands in them."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

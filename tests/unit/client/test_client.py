@@ -6,8 +6,6 @@
 - A type checker finds what the API would refuse.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -5,8 +5,6 @@
 - How calls say who makes them: tokens, and signatures for stages behind the IAM authorizer.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import stat

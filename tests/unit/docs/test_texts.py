@@ -4,8 +4,6 @@ They use the terms of the field, as the documentation does. Add a text's word to
 over it.
 """
 
-from __future__ import annotations
-
 import ast
 import io
 import json

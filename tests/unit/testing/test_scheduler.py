@@ -1,7 +1,5 @@
 """duecourse.testing as an application's tests use it."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import Iterator

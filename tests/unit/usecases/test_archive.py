@@ -1,7 +1,5 @@
 """What is written of a batch, and what is said when something was not."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

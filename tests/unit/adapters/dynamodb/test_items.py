@@ -4,8 +4,6 @@
 - The list of attempts in a run's item: it comes back, and never makes a write dearer.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

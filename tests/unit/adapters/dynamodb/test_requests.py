@@ -5,8 +5,6 @@
 - Transactions that collide are tried again; what their conditions refuse is not.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

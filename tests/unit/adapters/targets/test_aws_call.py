@@ -1,7 +1,5 @@
 """Any call of an AWS API as a target, on moto."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import orjson

@@ -5,8 +5,6 @@
 - What is sent to queues and topics.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

@@ -7,8 +7,6 @@
 - Step Functions state machines as targets, on moto.
 """
 
-from __future__ import annotations
-
 import io
 from functools import partial
 from typing import Any

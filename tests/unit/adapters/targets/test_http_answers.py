@@ -5,8 +5,6 @@
 - Certificates are checked against the host's name although the connection goes to a pinned address.
 """
 
-from __future__ import annotations
-
 import socket
 import ssl
 from threading import Event

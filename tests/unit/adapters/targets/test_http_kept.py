@@ -1,7 +1,5 @@
 """Connections to HTTPS targets are kept between calls."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace

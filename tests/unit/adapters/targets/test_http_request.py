@@ -6,8 +6,6 @@
 - Secrets are struck out in time that is bounded, whatever they are and whatever a target answers.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import pairwise
 from threading import Event

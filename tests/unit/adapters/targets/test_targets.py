@@ -6,8 +6,6 @@
 - Answers of boto3 as JSON.
 """
 
-from __future__ import annotations
-
 import io
 import re
 import subprocess

@@ -5,8 +5,6 @@
 - The rights that docs/operations.md names for the doctor are those that it needs.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping

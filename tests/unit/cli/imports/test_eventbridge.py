@@ -4,8 +4,6 @@
 - Schedules that are read from the account itself.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from datetime import UTC, datetime

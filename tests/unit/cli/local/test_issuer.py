@@ -1,7 +1,5 @@
 """The issuer of a local stack with authentication."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import httpx

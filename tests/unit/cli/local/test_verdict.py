@@ -6,8 +6,6 @@
 - What `duecourse local` says once its stack is up.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

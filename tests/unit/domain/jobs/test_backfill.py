@@ -4,8 +4,6 @@
 - How many runs come due, by cursors.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a record of a change says, and what it never says."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

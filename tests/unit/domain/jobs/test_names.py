@@ -5,8 +5,6 @@
 - Shards are stable for ever, slots sort as time does.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import pairwise
 from typing import Any

@@ -6,8 +6,6 @@
 - What a dispatcher does with a cursor that nobody has come to in time.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any

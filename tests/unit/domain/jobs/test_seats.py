@@ -4,8 +4,6 @@
 - A bucket fills at a steady rate and never beyond its burst; what is taken from it is gone.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

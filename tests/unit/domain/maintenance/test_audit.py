@@ -1,7 +1,5 @@
 """What should have been, compared with what there is."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any

@@ -6,8 +6,6 @@
 - Which changes are archived, under which day, in which object.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -5,8 +5,6 @@
 - What of a row of occurrences no record answers for.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from hypothesis import given

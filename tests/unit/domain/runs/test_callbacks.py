@@ -4,8 +4,6 @@
 - The record of an attempt whose run will wait for its callback stands before the call is made.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """What callbacks, deadlines and cancellation make of a run."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

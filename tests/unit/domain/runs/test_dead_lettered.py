@@ -1,7 +1,5 @@
 """A message is found among the dead letters."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

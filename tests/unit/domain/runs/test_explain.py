@@ -1,7 +1,5 @@
 """Why a job ran at an instant, or did not: from its record, else from where its schedule stands."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from typing import Any

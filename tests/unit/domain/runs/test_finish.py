@@ -5,8 +5,6 @@
 - Whose pause an occurrence was skipped by.
 """
 
-from __future__ import annotations
-
 from dataclasses import fields, replace
 from itertools import permutations
 from typing import Any

@@ -4,8 +4,6 @@
 - Runs of a job that wait in the wait queue (`queue`), or of which only the newest runs (`newest`, `replace`).
 """
 
-from __future__ import annotations
-
 import pytest
 
 from duecourse.domain.jobs.job import Overlap

@@ -1,7 +1,5 @@
 """The results of occurrences, by all records that they have."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """A message for a run that has a record: the record decides, not the message."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -4,8 +4,6 @@
 - What a worker does with a run that somebody asked for by hand.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -5,8 +5,6 @@
 - No schedule: what a job has that runs only when it is asked to.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec

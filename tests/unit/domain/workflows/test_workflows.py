@@ -5,8 +5,6 @@
 - Payloads that take much, or look as if they did: what a tenant posts must not occupy a worker that others share.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A tick starts a round in every shard and leaves a sign of life, by which its absence is noticed."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
