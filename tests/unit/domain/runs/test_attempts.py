@@ -117,8 +117,7 @@ def test_a_dead_run_shows_all_attempts_and_goes_on_counting_when_it_is_redriven(
     assert dead.state is RunState.DEAD
     told = (failed(1, 0, 1), failed(2, 11, 12), failed(3, 22, 23))
     assert attempts_of(dead) == told
-    redriven = started(dead, 100, redrive=True)
-    assert attempts_of(redriven) == (*told, Attempt(4, DUE + 100, None, None))
+    assert attempts_of(started(dead, 100, redrive=True)) == (*told, Attempt(4, DUE + 100, None, None))
 
 
 def test_an_attempt_whose_worker_vanished_is_lost() -> None:

@@ -17,7 +17,7 @@ from duecourse.domain.runs.decision import Start
 from duecourse.domain.runs.states import Deadlines, Run, Running, RunState
 from duecourse.domain.runs.transitions import decide_start
 from tests.support.jobs import job
-from tests.support.start_requests import DUE, EXPIRES, SECRET, TOKEN, context, run, start_request, waiting_run
+from tests.support.start_requests import DUE, EXPIRES, SECRET, TOKEN, context, expect, run, start_request, waiting_run
 
 TOKENS = st.builds(
     CallbackToken,
@@ -104,9 +104,7 @@ BEATING = replace(CALLBACK, heartbeat_seconds=60)
 
 def begun(of: Job, record: Run | None = None) -> Running:
     attempt = 1 if record is None else record.attempt + 1
-    decision = decide_start(start_request(attempt=attempt), of, record, context(), now=NOW)
-    assert isinstance(decision, Start)
-    return decision.run
+    return expect(Start, decide_start(start_request(attempt=attempt), of, record, context(), now=NOW)).run
 
 
 def test_a_run_that_ends_with_its_answer_has_neither_token_nor_deadline() -> None:

@@ -22,7 +22,7 @@ from duecourse.domain.runs.overlap import LOST_SECONDS
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.runs.transitions import LEASE_MARGIN_SECONDS
 from tests.support.jobs import job
-from tests.support.start_requests import DUE, EXPIRES, GENERATION, context, run, start_request, waiting_run
+from tests.support.start_requests import DUE, EXPIRES, GENERATION, context, expect, run, start_request, waiting_run
 
 NOW = DUE + 30.0
 BELIEVED = DUE + 120.0 + LEASE_MARGIN_SECONDS
@@ -201,8 +201,7 @@ def test_another_message_is_given_an_hour_to_take_the_run_over() -> None:
 )
 def test_a_run_that_was_to_end_anyway_is_no_death(of: JobSnapshot, asked: str | None, reason: str) -> None:
     begun = run(cancel_requested=asked)
-    decision = decide(begun, None, of, now=BELIEVED)
-    assert isinstance(decision, Transition)
+    decision = expect(Transition, decide(begun, None, of, now=BELIEVED))
     assert decision.previous == begun
     assert (decision.run.state, decision.run.reason, decision.reason) == (RunState.CANCELLED, reason, reason)
     assert (decision.run.fencing_token, decision.run.finished_at) == (context().fencing_token, BELIEVED)
@@ -247,8 +246,7 @@ def test_a_run_that_its_job_no_longer_wants_is_not_dead_but_skipped_or_dropped()
     )
     paused = replace(edited, state=JobState.PAUSED, changed_at=DUE + 1.0)
     for of, reason in ((paused, "paused"), (GONE, "deleted")):
-        decision = decide(None, None, of)
-        assert isinstance(decision, Transition)
+        decision = expect(Transition, decide(None, None, of))
         assert (decision.run.state, decision.run.reason) == (RunState.SKIPPED, reason)
 
 
