@@ -17,7 +17,7 @@ from duecourse.domain.runs.states import RunState
 from duecourse.messages import RunMessage
 from duecourse.ports import Finding, Input, Timer, Undecided
 from duecourse.testing.clock import SettableClock
-from tests.support.jobs import NOON, cursor, job, moved
+from tests.support.jobs import NOON, cursor, job, moved, stored_job
 from tests.support.runs import run
 from tests.support.tables import Tables
 
@@ -31,8 +31,7 @@ def repair(tables: Tables) -> DynamoRepairStore:
 
 def stored(tables: Tables, **changes: Any) -> Entry:
     """A job's cursor as index repair reads it."""
-    made = job("rate(5 minutes)", **changes)
-    assert tables.job_store(SettableClock(NOON)).create(made, cursor(made))
+    stored_job(tables.job_store(SettableClock(NOON)), "rate(5 minutes)", **changes)
     (entry,) = repair(tables).page(None).entries
     return entry
 
@@ -178,8 +177,7 @@ def test_an_audit_goes_on_after_any_job_of_a_page(dynamodb_tables: Tables) -> No
         dynamodb_tables.job_store(SettableClock(NOON)),
     )
     for number in range(5):
-        made = job(id=f"job-{number}")
-        assert jobs.create(made, cursor(made))
+        stored_job(jobs, id=f"job-{number}")
     whole = store.jobs(0, 1, None).jobs
     for position, each in enumerate(whole):
         assert store.jobs(0, 1, store.after(each)).jobs == whole[position + 1 :]
@@ -216,8 +214,7 @@ def test_jobs_come_page_by_page_without_their_payloads_and_each_in_one_segment(d
     store = DynamoAuditStore(dynamodb_tables.client, dynamodb_tables.jobs, limit=2)
     jobs = dynamodb_tables.job_store(SettableClock(NOON))
     for number in range(5):
-        made = job(id=f"job-{number}", payload={"large": "x" * 5000 * (number % 2)})
-        assert jobs.create(made, cursor(made))
+        stored_job(jobs, id=f"job-{number}", payload={"large": "x" * 5000 * (number % 2)})
     found, start, segment = [], None, 0
     while segment < 2:
         page = store.jobs(segment, 2, start)

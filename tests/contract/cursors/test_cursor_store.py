@@ -12,7 +12,7 @@ from duecourse.ports import BrokenCursor, Claim, Claimed, ClaimResult
 from duecourse.testing.clock import SettableClock
 from duecourse.testing.faults import around, before
 from tests.support.client_faults import READS, WRITES, FaultyClient
-from tests.support.jobs import NOON, cursor, job, moved
+from tests.support.jobs import NOON, cursor, job, moved, stored_job
 from tests.support.tables import Stores, Tables
 
 SLOT = "2026-11-21T12/0000"
@@ -21,8 +21,7 @@ SLOT = "2026-11-21T12/0000"
 def put(tables: Tables, *ids: str, expression: str = "rate(10 seconds)") -> None:
     store = tables.job_store(SettableClock(NOON))
     for name in ids:
-        made = job(expression, id=name)
-        assert store.create(made, cursor(made))
+        stored_job(store, expression, id=name)
 
 
 def claim_of(name: str, seconds: int) -> Claim:
@@ -166,8 +165,7 @@ def test_pages_of_due_cursors_come_oldest_first_and_whole(any_tables: Tables) ->
     names = [f"job-{number:03}" for number in range(30)]
     store = any_tables.job_store(SettableClock(NOON))
     for offset, name in enumerate(reversed(names)):
-        made = job(f"rate({offset + 10} seconds)", id=name)
-        assert store.create(made, cursor(made))
+        stored_job(store, f"rate({offset + 10} seconds)", id=name)
     ordered = [entry.job_id for entry in due(any_tables)]  # type: ignore[attr-defined]
     assert ordered == list(reversed(names))
 

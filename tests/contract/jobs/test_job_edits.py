@@ -22,7 +22,7 @@ from duecourse.testing.clock import SettableClock
 from duecourse.testing.faults import around, before
 from duecourse.usecases.jobs.change import Draft, Edited, EditJobs
 from duecourse.usecases.jobs.job_errors import JobChangedError, JobReachError, JobVersionError, Precondition
-from tests.support.jobs import NOON, cursor, job
+from tests.support.jobs import NOON, cursor, followed, job
 from tests.support.tables import Tables
 from tests.support.waiting import PATIENCE_SECONDS
 from tests.support.world import World
@@ -120,14 +120,8 @@ def test_pages_by_prefix_and_by_tag_go_on_where_they_ended(any_tables: Tables) -
     added(store, *(job(id=f"{name}-{number}", tags=("all",)) for name in "ab" for number in range(4)))
 
     def walk(**where: Any) -> list[str]:
-        seen: list[str] = []
-        after: str | None = None
-        while True:
-            page = store.page("default", JobFilter(**where), limit=3, after=after)
-            seen += [of.id for of, standing in page.items if standing == cursor(of)]
-            after = page.following
-            if after is None:
-                return seen
+        found = followed(lambda after: store.page("default", JobFilter(**where), limit=3, after=after))
+        return [of.id for of, standing in found if standing == cursor(of)]
 
     bs = [f"b-{number}" for number in range(4)]
     assert walk(prefix="b") == bs

@@ -343,15 +343,8 @@ def test_filtered_lists_come_page_by_page(api: ApiClient, query: dict[str, str])
     names = [f"job-{number}" for number in range(5)]
     for name in names:
         post(api, DAILY | {"id": name, "name": "A job", "tags": ["all"]})
-    seen: list[str] = []
-    more: dict[str, str] = {}
-    while True:
-        page = api.get("/v1/jobs", limit="2", **query, **more).json
-        seen += [job["id"] for job in page["items"]]
-        if page["next_cursor"] is None:
-            break
-        more = {"cursor": page["next_cursor"]}
-    assert seen == names
+    pages = list(api.pages("/v1/jobs", limit="2", **query))
+    assert [job["id"] for page in pages for job in page.json["items"]] == names
 
 
 @pytest.mark.parametrize(

@@ -225,11 +225,4 @@ def test_a_page_reads_a_bounded_number_of_runs_and_may_be_short_with_a_next_one(
 
 def paged(api: ApiClient, **query: str) -> list[Any]:
     """All pages, one after another."""
-    items: list[Any] = []
-    while True:
-        answer = api.get(RUNS, **query)
-        assert answer.status == 200, answer.text
-        items += answer.json["items"]
-        if answer.json["next_cursor"] is None:
-            return items
-        query["cursor"] = answer.json["next_cursor"]
+    return [item for page in api.pages(RUNS, **query) for item in page.json["items"]]

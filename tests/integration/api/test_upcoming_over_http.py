@@ -18,7 +18,7 @@ from duecourse.ports import Outgoing
 from duecourse.testing.clock import SettableClock
 from duecourse.usecases.jobs.upcoming import Upcoming
 from tests.support.api import BODY, ApiClient, api_settings
-from tests.support.jobs import NOON, cursor, job
+from tests.support.jobs import NOON, stored_job
 from tests.support.limits import MemoryLimits
 from tests.support.tables import Tables
 
@@ -158,8 +158,7 @@ def test_what_is_counted_is_charged(tables: Tables) -> None:
 )
 def test_what_is_to_be_counted_is_paid_before(tables: Tables, schedule: str, runs: int) -> None:
     clock, paid = SettableClock(NOON), list[int]()
-    made = job(schedule)
-    assert tables.job_store(clock).create(made, cursor(made))
+    stored_job(tables.job_store(clock), schedule)
     window = Window(int(NOON), int(NOON) + 48 * 3600, 3600, int(NOON))
 
     def refuse(requests: int) -> None:
