@@ -25,7 +25,7 @@ from duecourse.cli.main import COMMANDS, main
 from duecourse.cli.terminal import MEANT, UsageError
 from duecourse.client import ApiError, ApiUnreachableError
 from tests.support.http_target import Seen, documents, http_target
-from tests.unit.cli.served import told
+from tests.unit.cli.served import RUN, told
 
 JOB = {
     "id": "nightly",
@@ -34,20 +34,6 @@ JOB = {
     "next_occurrence": "2026-11-22T03:00:00Z",
     "error": None,
 }
-RUN = {
-    "id": "nightly.20261121T030000Z",
-    "job_id": "nightly",
-    "state": "DEAD",
-    "reason": None,
-    "occurrence": "2026-11-21T03:00:00Z",
-    "due": "2026-11-21T03:00:00Z",
-    "lateness_seconds": 0.042,
-    "attempts": 3,
-    "max_attempts": 3,
-    "error": "HTTP 500",
-    "count": 1,
-}
-
 CHANGES = [
     {
         "at": "2026-11-21T10:00:00.000Z",
