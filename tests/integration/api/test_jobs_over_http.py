@@ -98,6 +98,8 @@ def test_what_was_posted_comes_back_with_what_became_of_it(api: ApiClient) -> No
         "max_runs": None,
         "paused_because": None,
         "paused_by": None,
+        "paused_until": None,
+        "former": [],
         "next_occurrence": "2026-11-23T14:00:00Z",
         "created_at": "2026-11-21T12:00:00.000Z",
         "updated_at": "2026-11-21T12:00:00.000Z",
