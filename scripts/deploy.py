@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import boto3
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
 
 from duecourse.cli.doctor import topics
 from duecourse.cli.doctor.stage import find_stage
@@ -101,6 +101,9 @@ def deploy(
             clients("cloudformation").update_termination_protection(
                 StackName=config.stack_name, EnableTerminationProtection=False
             )
+    except NoCredentialsError:
+        say("there are no AWS credentials; log in to AWS, set AWS_PROFILE and AWS_REGION, and run this again")
+        return 1
     except (BotoCoreError, ClientError) as error:
         told = f"not looked at beforehand: {error}"
         if config.refuses_deletion:

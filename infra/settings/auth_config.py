@@ -66,11 +66,11 @@ class AuthConfig:
     def _problems_of_tokens(self, on_this_machine: bool) -> Iterator[tuple[str, str]]:
         schemes = ("https://", "http://") if on_this_machine else ("https://",)
         if not self.issuer:
-            yield "issuer", "must be the issuer of the tokens: -c issuer=https://..."
+            yield "issuer", "must be the issuer of the tokens: set issuer in settings/<stage>.json"
         elif not self.issuer.startswith(schemes):
             yield "issuer", "must be an https address"
         if not self.audience or not all(self.audience):
-            yield "audience", "must be the audience of the tokens: -c audience=..."
+            yield "audience", "must be the audience of the tokens: set audience in settings/<stage>.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -75,4 +75,4 @@ def key_problem(key: str | None) -> str | None:
     """Return the fault of a stage's choice of key, or None if it is valid."""
     if key is None or key == OWN or _KEY_ARN.fullmatch(key):
         return None
-    return f"must be None, {OWN} or the ARN of a KMS key (arn:aws:kms:...:key/..., no alias), not {key!r}"
+    return f"must be none, {OWN} or the ARN of a KMS key (arn:aws:kms:...:key/..., no alias), not {key!r}"

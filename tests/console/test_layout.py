@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 
+import httpx
 import pytest
 from playwright.sync_api import Page, expect
 
-from duecourse.client.bodies import HttpTarget
+from duecourse.client.bodies import HttpTarget, JobRequest
 from duecourse.testing import Scheduler
 from tests.console.conftest import NOW, Open
 from tests.support.browser import layout_faults
@@ -14,6 +15,8 @@ from tests.support.console import ServedConsole, served_console
 HTTP: HttpTarget = {"type": "http", "url": f"https://shop.example/{'orders-' * 40}"}
 LONG = "import-of-the-orders-of-the-district-"
 NAME = "Import of the orders of the district, with all of its branches, for the report of the controllers"
+TRIED, WAITS = f"{LONG}tried", f"{LONG}waits"
+PAYLOAD = {"district-of-the-branch": "orders-" * 60, "rows": [{"name": NAME}] * 20}
 LISTS = ("/", "/jobs", "/runs", "/workflows", "/dead-letters", "/stage")
 PAGES = (*LISTS, "/jobs/new", f"/jobs/{LONG}00", f"/jobs/{LONG}00/edit", "/workflows/month-end")
 WIDTHS = (390, 1280, 1440)
@@ -45,7 +48,18 @@ def filled(files: Mapping[str, bytes]) -> Iterator[ServedConsole]:
     steps = {name: step if place == 0 else step | {"after": names[:place][-2:]} for place, name in enumerate(names)}
     scheduler.client.put_workflow("month-end", {"name": NAME, "schedule": "0 * * * *", "jobs": steps})  # type: ignore[typeddict-item]
     scheduler.answer(names[3], status=422, body={"error": "no such account " * 80})
+    once: JobRequest = {"name": NAME, "schedule": "0 * * * *", "max_runs": 1, "target": HTTP, "payload": PAYLOAD}
+    scheduler.client.create_job(once | {"id": TRIED})
+    busy = {"error": "no space left on device " * 80}
+    scheduler.answer(TRIED, times=3, status=503, headers={"Retry-After": "60"}, body=busy)
+    scheduler.answer(TRIED, body={"rows": ["orders-of-the-district" * 6] * 40})
+    scheduler.client.create_job(once | {"id": WAITS, "completion": "callback", "completion_seconds": 86_400})
     scheduler.advance(hours=4)
+    (waiting,) = [call for call in scheduler.calls if call.job_id == WAITS]
+    said = {"progress": 0.5, "note": "district-of-the-branch-" * 8}
+    headers = {"Authorization": f"Bearer {waiting.callback_token}"}
+    with httpx.Client(base_url=scheduler.url, transport=scheduler.transport, headers=headers) as target:
+        assert target.post(f"/v1/runs/{waiting.run_id}/heartbeat", json=said).is_success
     for number in range(0, 60, 7):
         scheduler.client.pause_job(f"{LONG}{number:02}", note="The template is being rewritten. " * 8)
     with served_console(scheduler, files) as console:
@@ -55,6 +69,17 @@ def filled(files: Mapping[str, bytes]) -> Iterator[ServedConsole]:
 @pytest.mark.parametrize("width", WIDTHS)
 def test_pages_with_many_long_rows_fit(filled: ServedConsole, open_page: Open, width: int) -> None:
     assert _faults(open_page(filled, "/nowhere"), filled.url, PAGES, width) == {}
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_pages_of_runs_and_of_runs_of_workflows_fit(filled: ServedConsole, open_page: Open, width: int) -> None:
+    """A dead run, one after retries, one that waits for its callback; the run of a workflow, and one of its steps."""
+    page = open_page(filled, "/nowhere")
+    jobs = (f"{LONG}00", TRIED, WAITS, "month-end", "step-of-the-month-end-3")
+    runs = [filled.scheduler.client.list_runs(job).items[0] for job in jobs]
+    assert [run.state for run in runs] == ["DEAD", "SUCCEEDED", "WAITING", "DEAD", "DEAD"]
+    paths = (*(f"/runs/{run.id}" for run in runs), f"/workflows/month-end/runs/{runs[3].id.removeprefix('month-end.')}")
+    assert not (faults := _faults(page, filled.url, paths, width)), faults
 
 
 @pytest.mark.parametrize("width", WIDTHS)

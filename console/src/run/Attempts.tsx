@@ -3,8 +3,9 @@ import Container from "@cloudscape-design/components/container";
 import Header from "@cloudscape-design/components/header";
 import SpaceBetween from "@cloudscape-design/components/space-between";
 import StatusIndicator, { type StatusIndicatorProps } from "@cloudscape-design/components/status-indicator";
-import Table from "@cloudscape-design/components/table";
 import { Time, useNow } from "../shared/Instant";
+import { Long } from "../shared/Long";
+import { Rows } from "../shared/Rows";
 import { duration, elapsed } from "../shared/time";
 import { StripChart } from "./StripChart";
 import { isOver, type SingleRun, stripOf } from "./strip";
@@ -25,18 +26,25 @@ export function Attempts({ run, zone }: { run: SingleRun; zone: string }) {
     <Container header={<Header counter={`(${run.attempts} of ${run.max_attempts})`}>Attempts</Header>}>
       <SpaceBetween size="m">
         {strip !== null && <StripChart strip={strip} zone={zone} />}
-        <Table
+        <Rows
           variant="embedded"
-          wrapLines
+          ariaLabels={{ tableLabel: "Attempts" }}
           items={all}
           trackBy={(attempt) => String(attempt.number)}
           empty={<Box color="text-body-secondary">No attempt has started.</Box>}
           columnDefinitions={[
-            { id: "number", header: "Attempt", isRowHeader: true, cell: (attempt) => attempt.number },
+            {
+              id: "number",
+              header: "Attempt",
+              isRowHeader: true,
+              width: 105,
+              cell: (attempt) => attempt.number,
+            },
             {
               id: "outcome",
               header: "Outcome",
-              minWidth: 130,
+              width: 135,
+              card: 50,
               cell: ({ outcome }) =>
                 outcome === null ? (
                   <StatusIndicator type="in-progress">
@@ -49,6 +57,8 @@ export function Attempts({ run, zone }: { run: SingleRun; zone: string }) {
             {
               id: "waited",
               header: "Delay",
+              width: 100,
+              card: 50,
               cell: (attempt) => {
                 const before = all[all.indexOf(attempt) - 1];
                 const from = attempt.number === 1 ? run.due : (before?.ended_at ?? null);
@@ -58,25 +68,27 @@ export function Attempts({ run, zone }: { run: SingleRun; zone: string }) {
             {
               id: "started",
               header: "Started",
-              minWidth: 170,
-              cell: (attempt) => <Time at={attempt.started_at} zone={zone} />,
+              width: 190,
+              card: 50,
+              cell: (attempt) => <Time at={attempt.started_at} zone={zone} bare />,
             },
             {
               id: "took",
               header: "Duration",
+              width: 110,
+              card: 50,
               cell: ({ started_at, ended_at, outcome }) =>
                 ended_at === null && outcome !== null ? "unknown" : long(elapsed(started_at, ended_at, now)),
             },
-            { id: "code", header: "Code", cell: (attempt) => attempt.code ?? "-" },
+            { id: "code", header: "Code", width: 120, card: 50, cell: (attempt) => attempt.code ?? "-" },
             {
               id: "error",
               header: "Error",
               minWidth: 220,
-              cell: ({ error }) => (
-                <div className="text lines" title={error ?? undefined} style={{ WebkitLineClamp: 3 }}>
-                  {error ?? "-"}
-                </div>
-              ),
+              width: 300,
+              card: 100,
+              has: ({ error }) => error !== null,
+              cell: ({ error }) => <Long text={error} header="Error" />,
             },
           ]}
         />

@@ -1,10 +1,11 @@
 import Button from "@cloudscape-design/components/button";
 import Header from "@cloudscape-design/components/header";
 import Link from "@cloudscape-design/components/link";
-import Table from "@cloudscape-design/components/table";
 import type { Schemas } from "../api/client";
 import { to } from "../app/routes";
 import { why } from "../job/WhyTab";
+import { Long } from "../shared/Long";
+import { Rows } from "../shared/Rows";
 import { RunStatus } from "../shared/Status";
 import { duration, elapsed } from "../shared/time";
 import { whyOf } from "./graph";
@@ -24,9 +25,7 @@ export function StepTable({
   refusal: string | undefined;
 }) {
   return (
-    <Table
-      wrapLines
-      enableKeyboardNavigation
+    <Rows
       ariaLabels={{ tableLabel: "Steps of the run" }}
       header={<Header variant="h2">Steps</Header>}
       items={steps}
@@ -35,50 +34,62 @@ export function StepTable({
           id: "id",
           header: "Step",
           isRowHeader: true,
+          width: 215,
           cell: (each) => (
             <Link href={each.run === null ? to.job(each.id) : to.run(each.run)}>{each.id}</Link>
           ),
         },
-        { id: "state", header: "State", minWidth: 150, cell: (each) => <RunStatus state={each.state} /> },
-        { id: "after", header: "After", cell: (each) => each.after.join(", ") || "-" },
+        {
+          id: "state",
+          header: "State",
+          width: 150,
+          card: 50,
+          cell: (each) => <RunStatus state={each.state} />,
+        },
+        {
+          id: "after",
+          header: "After",
+          card: 100,
+          cell: (each) => <Long text={each.after.join(", ")} header="After" />,
+        },
         {
           id: "took",
           header: "Duration",
+          width: 110,
+          card: 50,
           cell: (each) => {
             const seconds = elapsed(each.started_at, each.finished_at, now);
             return seconds === null ? "-" : duration(seconds);
           },
         },
-        { id: "attempts", header: "Attempts", cell: (each) => each.attempts },
+        { id: "attempts", header: "Attempts", width: 115, card: 50, cell: (each) => each.attempts },
         {
           id: "why",
           header: "Reason",
-          minWidth: 240,
-          cell: (each) => (
-            <>
-              <div className="text lines" title={whyOf(each)} style={{ WebkitLineClamp: 2 }}>
-                {whyOf(each)}
-              </div>
-              <Link href={why(each.id, occurrence)} ariaLabel={`Explain ${each.id}`}>
-                Explain
-              </Link>
-            </>
-          ),
+          width: 240,
+          card: 100,
+          cell: (each) => <Long text={whyOf(each)} header={each.id} />,
         },
         {
           id: "rerun",
           header: "Action",
-          minWidth: 190,
+          width: 230,
+          card: 100,
           cell: (each) => (
-            <Button
-              variant="inline-link"
-              ariaLabel={`Rerun from here: ${each.id}`}
-              disabled={refusal !== undefined}
-              disabledReason={refusal}
-              onClick={() => rerun(each.id)}
-            >
-              Rerun from here
-            </Button>
+            <>
+              <Link href={why(each.id, occurrence)} ariaLabel={`Explain ${each.id}`}>
+                Explain
+              </Link>{" "}
+              <Button
+                variant="inline-link"
+                ariaLabel={`Rerun from here: ${each.id}`}
+                disabled={refusal !== undefined}
+                disabledReason={refusal}
+                onClick={() => rerun(each.id)}
+              >
+                Rerun from here
+              </Button>
+            </>
           ),
         },
       ]}

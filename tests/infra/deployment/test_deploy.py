@@ -179,10 +179,16 @@ def test_what_a_deployment_keeps_by_itself_is_looked_at_too(tmp_path: Path) -> N
     assert deployed(Account(status=None, reserved={}, quota=10), *PROD, settings=tmp_path).status == 0
 
 
-@pytest.mark.parametrize(
-    "refusal", [error("AccessDenied", "not authorized to perform: cloudformation:DescribeStacks"), NoCredentialsError()]
-)
-def test_a_deployment_without_the_right_to_look_says_what_was_not_checked_and_goes_on(refusal: Exception) -> None:
+def test_a_deployment_without_credentials_ends_before_the_synthesis_and_says_what_is_missing() -> None:
+    done = deployed(Account(refuses=NoCredentialsError()), *PROD)
+    assert (done.status, done.deployments) == (1, [])
+    assert done.said == [
+        "there are no AWS credentials; log in to AWS, set AWS_PROFILE and AWS_REGION, and run this again"
+    ]
+
+
+def test_a_deployment_without_the_right_to_look_says_what_was_not_checked_and_goes_on() -> None:
+    refusal = error("AccessDenied", "not authorized to perform: cloudformation:DescribeStacks")
     done = deployed(Account(refuses=refusal), *PROD)
     assert (done.status, done.deployments) == (0, [PROD])
     line, afterwards = done.said

@@ -39,7 +39,7 @@ def test_unit_tests_are_skipped_with_one_line_without_that_python(tmp_path: Path
     done = check(tmp_path, "tests", "python9.99")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == [
-        "test-314: skipped: python9.99 was not found; install it, for example with `uv python install 3.14`"
+        "test-314: skipped: python9.99 was not found; install it: `.tools/bin/uv python install 3.14`"
     ]
 
 

@@ -222,7 +222,7 @@ def test_the_name_of_the_bus_does_not_change_with_the_key() -> None:
 
 @pytest.mark.parametrize("key", ["alias/mine", "mine", "arn:aws:kms:eu-central-1:123456789012:alias/mine", ""])
 def test_what_is_no_key_is_refused(key: str) -> None:
-    with pytest.raises(ConfigError, match="encryption_key must be None, own or the ARN of a KMS key"):
+    with pytest.raises(ConfigError, match="encryption_key must be none, own or the ARN of a KMS key"):
         replace(STAGES["dev"], encryption_key=key)
 
 

@@ -60,6 +60,9 @@ def test_nothing_is_written_if_one_job_is_refused_or_the_options_are_wrong(run: 
     refused = run("jobs", "patch", "bill-0", "none", "--set", "timeout_seconds=60", "--yes")
     assert (refused.exit_code, refused.stdout) == (1, "")
     assert refused.stderr.startswith("duecourse: nothing was changed:\nnone: 404")
+    wrong = run(*BY_TAG, "--set", "schedule=30 25 * * *", "--dry-run").stderr.splitlines()
+    assert len(wrong) == 2
+    assert wrong[1].startswith('bill-0 and 4 more: schedule: hour "25"')
     assert desk.api.get("/v1/jobs/bill-0").json["timeout_seconds"] == 30
     for given in (["--set", "a"], ["--set", "a=1", "--set", "a.b=2"], ["--set", "=1"], []):
         assert run(*BY_TAG, *given).exit_code == 1

@@ -164,6 +164,13 @@ def test_a_refusal_is_one_line_without_a_traceback(api: str) -> None:
     assert (result.exit_code, result.stderr) == (1, "duecourse: 404 There is no such job\n")
 
 
+def test_a_rejected_token_names_the_ways_to_set_one() -> None:
+    with http_target(documents(lambda _: (401, {"message": "Unauthorized"}))) as server:
+        result = duecourse("jobs", "list", "--api", server.url(""))
+    assert result.exit_code == 1
+    assert result.stderr.endswith("of another stage: set DUECOURSE_TOKEN, or use duecourse login\n")
+
+
 def test_a_missing_address_names_the_ways_to_give_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     for name in ("app.py", "cdk.json"):  # a checkout without a stack, since one may run in this one

@@ -103,6 +103,31 @@ def test_offsets_of_long_ago_have_seconds() -> None:
     assert line == "1800-01-01 16:56:02Z  1800-01-01 12:00:00 -04:56:02"
 
 
+def test_excluded_days_are_shown_once_and_do_not_count() -> None:
+    days = ("--exclude", "2026-12-24/2027-01-01", "--exclude", "2027-01-03T09:00:00Z")
+    lines = shown("0 */3 * * *", *days, "--after", "2026-12-23T18:00:00Z", "--count", "2")[4:]
+    assert lines == [
+        "2026-12-23 21:00:00Z  2026-12-23 21:00:00 +00:00",
+        "2026-12-24 00:00:00Z  2026-12-24 00:00:00 +00:00  excluded",
+        "2027-01-02 00:00:00Z  2027-01-02 00:00:00 +00:00",
+    ]
+
+
+def test_an_excluded_time_that_the_clock_jumps_over_is_only_excluded() -> None:
+    lines = shown("30 2 * * *", *NEW_YORK, *SPRING, "--exclude", "2026-03-08", "--count", "1")[4:]
+    assert lines[0].endswith("03:00:00 -04:00  excluded")
+    assert len(lines) == 2
+
+
+def test_a_schedule_of_excluded_days_only_has_no_occurrence() -> None:
+    lines = shown("2026-12-24T18:00:00Z", "--exclude", "2026-12-24", "--after", "2026-01-01T00:00:00Z")
+    assert [line for line in lines if line][2:] == [
+        "no occurrence after 2026-01-01T00:00:00Z",
+        "UTC                   UTC",
+        "2026-12-24 18:00:00Z  2026-12-24 18:00:00 +00:00  excluded",
+    ]
+
+
 def test_the_window_bounds_what_is_shown() -> None:
     window = ("--start", "2026-01-02T00:00:00Z", "--end", "2026-01-03T00:00:00Z")
     assert len(shown("0 0 * * *", "--after", "2020-01-01T00:00:00Z", *window)[4:]) == 1
@@ -177,6 +202,8 @@ def test_json_holds_the_same_for_programs() -> None:
         (["@daily", "--start", "2026-02-30T00:00:00Z"], "--start", "this day does not exist"),
         (["@daily", "--start", "2026-01-01T00:00:00Z", "--end", "2026-01-01T00:00:00Z"], "--end", "later than start"),
         (["rate(1 day)", "--anchor", "2026-01-01T00:00:00.5Z"], "--anchor", "whole seconds"),
+        (["@daily", "--exclude", "2026-13-01"], "--exclude", "2026-13-01"),
+        (["@daily", "--exclude", "Christmas"], "--exclude", "Christmas"),
         (["@daily", "--jsonl"], "--jsonl", "remove SCHEDULE"),
     ],
 )

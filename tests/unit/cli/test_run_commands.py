@@ -273,10 +273,12 @@ def test_all_jobs_are_resumed(server, asked):
     ("options", "question"),
     [
         (("pause", "--tag", "billing"), "Pause all jobs tagged billing?"),
-        (("resume", "--tag", "billing"), "Resume all jobs tagged billing?"),
+        (("resume", "--tag", "billing"), "Resume the jobs that a pause of the tag billing paused?"),
+        (("resume", "--tag", "billing", "--others"), "Resume all jobs tagged billing?"),
+        (("resume", "--all"), "Resume the jobs that a pause of ALL jobs paused?"),
         (("pause", "--all"), "Pause ALL jobs?"),
     ],
-    ids=["pause-tag", "resume-tag", "pause-all"],
+    ids=["pause-tag", "resume-tag", "resume-tag-others", "resume-all", "pause-all"],
 )
 def test_many_jobs_are_changed_only_after_a_yes(server, asked, options, question):
     refused = duecourse(server, "jobs", *options, text="n\n")
@@ -299,6 +301,12 @@ def test_a_choice_of_jobs_that_is_none_or_two_is_refused(server, asked, action, 
     assert result.stderr == "duecourse: select jobs by exactly one of JOB, --tag and --all\n"
 
 
+def test_a_resume_of_a_tag_names_the_command_for_the_jobs_that_stay_paused(server):
+    resumed = duecourse(server, "jobs", "resume", "--tag", "a b", "--yes").stdout
+    assert resumed.endswith("resumed; others stay paused: duecourse jobs list --tag 'a b' --state PAUSED\n")
+    assert duecourse(server, "jobs", "resume", "--all", "--others", "--yes").stdout.endswith("resumed\n")
+
+
 def test_jobs_that_could_not_be_paused_are_named():
     answer = {"changed": 1, "failed": ["nightly", "hourly"], "next_cursor": None}
     result = told(answer, "jobs", "pause", "--all", "--yes")
@@ -306,6 +314,25 @@ def test_jobs_that_could_not_be_paused_are_named():
     assert result.stderr == (
         "duecourse: 2 jobs could not be changed because of concurrent changes: nightly, hourly; repeat the command\n"
     )
+
+
+@pytest.mark.parametrize("payload", ['{"version": 7}', "@FILE", "@-"], ids=["text", "file", "input"])
+def test_a_run_gets_a_payload_from_text_a_file_or_standard_input(payload, tmp_path):
+    (tmp_path / "p.json").write_text('{"version": 7}')
+    sent = []
+    with http_target(documents(lambda asked: (200, sent.append(json.loads(asked.body)) or RUN))) as api:
+        given = payload.replace("FILE", str(tmp_path / "p.json"))
+        done = duecourse(api, "jobs", "run", "nightly", "--payload", given, text='{"version": 7}')
+    assert (done.exit_code, sent) == (0, [{"payload": {"version": 7}}]), done.output
+
+
+@pytest.mark.parametrize(
+    ("payload", "says"), [("p.json", "or write @FILE for"), ("@none.json", "none.json: No such file")]
+)
+def test_a_payload_that_is_no_json_names_the_way_to_read_a_file(server, asked, payload, says):
+    refused = duecourse(server, "jobs", "run", "nightly", "--payload", payload)
+    assert (refused.exit_code, asked) == (2, [])
+    assert says in refused.stderr
 
 
 @pytest.mark.parametrize("more", [(), ("--json",)], ids=["people", "programs"])

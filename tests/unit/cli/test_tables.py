@@ -260,6 +260,25 @@ def test_the_history_of_a_job_has_a_line_for_each_change() -> None:
     assert rows([change], "jobs", "history", "nightly", "-o", "wide")[1].endswith("y" * 400)
 
 
+SHORT = {**JOB, "id": "nightly"}
+PAUSED = {**SHORT, "state": "PAUSED", "name": "Invoices of Acme", "paused_because": "the bank is down"}
+
+
+def test_a_list_of_jobs_shows_names_and_the_reasons_of_pauses_if_there_are_any() -> None:
+    for more in ((), ("-o", "wide")):
+        assert "the bank is down  Invoices of Acme" in rows([PAUSED, SHORT], "jobs", "list", *more)[1]
+    assert "Invoices of Acme" in rows([{**SHORT, "name": "Invoices of Acme"}], "jobs", "list", columns="80")[1]
+    assert rows([SHORT], "jobs", "list")[0].split() == ["job", "state", "schedule", "next", "occurrence"]
+
+
+def test_a_narrow_list_keeps_the_reasons_of_pauses_longer_than_names() -> None:
+    header, paused, _ = rows(
+        [PAUSED, {**SHORT, "next_occurrence": "2026-11-22T03:00:00Z"}], "jobs", "list", columns="80"
+    )
+    assert header.split() == ["job", "state", "schedule", "next", "occurrence", "(UTC)", "paused", "because"]
+    assert "the bank is down" in paused
+
+
 def test_a_job_without_a_schedule_runs_when_asked() -> None:
     shown = told({"items": [{**JOB, "schedule": None, "state": "ACTIVE"}], "next_cursor": None}, "jobs", "list").stdout
     assert re.search(rf"^{LONG}  ACTIVE +on request +- *$", shown, re.MULTILINE)

@@ -6,7 +6,7 @@ import json
 import time
 from datetime import UTC, datetime
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import click
 
@@ -15,7 +15,7 @@ from duecourse.cli.commands.options import answer_options, confirm, connected, y
 from duecourse.cli.commands.runs import zone_of_job
 from duecourse.cli.output.runs import print_found_runs, print_run, progress_of
 from duecourse.cli.output.values import print_json
-from duecourse.cli.terminal import CliError, Command, UsageError, WaitTimeoutError, plain, say
+from duecourse.cli.terminal import CliError, Command, UsageError, WaitTimeoutError, plain, read_text, say
 from duecourse.cli.when import duration_of, local_zone, moment
 from duecourse.client import Client
 from duecourse.client.models import SingleRun
@@ -25,7 +25,9 @@ POLL_SECONDS = 1.0
 
 @click.command(cls=Command, example="duecourse jobs run nightly --wait")
 @click.argument("job_id", metavar="JOB")
-@click.option("--payload", help="JSON that replaces the job's payload for this run.")
+@click.option(
+    "--payload", help="JSON that replaces the job's payload for this run; @FILE reads it from a file, @- from stdin."
+)
 @click.option("--key", help="An idempotency key: a repeated request with the same key returns the same run.")
 @click.option("--at", help="The start: an instant with an offset, or a time in the job's zone (2026-12-24T18:00:00).")
 @click.option("--in", "delay", metavar="TIME", help="The delay until the start: 90s, 15m, 2h, 3d.")
@@ -52,10 +54,7 @@ def run(
     seconds = None if delay is None else _seconds(delay)
     if at is not None and seconds is not None:
         raise UsageError("--at and --in cannot be used together; omit one of them")
-    try:
-        given = None if payload is None else json.loads(payload)
-    except ValueError as error:
-        raise UsageError(plain(f"--payload: the text is not valid JSON ({error})")) from error
+    given = None if payload is None else _payload(payload)
     with connected(api, sign) as client:
         started = client.run_job(job_id, payload=given, idempotency_key=key, at=at, delay_seconds=seconds)
         if not wait:
@@ -73,6 +72,15 @@ def run(
         raise WaitTimeoutError(plain(f"{ended.id} is {ended.state} after {timeout:g} s; {remedy}"))
     if ended.state != "SUCCEEDED":
         raise CliError(plain(f"{ended.id} is {ended.state}: {ended.error or ended.reason or 'see its attempts'}"))
+
+
+def _payload(text: str) -> Any:
+    """Return the payload in a JSON text, or in the file after an `@`, which no JSON begins with. Raises UsageError."""
+    try:
+        return json.loads(read_text(text[1:]) if text.startswith("@") else text)
+    except ValueError as error:
+        remedy = "correct it, or write @FILE for the JSON in a file"
+        raise UsageError(plain(f"--payload: the text is not valid JSON ({error}); {remedy}")) from error
 
 
 def _seconds(text: str) -> int:

@@ -231,6 +231,7 @@ def resume(
             ),
             yes=yes,
             as_json=as_json,
+            only_bulk=not others,
         )
 
 
@@ -242,9 +243,12 @@ def _change(
     *,
     yes: bool,
     as_json: bool,
+    only_bulk: bool = False,
 ) -> None:
-    """Change the chosen job, or after a yes those of all pages. Raises UsageError unless there is one choice, CliError
-    if some jobs could not be changed.
+    """Change the chosen job, or after a yes those of all pages.
+
+    With `only_bulk` they are those that a pause of the same choice paused. Raises UsageError unless there is one
+    choice, CliError if some jobs could not be changed.
     """
     job_id, tag, _ = choice
     if sum(map(bool, choice)) != 1:
@@ -253,7 +257,7 @@ def _change(
         _show(one(job_id), as_json)
         return
     if not yes:
-        confirm(f"{action.capitalize()} {f'all jobs tagged {plain(tag)}' if tag else 'ALL jobs'}?")
+        confirm(f"{action.capitalize()} {_chosen(tag, only_bulk)}?")
     pages = [page(None)]
     while pages[-1].next_cursor is not None:
         pages.append(page(pages[-1].next_cursor))
@@ -261,13 +265,25 @@ def _change(
     if as_json:
         print_json({"changed": changed, "failed": failed})
     else:
-        say(f"{changed} job{' is' if changed == 1 else 's are'} {action}d")
+        rest = f"; others stay paused: {_paused(tag)}" if only_bulk else ""
+        say(f"{changed} job{' is' if changed == 1 else 's are'} {action}d{rest}")
     if failed:
         count = f"{len(failed)} job{'s' * (len(failed) != 1)}"
         named = ", ".join(failed)
         raise CliError(
             plain(f"{count} could not be changed because of concurrent changes: {named}; repeat the command")
         )
+
+
+def _chosen(tag: str | None, only_bulk: bool) -> str:
+    """Return the jobs that a bulk change concerns, in words."""
+    if only_bulk:
+        return f"the jobs that a pause of {f'the tag {plain(tag)}' if tag else 'ALL jobs'} paused"
+    return f"all jobs tagged {plain(tag)}" if tag else "ALL jobs"
+
+
+def _paused(tag: str | None) -> str:
+    return shlex.join(["duecourse", "jobs", "list", *(["--tag", tag] if tag else []), "--state", "PAUSED"])
 
 
 @jobs.command(cls=Command, example="duecourse jobs delete nightly --yes")

@@ -12,7 +12,7 @@ import orjson
 from duecourse.cli.cases import DEFAULT_COUNT, MAX_COUNT, answer_cases
 from duecourse.cli.terminal import Command, UsageError
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
-from duecourse.domain.schedules.schedule import read_instant
+from duecourse.domain.schedules.schedule import ExclusionError, read_instant
 
 EXAMPLE = 'duecourse next "30 2 * * *" --tz America/New_York --after 2026-03-07T00:00:00Z --count 3'
 OPTIONS = {"timezone": "--tz", "dst_gap": "--dst-gap", "dst_fold": "--dst-fold"}
@@ -50,10 +50,22 @@ OPTIONS = {"timezone": "--tz", "dst_gap": "--dst-gap", "dst_fold": "--dst-fold"}
 @click.option(
     "--anchor", metavar="INSTANT", help="The starting point of a rate.  [default: --start, otherwise --after]"
 )
+@click.option(
+    "--exclude",
+    multiple=True,
+    metavar="DAYS",
+    help="A date, a range of dates (2026-12-24/2027-01-01) or an instant at which the job does not run; repeatable.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--jsonl", is_flag=True, help="Read cases from standard input, one JSON object per line.")
 def next_command(
-    expression: str | None, after: str | None, count: str, as_json: bool, jsonl: bool, **more: str
+    expression: str | None,
+    after: str | None,
+    count: str,
+    exclude: tuple[str, ...],
+    as_json: bool,
+    jsonl: bool,
+    **more: str,
 ) -> None:
     """Show the next occurrences of a schedule, and the effects of daylight saving.
 
@@ -76,7 +88,9 @@ def next_command(
 
     try:
         since = int(time.time()) if after is None else read_instant("after", after)
-        preview = preview_schedule(_spec(expression, **more), since, _count(count))
+        preview = preview_schedule(_spec(expression, **more), since, _count(count), exclude)
+    except ExclusionError as error:
+        raise UsageError(f"--exclude: {error.detail}") from None
     except ScheduleError as error:
         raise UsageError(f"{OPTIONS.get(error.field, _named(error.field))}: {error.detail}") from None
     if as_json:

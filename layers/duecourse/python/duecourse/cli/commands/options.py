@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import click
 
 from duecourse.cli.terminal import CliError, UsageError, plain
-from duecourse.client import TIMEOUT_SECONDS, ApiError, ApiUnreachableError, Client
+from duecourse.client import TIMEOUT_SECONDS, ApiError, ApiUnreachableError, Client, UnauthorizedError
 from duecourse.client.access import PROFILE, Access, access
 from duecourse.client.calls import LOCAL_HOSTS
 
@@ -107,6 +107,9 @@ def connected(api: str | None, sign: bool | None) -> Iterator[Client]:
     try:
         with Client(found.api, auth=auth, retries=1, timeout=timeout) as client:
             yield client
+    except UnauthorizedError as error:
+        remedy = "the token is missing, expired or of another stage: set DUECOURSE_TOKEN, or use duecourse login"
+        raise CliError(plain(f"{error}; {remedy}")) from error
     except ApiError as error:
         raise CliError(plain(str(error))) from error
     except UnicodeEncodeError as error:

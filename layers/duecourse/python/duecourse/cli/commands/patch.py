@@ -70,12 +70,21 @@ def patch(
 
 
 def _plan(client: Client, wanted: dict[str, Any], names: Sequence[str]) -> list[Step]:
-    """Return the change of each job. Raises FaultsError with all faults."""
+    """Return the change of each job. Raises FaultsError with all faults, the same ones of several jobs once."""
     with ThreadPoolExecutor(SIDE_BY_SIDE) as threads:
         found = list(threads.map(partial(_planned, client, wanted), names))
-    if faults := [fault for each in found if not isinstance(each, Step) for fault in each]:
-        raise FaultsError(faults)
+    faults: dict[str, list[str]] = {}
+    for name, each in zip(names, found, strict=True):
+        for fault in () if isinstance(each, Step) else each:
+            faults.setdefault(fault.removeprefix(f"{name}: "), []).append(name)
+    if faults:
+        raise FaultsError(f"{_some(jobs)}: {fault}" for fault, jobs in faults.items())
     return [each for each in found if isinstance(each, Step)]
+
+
+def _some(jobs: Sequence[str]) -> str:
+    """Return the first job, and the number of the others."""
+    return jobs[0] if len(jobs) == 1 else f"{jobs[0]} and {len(jobs) - 1} more"
 
 
 def _planned(client: Client, wanted: dict[str, Any], job_id: str) -> Step | list[str]:

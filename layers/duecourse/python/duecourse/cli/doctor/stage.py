@@ -64,7 +64,8 @@ def find_stage(name: str, clients: Clients) -> Stage:
             f"the stack {stack} cannot be read: {error.response['Error'].get('Message', error)}"
         ) from error
     except BotoCoreError as error:
-        raise UsageError(f"AWS cannot be reached: {error}") from error
+        remedy = "log in to AWS, and set AWS_PROFILE and AWS_REGION to the account and region of the stage"
+        raise UsageError(f"AWS cannot be reached: {str(error).rstrip('.')}; {remedy}") from error
     (found,) = answer["Stacks"]
     skew = _skew(answer["ResponseMetadata"]["HTTPHeaders"].get("date", ""), asked, answered)
     now = answered - skew.ahead

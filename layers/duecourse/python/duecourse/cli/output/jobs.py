@@ -42,9 +42,17 @@ def print_jobs(jobs: Iterable[Job], *, wide: bool = False) -> None:
 
     def row(job: Job) -> list[Cell]:
         more = [job.timezone or "", job.owner or "", ", ".join(job.tags), job.paused_until] if wide else []
-        schedule = job.schedule or "on request"
-        return [job.id, coloured(job.state), schedule, job.next_occurrence, *more, job.error or ""]
+        said = [job.paused_because or "", job.name or ""]
+        return [
+            job.id,
+            coloured(job.state),
+            job.schedule or "on request",
+            job.next_occurrence,
+            *said,
+            *more,
+            job.error or "",
+        ]
 
     columns = ["zone", "owner", "tags", "paused until"] if wide else []
-    names = ["job", "state", "schedule", "next occurrence", *columns, "error"]
-    print_table(names, [row(job) for job in jobs], wide=wide)
+    names = ["job", "state", "schedule", "next occurrence", "paused because", "name", *columns, "error"]
+    print_table(names, [row(job) for job in jobs], spare=("name", "paused because"), wide=wide)

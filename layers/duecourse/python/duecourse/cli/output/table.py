@@ -17,7 +17,9 @@ PIPE_WIDTH = 200
 CUT = {
     "state": 25,
     "code": 12,
-    **dict.fromkeys(("schedule", "tags", "after", "waits for", "also", "jobs", "what", "error"), 16),
+    **dict.fromkeys(
+        ("schedule", "tags", "after", "waits for", "also", "jobs", "what", "paused because", "name", "error"), 16
+    ),
 }
 """The columns of texts that are cut (of a state, its reason), and what they keep as long as a spare column can be left
 out instead. The first get room first.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from duecourse.domain.schedules.instant import iso
@@ -12,12 +12,13 @@ from duecourse.domain.schedules.schedule import (
     CronSchedule,
     Schedule,
     ScheduleSpec,
+    compile_exclusions,
     compile_schedule,
     counted_from,
 )
 from duecourse.domain.schedules.zones.zone import FAR, TZDATA_VERSION, Timeline, load_timeline
 
-Mark = Literal["moved", "dropped", "repeated"]
+Mark = Literal["moved", "dropped", "repeated", "excluded"]
 
 #: Named times of one gap are counted up to this number (an expression with seconds can have 3,600 in an hour).
 COUNTED = 1_000
@@ -40,7 +41,9 @@ class PreviewEntry:
         offset: seconds east of UTC at that instant; None if dropped.
         mark: ``moved``: the expression names a time in a gap, and this is the moment after the gap.
             ``dropped``: the clock never shows the named time, so there is no occurrence.
-            ``repeated``: the clock shows this time again, and the job fires again. None: no DST rule applies.
+            ``repeated``: the clock shows this time again, and the job fires again.
+            ``excluded``: the first occurrence of excluded days, or an excluded instant; the job does not fire.
+            None: no rule applies.
         named: the (first) wall time in the gap that the expression names; only if moved.
         count: the number of named times in the gap that this entry covers, up to COUNTED; 1 for all others.
 
@@ -54,14 +57,18 @@ class PreviewEntry:
     count: int = 1
 
 
-def preview(spec: ScheduleSpec, after: int, count: int = 10, until: int | None = None) -> tuple[PreviewEntry, ...]:
+def preview(
+    spec: ScheduleSpec, after: int, count: int = 10, until: int | None = None, exclude: tuple[str, ...] = ()
+) -> tuple[PreviewEntry, ...]:
     """Return the first ``count`` occurrences after ``after`` (exclusive) and before ``until`` (exclusive), in order of
     time.
 
     Instants are UTC seconds. Dropped times are listed in order between the occurrences and do not count towards
-    ``count``. At most MAX_DROPPED are listed. Raises ScheduleError like ``compile_schedule``.
+    ``count``. At most MAX_DROPPED are listed. Nor do excluded days count; each range has one entry. Raises
+    ScheduleError like ``compile_schedule``, and ExclusionError.
     """
     schedule = compile_schedule(spec)
+    exclusions = compile_exclusions(exclude, spec.timezone) if exclude else None
     view = _View(schedule)
     entries: list[PreviewEntry] = []
     dropped = 0
@@ -80,6 +87,10 @@ def preview(spec: ScheduleSpec, after: int, count: int = 10, until: int | None =
             dropped += 1
         if found is None:
             break
+        if exclusions is not None and (resume := exclusions.skip(found)) is not None:
+            entries.append(replace(view.occurrence(found), mark="excluded", named=None, count=1))
+            at = resume
+            continue
         entries.append(view.occurrence(found))
         listed += 1
         at = found
@@ -171,15 +182,15 @@ class SchedulePreview:
         }
 
 
-def preview_schedule(spec: ScheduleSpec, after: int, count: int) -> SchedulePreview:
+def preview_schedule(spec: ScheduleSpec, after: int, count: int, exclude: tuple[str, ...] = ()) -> SchedulePreview:
     """Return the first ``count`` occurrences strictly after ``after``. A rate without anchor and start counts from
     there.
 
-    Raises ScheduleError.
+    Raises ScheduleError and ExclusionError.
     """
     spec = counted_from(spec, after)
     schedule = compile_schedule(spec)
-    return SchedulePreview(schedule.words, schedule.canonical, preview(spec, after, count))
+    return SchedulePreview(schedule.words, schedule.canonical, preview(spec, after, count, exclude=exclude))
 
 
 def offset_text(seconds: int) -> str:
