@@ -1,5 +1,7 @@
 """The frame around the console's pages."""
 
+from __future__ import annotations
+
 import re
 
 import pytest

@@ -1,5 +1,7 @@
 """A job's page."""
 
+from __future__ import annotations
+
 import re
 
 import pytest

@@ -1,5 +1,7 @@
 """Every page fits every screen: no page is wider than its window, and no cell has more than three lines."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 
 import httpx
@@ -68,7 +70,8 @@ def filled(files: Mapping[str, bytes]) -> Iterator[ServedConsole]:
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_pages_with_many_long_rows_fit(filled: ServedConsole, open_page: Open, width: int) -> None:
-    assert _faults(open_page(filled, "/nowhere"), filled.url, PAGES, width) == {}
+    page = open_page(filled, "/nowhere")
+    assert _faults(page, filled.url, PAGES, width) == {}
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -84,7 +87,8 @@ def test_pages_of_runs_and_of_runs_of_workflows_fit(filled: ServedConsole, open_
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_pages_without_data_fit(console: ServedConsole, open_page: Open, width: int) -> None:
-    assert _faults(open_page(console, "/nowhere"), console.url, (*LISTS, "/jobs/new", "/nowhere"), width) == {}
+    page = open_page(console, "/nowhere")
+    assert _faults(page, console.url, (*LISTS, "/jobs/new", "/nowhere"), width) == {}
 
 
 def test_twenty_runs_fill_a_large_screen(filled: ServedConsole, open_page: Open) -> None:

@@ -1,5 +1,7 @@
 """The page of one run."""
 
+from __future__ import annotations
+
 import re
 
 from playwright.sync_api import Page, expect

@@ -1,5 +1,7 @@
 """The list of runs."""
 
+from __future__ import annotations
+
 import json
 import re
 

@@ -1,5 +1,7 @@
 """Workflows, and their runs."""
 
+from __future__ import annotations
+
 import re
 from typing import Any
 

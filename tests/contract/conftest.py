@@ -1,5 +1,7 @@
 """Fixtures of the adapters' contract tests: our own clients on MiniStack."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import pytest

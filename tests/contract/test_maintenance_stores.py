@@ -1,12 +1,13 @@
 """What index repair and the audit write, and when they do not."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from duecourse.adapters.dynamodb.maintenance.audit_store import DynamoAuditStore
-from duecourse.adapters.dynamodb.maintenance.repair_store import DynamoRepairStore
+from duecourse.adapters.dynamodb.maintenance import DynamoAuditStore, DynamoRepairStore
 from duecourse.domain.ids import RunIdentity
 from duecourse.domain.jobs.job import JobState, Lane
 from duecourse.domain.maintenance.audit import Turn
@@ -17,7 +18,7 @@ from duecourse.domain.runs.states import RunState
 from duecourse.messages import RunMessage
 from duecourse.ports import Finding, Input, Timer, Undecided
 from duecourse.testing.clock import SettableClock
-from tests.support.jobs import NOON, cursor, job, moved, stored_job
+from tests.support.jobs import NOON, cursor, job, moved
 from tests.support.runs import run
 from tests.support.tables import Tables
 
@@ -31,7 +32,8 @@ def repair(tables: Tables) -> DynamoRepairStore:
 
 def stored(tables: Tables, **changes: Any) -> Entry:
     """A job's cursor as index repair reads it."""
-    stored_job(tables.job_store(SettableClock(NOON)), "rate(5 minutes)", **changes)
+    made = job("rate(5 minutes)", **changes)
+    assert tables.job_store(SettableClock(NOON)).create(made, cursor(made))
     (entry,) = repair(tables).page(None).entries
     return entry
 
@@ -177,7 +179,8 @@ def test_an_audit_goes_on_after_any_job_of_a_page(dynamodb_tables: Tables) -> No
         dynamodb_tables.job_store(SettableClock(NOON)),
     )
     for number in range(5):
-        stored_job(jobs, id=f"job-{number}")
+        made = job(id=f"job-{number}")
+        assert jobs.create(made, cursor(made))
     whole = store.jobs(0, 1, None).jobs
     for position, each in enumerate(whole):
         assert store.jobs(0, 1, store.after(each)).jobs == whole[position + 1 :]
@@ -190,7 +193,8 @@ def test_records_of_a_window_are_those_of_the_schedule_in_their_order(dynamodb_t
     by_hand = run(made, RunState.SUCCEEDED, after=30, suffix=".mabc")
     for each in (skipped, by_hand, caught_up, run(made, RunState.DEAD), run(made, RunState.DEAD, after=60)):
         assert store.write(each, None) is None
-    assert store.between("default", made.id, N, N + 50, strongly=True) == [
+    records = store.between("default", made.id, N, N + 50, strongly=True)
+    assert records == [
         Recorded(N + 20, N + 40, N + 20, Lane.LOW, ran=True),
         Recorded(N + 50, N + 50, N + 50, Lane.LOW, ran=False, state=RunState.SKIPPED, reason=skipped.reason),
     ]
@@ -214,7 +218,8 @@ def test_jobs_come_page_by_page_without_their_payloads_and_each_in_one_segment(d
     store = DynamoAuditStore(dynamodb_tables.client, dynamodb_tables.jobs, limit=2)
     jobs = dynamodb_tables.job_store(SettableClock(NOON))
     for number in range(5):
-        stored_job(jobs, id=f"job-{number}", payload={"large": "x" * 5000 * (number % 2)})
+        made = job(id=f"job-{number}", payload={"large": "x" * 5000 * (number % 2)})
+        assert jobs.create(made, cursor(made))
     found, start, segment = [], None, 0
     while segment < 2:
         page = store.jobs(segment, 2, start)

@@ -2,6 +2,8 @@
 its rate allows; their clocks may differ.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 from hypothesis import given

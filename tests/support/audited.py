@@ -1,8 +1,10 @@
 """A world that is audited, and whose jobs are edited as over the API."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field, replace
 
-from duecourse.adapters.dynamodb.maintenance.audit_store import DynamoAuditStore
+from duecourse.adapters.dynamodb.maintenance import DynamoAuditStore
 from duecourse.domain.jobs.job import Lane
 from duecourse.domain.maintenance.audit import Turn
 from duecourse.ports import AuditStore, Claim, ClaimResult, Depth

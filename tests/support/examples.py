@@ -1,5 +1,7 @@
 """How many examples hypothesis tries."""
 
+from __future__ import annotations
+
 from hypothesis import settings
 
 SHARE = 5

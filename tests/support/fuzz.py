@@ -1,5 +1,7 @@
 """`st` (schemathesis) as tests start it."""
 
+from __future__ import annotations
+
 import os
 import subprocess
 import sys

@@ -2,6 +2,8 @@
 of its dimensions.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 from duecourse.telemetry import SYMPTOMS

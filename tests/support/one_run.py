@@ -1,5 +1,7 @@
 """One run in a world, and its messages handed over one at a time."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 import pytest

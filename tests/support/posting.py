@@ -1,5 +1,7 @@
 """Posted values as the API reads them, without an event around them."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import pytest
@@ -8,11 +10,13 @@ from duecourse.api.bodies.models import Rules
 from duecourse.api.bodies.validation import read_job
 from duecourse.api.problems import Problem
 from duecourse.domain.instants import from_iso
+from duecourse.domain.jobs.edit import reject_past, resolve_anchor
 from duecourse.domain.jobs.job import Precision
 from duecourse.domain.schedules import ScheduleSpec
+from duecourse.domain.schedules.schedule import occurrences_of
 from duecourse.domain.targets.targets import HttpTarget, LambdaTarget, SqsTarget
 from duecourse.ports import RegisteredTask
-from duecourse.usecases.jobs.change import Draft, anchored, first_occurrence
+from duecourse.usecases.jobs.change import Draft
 from tests.support.api import ALLOWED, BODY
 from tests.support.tasks import Registered
 
@@ -39,8 +43,15 @@ TASKS = {
 RULES = Rules(private_targets=False, allowed=ALLOWED, default_precision=Precision.EXACT, tasks=Registered(TASKS))
 
 
+def first_occurrence(spec: ScheduleSpec, now: float, exclude: tuple[str, ...] = ()) -> int | None:
+    first = occurrences_of("", "", spec, exclude=exclude).next(int(now))
+    if first is None:
+        reject_past(spec, exclude, now)
+    return first
+
+
 def check(spec: ScheduleSpec, exclude: tuple[str, ...]) -> None:
-    first_occurrence(anchored(spec, NOW), NOW, exclude)
+    first_occurrence(resolve_anchor(spec, None, NOW), NOW, exclude)
 
 
 def read(value: Any) -> Draft:

@@ -7,6 +7,8 @@ decisions are the project's own; time passes between operations. Promised in eve
 job with a seat is in progress.
 """
 
+from __future__ import annotations
+
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -17,7 +19,7 @@ from duecourse.domain.runs.decision import Start, cancelled, dead, succeeded, wa
 from duecourse.domain.runs.overlap import Lock, called_in_workflow, latest
 from duecourse.domain.runs.states import Dead, Deadlines, Final, Run, Running, RunState, Waiting
 from duecourse.domain.tenants.seats import Starting, has_seat
-from duecourse.domain.workflows.definition import workflow_fields
+from duecourse.domain.workflows.check import workflow_fields
 from duecourse.limits import WORKER_SECONDS
 from duecourse.testing.clock import SettableClock
 from duecourse.testing.memory.items import Items

@@ -1,5 +1,7 @@
 """Runs as the client reads them."""
 
+from __future__ import annotations
+
 from datetime import datetime
 from typing import Any
 

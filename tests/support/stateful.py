@@ -5,6 +5,8 @@
 writes tests/fixtures/stateful.json anew, which test_stateful_resources.py holds the templates against.
 """
 
+from __future__ import annotations
+
 import json
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Tables made from the synthesised template, on whichever emulator."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4

@@ -1,5 +1,7 @@
 """Workers with a fault in their line, which a search has to find."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from typing import Any
 

@@ -10,7 +10,7 @@ from threading import Lock as ThreadLock
 from typing import Any
 
 from duecourse.adapters.dynamodb.cursors.tick_mark import DynamoTickMark
-from duecourse.adapters.dynamodb.maintenance.repair_store import DynamoRepairStore
+from duecourse.adapters.dynamodb.maintenance import DynamoRepairStore
 from duecourse.api.api import Api
 from duecourse.domain.ids import RunIdentity
 from duecourse.domain.instants import DAY_SECONDS
@@ -29,8 +29,7 @@ from duecourse.testing.stage import Stage, settings_of_a_test
 from duecourse.usecases.dispatch.claim import outgoing
 from duecourse.usecases.dispatch.round import DispatchRules
 from duecourse.usecases.jobs.change import Draft, Edited
-from duecourse.usecases.maintenance.clean_up import CleanUp
-from duecourse.usecases.maintenance.index_repair import IndexCheck, IndexRepair
+from duecourse.usecases.maintenance.index_repair import CleanUp, IndexCheck, IndexRepair
 from duecourse.usecases.maintenance.reconcile import ReconcileDeadLetters
 from duecourse.usecases.report import Report
 from duecourse.usecases.runs.commands import CommandSender
@@ -38,6 +37,7 @@ from duecourse.usecases.runs.requests import BackfillStarted, Later, OwnPayload,
 from duecourse.usecases.worker.attempt import LaneWorker
 from tests.support.jobs import NOON, cursor
 from tests.support.tables import Tables
+from tests.support.varied import varied
 from tests.support.wheel import Held, Wheel
 
 RULES = DispatchRules(shards=1, lookahead=300, horizon=840)
@@ -181,6 +181,10 @@ class World(Stage):
     def about(self, run: Run, kind: MessageKind, **fields: Any) -> RunMessage:
         """The message that the API sends about a run's present attempt."""
         return CommandSender(self.wheel, self.clock, self.randomness).message(COMMANDS[kind](**fields), run)
+
+    def moved_to(self, message: RunMessage, second: int) -> RunMessage:
+        """The same message about the occurrence that many seconds after NOON."""
+        return varied(message, occurrence=int(NOON) + second, due=int(NOON) + second)
 
     def queued_about(self, job_id: str, second: int, kind: MessageKind, **fields: Any) -> RunMessage:
         """The message that the API sends about a run that is queued and has no record yet."""

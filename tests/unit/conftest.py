@@ -1,5 +1,7 @@
 """Fixtures of the unit tests: AWS within this process."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 
 import boto3

@@ -4,6 +4,8 @@ A handler may catch everything only if it makes no permanent decision about the 
 leaves the work to be repeated, raises again, or ends a call whose outcome is unknown anyway.
 """
 
+from __future__ import annotations
+
 import ast
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +16,7 @@ BROAD = {"Exception", "BaseException"}
 
 REASONS = {
     "functions/dispatch/handler.py:handler": "logs and counts; the next tick repeats the round",
-    "adapters/aws/secrets.py:_fetch": "raised again in every thread that waits for the answer",
+    "adapters/shared_cache.py:_fetch": "raised again in every thread that waits for the answer",
     "adapters/aws/transport.py:_connected": "closes the connection and raises again",
     "adapters/aws/transport.py:_exchange": "closes the connection and raises again",
     "adapters/targets/http/connection.py:run": "raised again where the result is read",
@@ -30,6 +32,7 @@ REASONS = {
     "testing/targets.py:_answered": "kept for the test and raised again",
     "usecases/dispatch/round.py:run": "logs and counts; the next round repeats what is not claimed",
     "usecases/dispatch/claim.py:_on_time": "leaves the cursor to the next round; it stays in the index",
+    "usecases/dispatch/round.py:_resume": "reported as an error of this job; the others go on",
     "usecases/dispatch/round.py:_claim": "leaves the claim to the next round; the cursor stays in the index",
     "usecases/dispatch/tick.py:_look": "logs; the shard is woken, and its round finds the error",
     "usecases/dispatch/tick.py:_marks": "logs; all shards are woken",
@@ -42,8 +45,8 @@ REASONS = {
     "usecases/jobs/change.py:send_all": "the jobs are written; the answer says what was not sent; the next tick sends",
     "usecases/maintenance/archive.py:_write": "counts; the handler gives the batch back",
     "usecases/maintenance/audit.py:__call__": "counts; the next invocation repeats the page",
-    "usecases/maintenance/clean_up.py:__call__": "counts; the next pass tries the job again",
     "usecases/maintenance/index_repair.py:__call__": "counts; the next invocation repeats the page",
+    "usecases/maintenance/index_repair.py:_clean_up": "counts; the next pass tries the job again",
     "usecases/maintenance/reconcile.py:__call__": "lets the messages become visible and raises again",
     "usecases/maintenance/reconcile.py:_look": "counts; the message stays in the dead-letter queue",
     "usecases/maintenance/reconcile.py:_receive": "counts; the next call receives the messages",

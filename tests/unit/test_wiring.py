@@ -1,5 +1,7 @@
 """The container of all functions."""
 
+from __future__ import annotations
+
 import subprocess
 import sys
 

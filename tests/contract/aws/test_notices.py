@@ -6,6 +6,8 @@
 - The archive in S3, on moto.
 """
 
+from __future__ import annotations
+
 import gzip
 import json
 from collections.abc import Iterator
@@ -19,10 +21,9 @@ import pytest
 from botocore.exceptions import ClientError
 from moto import mock_aws
 
-from duecourse.adapters.aws.archive import S3Archive
 from duecourse.adapters.aws.clients import AwsClients
 from duecourse.adapters.aws.event_bus import EventBridgeBus
-from duecourse.adapters.aws.results import S3Results
+from duecourse.adapters.aws.s3 import S3Archive, S3Results
 from duecourse.adapters.aws.sns import SnsNotifier
 from duecourse.domain.maintenance.archive import Sheet
 from duecourse.ports import FailureNotification, OutboundEvent, ServiceError
@@ -192,7 +193,8 @@ def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 def test_rows_are_lines_of_json_in_gzip(s3: Any) -> None:
     S3Archive(s3, BUCKET).put(Sheet(ARCHIVE_KEY, ROWS))
     stored = s3.get_object(Bucket=BUCKET, Key=ARCHIVE_KEY)
-    assert [json.loads(line) for line in gzip.decompress(stored["Body"].read()).decode().splitlines()] == list(ROWS)
+    lines = gzip.decompress(stored["Body"].read()).decode().splitlines()
+    assert [json.loads(line) for line in lines] == list(ROWS)
     assert stored["ContentType"] == "application/gzip"
     assert "ContentEncoding" not in stored
 

@@ -1,5 +1,7 @@
 """The hold on a received message, on MiniStack."""
 
+from __future__ import annotations
+
 import logging
 from typing import Any
 

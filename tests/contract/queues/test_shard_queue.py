@@ -1,5 +1,7 @@
 """The queue of dispatch rounds, on MiniStack."""
 
+from __future__ import annotations
+
 import logging
 from typing import Any
 

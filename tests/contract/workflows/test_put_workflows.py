@@ -1,5 +1,7 @@
 """Workflows are put in several writes: each may fail, and others write at the same time."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,14 +13,13 @@ from duecourse.domain.jobs.job import Job, JobState, Lane, Reservation
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.targets import HttpTarget, WorkflowTarget
 from duecourse.domain.tenants.seats import Seats
-from duecourse.domain.workflows.definition import workflow_fields
+from duecourse.domain.workflows.check import workflow_fields
 from duecourse.domain.workflows.graph import Graph, Step, WorkflowRef
 from duecourse.ports import InlineExecutor, NoAnswerError, WorkflowStore
 from duecourse.testing.faults import answering, around, before
 from duecourse.usecases.jobs.change import Draft
 from duecourse.usecases.jobs.job_errors import ANYTHING, JobChangedError, JobExistsError, JobVersionError, Precondition
-from duecourse.usecases.jobs.membership import CLAIM_SECONDS, StepError
-from duecourse.usecases.jobs.reservations import RESERVED_SECONDS
+from duecourse.usecases.jobs.membership import CLAIM_SECONDS, RESERVED_SECONDS, StepError
 from duecourse.usecases.workflows.manage import (
     GRAPH_DAYS,
     CancelRuns,

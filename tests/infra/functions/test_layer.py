@@ -1,5 +1,7 @@
 """The dependencies layer, really built."""
 
+from __future__ import annotations
+
 import os
 import shutil
 import stat

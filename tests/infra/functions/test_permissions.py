@@ -1,5 +1,7 @@
 """Who may do what: each role exactly what the code behind its function asks for, as the source says."""
 
+from __future__ import annotations
+
 import pytest
 
 from infra.bundling import SERVICES

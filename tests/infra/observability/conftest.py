@@ -2,6 +2,8 @@
 over the stores in memory, which answer ten times as fast.
 """
 
+from __future__ import annotations
+
 import pytest
 
 from duecourse.testing.memory.tables import MemoryTables

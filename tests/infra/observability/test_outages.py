@@ -2,6 +2,8 @@
 does.
 """
 
+from __future__ import annotations
+
 import re
 
 import pytest

@@ -2,6 +2,8 @@
 stores equal, and a request to an emulator's table takes ten times as long.
 """
 
+from __future__ import annotations
+
 import pytest
 
 from duecourse.testing.clock import SettableClock

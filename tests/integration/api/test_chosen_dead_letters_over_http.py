@@ -1,5 +1,7 @@
 """Dead runs chosen by time, tag and error: listed, counted by a dry run, redriven."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import pytest

@@ -5,6 +5,8 @@ In `make test` the requests are always the same; `make test-all` tries every bou
 and chains them.
 """
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace

@@ -1,5 +1,7 @@
 """Pause and resume over the API."""
 
+from __future__ import annotations
+
 import pytest
 
 from tests.support.api import BODY, Answered, ApiClient

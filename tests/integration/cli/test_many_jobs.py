@@ -1,5 +1,7 @@
 """Many jobs at once: found by a part of their name, changed by one command, resumed with a note."""
 
+from __future__ import annotations
+
 import json
 
 import pytest

@@ -1,5 +1,7 @@
 """What `pip install duecourse` gives a program: the wheel as it is built, beside what it requires and nothing else."""
 
+from __future__ import annotations
+
 import subprocess
 import sys
 from importlib.metadata import PathDistribution, distribution
@@ -161,4 +163,5 @@ try:
 except ImportError as problem:
     print(problem)
 """
-    assert run(wheel, tmp_path, program).endswith('run pip install "duecourse[testing]"\n')
+    said = run(wheel, tmp_path, program)
+    assert said.endswith('run pip install "duecourse[testing]"\n')

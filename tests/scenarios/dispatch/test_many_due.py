@@ -1,5 +1,7 @@
 """More due than goes at once, and cursors that cannot be claimed among many that can."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -46,7 +48,9 @@ def add(world: World, count: int, expression: str = "rate(300 seconds)") -> None
 
 
 def error_of(world: World, job_id: str) -> str | None:
-    return world.jobs.get_cursor("default", job_id).error
+    standing = world.jobs.get_cursor("default", job_id)
+    assert standing is not None
+    return standing.error
 
 
 def test_a_cursor_whose_claim_the_table_refuses_is_quarantined_and_delays_nobody(world: World) -> None:

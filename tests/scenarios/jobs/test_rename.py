@@ -92,7 +92,7 @@ def test_the_history_has_the_changes_of_both_names_and_the_rename(office: Office
     office.world.clock.set(NOON + 30)
     renamed(office)
     office.edit(NEW, name="second")
-    found = office.api.job_history.page("default", NEW, limit=10, before=None).items
+    found = office.api.jobs.history("default", NEW, limit=10, before=None).items
     assert [(each.job_id, each.action) for each in found][:3] == [
         (NEW, ChangeAction.EDITED),
         (NEW, ChangeAction.RENAMED),

@@ -1,5 +1,7 @@
 """A run that somebody asks for, whatever schedule and state its job has."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 import pytest

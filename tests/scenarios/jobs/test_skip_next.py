@@ -1,5 +1,7 @@
 """Skipping what comes next, though it is enqueued already."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 import pytest

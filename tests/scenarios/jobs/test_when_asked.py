@@ -1,5 +1,7 @@
 """A job without a schedule: it runs when it is asked to, and is never over."""
 
+from __future__ import annotations
+
 from functools import partial
 
 import pytest
@@ -14,7 +16,7 @@ from duecourse.messages import MessageKind
 from duecourse.usecases.report import Report
 from duecourse.usecases.runs.explain import Explain
 from duecourse.usecases.runs.skip_next import NothingToSkipError
-from duecourse.usecases.workflows.view import WorkflowRuns
+from duecourse.usecases.workflows.workflows import WorkflowRuns
 from tests.support.audited import AuditedWorld
 from tests.support.jobs import NOON, job
 from tests.support.tables import Tables

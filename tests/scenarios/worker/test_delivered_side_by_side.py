@@ -1,5 +1,7 @@
 """SQS may give one invocation the same message twice."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import replace
 from threading import Event

@@ -1,5 +1,7 @@
 """A table that refuses for a while costs a run time, and nothing else."""
 
+from __future__ import annotations
+
 from itertools import pairwise
 
 import pytest

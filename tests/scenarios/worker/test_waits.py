@@ -1,5 +1,7 @@
 """Waits that are longer than a queue holds a message back."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 import pytest

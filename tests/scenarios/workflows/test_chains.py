@@ -5,13 +5,15 @@
 - Steps of a workflow have seats, as long as no call of an earlier run of the workflow can be at work.
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 from duecourse.domain.jobs.job import Backoff, Lane, Overlap, RetryPolicy
 from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Returned
-from duecourse.domain.workflows.definition import workflow_fields
+from duecourse.domain.workflows.check import workflow_fields
 from duecourse.domain.workflows.graph import PART_STEPS, Graph, Rule
 from duecourse.testing.faults import around, throttled
 from duecourse.usecases.runs.requests import Later
@@ -52,6 +54,7 @@ def test_what_comes_after_a_failure_does_not_run_and_says_why(world: WorkflowWor
     assert [world.state(name) for name in ("transform", "load")] == [(K, "upstream_failed")] * 2
     assert world.state("nightly") == (D, "steps_failed")
     run = world.run("nightly")
+    assert run is not None
     assert (run.code, run.error) == ("workflow.failed", "failed: extract (http.500)")
 
 
@@ -133,6 +136,7 @@ def test_a_workflow_begins_in_its_first_attempt_though_its_store_is_throttled(wo
     world.begin(graph_of(CHAIN), NOON + 180, retry=ONCE)
     assert refused.hits == 5
     run = world.run("nightly")
+    assert run is not None
     assert (run.state, run.attempt) == (S, 1)
 
 

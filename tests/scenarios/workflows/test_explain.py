@@ -1,5 +1,7 @@
 """Why a workflow or a job of it ran at an instant, waits, or did not run."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 import pytest
@@ -10,7 +12,7 @@ from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Outcome
 from duecourse.ports import Call
 from duecourse.usecases.runs.explain import Explain, Explained
-from duecourse.usecases.workflows.view import WorkflowRuns
+from duecourse.usecases.workflows.workflows import WorkflowRuns
 from tests.support.audited import WheelDepths
 from tests.support.jobs import NOON, job
 from tests.support.workflow_world import CHAIN, DIAMOND, INSTANT, WorkflowWorld

@@ -1,9 +1,11 @@
 """The dead-letter queue, the due index, the records and the archive: something is found there, or nobody can look."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from typing import Any
 
-from duecourse.adapters.dynamodb.maintenance.repair_store import DynamoRepairStore
+from duecourse.adapters.dynamodb.maintenance import DynamoRepairStore
 from duecourse.adapters.dynamodb.runs.run_changes import DynamoRunChanges
 from duecourse.domain.jobs.cursor import bucket_of
 from duecourse.domain.jobs.job import EventKind, Overlap

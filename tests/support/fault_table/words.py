@@ -1,5 +1,7 @@
 """The effect of a fault: how an ending differs from that without one. The table's head explains the notation."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace

@@ -1,5 +1,7 @@
 """What usecases/workflows/workflows.py does, step by step: each method restates the one that it names."""
 
+from __future__ import annotations
+
 from collections.abc import Generator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -15,7 +17,7 @@ from duecourse.domain.runs.decision import (
     may_run_again,
 )
 from duecourse.domain.runs.states import Run, RunState, reason_of
-from duecourse.domain.workflows.definition import workflow_fields
+from duecourse.domain.workflows.check import workflow_fields
 from duecourse.domain.workflows.graph import Graph, StepOutcomes, end_of, numbers_in
 from duecourse.domain.workflows.state import WorkflowState
 from duecourse.messages import MessageKind, RunMessage

@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 import time
 
 from duecourse.adapters.system import SystemClock, SystemRandomness

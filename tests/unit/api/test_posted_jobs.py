@@ -5,6 +5,8 @@
 - Jobs that name a task which the operator has registered (tests.support.posting.TASKS).
 """
 
+from __future__ import annotations
+
 import re
 from dataclasses import fields
 from typing import Any
@@ -18,6 +20,7 @@ from duecourse.api.bodies.validation import postable
 from duecourse.api.problems import MAX_FAULTS, Problem
 from duecourse.domain.ids import is_id
 from duecourse.domain.instants import from_iso
+from duecourse.domain.jobs.edit import resolve_anchor
 from duecourse.domain.jobs.job import (
     AfterCompletion,
     Backoff,
@@ -35,15 +38,16 @@ from duecourse.domain.jobs.job import (
 )
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
 from duecourse.domain.targets.targets import HttpTarget, LambdaTarget, TaskTarget
-from duecourse.usecases.jobs.change import Draft, anchored, first_occurrence, made_up_id
+from duecourse.usecases.jobs.change import Draft, made_up_id
 from duecourse.usecases.jobs.view import at_once_until, view_of
 from tests.support.api import BODY, HTTP_TARGET
 from tests.support.jobs import NOON, cursor, job, moved
-from tests.support.posting import errors, posted, read
+from tests.support.posting import errors, first_occurrence, posted, read
 
 
 def test_a_job_needs_a_schedule_and_a_target_only() -> None:
-    assert read(BODY) == Draft(
+    draft = read(BODY)
+    assert draft == Draft(
         tenant="default",
         schedule=ScheduleSpec("rate(10 seconds)"),
         target=HttpTarget("https://example.com/hook"),
@@ -75,7 +79,8 @@ def test_a_job_can_be_kept_after_its_end() -> None:
 
 
 def test_a_job_without_a_schedule_says_so() -> None:
-    assert read(posted(schedule=None, timezone="Europe/Berlin")).schedule == ScheduleSpec("", "Europe/Berlin")
+    draft = read(posted(schedule=None, timezone="Europe/Berlin"))
+    assert draft.schedule == ScheduleSpec("", "Europe/Berlin")
     assert "null for a job that runs only on request" in errors({"target": HTTP_TARGET})["/schedule"]
     assert errors(posted(schedule=""))["/schedule"] == "must not be empty"
     assert list(errors(posted(schedule=None, timezone="No/Where"))) == ["/timezone"]
@@ -100,7 +105,8 @@ def test_what_shapes_a_schedule_is_refused_where_there_is_none() -> None:
 
 
 def test_what_shapes_a_schedule_may_be_said_where_it_says_no_more_than_the_default() -> None:
-    assert read(postable(read(posted(schedule=None)).new("x", 0.0))).schedule == ScheduleSpec("")
+    written = read(posted(schedule=None)).new("x", 0.0)
+    assert read(postable(written)).schedule == ScheduleSpec("")
 
 
 def test_the_defaults_of_a_posted_job_are_those_of_the_domain() -> None:
@@ -335,7 +341,7 @@ def test_a_made_up_id_is_an_id(name: str, nonce: str) -> None:
 
 @pytest.mark.parametrize("expression", ["rate(10 seconds)", " RATE(1 minute)", "Rate(2 days)"])
 def test_a_rate_is_anchored_at_the_whole_second_of_its_creation(expression: str) -> None:
-    assert anchored(ScheduleSpec(expression), NOON + 0.9).anchor == int(NOON)
+    assert resolve_anchor(ScheduleSpec(expression), None, NOON + 0.9).anchor == int(NOON)
 
 
 @pytest.mark.parametrize(
@@ -349,7 +355,7 @@ def test_a_rate_is_anchored_at_the_whole_second_of_its_creation(expression: str)
     ],
 )
 def test_what_has_times_of_its_own_is_not_anchored(spec: ScheduleSpec) -> None:
-    assert anchored(spec, NOON) == spec
+    assert resolve_anchor(spec, None, NOON) == spec
 
 
 @pytest.mark.parametrize(
@@ -363,7 +369,7 @@ def test_what_has_times_of_its_own_is_not_anchored(spec: ScheduleSpec) -> None:
 )
 def test_the_first_occurrence_lies_strictly_after_the_creation(expression: str, now: str, first: str) -> None:
     at = from_iso(now)
-    assert first_occurrence(anchored(ScheduleSpec(expression), at), at) == from_iso(first)
+    assert first_occurrence(resolve_anchor(ScheduleSpec(expression), None, at), at) == from_iso(first)
 
 
 @pytest.mark.parametrize(
@@ -392,7 +398,8 @@ def test_two_minutes_or_a_hundred_firings_are_sent_at_once(expression: str, hori
 
 def test_the_next_occurrence_is_the_next_to_come_due_not_the_next_to_be_enqueued() -> None:
     minutely = job("* * * * *")
-    assert view_of(minutely, cursor(minutely, NOON + 840), now=NOON + 0.5).next_occurrence == NOON + 60
+    ahead = cursor(minutely, NOON + 840)
+    assert view_of(minutely, ahead, now=NOON + 0.5).next_occurrence == NOON + 60
 
 
 def test_a_last_occurrence_that_is_overdue_is_still_shown() -> None:
@@ -506,4 +513,5 @@ def test_a_posted_field_that_does_not_go_with_a_default_is_refused() -> None:
 
 def test_a_default_for_a_field_that_is_not_the_tasks_makes_it_unusable() -> None:
     assert "its defaults contain schedule, tags" in errors(short("foreign"))["/task"]
-    assert list(errors(SCHEDULE | {"target": {"type": "task", "name": "foreign"}})) == ["/target/name"]
+    found = errors(SCHEDULE | {"target": {"type": "task", "name": "foreign"}})
+    assert list(found) == ["/target/name"]

@@ -1,5 +1,7 @@
 """What the benchmark of execution makes of what it has counted."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 import pytest

@@ -1,5 +1,7 @@
 """`duecourse login` and `profile`, with an issuer on this machine."""
 
+from __future__ import annotations
+
 import json
 import re
 import subprocess

@@ -5,6 +5,8 @@
 - Times as people say and read them.
 """
 
+from __future__ import annotations
+
 import json
 import os
 import subprocess

@@ -1,5 +1,7 @@
 """The commands take profile, region and credentials as `aws` and `cdk` do."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 import os

@@ -4,6 +4,8 @@
 - The time-out limits a whole try, however slowly an answer comes.
 """
 
+from __future__ import annotations
+
 import asyncio
 import json
 import socket

@@ -1,5 +1,7 @@
 """Every job and workflow of the documentation is created and run, against targets that succeed."""
 
+from __future__ import annotations
+
 import json
 import re
 from collections.abc import Iterator

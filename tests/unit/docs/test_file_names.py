@@ -1,5 +1,7 @@
 """The files that pages name exist: in the repository, in the package, or under tests/."""
 
+from __future__ import annotations
+
 import os
 import re
 from pathlib import Path

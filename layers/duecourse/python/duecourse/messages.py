@@ -254,21 +254,13 @@ def _are_rules(value: object) -> bool:
     return isinstance(value, dict) and isinstance(value.get("schedule"), dict) and "expression" in value["schedule"]
 
 
-def _is_lane(value: object) -> bool:
-    return value in list(Lane)
-
-
-def _is_kind(value: object) -> bool:
-    return value in list(MessageKind)
-
-
 _FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
     "tenant": TEXT,
     "job_id": TEXT,
     "occurrence": INSTANT,
     "due": INSTANT,
     "generation": WHOLE,
-    "lane": (_is_lane, "one of " + ", ".join(Lane)),
+    "lane": (tuple(Lane).__contains__, "one of " + ", ".join(Lane)),
     "not_before": NUMBER,
     "nonce": TEXT,
     "attempt": COUNT,
@@ -277,7 +269,7 @@ _FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
     "through": INSTANT,
     "caught_up_at": NUMBER,
     "final": FLAG,
-    "kind": (_is_kind, "one of " + ", ".join(MessageKind)),
+    "kind": (tuple(MessageKind).__contains__, "one of " + ", ".join(MessageKind)),
     "result": ANYTHING,
     "error": TEXT,
     "code": TEXT,

@@ -112,17 +112,14 @@ class Wiring(Generic[S_co]):
 
     @cached_property
     def clock(self) -> Clock:
-        """The system clock."""
         return SystemClock()
 
     @cached_property
     def randomness(self) -> Randomness:
-        """The randomness of the operating system."""
         return SystemRandomness()
 
     @cached_property
     def threads(self) -> Threads:
-        """The threads for concurrent requests."""
         return Threads()
 
     @cached_property
@@ -151,7 +148,6 @@ class Wiring(Generic[S_co]):
 
     @cached_property
     def jobs(self: Wiring[TableSettings]) -> JobStore:
-        """The store of jobs and their cursors."""
         from duecourse.adapters.dynamodb.jobs.job_store import DynamoJobStore
 
         settings = self.settings
@@ -165,14 +161,12 @@ class Wiring(Generic[S_co]):
 
     @cached_property
     def runs(self: Wiring[TableSettings]) -> RunStore:
-        """The store of run records and locks."""
         from duecourse.adapters.dynamodb.runs.run_store import DynamoRunStore
 
         return DynamoRunStore(self._dynamodb, self.settings.runs_table, self.executor)
 
     @cached_property
     def cursors(self: Wiring[TableSettings]) -> CursorStore:
-        """The store of the due index."""
         from duecourse.adapters.dynamodb.cursors.cursor_store import DynamoCursorStore
 
         settings = self.settings
@@ -189,21 +183,18 @@ class Wiring(Generic[S_co]):
 
     @cached_property
     def wait_queues(self: Wiring[TableSettings]) -> WaitQueues:
-        """The store of runs that wait for another run of their job."""
         from duecourse.adapters.dynamodb.runs.wait_queues import DynamoWaitQueues
 
         return DynamoWaitQueues(self._dynamodb, self.settings.runs_table)
 
     @cached_property
     def inputs(self: Wiring[TableSettings]) -> Inputs:
-        """The store of requests for runs, with their payloads."""
         from duecourse.adapters.dynamodb.runs.inputs import DynamoInputs
 
         return DynamoInputs(self._dynamodb, self.settings.runs_table)
 
     @cached_property
     def workflows(self: Wiring[TableSettings]) -> WorkflowStore:
-        """The store of graphs and of the state of workflow runs."""
         from duecourse.adapters.dynamodb.workflows import DynamoWorkflows
 
         executor = self.threads if self._caller_waits else None
@@ -212,36 +203,32 @@ class Wiring(Generic[S_co]):
 
     @cached_property
     def tick_mark(self: Wiring[TableSettings | TickSettings]) -> TickMark:
-        """The store of the last tick."""
         from duecourse.adapters.dynamodb.cursors.tick_mark import DynamoTickMark
 
         return DynamoTickMark(self._dynamodb, self.settings.jobs_table)
 
     @cached_property
     def tenant_limits(self: Wiring[TableSettings]) -> TenantLimits:
-        """The store of tenants' token buckets and counts."""
         from duecourse.adapters.dynamodb.jobs.tenants import DynamoTenantLimits
 
         return DynamoTenantLimits(self._dynamodb, self.settings.jobs_table)
 
     @cached_property
     def repair_store(self: Wiring[TableSettings]) -> RepairStore:
-        """The store of index repair."""
-        from duecourse.adapters.dynamodb.maintenance.repair_store import DynamoRepairStore
+        from duecourse.adapters.dynamodb.maintenance import DynamoRepairStore
 
         return DynamoRepairStore(self._dynamodb, self.settings.jobs_table)
 
     @cached_property
     def audit_store(self: Wiring[TableSettings]) -> AuditStore:
-        """The store of the audit."""
-        from duecourse.adapters.dynamodb.maintenance.audit_store import DynamoAuditStore
+        from duecourse.adapters.dynamodb.maintenance import DynamoAuditStore
 
         return DynamoAuditStore(self._dynamodb, self.settings.jobs_table, limit=AUDIT_PAGE_ITEMS)
 
     @cached_property
     def results(self: Wiring[ApiSettings | ExecuteSettings | ReconcilerSettings]) -> Results:
         """The store of large results. The dead-letter reconciler does not write results."""
-        from duecourse.adapters.aws.results import S3Results
+        from duecourse.adapters.aws.s3 import S3Results
 
         settings = self.settings
         return S3Results(client("s3"), "" if isinstance(settings, ReconcilerSettings) else settings.results_bucket)
@@ -271,7 +258,6 @@ class Wiring(Generic[S_co]):
 
     @cached_property
     def depths(self: Wiring[LaneSettings]) -> Depths:
-        """The number of messages in each lane."""
         from duecourse.adapters.sqs.depths import SqsDepths
 
         settings = self.settings
@@ -279,7 +265,6 @@ class Wiring(Generic[S_co]):
 
     @cached_property
     def notices(self: Wiring[ExecuteSettings | ReconcilerSettings]) -> Notifier:
-        """The notifications of dead runs."""
         from duecourse.adapters.aws.sns import SnsNotifier
 
         return SnsNotifier(self._client("sns"), self.settings.deaths_topic_arn)
@@ -293,14 +278,12 @@ class Wiring(Generic[S_co]):
 
     @cached_property
     def alarms(self: Wiring[ApiSettings]) -> StageAlarms:
-        """The alarms of the stage."""
         from duecourse.adapters.aws.cloudwatch import CloudWatchAlarms
 
         return CloudWatchAlarms(self._client("cloudwatch"), self.settings.stage, self.clock)
 
     @cached_property
     def metrics(self: Wiring[ApiSettings]) -> StageMetrics:
-        """The metrics of the stage."""
         from duecourse.adapters.aws.cloudwatch import CloudWatchMetrics
 
         settings = self.settings
@@ -312,14 +295,12 @@ class Wiring(Generic[S_co]):
 
     @cached_property
     def tasks(self: Wiring[ApiSettings | ExecuteSettings]) -> Tasks:
-        """The tasks that the operator has registered."""
         from duecourse.adapters.aws.tasks import SsmTasks
 
         return SsmTasks(self._client("ssm"), self.settings.stage, self.clock)
 
     @cached_property
     def secrets(self: Wiring[ExecuteSettings]) -> Secrets:
-        """The secret store of the stage."""
         from duecourse.adapters.aws.secrets import SecretsManagerSecrets, SsmSecrets
 
         if self.settings.secret_store == "parameters":
@@ -328,7 +309,6 @@ class Wiring(Generic[S_co]):
 
     @cached_property
     def caller(self: Wiring[ExecuteSettings]) -> Caller:
-        """The caller of targets."""
         from duecourse.adapters.aws.clients import clients
         from duecourse.adapters.targets import Targets
         from duecourse.adapters.targets.aws.names import Arns
@@ -348,28 +328,24 @@ class Wiring(Generic[S_co]):
 
     @cached_property
     def announcements(self: Wiring[DispatchSettings | ExecuteSettings | ReconcilerSettings]) -> Announcements:
-        """The publisher of the events of jobs."""
         from duecourse.usecases.announce import Announcements
 
         return Announcements(self.bus, self.clock)
 
     @cached_property
     def skipping(self: Wiring[LaneSettings]) -> Skipping:
-        """The recorder of occurrences that are not run."""
         from duecourse.usecases.dispatch.claim import Skipping
 
         return Skipping(self.runs, self.clock, self.settings.run_retention_days)
 
     @cached_property
     def payloads(self: Wiring[TableSettings]) -> Payloads:
-        """The preparation of a run's payload."""
         from duecourse.usecases.workflows.workflows import Payloads
 
         return Payloads(self.workflows, self.jobs, self.inputs)
 
     @cached_property
     def commands(self: Wiring[ApiSettings | CallbackSettings]) -> CommandSender:
-        """The sender of messages about runs."""
         from duecourse.usecases.runs.commands import CommandSender
 
         return CommandSender(self.lanes, self.clock, self.randomness)
@@ -378,7 +354,6 @@ class Wiring(Generic[S_co]):
 
     @cached_property
     def tick(self: Wiring[TickSettings]) -> Tick:
-        """The tick, which sends the messages of a minute to the dispatchers."""
         from duecourse.adapters.dynamodb.cursors.cursor_store import DynamoCursorStore
         from duecourse.adapters.sqs.shard_queue import SqsShardQueue
         from duecourse.usecases.dispatch.tick import Tick
@@ -397,7 +372,6 @@ class Wiring(Generic[S_co]):
 
     @cached_property
     def heartbeat(self: Wiring[TableSettings]) -> Heartbeat:
-        """The record of a maintenance function's end."""
         from duecourse.usecases.dispatch.watch import Heartbeat
 
         return Heartbeat(self.tick_mark, self.clock)
@@ -427,7 +401,6 @@ class Wiring(Generic[S_co]):
 
     @cached_property
     def dispatch(self: Wiring[DispatchSettings]) -> Dispatch:
-        """The dispatcher."""
         from duecourse.usecases.dispatch.claim import Claiming
         from duecourse.usecases.dispatch.round import Dispatch, DispatchRules
 
@@ -500,7 +473,6 @@ class Wiring(Generic[S_co]):
 
     @cached_property
     def trends(self) -> Trends:
-        """The counts of this process's runs in the last minutes."""
         from duecourse.usecases.worker.trends import Trends
 
         return Trends()
@@ -514,7 +486,6 @@ class Wiring(Generic[S_co]):
         return Forwarder(self.lanes, received, self.timers, self.clock, lane)
 
     def effects(self: Wiring[ExecuteSettings | ReconcilerSettings], forwarder: Forwarder) -> SideEffects:
-        """Return the side effects of run records."""
         from duecourse.usecases.worker.effects import FailingJobs, SideEffects
         from duecourse.usecases.worker.overlap import Overlaps, WaitQueue
         from duecourse.usecases.workflows.workflows import Workflows
@@ -535,14 +506,12 @@ class Wiring(Generic[S_co]):
         )
 
     def transitions(self: Wiring[ExecuteSettings | ReconcilerSettings], effects: SideEffects) -> TransitionWriter:
-        """Return the writer of run records."""
         from duecourse.usecases.worker.attempt import TransitionWriter
 
         return TransitionWriter(self.runs, effects, self.results, self.clock, self.randomness)
 
     @cached_property
     def reconcile(self: Wiring[ReconcilerSettings]) -> ReconcileDeadLetters:
-        """The dead-letter reconciler."""
         from duecourse.adapters.sqs.received import SqsDeadLetterQueue
         from duecourse.usecases.maintenance.reconcile import ReconcileDeadLetters
 
@@ -564,9 +533,7 @@ class Wiring(Generic[S_co]):
 
     @cached_property
     def index_repair(self: Wiring[RepairSettings]) -> IndexRepair:
-        """Index repair and clean-up."""
-        from duecourse.usecases.maintenance.clean_up import CleanUp
-        from duecourse.usecases.maintenance.index_repair import IndexCheck, IndexRepair
+        from duecourse.usecases.maintenance.index_repair import CleanUp, IndexCheck, IndexRepair
 
         settings, store, jobs, runs, clock = self.settings, self.repair_store, self.jobs, self.runs, self.clock
         index = IndexCheck(store, jobs, runs, self.wait_queues, self.timers, self.tick_mark, clock)
@@ -575,9 +542,8 @@ class Wiring(Generic[S_co]):
 
     @cached_property
     def audit(self: Wiring[AuditSettings]) -> Audit:
-        """The completeness audit."""
         from duecourse.usecases.maintenance.audit import Audit, AuditSteps, ClassifyGaps, CompareWindow
-        from duecourse.usecases.workflows.view import WorkflowRuns
+        from duecourse.usecases.workflows.workflows import WorkflowRuns
 
         settings, jobs, runs, clock = self.settings, self.jobs, self.runs, self.clock
         return Audit(
@@ -601,8 +567,7 @@ class Wiring(Generic[S_co]):
 
     @cached_property
     def archive(self: Wiring[ArchiveSettings]) -> ArchiveRuns:
-        """The archiver of expired runs."""
-        from duecourse.adapters.aws.archive import S3Archive
+        from duecourse.adapters.aws.s3 import S3Archive
         from duecourse.adapters.dynamodb.runs.run_changes import DynamoRunChanges
         from duecourse.usecases.maintenance.archive import ArchiveRuns
 
@@ -611,21 +576,18 @@ class Wiring(Generic[S_co]):
 
     @cached_property
     def callbacks(self: Wiring[ApiSettings | CallbackSettings]) -> Callbacks:
-        """The commands of programs that have a run's token."""
         from duecourse.usecases.runs.commands import Callbacks
 
         return Callbacks(self.runs, self.jobs, self.clock, self.commands)
 
     @cached_property
     def callback_parts(self: Wiring[CallbackSettings]) -> CallbackParts:
-        """The dependencies of the callback routes."""
         from duecourse.api.callback_app import CallbackParts
 
         return CallbackParts(self.callbacks, self.settings.stage)
 
     @cached_property
     def api(self: Wiring[ApiSettings]) -> Api:
-        """The dependencies of the routes of the HTTP API."""
         from duecourse.api.api import Api
         from duecourse.domain.tenants.rate import BucketRules
         from duecourse.usecases.jobs.change import EditJobs, JobLimits, Jobs
@@ -633,7 +595,6 @@ class Wiring(Generic[S_co]):
         from duecourse.usecases.jobs.pausing import Pausing
         from duecourse.usecases.jobs.renaming import Renaming
         from duecourse.usecases.jobs.upcoming import Upcoming
-        from duecourse.usecases.jobs.view import JobHistory, Preview
         from duecourse.usecases.runs.commands import Commands
         from duecourse.usecases.runs.dead_letters import DeadLetters
         from duecourse.usecases.runs.explain import Explain
@@ -645,7 +606,7 @@ class Wiring(Generic[S_co]):
         from duecourse.usecases.runs.skip_next import SkipNext
         from duecourse.usecases.tenants import DelayedRunQuota, Limits
         from duecourse.usecases.workflows.manage import CancelRuns, ManageWorkflows
-        from duecourse.usecases.workflows.view import WorkflowRuns
+        from duecourse.usecases.workflows.workflows import WorkflowRuns
 
         settings, clock, randomness = self.settings, self.clock, self.randomness
         store, runs, lanes, inputs, workflows = self.jobs, self.runs, self.lanes, self.inputs, self.workflows
@@ -667,14 +628,12 @@ class Wiring(Generic[S_co]):
             pausing=Pausing(jobs, store, self.skipping, self.wait_queues, clock),
             renaming=Renaming(jobs, store, runs, self.wait_queues, self.timers, clock, kept_days),
             history=history,
-            job_history=JobHistory(store),
             runs=single,
             run_payloads=RunPayloads(single, store, self.payloads),
             search=search,
             callbacks=self.callbacks,
             commands=Commands(single, store, self.commands),
             dead_letters=DeadLetters(search, store, self.commands),
-            preview=Preview(clock),
             upcoming=Upcoming(store, clock),
             manual=Manual(
                 store,

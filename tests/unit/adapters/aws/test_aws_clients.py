@@ -1,5 +1,7 @@
 """Clients of AWS: how they are made, and which errors they raise."""
 
+from __future__ import annotations
+
 import socket
 import struct
 from concurrent.futures import ThreadPoolExecutor

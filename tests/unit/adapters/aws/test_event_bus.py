@@ -5,6 +5,8 @@
 - Large results in S3, and links to them.
 """
 
+from __future__ import annotations
+
 import logging
 from datetime import UTC, datetime
 from urllib.parse import parse_qs, urlsplit
@@ -15,7 +17,7 @@ import pytest
 
 from duecourse.adapters.aws.clients import AwsClients
 from duecourse.adapters.aws.event_bus import EventBridgeBus
-from duecourse.adapters.aws.results import S3Results
+from duecourse.adapters.aws.s3 import S3Results
 from duecourse.adapters.aws.sns import SUBJECT_CHARACTERS, subject
 from duecourse.ports import NoAnswerError, OutboundEvent, ServiceError
 

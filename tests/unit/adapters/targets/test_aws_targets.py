@@ -7,6 +7,8 @@
 - Step Functions state machines as targets, on moto.
 """
 
+from __future__ import annotations
+
 import io
 from functools import partial
 from typing import Any
@@ -47,7 +49,7 @@ def answer_of(body: bytes, **fields: Any) -> dict[str, Any]:
 @pytest.fixture
 def outcome_of(clock):
     def call(service: Service, **fields: Any):
-        return LambdaCaller(clock, service.client_for).call(a_call(TARGET, **fields), TARGET)
+        return LambdaCaller(clock, service.client_for, ARNS).call(a_call(TARGET, **fields), TARGET)
 
     return call
 
@@ -96,19 +98,22 @@ def test_an_error_of_the_function_is_worth_a_retry_and_keeps_type_and_message_on
 def test_a_function_can_forbid_further_attempts_by_the_type_of_its_error(outcome_of, kind):
     body = orjson.dumps({"errorType": kind, "errorMessage": "no such customer"})
     outcome = outcome_of(Service(answer_of(body, FunctionError="Unhandled")))
+    assert isinstance(outcome, Failed)
     assert outcome.forbidden
     assert outcome.code == kind
 
 
 def test_function_errors_of_other_kinds_forbid_nothing(outcome_of):
     body = orjson.dumps({"errorType": "DoNotRetryYet", "errorMessage": "wait"})
-    assert not outcome_of(Service(answer_of(body, FunctionError="Unhandled"))).forbidden
+    outcome = outcome_of(Service(answer_of(body, FunctionError="Unhandled")))
+    assert isinstance(outcome, Failed)
+    assert not outcome.forbidden
 
 
 def test_an_asynchronous_call_is_done_when_lambda_has_the_event(clock):
     answer, target = answer_of(b"", StatusCode=202), LambdaTarget("duecourse-target-report", LambdaMode.ASYNC)
     service = Service(answer)
-    outcome = LambdaCaller(clock, service.client_for).call(a_call(target, timeout_seconds=30), target)
+    outcome = LambdaCaller(clock, service.client_for, ARNS).call(a_call(target, timeout_seconds=30), target)
     assert outcome == Returned({"status": 202})
     assert service.asked[0]["InvocationType"] == "Event"
     assert orjson.loads(service.asked[0]["Payload"])["run_id"] == "nightly.20261121T064700Z"
@@ -119,20 +124,20 @@ def test_the_answer_to_an_asynchronous_call_is_read_to_its_end_which_frees_the_c
     body = io.BytesIO(b"{}")
     service = Service({"StatusCode": 202, "Payload": StreamingBody(body, 2)})
     target = LambdaTarget("duecourse-target-report", LambdaMode.ASYNC)
-    LambdaCaller(clock, service.client_for).call(a_call(target), target)
+    LambdaCaller(clock, service.client_for, ARNS).call(a_call(target), target)
     assert body.tell() == 2
 
 
 def test_a_function_that_answers_with_its_event_does_not_put_the_token_into_the_record(clock):
     service = Service(answer_of(orjson.dumps({"event": {"callback": {"token": TOKEN}}})))
-    outcome = LambdaCaller(clock, service.client_for).call(a_waiting_call(TARGET), TARGET)
+    outcome = LambdaCaller(clock, service.client_for, ARNS).call(a_waiting_call(TARGET), TARGET)
     assert TOKEN in service.asked[0]["Payload"].decode()
     assert outcome == Returned({"status": 200, "body": {"event": {"callback": {"token": "***"}}}})
 
 
 def test_nor_the_beginning_of_it_where_a_large_answer_is_cut(clock):
     service = Service(answer_of(b"x" * (256 * 1024 - 20) + TOKEN.encode() + b"x" * 100))
-    outcome = LambdaCaller(clock, service.client_for).call(a_waiting_call(TARGET), TARGET)
+    outcome = LambdaCaller(clock, service.client_for, ARNS).call(a_waiting_call(TARGET), TARGET)
     assert isinstance(outcome, Returned)
     assert outcome.result["truncated"] is True
     assert "dc1" not in outcome.result["body"]
@@ -142,17 +147,23 @@ def test_nor_the_beginning_of_it_where_a_large_answer_is_cut(clock):
 def test_a_function_error_does_not_show_the_callback_token(clock, before):
     body = orjson.dumps({"errorType": "ValueError", "errorMessage": "-" * before + TOKEN})
     service = Service(answer_of(body, FunctionError="Unhandled"))
-    assert "dc1.acme" not in LambdaCaller(clock, service.client_for).call(a_waiting_call(TARGET), TARGET).error
+    outcome = LambdaCaller(clock, service.client_for, ARNS).call(a_waiting_call(TARGET), TARGET)
+    assert isinstance(outcome, Failed)
+    assert "dc1.acme" not in outcome.error
 
 
 @pytest.mark.parametrize("body", [b"not json", b"[]", b"{}", b'{"errorMessage": null}'])
 def test_an_error_of_any_shape_is_understood(outcome_of, body):
-    assert outcome_of(Service(answer_of(body, FunctionError="Unhandled"))).retryable
+    outcome = outcome_of(Service(answer_of(body, FunctionError="Unhandled")))
+    assert isinstance(outcome, Failed)
+    assert outcome.retryable
 
 
 def test_a_long_error_is_cut(outcome_of):
     body = orjson.dumps({"errorType": "E", "errorMessage": "ü" * 5_000})
-    assert len(outcome_of(Service(answer_of(body, FunctionError="Unhandled"))).error.encode()) < 1_100
+    outcome = outcome_of(Service(answer_of(body, FunctionError="Unhandled")))
+    assert isinstance(outcome, Failed)
+    assert len(outcome.error.encode()) < 1_100
 
 
 @pytest.mark.parametrize(
@@ -183,15 +194,20 @@ def test_throttling_and_service_errors_are_worth_a_retry(outcome_of, code, statu
     ],
 )
 def test_what_will_not_change_by_itself_is_not(outcome_of, code, status):
-    assert not outcome_of(Service(refusal(code, status))).retryable
+    outcome = outcome_of(Service(refusal(code, status)))
+    assert isinstance(outcome, Failed)
+    assert not outcome.retryable
 
 
 def test_a_throttled_call_says_when_to_come_back(outcome_of):
-    assert outcome_of(Service(refusal("TooManyRequestsException", 429, **{"retry-after": "7"}))).retry_after == 7
+    outcome = outcome_of(Service(refusal("TooManyRequestsException", 429, **{"retry-after": "7"})))
+    assert isinstance(outcome, Failed)
+    assert outcome.retry_after == 7
 
 
 def test_a_service_that_cannot_be_reached_is_worth_a_retry(outcome_of):
     outcome = outcome_of(Service(EndpointConnectionError(endpoint_url="https://lambda.test")))
+    assert isinstance(outcome, Failed)
     assert outcome.retryable
     assert outcome.code == "connection"
 
@@ -205,14 +221,16 @@ def test_the_client_waits_as_long_as_the_attempt_may_take(outcome_of, timeout_se
 
 def test_without_time_left_the_function_is_not_called(outcome_of):
     service = Service(answer_of(b"null"))
-    assert outcome_of(service, timeout_seconds=0).retryable
+    outcome = outcome_of(service, timeout_seconds=0)
+    assert isinstance(outcome, Failed)
+    assert outcome.retryable
     assert service.asked == []
 
 
 def test_a_function_that_does_not_answer_in_time_is_asked_only_once(clock, session):
     with http_target(lambda handler: handler.server.closing.wait()) as endpoint:
         clients = AwsClients(session, endpoint_url=endpoint.url())
-        caller = LambdaCaller(clock, lambda _: clients.calling("lambda", 0.2))  # type: ignore[arg-type]
+        caller = LambdaCaller(clock, lambda _: clients.calling("lambda", 0.2), ARNS)  # type: ignore[arg-type]
         outcome = caller.call(a_call(TARGET, timeout_seconds=1), TARGET)
         awaited("the request", lambda: endpoint.seen)  # whose sender may have given up before it was read
     text = "function duecourse-target-report did not respond within 1 s; the call may still take effect"
@@ -223,8 +241,9 @@ def test_a_function_that_does_not_answer_in_time_is_asked_only_once(clock, sessi
 def test_a_service_error_is_not_retried_within_the_attempt(clock, session):
     with http_target(answering(500, b'{"Message": "oops"}', X_Amzn_ErrorType="ServiceException")) as endpoint:
         clients = AwsClients(session, endpoint_url=endpoint.url())
-        caller = LambdaCaller(clock, lambda seconds: clients.calling("lambda", seconds))
+        caller = LambdaCaller(clock, lambda seconds: clients.calling("lambda", seconds), ARNS)
         outcome = caller.call(a_call(TARGET), TARGET)
+    assert isinstance(outcome, Failed)
     assert outcome.retryable
     assert len(endpoint.seen) == 1
 
@@ -300,12 +319,14 @@ def test_any_subject_is_made_one_that_sns_takes(clock, subject, sent):
 def test_a_topic_that_does_not_exist_is_not_worth_a_retry(sns_caller):
     target = SnsTarget("nobody")
     outcome = sns_caller.call(a_call(target), target)
+    assert isinstance(outcome, Failed)
     assert (outcome.code, outcome.retryable) == ("NotFound", False)
 
 
 def test_a_subject_that_cannot_be_rendered_is_a_failure(sns_caller):
     target = SnsTarget("news", subject="{{nonsense}}")
     outcome = sns_caller.call(a_call(target), target)
+    assert isinstance(outcome, Failed)
     assert (outcome.code, outcome.retryable) == ("bad_template", False)
 
 
@@ -316,7 +337,7 @@ def test_the_bus_accepts_the_event_and_its_id_is_kept(mocked, clock):
     events = mocked.get("events")
     arn = events.create_event_bus(Name=BUS_TARGET.bus)["EventBusArn"]
     events.create_archive(ArchiveName="all", EventSourceArn=arn)
-    outcome = EventBusCaller(clock, partial(mocked.calling, "events")).call(a_call(BUS_TARGET), BUS_TARGET)
+    outcome = EventBusCaller(clock, partial(mocked.calling, "events"), ARNS).call(a_call(BUS_TARGET), BUS_TARGET)
     assert isinstance(outcome, Returned)
     assert outcome.result["event_id"]
     assert events.describe_archive(ArchiveName="all")["EventCount"] == 1
@@ -324,7 +345,7 @@ def test_the_bus_accepts_the_event_and_its_id_is_kept(mocked, clock):
 
 def test_the_detail_is_the_run(clock):
     service = Service({"FailedEntryCount": 0, "Entries": [{"EventId": "e-1"}]})
-    outcome = EventBusCaller(clock, service.client_for).call(a_call(BUS_TARGET, payload={"n": 1}), BUS_TARGET)
+    outcome = EventBusCaller(clock, service.client_for, ARNS).call(a_call(BUS_TARGET, payload={"n": 1}), BUS_TARGET)
     assert outcome == Returned({"event_id": "e-1"})
     (entry,) = service.asked[0]["Entries"]
     detail = orjson.loads(entry.pop("Detail"))
@@ -345,7 +366,8 @@ def test_the_detail_is_the_run(clock):
 def test_an_entry_that_is_refused_fails_although_the_request_succeeds(clock, code, retryable):
     entry = {"ErrorCode": code, "ErrorMessage": "because"}
     service = Service({"FailedEntryCount": 1, "Entries": [entry]})
-    outcome = EventBusCaller(clock, service.client_for).call(a_call(BUS_TARGET), BUS_TARGET)
+    outcome = EventBusCaller(clock, service.client_for, ARNS).call(a_call(BUS_TARGET), BUS_TARGET)
+    assert isinstance(outcome, Failed)
     assert (outcome.code, outcome.retryable, outcome.detail) == (code, retryable, "because")
     assert "because" not in outcome.error
 
@@ -355,7 +377,7 @@ STARTED = {"tasks": [{"taskArn": "arn:aws:ecs:eu-west-1:123456789012:task/c/1"}]
 
 
 def ecs_outcome_of(clock, service, target=ECS_TARGET, **fields):
-    return EcsCaller(clock, service.client_for).call(a_call(target, **fields), target)
+    return EcsCaller(clock, service.client_for, ARNS).call(a_call(target, **fields), target)
 
 
 def test_a_task_is_run_on_fargate_with_the_event_in_its_environment(clock):
@@ -404,7 +426,7 @@ def test_the_request_is_one_that_ecs_understands(mocked, clock):
         memory="512",
     )
     target = EcsTarget(ECS_TARGET.cluster, ECS_TARGET.task_definition, "main", (subnet,))
-    outcome = EcsCaller(clock, partial(mocked.calling, "ecs")).call(a_call(target), target)
+    outcome = EcsCaller(clock, partial(mocked.calling, "ecs"), ARNS).call(a_call(target), target)
     assert isinstance(outcome, Returned)
     assert ecs.list_tasks(cluster=ECS_TARGET.cluster, startedBy="duecourse/acme/nightly")["taskArns"] == [
         outcome.result["task_arn"]
@@ -414,6 +436,7 @@ def test_the_request_is_one_that_ecs_understands(mocked, clock):
 def test_an_event_too_large_for_ecs_is_refused_before_ecs_is_asked(clock):
     service = Service(STARTED)
     outcome = ecs_outcome_of(clock, service, payload="x" * 8_000)
+    assert isinstance(outcome, Failed)
     assert (outcome.code, outcome.retryable) == ("event_too_large", False)
     assert "8192" in outcome.error
     assert service.asked == []
@@ -429,7 +452,9 @@ def test_a_task_that_found_no_place_is_worth_a_retry_and_says_why(clock):
 
 
 def test_an_answer_without_task_and_without_reason_is_a_failure(clock):
-    assert ecs_outcome_of(clock, Service({})).retryable
+    outcome = ecs_outcome_of(clock, Service({}))
+    assert isinstance(outcome, Failed)
+    assert outcome.retryable
 
 
 @pytest.mark.parametrize(
@@ -438,6 +463,7 @@ def test_an_answer_without_task_and_without_reason_is_a_failure(clock):
 )
 def test_what_ecs_refuses_is_judged_as_everywhere(clock, code, status, retryable):
     outcome = ecs_outcome_of(clock, Service(refusal(code, status)))
+    assert isinstance(outcome, Failed)
     assert (outcome.code, outcome.retryable) == (code, retryable)
 
 
@@ -483,9 +509,12 @@ def test_an_execution_that_exists_already_is_this_attempts_own(clock):
 
 def test_a_machine_that_does_not_exist_is_not_worth_a_retry(mocked, states_caller):
     outcome = states_caller.call(a_call(STATES_TARGET), STATES_TARGET)
+    assert isinstance(outcome, Failed)
     assert (outcome.code, outcome.retryable) == ("StateMachineDoesNotExist", False)
 
 
 def test_too_many_executions_are(clock):
     service = Service(refusal("ExecutionLimitExceeded", 400))
-    assert StateMachineCaller(clock, service.client_for, ARNS).call(a_call(STATES_TARGET), STATES_TARGET).retryable
+    outcome = StateMachineCaller(clock, service.client_for, ARNS).call(a_call(STATES_TARGET), STATES_TARGET)
+    assert isinstance(outcome, Failed)
+    assert outcome.retryable

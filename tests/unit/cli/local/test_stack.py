@@ -7,6 +7,8 @@
 - Child processes end with everything they started, and signals end a command once.
 """
 
+from __future__ import annotations
+
 import os
 import signal
 import socket

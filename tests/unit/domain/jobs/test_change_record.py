@@ -1,5 +1,7 @@
 """What a record of a change says, and what it never says."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from typing import Any
 
@@ -78,7 +80,8 @@ def test_true_is_not_one_and_the_order_of_an_objects_names_is_no_change() -> Non
 
 def test_a_pause_says_state_and_note() -> None:
     before = job("* * * * *")
-    assert edited(before, state=JobState.PAUSED, paused_because="broken") == [
+    found = edited(before, state=JobState.PAUSED, paused_because="broken")
+    assert found == [
         {"field": "state", "before": "ACTIVE", "after": "PAUSED"},
         {"field": "paused_because", "before": None, "after": "broken"},
     ]

@@ -1,5 +1,7 @@
 """What callbacks, deadlines and cancellation make of a run."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 import pytest
@@ -25,7 +27,7 @@ from duecourse.domain.runs.lifecycle import decide as decide_event
 from duecourse.domain.runs.states import Run, Running, RunState
 from duecourse.domain.runs.transitions import ARMED_SECONDS, LEASE_MARGIN_SECONDS, Command
 from duecourse.domain.targets.targets import Failed, Returned
-from duecourse.domain.workflows.definition import OWN_FAULTS
+from duecourse.domain.workflows.check import OWN_FAULTS
 from tests.support.jobs import job
 from tests.support.start_requests import DUE, EXPIRES, GENERATION, WAITS_UNTIL, context, run, start_request, waiting_run
 from tests.support.varied import varied
@@ -113,7 +115,8 @@ def test_the_deadline_of_an_attempt_that_is_about_to_begin_comes_again(state: Ru
 
 @pytest.mark.parametrize("state", [state for state in RunState if state.final])
 def test_the_deadline_of_an_attempt_that_never_begins_is_dropped(state: RunState) -> None:
-    assert decide(deadline(start_request(attempt=2, nonce="nonce-c")), waiting_run(state)) == Drop("attempt 2 is over")
+    ahead = deadline(start_request(attempt=2, nonce="nonce-c"))
+    assert decide(ahead, waiting_run(state)) == Drop("attempt 2 is over")
 
 
 @CALLBACKS
@@ -323,7 +326,8 @@ def test_a_run_that_waits_in_its_queue_is_cancelled_by_a_record_that_keeps_it_fr
     assert (record.suffix, record.count, record.through, record.lane) == (".m1", 3, DUE + 20, Lane.LONG)
     assert (record.occurrence, record.due, record.generation) == (DUE, DUE, GENERATION)
     assert record.expires_at == BY.expires_at
-    assert decide_event(start_request(), OF, record, context(), now=NOW + 1) == FollowUp(record, "already CANCELLED")
+    start = decide_event(start_request(), OF, record, context(), now=NOW + 1)
+    assert start == FollowUp(record, "already CANCELLED")
 
 
 @pytest.mark.parametrize("state", list(JobState))

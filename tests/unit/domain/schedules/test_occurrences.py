@@ -6,6 +6,8 @@
 - Schedules are shared between the threads of a worker.
 """
 
+from __future__ import annotations
+
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise

@@ -24,16 +24,16 @@ class _Entry(Generic[Value]):
     until: float
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class SharedCache(Generic[Value]):
     """Caches the 256 values that were used last, but no errors. Safe to share between threads: concurrent callers for
     the same key wait for one fetch, so a batch of ten runs sends one request.
     """
 
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._known: OrderedDict[Hashable, _Entry[Value]] = OrderedDict()
-        self._asked: dict[Hashable, Future[Value]] = {}
-        self._lock = Lock()
+    clock: Clock
+    _known: OrderedDict[Hashable, _Entry[Value]] = field(default_factory=OrderedDict, init=False, repr=False)
+    _asked: dict[Hashable, Future[Value]] = field(default_factory=dict, init=False, repr=False)
+    _lock: Lock = field(default_factory=Lock, init=False, repr=False)
 
     def get(self, key: Key, fetch: Callable[[Key], tuple[Value, float]]) -> Value:
         """Return the value of a key. `fetch` is called if it is not cached, and returns the value and the seconds for
@@ -41,7 +41,7 @@ class SharedCache(Generic[Value]):
         """
         with self._lock:
             known = self._known.get(key)
-            if known is not None and self._clock.now() < known.until:
+            if known is not None and self.clock.now() < known.until:
                 self._known.move_to_end(key)
                 return known.value
             answer = self._asked.get(key)
@@ -69,7 +69,7 @@ class SharedCache(Generic[Value]):
                 del self._asked[key]
             answer.set_exception(problem)
             return
-        now = self._clock.now()
+        now = self.clock.now()
         with self._lock:
             self._known[key] = _Entry(value, now, now + seconds)
             self._known.move_to_end(key)

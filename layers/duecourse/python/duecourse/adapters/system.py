@@ -18,7 +18,6 @@ class SystemClock:
     """The system clock."""
 
     def now(self) -> float:
-        """Return the current instant in UTC epoch seconds."""
         return time.time()
 
     def sleep_until(self, instant: float) -> None:
@@ -39,12 +38,10 @@ class SystemRandomness:
         self._system = SystemRandom()
 
     def draw(self) -> float:
-        """Return a number in [0, 1)."""
         return self._system.random()
 
     def nonce(self) -> str:
-        """Return 16 characters with 96 random bits."""
-        return token_urlsafe(12)
+        return token_urlsafe(12)  # 16 characters with 96 random bits
 
 
 T = TypeVar("T")

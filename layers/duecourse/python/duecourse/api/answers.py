@@ -297,9 +297,10 @@ class Answering(ABC):
             answer = Answer(fault.status, "request_failed", document, fault.headers, counts={"InternalErrors": 1})
             response = _response(answer, request, PROBLEM_JSON)
         line = {"action": answer.action, "status": int(answer.status), **self._caller(), **ids}
-        self._logger.info(answer.action, extra={**line, **loggable(answer.facts)})
+        facts, failed = loggable(answer.facts), failures(answer.counts)
+        self._logger.info(answer.action, extra={**line, **facts})
         measured = [(name, count, "function", "api") for name, count in answer.counts.items()]
-        measured += [("Failures", count, "symptom", symptom) for symptom, count in failures(answer.counts).items()]
+        measured += [("Failures", count, "symptom", symptom) for symptom, count in failed.items()]
         for name, count, dimension, value in measured:
             namespace = METRICS_NAMESPACE.format(stage=self._stage)
             with single_metric(name=name, unit=MetricUnit.Count, value=count, namespace=namespace) as metric:

@@ -31,7 +31,6 @@ from duecourse.usecases.jobs.job_errors import JobReachError, JobUnknownError
 from duecourse.usecases.jobs.pausing import Pausing
 from duecourse.usecases.jobs.renaming import Renaming
 from duecourse.usecases.jobs.upcoming import Upcoming
-from duecourse.usecases.jobs.view import JobHistory, Preview
 from duecourse.usecases.runs.commands import Callbacks, Commands
 from duecourse.usecases.runs.dead_letters import DeadLetters
 from duecourse.usecases.runs.explain import Explain
@@ -43,7 +42,7 @@ from duecourse.usecases.runs.rerun import Reruns
 from duecourse.usecases.runs.skip_next import SkipNext
 from duecourse.usecases.tenants import Limits
 from duecourse.usecases.workflows.manage import ManageWorkflows, Workflow, WorkflowDraft, steps_cost
-from duecourse.usecases.workflows.view import WorkflowRuns
+from duecourse.usecases.workflows.workflows import WorkflowRuns
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +54,12 @@ class Api:
     pausing: Pausing
     renaming: Renaming
     history: History
-    job_history: JobHistory
     runs: Runs
     run_payloads: RunPayloads
     search: RunSearch
     callbacks: Callbacks
     commands: Commands
     dead_letters: DeadLetters
-    preview: Preview
     upcoming: Upcoming
     manual: Manual
     backfills: Backfills

@@ -20,7 +20,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, GetCoreSchemaHandler
 from pydantic_core import CoreSchema
 from pydantic_core.core_schema import no_info_plain_validator_function
 
-from duecourse.api.bodies.definition_body import TAG_PATTERN
+from duecourse.api.bodies.definition_body import TAG_PATTERN, read_job_id
 from duecourse.api.bodies.models import LINE, refuse, write_json
 from duecourse.api.problems import bad_parameter
 from duecourse.api.request import Request
@@ -191,16 +191,10 @@ def after(field: str, name: str) -> AfterValidator:
     return AfterValidator(check)
 
 
-def _job_id(text: str) -> str:
-    if not is_id(text):
-        raise refuse("must be a job's id: 1 to 64 letters (a-z), digits, - or _")
-    return text
-
-
 def job_parameter(component: str, description: str) -> Parameter:
     """Return a parameter that is a job's id."""
     schema = {"type": "string", "pattern": f"^{ID_PATTERN}$"}
-    return Parameter(component=component, description=description, schema=schema, example="nightly", read=_job_id)
+    return Parameter(component=component, description=description, schema=schema, example="nightly", read=read_job_id)
 
 
 def _tag(text: str) -> str:

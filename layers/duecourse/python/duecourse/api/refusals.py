@@ -45,7 +45,7 @@ from duecourse.usecases.runs.rerun import NoStepError, RunNotEndedError
 from duecourse.usecases.runs.skip_next import NothingToSkipError
 from duecourse.usecases.tenants import RunQuotaError
 from duecourse.usecases.workflows.manage import NoWorkflowError, WorkflowInvalidError
-from duecourse.usecases.workflows.view import NoWorkflowRunError
+from duecourse.usecases.workflows.workflows import NoWorkflowRunError
 
 
 class StateProblem(Problem):

@@ -92,8 +92,9 @@ class RunIdentity:
       written before this field existed.
     - `workflow`: the graph of a workflow's run and of the runs of its steps (`nightly@3f2a…`). The names of these runs
       differ only in the job.
-    - `name`, `is_step`, `is_workflow` follow from the other fields: the run's name, and whether this is the run of a
-      workflow's step, or of a workflow.
+    - `name`, `is_step`, `is_workflow`, `manual` follow from the other fields: the run's name, and whether this is the
+      run of a workflow's step, of a workflow, or on request (run now, backfill, by a workflow). Changes of the schedule
+      do not affect a run on request.
     """
 
     tenant: str
@@ -111,12 +112,14 @@ class RunIdentity:
     name: RunName = field(init=False, repr=False, compare=False)
     is_step: bool = field(init=False, repr=False, compare=False)
     is_workflow: bool = field(init=False, repr=False, compare=False)
+    manual: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         workflow = None if self.workflow is None else self.workflow.partition("@")[0]
         object.__setattr__(self, "name", RunName(self.job_id, self.occurrence, self.suffix))
         object.__setattr__(self, "is_step", workflow is not None and workflow != self.job_id)
         object.__setattr__(self, "is_workflow", workflow == self.job_id)
+        object.__setattr__(self, "manual", bool(self.suffix) or self.is_step)
 
 
 def _of_identity(name: str) -> Any:
@@ -147,3 +150,4 @@ class OfRun:
     name: RunName = _of_identity("name")
     is_step: bool = _of_identity("is_step")
     is_workflow: bool = _of_identity("is_workflow")
+    manual: bool = _of_identity("manual")

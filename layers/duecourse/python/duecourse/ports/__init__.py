@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from duecourse.ports.basics import Clock, Executor, InlineExecutor, Randomness
-from duecourse.ports.cloudwatch import CloudWatchUnavailableError, StageAlarms, StageMetrics
 from duecourse.ports.cursors import (
     BrokenCursor,
     Claim,
@@ -47,9 +46,21 @@ from duecourse.ports.limits import (
     TickMark,
 )
 from duecourse.ports.maintenance import AuditStore, Finding, IndexPage, JobsPage, RepairStore, Undecided
-from duecourse.ports.notifications import Bus, FailureNotification, Notifier, OutboundEvent
 from duecourse.ports.runs import Conflict, Input, Inputs, LastRun, RunStore, StateMark, WaitQueues, Watch
-from duecourse.ports.services import THROTTLED, TRANSIENT, AwsError, NoAnswerError, ServiceError
+from duecourse.ports.services import (
+    THROTTLED,
+    TRANSIENT,
+    AwsError,
+    Bus,
+    CloudWatchUnavailableError,
+    FailureNotification,
+    NoAnswerError,
+    Notifier,
+    OutboundEvent,
+    ServiceError,
+    StageAlarms,
+    StageMetrics,
+)
 from duecourse.ports.targets import (
     LINK_SECONDS,
     Call,

@@ -1,9 +1,13 @@
-"""The errors of requests to AWS services."""
+"""AWS services: the errors of requests, notifications, and the state of the stage according to CloudWatch."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from duecourse.checks.facts import Alarms, StageFigures
+from duecourse.domain.runs.states import Run
 
 THROTTLED = frozenset(
     {
@@ -61,3 +65,56 @@ class ServiceError(AwsError):
     def temporary(self) -> bool:
         """Whether the same request may succeed a little later."""
         return self.status >= 500 or self.code in THROTTLED or self.code in TRANSIENT or self.code == _CONFLICT
+
+
+@dataclass(frozen=True, slots=True)
+class FailureNotification:
+    """The notice of a dead run, with the owner (empty: no owner) and the runbook of its job."""
+
+    run: Run
+    died_at: float
+    owner: str = ""
+    runbook_url: str | None = None
+
+
+class Notifier(Protocol):
+    """Notices for people."""
+
+    def death(self, death: FailureNotification) -> None:
+        """Publish the notice. Raises if it was not accepted."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutboundEvent:
+    """An outcome of a run. `detail_type` is one of the types in domain.runs.document. `detail` is small and can be
+    encoded as JSON.
+    """
+
+    detail_type: str
+    detail: dict[str, Any]
+    at: float
+
+
+class Bus(Protocol):
+    """Events for programs."""
+
+    def publish(self, events: Sequence[OutboundEvent]) -> int:
+        """Publish the events. Return how many were not accepted. Never raises for an error of the bus."""
+
+
+class CloudWatchUnavailableError(RuntimeError):
+    """CloudWatch cannot be read. The message has the reason."""
+
+
+class StageAlarms(Protocol):
+    """The alarms of the stage."""
+
+    def alarms(self) -> Alarms:
+        """Return the active alarms, at most a few seconds old. Raises CloudWatchUnavailableError."""
+
+
+class StageMetrics(Protocol):
+    """The stage's metrics in CloudWatch."""
+
+    def figures(self) -> StageFigures:
+        """Return the figures of the last 24 hours, at most a minute old. Raises CloudWatchUnavailableError."""

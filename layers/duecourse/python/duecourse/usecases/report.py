@@ -6,7 +6,14 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from duecourse.domain.schedules import ScheduleError
+from duecourse.domain.schedules.schedule import ExclusionError
 from duecourse.messages import RunMessage
+
+UNREADABLE = (ScheduleError, ExclusionError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
+"""Raised for an item that was written by a newer release or edited manually. Such an error concerns one job and is
+reported. An error of a store concerns all jobs, and the call is retried.
+"""
 
 
 def format_error(problem: BaseException) -> str:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-from duecourse.adapters.aws.remembered import TtlCache
 from duecourse.checks import metrics
 from duecourse.checks.alarms import alarms_of
 from duecourse.checks.facts import Alarms, StageFigures
@@ -16,6 +15,30 @@ from duecourse.limits import METRICS_NAMESPACE
 from duecourse.ports import AwsError, Clock, CloudWatchUnavailableError
 
 _logger = logging.getLogger(__name__)
+
+Value = TypeVar("Value")
+
+
+class TtlCache(Generic[Value]):
+    """Caches a response or an error of CloudWatch for some seconds."""
+
+    def __init__(self, clock: Clock, seconds: float) -> None:
+        self._clock = clock
+        self._seconds = seconds
+        self._known: tuple[float, Value | CloudWatchUnavailableError] | None = None
+
+    def get(self, read: Callable[[float], Value | CloudWatchUnavailableError]) -> Value:
+        """Return the cached response, or call `read` with the present time (UTC seconds). Raises
+        CloudWatchUnavailableError.
+        """
+        now = self._clock.now()
+        if self._known is None or not 0 <= now - self._known[0] < self._seconds:
+            self._known = now, read(now)
+        found = self._known[1]
+        if isinstance(found, CloudWatchUnavailableError):
+            raise found
+        return found
+
 
 METRICS_FRESH_SECONDS = 60
 """How long a response or an error is reused. Requests cost $0.01 per 1,000 metrics (Amazon CloudWatch pricing,

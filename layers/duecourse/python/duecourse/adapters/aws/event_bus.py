@@ -20,16 +20,13 @@ _logger = logging.getLogger(__name__)
 
 
 class EventBridgeBus:
-    """Puts outbound events on the bus of the stage, with source `duecourse`."""
+    """Puts outbound events on the bus of the stage, with source `duecourse`. The log has the reasons of rejections."""
 
     def __init__(self, client: Any, bus_name: str) -> None:
         self._client = client
         self._bus_name = bus_name
 
     def publish(self, events: Sequence[OutboundEvent]) -> int:
-        """Publish events in requests of ten. Returns the number of events that were not accepted; the log has the
-        reasons.
-        """
         rest = iter(events)
         refused = 0
         while page := list(islice(rest, _ENTRIES)):

@@ -35,7 +35,6 @@ class SnsNotifier:
         self._topic_arn = topic_arn
 
     def death(self, death: FailureNotification) -> None:
-        """Publish a dead run. Raises AwsError if the notification was not accepted."""
         run = death.run
         notice = {
             "tenant": run.tenant,

@@ -15,10 +15,7 @@ ABSENT = {"ConditionExpression": "attribute_not_exists(PK)"}
 
 def no_job(now: float) -> dict[str, Any]:
     """Return the condition that the job does not exist or was removed by `now`. Its id may be reserved."""
-    return {
-        "ConditionExpression": "attribute_not_exists(job_id) OR expires_at <= :now",
-        "ExpressionAttributeValues": values.pack({":now": now}),
-    }
+    return values.expressions({"now": now}, condition="attribute_not_exists(job_id) OR expires_at <= :now")
 
 
 def vacant(by: str | None, now: float) -> dict[str, Any]:
@@ -27,19 +24,14 @@ def vacant(by: str | None, now: float) -> dict[str, Any]:
     """
     free = "attribute_not_exists(job_id) AND (reserved_until <= :now OR reserved_by = :reserved_by)"
     removed = "attribute_exists(job_id) AND expires_at <= :now"
-    return {
-        "ConditionExpression": f"attribute_not_exists(PK) OR ({free}) OR ({removed})",
-        "ExpressionAttributeValues": values.pack({":now": now, ":reserved_by": by or ""}),
-    }
+    condition = f"attribute_not_exists(PK) OR ({free}) OR ({removed})"
+    return values.expressions({"now": now, "reserved_by": by or ""}, condition=condition)
 
 
 def still(gone: Tombstone) -> dict[str, Any]:
     """Return the condition that a deletion is still the latest one, or that its tombstone has expired."""
-    return {
-        "ConditionExpression": "attribute_not_exists(PK) OR #deleted_at = :deleted_at",
-        "ExpressionAttributeNames": {"#deleted_at": "deleted_at"},
-        "ExpressionAttributeValues": values.pack({":deleted_at": gone.deleted_at}),
-    }
+    condition = "attribute_not_exists(PK) OR #deleted_at = :deleted_at"
+    return values.expressions({"deleted_at": gone.deleted_at}, condition=condition)
 
 
 def standing(cursor: Cursor) -> dict[str, Any]:
@@ -60,29 +52,19 @@ def completion(job: Job, at: float, expires_at: int | None) -> dict[str, Any]:
     """Return the update of a job that ends at `at` (UTC seconds). Its condition is that the job is ACTIVE and has the
     same generation and, if the job is to be removed at `expires_at`, the same revision.
     """
-    stand = {":completed": "COMPLETED", ":active": "ACTIVE", ":at": at, ":generation": job.generation, ":one": 1}
-    stand[":state_key"] = state_key(job.tenant, JobState.COMPLETED)
-    names = ["state", "state_key", "updated_at", "generation", "revision"]
+    stand = {"completed": "COMPLETED", "active": "ACTIVE", "at": at, "generation": job.generation, "one": 1}
+    stand["state_key"] = state_key(job.tenant, JobState.COMPLETED)
     change = "SET #state = :completed, #state_key = :state_key, #updated_at = :at"
     condition = "#generation = :generation AND #state = :active"
     if expires_at is not None:
-        stand |= {":expires_at": expires_at, ":revision": job.revision}
-        names.append("expires_at")
+        stand |= {"expires_at": expires_at, "revision": job.revision}
         change, condition = f"{change}, #expires_at = :expires_at", f"{condition} AND #revision = :revision"
-    return {
-        "UpdateExpression": f"{change} REMOVE created_by ADD #revision :one",
-        "ConditionExpression": condition,
-        "ExpressionAttributeNames": {f"#{name}": name for name in names},
-        "ExpressionAttributeValues": values.pack(stand),
-    }
+    return values.expressions(stand, update=f"{change} REMOVE created_by ADD #revision :one", condition=condition)
 
 
 def expiry(at: int) -> dict[str, Any]:
     """Return the update of an item that is removed together with its job."""
-    return {
-        "UpdateExpression": "SET expires_at = :expires_at",
-        "ExpressionAttributeValues": values.pack({":expires_at": at}),
-    }
+    return values.expressions({"expires_at": at}, update="SET expires_at = :expires_at")
 
 
 def holds(stand: Mapping[str, object]) -> dict[str, Any]:
@@ -90,11 +72,7 @@ def holds(stand: Mapping[str, object]) -> dict[str, Any]:
     conditions = [
         f"#{name} = :{name}" if stand[name] is not None else f"attribute_not_exists(#{name})" for name in stand
     ]
-    return {
-        "ConditionExpression": " AND ".join(conditions),
-        "ExpressionAttributeNames": {f"#{name}": name for name in stand},
-        "ExpressionAttributeValues": values.pack({f":{name}": value for name, value in stand.items()}),
-    }
+    return values.expressions(stand, condition=" AND ".join(conditions))
 
 
 def is_creation(standing: JobSnapshot, job: Job) -> bool:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, fields
+from functools import cache
+from types import NoneType
+from typing import Any, get_args, get_type_hints
 
 import orjson
 
@@ -32,6 +36,58 @@ def pack(values: Mapping[str, object]) -> Item:
             case _:
                 raise TypeError(f"{name}: a value of type {type(value).__name__} cannot be stored")
     return item
+
+
+_NAMES = re.compile(r"#\w+")
+
+
+def expressions(
+    stand: Mapping[str, object], *, update: str | None = None, condition: str | None = None, key: str | None = None
+) -> dict[str, Any]:
+    """Return the expressions of a request with the names and the values that they refer to: `#name` is an attribute,
+    `:name` a value of `stand`.
+    """
+    texts = {"UpdateExpression": update, "ConditionExpression": condition, "KeyConditionExpression": key}
+    request: dict[str, Any] = {kind: text for kind, text in texts.items() if text is not None}
+    if names := _NAMES.findall(" ".join(request.values())):
+        request["ExpressionAttributeNames"] = {name: name[1:] for name in names}
+    if found := pack({f":{name}": value for name, value in stand.items()}):
+        request["ExpressionAttributeValues"] = found
+    return request
+
+
+def read_fields(kind: type, item: Item, names: Iterable[str]) -> dict[str, Any]:
+    """Return these fields of a dataclass, which an item has under their names. A field whose attribute is absent is
+    None, or keeps its default if it cannot be None. Raises KeyError for an absent attribute without a default, and
+    ValueError.
+    """
+    readers = _readers(kind)
+    found: dict[str, Any] = {}
+    for name in names:
+        optional, required, attribute, convert = readers[name]
+        if name in item:
+            found[name] = convert(item[name][attribute])
+        elif optional:
+            found[name] = None
+        elif required:
+            raise KeyError(name)
+    return found
+
+
+@cache
+def _readers(kind: type) -> Mapping[str, tuple[bool, bool, str, Callable[[Any], Any]]]:
+    """Return for each field of a type that has an attribute type: whether it can be None, whether it has no default,
+    the attribute's type, and the conversion of its value.
+    """
+    hints, readers = get_type_hints(kind), dict[str, tuple[bool, bool, str, Callable[[Any], Any]]]()
+    for field in fields(kind):
+        kinds = get_args(hints[field.name])
+        (one, *more) = [each for each in kinds if each is not NoneType] or [hints[field.name]]
+        if not more and isinstance(one, type) and issubclass(one, str | int | float):
+            attribute = "BOOL" if one is bool else "N" if issubclass(one, int | float) else "S"
+            required = field.default is MISSING and field.default_factory is MISSING
+            readers[field.name] = NoneType in kinds, required, attribute, one
+    return readers
 
 
 def text(item: Item, name: str) -> str:

@@ -77,9 +77,7 @@ class DynamoWorkflows:
         update = {
             "TableName": self._jobs_table,
             "Key": job_key(tenant, ref.workflow, GRAPH_PREFIX + ref.graph),
-            "UpdateExpression": "SET expires_at = :at",
-            "ConditionExpression": "attribute_exists(PK)",
-            "ExpressionAttributeValues": {":at": values.number(at)},
+            **values.expressions({"at": at}, update="SET expires_at = :at", condition="attribute_exists(PK)"),
         }
         transact(self._client, [{"Update": update}, self._own_job(tenant, ref.workflow, standing)], self._clock)
 
@@ -172,11 +170,11 @@ class DynamoWorkflows:
         list(self._executor.map(withdrawn, list(rounds)))
 
     def _mark(self, key: Item, expires_at: int) -> None:
+        update = "SET again = :true, expires_at = :expires"
         self._client.update_item(
             TableName=self._runs_table,
             Key=key,
-            UpdateExpression="SET again = :true, expires_at = :expires",
-            ExpressionAttributeValues=values.pack({":true": True, ":expires": expires_at}),
+            **values.expressions({"true": True, "expires": expires_at}, update=update),
         )
 
     def _noted(self, key: Item, number: int, value: int, expires_at: int) -> Item | None:

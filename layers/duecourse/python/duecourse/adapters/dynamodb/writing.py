@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
 
+from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.keys import Item
 from duecourse.ports import THROTTLED, AwsError, Claimed, ClaimResult, Clock, Executor, ServiceError, StoreBusyError
 
@@ -39,6 +40,23 @@ def conditional(write: Callable[..., Any], **request: Any) -> bool:
             raise
         return False
     return True
+
+
+class TableStore:
+    """The base class of stores in one table."""
+
+    def __init__(self, client: Any, table: str) -> None:
+        self._client = client
+        self._table = table
+
+    def _item(self, key: Item) -> Item | None:
+        """Return the item of a key with a strongly consistent read."""
+        return read_item(self._client, self._table, key)
+
+    def _update(self, key: Item, update: str, condition: str | None = None, **stand: object) -> bool:
+        """Execute an update (values.expressions) and return whether its condition held."""
+        request = values.expressions(stand, update=update, condition=condition)
+        return conditional(self._client.update_item, TableName=self._table, Key=key, **request)
 
 
 def found(error: AwsError) -> Item | None:

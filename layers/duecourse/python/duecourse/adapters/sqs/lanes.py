@@ -60,9 +60,6 @@ class SqsLanes:
         self._short_timeouts = short_timeouts
 
     def send(self, outgoing: Sequence[Outgoing]) -> list[bool]:
-        """Send each message to its lane. Returns whether each was accepted, in order; the log has the reasons of
-        rejections.
-        """
         by_queue: dict[tuple[Lane, bool], list[tuple[int, Entry]]] = {}
         traced = _traced(self._trace())
         for number, item in enumerate(outgoing):

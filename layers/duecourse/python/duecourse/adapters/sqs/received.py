@@ -54,7 +54,6 @@ class SqsDeadLetterQueue:
         self._executor = executor
 
     def receive(self) -> list[DeadMessage]:
-        """Receive up to ten messages. Raises AwsError."""
         answer = self._client.receive_message(
             QueueUrl=self._queue_url, MaxNumberOfMessages=BATCH, VisibilityTimeout=HIDDEN_SECONDS, WaitTimeSeconds=1
         )
@@ -64,11 +63,9 @@ class SqsDeadLetterQueue:
         ]
 
     def delete(self, message: DeadMessage) -> None:
-        """Delete a message. Raises AwsError."""
         self._client.delete_message(QueueUrl=self._queue_url, ReceiptHandle=message.receipt)
 
     def hide(self, messages: Sequence[DeadMessage], seconds: int) -> None:
-        """Set the visibility timeout of messages. Rejections (an old receipt) are logged."""
         self._executor.map(
             lambda begin: self._hide(messages[begin : begin + BATCH], seconds), range(0, len(messages), BATCH)
         )

@@ -20,9 +20,6 @@ class SqsShardQueue:
         self._queue_url = queue_url
 
     def send(self, shards: Iterable[int], minute: int) -> list[int]:
-        """Send one message for each shard, deduplicated by shard and minute (epoch minutes). Returns the shards whose
-        messages were not accepted.
-        """
         asked = list(shards)
         entries = (
             (

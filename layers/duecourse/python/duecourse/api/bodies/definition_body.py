@@ -82,8 +82,7 @@ from duecourse.domain.tenants.quota import (
     MIN_GRACE_SECONDS,
     MIN_HEARTBEAT_SECONDS,
 )
-from duecourse.domain.workflows.check import MAX_DIRECT, MAX_STEPS
-from duecourse.domain.workflows.definition import DEADLINE_SECONDS
+from duecourse.domain.workflows.check import DEADLINE_SECONDS, MAX_DIRECT, MAX_STEPS
 from duecourse.domain.workflows.results import blanked
 from duecourse.ports import Tasks
 from duecourse.usecases.jobs.change import Draft
@@ -532,13 +531,14 @@ class JobBody(DefinitionBody):
 MIN_DEADLINE_SECONDS = 60
 
 
-def _job_id(text: str) -> str:
+def read_job_id(text: str) -> str:
+    """Return a job's id unchanged. Raises an error if it is not valid."""
     if not is_id(text):
         raise refuse("must be a job's id: 1 to 64 letters (a-z), digits, - or _")
     return text
 
 
-JobName = Annotated[str, AfterValidator(_job_id), Field(json_schema_extra={"pattern": f"^{ID_PATTERN}$"})]
+JobName = Annotated[str, AfterValidator(read_job_id), Field(json_schema_extra={"pattern": f"^{ID_PATTERN}$"})]
 
 
 class StepBody(Body):

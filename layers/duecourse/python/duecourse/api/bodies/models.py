@@ -11,6 +11,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import isfinite
 from typing import Annotated, Any, NoReturn
 
@@ -49,9 +50,8 @@ def read_json(raw: bytes) -> Any:
         raise malformed(f"The body is nested too deeply; use at most {MAX_DEPTH} levels.") from None
 
 
-def write_json(value: Any) -> str:
-    """Return compact JSON in ASCII. It can be sent even if the value contains an unpaired surrogate."""
-    return json.dumps(value, separators=(",", ":"), allow_nan=False)
+write_json = partial(json.dumps, separators=(",", ":"), allow_nan=False)
+"""Returns compact JSON in ASCII. It can be sent even if the value contains an unpaired surrogate."""
 
 
 def unfit(value: Any) -> Iterator[FieldFault]:
@@ -146,13 +146,6 @@ class Rules:
 def refuse(reason: str) -> PydanticCustomError:
     """Return the error that a validator raises. `reason` is returned to the caller unchanged."""
     return PydanticCustomError(OWN, "{reason}", {"reason": reason})
-
-
-def rules_of(info: ValidationInfo) -> Rules:
-    """Return the rules in the context of a validator. Raises TypeError if the context has none."""
-    if not isinstance(info.context, Rules):
-        raise TypeError("validate with the stage's Rules as context")
-    return info.context
 
 
 def _whole_number(value: object) -> object:

@@ -26,7 +26,7 @@ from pydantic import (
 from pydantic_core import CoreSchema
 from pydantic_core.core_schema import with_info_after_validator_function
 
-from duecourse.api.bodies.models import LINE, UNIQUE, Body, each_once, no_controls, refuse, rules_of
+from duecourse.api.bodies.models import LINE, UNIQUE, Body, Rules, each_once, no_controls, refuse
 from duecourse.domain.targets.allowed_targets import ALLOW_LISTS, AllowedTargets, name_refusal, public_ip_refusal
 from duecourse.domain.targets.http import header_problem, is_reserved_header, not_public
 from duecourse.domain.targets.kinds import action_of, groups_of
@@ -41,6 +41,13 @@ _TASK = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _LABEL = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)")
 _ALLOWED = re.compile(r"[!-~]+")  # printable ASCII without spaces
 _FORBIDDEN = re.compile(r"[\\^`{|}\"<>]")
+
+
+def rules_of(info: ValidationInfo) -> Rules:
+    """Return the rules in the context of a validator. Raises TypeError if the context has none."""
+    if not isinstance(info.context, Rules):
+        raise TypeError("validate with the stage's Rules as context")
+    return info.context
 
 
 def url_problem(url: str, *, private_allowed: bool) -> str | None:

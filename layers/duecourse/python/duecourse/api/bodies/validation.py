@@ -43,7 +43,7 @@ from duecourse.domain.ids import is_id
 from duecourse.domain.jobs.document import definition_fields
 from duecourse.domain.jobs.job import COMPLETION_SECONDS, Completion, Job, JobState, Overlap
 from duecourse.domain.targets.kinds import TARGETS
-from duecourse.domain.workflows.definition import workflow_fields
+from duecourse.domain.workflows.check import workflow_fields
 from duecourse.domain.workflows.graph import Rule, Step
 from duecourse.ports import Tasks
 from duecourse.usecases.jobs.change import Draft
@@ -330,13 +330,7 @@ def read_job(value: Any, tenant: str, rules: Rules, check_schedule: CheckSchedul
     """Return the draft of a posted job. Raises Problem (422) with all its faults."""
     written = write_out(value, rules.tasks)
     posted = written.value
-    faults = {fault.pointer: fault for fault in unfit(posted)}
-    body: JobBody | None = None
-    try:
-        body = JobBody.model_validate(posted, context=rules)
-    except ValidationError as error:
-        for fault in faults_in(error, JobBody):
-            faults.setdefault(fault.pointer, fault)
+    body, faults = _validated(JobBody, posted, posted, rules)
     if isinstance(posted, dict):
         for fault in (*schedule_faults(posted, faults, check_schedule), *payload_faults(posted, faults)):
             faults.setdefault(fault.pointer, fault)
@@ -349,6 +343,19 @@ def read_job(value: Any, tenant: str, rules: Rules, check_schedule: CheckSchedul
         faults_by_pointer |= {fault.pointer: fault for fault in written.faults}
         raise invalid(sorted(faults_by_pointer.values(), key=lambda fault: fault.pointer or ""))
     return draft
+
+
+def _validated(
+    model: type[Model], value: Any, looked_at: Any, rules: Rules | None = None
+) -> tuple[Model | None, dict[str | None, FieldFault]]:
+    """Return the body, or None if it is not valid, and the faults of `looked_at` and of the body by pointer."""
+    faults = {fault.pointer: fault for fault in unfit(looked_at)}
+    try:
+        return model.model_validate(value, context=rules), faults
+    except ValidationError as error:
+        for fault in faults_in(error, model):
+            faults.setdefault(fault.pointer, fault)
+        return None, faults
 
 
 def _draft(body: JobBody, tenant: str, rules: Rules) -> Draft:
@@ -467,13 +474,7 @@ def read_body(
         return model()
     value = request.json(most)
     looked_at = {**value, apart: None} if apart is not None and isinstance(value, dict) else value
-    faults = {fault.pointer: fault for fault in unfit(looked_at)}
-    body: Model | None = None
-    try:
-        body = model.model_validate(value)
-    except ValidationError as error:
-        for fault in faults_in(error, model):
-            faults.setdefault(fault.pointer, fault)
+    body, faults = _validated(model, value, looked_at)
     if isinstance(value, dict) and not faults:
         faults = {fault.pointer: fault for fault in more(value)}
     if faults or body is None:
@@ -489,13 +490,7 @@ def read_workflow(
     value: Any, workflow_id: str, tenant: str, rules: Rules, check_schedule: CheckSchedule
 ) -> WorkflowDraft:
     """Return the draft of a posted workflow. Raises Problem (422) with all its faults, including those of its jobs."""
-    faults = {fault.pointer: fault for fault in unfit(value)}
-    body: WorkflowBody | None = None
-    try:
-        body = WorkflowBody.model_validate(value, context=rules)
-    except ValidationError as error:
-        for fault in faults_in(error, WorkflowBody):
-            faults.setdefault(fault.pointer, fault)
+    body, faults = _validated(WorkflowBody, value, value, rules)
     inline: dict[str, Draft] = {}
     if isinstance(value, dict):
         of_payload = payload_faults({"payload": value.get("payload"), "target": _TARGET}, faults)

@@ -11,10 +11,11 @@ from typing_extensions import TypedDict
 from duecourse.api.answers import Count, Document, JobId, Millisecond, RunId, Second, job_document
 from duecourse.api.bodies.definition_body import DefinitionBody
 from duecourse.api.bodies.job_answer import KeptBody
+from duecourse.domain.documents import part_of
 from duecourse.domain.instants import to_iso
 from duecourse.domain.runs.document import millisecond
 from duecourse.domain.runs.states import Alive, RunState, finished_at, reason_of
-from duecourse.domain.workflows.graph import Graph, Rule, Step, StepOutcome
+from duecourse.domain.workflows.graph import Graph, Rule, StepOutcome
 from duecourse.domain.workflows.view import Pending, StepView, WorkflowRunView
 from duecourse.usecases.jobs.view import JobView
 
@@ -130,7 +131,8 @@ def summary_document(view: JobView) -> Document:
 
 def workflow_document(view: JobView, graph: Graph) -> Document:
     """Return a `WorkflowAnswer`."""
-    return summary_document(view) | {"jobs": {step.id: _step(step) for step in graph.steps}}
+    conditions = {step.id: part_of(step, WorkflowJobAnswer.__annotations__) for step in graph.steps}
+    return summary_document(view) | {"jobs": conditions}
 
 
 def run_view_document(view: WorkflowRunView) -> WorkflowRunAnswer:
@@ -151,16 +153,6 @@ def run_view_document(view: WorkflowRunView) -> WorkflowRunAnswer:
         error=run.error,
         counts=CountsAnswer(**{each.value: counts[each] for each in (*StepOutcome, *Pending)}),  # type: ignore[typeddict-item]
         jobs=[_step_run(each) for each in view.steps],
-    )
-
-
-def _step(step: Step) -> WorkflowJobAnswer:
-    return WorkflowJobAnswer(
-        after=list(step.after),
-        when=step.when,
-        may_fail=step.may_fail,
-        not_before=step.not_before,
-        only=step.only,
     )
 
 

@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 
 from duecourse.api.answers import Count, PageAnswer, RunAnswer, run_document
 from duecourse.api.api import Answer, Api, listed_tag, page_answer, route
-from duecourse.api.bodies.definition_body import Tag
+from duecourse.api.bodies.definition_body import JobName, Tag
 from duecourse.api.bodies.models import Body, Instant, Whole, refuse
 from duecourse.api.bodies.validation import read_body
 from duecourse.api.identity import OPS
@@ -31,17 +31,10 @@ from duecourse.api.query import (
     read_dead_page_token,
 )
 from duecourse.api.request import Request
-from duecourse.domain.ids import ID_PATTERN, is_id
 from duecourse.usecases.runs.dead_letters import DeadRuns
 from duecourse.usecases.runs.lists import mark_of
 
 MAX_REDRIVEN = 1000
-
-
-def _job_id(text: str) -> str:
-    if not is_id(text):
-        raise refuse("must be a job's id: 1 to 64 letters (a-z), digits, - or _")
-    return text
 
 
 def _cursor(text: str) -> str:
@@ -55,9 +48,7 @@ class RedriveBody(Body):
     has, and a text in the error.
     """
 
-    job_id: Annotated[str, Field(json_schema_extra={"pattern": f"^{ID_PATTERN}$"}), AfterValidator(_job_id)] | None = (
-        None
-    )
+    job_id: JobName | None = None
     since: Instant | None = None
     until: Instant | None = None
     tag: Tag | None = None
@@ -125,7 +116,9 @@ def redrive_dead_runs(api: Api, request: Request, _parameters: Mapping[str, str]
     at most `limit` runs, or fewer if the request reaches its time limit. Pass `next_cursor` to continue. With `dry_run`
     no run is redriven, and `redriven` is the number of runs that would be redriven.
     """
-    body = _read(request)
+    body = read_body(request, RedriveBody, optional=True)
+    if body.since is not None and body.until is not None and body.since >= body.until:
+        raise invalid([FieldFault("must be later than since", "/until")], "invalid-command")
     choice = DeadRuns(body.job_id, body.since, body.until, body.tag, body.error)
     before = None if body.cursor is None else open_dead_page_token(body.cursor)
     redriven = api.dead_letters.redrive(
@@ -154,11 +147,3 @@ def redrive_dead_runs(api: Api, request: Request, _parameters: Mapping[str, str]
     }
     counts = {"SendsRefused": redriven.refused} if redriven.refused else {}
     return Answer(HTTPStatus.OK, "dead_letters_redriven", document, facts=facts, counts=counts)
-
-
-def _read(request: Request) -> RedriveBody:
-    """Return the body, or the defaults if there is none. Raises Problem."""
-    body = read_body(request, RedriveBody, optional=True)
-    if body.since is not None and body.until is not None and body.since >= body.until:
-        raise invalid([FieldFault("must be later than since", "/until")], "invalid-command")
-    return body

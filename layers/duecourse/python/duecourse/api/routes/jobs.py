@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
+from functools import partial
 from http import HTTPStatus
 from typing import Annotated, Any, NotRequired, cast
 from urllib.parse import unquote
@@ -113,7 +114,7 @@ JOBS_A_REQUEST = 20
 
 SEARCH = 4
 """The cost of the first part of a search, in requests. It reads up to 1 MB of jobs. Each further part costs one more
-(adapters.dynamodb.jobs.job_pages).
+(adapters.dynamodb.jobs.job_store).
 """
 
 
@@ -191,7 +192,7 @@ def get_job_history(api: Api, request: Request, parameters: Mapping[str, str]) -
     job_id = job_id_in(parameters)
     query = PageQuery.of(request)
     before = read_change_page_token(query.cursor, job_id)
-    page = api.job_history.page(request.tenant, job_id, limit=query.limit, before=before)
+    page = api.jobs.history(request.tenant, job_id, limit=query.limit, before=before)
     cursor = None if page.following is None else change_page_token(job_id, page.following)
     return page_answer("job_history_listed", [_document(record) for record in page.items], cursor, {"job_id": job_id})
 
@@ -239,10 +240,7 @@ def create_job(api: Api, request: Request, _parameters: Mapping[str, str]) -> An
 
 def new_draft(api: Api, request: Request, value: Any) -> Draft:
     """Return the draft of a new job from a posted value. Raises Problem."""
-
-    def read(own: Any) -> Draft:
-        return read_job(own, request.tenant, rules_of_stage(api), api.jobs.check)
-
+    read = partial(read_job, tenant=request.tenant, rules=rules_of_stage(api), check_schedule=api.jobs.check)
     draft = validate_draft(value, None, None, "invalid-job", read)
     check_tags(request, draft.tags)
     return draft
@@ -423,9 +421,9 @@ def job_answer(action: str, view: JobView, **facts: object) -> Answer:
 def made_answer(made: Created) -> Answer:
     """Return 201 with the new job."""
     facts = {"sent": made.sent, "unsent": made.unsent, "send_error": made.send_error}
+    location, counts = {"location": f"/v1/jobs/{made.view.job.id}"}, _refused(made)
     answer = job_answer("job_created", made.view, **facts)
-    location = {"location": f"/v1/jobs/{made.view.job.id}"}
-    return replace(answer, status=HTTPStatus.CREATED, headers={**answer.headers, **location}, counts=_refused(made))
+    return replace(answer, status=HTTPStatus.CREATED, headers={**answer.headers, **location}, counts=counts)
 
 
 def job_id_in(parameters: Mapping[str, str]) -> str:

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import replace
 from http import HTTPStatus
-from typing import Annotated, Any, Literal, NotRequired
+from typing import Annotated, Any, Literal, NotRequired, cast
 
 from pydantic import Field, ValidationInfo, field_validator
 from typing_extensions import TypedDict
@@ -325,12 +325,12 @@ def _backfill_document(asked: Backfill, look: BackfillEstimate, suffix: str | No
     """Return the document of a backfill that was started or planned. `suffix` is the suffix of its run ids, or None if
     nothing was started.
     """
-    plan = look.plan
+    plan, results = look.plan, {each.value: (look.counts or {}).get(each, 0) for each in Standing}
     return BackfillAnswer(
         dry_run=suffix is None,
         count=plan.count,
         only=asked.only.value,
-        results=None if suffix is not None or look.counts is None else _results(look.counts),
+        results=None if suffix is not None or look.counts is None else cast(ResultsAnswer, results),
         first=None if plan.first is None else to_iso(plan.first),
         last=None if plan.last is None else to_iso(plan.last),
         newest_first=asked.newest_first,
@@ -339,14 +339,4 @@ def _backfill_document(asked: Backfill, look: BackfillEstimate, suffix: str | No
         ends_at=None if plan.ends_at is None else to_iso(plan.ends_at),
         estimated_cost_usd=round(look.cost, 6),
         suffix=suffix,
-    )
-
-
-def _results(counts: Mapping[Standing, int]) -> ResultsAnswer:
-    return ResultsAnswer(
-        missing=counts.get(Standing.MISSING, 0),
-        failed=counts.get(Standing.FAILED, 0),
-        succeeded=counts.get(Standing.SUCCEEDED, 0),
-        active=counts.get(Standing.ACTIVE, 0),
-        skipped=counts.get(Standing.SKIPPED, 0),
     )

@@ -45,6 +45,7 @@ from duecourse.api.query import (
 )
 from duecourse.api.request import Request
 from duecourse.api.routes.jobs import JOBS_A_REQUEST, job_id_in
+from duecourse.domain.documents import to_document
 from duecourse.domain.instants import to_iso
 from duecourse.domain.runs.document import RunFilter
 from duecourse.domain.runs.explain import Verdict
@@ -230,14 +231,7 @@ def get_run_payload(api: Api, request: Request, parameters: Mapping[str, str]) -
     """
     run_id = run_id_in(parameters)
     sent = api.run_payloads.of(request.tenant, run_id)
-    body: RunPayloadAnswer = {
-        "payload": sent.payload,
-        "idempotency_key": sent.idempotency_key,
-        "own": sent.own,
-        "changed": sent.changed,
-        "problem": sent.problem,
-    }
-    return Answer(HTTPStatus.OK, "run_payload_read", body, facts={"run_id": run_id})
+    return Answer(HTTPStatus.OK, "run_payload_read", to_document(sent), facts={"run_id": run_id})
 
 
 @route("POST", "/v1/runs/<run_id>/cancel", "runs", {202: AcceptedAnswer}, problems=("run-ended", "lane-unavailable"))

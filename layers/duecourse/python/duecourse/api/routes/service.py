@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from http import HTTPStatus
-from typing import NotRequired
+from typing import NotRequired, cast
 
 from typing_extensions import TypedDict
 
@@ -14,7 +15,6 @@ from duecourse.api.identity import OPS, READ
 from duecourse.api.query import Query
 from duecourse.api.request import Request
 from duecourse.domain.instants import to_iso
-from duecourse.ports import Depth
 from duecourse.usecases.runs.health import ClockHealth, Dispatching, Status
 
 
@@ -143,16 +143,13 @@ def get_stats(api: Api, request: Request, _parameters: Mapping[str, str]) -> Ans
             "smallest_interval_seconds": settings.smallest_interval_seconds,
             "backfill": settings.backfill_limit,
         },
-        "lanes": {lane.value: _depth(depth) for lane, depth in figures.lanes.items()},
+        "lanes": {
+            lane.value: None if depth is None else cast(LaneDepthAnswer, asdict(depth))
+            for lane, depth in figures.lanes.items()
+        },
         "status": figures.pulse.status,
         "tick": tick_document(figures.pulse),
     }
     if OPS in request.scopes:
         body["dispatch"] = dispatch_document(api.health.dispatching())
     return Answer(HTTPStatus.OK, "stats_read", body)
-
-
-def _depth(depth: Depth | None) -> LaneDepthAnswer | None:
-    if depth is None:
-        return None
-    return {"waiting": depth.waiting, "in_flight": depth.in_flight, "delayed": depth.delayed}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from http import HTTPStatus
 from typing import Annotated, Literal, cast
 
@@ -85,19 +86,13 @@ def get_stage(api: Api, request: Request, _parameters: Mapping[str, str]) -> Ans
         "auth": cast(Literal["none", "iam", "jwt"], settings.auth),
         "default_precision": settings.default_precision,
         "shards": settings.shards,
-        "checks": [
-            {"name": each.name, "verdict": each.verdict, "says": each.says, "do": each.do, "runbook": each.runbook}
-            for each in look.checks
-        ],
+        "checks": [cast(CheckAnswer, asdict(each)) for each in look.checks],
         "alarms": None
         if alarms is None
         else {
             "count": alarms.all,
             "without_data": alarms.without_data,
-            "ringing": [
-                {"name": each.name, "since": each.since, "description": each.description, "runbook": each.runbook}
-                for each in alarms.ringing
-            ],
+            "ringing": [cast(AlarmAnswer, asdict(each)) for each in alarms.ringing],
         },
     }
     wrong = [each.name for each in look.checks if each.verdict is not CheckStatus.OK]

@@ -28,6 +28,7 @@ from duecourse.domain.jobs.upcoming import (
     Window,
 )
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
+from duecourse.domain.schedules import preview as previews
 
 MAX_COUNT = 100
 
@@ -88,7 +89,8 @@ def preview_schedule(api: Api, request: Request, _parameters: Mapping[str, str])
     """
     body = read_body(request, PreviewBody, kind="invalid-preview")
     try:
-        preview = api.preview.look(body.spec, after=body.after, count=body.count)
+        since = int(api.jobs.clock.now()) if body.after is None else body.after
+        preview = previews.preview_schedule(body.spec, since, body.count)
     except ScheduleError as error:
         raise invalid([FieldFault(error.detail, f"/{error.field}")], "invalid-preview") from None
     return Answer(HTTPStatus.OK, "schedule_previewed", preview.document(), facts={"items": len(preview.entries)})

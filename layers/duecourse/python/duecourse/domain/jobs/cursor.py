@@ -45,6 +45,7 @@ def _bucket(number: int) -> str:
     return strftime("%Y-%m-%dT%H", gmtime(number * BUCKET_SECONDS))
 
 
+@lru_cache
 def bucket_start(bucket: str) -> int:
     """Return the first second of a bucket (UTC seconds)."""
     return int(from_iso(f"{bucket}:00:00Z"))

@@ -70,12 +70,12 @@ def resolve_anchor(spec: ScheduleSpec, job: Job | None, now: float) -> ScheduleS
     return counted_from(spec, int(now) if anchor is None else anchor)
 
 
-def check_to_come(first: int | None, spec: ScheduleSpec, exclude: tuple[str, ...], now: float) -> None:
-    """Reject, at `now`, a schedule that would never fire. `first` is its first occurrence.
+def reject_past(spec: ScheduleSpec, exclude: tuple[str, ...], now: float) -> None:
+    """Reject, at `now`, a schedule without a first occurrence, unless it has no expression.
 
     Raises ScheduleError if the schedule has no future occurrence, ExclusionError if all of them are excluded.
     """
-    if first is not None or not spec.expression:
+    if not spec.expression:
         return
     at = compile_schedule(spec).next(int(now))
     index = None if at is None else excluding(exclude, spec.timezone, at)
@@ -93,7 +93,8 @@ def rescheduled(job: Job, cursor: Cursor, edited: Job, now: float, sent_until: i
     # More jitter may delay an occurrence that has already come due. It already has its run and counts only once.
     while row.at is not None and _came_due(cursor, row.at, now):
         row.stop_at(occurrences.next(row.at))
-    check_to_come(row.at, edited.schedule, edited.exclude, now)
+    if row.at is None:
+        reject_past(edited.schedule, edited.exclude, now)
     paused = job.state is JobState.PAUSED
     at = None if paused else row.at
     was_paused = job.paused_at is not None and not paused

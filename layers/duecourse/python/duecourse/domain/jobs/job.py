@@ -6,11 +6,10 @@ and missed occurrences.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fnmatch import fnmatchcase
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.schedules import ScheduleSpec
@@ -67,27 +66,21 @@ class OverlapRule:
 
 
 class Overlap(StrEnum):
-    """The overlap rules, by their names in documents. OVERLAP_RULES contains the properties of each rule."""
+    """The overlap rules, by their names in documents, each with its properties (`rule`)."""
 
-    SKIP = "skip"
-    QUEUE = "queue"
-    NEWEST = "newest"
-    REPLACE = "replace"
-    ALLOW = "allow"
+    rule: OverlapRule
 
-    @property
-    def rule(self) -> OverlapRule:
-        """The properties of the rule."""
-        return OVERLAP_RULES[self]
+    def __new__(cls, name: str, *rule: OverlapRule) -> Self:
+        """Return the member of this name."""
+        member = str.__new__(cls, name)
+        member._value_, (member.rule,) = name, rule
+        return member
 
-
-OVERLAP_RULES: Mapping[Overlap, OverlapRule] = {
-    Overlap.SKIP: OverlapRule(label="Skip the new run"),
-    Overlap.QUEUE: OverlapRule(label="Let the new run wait", waits=True, limited=True),
-    Overlap.NEWEST: OverlapRule(label="Keep only the newest waiting run", waits=True, only_newest=True),
-    Overlap.REPLACE: OverlapRule(label="Cancel the active run", waits=True, only_newest=True, preempts=True),
-    Overlap.ALLOW: OverlapRule(label="Run both", alone=False),
-}
+    SKIP = "skip", OverlapRule(label="Skip the new run")
+    QUEUE = "queue", OverlapRule(label="Let the new run wait", waits=True, limited=True)
+    NEWEST = "newest", OverlapRule(label="Keep only the newest waiting run", waits=True, only_newest=True)
+    REPLACE = "replace", OverlapRule(label="Cancel the active run", waits=True, only_newest=True, preempts=True)
+    ALLOW = "allow", OverlapRule(label="Run both", alone=False)
 
 
 class Completion(StrEnum):

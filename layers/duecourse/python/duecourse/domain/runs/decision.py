@@ -141,13 +141,6 @@ class StartRequest(OfRun):
         """Return whether this message, under any id, or a message that it replaces wrote the run's record."""
         return any(run.nonce == nonce for nonce in (self.nonce, *(nonce for _, nonce in self.replaces)))
 
-    @property
-    def manual(self) -> bool:
-        """Whether this is a run on request (run now, backfill, by a workflow). Changes of the schedule do not affect
-        it.
-        """
-        return bool(self.suffix) or self.is_step
-
 
 @dataclass(frozen=True, slots=True)
 class Ended:
@@ -369,8 +362,8 @@ def begun(run: Run, request: StartRequest, job: Job, context: AttemptContext, no
             heartbeat_at=None,
             progress=None,
             note=None,
-            earlier=earlier_than_next(run),
             redriven_from=_redriven_from(run, context),
+            earlier=earlier_than_next(run),
         ),
         lease_until=context.lease_until,
         deadlines=deadlines,
@@ -402,10 +395,8 @@ def retrying(run: Run, now: float, not_before: float) -> Retrying:
 
 def succeeded(run: Run, result: object, now: float) -> Succeeded:
     """Return the run as succeeded, even if its cancellation was requested meanwhile."""
-    asked = cancel_requested(run)
-    return Succeeded(
-        **_over(run, None) | {"error": None, "code": None}, finished_at=now, result=result, cancel_requested=asked
-    )
+    over = _over(run, None) | {"error": None, "code": None}
+    return Succeeded(**over, finished_at=now, result=result, cancel_requested=cancel_requested(run))
 
 
 def dead(run: Run, reason: str, now: float, by: AttemptContext | None = None) -> Dead:
@@ -486,17 +477,3 @@ def own_job(job: JobSnapshot, run: Run) -> JobSnapshot:
     """
     anew = isinstance(job, Job) and run.generation < job.created_generation
     return None if anew else job
-
-
-def of_generation(event: Event, job: JobSnapshot, run: Run | None) -> Event:
-    """Return the event with the generation of its job. The sender of a step's start has not read the step's job, so the
-    generation is that of the job when the message is received.
-    """
-    if isinstance(event, Ended):
-        return event
-    request = event if isinstance(event, StartRequest) else event.request
-    if request.workflow is None or request.generation > 0:
-        return event
-    generation = run.generation if run is not None else job.generation if isinstance(job, Job) else 0
-    bound = replace(request, identity=replace(request.identity, generation=generation))
-    return bound if isinstance(event, StartRequest) else replace(event, request=bound)

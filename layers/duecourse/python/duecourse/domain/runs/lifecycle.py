@@ -42,7 +42,6 @@ from duecourse.domain.runs.decision import (
     instead_of,
     may_run_again,
     not_run,
-    of_generation,
     of_predecessor,
     own_job,
     skipped,
@@ -332,7 +331,7 @@ def _dead(event: DeadLettered, run: Run, context: AttemptContext, now: float) ->
 
 def decide(event: Event, job: JobSnapshot, run: Run | None, context: AttemptContext, *, now: float) -> Decision:
     """Decide about a run. `job` and `run` (None: no record) are strongly consistent reads, `now` is in UTC seconds."""
-    match of_generation(event, job, run):
+    match _of_generation(event, job, run):
         case StartRequest(turn=StepTurn() as turn) as event:
             return decide_step_start(event, turn, job, run, context, now=now)
         case StartRequest() as event:
@@ -352,3 +351,17 @@ def decide(event: Event, job: JobSnapshot, run: Run | None, context: AttemptCont
             return decide_dead_lettered(event, job, run, context, now=now)
         case other:
             assert_never(other)
+
+
+def _of_generation(event: Event, job: JobSnapshot, run: Run | None) -> Event:
+    """Return the event with the generation of its job. The sender of a step's start has not read the step's job, so the
+    generation is that of the job when the message is received.
+    """
+    if isinstance(event, Ended):
+        return event
+    request = event if isinstance(event, StartRequest) else event.request
+    if request.workflow is None or request.generation > 0:
+        return event
+    generation = run.generation if run is not None else job.generation if isinstance(job, Job) else 0
+    bound = replace(request, identity=replace(request.identity, generation=generation))
+    return bound if isinstance(event, StartRequest) else replace(event, request=bound)

@@ -153,8 +153,8 @@ def outdated(request: StartRequest, job: Job, context: AttemptContext, now: floa
         return Drop("the job was deleted and created again")
     if request.manual:
         return None  # a run on request does not depend on the schedule or the job's state
-    held_until = job.superseded_at(request.generation)
-    if held_until is None:
+    current = request.generation == job.generation
+    if current or (held_until := job.superseded_at(request.generation)) is None:
         return _ended_job(request, job, context, now)
     if request.due > held_until:
         return Drop("the schedule changed before this occurrence was due")

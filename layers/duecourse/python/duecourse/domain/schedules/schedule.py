@@ -89,11 +89,13 @@ class Schedule(ABC):
     Attributes:
         spec: the spec from which it was compiled.
         kind: ``at``, ``cron``, ``rate`` or ``none``.
+        recurring: whether the job may run more than once. Only then can runs overlap.
 
     """
 
     __slots__ = ("_end", "_start", "spec")
     kind: Kind
+    recurring: bool = True
 
     def __init__(self, spec: ScheduleSpec) -> None:
         self.spec = spec
@@ -126,11 +128,6 @@ class Schedule(ABC):
     @abstractmethod
     def words(self) -> str:
         """The schedule in English: ``at 09:00 on Monday, America/New_York``."""
-
-    @property
-    def recurring(self) -> bool:
-        """Whether the job may run more than once. Only then can runs overlap."""
-        return True
 
 
 class CronSchedule(Schedule):
@@ -193,10 +190,11 @@ class CronSchedule(Schedule):
 
 
 class AtSchedule(Schedule):
-    """A single time, or two if ``dst_fold=both`` repeats it."""
+    """A single time, or two if ``dst_fold=both`` repeats it. Never recurring."""
 
     __slots__ = ("_instants", "moment")
     kind: Kind = "at"
+    recurring = False
 
     def __init__(self, spec: ScheduleSpec, moment: Moment, instants: tuple[int, ...]) -> None:
         super().__init__(spec)
@@ -220,21 +218,17 @@ class AtSchedule(Schedule):
         """See Schedule."""
         return moment_words(self.moment, self.spec.timezone)
 
-    @property
-    def recurring(self) -> bool:
-        """Always False, even if a fold shows the time twice."""
-        return False
-
 
 class RateSchedule(Schedule):
-    """The instants anchor + k x interval, k >= 0, in elapsed time."""
+    """The instants anchor + k x interval, k >= 0, in elapsed time. ``R1/start/period`` is not recurring."""
 
-    __slots__ = ("anchor", "last", "rate")
+    __slots__ = ("anchor", "last", "rate", "recurring")
     kind: Kind = "rate"
 
     def __init__(self, spec: ScheduleSpec, rate: Rate, anchor: int) -> None:
         super().__init__(spec)
         self.rate = rate
+        self.recurring = rate.count != 1
         self.anchor = anchor
         self.last = LATEST if rate.count is None else anchor + (rate.count - 1) * rate.seconds
 
@@ -255,11 +249,6 @@ class RateSchedule(Schedule):
     def words(self) -> str:
         """See Schedule."""
         return rate_words(self.rate, self.anchor)
-
-    @property
-    def recurring(self) -> bool:
-        """True except for ``R1/start/period``."""
-        return self.rate.count != 1
 
 
 class NoSchedule(Schedule):
@@ -298,7 +287,7 @@ def compile_schedule(spec: ScheduleSpec) -> Schedule:
 
 def forget() -> None:
     """Clear all caches, including the zones, so that a cold start can be measured."""
-    for kept in (_compiled, understand, _pattern, load_timeline, load_zone):
+    for kept in (occurrences_of, _compiled, understand, _pattern, load_timeline, load_zone):
         kept.cache_clear()
 
 
@@ -598,10 +587,13 @@ class OccurrenceRules:
     jitter_seconds: int = 0
 
 
+@lru_cache(maxsize=2_048)
 def occurrences_of(
     tenant: str, job_id: str, spec: ScheduleSpec, *, exclude: tuple[str, ...] = (), jitter_seconds: int = 0
 ) -> Occurrences:
-    """Compile a job's occurrences. Raises ScheduleError, and ExclusionError for an invalid entry of `exclude`."""
+    """Compile a job's occurrences. Raises ScheduleError, and ExclusionError for an invalid entry of `exclude`. Cached,
+    since dispatch and worker need them several times for one run.
+    """
     return Occurrences(
         compile_schedule(spec),
         f"{tenant}#{job_id}",

@@ -458,12 +458,14 @@ def type_of(target: Target) -> str:
     return _WORDS[type(target)]
 
 
-def place_of(target: Target) -> str:
-    """Return what a target calls: the host of an HTTP target, otherwise its type and the names of its resources."""
+def place_of(tenant: str, target: Target) -> str:
+    """Return the tenant and what its target calls: the host of an HTTP target, otherwise its type and the names of its
+    resources.
+    """
     if isinstance(target, HttpTarget):
-        return urlsplit(target.url).netloc or target.url
+        return f"{tenant} {urlsplit(target.url).netloc or target.url}"
     word = type_of(target)
-    return ":".join([word, *(name for _, name in TARGETS[word].named(target))])
+    return f"{tenant} {':'.join([word, *(name for _, name in TARGETS[word].named(target))])}"
 
 
 def target_document(target: Target) -> Document:

@@ -225,8 +225,9 @@ class Budget:
 
     def charge(self, requests: int) -> None:
         """Take the tokens for work that costs as much as this number of requests. Raises the exceptions of `pay`."""
-        self.pay(requests, self.begun)
-        self.begun = self.begun or requests > 1
+        if requests > 1:
+            self.pay(requests, self.begun)
+            self.begun = True
 
     def spend(self, steps: int = 1) -> bool:
         """Use up this number of steps. Returns False, and uses none, if fewer are left."""

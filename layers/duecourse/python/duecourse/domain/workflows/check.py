@@ -1,16 +1,37 @@
-"""Validation of a requested workflow."""
+"""The job of a requested workflow, and the validation of its graph."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from duecourse.domain.jobs.job import Job
+from duecourse.domain.instants import DAY_SECONDS
+from duecourse.domain.jobs.job import Completion, Job, RetryPolicy
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
 from duecourse.domain.schedules.schedule import Occurrences, occurrences_of
 from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.domain.tenants.rate import Budget
 from duecourse.domain.workflows.graph import Rule, Step
+
+DEADLINE_SECONDS = DAY_SECONDS
+"""The default time within which the steps of a run must end, from its start, in seconds."""
+
+OWN_FAULTS = ("workflow.start", "internal")
+"""The failures that are retried. They concern the attempt of the workflow's run, which starts its steps."""
+
+
+def workflow_fields(graph: str, deadline_seconds: int = DEADLINE_SECONDS) -> dict[str, Any]:
+    """Return the fields of the job of a workflow with this graph (a hash). The run waits for its steps like other runs
+    wait for their callback.
+    """
+    return {
+        "target": WorkflowTarget(graph),
+        "completion": Completion.CALLBACK,
+        "completion_seconds": deadline_seconds,
+        "retry": RetryPolicy(on=OWN_FAULTS),
+    }
+
 
 MAX_STEPS = 1024
 MAX_EDGES = 10_000

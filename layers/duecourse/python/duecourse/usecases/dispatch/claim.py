@@ -44,8 +44,7 @@ from duecourse.ports import (
 )
 from duecourse.usecases.announce import Announcements
 from duecourse.usecases.complete import complete_if_over
-from duecourse.usecases.report import Report, format_error
-from duecourse.usecases.unreadable import UNREADABLE
+from duecourse.usecases.report import UNREADABLE, Report, format_error
 from duecourse.usecases.write_retry import WriteRetry
 
 MAX_RECORDS = 50

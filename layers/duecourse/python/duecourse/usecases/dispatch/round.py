@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain
 from traceback import format_exc
 
@@ -88,7 +89,7 @@ class SendAndClaim:
         """
         sent = self._send(group, report, aligned=aligned)
         wanted = self._claims(sent, report)
-        claims = retry.write_all(lambda some: self.cursors.claim(some, self.shards), [claim for _, claim in wanted])
+        claims = retry.write_all(partial(self.cursors.claim, shards=self.shards), [claim for _, claim in wanted])
         done = _sorted(wanted, claims, all_sent=len(wanted) == len(group))
         counted = [claimed.result for claimed in claims]
         report.counts["ClaimsWon"] += len(done.won)

@@ -10,7 +10,7 @@ from typing import Any
 
 from duecourse.domain.jobs.cursor import Cursor, Plan, cursor_for, plan
 from duecourse.domain.jobs.document import ChangeAction, author, changed, deleted
-from duecourse.domain.jobs.edit import check_to_come, edit, resolve_anchor
+from duecourse.domain.jobs.edit import edit, reject_past, resolve_anchor
 from duecourse.domain.jobs.job import Job, JobDefinition, JobState, Lane, Reservation, Tombstone
 from duecourse.domain.jobs.pause import PauseChange
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
@@ -18,6 +18,7 @@ from duecourse.domain.schedules.schedule import ExclusionError, canonical_exclus
 from duecourse.domain.tenants.rate import Budget
 from duecourse.ports import (
     EVERY_JOB,
+    ChangePage,
     Clock,
     Creation,
     CreationTerms,
@@ -41,8 +42,7 @@ from duecourse.usecases.jobs.job_errors import (
     KeyReusedError,
     Precondition,
 )
-from duecourse.usecases.jobs.membership import Membership
-from duecourse.usecases.jobs.reservations import RESERVED_WAIT_SECONDS, unreserved
+from duecourse.usecases.jobs.membership import RESERVED_WAIT_SECONDS, Membership, unreserved
 from duecourse.usecases.jobs.view import AT_ONCE_SECONDS, JobView, JobViewPage, at_once_until, view_of
 from duecourse.usecases.report import format_error
 from duecourse.usecases.tenants import Seating
@@ -154,13 +154,14 @@ class Jobs:
         often.
         """
         now = self.clock.now()
-        self.check_anchored(anchored(spec, now), exclude, now)
+        self.check_anchored(resolve_anchor(spec, None, now), exclude, now)
 
     def check_anchored(self, spec: ScheduleSpec, exclude: tuple[str, ...], now: float) -> None:
         """Check a schedule whose rate has an anchor or start. Raises the errors of `check`."""
-        first_occurrence(spec, now, exclude)
-        schedule = occurrences_of("", "", spec).schedule
-        check_interval(schedule, int(now), self.limits.smallest_interval_seconds)
+        occurrences = occurrences_of("", "", spec, exclude=exclude)
+        if occurrences.next(int(now)) is None:
+            reject_past(spec, exclude, now)
+        check_interval(occurrences.schedule, int(now), self.limits.smallest_interval_seconds)
 
     def create(
         self,
@@ -184,7 +185,7 @@ class Jobs:
             job, cursor = replace(new.job, reserved=reserved), new.cursor
             made = self.seating.create(self.store, job, cursor, new.terms, step=step)
             if made is not None:
-                return self.send_soon(JobView(made.job, cursor.occurrence), made.cursor, correlation_id)
+                return self.send(JobView(made.job, cursor.occurrence), made.cursor, correlation_id)
             if draft.id is not None:
                 break
         raise self.taken(job.id, self.store.current(draft.tenant, job.id))
@@ -203,7 +204,8 @@ class Jobs:
         """
         job = draft.new(draft.id or made_up_id(draft.name, self.randomness.nonce()), now, gone)
         cursor = cursor_for(job, now)
-        check_to_come(cursor.occurrence, job.schedule, job.exclude, now)
+        if cursor.occurrence is None:
+            reject_past(job.schedule, job.exclude, now)
         used = None if key is None else UsedKey(key.digest, key.request, job.id, int(now) + KEY_SECONDS)
         terms = CreationTerms(now=job.created_at, quota=self.limits.quota, key=used, after=gone)
         return Creation(replace(job, created_by=author(by)), cursor, terms)
@@ -257,6 +259,15 @@ class Jobs:
             raise JobUnknownError(job_id, None if found is None else found.id)
         return view_of(job, cursor, now=self.clock.now())
 
+    def history(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> ChangePage:
+        """Return a page of changes, newest first. The changes of a deleted job can be read while its records are kept.
+        Raises JobUnknownError if there never was a job with that id, or its records have expired.
+        """
+        page = self.store.history(tenant, job_id, limit=limit, before=before)
+        if not page.items and before is None and self.store.get(tenant, job_id) is None:
+            raise JobUnknownError(job_id)
+        return page
+
     def page(
         self,
         tenant: str,
@@ -269,7 +280,9 @@ class Jobs:
     ) -> JobViewPage:
         """Return jobs whose id sorts after `after`. See ports.JobStore.page."""
         page = self.store.page(tenant, where, limit=limit, after=after, budget=budget, total=total)
-        return JobViewPage(self._views(page.items), page.following, page.total)
+        now = self.clock.now()
+        views = tuple(view_of(job, cursor, now=now) for job, cursor in page.items)
+        return JobViewPage(views, page.following, page.total)
 
     def delete(
         self,
@@ -296,19 +309,17 @@ class Jobs:
                 return job
         raise JobChangedError(job_id)
 
-    def send_soon(self, view: JobView, cursor: Cursor, correlation_id: str | None = None) -> Created:
-        """Send the occurrences that are due soon without a claim. The next tick sends them again, and the workers drop
-        the repeated messages. `correlation_id` belongs to the request.
-        """
-        return self.send(view, cursor, self.soon(cursor), correlation_id)
-
     def soon(self, cursor: Cursor) -> Plan:
         """Return the plan of the occurrences that the next tick could enqueue too late."""
         return plan(cursor, now=self.clock.now(), horizon=min(AT_ONCE_SECONDS, self.horizon_seconds))
 
-    def send(self, view: JobView, cursor: Cursor, planned: Plan, correlation_id: str | None = None) -> Created:
-        """Send the planned firings of a cursor. Return the result with the job."""
-        return self.send_all([(view, cursor, planned)], correlation_id)[0]
+    def send(
+        self, view: JobView, cursor: Cursor, correlation_id: str | None = None, planned: Plan | None = None
+    ) -> Created:
+        """Send the `planned` occurrences, or those that are due soon, without a claim. The next tick sends them again,
+        and the workers drop the repeated messages. `correlation_id` belongs to the request.
+        """
+        return self.send_all([(view, cursor, self.soon(cursor) if planned is None else planned)], correlation_id)[0]
 
     def send_all(
         self, ready: Sequence[tuple[JobView, Cursor, Plan]], correlation_id: str | None = None
@@ -331,27 +342,6 @@ class Jobs:
             Created(view, count, len(own) - count, error if own else None)
             for (view, _, _), own, count in zip(ready, messages, sent, strict=True)
         ]
-
-    def _views(self, found: Sequence[tuple[Job, Cursor | None]]) -> tuple[JobView, ...]:
-        now = self.clock.now()
-        return tuple(view_of(job, cursor, now=now) for job, cursor in found)
-
-
-def anchored(spec: ScheduleSpec, now: float) -> ScheduleSpec:
-    """Return the spec of a job created at `now`. A rate without anchor or start counts from that whole second.
-
-    Raises ScheduleError for an invalid expression.
-    """
-    return resolve_anchor(spec, None, now)
-
-
-def first_occurrence(spec: ScheduleSpec, now: float, exclude: tuple[str, ...] = ()) -> int | None:
-    """Return the first occurrence strictly after `now`; None if there is no schedule. Raises ExclusionError. Raises
-    ScheduleError (on `schedule`) if there is no future occurrence.
-    """
-    first = occurrences_of("", "", spec, exclude=exclude).next(int(now))
-    check_to_come(first, spec, exclude, now)
-    return first
 
 
 EDIT_TRIES = 5
@@ -452,7 +442,8 @@ class EditJobs:
         if job is None:
             new = draft.new(job_id, now)
             first = cursor_for(new, now)
-            check_to_come(first.occurrence, new.schedule, new.exclude, now)
+            if first.occurrence is None:
+                reject_past(new.schedule, new.exclude, now)
             return view_of(new, first, now=now)
         if cursor is None:
             raise JobUnreadableError(job_id)
@@ -514,8 +505,8 @@ class EditJobs:
             # claim repeats it.
             planned = plan(cursor, now=now, horizon=0)
             due = tuple(firing for firing in planned.firings if firing.due <= sent_until)
-            self.jobs.send(view, cursor, replace(planned, firings=due), correlation_id)
-        return Edited(self.jobs.send_soon(view, change.cursor, correlation_id), skipped=count, fields=changed_fields)
+            self.jobs.send(view, cursor, correlation_id, replace(planned, firings=due))
+        return Edited(self.jobs.send(view, change.cursor, correlation_id), skipped=count, fields=changed_fields)
 
     def _change(self, job: Job, cursor: Cursor, draft: Draft, now: float) -> PauseChange:
         """Return the change that the draft makes to the job. Raises ScheduleError, ExclusionError or StepError."""

@@ -1,13 +1,14 @@
-"""Steps of workflows: rejects changes of jobs that are not allowed while they belong to a workflow."""
+"""Steps of workflows, and jobs that a request is about to replace in several writes: limits other changes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.job import Job, Reservation
 from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.domain.workflows.graph import Graph, WorkflowRef
-from duecourse.ports import GraphMissingError, JobStore, WorkflowStore
+from duecourse.ports import Clock, GraphMissingError, JobStore, WorkflowStore
+from duecourse.usecases.jobs.job_errors import JobChangedError
 
 CLAIM_SECONDS = 60
 """How long a claim is valid without a graph: the API ends a request after 29 s, and clocks differ by seconds."""
@@ -62,3 +63,30 @@ class Membership:
 def is_fresh(job: Job, now: float) -> bool:
     """Return whether the request that claimed the job may still be active."""
     return job.claimed_at is not None and now < job.claimed_at + CLAIM_SECONDS
+
+
+RESERVED_SECONDS = 60
+"""How long a reservation is valid: the API ends a request after 29 s, and clocks differ by seconds."""
+
+WAITS = 20
+RESERVED_WAIT_SECONDS = 0.25
+"""How many times, and how long each time, another request waits for the request that has reserved the job: 5 s in
+total.
+"""
+
+
+def unreserved(store: JobStore, clock: Clock, tenant: str, job_id: str, own: Reservation | None = None) -> Job | None:
+    """Return the job (None: there is no job) once no other request has reserved it. Raises JobChangedError."""
+    for _ in range(WAITS):
+        job = store.get(tenant, job_id)
+        if job is None or not is_reserved(job, clock.now(), own):
+            return job
+        clock.sleep_until(clock.now() + RESERVED_WAIT_SECONDS)
+    raise JobChangedError(job_id)
+
+
+def is_reserved(job: Job, now: float, own: Reservation | None = None) -> bool:
+    """Return whether a request other than the owner of the reservation `own` may be about to replace the job."""
+    if job.reserved is None or job.reserved.until <= now:
+        return False
+    return own is None or job.reserved.by != own.by

@@ -214,7 +214,7 @@ class Pausing:
         if change is None:
             return False
         self._start_held(change.job)
-        self.jobs.send_soon(JobView(change.job, change.cursor.occurrence), change.cursor, correlation_id)
+        self.jobs.send(JobView(change.job, change.cursor.occurrence), change.cursor, correlation_id)
         if change.cursor.ending:  # now, for the response; the next dispatch round checks it in any case
             complete_if_over(self.store, self.skipping.runs, change.cursor, at=self.clock.now())
         return True

@@ -22,7 +22,7 @@ from duecourse.usecases.jobs.job_errors import (
     JobUnreadableError,
     Precondition,
 )
-from duecourse.usecases.jobs.reservations import unreserved
+from duecourse.usecases.jobs.membership import unreserved
 from duecourse.usecases.jobs.view import AT_ONCE_SECONDS, view_of
 
 AFTER_LAST_RUN_SECONDS = DAY_SECONDS
@@ -87,7 +87,7 @@ class Renaming:
                     return Created(view, 0, 0)
                 ahead = effective_at(now) - now + min(AT_ONCE_SECONDS, self.jobs.horizon_seconds)
                 planned = plan(change.cursor, now=now, horizon=ahead)
-                return self.jobs.send(view, change.cursor, planned, correlation_id)
+                return self.jobs.send(view, change.cursor, correlation_id, planned)
         raise JobChangedError(job_id)
 
     def _renamed_before(
@@ -102,7 +102,7 @@ class Renaming:
         view = view_of(job, cursor, now=now)
         if cursor is None or job.state is not JobState.ACTIVE or now > job.changed_at + AT_ONCE_SECONDS:
             return Created(view, 0, 0)
-        return self.jobs.send_soon(view, cursor, correlation_id)  # the first request may have ended before that
+        return self.jobs.send(view, cursor, correlation_id)  # the first request may have ended before that
 
     def _check_new(self, job: Job, new_id: str, now: float) -> None:
         """Raises JobExistsError, JobReservedError, or RenameError if another job has records under the new id: the
@@ -140,7 +140,7 @@ class Renaming:
         if cursor.error is not None or planned.missed:
             raise RenameError(f"{job.id} has overdue occurrences; rename it after they have been started, or pause it")
         if planned.firings:
-            made = self.jobs.send(view_of(job, cursor, now=now), cursor, planned, correlation_id)
+            made = self.jobs.send(view_of(job, cursor, now=now), cursor, correlation_id, planned)
             if made.unsent:
                 raise StoreBusyError(f"the lane of {job.id} did not accept the due occurrences")
 

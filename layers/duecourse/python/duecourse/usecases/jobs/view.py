@@ -1,4 +1,4 @@
-"""Jobs in the form that the API returns, their history, and previews of schedules."""
+"""Jobs in the form that the API returns."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from duecourse.domain.jobs.cursor import MAX_FIRINGS, Cursor, Row
 from duecourse.domain.jobs.job import Job, JobState
 from duecourse.domain.jobs.pause import after_pause
-from duecourse.domain.schedules import ScheduleError, ScheduleSpec
-from duecourse.domain.schedules.preview import SchedulePreview, preview_schedule
+from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.schedule import Occurrences
-from duecourse.ports import ChangePage, Clock, JobStore, Total
-from duecourse.usecases.jobs.job_errors import JobUnknownError
+from duecourse.ports import Total
 
 AT_ONCE_SECONDS = 120
 """Occurrences this close to a job's creation are sent immediately: the next tick may be too late for them."""
@@ -75,30 +73,3 @@ def since_when(job: Job, schedule: Occurrences) -> int:
     """
     row = Row.after(schedule, int(job.changed_at), None)
     return int(job.changed_at) if row.at is None else max(min(row.at - 1, int(job.changed_at)), int(job.created_at))
-
-
-@dataclass(frozen=True, slots=True)
-class JobHistory:
-    """Reads the change records of jobs."""
-
-    jobs: JobStore
-
-    def page(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> ChangePage:
-        """Return a page of changes, newest first. The changes of a deleted job can be read while its records are kept.
-        Raises JobUnknownError if there never was a job with that id, or its records have expired.
-        """
-        page = self.jobs.history(tenant, job_id, limit=limit, before=before)
-        if not page.items and before is None and self.jobs.get(tenant, job_id) is None:
-            raise JobUnknownError(job_id)
-        return page
-
-
-@dataclass(frozen=True, slots=True)
-class Preview:
-    """Previews schedules. It only reads the clock and writes nothing."""
-
-    clock: Clock
-
-    def look(self, spec: ScheduleSpec, *, after: int | None, count: int) -> SchedulePreview:
-        """Return the first `count` occurrences after an instant, or after now. Raises ScheduleError."""
-        return preview_schedule(spec, int(self.clock.now()) if after is None else after, count)

@@ -48,10 +48,9 @@ from duecourse.limits import MESSAGE_RETENTION_DAYS
 from duecourse.ports import AuditStore, Clock, Depths, Executor, Finding, InlineExecutor, JobStore, RunStore, Undecided
 from duecourse.usecases.jobs.view import since_when
 from duecourse.usecases.maintenance.scan import scan
-from duecourse.usecases.report import Report, format_error
+from duecourse.usecases.report import UNREADABLE, Report, format_error
 from duecourse.usecases.runs.skip_next import SKIPPED
-from duecourse.usecases.unreadable import UNREADABLE
-from duecourse.usecases.workflows.view import WorkflowRuns
+from duecourse.usecases.workflows.workflows import WorkflowRuns
 
 RECORDED_SECONDS = 900
 """The range in which occurrences may have run without a claim: the longest delay of a message, with at most one

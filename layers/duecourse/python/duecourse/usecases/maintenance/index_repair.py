@@ -1,4 +1,5 @@
-"""Index repair: scans the jobs table once a day. Each page goes through a list of checks.
+"""Index repair: scans the jobs table once a day. Each page goes through a list of checks: of the due index, and for
+jobs to be cleaned up.
 
 Compares the slot of every cursor and timer in the due index with the correct slot, and repairs it.
 
@@ -24,15 +25,26 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from duecourse.domain.jobs.cursor import Cursor, bucket_of, plan
+from duecourse.domain.jobs.document import deleted
 from duecourse.domain.jobs.job import Job, JobState
-from duecourse.domain.maintenance.index import Entry, IndexFault, ReadSlots, RepairPass, fault_of, long_over, recomputed
+from duecourse.domain.maintenance.index import (
+    CompletedJob,
+    Entry,
+    IndexFault,
+    ReadSlots,
+    RepairPass,
+    fault_of,
+    is_worn_out,
+    long_over,
+    recomputed,
+)
 from duecourse.limits import MAX_DELAY_SECONDS
 from duecourse.ports import Clock, IndexPage, JobStore, RepairStore, RunStore, TickMark, Timer, Timers, WaitQueues
 from duecourse.usecases.complete import RECENT_RUNS, complete_if_ended, removal_of
 from duecourse.usecases.dispatch.round import FIRST_LOOK_BACK_SECONDS
+from duecourse.usecases.jobs.membership import is_reserved
 from duecourse.usecases.maintenance.scan import scan
-from duecourse.usecases.report import Report, format_error
-from duecourse.usecases.unreadable import UNREADABLE
+from duecourse.usecases.report import UNREADABLE, Report, format_error
 from duecourse.usecases.worker.overlap import WATCH_LOST_SECONDS
 
 MAX_LOGGED = 100
@@ -225,6 +237,52 @@ class _Mend:
             self.report.add(
                 action, alarming=alarming, tenant=entry.tenant, job_id=entry.job_id, item=entry.key[1], **facts
             )
+
+
+@dataclass(frozen=True, slots=True)
+class CleanUp:
+    """A check of the pages of index repair, which may be stale. Each job is read again, and deleted on the condition
+    that it is unchanged. One transaction deletes its cursor, its payload and the markers of its tags, and updates its
+    tenant's count.
+    """
+
+    jobs: JobStore
+    runs: RunStore
+    clock: Clock
+    retention_days: int
+
+    def __call__(self, page: IndexPage, report: Report) -> None:
+        """Delete the page's expired jobs. Never raises: errors are counted and logged, and the next pass tries
+        again.
+        """
+        now = self.clock.now()
+        for each in page.completed:
+            if is_worn_out(each, now=now, retention_days=self.retention_days):
+                self._clean_up(each, report)
+
+    def _clean_up(self, found: CompletedJob, report: Report) -> None:
+        whose: dict[str, Any] = {"tenant": found.tenant, "job_id": found.job_id}
+        try:
+            if self._remove(found):
+                report.counts["JobsCleanedUp"] += 1
+                report.add("job_cleaned_up", **whose)
+        except Exception as problem:  # noqa: BLE001 - an error of one job must not stop the others
+            report.counts["CleanUpsFailed"] += 1
+            report.add("clean_up_failed", alarming=True, error=format_error(problem), **whose)
+
+    def _remove(self, found: CompletedJob) -> bool:
+        """Delete the job. Return whether this call deleted it. A run that is requested after the job was read finds it
+        deleted, as with any deletion.
+        """
+        job = self.jobs.get(found.tenant, found.job_id)
+        if job is None:
+            return False
+        now, history = self.clock.now(), self.runs.has_items(found.tenant, found.job_id)
+        if is_reserved(job, now) or not is_worn_out(
+            job, now=now, retention_days=self.retention_days, has_history=history
+        ):
+            return False
+        return self.jobs.delete(job, deleted_at=now, record=deleted(job, None, now))
 
 
 Check = Callable[[IndexPage, Report], None]

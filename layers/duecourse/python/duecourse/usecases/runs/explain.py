@@ -29,7 +29,7 @@ from duecourse.usecases.jobs.job_errors import JobUnknownError
 from duecourse.usecases.jobs.view import at_once_until
 from duecourse.usecases.names import names_of, page_of
 from duecourse.usecases.runs.requests import queued_run
-from duecourse.usecases.workflows.view import NoWorkflowRunError, WorkflowRuns
+from duecourse.usecases.workflows.workflows import NoWorkflowRunError, WorkflowRuns
 
 PAGE = 100
 MAX_READ = 400

@@ -104,12 +104,35 @@ class RunRequest:
         of, at = (job.tenant, job.id), wanted.requested_at
         return asked(what, of, wanted.requested_by, at, wanted.suffix, job.revision, **facts)
 
-    def fingerprint(self, said: object) -> str:
-        """Return a digest that distinguishes a repetition of the request from another request with the same key. `said`
-        is plain JSON.
+    def wanted(self, letter: str, job: Job, nonce: str, said: object, *, now: float, until: int, **more: Any) -> Input:
+        """Return the request at `now` to be kept for its runs until `until` (UTC seconds), with `more` of its fields.
+        `said` is plain JSON that distinguishes a repetition of the request from another request with the same key.
         """
-        document = orjson.dumps([self.key, said], option=orjson.OPT_SORT_KEYS)
-        return sha256(document).hexdigest()
+        fingerprint = sha256(orjson.dumps([self.key, said], option=orjson.OPT_SORT_KEYS)).hexdigest()
+        return Input(
+            suffix=self.suffix(letter, job, nonce),
+            requested_at=now,
+            requested_by=self.by[:MAX_BY],
+            correlation_id=self.correlation_id,
+            fingerprint=fingerprint,
+            generation=job.generation,
+            expires_at=until,
+            **more,
+        )
+
+    def put(self, inputs: Inputs, job: Job, wanted: Input) -> Input | None:
+        """Write the request. Return the first request if this one repeats it. Raises KeyReusedError."""
+        standing = inputs.put(job.tenant, job.id, wanted)
+        if standing is not None and standing.fingerprint != wanted.fingerprint:
+            raise KeyReusedError(self.key)
+        return standing
+
+    def send(self, lanes: Lanes, inputs: Inputs, job: Job, asked: Input, message: RunMessage, delay: int = 0) -> None:
+        """Send the message of the only run of the request. Raises LaneUnavailableError."""
+        if not lanes.send([Outgoing(message, delay)])[0]:
+            raise LaneUnavailableError(str(message.name))
+        if self.key is not None:
+            inputs.mark_sent(job.tenant, job.id, asked.suffix)
 
 
 def requested_run(job: Job, asked: Input, occurrence: int, due: int | None = None) -> Run:
@@ -206,26 +229,20 @@ class Manual:
         """
         now = self.clock.now()
         due = int(now) if later is None else later.due(now)
-        suffix = run_request.suffix("m", job, self.randomness.nonce())
-        said: list[object] = ["run", None if given is None else [given.payload]]
-        if later is not None:
-            said.append(asdict(later))
-            self._check(job, suffix, due, now)
-        wanted = Input(
-            suffix=suffix,
-            requested_at=now,
-            requested_by=run_request.by[:MAX_BY],
-            correlation_id=run_request.correlation_id,
-            fingerprint=run_request.fingerprint(said),
-            generation=job.generation,
-            expires_at=due + (self.run_retention_days + KEPT_LONGER_DAYS) * DAY_SECONDS,
+        wanted = run_request.wanted(
+            "m",
+            job,
+            self.randomness.nonce(),
+            ["run", None if given is None else [given.payload], *([] if later is None else [asdict(later)])],
+            now=now,
+            until=due + (self.run_retention_days + KEPT_LONGER_DAYS) * DAY_SECONDS,
             occurrence=due,
             own_payload=given is not None,
             payload=None if given is None else given.payload,
         )
-        standing = self.inputs.put(job.tenant, job.id, wanted)
-        if standing is not None and standing.fingerprint != wanted.fingerprint:
-            raise KeyReusedError(run_request.key)
+        if later is not None:
+            self._check(job, wanted.suffix, due, now)
+        standing = run_request.put(self.inputs, job, wanted)
         asked = wanted if standing is None else standing
         run = requested_run(job, asked, asked.occurrence or int(asked.requested_at))
         if standing is not None:
@@ -241,10 +258,7 @@ class Manual:
             return run
         if later is None:
             self.jobs.note([run_request.record(ChangeAction.RUN_NOW, job, asked, run_id=str(run.name))])
-        if not self.lanes.send([Outgoing(message, max(ceil(run.due - now), 0))])[0]:
-            raise LaneUnavailableError(str(run.name))
-        if run_request.key is not None:
-            self.inputs.mark_sent(job.tenant, job.id, asked.suffix)
+        run_request.send(self.lanes, self.inputs, job, asked, message, max(ceil(run.due - now), 0))
         return run
 
     def _check(self, job: Job, suffix: str, due: int, now: float) -> None:
@@ -314,20 +328,12 @@ class Backfills:
         charge(look.plan.count)
         chosen = None if asked.only is Only.ALL else look.plan.occurrences
         kept = (look.plan.ends_at or int(now)) + (self.run_retention_days + KEPT_LONGER_DAYS) * DAY_SECONDS
-        wanted = Input(
-            suffix=run_request.suffix("f" if asked.force_new_key else "b", job, self.randomness.nonce()),
-            requested_at=now,
-            requested_by=run_request.by[:MAX_BY],
-            correlation_id=run_request.correlation_id,
-            fingerprint=run_request.fingerprint(["backfill", asdict(asked)]),
-            generation=job.generation,
-            expires_at=kept,
-            backfill=replace(asked, chosen=chosen),
-        )
-        standing = self.inputs.put(job.tenant, job.id, wanted)
+        letter, said = "f" if asked.force_new_key else "b", ["backfill", asdict(asked)]
+        backfill = replace(asked, chosen=chosen)
+        nonce = self.randomness.nonce()
+        wanted = run_request.wanted(letter, job, nonce, said, now=now, until=kept, backfill=backfill)
+        standing = run_request.put(self.inputs, job, wanted)
         if standing is not None:
-            if standing.fingerprint != wanted.fingerprint:
-                raise KeyReusedError(run_request.key)
             look = self._of_request(job, standing)
             if standing.sent:
                 return BackfillStarted(look, standing.suffix, repeated=True)

@@ -13,20 +13,12 @@ from duecourse.domain.runs.states import Run
 from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.domain.workflows.graph import CarriedOver, Graph, StepOutcome, StepOutcomes, read_ref
 from duecourse.domain.workflows.state import WorkflowState
-from duecourse.ports import Clock, Input, Inputs, JobStore, Lanes, Outgoing, Randomness, RunStore, WorkflowStore
-from duecourse.usecases.jobs.job_errors import KeyReusedError
+from duecourse.ports import Clock, Input, Inputs, JobStore, Lanes, Randomness, RunStore, WorkflowStore
 from duecourse.usecases.runs.commands import JobGoneError, RunStateError
 from duecourse.usecases.runs.lists import Runs
-from duecourse.usecases.runs.requests import (
-    KEPT_LONGER_DAYS,
-    MAX_BY,
-    LaneUnavailableError,
-    RunRequest,
-    message_of,
-    requested_run,
-)
+from duecourse.usecases.runs.requests import KEPT_LONGER_DAYS, RunRequest, message_of, requested_run
 from duecourse.usecases.workflows.manage import GRAPH_DAYS
-from duecourse.usecases.workflows.view import NoWorkflowRunError
+from duecourse.usecases.workflows.workflows import NoWorkflowRunError
 
 
 class RunNotEndedError(RunStateError):
@@ -83,9 +75,7 @@ class Reruns:
             tenant, job.id, rerun_graph(graph, run, begin, ends), expires_at=int(now) + GRAPH_DAYS * DAY_SECONDS
         )
         asked = self._asked(job, run, run_request, sorted(begin), now)
-        standing = self.inputs.put(tenant, job.id, asked)
-        if standing is not None and standing.fingerprint != asked.fingerprint:
-            raise KeyReusedError(run_request.key)
+        standing = run_request.put(self.inputs, job, asked)
         asked = asked if standing is None else standing
         new = requested_run(job, asked, run.occurrence, int(asked.requested_at))
         new = replace(new, identity=replace(new.identity, workflow=str(ref)))
@@ -95,23 +85,19 @@ class Reruns:
                 return record or new
         noted = run_request.record(ChangeAction.RUN_NOW, job, asked, run_id=str(new.name), rerun_of=run_id)
         self.jobs.note([noted])
-        if not self.lanes.send([Outgoing(message_of(job, new, self.randomness.nonce()), 0)])[0]:
-            raise LaneUnavailableError(str(new.name))
-        if run_request.key is not None:
-            self.inputs.mark_sent(tenant, job.id, asked.suffix)
+        run_request.send(self.lanes, self.inputs, job, asked, message_of(job, new, self.randomness.nonce()))
         return new
 
     def _asked(self, job: Job, run: Run, run_request: RunRequest, begin: list[str], now: float) -> Input:
         """Return the request, with the payload of the first run's request."""
         given = self.inputs.get(job.tenant, job.id, run.suffix) if run.own_payload else None
-        return Input(
-            suffix=run_request.suffix("m", job, self.randomness.nonce()),
-            requested_at=now,
-            requested_by=run_request.by[:MAX_BY],
-            correlation_id=run_request.correlation_id,
-            fingerprint=run_request.fingerprint(["rerun", str(run.name), begin]),
-            generation=job.generation,
-            expires_at=int(now) + (self.run_retention_days + KEPT_LONGER_DAYS) * DAY_SECONDS,
+        return run_request.wanted(
+            "m",
+            job,
+            self.randomness.nonce(),
+            ["rerun", str(run.name), begin],
+            now=now,
+            until=int(now) + (self.run_retention_days + KEPT_LONGER_DAYS) * DAY_SECONDS,
             occurrence=run.occurrence,
             own_payload=given is not None,
             payload=None if given is None else given.payload,

@@ -12,8 +12,8 @@ from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.pause import given_back
 from duecourse.domain.runs.states import Run, Skipped, is_written_as
 from duecourse.ports import Clock, Input, Inputs, JobStore, Randomness, RunStore
-from duecourse.usecases.jobs.job_errors import JobChangedError, JobUnreadableError, KeyReusedError
-from duecourse.usecases.runs.requests import MAX_BY, RunRequest
+from duecourse.usecases.jobs.job_errors import JobChangedError, JobUnreadableError
+from duecourse.usecases.runs.requests import RunRequest
 
 SKIPPED = "skipped_on_request"
 MAX_SKIPPED = 100
@@ -71,20 +71,11 @@ class SkipNext:
 
     def _asked(self, job: Job, count: int, request: RunRequest, now: float) -> Input:
         """Return the request as it was first sent. It is only stored if its key allows a repetition."""
-        wanted = Input(
-            suffix=request.suffix("s", job, self.randomness.nonce()),
-            requested_at=now,
-            requested_by=request.by[:MAX_BY],
-            correlation_id=request.correlation_id,
-            fingerprint=request.fingerprint(["skip", count]),
-            generation=job.generation,
-            expires_at=int(now) + self.run_retention_days * DAY_SECONDS,
-        )
+        until = int(now) + self.run_retention_days * DAY_SECONDS
+        wanted = request.wanted("s", job, self.randomness.nonce(), ["skip", count], now=now, until=until)
         if request.key is None:
             return wanted
-        asked = self.inputs.put(job.tenant, job.id, wanted) or wanted
-        if asked.fingerprint != wanted.fingerprint:
-            raise KeyReusedError(request.key)
+        asked = request.put(self.inputs, job, wanted) or wanted
         if asked.generation != job.generation:
             raise JobChangedError(job.id)
         return asked

@@ -510,9 +510,9 @@ class Starter:
 
 def _count(decision: Start, job: Job, message: RunMessage, report: Report) -> None:
     """Count an attempt that has started, and the previous attempt if it was lost."""
-    target, previous = type_of(job.target), decision.previous
+    target, place, previous = type_of(job.target), place_of(job.tenant, job.target), decision.previous
     report.count("AttemptsStarted", target)
-    report.called.add(place := _place(job))
+    report.called.add(place)
     if isinstance(previous, Queued | None):
         report.counts["CaughtUp"] += decision.run.caught_up
         # The lateness of a run that waited in the queue or for other steps of its workflow counts from its call.
@@ -522,10 +522,6 @@ def _count(decision: Start, job: Job, message: RunMessage, report: Report) -> No
     elif isinstance(previous, Running):
         report.count("AttemptsFailed", target)  # its worker died, and this one takes over
         report.failing.add(place)
-
-
-def _place(job: Job) -> str:
-    return f"{job.tenant} {place_of(job.target)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -568,7 +564,7 @@ class TransitionWriter:
         if isinstance(before, Running | Waiting) and isinstance(run, Retrying | Dead):
             report.count("AttemptsFailed", target)
             if isinstance(job, Job):
-                report.failing.add(_place(job))
+                report.failing.add(place_of(job.tenant, job.target))
         if isinstance(previous, Queued):
             self.effects.leave_wait_queue(item.message, run, report)
         return self.effects.perform(item, run, job)

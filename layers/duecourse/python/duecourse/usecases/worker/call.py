@@ -14,8 +14,7 @@ from duecourse.domain.runs.states import Run, Running
 from duecourse.domain.targets.targets import Failed, Outcome, WorkflowTarget
 from duecourse.domain.targets.template import TemplateError
 from duecourse.ports import Call, Caller, Clock, Randomness, RunStore
-from duecourse.usecases.report import Report, format_error
-from duecourse.usecases.unreadable import UNREADABLE
+from duecourse.usecases.report import UNREADABLE, Report, format_error
 from duecourse.usecases.worker.work_item import WorkItem
 from duecourse.usecases.workflows.workflows import Payloads, Prepared, Workflows
 from duecourse.usecases.write_retry import WriteRetry

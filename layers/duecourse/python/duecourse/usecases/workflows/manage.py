@@ -32,8 +32,15 @@ from duecourse.ports import (
 )
 from duecourse.usecases.jobs.change import Draft, Edited, EditJobs
 from duecourse.usecases.jobs.job_errors import ANYTHING, JobChangedError, JobUnknownError, Precondition
-from duecourse.usecases.jobs.membership import Membership, is_fresh
-from duecourse.usecases.jobs.reservations import RESERVED_SECONDS, RESERVED_WAIT_SECONDS, WAITS, is_reserved, unreserved
+from duecourse.usecases.jobs.membership import (
+    RESERVED_SECONDS,
+    RESERVED_WAIT_SECONDS,
+    WAITS,
+    Membership,
+    is_fresh,
+    is_reserved,
+    unreserved,
+)
 from duecourse.usecases.jobs.view import JobView, view_of
 
 

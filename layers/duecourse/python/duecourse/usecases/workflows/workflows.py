@@ -1,4 +1,4 @@
-"""Runs of workflows: messages, payloads, and the evaluation of their graphs.
+"""Runs of workflows: messages, payloads, the evaluation of their graphs, and their view.
 
 `WorkflowMessages` creates the messages that start and cancel steps and evaluate the workflow's run. `Payloads` reads
 the payload of a run: the job's, the one of the request, or values of other steps.
@@ -35,9 +35,11 @@ from duecourse.domain.runs.overlap import called_in_workflow
 from duecourse.domain.runs.states import Cancelled, Dead, Final, Run, Skipped, Succeeded, reason_of
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.domain.targets.template import TemplateError
+from duecourse.domain.tenants.rate import Charge, free
 from duecourse.domain.workflows.graph import Graph, Step, StepOutcome, StepOutcomes, end_of, numbers_in, read_ref
 from duecourse.domain.workflows.results import UpstreamResultError, filled, taken_by
 from duecourse.domain.workflows.state import WorkflowState
+from duecourse.domain.workflows.view import WorkflowRunView, viewed
 from duecourse.messages import START, Cancel, Command, Evaluate, RunMessage
 from duecourse.ports import Clock, Inputs, JobStore, Randomness, WorkflowStore
 from duecourse.usecases.forwarder import Forwarder
@@ -387,3 +389,34 @@ class Workflows:
 
     def _graph(self, of: Run | RunMessage) -> Graph:
         return self.store.graph(of.tenant, read_ref(of.workflow or ""))
+
+
+RECORDS_A_REQUEST = 200
+"""The number of steps whose records together count as one request."""
+
+
+class NoWorkflowRunError(Exception):
+    """`run` is not a run of a workflow, or has not started and has no graph yet."""
+
+    def __init__(self, run: Run) -> None:
+        super().__init__(f"{run.name} is {run.state}")
+        self.run = run
+
+
+@dataclass(frozen=True, slots=True)
+class WorkflowRuns:
+    """Reads the runs of a workflow's steps. Each item is read strongly consistently, but not all at the same time."""
+
+    workflows: WorkflowStore
+
+    def look(self, run: Run, charge: Charge = free) -> WorkflowRunView:
+        """Return the steps of a run as it was read. Raises NoWorkflowRunError, GraphMissingError, and the errors of
+        `charge` for the records to be read.
+        """
+        if run.workflow is None or run.is_step:
+            raise NoWorkflowRunError(run)
+        graph = self.workflows.graph(run.tenant, read_ref(run.workflow))
+        charge(1 + len(graph.steps) // RECORDS_A_REQUEST)
+        ends = self.workflows.read(run.tenant, run.name, graph.parts, with_run=False).ends
+        records = self.workflows.records(run.tenant, [name_in(run, step) for step in graph.steps])
+        return viewed(run, graph, ends, records)

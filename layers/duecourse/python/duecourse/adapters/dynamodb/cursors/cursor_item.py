@@ -9,13 +9,14 @@ from typing import Any
 
 from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.keys import CURSOR, SHARDS_KEY, Item, job_key, owner_of
-from duecourse.adapters.dynamodb.writing import conditional
+from duecourse.adapters.dynamodb.writing import TableStore
+from duecourse.domain.documents import from_document, to_document
 from duecourse.domain.jobs.cursor import Cursor, PlannedResume
-from duecourse.domain.jobs.job import Lane, MissedMode, MissedPolicy, Precision
+from duecourse.domain.jobs.job import MissedPolicy
 from duecourse.domain.schedules import ScheduleSpec
 
 
-class ShardRecord:
+class ShardRecord(TableStore):
     """The record of the largest shard count ever used. Each writer of the due index raises it before it writes an
     entry.
 
@@ -25,8 +26,7 @@ class ShardRecord:
     """
 
     def __init__(self, client: Any, table: str) -> None:
-        self._client = client
-        self._table = table
+        super().__init__(client, table)
         self._recorded = 0
 
     def covering(self, shards: int) -> int:
@@ -53,34 +53,21 @@ class ShardRecord:
         return 0 if item is None else values.integer(item, "shards")
 
     def _raise_to(self, shards: int) -> None:
-        conditional(  # False: another writer has already recorded this count or a larger one
-            self._client.update_item,
-            TableName=self._table,
-            Key=SHARDS_KEY,
-            UpdateExpression="SET #shards = :shards",
-            ConditionExpression="attribute_not_exists(PK) OR #shards < :shards",
-            ExpressionAttributeNames={"#shards": "shards"},
-            ExpressionAttributeValues=values.pack({":shards": shards}),
-        )
+        # False: another writer has already recorded this count or a larger one.
+        condition = "attribute_not_exists(PK) OR #shards < :shards"
+        self._update(SHARDS_KEY, "SET #shards = :shards", condition, shards=shards)
+
+
+_PLAIN = (
+    *("generation", "occurrence", "due", "after", "remaining", "lane", "precision", "tzdata", "error", "last"),
+    *("ending", "bulk"),
+)
+"""The fields that are attributes of the same names."""
 
 
 def to_item(cursor: Cursor, shards: int, *, now: float) -> Item:
     """Return the item of a cursor in a stage with `shards` shards, written at `now` (UTC seconds)."""
-    spec = cursor.schedule
-    rules: dict[str, object] = {
-        "expression": spec.expression,
-        "timezone": spec.timezone,
-        "dst_gap": spec.dst_gap,
-        "dst_fold": spec.dst_fold,
-        "anchor": spec.anchor,
-        "start": spec.start,
-        "end": spec.end,
-        "missed": {
-            "mode": cursor.missed.mode,
-            "grace_seconds": cursor.missed.grace_seconds,
-            "max_missed": cursor.missed.max_missed,
-        },
-    }
+    rules = to_document(cursor.schedule) | {"missed": to_document(cursor.missed)}
     if cursor.exclude:
         rules["exclude"] = cursor.exclude
     if cursor.jitter_seconds:
@@ -89,21 +76,12 @@ def to_item(cursor: Cursor, shards: int, *, now: float) -> Item:
         rules["seed"] = cursor.seed
     return job_key(cursor.tenant, cursor.job_id, CURSOR) | values.pack(
         {
+            **{name: getattr(cursor, name) for name in _PLAIN},
             # A quarantined cursor stays out of the index until it is repaired.
             "slot": cursor.slot(shards, now=now) if cursor.error is None else None,
-            "due": cursor.due,
-            "occurrence": cursor.occurrence,
-            "after": cursor.after,
-            "remaining": cursor.remaining,
-            "generation": cursor.generation,
             "rules": values.document(rules),
-            "lane": cursor.lane,
-            "precision": cursor.precision,
-            "tzdata": cursor.tzdata,
-            "error": cursor.error,
-            "last": cursor.last,
-            "ending": True if cursor.ending else None,
-            "bulk": True if cursor.bulk else None,
+            "ending": cursor.ending or None,
+            "bulk": cursor.bulk or None,
             "resume_at": None if cursor.resume is None else cursor.resume.at,
             "resume_catch_up": True if cursor.resume is not None and cursor.resume.catch_up else None,
         }
@@ -121,22 +99,11 @@ def from_item(item: Item) -> Cursor:
     return Cursor(
         tenant=tenant,
         job_id=job_id,
-        generation=int(item["generation"]["N"]),
         schedule=ScheduleSpec(**rules),
-        occurrence=values.optional_integer(item, "occurrence"),
-        due=values.optional_integer(item, "due"),
-        after=values.integer(item, "after"),
         exclude=exclude,
         jitter_seconds=jitter_seconds,
-        remaining=values.optional_integer(item, "remaining"),
-        lane=Lane(item["lane"]["S"]),
-        precision=Precision(item["precision"]["S"]),
-        missed=MissedPolicy(MissedMode(missed["mode"]), missed["grace_seconds"], missed["max_missed"]),
-        tzdata=item["tzdata"]["S"],
-        error=values.optional_text(item, "error"),
-        last=values.optional_integer(item, "last"),
-        ending="ending" in item,
-        bulk="bulk" in item,
+        missed=from_document(MissedPolicy, missed),
         resume=None if resume_at is None else PlannedResume(resume_at, "resume_catch_up" in item),
         seed=seed,
+        **values.read_fields(Cursor, item, _PLAIN),
     )

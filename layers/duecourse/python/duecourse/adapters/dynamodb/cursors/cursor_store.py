@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
 from functools import lru_cache, partial
 from typing import Any
 
@@ -23,11 +23,11 @@ from duecourse.adapters.dynamodb.runs.run_item import put_new
 from duecourse.adapters.dynamodb.values import pack
 from duecourse.adapters.dynamodb.writing import (
     CONDITION_FAILED,
+    READ_BATCH,
     Outcome,
     Statement,
-    conditional,
+    TableStore,
     execute,
-    read_item,
     transact,
 )
 from duecourse.adapters.system import Threads
@@ -40,79 +40,14 @@ from duecourse.ports import (
     Claimed,
     ClaimResult,
     Clock,
-    Executor,
     InlineExecutor,
     ServiceError,
     StoreBusyError,
     Timer,
 )
 
-READ_BATCH = 100
-"""Maximum number of keys of one BatchGetItem (Amazon DynamoDB API Reference)."""
-
 _LOST = Claimed(ClaimResult.LOST)
 _CONDITIONS = ("PK", "SK", "due", "generation")
-
-
-@dataclass(frozen=True, slots=True)
-class Claims:
-    """Claims cursors in the table `jobs` and writes the claimed run records into the table `runs`."""
-
-    client: Any
-    jobs: str
-    runs: str
-    clock: Clock
-    executor: Executor
-
-    def make(self, claims: Sequence[Claim], shards: int) -> list[Claimed]:
-        """Make the claims and return their results in the same order. If a cursor occurs twice, only its first claim is
-        made and the others are LOST. Claims that only write a cursor share a request; each claim with run records is a
-        transaction.
-        """
-        first: dict[tuple[str, str], int] = {}
-        for index, wanted in enumerate(claims):
-            first.setdefault((wanted.cursor.tenant, wanted.cursor.job_id), index)
-        now = self.clock.now()
-        alone = [index for index in first.values() if not claims[index].records]
-        statements = [_statement(self.jobs, claims[index], shards, now) for index in alone]
-        outcomes = dict(zip(alone, execute(self.client, statements, self.clock, self.executor), strict=True))
-        with_records = [index for index in first.values() if claims[index].records]
-        made = self.executor.map(lambda index: self._transact(claims[index], shards, now), with_records)
-        outcomes |= zip(with_records, made, strict=True)
-        standing = self._read_back([claims[index] for index, outcome in outcomes.items() if _is_unknown(outcome)])
-        results = [_LOST] * len(claims)
-        for index, outcome in outcomes.items():
-            wanted = claims[index]
-            found = outcome.found or standing.get(job_partition(wanted.cursor.tenant, wanted.cursor.job_id))
-            stands = outcome.code is not None and found is not None and _stands(found, wanted)
-            results[index] = Claimed(ClaimResult.WON, throttled=outcome.throttled) if stands else outcome.claimed()
-        return results
-
-    def _transact(self, claim: Claim, shards: int, now: float) -> Outcome:
-        """Write one claim and its records in a transaction."""
-        writes = [_update(self.jobs, claim, shards, now), *(put_new(run, self.runs) for run in claim.records)]
-        try:
-            failed = transact(self.client, writes, self.clock)
-        except StoreBusyError as busy:
-            return Outcome("TransactionConflict", str(busy))
-        except ServiceError as problem:
-            return Outcome(problem.code, str(problem))
-        except AwsError as problem:
-            return Outcome(type(problem).__name__, str(problem))
-        return Outcome("ConditionalCheckFailed" if failed else None)
-
-    def _read_back(self, claims: Sequence[Claim]) -> dict[str, Item]:
-        """Read the cursors of claims again. Returns them by partition key, without those that cannot be read."""
-        found: dict[str, Item] = {}
-        for begin in range(0, len(claims), READ_BATCH):
-            some = claims[begin : begin + READ_BATCH]
-            keys = [job_key(each.cursor.tenant, each.cursor.job_id, CURSOR) for each in some]
-            try:
-                answer = self.client.batch_get_item(RequestItems={self.jobs: {"Keys": keys, "ConsistentRead": True}})
-            except AwsError:
-                continue  # these claims keep their outcomes
-            found |= {item["PK"]["S"]: item for item in answer["Responses"].get(self.jobs, ())}
-        return found
 
 
 def _is_unknown(outcome: Outcome) -> bool:
@@ -136,18 +71,8 @@ def _stands(found: Item, claim: Claim) -> bool:
 
 def _written(claim: Claim, shards: int, now: float) -> Item:
     moved = claim.moved
-    return pack(
-        {
-            "slot": moved.slot(shards, now=now),
-            "due": moved.due,
-            "occurrence": moved.occurrence,
-            "after": moved.after,
-            "remaining": moved.remaining,
-            "last": moved.last,
-            "tzdata": moved.tzdata,
-            "ending": True if moved.ending else None,
-        }
-    )
+    plain = {name: getattr(moved, name) for name in ("due", "occurrence", "after", "remaining", "last", "tzdata")}
+    return pack({"slot": moved.slot(shards, now=now), **plain, "ending": moved.ending or None})
 
 
 def _removed(claim: Claim, written: Item) -> tuple[str, ...]:
@@ -209,7 +134,7 @@ has.
 _logger = logging.getLogger(__name__)
 
 
-class DynamoCursorStore:
+class DynamoCursorStore(TableStore):
     """Implementation of ports.CursorStore. With `threads` it sends several requests concurrently and reads one page
     ahead.
     """
@@ -218,13 +143,12 @@ class DynamoCursorStore:
         self, client: Any, table: str, clock: Clock, threads: Threads | None = None, *, runs_table: str = ""
     ) -> None:
         """`runs_table` is the table for the run records of claims. Only the dispatcher needs it."""
-        self._client = client
-        self._table = table
+        super().__init__(client, table)
         self._clock = clock
         self._threads = threads
         self._executor = threads or InlineExecutor()
         self._record = ShardRecord(client, table)
-        self._claims = Claims(client, table, runs_table, clock, self._executor)
+        self._runs_table = runs_table
 
     def due(self, slot: str, until: float) -> Iterator[Sequence[Cursor | BrokenCursor | Timer]]:
         """Yield the due entries page by page. The next page is fetched while the caller processes the current one."""
@@ -255,16 +179,59 @@ class DynamoCursorStore:
         return self._client.query(
             TableName=self._table,
             IndexName="due",
-            KeyConditionExpression="#slot = :slot AND #due <= :until",
-            ExpressionAttributeNames={"#slot": "slot", "#due": "due"},
-            ExpressionAttributeValues=values.pack({":slot": slot, ":until": int(until)}),
+            **values.expressions({"slot": slot, "until": int(until)}, key="#slot = :slot AND #due <= :until"),
             Limit=limit,
             **({} if start is None else {"ExclusiveStartKey": start}),
         )
 
-    def claim(self, wanted: Sequence[Claim], shards: int) -> list[Claimed]:
-        covered = self._record.covering(shards)  # before an entry is written into a shard that the tick does not know
-        return self._claims.make(wanted, covered)
+    def claim(self, claims: Sequence[Claim], shards: int) -> list[Claimed]:
+        """If a cursor occurs twice, only its first claim is made and the others are LOST. Claims that only write a
+        cursor share a request; each claim with run records is a transaction.
+        """
+        shards = self._record.covering(shards)  # before an entry is written into a shard that the tick does not know
+        first: dict[tuple[str, str], int] = {}
+        for index, wanted in enumerate(claims):
+            first.setdefault((wanted.cursor.tenant, wanted.cursor.job_id), index)
+        now = self._clock.now()
+        alone = [index for index in first.values() if not claims[index].records]
+        statements = [_statement(self._table, claims[index], shards, now) for index in alone]
+        outcomes = dict(zip(alone, execute(self._client, statements, self._clock, self._executor), strict=True))
+        with_records = [index for index in first.values() if claims[index].records]
+        made = self._executor.map(lambda index: self._transact(claims[index], shards, now), with_records)
+        outcomes |= zip(with_records, made, strict=True)
+        standing = self._read_back([claims[index] for index, outcome in outcomes.items() if _is_unknown(outcome)])
+        results = [_LOST] * len(claims)
+        for index, outcome in outcomes.items():
+            wanted = claims[index]
+            found = outcome.found or standing.get(job_partition(wanted.cursor.tenant, wanted.cursor.job_id))
+            stands = outcome.code is not None and found is not None and _stands(found, wanted)
+            results[index] = Claimed(ClaimResult.WON, throttled=outcome.throttled) if stands else outcome.claimed()
+        return results
+
+    def _transact(self, claim: Claim, shards: int, now: float) -> Outcome:
+        """Write one claim and its records in a transaction."""
+        writes = [_update(self._table, claim, shards, now), *(put_new(run, self._runs_table) for run in claim.records)]
+        try:
+            failed = transact(self._client, writes, self._clock)
+        except StoreBusyError as busy:
+            return Outcome("TransactionConflict", str(busy))
+        except ServiceError as problem:
+            return Outcome(problem.code, str(problem))
+        except AwsError as problem:
+            return Outcome(type(problem).__name__, str(problem))
+        return Outcome("ConditionalCheckFailed" if failed else None)
+
+    def _read_back(self, claims: Sequence[Claim]) -> dict[str, Item]:
+        """Read the cursors of claims again. Returns them by partition key, without those that cannot be read."""
+        found: dict[str, Item] = {}
+        for begin in range(0, len(claims), READ_BATCH):
+            some = claims[begin : begin + READ_BATCH]
+            keys = [job_key(each.cursor.tenant, each.cursor.job_id, CURSOR) for each in some]
+            request = {self._table: {"Keys": keys, "ConsistentRead": True}}
+            with suppress(AwsError):  # these claims keep their outcomes
+                answer = self._client.batch_get_item(RequestItems=request)
+                found |= {item["PK"]["S"]: item for item in answer["Responses"].get(self._table, ())}
+        return found
 
     def clear(self, done: Sequence[Timer]) -> list[Claimed]:
         return timers.clear(self._client, self._table, done, self._clock, self._executor)
@@ -283,8 +250,8 @@ class DynamoCursorStore:
                 where,
                 "SET #error = :error REMOVE #slot",
                 " AND ".join(["attribute_exists(#slot)", *(f"#{name} = :{name}" for name in stand)]),
-                ["error", "slot", *stand],
-                {"error": error[:400]} | stand,
+                error=error[:400],
+                **stand,
             )
         except AwsError as problem:
             # The cursor stays in the index, and the next round tries again. The present round continues.
@@ -293,31 +260,15 @@ class DynamoCursorStore:
             return False
 
     def watermark(self, shard: int) -> str | None:
-        item = read_item(self._client, self._table, shard_key(shard))
+        item = self._item(shard_key(shard))
         return None if item is None else values.text(item, "bucket")
 
     def advance_watermark(self, shard: int, bucket: str) -> bool:
-        return self._update(
-            shard_key(shard),
-            "SET #bucket = :bucket",
-            "attribute_not_exists(PK) OR #bucket < :bucket",
-            ["bucket"],
-            {"bucket": bucket},
-        )
+        condition = "attribute_not_exists(PK) OR #bucket < :bucket"
+        return self._update(shard_key(shard), "SET #bucket = :bucket", condition, bucket=bucket)
 
     def highest_shards(self, shards: int) -> int:
         return self._record.highest(shards)
-
-    def _update(self, key: Item, update: str, condition: str, names: list[str], stand: dict[str, object]) -> bool:
-        return conditional(
-            self._client.update_item,
-            TableName=self._table,
-            Key=key,
-            UpdateExpression=update,
-            ConditionExpression=condition,
-            ExpressionAttributeNames={f"#{name}": name for name in names},
-            ExpressionAttributeValues={f":{name}": v for name, v in values.pack(stand).items()},
-        )
 
 
 def _read(item: Item) -> Cursor | BrokenCursor | Timer:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.keys import SHARDS_KEY, key, shard_key
-from duecourse.adapters.dynamodb.writing import batch_get, read_item
+from duecourse.adapters.dynamodb.writing import TableStore, batch_get
 from duecourse.ports import Progress
 
 TICK_KEY = key("TICK", "LAST")
@@ -15,12 +14,8 @@ BEAT = "ended_"
 """The prefix of the attributes with the ends of maintenance functions. The tick reads them together with its mark."""
 
 
-class DynamoTickMark:
+class DynamoTickMark(TableStore):
     """Implementation of ports.TickMark."""
-
-    def __init__(self, client: Any, table: str) -> None:
-        self._client = client
-        self._table = table
 
     def mark(self, at: float) -> None:
         self._write("at", at)
@@ -30,25 +25,19 @@ class DynamoTickMark:
 
     def _write(self, attribute: str, at: float) -> None:
         # The functions have the permission for updates. Concurrent invocations differ by a few seconds at most.
-        self._client.update_item(
-            TableName=self._table,
-            Key=TICK_KEY,
-            UpdateExpression="SET #at = :at",
-            ExpressionAttributeNames={"#at": attribute},
-            ExpressionAttributeValues=values.pack({":at": at}),
-        )
+        self._update(TICK_KEY, f"SET #{attribute} = :at", at=at)
 
     def last(self) -> float | None:
         return self.marks().get("tick")
 
     def marks(self) -> Mapping[str, float]:
-        item = read_item(self._client, self._table, TICK_KEY) or {}
+        item = self._item(TICK_KEY) or {}
         names = {"at": "tick"} | {name: name.removeprefix(BEAT) for name in item if name.startswith(BEAT)}
         found = {name: values.optional_float(item, attribute) for attribute, name in names.items()}
         return {name: at for name, at in found.items() if at is not None}
 
     def progress(self) -> Progress:
-        item = read_item(self._client, self._table, SHARDS_KEY)
+        item = self._item(SHARDS_KEY)
         shards = 0 if item is None else values.integer(item, "shards")
         watermarks: dict[int, str | None] = dict.fromkeys(range(shards))
         numbers = {shard_key(number)["PK"]["S"]: number for number in range(shards)}

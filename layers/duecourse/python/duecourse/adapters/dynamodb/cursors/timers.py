@@ -9,7 +9,7 @@ from typing import Any
 from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.cursors.cursor_item import ShardRecord
 from duecourse.adapters.dynamodb.keys import TIMER_PREFIX, Item, job_key, job_partition
-from duecourse.adapters.dynamodb.writing import Statement, batch_put, execute, read_item, read_items
+from duecourse.adapters.dynamodb.writing import Statement, TableStore, batch_put, execute, read_items
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.cursor import shard_of, slot_of
 from duecourse.messages import read_run_message
@@ -21,23 +21,22 @@ period.
 """
 
 
-class DynamoTimers:
+class DynamoTimers(TableStore):
     """Implementation of ports.Timers."""
 
     def __init__(self, client: Any, table: str, *, shards: int) -> None:
-        self._client = client
-        self._table = table
+        super().__init__(client, table)
         self._shards = shards
         self._record = ShardRecord(client, table)
 
     def put(self, timer: Timer) -> None:
-        self._client.put_item(TableName=self._table, Item=self._item(timer))
+        self._client.put_item(TableName=self._table, Item=self._entry(timer))
 
     def put_all(self, timers: Sequence[Timer]) -> None:
-        batch_put(self._client, self._table, [self._item(timer) for timer in timers])
+        batch_put(self._client, self._table, [self._entry(timer) for timer in timers])
 
     def get(self, tenant: str, job_id: str, key: str) -> Timer | None:
-        item = read_item(self._client, self._table, job_key(tenant, job_id, key))
+        item = self._item(job_key(tenant, job_id, key))
         return None if item is None else from_item(item)
 
     def requested_runs(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> list[Timer]:
@@ -53,7 +52,7 @@ class DynamoTimers:
         )
         return list(islice((timer for timer in map(from_item, items) if timer.requested), limit))
 
-    def _item(self, timer: Timer) -> Item:
+    def _entry(self, timer: Timer) -> Item:
         return to_item(timer, self._record.covering(self._shards))
 
 

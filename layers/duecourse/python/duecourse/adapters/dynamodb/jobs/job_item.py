@@ -9,10 +9,11 @@ omits fields with default values.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import astuple, fields
 from hashlib import blake2b
-from typing import Any
+from typing import Any, TypeVar
 
 from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.keys import (
@@ -33,6 +34,9 @@ from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.kinds import TARGETS, stored_target, target_of
 from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.ports import JobFilter, UsedKey
+
+T = TypeVar("T")
+logger = logging.getLogger("duecourse.adapters.dynamodb")
 
 
 def tags_added(job: Job, tags: tuple[str, ...], table: str) -> list[dict[str, Any]]:
@@ -71,15 +75,9 @@ def use_key(tenant: str, used: UsedKey, now: float, table: str) -> dict[str, Any
     so the condition compares the expiry time.
     """
     stand = {"request": used.request, "job_id": used.job_id, "expires_at": used.expires_at}
-    return {
-        "Put": {
-            "TableName": table,
-            "Item": used_key_of(tenant, used.digest) | values.pack(stand),
-            "ConditionExpression": "attribute_not_exists(PK) OR #expires_at <= :now",
-            "ExpressionAttributeNames": {"#expires_at": "expires_at"},
-            "ExpressionAttributeValues": values.pack({":now": int(now)}),
-        }
-    }
+    item = used_key_of(tenant, used.digest) | values.pack(stand)
+    condition = values.expressions({"now": int(now)}, condition="attribute_not_exists(PK) OR #expires_at <= :now")
+    return {"Put": {"TableName": table, "Item": item, **condition}}
 
 
 def used_key_from(item: Item, now: float) -> UsedKey | None:
@@ -98,7 +96,12 @@ INLINE_PAYLOAD_BYTES = 4096
 GONE_SECONDS = 86_400
 """How long a tombstone is kept in seconds: far longer than the longest delay of a message in a lane plus a backlog."""
 
+_ASKED = frozenset(field.name for field in fields(JobDefinition))
 _DEFINITION = tuple(field.name for field in fields(JobDefinition) if field.name not in ("payload", "target"))
+_PLAIN = tuple(
+    field.name for field in fields(Job) if field.name not in _ASKED | {"id", "earlier", "former", "reserved"}
+)
+"""The fields that are attributes of the same names."""
 
 
 class JobMissingError(ValueError):
@@ -118,31 +121,12 @@ def to_item(job: Job) -> tuple[Item, str | None]:
     definition = without_defaults(job, _DEFINITION) | {"target": stored_target(job.target)}
     item = job_key(job.tenant, job.id, JOB) | values.pack(
         {
-            "tenant": job.tenant,
+            **{name: getattr(job, name) for name in _PLAIN},
             "job_id": job.id,
-            "state": job.state,
             "state_key": None if job.state is JobState.ACTIVE else state_key(job.tenant, job.state),
-            "generation": job.generation,
-            "created_generation": job.created_generation,
-            "created_at": job.created_at,
-            "updated_at": job.updated_at,
-            "changed_at": job.changed_at,
-            "paused_at": job.paused_at,
-            "paused_because": job.paused_because,
-            "paused_by": job.paused_by,
-            "paused_with": job.paused_with,
-            "paused_until": job.paused_until,
-            "resumed_at": job.resumed_at,
             "earlier": values.document([astuple(each) for each in job.earlier]) if job.earlier else None,
-            "revision": job.revision,
-            "seated": job.seated,
-            "workflow": job.workflow,
-            "claimed_at": job.claimed_at,
             **reserved_fields(job.reserved),
-            "expires_at": job.expires_at,
-            "created_by": job.created_by,
             "former": values.document([astuple(each) for each in job.former]) if job.former else None,
-            "seed": job.seed,
             "definition": values.document(definition),
             "payload": payload if inline else None,
             "payload_hash": None if inline else hash_of(payload),
@@ -229,32 +213,13 @@ def from_item(item: Item, payload: str | None = None) -> Job:
     )
     return Job(
         **asked,
-        tenant=values.text(item, "tenant"),
+        **values.read_fields(Job, item, _PLAIN),
         id=values.text(item, "job_id"),
-        generation=values.integer(item, "generation"),
-        created_at=float(item["created_at"]["N"]),
-        updated_at=float(item["updated_at"]["N"]),
-        changed_at=float(item["changed_at"]["N"]),
-        created_generation=values.integer(item, "created_generation"),
-        state=JobState(values.text(item, "state")),
-        paused_at=values.optional_float(item, "paused_at"),
-        paused_because=values.optional_text(item, "paused_because"),
-        paused_by=values.optional_text(item, "paused_by"),
-        paused_with=values.optional_text(item, "paused_with"),
-        paused_until=values.optional_integer(item, "paused_until"),
-        resumed_at=values.optional_float(item, "resumed_at"),
-        revision=values.integer(item, "revision"),
-        seated=item["seated"]["BOOL"],
-        workflow=values.optional_text(item, "workflow"),
-        claimed_at=values.optional_float(item, "claimed_at"),
         reserved=Reservation(values.text(item, "reserved_by"), float(item["reserved_until"]["N"]))
         if "reserved_by" in item
         else None,
-        expires_at=values.optional_integer(item, "expires_at"),
-        created_by=values.optional_text(item, "created_by"),
         earlier=tuple(Definition(*each) for each in values.parse(values.optional_text(item, "earlier") or "[]")),
         former=tuple(FormerId(*each) for each in values.parse(values.optional_text(item, "former") or "[]")),
-        seed=values.optional_text(item, "seed"),
     )
 
 
@@ -292,3 +257,19 @@ def read_job(item: Item, get: Callable[[Item], Item | None]) -> Job:
             raise JobMissingError(f"{where[1]} was deleted during the read")
         item = anew
     raise ValueError("the job was changed during the read: its payload has another version")
+
+
+def readable(read: Callable[[Item], T], item: Item) -> T | None:
+    """Return the result of `read`, or None if this version cannot read the item. The error is logged,
+    so that one item does not fail the whole page.
+    """
+    try:
+        return read(item)
+    except JobMissingError:
+        return None
+    except (KeyError, TypeError, ValueError) as problem:
+        logger.error(  # noqa: TRY400 - the key of the item and the error have all the information
+            "item_unreadable",
+            extra={"action": "item_unreadable", "PK": item["PK"]["S"], "SK": item["SK"]["S"], "error": repr(problem)},
+        )
+        return None

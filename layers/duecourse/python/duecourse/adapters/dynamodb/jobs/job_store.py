@@ -17,8 +17,11 @@ from duecourse.adapters.dynamodb.cursors.cursor_item import ShardRecord
 from duecourse.adapters.dynamodb.jobs import change_items, job_item
 from duecourse.adapters.dynamodb.jobs.job_item import (
     JobMissingError,
+    is_listed,
     is_removed,
+    marked_job,
     read_job,
+    readable,
     renamed_to,
     tags_added,
     tags_changed,
@@ -27,14 +30,27 @@ from duecourse.adapters.dynamodb.jobs.job_item import (
     used_key_from,
     used_key_of,
 )
-from duecourse.adapters.dynamodb.jobs.job_pages import JobPages, readable
 from duecourse.adapters.dynamodb.jobs.tenants import TRIES, DynamoSeats, JobCount, part_of, taken
-from duecourse.adapters.dynamodb.keys import CURSOR, GONE, JOB, LIMITS, PAYLOAD, Item, job_key, marker_key, owner_of
+from duecourse.adapters.dynamodb.keys import (
+    CURSOR,
+    GONE,
+    JOB,
+    LIMITS,
+    MARKER_PREFIX,
+    PAYLOAD,
+    Item,
+    job_key,
+    key,
+    marker_key,
+    owner_of,
+    state_key,
+    tag_partition,
+)
 from duecourse.adapters.dynamodb.runs import run_item
-from duecourse.adapters.dynamodb.writing import batch_get, conditional, read_item, transact
+from duecourse.adapters.dynamodb.writing import TableStore, batch_get, conditional, transact
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.document import ChangeRecord, created
-from duecourse.domain.jobs.job import Job, JobSnapshot, Reservation, Tombstone
+from duecourse.domain.jobs.job import Job, JobSnapshot, JobState, Reservation, Tombstone
 from duecourse.domain.jobs.rename import locks
 from duecourse.domain.runs.states import Run
 from duecourse.domain.tenants.rate import Budget
@@ -49,6 +65,7 @@ from duecourse.ports import (
     CreationTerms,
     CursorPage,
     IdPage,
+    JobCursor,
     JobFilter,
     JobPage,
     JobQuotaError,
@@ -57,54 +74,20 @@ from duecourse.ports import (
     SeatsChangedError,
     SeatStore,
     StoreBusyError,
+    Total,
     UsedKey,
 )
 
+SEARCHED = 2_000
+"""Jobs that one part of a search reads at most: one query reads at most 1 MB (Amazon DynamoDB Developer Guide,
+"Querying tables"), and the item of a typical job has about 550 bytes.
+"""
 
-class JobWriting:
-    """Writes on one job. `snapshot` reads the job by tenant and id."""
+TAGGED = 400
+"""Jobs with a tag that one part of a search reads at most. They are read by key."""
 
-    def __init__(self, client: Any, clock: Clock, count: JobCount, snapshot: Callable[[str, str], JobSnapshot]) -> None:
-        self._client = client
-        self._clock = clock
-        self._count = count
-        self._snapshot = snapshot
-
-    def written(self, job: Job, writes: list[dict[str, Any]], made: Callable[[JobSnapshot], bool]) -> bool:
-        """Execute the writes as a transaction and return whether it succeeded. `made` returns whether a job has the
-        state after these writes.
-        """
-        try:
-            return not transact(self._client, writes, self._clock)
-        except StoreBusyError:
-            return False
-        except AwsError as error:
-            return self.read_back(job, made, error)
-
-    def given_back(self, job: Job, writes: list[dict[str, Any]], made: Callable[[JobSnapshot], bool]) -> bool:
-        """Execute the writes like `written`, and free the job's place in the quota. Raises StoreBusyError."""
-        writes = [*writes, self._count.put(job.tenant, part_of(job))]
-        try:
-            failed = transact(self._client, writes, self._clock)
-            if failed == [len(writes) - 1]:  # the stock of free places is full: move a portion back to the quota
-                self._count.emptied(job.tenant, part_of(job))
-                failed = transact(self._client, writes, self._clock)
-        except AwsError as error:
-            return self.read_back(job, made, error)
-        return not failed
-
-    def read_back(self, job: Job, made: Callable[[JobSnapshot], bool], error: Exception) -> bool:
-        """Return True if `made` accepts the stored job, which means that the write without a response succeeded.
-        Otherwise the result is unknown and `error` is raised.
-        """
-        try:
-            standing = self._snapshot(job.tenant, job.id)
-        except AwsError:
-            raise error from None
-        if not made(standing):
-            raise error
-        return True
-
+PARTS = 10
+"""Parts that one search reads at most: 10 MB, or 4,000 jobs with a tag."""
 
 logger = logging.getLogger("duecourse.adapters.dynamodb")
 
@@ -113,24 +96,186 @@ MAX_REFERENCES = 4
 """How often a reference from a former id to the current id of a job is followed."""
 
 
+class JobPages(TableStore):
+    """The part of ports.JobStore that reads pages."""
+
+    def __init__(self, client: Any, table: str, clock: Clock) -> None:
+        super().__init__(client, table)
+        self._clock = clock
+
+    def page(
+        self,
+        tenant: str,
+        where: JobFilter = EVERY_JOB,
+        *,
+        limit: int,
+        after: str | None,
+        budget: Budget | None = None,
+        total: bool = False,
+    ) -> JobPage:
+        budget = budget or Budget()
+        read = self._of_tenant if where.tag is None else self._of_tag
+        if not (where.sifts or total):
+            items, following = read(tenant, where, limit, after)
+            return self._page(items, following, limit, budget)
+        found, matching, searched, following = list[Item](), 0, 0, after
+        for part in range(PARTS):
+            if part:
+                budget.charge(2)
+            items, following = read(tenant, where, SEARCHED if where.tag is None else TAGGED, following)
+            passing = [item for item in items if readable(lambda item: is_listed(item, where), item)]
+            searched, matching = searched + len(items), matching + len(passing)
+            found += passing[: limit + 1 - len(found)]
+            if following is None or (len(found) > limit and not total):
+                break
+        page = self._page(found, following, limit, budget)
+        return replace(page, total=Total(matching, searched, complete=following is None)) if total else page
+
+    def _of_tenant(self, tenant: str, where: JobFilter, size: int, after: str | None) -> tuple[list[Item], str | None]:
+        """Return jobs from the tenant index, or jobs that are not ACTIVE from the state index, and the last job that
+        was read if there are more.
+        """
+        if where.state in (None, JobState.ACTIVE):
+            last = None if after is None else job_key(tenant, after, JOB) | _index_key(after, tenant=tenant)
+            items, more = self._query("tenant", tenant, "job_id", where.prefix, size, last, IndexName="tenant")
+        else:
+            own = state_key(tenant, where.state)
+            last = None if after is None else job_key(tenant, after, JOB) | _index_key(after, state_key=own)
+            items, more = self._query("state_key", own, "job_id", where.prefix, size, last, IndexName="state")
+        return items, None if more is None else more["job_id"]["S"]
+
+    def _of_tag(self, tenant: str, where: JobFilter, size: int, after: str | None) -> tuple[list[Item], str | None]:
+        """Return jobs that have a tag, found by its markers, and the last job that was read if there are more."""
+        ids, following = self._marked(tenant, where.tag or "", where.prefix, size, after)
+        items = batch_get(self._client, self._table, (job_key(tenant, each, JOB) for each in ids))
+        present = self._present(items)
+        found = {item["job_id"]["S"]: item for item in present if "job_id" in item}  # others only reserve an id
+        return [found[job_id] for job_id in ids if job_id in found], following
+
+    def page_ids(self, tenant: str, tag: str | None, *, limit: int, after: str | None) -> IdPage:
+        if tag is not None:
+            return IdPage(*self._marked(tenant, tag, "", limit, after))
+        last = None if after is None else job_key(tenant, after, JOB) | _index_key(after, tenant=tenant)
+        read = ("job_id", "expires_at")
+        items, more = self._query("tenant", tenant, "job_id", "", limit, last, read=read, IndexName="tenant")
+        return IdPage([item["job_id"]["S"] for item in items], None if more is None else more["job_id"]["S"])
+
+    def _marked(
+        self, tenant: str, tag: str, prefix: str, limit: int, after: str | None
+    ) -> tuple[list[str], str | None]:
+        """Return the ids of jobs with a tag, and the last of these ids if there are more."""
+        partition = tag_partition(tenant, tag)
+        last = None if after is None else key(partition, f"{MARKER_PREFIX}{after}")
+        markers, more = self._query("PK", partition, "SK", f"{MARKER_PREFIX}{prefix}", limit, last)
+        return [marked_job(marker) for marker in markers], None if more is None else marked_job(more)
+
+    def page_cursors(self, tenant: str, *, limit: int, after: str | None) -> CursorPage:
+        last = None if after is None else job_key(tenant, after, JOB) | _index_key(after, tenant=tenant)
+        read = ("job_id", "state", "expires_at")
+        items, more = self._query("tenant", tenant, "job_id", "", limit, last, read=read, IndexName="tenant")
+        states = {item["job_id"]["S"]: values.optional_text(item, "state") for item in items}
+        cursors = self._cursors((tenant, job_id) for job_id in states)
+        entries = (
+            JobCursor(job_id, JobState(state) if state in set(JobState) else None, cursors.get(job_id))
+            for job_id, state in states.items()
+        )
+        return CursorPage(tuple(entries), None if more is None else more["job_id"]["S"])
+
+    def tagged(self, tenant: str, tag: str, job_ids: Iterable[str]) -> Set[str]:
+        keys = (marker_key(tenant, tag, job_id) for job_id in set(job_ids))
+        return {marked_job(marker) for marker in self._present(batch_get(self._client, self._table, keys))}
+
+    def _present(self, items: list[Item]) -> list[Item]:
+        """Return the items that have not expired."""
+        now = self._clock.now()
+        return [item for item in items if not is_removed(item, now)]
+
+    def _query(
+        self,
+        hash_name: str,
+        value: str,
+        sort: str,
+        prefix: str,
+        limit: int,
+        last: Item | None,
+        *,
+        read: Sequence[str] = (),
+        **where: str,
+    ) -> tuple[list[Item], Item | None]:
+        """Return a page of items without expired ones, and the key of the last evaluated item if there are more.
+
+        `read` limits the attributes that are returned. `limit` counts the evaluated items, as DynamoDB does.
+        """
+        condition, names, stand = "#hash = :hash", {"#hash": hash_name}, {":hash": {"S": value}}
+        if prefix:
+            condition += " AND begins_with(#sort, :prefix)"
+            names["#sort"] = sort
+            stand[":prefix"] = {"S": prefix}
+        if read:
+            where["ProjectionExpression"] = ", ".join(f"#{name}" for name in read)
+            names |= {f"#{name}": name for name in read}
+        answer = self._client.query(
+            TableName=self._table,
+            KeyConditionExpression=condition,
+            ExpressionAttributeNames=names,
+            ExpressionAttributeValues=stand,
+            Limit=limit,
+            **({} if last is None else {"ExclusiveStartKey": last}),
+            **where,
+        )
+        return self._present(answer["Items"]), answer.get("LastEvaluatedKey")
+
+    def _page(self, items: list[Item], following: str | None, limit: int, budget: Budget) -> JobPage:
+        """Return a page of the items: at most `limit`, and fewer if the budget is used up. Payloads and cursors are
+        read only for these.
+        """
+        if len(items) > limit:
+            following = items[limit - 1]["job_id"]["S"]
+        jobs = list[Job]()
+
+        def read(key: Item) -> Item | None:
+            own = self._item(key)
+            budget.read(len((own or {}).get("payload", {}).get("S", "")))
+            return own
+
+        for number, item in enumerate(items[:limit]):
+            if budget.full:
+                following = items[number - 1]["job_id"]["S"]
+                break
+            if (job := readable(lambda item: read_job(item, read), item)) is not None:
+                jobs.append(job)
+        cursors = self._cursors((job.tenant, job.id) for job in jobs)
+        return JobPage(tuple((job, cursors.get(job.id)) for job in jobs), following)
+
+    def _cursors(self, jobs: Iterable[tuple[str, str]]) -> dict[str, Cursor]:
+        """Return the cursors of jobs (tenant and id) that this version can read."""
+        found: dict[str, Cursor] = {}
+        keys = (job_key(tenant, job_id, CURSOR) for tenant, job_id in jobs)
+        for item in batch_get(self._client, self._table, keys):
+            cursor = readable(cursor_item.from_item, item)
+            if cursor is not None:
+                found[cursor.job_id] = cursor
+        return found
+
+
+def _index_key(job_id: str, **partition: str) -> Item:
+    return values.pack({**partition, "job_id": job_id})
+
+
 def _tombstone(gone: Item) -> Tombstone:
     return Tombstone(float(gone["deleted_at"]["N"]), values.optional_integer(gone, "generation") or 0)
 
 
-class DynamoJobStore:
+class DynamoJobStore(JobPages):
     """Implementation of ports.JobStore."""
 
     def __init__(self, client: Any, table: str, *, shards: int, clock: Clock, runs_table: str = "") -> None:
         """`runs_table` is the table for the change records and run records that are written with a change of a job."""
-        self._client = client
-        self._table = table
+        super().__init__(client, table, clock)
         self._shards = shards
         self._runs_table = runs_table
-        self._clock = clock
         self._record = ShardRecord(client, table)
         self._count = JobCount(client, table, clock)
-        self._writing = JobWriting(client, clock, self._count, self.snapshot)
-        self._pages = JobPages(client, table, clock)
         self.seats: SeatStore = DynamoSeats(client, table)
 
     def create(self, job: Job, cursor: Cursor, terms: CreationTerms = NO_TERMS) -> bool:
@@ -143,7 +288,7 @@ class DynamoJobStore:
             try:
                 failed = transact(self._client, writes, self._clock)
             except AwsError as error:
-                return self._writing.read_back(job, lambda standing: conditions.is_creation(standing, job), error)
+                return self._read_back(job, lambda standing: conditions.is_creation(standing, job), error)
             # The key is checked first: a repeated request gets its response whatever the quota is now.
             if key is not None and used in failed:
                 raise KeyUsedError
@@ -171,7 +316,7 @@ class DynamoJobStore:
             try:
                 failed = transact(self._client, writes, self._clock)
             except AwsError as error:  # the transaction wrote everything or nothing: all jobs have the same result
-                self._writing.read_back(first, lambda standing: conditions.is_creation(standing, first), error)
+                self._read_back(first, lambda standing: conditions.is_creation(standing, first), error)
                 return {}
             if not failed:
                 return {}
@@ -247,7 +392,7 @@ class DynamoJobStore:
         return job_id, None
 
     def gone(self, tenant: str, job_id: str) -> Tombstone | None:
-        gone = read_item(self._client, self._table, job_key(tenant, job_id, GONE))
+        gone = self._item(job_key(tenant, job_id, GONE))
         return None if gone is None else _tombstone(gone)
 
     def gone_among(self, tenant: str, job_ids: Iterable[str]) -> Mapping[str, Tombstone]:
@@ -305,7 +450,7 @@ class DynamoJobStore:
             writes.append({"Delete": self._key(job, PAYLOAD)})
         if changed.counts and not job.counts:
             return self._counted_again(job, changed, writes, quota)
-        return self._writing.written(job, writes, lambda standing: standing == changed)
+        return self._written(job, writes, lambda standing: standing == changed)
 
     def _counted_again(self, job: Job, changed: Job, writes: list[dict[str, Any]], quota: int | None) -> bool:
         """Write a change after which the job counts against the quota again."""
@@ -319,7 +464,7 @@ class DynamoJobStore:
             except StoreBusyError:
                 return False
             except AwsError as error:
-                return self._writing.read_back(job, lambda standing: standing == changed, error)
+                return self._read_back(job, lambda standing: standing == changed, error)
             if failed != [len(writes)]:
                 return not failed
             part = self._count.stocked(job.tenant, part_of(job), quota)
@@ -349,7 +494,7 @@ class DynamoJobStore:
             *self._noted(record),
             *(run_item.moved_lock(job, renamed, self._runs_table) if locks(job) else ()),
         ]
-        return self._writing.written(renamed, writes, lambda found: found == renamed)
+        return self._written(renamed, writes, lambda found: found == renamed)
 
     def delete(self, job: Job, *, deleted_at: float, record: ChangeRecord | None = None) -> bool:
         self._note_creation(job)
@@ -365,7 +510,7 @@ class DynamoJobStore:
         def made(standing: JobSnapshot) -> bool:
             return standing == Tombstone(deleted_at, job.generation)
 
-        write = self._writing.given_back if job.counts else self._writing.written
+        write = self._given_back if job.counts else self._written
         try:
             done = write(job, writes, made)
         except StoreBusyError:
@@ -423,7 +568,7 @@ class DynamoJobStore:
             marked = (marker_key(job.tenant, tag, job.id) for tag in sorted(set(job.tags)))
             removed += [{"TableName": self._table, "Key": marker} for marker in marked]
             writes += [{"Update": where | conditions.expiry(expires_at)} for where in removed]
-        return self._writing.given_back(job, writes, lambda standing: conditions.is_completion(standing, job, at))
+        return self._given_back(job, writes, lambda standing: conditions.is_completion(standing, job, at))
 
     def note(self, records: Sequence[ChangeRecord]) -> None:
         change_items.put_all(self._client, self._runs_table, records)
@@ -436,30 +581,44 @@ class DynamoJobStore:
         names = (job_id,) if job is None else job.names(self._clock.now())
         return change_items.page(self._client, self._runs_table, self._table, tenant, names, limit, before, creation)
 
-    def page(
-        self,
-        tenant: str,
-        where: JobFilter = EVERY_JOB,
-        *,
-        limit: int,
-        after: str | None,
-        budget: Budget | None = None,
-        total: bool = False,
-    ) -> JobPage:
-        return self._pages.page(tenant, where, limit, after, budget or Budget(), total=total)
-
-    def page_ids(self, tenant: str, tag: str | None, *, limit: int, after: str | None) -> IdPage:
-        return self._pages.ids(tenant, tag, limit=limit, after=after)
-
-    def page_cursors(self, tenant: str, *, limit: int, after: str | None) -> CursorPage:
-        return self._pages.cursors(tenant, limit=limit, after=after)
-
-    def tagged(self, tenant: str, tag: str, job_ids: Iterable[str]) -> Set[str]:
-        return self._pages.tagged(tenant, tag, job_ids)
-
     def _get(self, key: Item) -> Item | None:
-        item = read_item(self._client, self._table, key)
+        item = self._item(key)
         return None if item is None or is_removed(item, self._clock.now()) else item
+
+    def _written(self, job: Job, writes: list[dict[str, Any]], made: Callable[[JobSnapshot], bool]) -> bool:
+        """Execute the writes as a transaction and return whether it succeeded. `made` returns whether a job has the
+        state after these writes.
+        """
+        try:
+            return not transact(self._client, writes, self._clock)
+        except StoreBusyError:
+            return False
+        except AwsError as error:
+            return self._read_back(job, made, error)
+
+    def _given_back(self, job: Job, writes: list[dict[str, Any]], made: Callable[[JobSnapshot], bool]) -> bool:
+        """Execute the writes like `_written`, and free the job's place in the quota. Raises StoreBusyError."""
+        writes = [*writes, self._count.put(job.tenant, part_of(job))]
+        try:
+            failed = transact(self._client, writes, self._clock)
+            if failed == [len(writes) - 1]:  # the stock of free places is full: move a portion back to the quota
+                self._count.emptied(job.tenant, part_of(job))
+                failed = transact(self._client, writes, self._clock)
+        except AwsError as error:
+            return self._read_back(job, made, error)
+        return not failed
+
+    def _read_back(self, job: Job, made: Callable[[JobSnapshot], bool], error: Exception) -> bool:
+        """Return True if `made` accepts the stored job, which means that the write without a response succeeded.
+        Otherwise the result is unknown and `error` is raised.
+        """
+        try:
+            standing = self.snapshot(job.tenant, job.id)
+        except AwsError:
+            raise error from None
+        if not made(standing):
+            raise error
+        return True
 
     def _note_creation(self, job: Job) -> None:
         """Write the record of a job's creation before the job is no longer this record. Each try writes the same."""

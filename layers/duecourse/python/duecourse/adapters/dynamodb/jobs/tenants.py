@@ -18,9 +18,9 @@ from zlib import crc32
 
 from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.jobs import job_item
-from duecourse.adapters.dynamodb.jobs.job_pages import readable
+from duecourse.adapters.dynamodb.jobs.job_item import readable
 from duecourse.adapters.dynamodb.keys import GONE, JOB, LIMITS, Item, job_key, owner_of, tenant_key
-from duecourse.adapters.dynamodb.writing import batch_get, condition_failed, conditional, found, read_item, transact
+from duecourse.adapters.dynamodb.writing import TableStore, batch_get, condition_failed, conditional, found, transact
 from duecourse.domain.jobs.job import Job, JobSnapshot, Lane, Tombstone
 from duecourse.domain.tenants.rate import NANOSECONDS, Add, Bucket, BucketChange, Restart
 from duecourse.domain.tenants.seats import Seats
@@ -55,12 +55,11 @@ def total(client: Any, table: str, tenant: str) -> int:
     return max(taken - sum(free.values()), 0)
 
 
-class JobCount:
+class JobCount(TableStore):
     """The writes of the quota counters, as parts of transactions on jobs."""
 
     def __init__(self, client: Any, table: str, clock: Clock) -> None:
-        self._client = client
-        self._table = table
+        super().__init__(client, table)
         self._clock = clock
 
     def take(self, tenant: str, part: int) -> dict[str, Any]:
@@ -130,11 +129,9 @@ class JobCount:
         update = {
             "TableName": self._table,
             "Key": tenant_key(tenant, sort),
-            "UpdateExpression": f"ADD #{name} :more",
-            "ExpressionAttributeNames": {f"#{name}": name},
-            "ExpressionAttributeValues": values.pack({":more": more, ":bound": bound}),
+            **values.expressions({"more": more, "bound": bound}, update=f"ADD #{name} :more", condition=condition),
         }
-        return {"Update": update if condition is None else update | {"ConditionExpression": condition}}
+        return {"Update": update}
 
 
 def _sort(part: int) -> str:
@@ -155,15 +152,11 @@ def _read(client: Any, table: str, tenant: str) -> tuple[int, dict[int, int]]:
     return taken, {part: places or 0 for part, places in free.items()}
 
 
-class DynamoTenantLimits:
+class DynamoTenantLimits(TableStore):
     """Implementation of ports.TenantLimits."""
 
-    def __init__(self, client: Any, table: str) -> None:
-        self._client = client
-        self._table = table
-
     def bucket(self, tenant: str) -> Bucket | None:
-        item = read_item(self._client, self._table, tenant_key(tenant, RATE))
+        item = self._item(tenant_key(tenant, RATE))
         return None if item is None else _bucket(item)
 
     def change_bucket(self, tenant: str, change: BucketChange) -> Bucket | BucketConflict:
@@ -178,11 +171,10 @@ class DynamoTenantLimits:
             answer = self._client.update_item(
                 TableName=self._table,
                 Key=tenant_key(tenant, RATE),
-                UpdateExpression=f"SET #full_at = {update}, #at = :low, expires_at = :expires",
-                ConditionExpression=condition,
-                ExpressionAttributeNames={"#full_at": "full_at", "#at": "at"},
-                ExpressionAttributeValues=values.pack(
-                    {":by": by, ":low": change.low, ":high": change.high, ":expires": expires_at}
+                **values.expressions(
+                    {"by": by, "low": change.low, "high": change.high, "expires": expires_at},
+                    update=f"SET #full_at = {update}, #at = :low, expires_at = :expires",
+                    condition=condition,
                 ),
                 ReturnValues="ALL_OLD",
                 ReturnValuesOnConditionCheckFailure="ALL_OLD",
@@ -204,13 +196,8 @@ class DynamoTenantLimits:
         return values.integer(item, "runs") if item else 0
 
     def count_delayed(self, tenant: str, hour: str, places: int, *, expires_at: int) -> None:
-        self._client.update_item(
-            TableName=self._table,
-            Key=tenant_key(tenant, DELAYED_PREFIX + hour),
-            UpdateExpression="SET expires_at = :expires ADD #runs :places",
-            ExpressionAttributeNames={"#runs": "runs"},
-            ExpressionAttributeValues=values.pack({":expires": expires_at, ":places": places}),
-        )
+        key, update = tenant_key(tenant, DELAYED_PREFIX + hour), "SET expires_at = :expires ADD #runs :places"
+        self._update(key, update, expires=expires_at, places=places)
 
 
 def _bucket(item: Item) -> Bucket:
@@ -225,15 +212,11 @@ def taken(seats: Seats | None, table: str) -> list[dict[str, Any]]:
     return [] if seats is None else [{"Put": _put(seats, table)}]
 
 
-class DynamoSeats:
+class DynamoSeats(TableStore):
     """Implementation of ports.SeatStore."""
 
-    def __init__(self, client: Any, table: str) -> None:
-        self._client = client
-        self._table = table
-
     def seats(self, tenant: str, lane: Lane) -> Seats:
-        item = read_item(self._client, self._table, _key(tenant, lane))
+        item = self._item(_key(tenant, lane))
         if item is None:
             return Seats(tenant, lane)
         holders = tuple(sorted(item.get("holders", {}).get("SS", ())))
@@ -268,7 +251,5 @@ def _put(seats: Seats, table: str) -> dict[str, Any]:
     return {
         "TableName": table,
         "Item": _key(seats.tenant, seats.lane) | values.pack(stand) | holders,
-        "ConditionExpression": "attribute_not_exists(PK) OR #version = :version",
-        "ExpressionAttributeNames": {"#version": "version"},
-        "ExpressionAttributeValues": values.pack({":version": seats.version}),
+        **values.expressions({"version": seats.version}, condition="attribute_not_exists(PK) OR #version = :version"),
     }

@@ -12,19 +12,21 @@ import orjson
 
 from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.keys import Item, job_key
-from duecourse.adapters.dynamodb.writing import condition_failed, conditional, found, read_item
+from duecourse.adapters.dynamodb.writing import TableStore, condition_failed, found
 from duecourse.domain.jobs.backfill import Backfill, Only
 from duecourse.ports import AwsError, Input
 
 PREFIX = "INPUT#"
 
+_PLAIN = (
+    *("requested_at", "requested_by", "fingerprint", "generation", "expires_at", "occurrence", "sent"),
+    "correlation_id",
+)
+"""The fields that are attributes of the same names."""
 
-class DynamoInputs:
+
+class DynamoInputs(TableStore):
     """Implementation of ports.Inputs: one item `JOB#…/INPUT#.m…` for each request, however many runs it has."""
-
-    def __init__(self, client: Any, table: str) -> None:
-        self._client = client
-        self._table = table
 
     def put(self, tenant: str, job_id: str, wanted: Input) -> Input | None:
         try:
@@ -46,19 +48,11 @@ class DynamoInputs:
         return None
 
     def get(self, tenant: str, job_id: str, suffix: str) -> Input | None:
-        item = read_item(self._client, self._table, job_key(tenant, job_id, PREFIX + suffix))
+        item = self._item(job_key(tenant, job_id, PREFIX + suffix))
         return None if item is None else from_item(item)
 
     def mark_sent(self, tenant: str, job_id: str, suffix: str) -> None:
-        conditional(
-            self._client.update_item,
-            TableName=self._table,
-            Key=job_key(tenant, job_id, PREFIX + suffix),
-            UpdateExpression="SET #sent = :yes",
-            ConditionExpression="attribute_exists(PK)",
-            ExpressionAttributeNames={"#sent": "sent"},
-            ExpressionAttributeValues={":yes": {"BOOL": True}},
-        )
+        self._update(job_key(tenant, job_id, PREFIX + suffix), "SET #sent = :yes", "attribute_exists(PK)", yes=True)
 
 
 def to_item(tenant: str, job_id: str, wanted: Input) -> Item:
@@ -68,16 +62,10 @@ def to_item(tenant: str, job_id: str, wanted: Input) -> Item:
     asked = wanted.backfill
     return job_key(tenant, job_id, PREFIX + wanted.suffix) | values.pack(
         {
-            "requested_at": wanted.requested_at,
-            "requested_by": wanted.requested_by,
-            "fingerprint": wanted.fingerprint,
-            "generation": wanted.generation,
-            "expires_at": wanted.expires_at,
-            "occurrence": wanted.occurrence,
+            **{name: getattr(wanted, name) for name in _PLAIN},
             "payload": values.document(wanted.payload) if wanted.own_payload else None,
             "backfill": None if asked is None else values.document(_document(asked)),
-            "sent": True if wanted.sent else None,
-            "correlation_id": wanted.correlation_id,
+            "sent": wanted.sent or None,
         }
     )
 
@@ -88,17 +76,10 @@ def from_item(item: Item) -> Input:
     asked = values.optional_text(item, "backfill")
     return Input(
         suffix=item["SK"]["S"].removeprefix(PREFIX),
-        requested_at=float(item["requested_at"]["N"]),
-        requested_by=values.text(item, "requested_by"),
-        fingerprint=values.text(item, "fingerprint"),
-        generation=values.integer(item, "generation"),
-        expires_at=values.integer(item, "expires_at"),
-        occurrence=values.optional_integer(item, "occurrence"),
         own_payload=payload is not None,
         payload=None if payload is None else values.parse(payload),
         backfill=None if asked is None else _backfill(values.parse(asked)),
-        sent="sent" in item,
-        correlation_id=values.optional_text(item, "correlation_id"),
+        **values.read_fields(Input, item, _PLAIN),
     )
 
 

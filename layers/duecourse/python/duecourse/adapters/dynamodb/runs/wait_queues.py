@@ -7,7 +7,7 @@ from typing import Any
 from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.conditions import ABSENT, holds
 from duecourse.adapters.dynamodb.keys import HELD_PREFIX, QUEUE_PREFIX, WATCH, Item, job_key, job_partition
-from duecourse.adapters.dynamodb.writing import conditional, read_item
+from duecourse.adapters.dynamodb.writing import TableStore, conditional
 from duecourse.domain.runs.overlap import QueuePosition
 from duecourse.messages import RunMessage, read_run_message
 from duecourse.ports import Watch
@@ -16,14 +16,10 @@ HELD = 100
 """The number of held messages in one read. If there are more, the newest are read."""
 
 
-class DynamoWaitQueues:
+class DynamoWaitQueues(TableStore):
     """Implementation of ports.WaitQueues. Items are sorted by their position, and contain the message that starts the
     run (under 1 KB).
     """
-
-    def __init__(self, client: Any, table: str) -> None:
-        self._client = client
-        self._table = table
 
     def hold(self, message: RunMessage, *, expires_at: int) -> None:
         item = values.pack({"message": message.to_json(), "expires_at": expires_at})
@@ -38,8 +34,7 @@ class DynamoWaitQueues:
         """Remove the message of the item instead of the item: the API may update items of this table but not delete
         them.
         """
-        key = _held_key(message)
-        self._client.update_item(TableName=self._table, Key=key, UpdateExpression="REMOVE message")
+        self._update(_held_key(message), "REMOVE message")
 
     def enter(self, message: RunMessage, *, expires_at: int) -> bool:
         place = QueuePosition(message.due, message.name.local)
@@ -49,18 +44,14 @@ class DynamoWaitQueues:
             self._client.put_item,
             TableName=self._table,
             Item=key | values.pack(entry),
-            ConditionExpression="attribute_not_exists(PK) OR attempt < :attempt",
-            ExpressionAttributeValues=values.pack({":attempt": message.starts}),
+            **values.expressions(
+                {"attempt": message.starts}, condition="attribute_not_exists(PK) OR attempt < :attempt"
+            ),
         )
 
     def leave(self, tenant: str, job_id: str, place: QueuePosition, *, through: int | None = None) -> bool:
-        there = "attribute_exists(PK)"
-        condition: dict[str, Any] = {"ConditionExpression": there}
-        if through is not None:
-            condition = {
-                "ConditionExpression": f"{there} AND attempt <= :through",
-                "ExpressionAttributeValues": values.pack({":through": through}),
-            }
+        bound = "" if through is None else " AND attempt <= :through"
+        condition = values.expressions({"through": through}, condition=f"attribute_exists(PK){bound}")
         key = job_key(tenant, job_id, sort_key(place))
         return conditional(self._client.delete_item, TableName=self._table, Key=key, **condition)
 
@@ -89,7 +80,7 @@ class DynamoWaitQueues:
         )
 
     def watch(self, tenant: str, job_id: str) -> Watch | None:
-        item = read_item(self._client, self._table, job_key(tenant, job_id, WATCH))
+        item = self._item(job_key(tenant, job_id, WATCH))
         if item is None:
             return None
         return Watch(values.text(item, "nonce"), float(item["at"]["N"]), values.optional_text(item, "call"))

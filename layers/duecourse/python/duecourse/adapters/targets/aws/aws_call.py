@@ -150,6 +150,21 @@ ClientFor = Callable[[int], Any]
 twice in one attempt.
 """
 
+
+class ServiceCaller:
+    """The base class of the callers that use one AWS service. Safe to share between threads."""
+
+    def __init__(self, clock: Clock, client_for: ClientFor, arns: Arns) -> None:
+        self._clock = clock
+        self._client_for = client_for
+        self._arns = arns
+
+    @classmethod
+    def made_of(cls, means: Means, client_for: ClientFor) -> Self:
+        """Return the caller of a process."""
+        return cls(means.clock, client_for, means.arns)
+
+
 HANDOVER_SECONDS = 10
 """The longest timeout in seconds for a target that only accepts a message or starts something, which takes services a
 fraction of a second. So most jobs share one client of a service, whatever their timeouts.

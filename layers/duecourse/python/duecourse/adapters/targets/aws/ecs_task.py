@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Self
+from typing import Any
 
 import orjson
 
-from duecourse.adapters.targets.aws.aws_call import ClientFor, handed_over, said, wait_of
+from duecourse.adapters.targets.aws.aws_call import ServiceCaller, handed_over, said, wait_of
 from duecourse.adapters.targets.aws.names import attempt_name
-from duecourse.adapters.targets.callers import Means
 from duecourse.adapters.targets.http.connection import Deadline
 from duecourse.adapters.targets.invocation import message_text
 from duecourse.domain.targets.targets import EcsTarget, Failed, Outcome, Returned
-from duecourse.ports import Call, Clock
+from duecourse.ports import Call
 
 EVENT_VARIABLE = "DUECOURSE_EVENT"
 """The environment variable of the container that contains the event."""
@@ -23,17 +22,8 @@ _TOKEN_CHARACTERS = 64
 _STARTED_BY_CHARACTERS = 128
 
 
-class EcsCaller:
-    """Runs tasks on clusters in the stage's account and region. Safe to share between threads."""
-
-    def __init__(self, clock: Clock, client_for: ClientFor) -> None:
-        self._clock = clock
-        self._client_for = client_for
-
-    @classmethod
-    def made_of(cls, means: Means, client_for: ClientFor) -> Self:
-        """Return the caller of a process."""
-        return cls(means.clock, client_for)
+class EcsCaller(ServiceCaller):
+    """Runs tasks on clusters in the stage's account and region."""
 
     def call(self, call: Call, target: EcsTarget) -> Outcome:
         """Run a task. A task that ECS accepts is a success, whatever its later result. The result has the task's ARN.

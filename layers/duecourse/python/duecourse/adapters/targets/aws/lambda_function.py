@@ -3,39 +3,28 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Self
 
 import orjson
 
 from duecourse.adapters.targets.aws.aws_call import (
-    ClientFor,
+    ServiceCaller,
     attempted,
     handed_over,
     redaction_of,
     said,
     wait_of,
 )
-from duecourse.adapters.targets.callers import Means
 from duecourse.adapters.targets.http.connection import Deadline
 from duecourse.adapters.targets.invocation import READ_BYTES, cut, kept, run_event
 from duecourse.domain.targets.targets import Failed, LambdaMode, LambdaTarget, Outcome, Returned
-from duecourse.ports import Call, Clock
+from duecourse.ports import Call
 
 _CODE_BYTES = 128
 _LAST_WORDS = ("DoNotRetry", "DoNotRetryError")
 
 
-class LambdaCaller:
-    """Invokes functions in the stage's account and region. Safe to share between threads."""
-
-    def __init__(self, clock: Clock, client_for: ClientFor) -> None:
-        self._clock = clock
-        self._client_for = client_for
-
-    @classmethod
-    def made_of(cls, means: Means, client_for: ClientFor) -> Self:
-        """Return the caller of a process."""
-        return cls(means.clock, client_for)
+class LambdaCaller(ServiceCaller):
+    """Invokes functions in the stage's account and region."""
 
     def call(self, call: Call, target: LambdaTarget) -> Outcome:
         """Invoke the function. SYNC succeeds with a response without an error, ASYNC with an event that Lambda accepts.

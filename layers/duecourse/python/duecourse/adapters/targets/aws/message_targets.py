@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Self
+from typing import Any
 
 from duecourse.adapters.aws.sns import subject
-from duecourse.adapters.targets.aws.aws_call import ClientFor, handed_over, refusal, wait_of
+from duecourse.adapters.targets.aws.aws_call import ClientFor, ServiceCaller, handed_over, refusal, wait_of
 from duecourse.adapters.targets.aws.names import Arns
-from duecourse.adapters.targets.callers import Means
 from duecourse.adapters.targets.http.connection import Deadline
 from duecourse.adapters.targets.invocation import call_values, group_fields, message_attributes, message_text
 from duecourse.domain.targets.targets import EventBridgeTarget, Outcome, Returned, SnsTarget, SqsTarget
@@ -16,18 +15,12 @@ from duecourse.domain.targets.template import render_template
 from duecourse.ports import Call, Clock
 
 
-class SqsCaller:
-    """Sends the event to queues in the stage's account and region. Safe to share between threads."""
+class SqsCaller(ServiceCaller):
+    """Sends the event to queues in the stage's account and region."""
 
-    def __init__(self, clock: Clock, client_for: ClientFor) -> None:
-        self._clock = clock
-        self._client_for = client_for
+    def __init__(self, clock: Clock, client_for: ClientFor, arns: Arns) -> None:
+        super().__init__(clock, client_for, arns)
         self._urls: dict[str, str] = {}
-
-    @classmethod
-    def made_of(cls, means: Means, client_for: ClientFor) -> Self:
-        """Return the caller of a process."""
-        return cls(means.clock, client_for)
 
     def call(self, call: Call, target: SqsTarget) -> Outcome:
         """Send the event. A message that the queue accepts is a success. The result has the message id."""
@@ -52,18 +45,8 @@ class SqsCaller:
         return self._urls[queue]
 
 
-class SnsCaller:
-    """Publishes the event to topics in the stage's account and region. Safe to share between threads."""
-
-    def __init__(self, clock: Clock, client_for: ClientFor, arns: Arns) -> None:
-        self._clock = clock
-        self._client_for = client_for
-        self._arns = arns
-
-    @classmethod
-    def made_of(cls, means: Means, client_for: ClientFor) -> Self:
-        """Return the caller of a process."""
-        return cls(means.clock, client_for, means.arns)
+class SnsCaller(ServiceCaller):
+    """Publishes the event to topics in the stage's account and region."""
 
     def call(self, call: Call, target: SnsTarget) -> Outcome:
         """Publish the event. A message that the topic accepts is a success. The result has the message id."""
@@ -82,17 +65,8 @@ class SnsCaller:
         return Returned({"message_id": answer["MessageId"]})
 
 
-class EventBusCaller:
-    """Puts the event on buses in the stage's account and region. Safe to share between threads."""
-
-    def __init__(self, clock: Clock, client_for: ClientFor) -> None:
-        self._clock = clock
-        self._client_for = client_for
-
-    @classmethod
-    def made_of(cls, means: Means, client_for: ClientFor) -> Self:
-        """Return the caller of a process."""
-        return cls(means.clock, client_for)
+class EventBusCaller(ServiceCaller):
+    """Puts the event on buses in the stage's account and region."""
 
     def call(self, call: Call, target: EventBridgeTarget) -> Outcome:
         """Put the event. An event that the bus accepts is a success, with or without receivers. The result has the

@@ -3,33 +3,21 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Self
 
 from botocore.exceptions import ClientError
 
-from duecourse.adapters.targets.aws.aws_call import ClientFor, handed_over, wait_of
-from duecourse.adapters.targets.aws.names import Arns, attempt_name
-from duecourse.adapters.targets.callers import Means
+from duecourse.adapters.targets.aws.aws_call import ServiceCaller, handed_over, wait_of
+from duecourse.adapters.targets.aws.names import attempt_name
 from duecourse.adapters.targets.http.connection import Deadline
 from duecourse.adapters.targets.invocation import message_text
 from duecourse.domain.targets.targets import Outcome, Returned, StepFunctionsTarget
-from duecourse.ports import Call, Clock
+from duecourse.ports import Call
 
 _NAME_CHARACTERS = 80
 
 
-class StateMachineCaller:
-    """Starts executions in the stage's account and region. Safe to share between threads."""
-
-    def __init__(self, clock: Clock, client_for: ClientFor, arns: Arns) -> None:
-        self._clock = clock
-        self._client_for = client_for
-        self._arns = arns
-
-    @classmethod
-    def made_of(cls, means: Means, client_for: ClientFor) -> Self:
-        """Return the caller of a process."""
-        return cls(means.clock, client_for, means.arns)
+class StateMachineCaller(ServiceCaller):
+    """Starts executions in the stage's account and region."""
 
     def call(self, call: Call, target: StepFunctionsTarget) -> Outcome:
         """Start an execution. A started execution is a success, whatever its later result. The result has the

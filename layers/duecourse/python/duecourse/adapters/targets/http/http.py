@@ -135,6 +135,7 @@ def request_of(
         raise RequestError("the method must be a word such as POST")
     try:
         endpoint = endpoint_of(target.url)
+        host = endpoint.authority
     except EndpointError as problem:
         raise RequestError(str(problem)) from None
     values = call_values(call)
@@ -157,7 +158,7 @@ def request_of(
     body = None if method in _WITHOUT_BODY else _body(call.job.payload, values, given.get("content-type"))
     reusable = endpoint.scheme == "https" and call.job.delivery is not Delivery.AT_MOST_ONCE
     connection = "keep-alive" if reusable else "close"
-    ours = {"Host": endpoint.authority, "Connection": connection, "Accept-Encoding": "identity", **run_headers(call)}
+    ours = {"Host": host, "Connection": connection, "Accept-Encoding": "identity", **run_headers(call)}
     ours |= {name: value for name, value in tracing_headers(call).items() if name.lower() not in given}
     if "user-agent" not in given:
         ours["User-Agent"] = f"duecourse/{VERSION}"

@@ -13,6 +13,7 @@ at its first use.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import date
 
 from duecourse.domain.schedules.error import ScheduleError, refuse, shown
@@ -454,6 +455,11 @@ def _runs(values: list[int], name: dict[int, str] | tuple[str, ...]) -> list[str
         step = values[1] - values[0]
         if step > 1 and values == list(range(values[0], values[-1] + 1, step)):
             return [f"{name[values[0]]}-{name[values[-1]]}/{step}"]
+    return _ranges(values, name, "-")
+
+
+def _ranges(values: list[int], name: Mapping[int, str] | tuple[str, ...], joint: str) -> list[str]:
+    """Return the names of rising values; of three or more consecutive ones, the first and the last with `joint`."""
     parts: list[str] = []
     at = 0
     while at < len(values):
@@ -461,7 +467,7 @@ def _runs(values: list[int], name: dict[int, str] | tuple[str, ...]) -> list[str
         while to + 1 < len(values) and values[to + 1] == values[to] + 1:
             to += 1
         if to - at >= 2:
-            parts.append(f"{name[values[at]]}-{name[values[to]]}")
+            parts.append(f"{name[values[at]]}{joint}{name[values[to]]}")
         else:
             parts += [name[value] for value in values[at : to + 1]]
         at = to + 1
@@ -610,19 +616,10 @@ def cron_words(cron: Cron) -> str:
 
 def listed(values: list[int], names: tuple[str, ...] | None = None) -> str:
     """Return rising values in words: ``1, 3 and 5``, ``Monday to Friday``, ``0 to 56 in steps of 7``."""
-    name = [names[value] for value in values] if names else [str(value) for value in values]
     step = values[1] - values[0] if len(values) > 3 else 0
     if step > 1 and names is None and values == list(range(values[0], values[-1] + 1, step)):
-        return f"{name[0]} to {name[-1]} in steps of {step}"
-    parts: list[str] = []
-    at = 0
-    while at < len(values):
-        to = at
-        while to + 1 < len(values) and values[to + 1] == values[to] + 1:
-            to += 1
-        parts += [f"{name[at]} to {name[to]}"] if to - at >= 2 else name[at : to + 1]
-        at = to + 1
-    return _joined(parts)
+        return f"{values[0]} to {values[-1]} in steps of {step}"
+    return _joined(_ranges(values, names or {value: str(value) for value in values}, " to "))
 
 
 def _joined(parts: list[str], word: str = "and") -> str:

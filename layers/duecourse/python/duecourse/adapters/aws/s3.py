@@ -1,10 +1,30 @@
-"""Large results in S3."""
+"""The archive and large results in S3."""
 
 from __future__ import annotations
 
+import gzip
 from typing import Any
 
+import orjson
+
+from duecourse.domain.maintenance.archive import Sheet
 from duecourse.ports import LINK_SECONDS
+
+
+class S3Archive:
+    """Implementation of ports.archive.Archive with one bucket. Equal sheets produce equal bytes."""
+
+    def __init__(self, client: Any, bucket: str) -> None:
+        self._client = client
+        self._bucket = bucket
+
+    def put(self, sheet: Sheet) -> None:
+        """Store a sheet. Content-Encoding is not set: readers that respect it would decompress the object, but Athena
+        expects the format of the key's extension.
+        """
+        lines = b"".join(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in sheet.rows)
+        body = gzip.compress(lines, mtime=0)
+        self._client.put_object(Bucket=self._bucket, Key=sheet.key, Body=body, ContentType="application/gzip")
 
 
 class S3Results:
@@ -16,7 +36,6 @@ class S3Results:
         self._bucket = bucket
 
     def put(self, key: str, document: bytes) -> None:
-        """Store a result (JSON). Raises AwsError if it was not accepted."""
         self._client.put_object(Bucket=self._bucket, Key=key, Body=document, ContentType="application/json")
 
     def link(self, key: str) -> str:

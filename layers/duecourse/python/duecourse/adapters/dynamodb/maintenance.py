@@ -1,0 +1,291 @@
+"""The maintenance functions' access to the jobs table: scans, turns and findings of the audit, and the entries and the
+progress of index repair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from duecourse.adapters.dynamodb import values
+from duecourse.adapters.dynamodb.conditions import ABSENT, holds
+from duecourse.adapters.dynamodb.cursors import cursor_item
+from duecourse.adapters.dynamodb.jobs import job_item
+from duecourse.adapters.dynamodb.jobs.job_item import readable
+from duecourse.adapters.dynamodb.keys import CURSOR, JOB, TIMER_PREFIX, Item, job_key, key, owner_of
+from duecourse.adapters.dynamodb.writing import TableStore, conditional, read_items
+from duecourse.domain.ids import to_basic
+from duecourse.domain.instants import DAY_SECONDS
+from duecourse.domain.jobs.cursor import Cursor
+from duecourse.domain.jobs.job import Job, JobState
+from duecourse.domain.maintenance.audit import Turn, joined
+from duecourse.domain.maintenance.index import CompletedJob, Entry, Position, RepairPass
+from duecourse.domain.runs.coverage import OccurrenceRange
+from duecourse.ports import Finding, IndexPage, JobsPage, Undecided
+
+
+class ScanStore(TableStore):
+    """The base class of stores that scan the table. One scan request evaluates `limit` items, or one megabyte (the
+    maximum of DynamoDB) if `limit` is None.
+    """
+
+    def __init__(self, client: Any, table: str, *, limit: int | None = None) -> None:
+        super().__init__(client, table)
+        self._bound = {} if limit is None else {"Limit": limit}
+
+    def _scan(
+        self, start: str | None, *, read: Sequence[str], where: str, stand: Mapping[str, str], **how: Any
+    ) -> tuple[list[Item], str | None]:
+        """Return one page of the items that satisfy `where`, with the attributes in `read`, and the position of the
+        next page (None: there is none).
+        """
+        answer = self._client.scan(
+            TableName=self._table,
+            FilterExpression=where,
+            ProjectionExpression=", ".join(f"#{name}" for name in read),
+            ExpressionAttributeNames={f"#{name}": name for name in read},
+            ExpressionAttributeValues=values.pack(stand),
+            **self._bound,
+            **how,
+            **({} if start is None else {"ExclusiveStartKey": values.parse(start)}),
+        )
+        last = answer.get("LastEvaluatedKey")
+        return answer["Items"], None if last is None else values.document(last)
+
+    def _save(self, key: Item, position: Position, attributes: Mapping[str, object]) -> bool:
+        """Write a position and further attributes over its previous version. Returns False if the stored item has
+        another version.
+        """
+        stand = {"start": position.start, "counts": values.document(dict(position.counts)), "version": position.version}
+        condition = "attribute_not_exists(PK) OR #version = :before"
+        return conditional(
+            self._client.put_item,
+            TableName=self._table,
+            Item=key | values.pack({**stand, **attributes}),
+            **values.expressions({"before": position.version - 1}, condition=condition),
+        )
+
+
+def _position(item: Item) -> dict[str, Any]:
+    """Return the fields of a Position, without `done`."""
+    return {
+        "start": values.optional_text(item, "start"),
+        "counts": values.parse(values.text(item, "counts")),
+        "version": values.integer(item, "version"),
+    }
+
+
+TURNS = "AUDIT#TURNS"
+FINDINGS = "AUDIT#FINDINGS"
+OPEN = "AUDIT#OPEN"
+
+KEPT_SECONDS = 30 * DAY_SECONDS
+"""How long findings and turns are kept, in seconds."""
+
+_TURN = ("segment", "segments", "low", "high", "done")
+_WITHOUT_PAYLOAD = (
+    "PK", "SK", "tenant", "job_id", "state", "generation", "created_generation", "created_at", "updated_at",
+    "changed_at", "paused_at", "resumed_at", "revision", "seated", "definition",
+)  # fmt: skip
+
+
+class DynamoAuditStore(ScanStore):
+    """Implementation of ports.AuditStore."""
+
+    def jobs(self, segment: int, segments: int, start: str | None) -> JobsPage:
+        part, stand = {"Segment": segment, "TotalSegments": segments}, {":job": JOB}
+        items, following = self._scan(start, read=_WITHOUT_PAYLOAD, where="#SK = :job", stand=stand, **part)
+        found: list[Job | None] = [readable(job_item.from_item, item) for item in items]
+        return JobsPage([job for job in found if job is not None], following)
+
+    def after(self, job: Job) -> str:
+        return values.document(job_key(job.tenant, job.id, JOB))
+
+    def turns(self) -> list[Turn]:
+        return [_turn(item) for item in self._query(TURNS)]
+
+    def save(self, turn: Turn, *, now: float) -> bool:
+        own = {name: getattr(turn, name) for name in _TURN}
+        stand = own | {"saved_at": now, "expires_at": int(now) + KEPT_SECONDS}
+        where = key(TURNS, f"{turn.segments:04d}/{turn.segment:04d}")
+        return self._save(where, turn, stand)
+
+    def known(self, finding: Finding) -> bool:
+        return self._item(_key(finding)) is not None
+
+    def keep(self, finding: Finding, *, now: float) -> None:
+        stand = _found(finding.kind, finding.tenant, finding.job_id, [finding.range], now) | {"run_id": finding.run_id}
+        self._client.put_item(TableName=self._table, Item=_key(finding) | values.pack(stand))
+
+    def open(self, limit: int) -> list[Undecided]:
+        read = [readable(_undecided, item) for item in self._query(OPEN, limit)]
+        return sorted((each for each in read if each is not None), key=lambda each: each.ranges[0].first)
+
+    def undecided(self, tenant: str, job_id: str, ranges: Sequence[OccurrenceRange], *, now: float) -> bool:
+        while True:  # until no other write happens between the read and the write
+            item = self._item(_open_key(tenant, job_id))
+            standing = None if item is None else _undecided(item)
+            before = Undecided(tenant, job_id, (), version=0) if standing is None else standing
+            if self._write(before, joined(before.ranges, ranges), now):
+                return standing is None
+
+    def settle(self, standing: Undecided, left: Sequence[OccurrenceRange], *, now: float) -> bool:
+        if left:
+            return self._write(standing, joined((), left), now)
+        where = _open_key(standing.tenant, standing.job_id)
+        return conditional(self._client.delete_item, TableName=self._table, Key=where, **_standing(standing))
+
+    def _write(self, before: Undecided, ranges: Sequence[OccurrenceRange], now: float) -> bool:
+        stand = _found("open", before.tenant, before.job_id, ranges, now) | {
+            "gaps": values.document([[each.first, each.last, each.count] for each in ranges]),
+            "version": before.version + 1,
+        }
+        item = _open_key(before.tenant, before.job_id) | values.pack(stand)
+        return conditional(self._client.put_item, TableName=self._table, Item=item, **_standing(before))
+
+    def _query(self, partition: str, limit: int | None = None) -> Iterator[Item]:
+        return read_items(
+            self._client,
+            TableName=self._table,
+            KeyConditionExpression="PK = :partition",
+            ExpressionAttributeValues=values.pack({":partition": partition}),
+            ConsistentRead=True,
+            limit=limit,
+        )
+
+
+def _found(kind: str, tenant: str, job_id: str, ranges: Sequence[OccurrenceRange], now: float) -> dict[str, object]:
+    return {
+        "kind": kind,
+        "tenant": tenant,
+        "job_id": job_id,
+        "first": ranges[0].first,
+        "last": max(each.last for each in ranges),
+        "count": sum(each.count for each in ranges),
+        "found_at": now,
+        "expires_at": int(now) + KEPT_SECONDS,
+    }
+
+
+def _key(finding: Finding) -> Item:
+    where = f"{to_basic(finding.range.first)}-{to_basic(finding.range.last)}#{finding.tenant}#{finding.job_id}"
+    return key(FINDINGS, "#".join(filter(None, (where, finding.kind, finding.run_id))))
+
+
+def _open_key(tenant: str, job_id: str) -> Item:
+    return key(OPEN, f"{tenant}#{job_id}")
+
+
+def _standing(before: Undecided) -> dict[str, Any]:
+    """Return the condition that the item is unchanged since it was read. Version 0 means that there is no item."""
+    return ABSENT if before.version == 0 else holds({"version": before.version})
+
+
+def _undecided(item: Item) -> Undecided:
+    stored = values.parse(values.text(item, "gaps"))
+    ranges = tuple(OccurrenceRange(first, last, count) for first, last, count in stored)
+    if not ranges:
+        raise ValueError("the item has no open occurrences")
+    return Undecided(
+        values.text(item, "tenant"), values.text(item, "job_id"), ranges, version=values.integer(item, "version")
+    )
+
+
+def _turn(item: Item) -> Turn:
+    return Turn(**values.read_fields(Turn, item, _TURN), **_position(item))
+
+
+PASS_KEY = key("REPAIR", "LAST")
+
+_READ = (
+    "PK", "SK", "slot", "due", "occurrence", "after", "remaining", "generation", "rules", "lane", "precision",
+    "tzdata", "error", "last", "state", "updated_at", "expires_at", "resume_at", "resume_catch_up",
+)  # fmt: skip
+"""The attributes of a cursor, and the state and last change of a job. DynamoDB also charges for the others."""
+
+
+class DynamoRepairStore(ScanStore):
+    """Implementation of ports.RepairStore."""
+
+    def page(self, start: str | None) -> IndexPage:
+        items, following = self._scan(
+            start,
+            read=_READ,
+            where="#SK = :cursor OR #SK = :job OR begins_with(#SK, :timer)",
+            stand={":cursor": CURSOR, ":job": JOB, ":timer": TIMER_PREFIX},
+        )
+        jobs = [item for item in items if item["SK"]["S"] == JOB]
+        states = {item["PK"]["S"]: _state(item) for item in jobs}
+        read = (readable(partial(_entry, states), item) for item in items if item["SK"]["S"] != JOB)
+        completed = (readable(_completed, item) for item in jobs if states[item["PK"]["S"]] is JobState.COMPLETED)
+        return IndexPage(
+            entries=[each for each in read if each is not None],
+            completed=[each for each in completed if each is not None],
+            following=following,
+        )
+
+    def place(self, entry: Entry, slot: str, cursor: Cursor | None = None) -> bool:
+        stand: dict[str, object] = {"slot": entry.slot, "due": entry.due}
+        if entry.cursor is not None:
+            was = entry.cursor
+            stand |= {name: getattr(was, name) for name in ("occurrence", "after", "generation", "error")}
+            stand["resume_at"] = None if was.resume is None else was.resume.at
+        write: dict[str, object] = {"slot": slot}
+        if cursor is not None:
+            moved = {"due": cursor.due, "occurrence": cursor.occurrence, "tzdata": cursor.tzdata}
+            write |= {name: value for name, value in moved.items() if value is not None}
+        there = [name for name, value in stand.items() if value is not None]
+        conditions = ["attribute_exists(PK)", *(f"#{name} = :was_{name}" for name in there)]
+        conditions += [f"attribute_not_exists(#{name})" for name in stand if name not in there]
+        released = " REMOVE #error" if "error" in there and cursor is not None and cursor.error is None else ""
+        return self._update(
+            key(*entry.key),
+            "SET " + ", ".join(f"#{name} = :{name}" for name in write) + released,
+            " AND ".join(conditions),
+            **write,
+            **{f"was_{name}": stand[name] for name in there},
+        )
+
+    def last_pass(self) -> RepairPass | None:
+        item = self._item(PASS_KEY)
+        if item is None:
+            return None
+        return RepairPass(float(item["begun_at"]["N"]), done="finished_at" in item, **_position(item))
+
+    def save(self, position: RepairPass, *, now: float) -> bool:
+        stand = {"begun_at": position.begun_at, "finished_at": now if position.done else None}
+        return self._save(PASS_KEY, position, stand)
+
+
+def _state(item: Item) -> JobState | None:
+    """Return the state of a job, or None if this version does not know the state."""
+    stored = values.optional_text(item, "state")
+    return JobState(stored) if stored is not None and stored in set(JobState) else None
+
+
+def _completed(item: Item) -> CompletedJob:
+    tenant, job_id = owner_of(item["PK"]["S"])
+    return CompletedJob(tenant, job_id, float(item["updated_at"]["N"]))
+
+
+def _entry(states: Mapping[str, JobState | None], item: Item) -> Entry:
+    partition, sort = item["PK"]["S"], item["SK"]["S"]
+    tenant, job_id = owner_of(partition)
+    cursor, unreadable = None, False
+    if sort == CURSOR:
+        try:
+            cursor = cursor_item.from_item(item)
+        except (KeyError, TypeError, ValueError, AttributeError):
+            unreadable = True
+    return Entry(
+        key=(partition, sort),
+        tenant=tenant,
+        job_id=job_id,
+        slot=values.optional_text(item, "slot"),
+        due=values.optional_integer(item, "due"),
+        cursor=cursor,
+        unreadable=unreadable,
+        state=states.get(partition),
+        sent=sort.startswith(TIMER_PREFIX) and "expires_at" in item,
+    )

@@ -1,1 +1,0 @@
-"""The items that the maintenance functions read and write in the jobs table."""
