@@ -94,7 +94,7 @@ class Setting:
     round_seconds: float = ROUND_SECONDS
     due_reads: float = NEW_TABLE_READS.value
     overlap_skip: bool = False
-    """Overlap is forbidden, a job's default: a run takes its lock and gives it back."""
+    """Overlap is forbidden, a job's default: a run takes its lock."""
 
 
 SETTINGS = (

@@ -37,7 +37,7 @@ RUNS_WRITES = "write throughput of the runs table"
 JOBS_READS = "read throughput of the jobs table"
 ENQUEUE = "when the jobs were enqueued"
 
-START_WRITES, FINISH_WRITES, LOCK_WRITES = 1.0, 1.0, 2.0
+START_WRITES, FINISH_WRITES, LOCK_WRITES = 1.0, 1.0, 1.0
 """Write units; those of the lock where overlap is forbidden."""
 
 

@@ -12,7 +12,7 @@ from duecourse.adapters.dynamodb.cursors import cursor_item
 from duecourse.domain.jobs.cursor import plan
 
 HORIZON = 840
-START, FINISH, LOCK = 1, 1, 2
+START, FINISH, LOCK = 1, 1, 1
 """Write units of a run's start and finish, and of its overlap lock (measured by benchmarks.execute)."""
 
 CLAIM_INDEX_WRITES = 2

@@ -7,7 +7,7 @@ once (a process of its own, so that what is measured is our side). Beside it, in
 case without handler, log and metrics; and a textbook worker that for each message makes one conditional PutItem, the
 call, one UpdateItem and one DeleteMessage. Each case has a process of its own, on one core, as a function of less than
 1,769 MB has no more. CPU is that of all threads. TLS counts only in the case of an HTTPS target. Budgets:
-the write units of a run (start 1, finish 1, and 2 where overlap is forbidden).
+the write units of a run (start 1, finish 1, and 1 where overlap is forbidden).
 """
 
 from __future__ import annotations

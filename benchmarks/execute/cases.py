@@ -8,8 +8,11 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from duecourse.adapters.dynamodb.jobs import job_item
+from duecourse.adapters.dynamodb.runs import run_item
 from duecourse.domain.ids import RunIdentity
 from duecourse.domain.jobs.job import Job, Lane, Overlap, Precision
+from duecourse.domain.runs.overlap import Lock
+from duecourse.domain.runs.states import Succeeded
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.targets import HttpTarget, LambdaTarget
 from duecourse.messages import RunMessage
@@ -21,7 +24,7 @@ PAYLOAD = {"report": "sales", "region": "eu-central-1", "to": ["ops@example.com"
 
 START_UNITS = 1
 FINISH_UNITS = 1
-LOCK_UNITS = 2
+LOCK_UNITS = 1
 """Write units of a run, as docs/data.md has them."""
 
 
@@ -75,9 +78,31 @@ CASES = (
 
 
 def items(jobs: list[Job]) -> dict[str, dict[str, Any]]:
-    """As stored, by key."""
-    stored = (job_item.to_item(job)[0] for job in jobs)
+    """As stored, by key: the jobs, and if they forbid overlap, the lock and the record of the run a day before."""
+    stored = [job_item.to_item(job)[0] for job in jobs]
+    for job in jobs:
+        if job.needs_lock:
+            run = _earlier(job)
+            lock = Lock(run.name.local, run.started_at + 120.0, 2)
+            stored += [run_item.lock_item(job.tenant, job.id, lock), run_item.to_item(run)]
     return {f"{item['PK']['S']}/{item['SK']['S']}": item for item in stored}
+
+
+def _earlier(job: Job) -> Succeeded:
+    at = job.created_at
+    return Succeeded(
+        RunIdentity(job.tenant, job.id, at, at, job.generation),
+        Lane.NORMAL,
+        attempt=1,
+        fencing_token="3f0c5b52-7c5e-4f0e-9a40-1d2b6b0c8a11/0b6f6f6e-5a7e-4f43-8c3e-6b1f4a2d9c77/q1Yb0tX8r4Lw2s9Z",
+        message_id="0b6f6f6e-5a7e-4f43-8c3e-6b1f4a2d9c77",
+        nonce="q1Yb0tX8r4Lw2s9Z",
+        first_started_at=at + 0.02,
+        started_at=at + 0.02,
+        finished_at=at + 0.2,
+        expires_at=at + 90 * 86_400,
+        result={"taken": True},
+    )
 
 
 def messages(jobs: list[Job], now: int) -> list[RunMessage]:

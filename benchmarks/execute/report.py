@@ -9,7 +9,7 @@ from benchmarks.execute.figures import Measured
 
 
 def budgets(cases: Mapping[str, Measured]) -> dict[str, bool]:
-    """Start 1 write unit, finish 1, and 2 with the overlap lock (docs/data.md)."""
+    """Start 1 write unit, finish 1, and 1 for the overlap lock (docs/data.md)."""
     return {f"{name}_at_most_{case.most_write_units}_wru": case.within for name, case in cases.items()}
 
 

@@ -12,7 +12,7 @@ Document = Mapping[str, Any]
 Verdict = tuple[str, bool]
 """What was measured, and whether that is within the budget."""
 
-OVERLAP_UNITS = 2
+OVERLAP_UNITS = 1
 MAX_P50_SECONDS = 0.1
 MAX_HOP_SECONDS = 0.15
 MAX_QUIET_SECONDS = 5
@@ -90,7 +90,7 @@ def _units(dispatch: Document, execute: Document) -> Verdict:
     forbidden = ", ".join(f"{claim + locked:.2f}" for claim in claims)
     allowed = ", ".join(f"{claim + run:.2f}" for claim in claims)
     distinct, minutely = (claim + locked for claim in claims)
-    met = distinct <= 7 and minutely <= 4.4 and locked - run <= OVERLAP_UNITS
+    met = distinct <= 6 and minutely <= 3.4 and locked - run <= OVERLAP_UNITS
     return f"overlap forbidden (default) {forbidden}; allowed {allowed}", met
 
 

@@ -140,7 +140,7 @@ class Execute(Construct):
     def _statements(self) -> Iterator[iam.PolicyStatement]:
         """Yield the permissions that every worker has. Transactions require no separate action."""
         job = ("GetItem", "PutItem", "UpdateItem")  # PutItem is for timers, and for pausing jobs that fail repeatedly
-        # BatchGetItem and UpdateItem are for the ends of steps in a workflow's run; DeleteItem is for the overlap lock.
+        # BatchGetItem and UpdateItem are for the ends of steps in a workflow's run; DeleteItem is for wait queues.
         record = ("GetItem", "BatchGetItem", "PutItem", "UpdateItem", "DeleteItem", "Query")
         for actions, resource in (
             ([f"dynamodb:{action}" for action in job], self._parts.jobs.arn),

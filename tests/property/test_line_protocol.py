@@ -16,11 +16,12 @@ from duecourse.usecases.worker.attempt import LaneWorker
 from tests.support.jobs import job
 from tests.support.line_explorer import Case, Explorer, Found
 from tests.support.wait_queue_model import Left
-from tests.support.wait_queue_mutants import doubling, never_received
+from tests.support.wait_queue_mutants import blind, doubling, never_received, reckless
 
 RETRY = RetryPolicy(max_attempts=4, backoff=Backoff.FIXED, min_seconds=5, max_seconds=5)
 
 RULES: dict[str, dict[str, Any]] = {
+    "skip": {"overlap": Overlap.SKIP},
     "queue": {"overlap": Overlap.QUEUE},
     "a queue of one": {"overlap": Overlap.QUEUE, "queue_limit": 1},
     "newest": {"overlap": Overlap.NEWEST},
@@ -88,6 +89,23 @@ def test_calls_that_multiply_are_found(rule: str) -> None:
 def test_a_call_that_remains_recorded_is_found() -> None:
     with pytest.raises(AssertionError, match="the lock is free, and nobody is called"):
         explore("queue", runs=3, workers=1, callback=True, changed=never_received)
+
+
+def test_a_lock_whose_release_is_not_seen_is_found() -> None:
+    with pytest.raises(AssertionError, match="the lock is free, and nobody is called"):
+        explore("queue", changed=blind)
+
+
+@pytest.mark.parametrize("rule", ["skip", "queue"])
+def test_a_lock_that_is_taken_from_an_active_run_is_found(rule: str) -> None:
+    with pytest.raises(AssertionError, match="two runs are alive at once"):
+        explore(rule, changed=reckless)
+
+
+@pytest.mark.extended
+@pytest.mark.parametrize(("rule", "workers"), [("skip", 2), ("queue", 1)])
+def test_two_runs_keep_them_with_a_crash_and_a_copy(rule: str, workers: int) -> None:
+    assert explore(rule, workers=workers, left=Left(crashes=1, copies=1)).repairs == 0
 
 
 @pytest.mark.extended

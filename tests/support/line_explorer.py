@@ -27,7 +27,7 @@ Step = tuple[tuple[object, ...], State]
 LOST = LostAnswerError("no answer")
 SUCCEEDED, FAILED = Returned("fine"), Failed("HTTP 503", code="http.503")
 
-DOUBLED = frozenset({"lock", "unlock", "enter", "leave", "set_watch"})
+DOUBLED = frozenset({"lock", "enter", "leave", "set_watch"})
 """Conditional writes that the SDK makes again when their answer is lost: what comes back is the second one's."""
 
 

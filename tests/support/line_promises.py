@@ -127,6 +127,8 @@ class Promises:
         ends: set[tuple[RunState, str | None]] = {(RunState.SUCCEEDED, None)}
         if self.job.queue_limit is not None:
             ends.add((RunState.SKIPPED, "overlap_full"))
+        if self.job.overlap.rule.skips:
+            ends.add((RunState.SKIPPED, "overlap"))
         if self.job.overlap.rule.only_newest and not newest:
             ends.add((RunState.SKIPPED, "replaced"))
         if self.job.overlap.rule.preempts and not newest:

@@ -128,9 +128,6 @@ class Replay:
     def locked(self, *_: str) -> Any:
         return self._ask("locked")
 
-    def unlock(self, tenant: str, job_id: str, holder: str, *, through: int, free: Any = None) -> Any:
-        return self._ask("unlock", holder, through, free)
-
     # Wait queues.
 
     def enter(self, message: RunMessage, *, expires_at: int) -> Any:

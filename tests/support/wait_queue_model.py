@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import Any, NamedTuple
 
-from duecourse.domain.runs.overlap import Lock
+from duecourse.domain.runs.overlap import Lock, has_released
 from duecourse.domain.runs.states import Run, is_written_as
 from duecourse.messages import RunMessage
 from duecourse.ports import Conflict
@@ -103,9 +103,12 @@ class Shared:
         return run
 
     def held(self, state: State) -> Lock | None:
-        """The lock, if a run holds it: without a holder it only says until when calls may be at work."""
+        """The lock, if a run holds it whose end is not recorded: its item remains."""
         lock: Lock | None = self.kept.values[state.lock]
-        return lock if lock is not None and lock.holder else None
+        if lock is None or not lock.holder:
+            return None
+        holder = self.record(state, lock.holder)
+        return None if holder is not None and has_released(lock, holder) else lock
 
     def answer(self, state: State, asked: Asked) -> tuple[Any, State]:
         """What a port answers, and the state after it."""
@@ -114,8 +117,13 @@ class Shared:
                 return self.record(state, local), state
             case "write", (run, previous):
                 return self._write(state, run, previous)
-            case (("lock" | "locked" | "unlock"), _):
-                return self._of_lock(state, asked)
+            case "locked", ():
+                return self.kept.values[state.lock], state
+            case "lock", (lock, previous):
+                standing: Lock | None = self.kept.values[state.lock]
+                if standing in (None, previous, lock):
+                    return None, state._replace(lock=self.kept.of(lock))
+                return standing, state
             case (("enter" | "leave" | "waiting" | "length"), _):
                 return self._of_line(state, asked)
             case "watch", ():
@@ -128,24 +136,6 @@ class Shared:
                 return True, self.posted(state, message, delay)
             case _:
                 raise AssertionError(f"nobody answers {asked}")
-
-    def _of_lock(self, state: State, asked: Asked) -> tuple[Any, State]:
-        held: Lock | None
-        match asked.what, asked.with_:
-            case "lock", (lock, previous):
-                held = self.kept.values[state.lock]
-                own = held is not None and held.holder == lock.holder and held.rank <= lock.rank
-                own = own and held is not None and held.called_until is None
-                if held is None or own or held == previous:
-                    return None, state._replace(lock=self.kept.of(lock))
-                return held, state
-            case "unlock", (holder, through, free):
-                held = self.held(state)
-                if held is not None and held.holder == holder and held.rank <= through:
-                    return True, state._replace(lock=0 if free is None else self.kept.of(free))
-                return held is None, state
-            case _:
-                return self.held(state), state
 
     def _of_line(self, state: State, asked: Asked) -> tuple[Any, State]:
         values, of = self.kept.values, self.kept.of

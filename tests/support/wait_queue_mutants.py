@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.runs.overlap import Lock, LockRequest, Wait
 from duecourse.domain.runs.states import Run
 from duecourse.messages import RunMessage
 from duecourse.usecases.report import Report
 from duecourse.usecases.worker.attempt import LaneWorker
 from duecourse.usecases.worker.effects import SideEffects
-from duecourse.usecases.worker.overlap import WaitQueue
+from duecourse.usecases.worker.overlap import Held, LockResult, Overlaps, WaitQueue
 
 
 class CallingLine(WaitQueue):
@@ -45,6 +47,26 @@ class KeepingLine(WaitQueue):
         return False
 
 
+class BlindOverlaps(Overlaps):
+    """Knows a lock to be free only if there is none."""
+
+    __slots__ = ()
+
+    def is_free(self, job: Job, ended: Run | None = None) -> bool:
+        return self.runs.locked(job.tenant, job.id) is None
+
+
+class RecklessOverlaps(Overlaps):
+    """Takes the lock from its holder without a look at the holder's record."""
+
+    __slots__ = ()
+
+    def _take(self, job: Job, wanted: Lock, asks: LockRequest, record: Run | None) -> LockResult:
+        held = self.runs.locked(job.tenant, job.id)
+        taken = self.runs.lock(job.tenant, job.id, wanted, held) is None
+        return Held() if taken else Wait("another run was first")
+
+
 def doubling(worker: LaneWorker) -> LaneWorker:
     """Each call of a run that has ended calls the next one twice, as in the release before 6."""
     effects = worker.effects
@@ -58,11 +80,27 @@ def never_received(worker: LaneWorker) -> LaneWorker:
     return _with(worker, replace(worker.effects, wait_queue=KeepingLine(**_fields(worker.wait_queue))))
 
 
+def blind(worker: LaneWorker) -> LaneWorker:
+    """The end of a run, whose item of the lock remains, does not count as its release."""
+    return _with_overlaps(worker, BlindOverlaps)
+
+
+def reckless(worker: LaneWorker) -> LaneWorker:
+    """Each run takes the lock."""
+    return _with_overlaps(worker, RecklessOverlaps)
+
+
+def _with_overlaps(worker: LaneWorker, kind: type[Overlaps]) -> LaneWorker:
+    overlaps = kind(**_fields(worker.starter.overlaps))
+    changed = _with(worker, replace(worker.effects, overlaps=overlaps))
+    return replace(changed, starter=replace(changed.starter, overlaps=overlaps))
+
+
 def _with(worker: LaneWorker, effects: SideEffects) -> LaneWorker:
     line, transitions = effects.wait_queue, replace(worker.transitions, effects=effects)
     starter = replace(worker.starter, transitions=transitions, wait_queue=line)
     return replace(worker, starter=starter, transitions=transitions, effects=effects, wait_queue=line)
 
 
-def _fields(of: WaitQueue | SideEffects) -> dict[str, Any]:
+def _fields(of: WaitQueue | SideEffects | Overlaps) -> dict[str, Any]:
     return {name: getattr(of, name) for name in of.__dataclass_fields__}

@@ -14,6 +14,7 @@ from duecourse.usecases.runs.commands import CommandSender, NotDeadError
 from duecourse.usecases.runs.requests import RunRequest
 from tests.support.fault_table.danger import Aim, Danger
 from tests.support.fault_table.direct import dynamodb
+from tests.support.fault_table.ending import is_held
 from tests.support.fault_table.points import Point
 from tests.support.fault_table.ports import Target
 from tests.support.fault_table.stage import RECONCILER_SECONDS, Stage
@@ -174,7 +175,7 @@ def _problems(story: WorkflowStory, stage: WorkflowStage) -> Iterable[str]:
         yield f"the rerun ended {others}"
     if len(records) != len(first) + len(others):
         yield f"{len(records)} records"
-    yield from (f"left: {item['SK']['S']}" for item in items if item["SK"]["S"] == "ACTIVE")
+    yield from ("left: a lock" for item in items if item["SK"]["S"] == "ACTIVE" and is_held(item, items))
     if len(stage.wheel):
         yield f"{len(stage.wheel)} messages are left"
     calls = Counter(name.partition(".")[0] for name in stage.steps.counted.elements())

@@ -24,6 +24,7 @@ from tests.support.waiting import PATIENCE_SECONDS
 
 UNTIL = int(NOON) + 91 * DAY_SECONDS
 OLD, NEW = "tick-tock", "daily"
+FREE = Lock("", NOON, called_until=NOON)
 
 
 def added(store: JobStore, of: Job) -> tuple[Job, Cursor]:
@@ -31,10 +32,10 @@ def added(store: JobStore, of: Job) -> tuple[Job, Cursor]:
     return of, cursor(of)
 
 
-def move(store: JobStore, of: Job, standing: Cursor, new: str = NEW) -> Job | None:
+def move(store: JobStore, of: Job, standing: Cursor, new: str = NEW, released: Lock | None = None) -> Job | None:
     """Rename the job, and return it as it is then; None if nothing was written."""
     change = rename(of, standing, new, now=NOON, reserved_until=UNTIL)
-    written = store.rename(of, standing, change.job, change.cursor, renamed(of, change.job, "anna"))
+    written = store.rename(of, standing, change.job, change.cursor, renamed(of, change.job, "anna"), released=released)
     return change.job if written else None
 
 
@@ -75,12 +76,12 @@ def test_all_former_ids_lead_to_the_job(any_tables: Stores) -> None:
     assert first is not None
     standing = store.get_cursor("default", NEW)
     assert standing is not None
-    second = move(store, first, standing, "third")
+    second = move(store, first, standing, "third", FREE)
     assert second is not None
     assert [store.current("default", each) for each in (OLD, NEW, "third")] == [second] * 3
     standing = store.get_cursor("default", "third")
     assert standing is not None
-    back = move(store, second, standing, OLD)
+    back = move(store, second, standing, OLD, FREE)
     assert back is not None
     assert [store.current("default", each) for each in (OLD, NEW, "third")] == [back] * 3
     assert [each.id for each in back.former] == ["third", NEW]
@@ -119,10 +120,11 @@ def test_a_job_that_has_changed_is_not_renamed(
 def test_a_job_whose_run_has_the_lock_is_not_renamed(any_tables: Stores) -> None:
     store, runs = any_tables.job_store(SettableClock(NOON)), any_tables.run_store()
     of, standing = added(store, job())
-    assert runs.lock("default", OLD, Lock("20261121T120000Z", NOON), None) is None
+    held = Lock("20261121T120000Z", NOON)
+    assert runs.lock("default", OLD, held, None) is None
     assert move(store, of, standing) is None
-    assert runs.unlock("default", OLD, "20261121T120000Z", through=0)
-    assert move(store, of, standing) is not None
+    assert move(store, of, standing, released=Lock("20261121T120000Z", NOON, rank=5)) is None
+    assert move(store, of, standing, released=held) is not None
 
 
 def test_no_run_takes_the_lock_under_the_old_id_until_the_job_is_renamed_back(any_tables: Stores) -> None:
@@ -137,7 +139,7 @@ def test_no_run_takes_the_lock_under_the_old_id_until_the_job_is_renamed_back(an
     assert free == Lock("", NOON, called_until=NOON)
     standing = store.get_cursor("default", NEW)
     assert standing is not None
-    assert move(store, moved, standing, OLD) is not None
+    assert move(store, moved, standing, OLD, free) is not None
     assert runs.lock("default", OLD, mine, free) is None
 
 

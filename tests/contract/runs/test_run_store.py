@@ -109,70 +109,47 @@ def test_the_last_runs_are_read_by_name_and_state(any_tables: Tables) -> None:
 def test_the_overlap_lock_has_one_holder(any_tables: Tables) -> None:
     store = any_tables.run_store()
     mine, theirs = Lock("20261121T120000Z", NOON + 120), Lock("20261121T120010Z", NOON + 130)
+    assert store.locked("default", "tick-tock") is None
     assert store.lock("default", "tick-tock", mine, None) is None
-    assert store.lock("default", "tick-tock", mine, None) is None
+    assert store.lock("default", "tick-tock", mine, None) is None, "its first answer was lost"
     assert store.lock("default", "tick-tock", theirs, None) == mine
-    assert store.lock("default", "tick-tock", theirs, replace(mine, holder="20261121T115900Z")) == mine
+    assert store.locked("default", "tick-tock") == mine
 
 
 def test_the_overlap_lock_is_taken_over_from_exactly_the_holder_that_was_seen(any_tables: Tables) -> None:
     store = any_tables.run_store()
-    mine, theirs = Lock("20261121T120000Z", NOON + 120), Lock("20261121T120010Z", NOON + 130)
+    mine = Lock("20261121T120000Z", NOON + 120, rank=2, called_until=NOON + 4)
+    theirs = Lock("20261121T120010Z", NOON + 130, rank=2)
     store.lock("default", "tick-tock", mine, None)
+    for other in ({"holder": "20261121T115900Z"}, {"until": NOON + 119}, {"rank": 5}):
+        assert store.lock("default", "tick-tock", theirs, replace(mine, **other)) == mine
     assert store.lock("default", "tick-tock", theirs, mine) is None
+    assert store.lock("default", "tick-tock", theirs, mine) is None, "its first answer was lost"
     assert store.lock("default", "tick-tock", mine, None) == theirs
 
 
-@pytest.mark.parametrize(("releaser", "free"), [("20261121T120000Z", True), ("20261121T120010Z", False)])
-def test_the_overlap_lock_is_released_by_its_holder_alone(any_tables: Tables, releaser: str, free: bool) -> None:
+def test_the_overlap_lock_of_a_redriven_run_is_another_one(any_tables: Tables) -> None:
     store = any_tables.run_store()
-    held = Lock("20261121T120000Z", NOON + 120)
-    store.lock("default", "tick-tock", held, None)
-    assert store.unlock("default", "tick-tock", releaser, through=0) is free
-    assert store.locked("default", "tick-tock") == (None if free else held)
-
-
-def test_the_overlap_lock_is_not_taken_from_a_later_start_of_its_holder(any_tables: Tables) -> None:
-    store = any_tables.run_store()
-    first, redriven = Lock("20261121T120000Z", NOON + 120, rank=2), Lock("20261121T120000Z", NOON + 130, rank=5)
+    first, redriven = Lock("20261121T120000Z", NOON + 120, rank=2), Lock("20261121T120000Z", NOON + 120, rank=5)
     assert store.lock("default", "tick-tock", first, None) is None
-    assert store.lock("default", "tick-tock", redriven, None) is None
-    assert store.lock("default", "tick-tock", first, None) == redriven
+    assert store.lock("default", "tick-tock", redriven, first) is None
     assert store.lock("default", "tick-tock", first, first) == redriven
     assert store.locked("default", "tick-tock") == redriven
-    assert store.lock("default", "tick-tock", first, redriven) is None
 
 
-@pytest.mark.parametrize(("through", "free"), [(4, False), (5, True), (6, True)])
-def test_the_overlap_lock_of_a_later_start_is_not_released(any_tables: Tables, through: int, free: bool) -> None:
-    store = any_tables.run_store()
-    held = Lock("20261121T120000Z", NOON + 120, rank=5)
-    store.lock("default", "tick-tock", held, None)
-    assert store.unlock("default", "tick-tock", "20261121T120000Z", through=through) is free
-    assert store.locked("default", "tick-tock") == (None if free else held)
-
-
-def test_the_overlap_lock_that_is_released_with_calls_at_work_is_free_and_says_so(any_tables: Tables) -> None:
+def test_the_overlap_lock_that_was_seen_may_have_expired_meanwhile(any_tables: Tables) -> None:
     store = any_tables.run_store()
     first, second = Lock("20261121T120000Z", NOON + 120), Lock("20261121T120010Z", NOON + 130)
-    free = Lock("", NOON + 5, called_until=NOON + 4)
-    store.lock("default", "tick-tock", first, None)
-    assert not store.unlock("default", "tick-tock", second.holder, through=0, free=free)
-    assert store.unlock("default", "tick-tock", first.holder, through=0, free=free)
-    assert store.unlock("default", "tick-tock", first.holder, through=0, free=free)
-    assert store.locked("default", "tick-tock") is None
-    assert store.lock("default", "tick-tock", second, None) == free
-    told = replace(second, called_until=NOON + 4)
-    assert store.lock("default", "tick-tock", told, free) is None
-    assert store.lock("default", "tick-tock", told, None) == told, "its start reads again what the lock says of calls"
-    assert store.lock("default", "tick-tock", told, told) is None
-    assert store.locked("default", "tick-tock") == told
+    assert store.lock("default", "tick-tock", second, first) is None
+    assert store.locked("default", "tick-tock") == second
 
 
-def test_a_lock_that_nobody_has_is_free_for_whoever_releases_it(any_tables: Tables) -> None:
-    store = any_tables.run_store()
-    assert store.locked("default", "tick-tock") is None
-    assert store.unlock("default", "tick-tock", "20261121T120000Z", through=0)
+def test_the_overlap_lock_expires_after_every_record_of_its_holder(dynamodb_tables: Tables) -> None:
+    store, until = dynamodb_tables.run_store(), int(NOON) + 120
+    for lock, days in ((Lock("20261121T120000Z", NOON + 120), 400), (Lock("", NOON + 120, called_until=NOON), 1)):
+        store.lock("default", "tick-tock", lock, store.locked("default", "tick-tock"))
+        (item,) = dynamodb_tables.client.scan(TableName=dynamodb_tables.runs)["Items"]
+        assert item["expires_at"] == {"N": str(until + days * 86_400)}
 
 
 def test_whether_all_runs_have_ended_is_asked_with_a_strong_read() -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from duecourse.domain.jobs.job import Completion, MissedMode, MissedPolicy, Overlap
+from duecourse.domain.runs.decision import Start
 from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.messages import MessageKind
-from duecourse.usecases.worker.overlap import WATCH_SECONDS
+from duecourse.usecases.worker.overlap import WATCH_SECONDS, Held
 from tests.support.jobs import NOON, job
 from tests.support.one_run import ONCE, SOON
+from tests.support.runs import run
 from tests.support.world import World
 
 
@@ -21,14 +23,6 @@ def test_a_job_is_not_blocked_for_ever_by_a_run_whose_next_attempt_got_lost(worl
     world.until(NOON + 3 * 3600)
     assert world.states("tick-tock")[0] == (60, RunState.RETRYING)
     assert world.states("tick-tock")[-1][1] is RunState.SUCCEEDED
-
-
-def test_a_lock_is_not_taken_over_from_a_holder_that_has_just_taken_it_again(world: World) -> None:
-    store = world.run_store
-    assert store.lock("default", "tick-tock", Lock("a", NOON + 10), None) is None
-    assert store.lock("default", "tick-tock", Lock("a", NOON + 300), None) is None
-    assert store.lock("default", "tick-tock", Lock("b", NOON + 300), Lock("a", NOON + 10)) == Lock("a", NOON + 300)
-    assert store.lock("default", "tick-tock", Lock("b", NOON + 300), Lock("a", NOON + 300)) is None
 
 
 def test_a_copy_of_a_dead_runs_message_holds_nobody_up(world: World) -> None:
@@ -46,6 +40,18 @@ def test_a_copy_of_a_dead_runs_message_holds_nobody_up(world: World) -> None:
         (180, RunState.SUCCEEDED),
         (240, RunState.SUCCEEDED),
     ]
+
+
+def test_calls_in_progress_stay_known_when_a_run_is_cancelled_between_its_lock_and_its_record(world: World) -> None:
+    store, overlaps, made = world.run_store, world.worker().starter.overlaps, job("* * * * *")
+    store.lock("default", made.id, Lock("", NOON, called_until=NOON - 5), None)
+    first = run(made, RunState.RUNNING, after=60, attempt=1)
+    assert overlaps.take(made, Start(first, None, "due"), NOON + 180) == Held(NOON - 5)
+    never = run(made, RunState.CANCELLED, after=60, attempt=0, reason="cancelled", finished_at=NOON)
+    store.write(never, None)
+    overlaps.release(made, never)
+    second = run(made, RunState.RUNNING, after=120, attempt=1)
+    assert overlaps.take(made, Start(second, None, "due"), NOON + 240) == Held(NOON - 5)
 
 
 def test_a_run_that_replaces_one_which_does_not_listen_does_not_circle_every_few_seconds(world: World) -> None:

@@ -24,6 +24,12 @@ from tests.support.varied import varied
 from tests.support.world import World
 
 
+def lock(world: World, lock: Lock) -> None:
+    """Another run takes the lock."""
+    store = world.run_store
+    assert store.lock("default", "tick-tock", lock, store.locked("default", "tick-tock")) is None
+
+
 def test_a_redriven_run_that_has_to_wait_for_another_one_of_its_job_is_not_lost(world: World) -> None:
     world.caller.answer = lambda _: Failed("HTTP 500")
     made = world.add(job("*/5 * * * *", retry=ONCE))
@@ -33,7 +39,7 @@ def test_a_redriven_run_that_has_to_wait_for_another_one_of_its_job_is_not_lost(
     other = varied(world.runs(made.id)[0], occurrence=int(NOON) + 240, state=RunState.RUNNING, fencing_token="other")
     alive = varied(other, lease_until=world.clock.now() + 60)
     assert world.run_store.write(alive, None) is None
-    assert world.run_store.lock("default", made.id, Lock(alive.name.local, world.clock.now() + 60), None) is None
+    lock(world, Lock(alive.name.local, world.clock.now() + 60))
     world.wheel.send([replace(world.wheel.sent[0], message=dead.message, delay_seconds=0)])
     world.work()
     assert world.run_store.write(varied(alive, state=RunState.SUCCEEDED), alive) is None
@@ -48,7 +54,7 @@ def test_a_redriven_run_that_has_to_wait_for_a_lock_without_a_record_is_not_lost
     (dead,) = world.wheel.dead_letters
     world.caller.answer = lambda _: Returned()
     about_to_start = Lock("20261121T120400Z", world.clock.now() + 5)
-    assert world.run_store.lock("default", made.id, about_to_start, None) is None
+    lock(world, about_to_start)
     world.wheel.send([replace(world.wheel.sent[0], message=dead.message, delay_seconds=0)])
     world.until(NOON + 400)
     assert world.states(made.id) == [(300, RunState.SUCCEEDED)]

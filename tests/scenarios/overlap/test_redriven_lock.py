@@ -80,7 +80,7 @@ def every_minute(overlap: Overlap) -> Job:
 
 
 def copy_before_the_redrive(dead: Died) -> None:
-    dead.interrupted("lock", dead.redrive)
+    dead.interrupted("locked", dead.redrive)
     dead.late_copy()
 
 
@@ -117,7 +117,7 @@ COPIES = [
 ]
 DELIVERIES = [delivery_between_lock_and_record, delivery_before_the_redrive]
 CASES = [
-    *((died, order) for order in (*COPIES, *DELIVERIES)),
+    *((died, order) for order in (*COPIES, *DELIVERIES) if order is not copy_refused_before_the_redrive),
     *((died_unstarted, order) for order in COPIES),
 ]
 
@@ -141,10 +141,15 @@ def test_a_redriven_run_keeps_its_lock_when_a_message_about_its_death_is_late(
     assert world.runs("tick-tock")[1].state is (RunState.SKIPPED if overlap is Overlap.SKIP else RunState.WAITING)
 
 
-def test_a_copy_of_a_dead_runs_first_message_releases_the_lock_that_it_took(world: World) -> None:
-    dead = died(world, Overlap.NEWEST)
+@pytest.mark.parametrize("dies", [died, died_unstarted])
+@pytest.mark.parametrize("overlap", [Overlap.SKIP, Overlap.NEWEST])
+def test_a_copy_of_a_dead_runs_first_message_delays_no_other_run(
+    world: World, dies: Callable[[World, Overlap], Died], overlap: Overlap
+) -> None:
+    dead = dies(world, overlap)
     dead.late_copy()
-    assert world.run_store.locked("default", "tick-tock") is None
+    world.until(NOON + 121)
+    assert [run.state for run in world.runs("tick-tock")] == [RunState.DEAD, RunState.WAITING]
 
 
 def test_a_lock_of_a_deleted_jobs_run_does_not_block_a_run_of_the_same_name(world: World) -> None:

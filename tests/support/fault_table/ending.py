@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from duecourse.adapters.dynamodb.runs.run_item import from_item, lock_from_item
+from duecourse.domain.runs.overlap import RENAMED, has_released
 from tests.support.fault_table.ports import Called
 from tests.support.fault_table.stage import Stage
 from tests.support.jobs import NOON
@@ -90,10 +92,10 @@ def _left(jobs: Iterable[dict[str, Any]], runs: Iterable[dict[str, Any]]) -> Ite
             yield "a cursor in the due index"
         if sort == "CURSOR" and "error" in item:
             yield "a cursor that was quarantined"
+    runs = list(runs)
     for item in runs:
         match item["SK"]["S"].partition("#")[0]:
-            case "ACTIVE" if item["holder"]["S"] not in ("", "renamed"):
-                # One without a holder only says until when calls may be at work; nobody takes that of a former id.
+            case "ACTIVE" if is_held(item, runs):
                 yield "a lock"
             case "QUEUE":
                 yield "a run in the wait queue"
@@ -101,6 +103,17 @@ def _left(jobs: Iterable[dict[str, Any]], runs: Iterable[dict[str, Any]]) -> Ite
                 yield "a watch of a wait queue"
             case "RUN" if item["state"]["S"] not in ("SUCCEEDED", "DEAD", "CANCELLED", "SKIPPED"):
                 yield f"a run that is {item['state']['S']}"
+
+
+def is_held(lock: dict[str, Any], items: Iterable[dict[str, Any]]) -> bool:
+    """Whether the item of a lock names a run whose record has not released it."""
+    held = lock_from_item(lock)
+    if held.holder == RENAMED:  # of a former id
+        return False
+    holders = [
+        from_item(item) for item in items if item["PK"] == lock["PK"] and item["SK"]["S"] == f"RUN#{held.holder}"
+    ]
+    return bool(held.holder) and not any(has_released(held, holder) for holder in holders)
 
 
 def _record(item: dict[str, Any]) -> Record:

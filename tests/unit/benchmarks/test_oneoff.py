@@ -11,8 +11,8 @@ def test_a_delayed_run_costs_seven_units_in_its_whole_life() -> None:
     assert total(delayed_run(Overlap.ALLOW)) == ONE_OFF_WRU["delayed_run"] == 7
 
 
-def test_a_delayed_run_with_an_overlap_lock_costs_two_units_more() -> None:
-    assert total(delayed_run(Overlap.SKIP)) == ONE_OFF_WRU["delayed_run_overlap_skip"] == 9
+def test_a_delayed_run_with_an_overlap_lock_costs_one_unit_more() -> None:
+    assert total(delayed_run(Overlap.SKIP)) == ONE_OFF_WRU["delayed_run_overlap_skip"] == 8
 
 
 def test_a_one_off_job_costs_21_units_in_its_whole_life_and_none_for_its_removal() -> None:

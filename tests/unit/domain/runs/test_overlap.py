@@ -4,7 +4,7 @@
 - Runs of a job that wait in the wait queue (`queue`), or of which only the newest runs (`newest`, `replace`).
 """
 
-from __future__ import annotations
+from dataclasses import replace
 
 import pytest
 
@@ -58,15 +58,23 @@ def test_a_holder_whose_next_attempt_never_came_loses_the_lock() -> None:
     assert isinstance(decide(waiting, now=late, lock=taken_again), Skip)
 
 
-@pytest.mark.parametrize("state", [state for state in RunState if state.final and state is not RunState.DEAD])
-def test_a_holder_that_has_ended_loses_the_lock_at_once(state: RunState) -> None:
-    assert decide(run(state), now=DUE + 1.0) == StealLock(LOCK, f"its holder is {state}")
+ENDED = [state for state in RunState if state.final]
 
 
-def test_a_dead_holder_may_be_about_to_start_again_so_long_as_the_invocation_that_took_the_lock_may_live() -> None:
-    dead = run(RunState.DEAD)
-    assert decide(dead, now=DUE + 5.0) == RetryLater(DUE + 7.0, "its holder is about to start")
-    assert decide(dead, now=BELIEVED) == StealLock(LOCK, "its holder is DEAD")
+@pytest.mark.parametrize("rank", [2, 3, 4])
+@pytest.mark.parametrize("state", ENDED)
+def test_a_holder_that_has_ended_loses_the_lock_at_once(state: RunState, rank: int) -> None:
+    lock = replace(LOCK, rank=rank)
+    assert decide(run(state), now=DUE + 1.0, lock=lock) == StealLock(lock, f"its holder is {state}")
+
+
+@pytest.mark.parametrize("state", ENDED)
+def test_a_holder_may_be_about_to_start_again_so_long_as_the_invocation_that_took_the_lock_may_live(
+    state: RunState,
+) -> None:
+    redriven = replace(LOCK, rank=5)
+    assert decide(run(state), now=DUE + 5.0, lock=redriven) == RetryLater(DUE + 7.0, "its holder is about to start")
+    assert decide(run(state), now=BELIEVED, lock=redriven) == StealLock(redriven, "its holder never started again")
 
 
 def test_a_holder_whose_lease_ended_is_given_the_time_in_which_its_message_comes_back() -> None:
@@ -186,13 +194,13 @@ def test_a_run_that_has_made_an_attempt_waits_for_its_next_one_under_every_polic
 
 
 @pytest.mark.parametrize("policy", WAITING)
-@pytest.mark.parametrize("holder", [None, run(RunState.QUEUED), run(RunState.DEAD)], ids=["none", "queued", "dead"])
+@pytest.mark.parametrize("holder", [None, run(RunState.QUEUED)], ids=["none", "queued"])
 def test_a_run_that_may_wait_does_so_while_the_holder_is_about_to_start(policy: Overlap, holder: Run | None) -> None:
     assert line_decide(policy, holder) == Wait("its holder is about to start")
 
 
 @pytest.mark.parametrize("policy", WAITING)
-@pytest.mark.parametrize("state", [RunState.SUCCEEDED, RunState.CANCELLED, RunState.SKIPPED])
+@pytest.mark.parametrize("state", ENDED)
 def test_a_holder_that_has_ended_is_not_waited_for(policy: Overlap, state: RunState) -> None:
     assert line_decide(policy, run(state)) == StealLock(LINE_LOCK, f"its holder is {state}")
 

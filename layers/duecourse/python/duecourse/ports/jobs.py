@@ -10,6 +10,7 @@ from typing import Protocol
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.document import ChangeRecord
 from duecourse.domain.jobs.job import Job, JobSnapshot, JobState, Lane, Reservation, Tombstone
+from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.states import Run
 from duecourse.domain.tenants.rate import Budget
 from duecourse.domain.tenants.seats import Seats
@@ -268,12 +269,19 @@ class JobStore(Protocol):
         """
 
     def rename(
-        self, job: Job, standing: Cursor, renamed: Job, cursor: Cursor, record: ChangeRecord, seats: Seats | None = None
+        self,
+        job: Job,
+        standing: Cursor,
+        renamed: Job,
+        cursor: Cursor,
+        record: ChangeRecord,
+        seats: Seats | None = None,
+        released: Lock | None = None,
     ) -> bool:
         """Replace `job` and `standing` by `renamed` and `cursor`, which have another id, and reserve the former ids of
         `renamed`. If the job's runs take a lock, no run can take the lock under the old id afterwards. Return False,
-        and write nothing, if one of the items has changed, if the new id is taken or reserved for another job, or if a
-        run holds the lock.
+        and write nothing, if one of the items has changed, if the new id is taken or reserved for another job, or if
+        there is another lock than `released`, whose holder has ended.
         """
 
     def delete(self, job: Job, *, deleted_at: float, record: ChangeRecord | None = None) -> bool:

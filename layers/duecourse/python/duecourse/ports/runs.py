@@ -101,17 +101,13 @@ class RunStore(Protocol):
         """
 
     def lock(self, tenant: str, job_id: str, lock: Lock, previous: Lock | None) -> Lock | None:
-        """Take the overlap lock if it is free, if this holder has it with no higher rank, or if it is exactly
-        `previous`. Return None if it was taken, else the current lock. A lock with `called_until` is only taken as
-        `previous`.
+        """Write the overlap lock if it is exactly `previous`, or if there is none. Return None if it was written, by
+        this call or by another one with the same lock, else the current lock.
         """
 
     def locked(self, tenant: str, job_id: str) -> Lock | None:
-        """Return the current lock; None if it is free. Strongly consistent."""
-
-    def unlock(self, tenant: str, job_id: str, holder: str, *, through: int, free: Lock | None = None) -> bool:
-        """Release the lock if `holder` has it with a rank up to `through`. Return whether it is free now. `free` is a
-        lock without a holder: it informs the next holder of calls that may be in progress.
+        """Return the overlap lock, whether its holder is active or has ended; None if there is none. Strongly
+        consistent.
         """
 
 

@@ -175,8 +175,8 @@ def estimated_cost(made: BackfillPlan, job: Job, *, locked: bool, waits_after: i
     `locked`: the job forbids overlap. Runs that start more than `waits_after` seconds after the first run wait as
     timers.
     """
-    writes = 2 + (2 if locked else 0)  # start and end; the lock taken and released
-    reads = 1 + (1 if locked else 0)  # the job; the first run in the wait queue, or the run that holds the lock
+    writes = 2 + (1 if locked else 0)  # start and end; the lock
+    reads = 1 + (2 if locked else 0)  # the job; the lock, and the run that holds or held it
     seconds = min(job.estimated_seconds or ASSUMED_SECONDS, job.timeout_seconds)
     run = (
         writes * WRITE_UNIT

@@ -1,8 +1,8 @@
 """Decides whether a run may start while another run of its job is active or waits in the wait queue.
 
-The lock contains the run that holds it and the end of the holder's invocation. It is acquired before the first start
-and released at the final state. It is valid only together with the holder's record. Other runs are in the wait queue,
-ordered by due time. The worker that releases the lock starts the next one.
+The lock contains the run that holds it and the end of the holder's invocation. It is acquired before the first start.
+It is valid only together with the holder's record: the holder's final record releases it, and the lock's item remains.
+Other runs are in the wait queue, ordered by due time. The worker that wrote the final record starts the next one.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from duecourse.domain.ids import RunName, parse_run_id
 from duecourse.domain.jobs.job import Job, Overlap
 from duecourse.domain.runs.decision import STEPS_FAILED, RetryLater
 from duecourse.domain.runs.states import (
-    Dead,
     Deadlines,
     Final,
     Queued,
@@ -48,7 +47,7 @@ started.
 class Lock:
     """The lock of a job.
 
-    - `holder`: the name of a run (`holder_of`; empty: no holder), or RENAMED.
+    - `holder`: the name of a run (`holder_of`; empty: no holder, only `called_until` counts), or RENAMED.
     - `until`: the end of the invocation that acquired the lock (UTC seconds).
     - `rank`: the rank of the start that acquired the lock (`rank_of_start`).
     - `called_until`: the latest start of calls by earlier runs that may still be in progress (UTC seconds).
@@ -128,15 +127,17 @@ class LockRequest:
 
 def decide_lock(lock: Lock, holder: Run | None, asks: LockRequest, *, now: float) -> LockDecision:
     """Decide on a lock that another run holds. `holder` is that run's record (a strongly consistent read)."""
+    if holder is not None and has_released(lock, holder):
+        return StealLock(lock, f"its holder is {holder.state}")
     # The holder may be about to write its start (a first attempt, the next one, or a redrive).
     starting = now < lock.until + LEASE_MARGIN_SECONDS
-    begun = not isinstance(holder, Queued | Dead | None)
+    begun = not isinstance(holder, Queued | Final | None)
     if starting and not begun:
         return _about_to_start(lock, asks, now)
     if isinstance(holder, Queued | None):
         return StealLock(lock, "its holder never started")
     if isinstance(holder, Final):
-        return StealLock(lock, f"its holder is {holder.state}")
+        return StealLock(lock, "its holder never started again")
     if lost := _lost(holder, starting, now):
         return StealLock(lock, lost)
     alive = f"{holder.name} is {holder.state}"
@@ -177,6 +178,13 @@ def last_rank_before(final: Run) -> int:
     later start, has a higher rank.
     """
     return 2 * (final.attempt + 1)
+
+
+def has_released(lock: Lock, holder: Run) -> bool:
+    """Return whether the record of the lock's holder is final and ended the start that acquired the lock, or prevented
+    it. A later start, such as a redrive, has the lock although its record is still to be written.
+    """
+    return isinstance(holder, Final) and lock.rank <= last_rank_before(holder)
 
 
 def called_until(run: Run, now: float) -> float | None:

@@ -168,7 +168,14 @@ class MemoryJobStore:
             return True
 
     def rename(
-        self, job: Job, standing: Cursor, renamed: Job, cursor: Cursor, record: ChangeRecord, seats: Seats | None = None
+        self,
+        job: Job,
+        standing: Cursor,
+        renamed: Job,
+        cursor: Cursor,
+        record: ChangeRecord,
+        seats: Seats | None = None,
+        released: Lock | None = None,
     ) -> bool:
         items, old, new = self._items, (job.tenant, job.id), (job.tenant, renamed.id)
         noted = {each.id: Reservation.for_renamed(renamed.id, each.until) for each in renamed.former}
@@ -178,7 +185,7 @@ class MemoryJobStore:
             now = items.cursors.get(old)
             unmoved = now is not None and (now.generation, now.after) == (standing.generation, standing.after)
             vacant = new not in items.jobs and self._is_vacant(new, mine)
-            held = locks(job) and locked is not None and bool(locked.holder)
+            held = locks(job) and locked not in (None, released)
             if held or not (vacant and unmoved and unchanged(items, job) and (seats is None or _stand(items, seats))):
                 return False
             if job.created_by is not None:

@@ -107,28 +107,13 @@ class MemoryRunStore:
     def lock(self, tenant: str, job_id: str, lock: Lock, previous: Lock | None) -> Lock | None:
         with self.items.lock:
             standing = self.items.locks.get((tenant, job_id))
-            own = standing is not None and standing.holder == lock.holder and standing.rank <= lock.rank
-            own = own and standing is not None and standing.called_until is None
-            if standing is not None and not own and standing != previous:
+            if standing not in (None, previous, lock):
                 return standing
             self.items.locks[tenant, job_id] = lock
             return None
 
     def locked(self, tenant: str, job_id: str) -> Lock | None:
-        standing = self.items.locks.get((tenant, job_id))
-        return None if standing is None or not standing.holder else standing
-
-    def unlock(self, tenant: str, job_id: str, holder: str, *, through: int, free: Lock | None = None) -> bool:
-        with self.items.lock:
-            standing = self.items.locks.get((tenant, job_id))
-            if standing is None or not standing.holder:
-                return True
-            if standing.holder != holder or standing.rank > through:
-                return False
-            del self.items.locks[tenant, job_id]
-            if free is not None:
-                self.items.locks[tenant, job_id] = free
-            return True
+        return self.items.locks.get((tenant, job_id))
 
 
 def _same(standing: Run, read: Run) -> bool:

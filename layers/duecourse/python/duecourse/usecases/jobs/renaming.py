@@ -10,6 +10,8 @@ from duecourse.domain.jobs.document import renamed
 from duecourse.domain.jobs.job import Job, JobState
 from duecourse.domain.jobs.pause import PauseChange
 from duecourse.domain.jobs.rename import RenameError, effective_at, locks, rename
+from duecourse.domain.runs.decision import own_job
+from duecourse.domain.runs.overlap import Lock, has_released, held_by
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.schedule import ExclusionError
 from duecourse.domain.tenants.seats import Seats
@@ -79,10 +81,10 @@ class Renaming:
             view = view_of(change.job, change.cursor, now=now)
             if dry_run:
                 return Created(view, 0, 0)
-            self._check_idle(job)
+            released = self._check_idle(job)
             self._send_due(job, cursor, now, correlation_id)
             change, seats = self._seated(job, change, cursor)
-            if self.store.rename(job, cursor, change.job, change.cursor, renamed(job, change.job, by), seats):
+            if self.store.rename(job, cursor, change.job, change.cursor, renamed(job, change.job, by), seats, released):
                 if change.job.state is not JobState.ACTIVE:
                     return Created(view, 0, 0)
                 ahead = effective_at(now) - now + min(AT_ONCE_SECONDS, self.jobs.horizon_seconds)
@@ -117,15 +119,23 @@ class Renaming:
                 f"{new_id} has runs of a job that was deleted; choose another id, or wait until they expire"
             )
 
-    def _check_idle(self, job: Job) -> None:
-        """Raises RenameError while a run of the job is active or waits for another."""
+    def _check_idle(self, job: Job) -> Lock | None:
+        """Return the job's lock, whose holder has ended. Raises RenameError while a run of the job is active or waits
+        for another.
+        """
         if not locks(job):
-            return
+            return None
         lock = self.runs.locked(job.tenant, job.id)
         waiting = self.wait_queues.waiting(job.tenant, job.id, limit=1) if job.overlap.rule.waits else []
-        if lock is not None or waiting:
-            run = f"{job.id}.{lock.holder}" if lock is not None else str(waiting[0].name)
-            raise RenameError(f"the run {run} has not ended; rename {job.id} after its end, or cancel the run")
+        active = waiting[0].name if waiting else None
+        if lock is not None and lock.holder:
+            name = held_by(lock.holder, job.id)
+            holder = self.runs.get(job.tenant, name.job_id, name.local)
+            if holder is None or not (has_released(lock, holder) or own_job(job, holder) is None):
+                active = name
+        if active is not None:
+            raise RenameError(f"the run {active} has not ended; rename {job.id} after its end, or cancel the run")
+        return lock
 
     def _send_due(self, job: Job, cursor: Cursor, now: float, correlation_id: str | None) -> None:
         """Send the occurrences that keep the old id and may not have been sent. Raises RenameError if dispatch is late,

@@ -437,8 +437,6 @@ class Starter:
             if not self._arm(run, message, armed):
                 return self.requeue.defer(item, decision.previous, now, "the message of its deadline could not be sent")
         if conflict := self.runs.write(run, decision.previous):
-            if isinstance(conflict.found, Dead):
-                self.overlaps.release(job, conflict.found)  # a copy for a dead run: no later step would release it
             return conflict
         waited = message.waited or isinstance(decision.previous, Queued)
         # A redriven run may have waited in the wait queue, and another message than the one there may start it.

@@ -173,10 +173,10 @@ class SideEffects:
         return Disposition.RETAIN
 
     def _end(self, run: Run, job: JobSnapshot, report: Report) -> None:
-        """Release the lock, start the next run in the wait queue, and complete the job if this was its last run."""
+        """Start the next run in the wait queue, and complete the job if this was its last run."""
         if not isinstance(job, Job):
             return
-        if self.overlaps.release(job, run) and job.overlap.rule.waits:
+        if self.overlaps.release(job, run):
             self.wait_queue.call_next(run, report)
         now = self.clock.now()
         # Only for a job whose schedule may have no future occurrence. Its cursor is authoritative.

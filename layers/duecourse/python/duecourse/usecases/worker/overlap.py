@@ -1,11 +1,12 @@
 """Overlap of the runs of one job: the lock of the active run, and the wait queue of the others.
 
-The lock is held from a run's first start to its final state. A waiting run consists of two items and has no message.
+The lock is held from a run's first start to its final record, which releases it without another write. So the lock is
+read with its holder's record before it is taken. A waiting run consists of two items and has no message.
 
-A run enters the wait queue and then reads the lock again. A holder releases the lock and then starts the next run. So
-one of the two sees the other's write. A waiting run is started by sending its stored message: a call. The worker that
-receives the call decides again, so an extra call changes nothing. If a call is lost, the wait queue's watch, one
-message every half minute, starts the first run.
+A run enters the wait queue and then reads the lock again. A holder writes its final record and then starts the next
+run. So one of the two sees the other's write. A waiting run is started by sending its stored message: a call. The
+worker that receives the call decides again, so an extra call changes nothing. If a call is lost, the wait queue's
+watch, one message every half minute, starts the first run.
 
 A wait queue has one call at a time. The nonce of the call is recorded (`Watch.call`) before the call is sent, and no
 other call is sent until a worker has received this one. That worker removes the nonce before it reads the lock.
@@ -32,9 +33,9 @@ from duecourse.domain.runs.overlap import (
     called_until,
     decide_lock,
     decide_turn,
+    has_released,
     held_by,
     holder_of,
-    last_rank_before,
     latest,
     rank_of_start,
 )
@@ -92,20 +93,33 @@ class Overlaps:
             limit if limit is not None and self.wait_queues.length(job.tenant, job.id, limit=limit) >= limit else None
         )
 
-    def is_free(self, job: Job) -> bool:
-        """Return whether the lock is free."""
-        return self.runs.locked(job.tenant, job.id) is None
+    def is_free(self, job: Job, ended: Run | None = None) -> bool:
+        """Return whether the lock is free. `ended` is a final record that need not be read again."""
+        held = self.runs.locked(job.tenant, job.id)
+        if held is None or not held.holder:
+            return True
+        if held.holder == RENAMED:
+            return False
+        mine = ended is not None and held.holder == holder_of(ended, job.id)
+        holder = ended if mine else self._holder(job, held)
+        return holder is not None and (has_released(held, holder) or own_job(job, holder) is None)
+
+    def _holder(self, job: Job, held: Lock) -> Run | None:
+        name = held_by(held.holder, job.id)
+        return self.runs.get(job.tenant, name.job_id, name.local)
 
     def release(self, job: Job, run: Run) -> bool:
-        """Release the lock if `run`, whose record is final, holds it. Return whether the lock is free now. If a
-        redrive has taken the lock meanwhile, it is not released.
+        """Note calls that may be in progress after `run`, whose record is final and has released the lock. Return
+        whether the lock is free, for a job whose runs wait for it.
         """
         if not job.needs_lock:
             return False
         free = self._after(Lock("", self.clock.now()), run)
-        noted = None if free.called_until is None else free
-        mine = holder_of(run, job.id)
-        return self.runs.unlock(job.tenant, job.id, mine, through=last_rank_before(run), free=noted)
+        if free.called_until is not None:
+            held = self.runs.locked(job.tenant, job.id)
+            if held is not None and held.holder == holder_of(run, job.id) and has_released(held, run):
+                self.runs.lock(job.tenant, job.id, free, held)
+        return job.overlap.rule.waits and self.is_free(job, run)
 
     def _after(self, wanted: Lock, run: Run | None, held: Lock | None = None) -> Lock:
         """Return the lock after this run, or after the run that held it, with the calls of these runs that may be in
@@ -128,34 +142,28 @@ class Overlaps:
         return {"first": None, "last": end} if rule.only_newest else {"first": end, "last": None}
 
     def _take(self, job: Job, wanted: Lock, asks: LockRequest, record: Run | None) -> LockResult:
-        previous: Lock | None = None
+        held = self.runs.locked(job.tenant, job.id)
         for _ in range(MAX_TAKE_OVERS):
-            held = self.runs.lock(job.tenant, job.id, wanted, previous)
-            if held is None:
-                return Held(wanted.called_until)
-            if not held.holder:  # free; calls of earlier runs may be in progress
-                previous, wanted = held, self._after(wanted, None, held)
-                continue
-            if held.holder == RENAMED:  # since the job was read; it has another lock now
+            after: Run | None = None
+            if held is not None and held.holder == wanted.holder:
+                # Taken before, or left by a run with the same name whose job and record were deleted. A start over a
+                # record ranks above the start before it, and the write of its record detects another one.
+                known = record is not None and held.rank <= wanted.rank
+                if not known and (own := self._holder(job, held)) != record:
+                    return Conflict(own)
+            elif held is not None and held.holder == RENAMED:  # since the job was read; it has another lock now
                 return Conflict(record)
-            name = held_by(held.holder, job.id)
-            holder = self.runs.get(job.tenant, name.job_id, name.local)
-            now = self.clock.now()
-            if held.holder == wanted.holder:
-                if holder != record:
-                    return Conflict(holder)
-                # Taken before for this start, or left by a run with the same name whose job and record were deleted.
-                previous, wanted = held, self._after(wanted, None, held)
-                continue
-            if holder is not None and own_job(job, holder) is None:
-                # The lock of a deleted job with the same id, whose runs do not count.
-                previous, wanted = held, self._after(wanted, holder, held)
-                continue
-            match decide_lock(held, holder, asks, now=now):
-                case StealLock(previous_lock):
-                    previous, wanted = previous_lock, self._after(wanted, holder, held)
-                case decision:
-                    return decision
+            elif held is not None and held.holder:
+                after = self._holder(job, held)
+                # The runs of a deleted job with the same id do not count.
+                if after is None or own_job(job, after) is not None:
+                    decision = decide_lock(held, after, asks, now=self.clock.now())
+                    if not isinstance(decision, StealLock):
+                        return decision
+            taken = wanted if held is None else self._after(wanted, after, held)
+            held = self.runs.lock(job.tenant, job.id, taken, held)
+            if held is None:
+                return Held(taken.called_until)
         return Wait("its holder changed repeatedly")
 
 

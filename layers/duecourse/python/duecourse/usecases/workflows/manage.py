@@ -217,7 +217,7 @@ class CancelRuns:
         """
         found = {run.name: run for run in self.runs.page(tenant, workflow_id, limit=LOOKED_AT, before=None)}
         lock = self.runs.locked(tenant, workflow_id)
-        if lock is not None and (holder := self.runs.get(tenant, workflow_id, lock.holder)) is not None:
+        if lock is not None and lock.holder and (holder := self.runs.get(tenant, workflow_id, lock.holder)) is not None:
             found[holder.name] = holder
         now = self.clock.now()
         orders = [

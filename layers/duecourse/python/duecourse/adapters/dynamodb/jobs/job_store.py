@@ -52,6 +52,7 @@ from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.document import ChangeRecord, created
 from duecourse.domain.jobs.job import Job, JobSnapshot, JobState, Reservation, Tombstone
 from duecourse.domain.jobs.rename import locks
+from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.states import Run
 from duecourse.domain.tenants.rate import Budget
 from duecourse.domain.tenants.seats import Seats
@@ -471,7 +472,14 @@ class DynamoJobStore(JobPages):
         return False
 
     def rename(
-        self, job: Job, standing: Cursor, renamed: Job, cursor: Cursor, record: ChangeRecord, seats: Seats | None = None
+        self,
+        job: Job,
+        standing: Cursor,
+        renamed: Job,
+        cursor: Cursor,
+        record: ChangeRecord,
+        seats: Seats | None = None,
+        released: Lock | None = None,
     ) -> bool:
         self._note_creation(job)
         tenant, (item, payload) = job.tenant, job_item.to_item(renamed)
@@ -492,7 +500,7 @@ class DynamoJobStore(JobPages):
             ),
             *taken(seats, self._table),
             *self._noted(record),
-            *(run_item.moved_lock(job, renamed, self._runs_table) if locks(job) else ()),
+            *(run_item.moved_lock(job, renamed, self._runs_table, released) if locks(job) else ()),
         ]
         return self._written(renamed, writes, lambda found: found == renamed)
 

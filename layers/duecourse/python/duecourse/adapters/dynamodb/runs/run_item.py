@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 from duecourse.adapters.dynamodb import values
+from duecourse.adapters.dynamodb.conditions import ABSENT, holds
 from duecourse.adapters.dynamodb.keys import ACTIVE, RUN_PREFIX, Item, job_key, owner_of
 from duecourse.domain.ids import RunIdentity, parse_run_id
 from duecourse.domain.instants import DAY_SECONDS
@@ -267,28 +268,42 @@ def from_item(item: Item) -> Run:
     )
 
 
+LOCK_SECONDS = 400 * DAY_SECONDS
+"""How long the lock of a job without new runs is kept, in seconds: longer than any record of its holder."""
+
+
 def lock_item(tenant: str, job_id: str, lock: Lock) -> Item:
     """Return the item of an overlap lock."""
+    kept = LOCK_SECONDS if lock.holder else DAY_SECONDS
     return job_key(tenant, job_id, ACTIVE) | values.pack(
-        {"holder": lock.holder, "until": lock.until, "rank": lock.rank, "called_until": lock.called_until}
+        {
+            "holder": lock.holder,
+            "until": lock.until,
+            "rank": lock.rank,
+            "called_until": lock.called_until,
+            "expires_at": int(lock.until) + kept,
+        }
     )
 
 
-def moved_lock(job: Job, renamed: Job, table: str) -> list[dict[str, Any]]:
-    """Return the writes after which the runs of a renamed job take the lock under its new id. A run must not hold the
-    lock under the old id. A call of an earlier run may still be in progress.
+def is_lock(standing: Lock | None) -> dict[str, Any]:
+    """Return the condition that the lock is exactly this one, or that there is none."""
+    if standing is None:
+        return dict(ABSENT)
+    condition = holds({"holder": standing.holder, "until": standing.until, "rank": standing.rank})
+    condition["ConditionExpression"] = f"attribute_not_exists(PK) OR ({condition['ConditionExpression']})"
+    return condition
+
+
+def moved_lock(job: Job, renamed: Job, table: str, released: Lock | None) -> list[dict[str, Any]]:
+    """Return the writes after which the runs of a renamed job take the lock under its new id. The lock under the old id
+    must be `released`, or there must be none. A call of an earlier run may still be in progress.
     """
     until = float(renamed.former[0].until)
     now = renamed.updated_at
     old = lock_item(job.tenant, job.id, Lock(RENAMED, until)) | values.pack({"expires_at": int(until)})
     new = lock_item(job.tenant, renamed.id, Lock("", now, called_until=now))
-    free: dict[str, Any] = {
-        "ConditionExpression": "attribute_not_exists(PK) OR #holder = :free",
-        "ExpressionAttributeNames": {"#holder": "holder"},
-        "ExpressionAttributeValues": {":free": {"S": ""}},
-    }
-    new |= values.pack({"expires_at": int(now) + DAY_SECONDS})
-    return [{"Put": {"TableName": table, "Item": old, **free}}, {"Put": {"TableName": table, "Item": new}}]
+    return [{"Put": {"TableName": table, "Item": old, **is_lock(released)}}, {"Put": {"TableName": table, "Item": new}}]
 
 
 def lock_from_item(item: Item) -> Lock:

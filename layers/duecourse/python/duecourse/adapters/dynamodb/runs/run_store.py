@@ -23,7 +23,6 @@ from duecourse.adapters.dynamodb.runs import run_item
 from duecourse.adapters.dynamodb.runs.run_item import ACTIVE_INDEX, Index
 from duecourse.adapters.dynamodb.writing import batch_get, condition_failed, conditional, found, read_item, read_items
 from duecourse.domain.ids import parse_run_id, to_basic
-from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import Lane
 from duecourse.domain.runs.callbacks import Heartbeat
 from duecourse.domain.runs.coverage import Recorded
@@ -209,10 +208,6 @@ def _recorded(job_id: str, item: Item, backfills: bool) -> Recorded | None:
     )
 
 
-_UP_TO_RANK = "#holder = :mine AND #rank <= :rank"
-"""The condition that this holder has the lock and did not acquire it with a later start."""
-
-
 class DynamoRunStore:
     """Implementation of ports.RunStore. The `executor` reads partitions of the index by state concurrently."""
 
@@ -305,8 +300,8 @@ class DynamoRunStore:
         return recorded_between(self._client, self._table, tenant, job_id, low, high, **how)
 
     def has_items(self, tenant: str, job_id: str) -> bool:
-        """Return whether a job has items in the runs table. The overlap lock does not count: a killed worker may have
-        left it, and it never expires. Expired items that are not removed yet count.
+        """Return whether a job has items in the runs table. The overlap lock does not count: it remains after the runs.
+        Expired items that are not removed yet count.
         """
         answer = self._client.query(
             TableName=self._table,
@@ -373,54 +368,25 @@ class DynamoRunStore:
         return self._by_state.newest(tenant, states, limit=limit, before=before, job_id=job_id)
 
     def lock(self, tenant: str, job_id: str, lock: Lock, previous: Lock | None) -> Lock | None:
-        whose: Item = {":mine": {"S": lock.holder}, ":rank": values.number(lock.rank)}
-        names = {"#holder": "holder", "#rank": "rank", "#called_until": "called_until"}
-        condition = f"attribute_not_exists(PK) OR ({_UP_TO_RANK} AND attribute_not_exists(#called_until))"
-        if previous is not None:
-            whose |= {":previous": {"S": previous.holder}, ":until": values.number(previous.until)}
-            names["#until"] = "until"
-            condition += " OR (#holder = :previous AND #until = :until)"
         try:
             self._client.put_item(
                 TableName=self._table,
                 Item=run_item.lock_item(tenant, job_id, lock),
-                ConditionExpression=condition,
-                ExpressionAttributeNames=names,
-                ExpressionAttributeValues=whose,
                 ReturnValuesOnConditionCheckFailure="ALL_OLD",
+                **run_item.is_lock(previous),
             )
         except ServiceError as error:
             if not condition_failed(error):
                 raise
             item = found(error) or read_item(self._client, self._table, job_key(tenant, job_id, ACTIVE))
-            # Released between the rejection and the read: return an expired lock, so that the caller tries again.
-            return Lock("", 0.0) if item is None else run_item.lock_from_item(item)
+            # It has expired between the rejection and the read: the caller tries again.
+            current = Lock("", 0.0) if item is None else run_item.lock_from_item(item)
+            return None if current == lock else current
         return None
 
     def locked(self, tenant: str, job_id: str) -> Lock | None:
         item = read_item(self._client, self._table, job_key(tenant, job_id, ACTIVE))
-        return None if item is None or not item["holder"]["S"] else run_item.lock_from_item(item)
-
-    def unlock(self, tenant: str, job_id: str, holder: str, *, through: int, free: Lock | None = None) -> bool:
-        condition = {
-            "TableName": self._table,
-            "ConditionExpression": _UP_TO_RANK,
-            "ExpressionAttributeNames": {"#holder": "holder", "#rank": "rank"},
-            "ExpressionAttributeValues": {":mine": {"S": holder}, ":rank": values.number(through)},
-            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-        }
-        try:
-            if free is None:
-                self._client.delete_item(Key=job_key(tenant, job_id, ACTIVE), **condition)
-            else:
-                expires_at = {"expires_at": values.number(int(free.until) + DAY_SECONDS)}
-                self._client.put_item(Item=run_item.lock_item(tenant, job_id, free) | expires_at, **condition)
-        except ServiceError as error:
-            if not condition_failed(error):
-                raise
-            item = found(error)
-            return item is None or not item["holder"]["S"]
-        return True
+        return None if item is None else run_item.lock_from_item(item)
 
     def _conflict(self, error: AwsError) -> Conflict:
         """Return the record that made the condition of a write fail. Raises `error` if the write failed for another
