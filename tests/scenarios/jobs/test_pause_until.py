@@ -16,7 +16,7 @@ from duecourse.ports import CursorStore, StoreBusyError
 from duecourse.testing.clock import SettableClock
 from duecourse.usecases.jobs.pausing import JobSelection, PauseEndError
 from tests.support.jobs import NOON, job
-from tests.support.world import Killed, Office, World
+from tests.support.world import Killed, Office, World, dying
 
 START = int(NOON)
 END = START + 630
@@ -267,23 +267,10 @@ def test_a_job_that_was_resumed_by_a_round_that_died_is_dispatched_by_the_next_o
     world.until(NOON + 539)
     world.until(NOON + 540, ticking=False)
     with pytest.raises(Killed):
-        world.dispatch(Dying(world.cursors))  # type: ignore[arg-type]
+        world.dispatch(dying(world.cursors))
     assert found(world).state is JobState.ACTIVE
     world.until(NOON + 720)
     assert called(world) == [(660, 660), (720, 720)]
-
-
-@dataclass
-class Dying:
-    """A cursor store whose process is killed at its first claim."""
-
-    store: CursorStore
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self.store, name)
-
-    def claim(self, *_: object) -> None:
-        raise Killed
 
 
 def test_an_error_of_the_store_delays_the_end_of_one_pause_to_the_next_round(world: World) -> None:
