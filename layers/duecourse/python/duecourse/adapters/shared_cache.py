@@ -24,7 +24,7 @@ class _Entry(Generic[Value]):
     until: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)  # not frozen: Python 3.11 fails to create a subscripted class that is
 class SharedCache(Generic[Value]):
     """Caches the 256 values that were used last, but no errors. Safe to share between threads: concurrent callers for
     the same key wait for one fetch, so a batch of ten runs sends one request.
