@@ -4,8 +4,6 @@
 another one (the second emulator, more examples), or is expensive. The expensive ones are listed here.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -5,8 +5,6 @@ tests/support/record_release.py): its tables and lanes at one moment, what its i
 ended when it went on by itself.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from copy import deepcopy
@@ -65,8 +63,7 @@ def test_every_item_means_what_it_meant_to_the_code_that_wrote_it(scene: dict[st
 def test_every_message_is_read_with_all_that_it_says(scene: dict[str, Any]) -> None:
     for held in [*scene["messages"], *scene["dead_letters"]]:
         said = json.loads(held["body"])
-        again = json.loads(read_run_message(held["body"]).to_json())
-        assert again == said
+        assert json.loads(read_run_message(held["body"]).to_json()) == said
 
 
 def test_a_scene_is_carried_on_to_the_ends_that_its_own_code_would_have_come_to(

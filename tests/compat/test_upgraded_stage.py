@@ -5,8 +5,6 @@ jobs in every state that outlives a deployment. The present release's template t
 does, and everything comes to its right end, exactly once.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator

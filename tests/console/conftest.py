@@ -1,7 +1,5 @@
 """A browser before the console's page, over a stage in memory whose clock the test moves."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """The switch for the time zone of all pages."""
 
-from __future__ import annotations
-
 import re
 
 from playwright.sync_api import Page, expect

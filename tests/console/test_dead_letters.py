@@ -1,7 +1,5 @@
 """Dead runs: by error, and redriven many at a time."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

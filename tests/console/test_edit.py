@@ -1,7 +1,5 @@
 """Making a job and editing it: the form, the JSON beside it, and what comes next while it is written."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """The frame around the console's pages."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

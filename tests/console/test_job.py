@@ -1,7 +1,5 @@
 """A job's page."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

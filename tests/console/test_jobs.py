@@ -1,7 +1,5 @@
 """The list of jobs: found, looked over, and many of them changed at once."""
 
-from __future__ import annotations
-
 import re
 from urllib.parse import parse_qs, urlsplit
 

@@ -1,7 +1,5 @@
 """Every page fits every screen: no page is wider than its window, and no cell has more than three lines."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 import httpx
@@ -70,8 +68,7 @@ def filled(files: Mapping[str, bytes]) -> Iterator[ServedConsole]:
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_pages_with_many_long_rows_fit(filled: ServedConsole, open_page: Open, width: int) -> None:
-    page = open_page(filled, "/nowhere")
-    assert _faults(page, filled.url, PAGES, width) == {}
+    assert _faults(open_page(filled, "/nowhere"), filled.url, PAGES, width) == {}
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -87,8 +84,7 @@ def test_pages_of_runs_and_of_runs_of_workflows_fit(filled: ServedConsole, open_
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_pages_without_data_fit(console: ServedConsole, open_page: Open, width: int) -> None:
-    page = open_page(console, "/nowhere")
-    assert _faults(page, console.url, (*LISTS, "/jobs/new", "/nowhere"), width) == {}
+    assert _faults(open_page(console, "/nowhere"), console.url, (*LISTS, "/jobs/new", "/nowhere"), width) == {}
 
 
 def test_twenty_runs_fill_a_large_screen(filled: ServedConsole, open_page: Open) -> None:

@@ -1,7 +1,5 @@
 """Logging in and out."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from urllib.parse import parse_qsl, urlsplit

@@ -1,7 +1,5 @@
 """The overview: what failed or is late, the load to come, and why a job did not run."""
 
-from __future__ import annotations
-
 import json
 import re
 from base64 import urlsafe_b64encode

@@ -3,8 +3,6 @@
 `make pictures` keeps them in docs/pictures; a plain test run makes them and keeps none.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

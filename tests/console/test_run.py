@@ -1,7 +1,5 @@
 """The page of one run."""
 
-from __future__ import annotations
-
 import re
 
 from playwright.sync_api import Page, expect

@@ -1,7 +1,5 @@
 """The stage's page: findings, alarms with their runbooks, limits, release, and what the login may do."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

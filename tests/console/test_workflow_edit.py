@@ -1,7 +1,5 @@
 """The editor of workflows: JSON, the graph beside it, and the API's check while it is written."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """Workflows, and their runs."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

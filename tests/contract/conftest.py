@@ -1,7 +1,5 @@
 """Fixtures of the adapters' contract tests: our own clients on MiniStack."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What index repair and the audit write, and when they do not."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +16,7 @@ from duecourse.domain.runs.states import RunState
 from duecourse.messages import RunMessage
 from duecourse.ports import Finding, Input, Timer, Undecided
 from duecourse.testing.clock import SettableClock
-from tests.support.jobs import NOON, cursor, job, moved
+from tests.support.jobs import NOON, cursor, job, moved, stored_job
 from tests.support.runs import run
 from tests.support.tables import Tables
 
@@ -32,8 +30,7 @@ def repair(tables: Tables) -> DynamoRepairStore:
 
 def stored(tables: Tables, **changes: Any) -> Entry:
     """A job's cursor as index repair reads it."""
-    made = job("rate(5 minutes)", **changes)
-    assert tables.job_store(SettableClock(NOON)).create(made, cursor(made))
+    stored_job(tables.job_store(SettableClock(NOON)), "rate(5 minutes)", **changes)
     (entry,) = repair(tables).page(None).entries
     return entry
 
@@ -179,8 +176,7 @@ def test_an_audit_goes_on_after_any_job_of_a_page(dynamodb_tables: Tables) -> No
         dynamodb_tables.job_store(SettableClock(NOON)),
     )
     for number in range(5):
-        made = job(id=f"job-{number}")
-        assert jobs.create(made, cursor(made))
+        stored_job(jobs, id=f"job-{number}")
     whole = store.jobs(0, 1, None).jobs
     for position, each in enumerate(whole):
         assert store.jobs(0, 1, store.after(each)).jobs == whole[position + 1 :]
@@ -193,8 +189,7 @@ def test_records_of_a_window_are_those_of_the_schedule_in_their_order(dynamodb_t
     by_hand = run(made, RunState.SUCCEEDED, after=30, suffix=".mabc")
     for each in (skipped, by_hand, caught_up, run(made, RunState.DEAD), run(made, RunState.DEAD, after=60)):
         assert store.write(each, None) is None
-    records = store.between("default", made.id, N, N + 50, strongly=True)
-    assert records == [
+    assert store.between("default", made.id, N, N + 50, strongly=True) == [
         Recorded(N + 20, N + 40, N + 20, Lane.LOW, ran=True),
         Recorded(N + 50, N + 50, N + 50, Lane.LOW, ran=False, state=RunState.SKIPPED, reason=skipped.reason),
     ]
@@ -218,8 +213,7 @@ def test_jobs_come_page_by_page_without_their_payloads_and_each_in_one_segment(d
     store = DynamoAuditStore(dynamodb_tables.client, dynamodb_tables.jobs, limit=2)
     jobs = dynamodb_tables.job_store(SettableClock(NOON))
     for number in range(5):
-        made = job(id=f"job-{number}", payload={"large": "x" * 5000 * (number % 2)})
-        assert jobs.create(made, cursor(made))
+        stored_job(jobs, id=f"job-{number}", payload={"large": "x" * 5000 * (number % 2)})
     found, start, segment = [], None, 0
     while segment < 2:
         page = store.jobs(segment, 2, start)

@@ -3,8 +3,6 @@
 It is sent without the CDK's command line, which test_local_command.py deploys by.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Service accounts of a stage with a user pool of its own: made by a command, used by a program, deleted."""
 
-from __future__ import annotations
-
 import json
 from base64 import urlsafe_b64decode
 from collections.abc import Iterator

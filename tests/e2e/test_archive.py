@@ -4,8 +4,6 @@ MiniStack has streams, event sources and their filters, but removes what has exp
 deployed function is given the event that AWS would give it.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 from dataclasses import dataclass

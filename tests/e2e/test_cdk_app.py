@@ -1,7 +1,5 @@
 """A user's CDK app with a job and a workflow, deployed beside the stage that they are on, changed, and deleted."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The console's files, as the deployed stack serves them: through the gateway, byte for byte."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

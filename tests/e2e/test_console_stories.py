@@ -2,8 +2,6 @@
 again, read what others wrote. Creating a job, its death and redrive, and logins: test_tokens.py.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -204,7 +202,6 @@ def test_hostile_texts_are_shown_as_texts_under_the_policy_that_is_served(
     system.client.pause_job("story-hostile", note=IMAGE + REVERSED)
 
     served = page.reload()
-    assert served is not None
     assert served.headers["content-security-policy"].startswith("default-src 'none'; script-src 'self'")
     page.goto(address(system, "/jobs?prefix=story-hostile"))
     expect(page.get_by_role("grid").get_by_text(IMAGE + REVERSED).first).to_be_visible()

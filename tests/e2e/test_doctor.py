@@ -1,7 +1,5 @@
 """The doctor before the deployed local stack: well, it says so; broken in three places, it finds them all."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The deployed local stack against the document that it serves, while its jobs really run."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

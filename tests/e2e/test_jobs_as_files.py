@@ -1,7 +1,5 @@
 """Jobs as files on the real stack: applied, exported, changed, pruned, by the command."""
 
-from __future__ import annotations
-
 from contextlib import closing
 from pathlib import Path
 

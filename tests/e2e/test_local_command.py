@@ -3,8 +3,6 @@
 The command keeps its data in the checkout, so it gets one of its own: a folder of links to everything in this one.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import queue

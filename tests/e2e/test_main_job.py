@@ -1,7 +1,5 @@
 """A job posted over HTTP fires on its second, on the real stack; one that always fails dies and says so."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 import pytest

@@ -1,7 +1,5 @@
 """The quick start and the how-tos do what they say, command by command, on the real stack."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The stack's shard count is raised by an update of the deployed stack: what fires is neither lost nor doubled."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping

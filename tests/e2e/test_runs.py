@@ -1,7 +1,5 @@
 """Runs that wait, are cancelled, die and are redriven, over HTTP on the real stack."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -81,8 +79,7 @@ def test_a_run_is_completed_by_a_worker_elsewhere_and_its_large_result_is_fetche
         run.heartbeat()
         return {"numbers": list(range(run.payload["numbers"]))}
 
-    waiting = awaited("the wait for the worker", run_in(system, "worked-on", "WAITING", *ENDS))
-    assert waiting.state == "WAITING"
+    assert awaited("the wait for the worker", run_in(system, "worked-on", "WAITING", *ENDS)).state == "WAITING"
     assert awaited("the message", lambda: worker.run_once() or None) == 1
     run = ended("worked-on")
     assert (run.state, run.attempts) == ("SUCCEEDED", 1)

@@ -1,7 +1,5 @@
 """The secrets of a stage: written by a command, read by a worker, deleted."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime, timedelta
 

@@ -1,7 +1,5 @@
 """A deployed stage with a JWT authorizer: who gets in, and what they see. The issuer is on this machine."""
 
-from __future__ import annotations
-
 import json
 import re
 import time
@@ -152,8 +150,7 @@ def test_the_page_on_two_teams_does_what_it_says(deployed: Deployed, tmp_path: P
 
 
 def test_a_stranger_learns_whether_the_api_answers_and_nothing_else(deployed: Deployed) -> None:
-    answer = deployed.ask("GET", "/health")
-    assert set(answer.json()) == {"status"}
+    assert set(deployed.ask("GET", "/health").json()) == {"status"}
 
 
 @pytest.mark.parametrize("callback", ["heartbeat", "complete", "fail"])

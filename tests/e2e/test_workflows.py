@@ -1,7 +1,5 @@
 """A workflow on the real stack, by the command: put, watched, a job of it fails, is redriven, and the rest goes on."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -65,8 +63,7 @@ def test_a_workflow_whose_job_fails_shows_what_was_cut_and_goes_on_when_the_job_
     put = command(system, "put", "nightly", str(nightly))
     assert put.exit_code == 0, put.output
     assert "created: " in put.output
-    again = command(system, "put", "nightly", str(nightly))
-    assert "nothing has changed" in again.output
+    assert "nothing has changed" in command(system, "put", "nightly", str(nightly)).output
 
     run_id = system.client.run_job("nightly").id
     awaited("the start", lambda: system.client.get_run(run_id).state != "QUEUED")
@@ -81,15 +78,13 @@ def test_a_workflow_whose_job_fails_shows_what_was_cut_and_goes_on_when_the_job_
         "report": ("SKIPPED", "upstream_failed"),
         "alert": ("SUCCEEDED", None),
     }
-    shown = command(system, "show", run_id)
-    assert "SKIPPED (upstream_failed)" in shown.output
+    assert "SKIPPED (upstream_failed)" in command(system, "show", run_id).output
     local = run_id.partition(".")[2]
     assert {job.run for job in dead.jobs} == {f"{job.id}.{local}" for job in dead.jobs}, "one instant in every id"
 
     aws.client(system.stack.endpoint, "sqs").create_queue(QueueName=LATER)
     system.client.redrive_run(f"load-eu.{local}")
-    done = ended(system, run_id, "SUCCEEDED")
-    assert states(done) == dict.fromkeys(states(dead), ("SUCCEEDED", None))
+    assert states(ended(system, run_id, "SUCCEEDED")) == dict.fromkeys(states(dead), ("SUCCEEDED", None))
     assert [len(system.log.of_run(f"{name}.{local}")) for name in ("extract", "load-us", "report", "alert")] == [1] * 4
 
     deleted = command(system, "delete", "nightly", "--yes")

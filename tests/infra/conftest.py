@@ -1,7 +1,5 @@
 """Templates as the tests see them: synthesised once, then plain data."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from typing import Any

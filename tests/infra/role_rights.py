@@ -1,7 +1,5 @@
 """What roles allow by the template, and what they should allow by the source: both by store, to be compared."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -3,8 +3,6 @@
 In the CDK command line's place stands a script that writes down how it was called and puts a template where it would.
 """
 
-from __future__ import annotations
-
 import json
 import shlex
 import stat

@@ -1,7 +1,5 @@
 """The documentation as a site: it is built without a broken link, loads nothing from elsewhere, leaves no page out."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

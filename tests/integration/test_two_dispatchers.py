@@ -1,7 +1,5 @@
 """Two dispatchers over one shard, two workers over one lane: real tables, real queues, real time."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar

@@ -1,7 +1,5 @@
 """The emulator of the local stack answers programs of this machine and no web page that is open on it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
@@ -50,8 +48,7 @@ def test_a_web_page_is_refused_with_a_sentence_and_nothing_is_done(
 def test_a_program_is_served_under_each_name_of_this_machine(ministack: str, http: httpx.Client, name: str) -> None:
     made = f"{QUEUE}-not-{name.replace('.', '-')}"
     host = f"{name}:{urlsplit(ministack).port}"
-    answer = http.get("/", params={"Action": "CreateQueue", "QueueName": made}, headers={"Host": host})
-    assert answer.status_code == 200
+    assert http.get("/", params={"Action": "CreateQueue", "QueueName": made}, headers={"Host": host}).status_code == 200
     (url,) = emulators.client("sqs", ministack).list_queues(QueueNamePrefix=made)["QueueUrls"]
     emulators.client("sqs", ministack).delete_queue(QueueUrl=url)
 

@@ -2,8 +2,6 @@
 its rate allows; their clocks may differ.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from hypothesis import given

@@ -3,8 +3,6 @@
 What is explored, and what is not, is in docs/decisions/004-waiting-runs.md; `pytest -rP` shows the figures.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -76,8 +74,7 @@ def test_two_runs_keep_the_lines_promises_in_every_order_of_their_steps(rule: st
 
 @pytest.mark.parametrize("wrong", WRONG)
 def test_two_runs_and_one_worker_keep_them_whatever_goes_wrong_once(wrong: str) -> None:
-    found = explore("queue", workers=1, left=WRONG[wrong], callback=True)
-    assert found.most_messages <= 8
+    assert explore("queue", workers=1, left=WRONG[wrong], callback=True).most_messages <= 8
 
 
 @pytest.mark.parametrize("rule", ["queue", "newest", "replace"])

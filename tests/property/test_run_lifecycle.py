@@ -1,7 +1,5 @@
 """Whatever comes, in whatever order, however often: a run keeps its promises, and it ends."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """At most one call of a step's job is at work among the seats, whatever becomes of its workflow's runs."""
 
-from __future__ import annotations
-
 import pytest
 
 from duecourse.domain.runs.overlap import Lock

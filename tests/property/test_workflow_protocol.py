@@ -3,8 +3,6 @@
 The short form of `make model`; what was explored is in docs/decisions/015-workflows.md.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.workflow_model.cases import MUTANTS, SHORT, WALKS
@@ -20,8 +18,7 @@ def named(case: Case) -> str:
 
 @pytest.mark.parametrize("case", SHORT, ids=named)
 def test_every_order_of_the_steps_keeps_the_promises(case: Case) -> None:
-    found = Explorer(case).exhaust()
-    assert found.rests
+    assert Explorer(case).exhaust().rests
 
 
 @pytest.mark.parametrize("case", WALKS, ids=named)

@@ -4,8 +4,6 @@ The contract tests hold the two equal, so a story that is about no condition of 
 request to an emulator's table takes ten times as long.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The scheduler of duecourse.testing calls what a stage over real tables calls, at the same instants."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The oracle of the table of faults sees what it is there to see."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """tests/fixtures/faults.md holds: each write of each story meets each fault."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.fault_table.page import HEAD, PAGE, WRONG, kept_sections, rows, section

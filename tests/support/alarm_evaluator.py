@@ -4,8 +4,6 @@ After the Amazon CloudWatch User Guide ("Alarm evaluation", "Configuring how Clo
 "Using metric math"), as far as our alarms use it; what they do not use is refused rather than guessed.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

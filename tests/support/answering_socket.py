@@ -1,7 +1,5 @@
 """A socket whose peer is a function of this process: the project's own transport sends and reads all that it would."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

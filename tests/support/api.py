@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from io import StringIO
 from itertools import count
@@ -205,6 +205,15 @@ class ApiClient:
 
     def get(self, path: str, **query: str) -> Answered:
         return self.send(api_event("GET", path, query=query, content_type=None))
+
+    def pages(self, path: str, **query: str) -> Iterator[Answered]:
+        """All pages of a list, one after another."""
+        following: str | None = ""
+        while following is not None:
+            answer = self.get(path, **query, **({"cursor": following} if following else {}))
+            assert answer.status == 200, answer.text
+            yield answer
+            following = answer.json["next_cursor"]
 
     def delete(self, path: str) -> Answered:
         return self.send(api_event("DELETE", path, content_type=None))

@@ -3,8 +3,6 @@
 Field by field after AWS's example document; absent parts (no query, no body) are left out, as AWS does.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any

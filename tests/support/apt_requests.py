@@ -4,8 +4,6 @@ JSON Schema cannot say what a schedule is, which names a stage allows, or which 
 is left out here all the same, so that by this copy nobody can say what it must refuse: see `UNCHECKED`.
 """
 
-from __future__ import annotations
-
 from copy import deepcopy
 from typing import Any
 

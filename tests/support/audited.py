@@ -1,7 +1,5 @@
 """A world that is audited, and whose jobs are edited as over the API."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 
 from duecourse.adapters.dynamodb.maintenance import DynamoAuditStore

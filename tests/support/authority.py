@@ -1,7 +1,5 @@
 """A certificate authority of a test."""
 
-from __future__ import annotations
-
 import ssl
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address

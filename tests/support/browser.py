@@ -1,7 +1,5 @@
 """Chromium for the console's tests: the one that npm brought, or whichever DUECOURSE_CHROME names."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

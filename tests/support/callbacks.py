@@ -1,7 +1,5 @@
 """A job whose runs wait for their callback, and what whoever works on them sends."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from duecourse.domain.jobs.job import Completion, Job

@@ -1,7 +1,5 @@
 """Calls as the worker makes them, with only what a test cares about spelt out."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from duecourse.domain.ids import RunIdentity, from_basic

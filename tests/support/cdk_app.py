@@ -1,7 +1,5 @@
 """A user's CDK app with a job and a workflow, and CloudFormation on an emulator that deploys it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A DynamoDB client whose writes meet a fault: what production's adapters see of a network and a table in trouble."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum

@@ -5,8 +5,6 @@ function. A path stands before both, as on the local stack. `python -m tests.sup
 with sample jobs, whose clock goes with the real one, for whoever works on the page.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

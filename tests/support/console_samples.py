@@ -1,7 +1,5 @@
 """Jobs and runs as a team has them: what screenshots show, and whoever works on the page looks at."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 from duecourse.client.bodies import HttpTarget, JobRequest

@@ -1,7 +1,5 @@
 """croner (npm), another's cron engine, asked through one node process."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

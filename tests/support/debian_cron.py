@@ -4,8 +4,6 @@ The binary of the package `cron` is run as it is, in mount and process namespace
 so that it sees only the jobs of a test and nothing of it outlasts the call; its clock is cron_clock.c.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The local stack on an emulator without the CDK command line: assets uploaded, template sent, a second or two."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile

@@ -1,7 +1,5 @@
 """MiniStack and DynamoDB Local as child processes on loopback."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import socket

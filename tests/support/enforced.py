@@ -1,7 +1,5 @@
 """The deployed stack on an emulator that enforces the roles' policies."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

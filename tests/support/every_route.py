@@ -1,7 +1,5 @@
 """A request for every route there is, as one who knows it would make it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """One target of each kind that can be posted, with every field set."""
 
-from __future__ import annotations
-
 from duecourse.domain.targets.kinds import TARGETS
 from duecourse.domain.targets.targets import Target
 

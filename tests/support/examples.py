@@ -1,7 +1,5 @@
 """How many examples hypothesis tries."""
 
-from __future__ import annotations
-
 from hypothesis import settings
 
 SHARE = 5

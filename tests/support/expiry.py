@@ -3,8 +3,6 @@
 MiniStack removes what has expired without telling its stream, and tells no removal's author; AWS tells both.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

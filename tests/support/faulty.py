@@ -1,7 +1,5 @@
 """Clocks and clients that fail in the ways the real ones do, and stores that count."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """`st` (schemathesis) as tests start it."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """An application behind HTTP on loopback, as API Gateway's HTTP API passes requests on, its authorizer included."""
 
-from __future__ import annotations
-
 import json
 import logging
 from base64 import b64encode

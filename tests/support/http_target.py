@@ -1,7 +1,5 @@
 """A small real HTTP server for tests: it notes what it is asked and answers as it is told."""
 
-from __future__ import annotations
-
 import json
 import ssl
 from collections.abc import Callable, Iterator

@@ -4,8 +4,6 @@ Requests are made, signed and read by the project's own transport; its connectio
 scenario makes thousands of requests. Contract tests ask the emulators over HTTP, as production asks DynamoDB.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from threading import Lock
 from time import process_time

@@ -2,8 +2,6 @@
 browsers by code and PKCE (RFC 7636), which ask nobody for a password.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import time

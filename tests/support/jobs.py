@@ -1,7 +1,6 @@
 """Jobs as tests want them: everything has a default, times are given."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +9,7 @@ from duecourse.domain.jobs.cursor import Cursor, cursor_for
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.targets import HttpTarget
+from duecourse.ports import JobStore
 
 NOON = from_iso("2026-11-21T12:00:00Z")
 
@@ -31,6 +31,22 @@ def job(expression: str = "rate(10 seconds)", *, id: str = "tick-tock", at: floa
         seated=True,
     )
     return replace(made, **changes)
+
+
+def stored_job(store: JobStore, expression: str = "rate(10 seconds)", **changes: Any) -> Job:
+    """A job that is stored, with its cursor."""
+    made = job(expression, **changes)
+    assert store.create(made, cursor(made))
+    return made
+
+
+def followed(read: Callable[[str | None], Any]) -> Iterator[Any]:
+    """The entries of all pages; `read` returns the page after a position."""
+    page = read(None)
+    yield from page.items
+    while page.following is not None:
+        page = read(page.following)
+        yield from page.items
 
 
 def cursor(of: Job, after: float | None = None) -> Cursor:

@@ -3,8 +3,6 @@
 Field by field after AWS's example documents.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4

@@ -1,7 +1,5 @@
 """Buckets, ticks and depths of queues as tests want them: in memory, and as they are set."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 

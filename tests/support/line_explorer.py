@@ -4,8 +4,6 @@ Depth first, each state once. What a state promises is looked at by tests.suppor
 broken is told with the steps that led there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """What the runs of one job promise that wait for one another, looked at in every state of a search."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass

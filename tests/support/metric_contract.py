@@ -2,8 +2,6 @@
 of its dimensions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from duecourse.telemetry import SYMPTOMS

@@ -1,7 +1,5 @@
 """Metric data as CloudWatch keeps it: values by namespace, name and dimensions, each with its time."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping

@@ -4,8 +4,6 @@ and MAX, MIN and SUM over a list, which leave out what has no data.
 FILL with REPEAT takes the number of the period before; it may only stand around a whole expression.
 """
 
-from __future__ import annotations
-
 import ast
 import operator
 from collections.abc import Callable, Mapping

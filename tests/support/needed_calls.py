@@ -6,8 +6,6 @@ from there, through the adapters' own helpers, the methods of boto3's clients, t
 of transactions.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, field

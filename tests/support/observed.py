@@ -220,11 +220,6 @@ class Observed:
         """What Lambda says of all functions of the account."""
         self.put("AWS/Lambda", metric, {}, value)
 
-    def of_table(self, output: str, metric: str, value: float, index: str | None = None) -> None:
-        """What DynamoDB says of a table or index."""
-        of = {"TableName": self.outputs[output]["Value"]}
-        self.put("AWS/DynamoDB", metric, of if index is None else of | {"GlobalSecondaryIndexName": index}, value)
-
     def of_queue(self, output: str, metric: str, value: float) -> None:
         """What SQS says of a queue."""
         reference = self.outputs[output]["Value"]["Ref"]

@@ -1,7 +1,5 @@
 """One run in a world, and its messages handed over one at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

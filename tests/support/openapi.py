@@ -1,7 +1,5 @@
 """Answers held against the API's own document, strictly: what is not written down is not answered."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from functools import cache

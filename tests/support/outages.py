@@ -22,8 +22,6 @@ services add is put into the metrics as their documentation says:
   throttled for lack of the account's concurrency ("Monitoring concurrency").
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ A ``` block with a `title` is a file. A `bash` block is run, a hidden `<!-- bash
 commands before it print: each of its lines in this order, anything where it has `…`; other lines may be in between.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -1,7 +1,5 @@
 """From requests to IAM actions, and from the template's policies back to words for stores."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

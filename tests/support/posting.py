@@ -1,7 +1,5 @@
 """Posted values as the API reads them, without an event around them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Queues of an emulator as tests want them."""
 
-from __future__ import annotations
-
 from typing import Any
 from uuid import uuid4
 

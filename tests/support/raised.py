@@ -1,7 +1,5 @@
 """A world whose shard count is raised while it works: its functions are updated one after the other, in any order."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random

@@ -1,7 +1,5 @@
 """Something of every kind that jobs may call, made by an administrator of the emulator before the stack's roles act."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile

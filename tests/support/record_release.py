@@ -7,8 +7,6 @@ on to its end. tests/fixtures/releases/NAME keeps the tables, the messages, what
 everything ended; of the newest release the code itself and its stage, too. tests/compat holds later code against that.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from pathlib import Path

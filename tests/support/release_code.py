@@ -1,7 +1,5 @@
 """An older release's code, run in a process of its own: packed into one archive, which Python imports from."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

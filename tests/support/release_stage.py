@@ -1,7 +1,5 @@
 """The stage that an older release deploys: its template and its functions, packed when it was recorded."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The real index repair on a state of a search: it reads the one job, whose schedule is over, and does what it does."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any

@@ -5,8 +5,6 @@ answer more, it asks the next one. So the state of a worker is the list of its a
 and go on from it in several ways, and no threads are needed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast

@@ -1,7 +1,5 @@
 """What a world of runs is made of: letters, workers, what they think and write (see tests.support.run_world)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from duecourse.domain.jobs.job import JobSnapshot

@@ -1,7 +1,5 @@
 """What a run promises, looked at on every decision and every write."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 
 from duecourse.domain.jobs.job import Delivery, Job

@@ -1,7 +1,5 @@
 """Records of runs as tests want them: everything has a default."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from duecourse.domain.ids import RunIdentity

@@ -1,7 +1,5 @@
 """Random cron expressions of every form, from a seeded generator: the same numbers give the same expressions."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from random import Random
 

@@ -5,8 +5,6 @@ each, and a wall time matches when its calendar fields satisfy the text of the e
 segments, no arithmetic with offsets. The zone data are the same pinned ``tzdata``, through ``zoneinfo``'s own reader.
 """
 
-from __future__ import annotations
-
 import calendar
 from collections.abc import Iterable
 from datetime import date, datetime, timedelta

@@ -1,7 +1,5 @@
 """Short ways to ask the schedule engine, for tests that read as sentences."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any

@@ -7,8 +7,6 @@ decisions are the project's own; time passes between operations. Promised in eve
 job with a seat is in progress.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace

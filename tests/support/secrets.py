@@ -1,7 +1,5 @@
 """Secrets without a store."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from duecourse.ports import SecretsUnavailableError, SecretUnknownError

@@ -1,7 +1,5 @@
 """The API of this process at an address, for commands that are tried as they are run."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """What takes long to start, started once for all workers of a test session."""
 
-from __future__ import annotations
-
 import fcntl
 import shutil
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Runs as the client reads them."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

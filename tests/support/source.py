@@ -1,7 +1,5 @@
 """The package's source as the tests read it: modules, what they import, and of what classes their fields are."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

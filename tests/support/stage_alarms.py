@@ -1,7 +1,5 @@
 """The alarms of a stage's template, by the names that runbooks call them."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import cache

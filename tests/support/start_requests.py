@@ -1,8 +1,6 @@
 """What a worker holds when it decides, as tests want it: everything has a default, times are given."""
 
-from __future__ import annotations
-
-from typing import Any
+from typing import Any, TypeVar
 
 from duecourse.domain.ids import RunIdentity
 from duecourse.domain.runs.callbacks import CallbackToken
@@ -10,6 +8,8 @@ from duecourse.domain.runs.decision import AttemptContext, StartRequest
 from duecourse.domain.runs.states import Run, RunState
 from tests.support.jobs import NOON
 from tests.support.varied import record, varied
+
+K = TypeVar("K")
 
 DUE = int(NOON) + 60
 """When the offered occurrence is due: a minute after the job was created."""
@@ -49,6 +49,12 @@ TOKEN = CallbackToken("default", 1, SECRET)
 def context(message_id: str = "message-1", *, lease_until: float = DUE + 120) -> AttemptContext:
     """The message in a worker's hands."""
     return AttemptContext(message_id, f"request-1/{message_id}", lease_until, EXPIRES, SECRET)
+
+
+def expect(kind: type[K], decision: object) -> K:
+    """The decision, which must be of this kind."""
+    assert isinstance(decision, kind)
+    return decision
 
 
 def run(state: RunState = RunState.RUNNING, **changes: Any) -> Run:

@@ -5,8 +5,6 @@
 writes tests/fixtures/stateful.json anew, which test_stateful_resources.py holds the templates against.
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -4,8 +4,6 @@ Field by field after AWS's example documents: AWS Lambda Developer Guide, "Using
 Amazon DynamoDB Developer Guide, "DynamoDB Streams and Time to Live".
 """
 
-from __future__ import annotations
-
 from hashlib import md5
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tables made from the synthesised template, on whichever emulator."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4

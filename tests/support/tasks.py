@@ -1,7 +1,5 @@
 """Registered tasks without a store."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """The names in the code: of what is logged, with its levels, and of what is counted. Read from the source, not run."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Copies of records and messages with other fields."""
 
-from __future__ import annotations
-
 from dataclasses import MISSING, fields, replace
 from typing import Any, TypeVar
 

@@ -3,8 +3,6 @@
 All that is large is held once (`Kept`) and named by a number, so that states are compared and remembered cheaply.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import ceil

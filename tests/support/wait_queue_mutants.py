@@ -1,7 +1,5 @@
 """Workers with a fault in their line, which a search has to find."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

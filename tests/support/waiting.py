@@ -1,7 +1,5 @@
 """Waiting for what happens by itself, where real time passes: a deployed stack's clock is its own."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from typing import TypeVar

@@ -1,7 +1,5 @@
 """What the tests of the worker helper stand on: an API of one run, a queue in memory, a clock that is advanced."""
 
-from __future__ import annotations
-
 import json
 from collections import deque
 from collections.abc import Callable

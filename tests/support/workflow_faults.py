@@ -1,7 +1,5 @@
 """Stories of workflows in which a process dies, or an answer is lost, at a write of one's choice."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

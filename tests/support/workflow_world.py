@@ -1,7 +1,5 @@
 """A world with a workflow `nightly`, and what people ask of its runs over the API."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

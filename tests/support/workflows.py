@@ -9,8 +9,6 @@ from duecourse.domain.jobs.job import Job, Overlap
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.workflows.check import workflow_fields
 from duecourse.domain.workflows.graph import Graph, Step
-from duecourse.ports import JobStore
-from duecourse.usecases.jobs.membership import Membership
 from tests.support.jobs import NOON, cursor, job
 from tests.support.runs import run
 
@@ -27,11 +25,6 @@ class NoWorkflows:
 
     def __getattr__(self, name: str) -> Any:
         raise AssertionError(f"{name} of the store of workflows is used for a run outside workflows")
-
-
-def no_steps(store: JobStore) -> Membership:
-    """What is asked about jobs of which none is in a workflow."""
-    return Membership(store, NoWorkflows())
 
 
 def graph_of(steps: dict[str, tuple[str, ...]], **rules: dict[str, Any]) -> Graph:

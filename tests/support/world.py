@@ -37,7 +37,6 @@ from duecourse.usecases.runs.requests import BackfillStarted, Later, OwnPayload,
 from duecourse.usecases.worker.attempt import LaneWorker
 from tests.support.jobs import NOON, cursor
 from tests.support.tables import Tables
-from tests.support.varied import varied
 from tests.support.wheel import Held, Wheel
 
 RULES = DispatchRules(shards=1, lookahead=300, horizon=840)
@@ -181,10 +180,6 @@ class World(Stage):
     def about(self, run: Run, kind: MessageKind, **fields: Any) -> RunMessage:
         """The message that the API sends about a run's present attempt."""
         return CommandSender(self.wheel, self.clock, self.randomness).message(COMMANDS[kind](**fields), run)
-
-    def moved_to(self, message: RunMessage, second: int) -> RunMessage:
-        """The same message about the occurrence that many seconds after NOON."""
-        return varied(message, occurrence=int(NOON) + second, due=int(NOON) + second)
 
     def queued_about(self, job_id: str, second: int, kind: MessageKind, **fields: Any) -> RunMessage:
         """The message that the API sends about a run that is queued and has no record yet."""

@@ -1,7 +1,5 @@
 """Fixtures of the unit tests: AWS within this process."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import boto3

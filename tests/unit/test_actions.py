@@ -1,7 +1,5 @@
 """The tables of docs/observability.md, held against the code: every action and every metric, and none that is not."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from fnmatch import fnmatchcase

@@ -4,8 +4,6 @@ A handler may catch everything only if it makes no permanent decision about the 
 leaves the work to be repeated, raises again, or ends a call whose outcome is unknown anyway.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from pathlib import Path

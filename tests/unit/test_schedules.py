@@ -1,7 +1,5 @@
 """duecourse.schedules: the engine as programs use it, with aware datetimes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from itertools import islice, pairwise

@@ -1,7 +1,5 @@
 """The environment is read whole or refused with everything that is wrong in it."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import FrozenInstanceError, fields
 from typing import Any
@@ -216,8 +214,7 @@ def test_a_number_may_reach_its_bounds_and_no_further(
     settings: Any, environ: dict[str, str], name: str, low: int, high: int
 ) -> None:
     for good in (low, high):
-        read = settings.from_env(environ | {f"DUECOURSE_{name}": str(good)})
-        assert getattr(read, name.lower()) == good
+        assert getattr(settings.from_env(environ | {f"DUECOURSE_{name}": str(good)}), name.lower()) == good
     for bad in (low - 1, high + 1):
         said = refusal(settings, environ | {f"DUECOURSE_{name}": str(bad)})
         assert f"DUECOURSE_{name}='{bad}': must be a whole number from {low} to {high}" in said

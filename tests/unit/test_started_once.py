@@ -1,7 +1,5 @@
 """What the workers of a test session share is started once and ended after the last of them."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Log lines are written whatever their facts are called; metrics have few dimensions, and cost nothing when idle."""
 
-from __future__ import annotations
-
 import json
 import logging
 from io import StringIO

@@ -1,7 +1,5 @@
 """The container of all functions."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

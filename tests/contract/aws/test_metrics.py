@@ -5,8 +5,6 @@
 - Named targets, on MiniStack's Parameter Store.
 """
 
-from __future__ import annotations
-
 from uuid import uuid4
 
 import pytest

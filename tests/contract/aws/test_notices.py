@@ -6,8 +6,6 @@
 - The archive in S3, on moto.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Iterator
@@ -193,8 +191,7 @@ def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 def test_rows_are_lines_of_json_in_gzip(s3: Any) -> None:
     S3Archive(s3, BUCKET).put(Sheet(ARCHIVE_KEY, ROWS))
     stored = s3.get_object(Bucket=BUCKET, Key=ARCHIVE_KEY)
-    lines = gzip.decompress(stored["Body"].read()).decode().splitlines()
-    assert [json.loads(line) for line in lines] == list(ROWS)
+    assert [json.loads(line) for line in gzip.decompress(stored["Body"].read()).decode().splitlines()] == list(ROWS)
     assert stored["ContentType"] == "application/gzip"
     assert "ContentEncoding" not in stored
 

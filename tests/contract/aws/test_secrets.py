@@ -1,7 +1,5 @@
 """Both stores of secrets, within this process (moto): one suite for the two of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any

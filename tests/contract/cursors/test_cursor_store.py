@@ -5,8 +5,6 @@
 - The tick's sign of life and the shards' watermarks, on every emulator of DynamoDB.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from duecourse.adapters.dynamodb.cursors.cursor_item import ShardRecord
@@ -14,7 +12,7 @@ from duecourse.ports import BrokenCursor, Claim, Claimed, ClaimResult
 from duecourse.testing.clock import SettableClock
 from duecourse.testing.faults import around, before
 from tests.support.client_faults import READS, WRITES, FaultyClient
-from tests.support.jobs import NOON, cursor, job, moved
+from tests.support.jobs import NOON, cursor, job, moved, stored_job
 from tests.support.tables import Stores, Tables
 
 SLOT = "2026-11-21T12/0000"
@@ -23,8 +21,7 @@ SLOT = "2026-11-21T12/0000"
 def put(tables: Tables, *ids: str, expression: str = "rate(10 seconds)") -> None:
     store = tables.job_store(SettableClock(NOON))
     for name in ids:
-        made = job(expression, id=name)
-        assert store.create(made, cursor(made))
+        stored_job(store, expression, id=name)
 
 
 def claim_of(name: str, seconds: int) -> Claim:
@@ -102,7 +99,6 @@ def test_an_exhausted_cursor_leaves_the_index_and_keeps_the_name_of_its_last_run
     assert results(store.claim([Claim(old, moved(old, None))], 1)) == [ClaimResult.WON]
     assert due(any_tables, NOON + 3000) == []
     left = any_tables.job_store(SettableClock(NOON)).get_cursor("default", "a")
-    assert left is not None
     assert (left.occurrence, left.last) == (None, old.occurrence)
 
 
@@ -128,9 +124,7 @@ def test_a_cursor_that_was_quarantined_shows_its_error(any_tables: Tables) -> No
     put(any_tables, "a")
     clock = SettableClock(NOON)
     assert any_tables.cursor_store(clock).quarantine(cursor(job(id="a")), "schedule: it makes no sense")
-    left = any_tables.job_store(clock).get_cursor("default", "a")
-    assert left is not None
-    assert left.error == "schedule: it makes no sense"
+    assert any_tables.job_store(clock).get_cursor("default", "a").error == "schedule: it makes no sense"
 
 
 def test_a_cursor_that_was_quarantined_is_not_put_back_by_a_claim_of_who_had_read_it_before(any_tables: Tables) -> None:
@@ -140,7 +134,6 @@ def test_a_cursor_that_was_quarantined_is_not_put_back_by_a_claim_of_who_had_rea
     claims = [claim_of("a", 850), claim_of("b", 850)]
     assert results(store.claim(claims, 1)) == [ClaimResult.LOST, ClaimResult.WON]
     left = any_tables.job_store(clock).get_cursor("default", "a")
-    assert left is not None
     assert (left.error, left.occurrence) == ("schedule: it makes no sense", cursor(job(id="a")).occurrence)
     assert [entry.job_id for entry in due(any_tables, NOON + 3000)] == ["b"]  # type: ignore[attr-defined]
 
@@ -172,8 +165,7 @@ def test_pages_of_due_cursors_come_oldest_first_and_whole(any_tables: Tables) ->
     names = [f"job-{number:03}" for number in range(30)]
     store = any_tables.job_store(SettableClock(NOON))
     for offset, name in enumerate(reversed(names)):
-        made = job(f"rate({offset + 10} seconds)", id=name)
-        assert store.create(made, cursor(made))
+        stored_job(store, f"rate({offset + 10} seconds)", id=name)
     ordered = [entry.job_id for entry in due(any_tables)]  # type: ignore[attr-defined]
     assert ordered == list(reversed(names))
 

@@ -1,7 +1,5 @@
 """Several new jobs in one transaction, on every emulator that executes conditions rightly."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any

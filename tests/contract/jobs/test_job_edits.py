@@ -4,8 +4,6 @@
 - Edits that race with each other and with claims, on every emulator that executes conditions rightly.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, replace
@@ -24,7 +22,7 @@ from duecourse.testing.clock import SettableClock
 from duecourse.testing.faults import around, before
 from duecourse.usecases.jobs.change import Draft, Edited, EditJobs
 from duecourse.usecases.jobs.job_errors import JobChangedError, JobReachError, JobVersionError, Precondition
-from tests.support.jobs import NOON, cursor, job
+from tests.support.jobs import NOON, cursor, followed, job
 from tests.support.tables import Tables
 from tests.support.waiting import PATIENCE_SECONDS
 from tests.support.world import World
@@ -69,7 +67,6 @@ def test_an_edit_does_not_undo_the_end_of_a_job(any_tables: Tables) -> None:
     assert store.complete(made, at=NOON + 1)
     assert not store.change(made, cursor(made), edited(made, name="x"), cursor(made))
     found = store.get("default", made.id)
-    assert found is not None
     assert (found.state, found.revision, found.name) == (JobState.COMPLETED, made.revision + 1, "")
 
 
@@ -123,14 +120,8 @@ def test_pages_by_prefix_and_by_tag_go_on_where_they_ended(any_tables: Tables) -
     added(store, *(job(id=f"{name}-{number}", tags=("all",)) for name in "ab" for number in range(4)))
 
     def walk(**where: Any) -> list[str]:
-        seen: list[str] = []
-        after: str | None = None
-        while True:
-            page = store.page("default", JobFilter(**where), limit=3, after=after)
-            seen += [of.id for of, standing in page.items if standing == cursor(of)]
-            after = page.following
-            if after is None:
-                return seen
+        found = followed(lambda after: store.page("default", JobFilter(**where), limit=3, after=after))
+        return [of.id for of, standing in found if standing == cursor(of)]
 
     bs = [f"b-{number}" for number in range(4)]
     assert walk(prefix="b") == bs
@@ -193,8 +184,7 @@ def test_a_payload_grows_into_an_item_of_its_own_and_shrinks_out_of_it(dynamodb_
 
 def edited_between(client: Any, edit: Callable[[], object]) -> Any:
     """A client through which a job is edited between the read of its item and that of its payload."""
-    edited = before(edit, times=1, when=lambda **asked: asked["Key"]["SK"]["S"] == "PAYLOAD")
-    return around(client, get_item=edited)
+    return around(client, get_item=before(edit, times=1, when=lambda **asked: asked["Key"]["SK"]["S"] == "PAYLOAD"))
 
 
 @pytest.mark.parametrize("payload", ["y" * 9000, "small"])

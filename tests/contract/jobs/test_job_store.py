@@ -4,8 +4,6 @@
 - Records of who changed a job, in the runs table.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -34,7 +32,7 @@ from duecourse.ports import CreationTerms, JobFilter, JobQuotaError, StoreBusyEr
 from duecourse.testing.clock import SettableClock
 from tests.support.client_faults import READS, FaultyClient
 from tests.support.every_target import EVERY_TARGET
-from tests.support.jobs import NOON, cursor, job
+from tests.support.jobs import NOON, cursor, followed, job, stored_job
 from tests.support.tables import Tables
 
 
@@ -59,16 +57,14 @@ def test_a_job_comes_back_as_it_was_written(any_tables: Tables) -> None:
 
 def test_a_job_without_a_schedule_comes_back_as_it_was_written(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
-    made = job("", timezone="Europe/Berlin")
-    assert store.create(made, cursor(made))
+    made = stored_job(store, "", timezone="Europe/Berlin")
     assert store.get_both("default", made.id) == (made, cursor(made))
 
 
 def test_every_target_comes_back_as_it_was_written(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     for target in EVERY_TARGET:
-        made = job(id=f"job-{type_of(target)}", target=target)
-        assert store.create(made, cursor(made))
+        made = stored_job(store, id=f"job-{type_of(target)}", target=target)
         assert store.get("default", made.id) == made
 
 
@@ -92,8 +88,7 @@ def test_how_a_job_fails_waits_and_tells_comes_back_as_it_was_written(any_tables
 
 def test_a_large_payload_lives_in_an_item_of_its_own_and_goes_with_its_job(dynamodb_tables: Tables) -> None:
     store = dynamodb_tables.job_store(SettableClock(NOON))
-    made = job(payload={"text": "x" * 100_000})
-    assert store.create(made, cursor(made))
+    made = stored_job(store, payload={"text": "x" * 100_000})
     assert store.get("default", made.id) == made
     assert store.delete(made, deleted_at=NOON + 1)
     left = dynamodb_tables.client.query(
@@ -115,16 +110,14 @@ def test_an_id_is_taken_only_once_and_the_second_writes_nothing(any_tables: Tabl
 
 def test_another_tenants_job_is_not_there(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
-    made = job()
-    store.create(made, cursor(made))
+    made = stored_job(store)
     assert store.get("somebody", made.id) is None
     assert store.page("somebody", limit=10, after=None).items == ()
 
 
 def test_a_deleted_job_leaves_the_moment_of_its_deletion(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
-    made = job()
-    store.create(made, cursor(made))
+    made = stored_job(store)
     assert store.snapshot("default", made.id) == made
     assert store.delete(made, deleted_at=NOON + 5)
     assert store.snapshot("default", made.id) == Tombstone(NOON + 5, made.generation)
@@ -150,8 +143,7 @@ def test_a_job_created_anew_comes_after_the_very_deletion_that_it_was_told_of(an
 
 def test_a_job_that_changed_meanwhile_is_not_deleted(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
-    made = job()
-    store.create(made, cursor(made))
+    made = stored_job(store)
     assert not store.delete(replace(made, generation=1), deleted_at=NOON + 5)
     assert store.get("default", made.id) == made
 
@@ -167,13 +159,11 @@ def test_a_job_can_be_created_anew_after_its_deletion(any_tables: Tables) -> Non
 
 def test_a_job_is_completed_once_and_only_in_its_own_generation(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
-    made = job()
-    store.create(made, cursor(made))
+    made = stored_job(store)
     assert not store.complete(replace(made, generation=1), at=NOON + 1)
     assert store.complete(made, at=NOON + 1)
     assert not store.complete(made, at=NOON + 2)
     found = store.get("default", made.id)
-    assert found is not None
     assert (found.state, found.updated_at) == (JobState.COMPLETED, NOON + 1)
 
 
@@ -181,25 +171,15 @@ def test_pages_of_jobs_come_by_id_with_their_cursors_and_nothing_twice(any_table
     store = any_tables.job_store(SettableClock(NOON))
     names = [f"job-{number:02}" for number in range(7)]
     for name in reversed(names):
-        made = job(id=name)
-        store.create(made, cursor(made))
-    seen: list[str] = []
-    after: str | None = None
-    while True:
-        page = store.page("default", limit=3, after=after)
-        assert all(found == cursor(of) for of, found in page.items)
-        seen += [of.id for of, _ in page.items]
-        after = page.following
-        if after is None:
-            break
-    assert seen == names
+        stored_job(store, id=name)
+    found = list(followed(lambda after: store.page("default", limit=3, after=after)))
+    assert [(of.id, standing == cursor(of)) for of, standing in found] == [(name, True) for name in names]
 
 
 def test_a_page_of_one_state_looks_at_many_jobs_for_those_in_it(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     for number in range(12):
-        made = job(id=f"job-{number:02}", state=JobState.PAUSED if number in {2, 9, 10} else JobState.ACTIVE)
-        store.create(made, cursor(made))
+        stored_job(store, id=f"job-{number:02}", state=JobState.PAUSED if number in {2, 9, 10} else JobState.ACTIVE)
     page = store.page("default", JobFilter(state=JobState.PAUSED), limit=2, after=None)
     assert [(of.id, found == cursor(of)) for of, found in page.items] == [("job-02", True), ("job-09", True)]
     rest = store.page("default", JobFilter(state=JobState.PAUSED), limit=2, after=page.following)
@@ -211,8 +191,9 @@ def test_a_page_of_one_state_looks_at_many_jobs_for_those_in_it(any_tables: Tabl
 def test_a_search_finds_any_part_of_an_id_or_a_name_and_counts(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     for number in range(6):
-        made = job(id=f"job-{number}", name="Nightly Report" if number % 2 else "", tags=("x",) if number < 4 else ())
-        store.create(made, cursor(made))
+        stored_job(
+            store, id=f"job-{number}", name="Nightly Report" if number % 2 else "", tags=("x",) if number < 4 else ()
+        )
 
     def found(limit: int = 9, after: str | None = None, **where: Any) -> tuple[list[str], Total | None]:
         page = store.page("default", JobFilter(**where), limit=limit, after=after, total=True)
@@ -230,8 +211,7 @@ def test_a_search_finds_any_part_of_an_id_or_a_name_and_counts(any_tables: Table
 def test_a_search_goes_on_after_a_megabyte_and_pays_for_each_further_one(dynamodb_tables: Tables) -> None:
     store, paid = dynamodb_tables.job_store(SettableClock(NOON)), list[int]()
     for number in range(27):
-        made = job(id=f"job-{number:02}", name="last" if number == 26 else "", description="x" * 100_000)
-        store.create(made, cursor(made))
+        stored_job(store, id=f"job-{number:02}", name="last" if number == 26 else "", description="x" * 100_000)
     budget = Budget(pay=lambda requests, _begun: paid.append(requests))
     page = store.page("default", JobFilter(search="last"), limit=1, after=None, budget=budget, total=True)
     assert ([of.id for of, _ in page.items], page.following) == (["job-26"], None)
@@ -241,8 +221,7 @@ def test_a_search_goes_on_after_a_megabyte_and_pays_for_each_further_one(dynamod
 def test_jobs_in_one_state_are_looked_at_with_one_query(dynamodb_tables: Tables) -> None:
     store = dynamodb_tables.job_store(SettableClock(NOON))
     for number in range(5):
-        made = job(id=f"job-{number}", state=JobState.PAUSED if number % 2 else JobState.ACTIVE)
-        store.create(made, cursor(made))
+        stored_job(store, id=f"job-{number}", state=JobState.PAUSED if number % 2 else JobState.ACTIVE)
     client = FaultyClient(dynamodb_tables.client, kinds=READS)
     store = replace(dynamodb_tables, client=client).job_store(SettableClock(NOON))
     page = store.page("default", JobFilter(state=JobState.ACTIVE), limit=2, after=None)
@@ -253,8 +232,7 @@ def test_jobs_in_one_state_are_looked_at_with_one_query(dynamodb_tables: Tables)
 def test_jobs_in_a_rare_state_are_found_without_reading_the_others(dynamodb_tables: Tables) -> None:
     store = dynamodb_tables.job_store(SettableClock(NOON))
     for number in range(30):
-        made = job(id=f"job-{number:02}")
-        store.create(made, cursor(made))
+        made = stored_job(store, id=f"job-{number:02}")
         if number in {3, 25}:
             paused = replace(made, state=JobState.PAUSED, generation=made.generation + 1, paused_at=NOON + 5)
             assert store.change(made, cursor(made), paused, replace(cursor(made), generation=paused.generation))
@@ -284,8 +262,7 @@ def test_jobs_in_a_rare_state_are_found_without_reading_the_others(dynamodb_tabl
 def test_only_the_jobs_of_a_page_have_their_large_payloads_read(dynamodb_tables: Tables) -> None:
     store = dynamodb_tables.job_store(SettableClock(NOON))
     for number in range(5):
-        made = job(id=f"job-{number}", owner="mara" if number % 2 else "ben", payload="x" * 5000)
-        store.create(made, cursor(made))
+        stored_job(store, id=f"job-{number}", owner="mara" if number % 2 else "ben", payload="x" * 5000)
     client = FaultyClient(dynamodb_tables.client, kinds=READS)
     store = replace(dynamodb_tables, client=client).job_store(SettableClock(NOON))
     page = store.page("default", JobFilter(owner="ben"), limit=2, after=None)
@@ -297,8 +274,7 @@ def test_only_the_jobs_of_a_page_have_their_large_payloads_read(dynamodb_tables:
 def test_an_item_that_cannot_be_read_takes_no_page_with_it(dynamodb_tables: Tables) -> None:
     store = dynamodb_tables.job_store(SettableClock(NOON))
     for name in ("bad-cursor", "bad-job", "good"):
-        made = job(id=name)
-        store.create(made, cursor(made))
+        stored_job(store, id=name)
     for name, sort, attribute in (("bad-cursor", "CURSOR", "generation"), ("bad-job", "JOB", "definition")):
         dynamodb_tables.client.update_item(
             TableName=dynamodb_tables.jobs,
@@ -330,8 +306,7 @@ def test_a_change_is_written_only_over_the_job_and_the_cursor_that_were_read(any
 def test_a_job_and_its_cursor_are_read_by_one_request(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     for number, payload in enumerate(("small", "x" * 5000)):
-        made = job(id=f"job-{number}", payload=payload)
-        assert store.create(made, cursor(made))
+        made = stored_job(store, id=f"job-{number}", payload=payload)
         assert store.get_both("default", made.id) == (made, cursor(made))
     assert store.get_both("default", "nobody") == (None, None)
     assert store.get_both("others", "job-0") == (None, None)
@@ -346,8 +321,7 @@ def store(any_tables: Tables) -> DynamoJobStore:
 
 
 def actions(store: DynamoJobStore) -> list[tuple[str, str]]:
-    page = store.history(*JOB, limit=100, before=None)
-    return [(record.action, record.principal) for record in page.items]
+    return [(record.action, record.principal) for record in store.history(*JOB, limit=100, before=None).items]
 
 
 def cancelled(number: int, at: float = NOON) -> ChangeRecord:
@@ -355,8 +329,7 @@ def cancelled(number: int, at: float = NOON) -> ChangeRecord:
 
 
 def test_a_record_comes_back_as_it_was_written(store: DynamoJobStore) -> None:
-    made = job(id="nightly", created_by="anna")
-    assert store.create(made, cursor(made))
+    made = stored_job(store, id="nightly", created_by="anna")
     assert store.history(*JOB, limit=1, before=None).items == (created(made),)
 
 
@@ -374,14 +347,12 @@ def test_the_record_of_a_change_is_written_with_it_or_not_at_all(store: DynamoJo
 
 
 def test_a_creation_is_in_the_history_once_whatever_becomes_of_the_job(store: DynamoJobStore) -> None:
-    made = job(id="nightly", created_by="anna")
-    assert store.create(made, cursor(made))
+    made = stored_job(store, id="nightly", created_by="anna")
     stored = store.get(*JOB)
     assert stored is not None
     assert store.complete(stored, at=NOON + 5)
     assert store.history(*JOB, limit=9, before=None).items == (created(made),)
     ended = store.get(*JOB)
-    assert ended is not None
     after = replace(ended, revision=ended.revision + 1, updated_at=NOON + 6, name="x")
     assert store.change(
         ended, cursor(made), after, cursor(made), record=changed(ChangeAction.EDITED, ended, after, "b")
@@ -392,8 +363,7 @@ def test_a_creation_is_in_the_history_once_whatever_becomes_of_the_job(store: Dy
 
 
 def test_a_new_job_is_on_its_page_of_the_history(store: DynamoJobStore) -> None:
-    made = job(id="nightly", created_by="anna")
-    assert store.create(made, cursor(made))
+    made = stored_job(store, id="nightly", created_by="anna")
     store.note([cancelled(number, NOON + number) for number in range(1, 4)])
     first = store.history(*JOB, limit=3, before=None)
     assert (len(first.items), first.following is None) == (3, False)
@@ -421,14 +391,8 @@ def test_the_history_shows_the_records_of_an_earlier_release_in_their_place(dyna
         if number % 3 != 1:  # one in three is in both places, after a request that two releases have answered
             put_where_earlier_releases_kept_it(dynamodb_tables, record)
     for limit in (1, 2, 4, 100):
-        found: list[ChangeRecord] = []
-        before = None
-        while True:
-            page = store.history(*JOB, limit=limit, before=before)
-            found, before = [*found, *page.items], page.following
-            if before is None:
-                break
-        assert found == records[::-1]
+        found = followed(lambda before, limit=limit: store.history(*JOB, limit=limit, before=before))
+        assert list(found) == records[::-1]
 
 
 def test_a_job_is_at_most_a_kilobyte_in_the_scanned_table_whatever_its_history(dynamodb_tables: Tables) -> None:
@@ -462,15 +426,8 @@ def test_the_history_outlives_the_job_and_the_job_recreated_after_it_goes_on_wit
 
 def test_the_history_is_read_page_by_page_newest_first(store: DynamoJobStore) -> None:
     store.note([cancelled(number, NOON + number) for number in range(60)])
-    seen: list[str] = []
-    before = None
-    while True:
-        page = store.history(*JOB, limit=25, before=before)
-        seen += [record.key for record in page.items]
-        before = page.following
-        if before is None:
-            break
-    assert seen == [f"nonce-{number}" for number in reversed(range(60))]
+    records = followed(lambda before: store.history(*JOB, limit=25, before=before))
+    assert [record.key for record in records] == [f"nonce-{number}" for number in reversed(range(60))]
 
 
 def test_a_page_that_ends_with_the_last_record_has_no_next(store: DynamoJobStore) -> None:

@@ -2,8 +2,6 @@
 time on they are as if they were removed, whether or not the table has removed their items.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -15,7 +13,7 @@ from duecourse.adapters.dynamodb.workflows import DynamoWorkflows
 from duecourse.domain.jobs.job import Job, JobState, Reservation
 from duecourse.ports import CreationTerms, JobFilter, JobStore
 from duecourse.testing.clock import SettableClock
-from tests.support.jobs import NOON, cursor, job
+from tests.support.jobs import NOON, cursor, job, stored_job
 from tests.support.tables import Tables
 
 END = int(NOON) + 100
@@ -24,8 +22,7 @@ LARGE = {"text": "x" * 5_000}
 
 def ended(store: JobStore, **changes: Any) -> Job:
     """A job that has ended and is removed at END, as it is stored."""
-    made = job(payload=LARGE, tags=("x", "y"), **changes)
-    assert store.create(made, cursor(made))
+    made = stored_job(store, payload=LARGE, tags=("x", "y"), **changes)
     assert store.complete(made, at=NOON + 1, expires_at=END)
     found = store.get("default", made.id)
     assert found is not None
@@ -38,12 +35,11 @@ def again(clock: SettableClock, **changes: Any) -> Job:
 
 def expiring(tables: Tables) -> Mapping[str, int | None]:
     """When the table removes each item of the job, by the first word of its sort key or of its partition."""
-    found = tables.client.scan(TableName=tables.jobs, ConsistentRead=True)["Items"]
     return {
         item["PK"]["S"].partition("#")[0] + " " + item["SK"]["S"].partition("#")[0]: int(item["expires_at"]["N"])
         if "expires_at" in item
         else None
-        for item in found
+        for item in tables.client.scan(TableName=tables.jobs, ConsistentRead=True)["Items"]
         if item["PK"]["S"].startswith(("JOB", "TAG"))
     }
 
@@ -80,8 +76,7 @@ def test_a_page_that_looked_at_removed_jobs_alone_is_followed_by_another_one(any
     clock = SettableClock(NOON)
     store = any_tables.job_store(clock)
     ended(store, id="a")
-    other = job(id="b")
-    assert store.create(other, cursor(other))
+    other = stored_job(store, id="b")
     clock.set(END)
     page = store.page("default", limit=1, after=None)
     if not page.items:
@@ -171,8 +166,7 @@ def test_the_removal_is_put_off_for_all_items_or_none(any_tables: Tables) -> Non
 
 def test_a_job_that_changed_after_it_was_read_is_not_set_to_be_removed(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
-    made = job()
-    assert store.create(made, cursor(made))
+    made = stored_job(store)
     edited = replace(made, revision=2, tags=("z",))
     assert store.change(made, cursor(made), edited, cursor(made))
     assert not store.complete(made, at=NOON + 1, expires_at=END)

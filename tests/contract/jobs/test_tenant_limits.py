@@ -4,8 +4,6 @@
 - The quota of a tenant's jobs, counted by several items that creations side by side seldom share.
 """
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from threading import Barrier
@@ -138,8 +136,7 @@ def taken(tables: Tables, sort: str = "LIMITS", name: str = "jobs") -> int:
 @pytest.mark.parametrize("quota", [1, 3, 25])
 def test_exactly_as_many_jobs_as_the_quota_allows_can_be_created(any_tables: Tables, quota: int) -> None:
     store = any_tables.job_store(SettableClock(NOON))
-    made = [of for of in jobs(quota + 3) if create(store, of, quota)]
-    assert len(made) == quota
+    assert len([of for of in jobs(quota + 3) if create(store, of, quota)]) == quota
     assert any_tables.limits().jobs("default") == quota
 
 
@@ -196,7 +193,6 @@ def test_a_job_that_becomes_active_again_takes_a_place_again(any_tables: Tables)
     assert store.complete(first, at=NOON + 1)
     assert create(store, second, 1)
     ended = store.get("default", first.id)
-    assert ended is not None
     again = replace(ended, state=JobState.ACTIVE, revision=ended.revision + 1)
     with pytest.raises(JobQuotaError):
         store.change(ended, cursor(first), again, cursor(first), quota=1)

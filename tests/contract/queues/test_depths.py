@@ -1,7 +1,5 @@
 """How full the lanes are, on MiniStack."""
 
-from __future__ import annotations
-
 import logging
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The queues of the lanes, on MiniStack."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The hold on a received message, on MiniStack."""
 
-from __future__ import annotations
-
 import logging
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The queue of dispatch rounds, on MiniStack."""
 
-from __future__ import annotations
-
 import logging
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The worker helper on a real queue (MiniStack)."""
 
-from __future__ import annotations
-
 import json
 from uuid import uuid4
 
@@ -48,8 +46,7 @@ def test_everything_that_is_visible_is_worked_on_and_deleted(sqs, queue_url, api
 
 def test_a_queue_is_found_by_its_name(sqs, queue_url, api):
     send(sqs, queue_url)
-    made = worker(queue_url.rsplit("/", 1)[-1], api, lambda run: None, sqs=sqs)
-    assert made.run_once(wait_seconds=0) == 1
+    assert worker(queue_url.rsplit("/", 1)[-1], api, lambda run: None, sqs=sqs).run_once(wait_seconds=0) == 1
 
 
 def test_a_queue_that_does_not_exist_is_told_at_once(sqs, api):

@@ -1,7 +1,5 @@
 """Workflows are put in several writes: each may fail, and others write at the same time."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any

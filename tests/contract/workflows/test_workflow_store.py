@@ -1,14 +1,12 @@
 """Graphs and ends of steps, on each emulator that executes conditions rightly."""
 
-from __future__ import annotations
-
 import pytest
 
 from duecourse.domain.ids import RunName
 from duecourse.domain.workflows.graph import PART_STEPS, StepOutcome, StepOutcomes, WorkflowRef
 from duecourse.ports import GraphMissingError, WorkflowStore
 from duecourse.testing.clock import SettableClock
-from tests.support.jobs import NOON, cursor, job
+from tests.support.jobs import NOON, stored_job
 from tests.support.tables import Tables
 from tests.support.workflow_world import DIAMOND
 from tests.support.workflows import graph_of
@@ -63,8 +61,7 @@ def test_tenants_and_runs_have_ends_of_their_own(store: WorkflowStore) -> None:
 def test_steps_are_claimed_as_they_were_read(any_tables: Tables, store: WorkflowStore) -> None:
     jobs = any_tables.job_store(SettableClock(NOON))
     for number in range(120):
-        made = job("", id=f"job-{number}")
-        assert jobs.create(made, cursor(made))
+        stored_job(jobs, "", id=f"job-{number}")
     read = store.jobs("default", [f"job-{number}" for number in range(121)])
     assert len(read) == 120
     stale = jobs.get("default", "job-7")
@@ -76,7 +73,6 @@ def test_steps_are_claimed_as_they_were_read(any_tables: Tables, store: Workflow
     assert now["job-7"].workflow == "hourly"
     store.free([now["job-8"]], "nightly", None, at=NOON)
     freed = jobs.get("default", "job-8")
-    assert freed is not None
     assert freed.workflow is None
 
 

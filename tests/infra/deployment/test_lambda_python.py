@@ -1,7 +1,5 @@
 """`make test-314` and `make wheels-314`: what they do where something is missing."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -5,8 +5,6 @@
 - Causes and remedies that `make setup` names when a step of it fails.
 """
 
-from __future__ import annotations
-
 import errno
 import json
 import re
@@ -105,8 +103,7 @@ NODE = {
 
 
 def test_a_known_vulnerability_is_named_with_the_version_that_mends_it() -> None:
-    found = of_python(json.dumps(VULNERABLE))
-    assert found == Audit(2, ("jinja2 3.0: PYSEC-1, mended in 3.1.4",), skipped=("ours",))
+    assert of_python(json.dumps(VULNERABLE)) == Audit(2, ("jinja2 3.0: PYSEC-1, mended in 3.1.4",), skipped=("ours",))
 
 
 def test_a_vulnerability_of_the_node_tools_is_named_once_where_it_is() -> None:
@@ -173,7 +170,6 @@ PROXY = {"HTTPS_PROXY": "http://someone:secret@proxy.example:3128/"}
 )
 def test_causes_on_this_machine_are_found_in_what_tools_print(said: str, cause: str) -> None:
     for found in (local_cause(said), cause_of_download(said, "npm", PROXY, lambda _: False)):
-        assert found is not None
         assert found.startswith(cause)
         assert found.endswith("and run the same command again")
 
@@ -214,7 +210,6 @@ def test_a_full_disk_is_the_cause_of_an_error_of_the_system(tmp_path: Path) -> N
 
 
 def test_a_checkout_that_is_not_writable_is_the_cause_of_an_error_of_the_system(tmp_path: Path) -> None:
-    error = PermissionError(errno.EACCES, "Permission denied", ".tools")
-    assert cause_of(error, tmp_path / "missing") == (
+    assert cause_of(PermissionError(errno.EACCES, "Permission denied", ".tools"), tmp_path / "missing") == (
         "Permission denied (.tools): this checkout is not writable for you: clone it into a folder of your own"
     )

@@ -1,7 +1,5 @@
 """cdk-nag's AwsSolutions rules and CloudFormation's own: no finding, and no exception without a reason or a use."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from pathlib import Path

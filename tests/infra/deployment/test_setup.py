@@ -1,7 +1,5 @@
 """What `make setup` says on a machine that lacks something: one clear line, and nothing is left behind."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from collections.abc import Callable

@@ -4,8 +4,6 @@
 - Who may call the API: each kind of authentication, as the template has it and as the configuration allows it.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import re
@@ -353,7 +351,6 @@ def claims(
 ) -> dict[str, Any]:
     """What it answers for a user (the event after AWS's example of V2_0, its parts that matter)."""
     spec = importlib.util.spec_from_file_location("claims_handler", ROOT / "functions" / "token_claims" / "handler.py")
-    assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

@@ -1,7 +1,5 @@
 """The console as the template has it: who logs in to it where, what its page is told, and where there is none."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The console's files as they are built: by npm, compressed, the same bytes from the same sources."""
 
-from __future__ import annotations
-
 import gzip
 import shutil
 import subprocess

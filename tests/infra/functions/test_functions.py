@@ -4,8 +4,6 @@
 - Index repair and the audit: when they come, and for how long.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from dataclasses import fields, replace

@@ -1,7 +1,5 @@
 """The dependencies layer, really built."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import stat

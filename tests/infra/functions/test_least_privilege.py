@@ -1,7 +1,5 @@
 """The roles suffice: the main paths, run on an emulator that enforces them."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Who may do what: each role exactly what the code behind its function asks for, as the source says."""
 
-from __future__ import annotations
-
 import pytest
 
 from infra.bundling import SERVICES

@@ -2,8 +2,6 @@
 over the stores in memory, which answer ten times as fast.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from duecourse.testing.memory.tables import MemoryTables

@@ -1,7 +1,5 @@
 """The judge of the alarms itself, by the examples of CloudWatch's guide on missing data, and by hand."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

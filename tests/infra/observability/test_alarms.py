@@ -1,7 +1,5 @@
 """Each alarm goes off when that happens which it is there for, and stays silent while all is well."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

@@ -4,8 +4,6 @@
 - Thresholds that cannot be are refused, naming the field.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The runbooks: a section for every alarm, an alarm for every section, and commands that are understood."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Iterator
@@ -132,7 +130,6 @@ def understood(arguments: list[str]) -> None:
         if not left:
             return
         _, found, rest = command.resolve_command(context, left)
-        assert found is not None
         command, name = found, str(found.name)
 
 

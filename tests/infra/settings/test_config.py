@@ -4,8 +4,6 @@
 - What docs/api.md says of a tenant's limits is what the stages set.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import fields, replace
 from typing import Any

@@ -4,8 +4,6 @@
 - Regions of China: what they do not offer is refused before anything is deployed, with the setting and the reason.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

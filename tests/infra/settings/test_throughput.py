@@ -1,7 +1,5 @@
 """What a stage keeps ready for its fullest second: off unless it is set, and refused where AWS would refuse it."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The archive: what reaches it, where it lies, how it is asked, and what becomes of a batch that fails."""
 
-from __future__ import annotations
-
 import json
 from fnmatch import fnmatchcase
 from typing import Any

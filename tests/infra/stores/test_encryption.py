@@ -1,7 +1,5 @@
 """Under whose key everything is kept, and who may use that key."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

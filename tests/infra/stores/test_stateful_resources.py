@@ -1,7 +1,5 @@
 """No deployment takes away what holds jobs, runs, messages, users or keys without somebody having meant it."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from copy import deepcopy

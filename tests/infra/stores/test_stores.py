@@ -6,8 +6,6 @@
 - The queues and who reads them.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """Named targets: what the operator writes is what the functions read."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from typing import Any

@@ -2,8 +2,6 @@
 stores equal, and a request to an emulator's table takes ten times as long.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from duecourse.testing.clock import SettableClock

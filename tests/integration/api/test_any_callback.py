@@ -1,7 +1,5 @@
 """Whatever is posted about a run: never a 5xx, and the record is the worker's alone."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
@@ -12,7 +10,7 @@ from duecourse.domain.jobs.job import Completion
 from duecourse.messages import MessageKind, read_run_message
 from tests.support.api import ApiClient
 from tests.support.api_events import api_event
-from tests.support.jobs import cursor, job
+from tests.support.jobs import stored_job
 from tests.support.runs import TOKEN, waiting_run
 from tests.support.tables import Tables
 
@@ -37,8 +35,7 @@ several = settings(max_examples=150, suppress_health_check=list(HealthCheck))
 
 def test_any_json_is_taken_whole_or_refused(tables: Tables) -> None:
     api = ApiClient.over(tables)
-    steady = job(id="steady", completion=Completion.CALLBACK)
-    api.jobs.create(steady, cursor(steady))
+    steady = stored_job(api.jobs, id="steady", completion=Completion.CALLBACK)
     record = waiting_run(steady, heartbeat_until=None)
     api.runs.write(record, None)
     tokens = st.just(str(TOKEN)) | texts.filter(lambda text: text.isascii())

@@ -4,8 +4,6 @@
 - Whatever is posted: never a 5xx, and never a job written by a request that was refused.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Run now, backfill and skip-next over the API."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -271,8 +269,7 @@ def test_what_comes_next_is_skipped_and_shown(api: ApiClient) -> None:
     )  # fmt: skip
     more = api.post({"count": 2}, SKIP).json["items"]
     assert [run["occurrence"] for run in more] == ["2026-11-21T12:10:00Z", "2026-11-21T12:15:00Z"]
-    listed = api.get("/v1/jobs/steady/runs").json["items"]
-    assert [run["reason"] for run in listed] == ["skipped_on_request"] * 3
+    assert [run["reason"] for run in api.get("/v1/jobs/steady/runs").json["items"]] == ["skipped_on_request"] * 3
 
 
 @pytest.mark.parametrize("count", [0, 101, 1.5, "1", None, True])

@@ -5,8 +5,6 @@
 - What a run's token opens: its own attempt, and nothing else.
 """
 
-from __future__ import annotations
-
 import json
 from datetime import datetime
 from typing import Any
@@ -66,8 +64,7 @@ def test_a_completion_may_say_nothing(api: ApiClient, job: Job) -> None:
 def test_a_result_has_room_for_200_kilobytes(api: ApiClient, job: Job) -> None:
     recorded(api, waiting_run(job))
     assert call(api, "complete", {"result": "x" * (200 * 1024 - 2)}).status == 202
-    refused = call(api, "complete", {"result": "x" * (200 * 1024 - 1)})
-    assert refused.errors == {
+    assert call(api, "complete", {"result": "x" * (200 * 1024 - 1)}).errors == {
         "/result": "has 204801 bytes as JSON; at most 204800 are allowed: store it elsewhere and send its address"
     }
     assert len(api.wheel.sent) == 1
@@ -297,8 +294,7 @@ def test_a_token_that_does_not_open_the_run_is_refused_without_telling_why(
 def test_the_token_is_a_bearers(api: ApiClient, job: Job, action: str, authorization: str | None) -> None:
     record = recorded(api, waiting_run(job))
     headers = {} if authorization is None else {"Authorization": authorization}
-    answer = api.send(json_event("POST", f"/v1/runs/{NAME}/{action}", BODIES[action], headers=headers))
-    assert answer.status == 401
+    assert api.send(json_event("POST", f"/v1/runs/{NAME}/{action}", BODIES[action], headers=headers)).status == 401
     assert (stored(api), api.wheel.sent) == (record, [])
 
 

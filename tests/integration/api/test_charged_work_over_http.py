@@ -1,7 +1,5 @@
 """Work is paid by its number: what one request asks for costs the tenant's bucket, with real tables."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -57,8 +55,7 @@ def test_a_dry_run_costs_one_request(api: ApiClient) -> None:
 
 def test_a_batch_costs_as_many_requests_as_it_has_jobs(api: ApiClient) -> None:
     jobs = [{**BODY, "id": f"job-{number}"} for number in range(50)]
-    answer = api.post({"jobs": jobs}, "/v1/jobs/batch")
-    assert {item["status"] for item in answer.json["items"]} == {201}
+    assert {item["status"] for item in api.post({"jobs": jobs}, "/v1/jobs/batch").json["items"]} == {201}
     assert refused(api.get("/v1/jobs")) >= 3
 
 

@@ -1,7 +1,5 @@
 """Dead runs chosen by time, tag and error: listed, counted by a dry run, redriven."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

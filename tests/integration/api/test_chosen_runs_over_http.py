@@ -1,7 +1,5 @@
 """Runs of a job chosen by their state and their occurrence."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -34,14 +32,8 @@ def api(world: World) -> ApiClient:
 
 def states(api: ApiClient, **query: str) -> States:
     """Seconds after NOON and state of each run, over all pages."""
-    found: States = []
-    while True:
-        answer = api.get("/v1/jobs/steady/runs", **query)
-        assert answer.status == 200, answer.text
-        found += [(int(from_iso(each["occurrence"]) - NOON), each["state"]) for each in answer.json["items"]]
-        if answer.json["next_cursor"] is None:
-            return found
-        query["cursor"] = answer.json["next_cursor"]
+    pages = api.pages("/v1/jobs/steady/runs", **query)
+    return [(int(from_iso(each["occurrence"]) - NOON), each["state"]) for page in pages for each in page.json["items"]]
 
 
 DONE: States = [(300, "SUCCEEDED"), (240, "SUCCEEDED"), (180, "SUCCEEDED"), (120, "CANCELLED"), (60, "SUCCEEDED")]

@@ -1,7 +1,5 @@
 """What a request is part of: named by its caller or by the gateway, answered, logged, and borne by its runs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -65,8 +63,7 @@ def test_every_run_of_a_backfill_is_part_of_its_request(api: ApiClient) -> None:
 
 
 def test_a_correlation_id_comes_back_and_is_in_the_log(api: ApiClient) -> None:
-    answer = asked(api, "POST", "/v1/jobs", BODY)
-    assert answer.headers["x-correlation-id"] == ORDER
+    assert asked(api, "POST", "/v1/jobs", BODY).headers["x-correlation-id"] == ORDER
     refused = asked(api, "POST", "/v1/jobs", {"nonsense": 1}, "trace:a.b_c-1")
     assert (refused.status, refused.headers["x-correlation-id"]) == (422, "trace:a.b_c-1")
     assert [(line["action"], line["correlation_id"], line["request_id"]) for line in api.wait_queues] == [

@@ -1,7 +1,5 @@
 """Dead runs over the API: listed, and redriven many at a time."""
 
-from __future__ import annotations
-
 from base64 import urlsafe_b64encode
 from typing import Any
 

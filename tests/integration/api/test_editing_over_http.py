@@ -1,7 +1,5 @@
 """Replacing, patching and deleting jobs over the API, by whoever saw them last."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

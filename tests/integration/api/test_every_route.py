@@ -3,8 +3,6 @@ what belongs to someone else, never a change. Each call is shown to work for the
 for another reason.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import replace

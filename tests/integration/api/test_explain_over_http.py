@@ -1,7 +1,5 @@
 """GET /v1/jobs/<id>/explain, with real tables: why a job ran at an instant, or did not."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Runs that did not go well, found across jobs over the API."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -63,8 +61,7 @@ def found(api: ApiClient, runs: dict[str, Run], **query: str) -> list[str]:
 
 def test_what_did_not_go_well_is_found_whatever_its_job_the_latest_first(api: ApiClient, runs: dict[str, Run]) -> None:
     assert found(api, runs) == ["never", "off", "again", "dead"]
-    first = api.get(RUNS).json["items"][0]
-    assert first.items() <= api.get(f"/v1/runs/{runs['never'].name}").json.items()
+    assert api.get(RUNS).json["items"][0].items() <= api.get(f"/v1/runs/{runs['never'].name}").json.items()
 
 
 @pytest.mark.parametrize(
@@ -228,11 +225,4 @@ def test_a_page_reads_a_bounded_number_of_runs_and_may_be_short_with_a_next_one(
 
 def paged(api: ApiClient, **query: str) -> list[Any]:
     """All pages, one after another."""
-    items: list[Any] = []
-    while True:
-        answer = api.get(RUNS, **query)
-        assert answer.status == 200, answer.text
-        items += answer.json["items"]
-        if answer.json["next_cursor"] is None:
-            return items
-        query["cursor"] = answer.json["next_cursor"]
+    return [item for page in api.pages(RUNS, **query) for item in page.json["items"]]

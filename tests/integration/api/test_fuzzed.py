@@ -5,8 +5,6 @@ In `make test` the requests are always the same; `make test-all` tries every bou
 and chains them.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The function as Lambda runs it: a fresh process, its environment, an event in and an answer out."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -107,8 +105,7 @@ def test_a_job_is_created_read_and_deleted_and_its_first_runs_wait_in_their_queu
     assert done.returncode == 0, done.stderr
     answers = [json.loads(line.removeprefix("ANSWER ")) for line in done.stdout.splitlines() if line[:1] == "A"]
     assert [answer["statusCode"] for answer in answers] == [201, 200, 200, 200, 204, 404, 200, 200, 200]
-    runs = json.loads(answers[2]["body"])["items"]
-    assert {run["state"] for run in runs} == {"QUEUED"}
+    assert {run["state"] for run in json.loads(answers[2]["body"])["items"]} == {"QUEUED"}
     depth = sqs.get_queue_attributes(QueueUrl=urls["NORMAL"], AttributeNames=["All"])["Attributes"]
     waiting = int(depth["ApproximateNumberOfMessagesDelayed"]) + int(depth["ApproximateNumberOfMessages"])
     assert waiting in (11, 12, 13)

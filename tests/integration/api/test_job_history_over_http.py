@@ -1,7 +1,5 @@
 """GET /v1/jobs/<id>/history, with real tables: who changed a job, and what; and the same in the log."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -12,7 +10,7 @@ from duecourse.domain.runs.states import RunState
 from duecourse.testing.clock import SettableClock
 from tests.support.api import BODY, ApiClient, api_settings
 from tests.support.api_events import api_event, iam_caller, json_event, jwt_caller
-from tests.support.jobs import NOON, cursor, job
+from tests.support.jobs import NOON, stored_job
 from tests.support.runs import run
 from tests.support.tables import Tables
 
@@ -176,8 +174,7 @@ def test_another_tenant_sees_nothing_of_it(api: ApiClient) -> None:
 
 
 def test_a_job_of_before_there_were_records_has_an_empty_history(api: ApiClient, tables: Tables) -> None:
-    old = job(id="old", revision=1)
-    assert tables.job_store(api.clock).create(old, cursor(old))
+    stored_job(tables.job_store(api.clock), id="old", revision=1)
     assert api.get("/v1/jobs/old/history").json == {"items": [], "next_cursor": None}
 
 

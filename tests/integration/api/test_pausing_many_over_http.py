@@ -1,7 +1,5 @@
 """Pausing and resuming with a note, and many jobs at once."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +8,7 @@ import pytest
 from duecourse.testing.clock import SettableClock
 from tests.support.api import BODY, ApiClient
 from tests.support.api_events import json_event
-from tests.support.jobs import NOON, cursor, job
+from tests.support.jobs import NOON, cursor, job, stored_job
 from tests.support.tables import Tables
 
 
@@ -99,7 +97,6 @@ def test_the_whole_tenant_is_paused_and_no_other(api: ApiClient) -> None:
     assert api.post({"all": True}, "/v1/jobs/pause").json["changed"] == 3
     assert set(states(api).values()) == {"PAUSED"}
     untouched = api.jobs.get("other", "z")
-    assert untouched is not None
     assert untouched.state == "ACTIVE"
 
 
@@ -116,8 +113,7 @@ def test_a_resume_of_many_skips_what_their_pauses_covered_or_catches_up(api: Api
 
 def test_many_jobs_take_several_calls(api: ApiClient) -> None:
     for number in range(120):
-        made = job("0 0 1 1 *", id=f"m{number:03}")
-        assert api.jobs.create(made, cursor(made))
+        stored_job(api.jobs, "0 0 1 1 *", id=f"m{number:03}")
     first = api.post({"all": True}, "/v1/jobs/pause").json
     assert first["changed"] == 100
     assert first["next_cursor"] is not None
@@ -137,8 +133,7 @@ def test_a_call_that_takes_long_ends_early_and_says_where(tables: Tables) -> Non
     clock = Slow(NOON)
     api = ApiClient.over(tables, clock)
     for number in range(20):
-        made = job("0 0 1 1 *", id=f"m{number:03}")
-        assert api.jobs.create(made, cursor(made))
+        stored_job(api.jobs, "0 0 1 1 *", id=f"m{number:03}")
     changed, calls, following = 0, 0, None
     while calls == 0 or following is not None:
         answer = api.post({"all": True} | ({} if following is None else {"cursor": following}), "/v1/jobs/pause").json

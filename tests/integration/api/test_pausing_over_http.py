@@ -1,7 +1,5 @@
 """Pause and resume over the API."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.api import BODY, Answered, ApiClient

@@ -4,8 +4,6 @@
 - The worker helper and the API's own answers: the two agree on what an attempt may do.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from threading import Lock

@@ -4,8 +4,6 @@
 - A workflow of many jobs that exist is put by a few requests.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -105,8 +103,7 @@ def test_a_paused_job_is_put_back_and_stays_paused(api: ApiClient) -> None:
     api.post({"note": "lunch"}, f"{PATH}/pause")
     read = api.get(PATH).json
     assert put(api, read | {"name": "Renamed"}).json["state"] == "PAUSED"
-    answer = put(api, read | {"state": "ACTIVE"})
-    assert answer.errors == {"/state": 'is read-only: it is "PAUSED"; remove it'}
+    assert put(api, read | {"state": "ACTIVE"}).errors == {"/state": 'is read-only: it is "PAUSED"; remove it'}
 
 
 def test_a_completed_job_is_put_back_with_a_time_to_come(api: ApiClient) -> None:
@@ -179,8 +176,7 @@ def test_a_put_takes_two_reads_and_a_transaction_for_each_hundred_jobs_that_exis
     for name in names:
         desk.api.post({"id": name, "schedule": None, "target": HTTP_TARGET})
     metered.clear()
-    answer = desk.put({"schedule": None, "jobs": {name: {} for name in names}})
-    assert answer.status == 201
+    assert desk.put({"schedule": None, "jobs": {name: {} for name in names}}).status == 201
     # The quota; whether the workflow is there, and the tenant's seats; the graph, again after the switch, since a late
     # request may have let it expire before.
     others = {"query": 1, "get_item": 3, "put_item": 2}

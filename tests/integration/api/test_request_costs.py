@@ -4,8 +4,6 @@
 - GET /v1/stats and GET /v1/health, with real tables; and what a tenant is told that asks too often.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from typing import Any
@@ -23,7 +21,7 @@ from duecourse.testing.clock import SettableClock
 from tests.support import runs
 from tests.support.api import BODY, HTTP_TARGET, Answered, ApiClient, api_settings
 from tests.support.api_events import api_event, json_event
-from tests.support.jobs import NOON, cursor, job
+from tests.support.jobs import NOON, job, stored_job
 from tests.support.limits import FixedDepths
 from tests.support.runs import run
 from tests.support.tables import Tables
@@ -159,8 +157,7 @@ def test_many_jobs_are_paused_without_their_payloads_being_read_for_the_list(
 def test_the_records_of_a_workflows_run_are_paid_before_they_are_read(api: ApiClient) -> None:
     graph = Graph(tuple(Step(id=f"job-{number}") for number in range(1000)))
     ref = api.workflows.put_graph("default", "nightly", graph)
-    workflow = job("", id="nightly", **workflow_fields(ref.graph))
-    assert api.jobs.create(workflow, cursor(workflow))
+    workflow = stored_job(api.jobs, "", id="nightly", **workflow_fields(ref.graph))
     began = run(workflow, RunState.WAITING)
     assert api.runs.write(replace(began, identity=replace(began.identity, workflow=str(ref))), None) is None
     path = "/v1/workflows/nightly/runs/20261121T120000Z"

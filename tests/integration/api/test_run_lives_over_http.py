@@ -1,7 +1,5 @@
 """Whole lives of runs as their callers see them: the API asks, a scheduler on the same tables decides."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What a run sends, told by the API: the same as its target receives."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

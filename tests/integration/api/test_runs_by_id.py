@@ -1,7 +1,5 @@
 """Single runs over the API: shown, cancelled and redriven by their ids."""
 
-from __future__ import annotations
-
 from typing import Any
 from urllib.parse import quote
 

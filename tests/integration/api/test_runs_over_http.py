@@ -1,7 +1,5 @@
 """The runs of a job as the API shows them while a whole scheduler works on the same tables."""
 
-from __future__ import annotations
-
 from base64 import urlsafe_b64encode
 from typing import Any
 
@@ -45,15 +43,9 @@ def states(api: ApiClient, **query: str) -> States:
 
 def all_states(api: ApiClient, limit: int) -> States:
     """The same over all pages."""
-    found: States = []
-    query = {"limit": str(limit)}
-    while True:
-        answer = page(api, **query)
-        assert len(answer["items"]) <= limit
-        found += [(second(run["occurrence"]), run["state"]) for run in answer["items"]]
-        if answer["next_cursor"] is None:
-            return found
-        query["cursor"] = answer["next_cursor"]
+    pages = list(api.pages("/v1/jobs/steady/runs", limit=str(limit)))
+    assert all(len(page.json["items"]) <= limit for page in pages)
+    return [(second(run["occurrence"]), run["state"]) for page in pages for run in page.json["items"]]
 
 
 def second(instant: str) -> int:

@@ -2,8 +2,6 @@
 
 # ruff: noqa: F811 - a fixture of another file is named like the argument that it fills
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -134,8 +132,7 @@ def test_what_has_it_not_is_neither_shown_nor_changed(tenants: Tenants, method: 
 @each_closed
 def test_a_tag_opens_nothing_of_another_tenant(tenants: Tenants, method: str, path: str) -> None:
     before = tenants.of_the_owner()
-    answer = tenants.call(method, path, caller(TAG, tenant="globex"))
-    assert SECRET not in answer.text
+    assert SECRET not in tenants.call(method, path, caller(TAG, tenant="globex")).text
     assert tenants.of_the_owner() == before
 
 
@@ -225,8 +222,7 @@ def test_a_workflow_over_a_job_of_another_tag_is_refused_though_the_document_has
     assert tenants.api.post(BODY | {"id": "made", "schedule": None, "tags": [OTHER]}).status == 201
     before = tenants.of_the_owner()
     tenants.api.caller = caller(TAG)
-    answer = tenants.api.send(json_event("PUT", "/v1/workflows/fresh", workflow(tags=[TAG])))
-    assert refused(answer)
+    assert refused(tenants.api.send(json_event("PUT", "/v1/workflows/fresh", workflow(tags=[TAG]))))
     assert tenants.of_the_owner() == before
 
 
@@ -254,8 +250,7 @@ def test_the_explanation_of_a_job_shows_no_run_of_a_workflow_out_of_reach(tenant
     assert answer.json["sentence"] == f"It runs in the workflow {WORKFLOW}, which the caller's scopes do not include."
     assert "http.500" not in answer.text
     tenants.api.caller = caller(OTHER, TAG)
-    shown = tenants.api.get("/v1/jobs/extract/explain", at=to_iso(int(NOON)))
-    assert shown.json["run"]["job_id"] == WORKFLOW
+    assert tenants.api.get("/v1/jobs/extract/explain", at=to_iso(int(NOON))).json["run"]["job_id"] == WORKFLOW
 
 
 def test_a_caller_with_several_tags_names_the_one_to_list(tenants: Tenants) -> None:
@@ -312,7 +307,6 @@ def add_run(tenants: Tenants, job_id: str, state: RunState, workflow: str | None
     record = run(job, state)
     if workflow is not None:
         own = tenants.api.jobs.get(OWNER, workflow)
-        assert own is not None
         assert isinstance(own.target, WorkflowTarget)
         record = replace(record, identity=replace(record.identity, workflow=f"{workflow}@{own.target.graph}"))
     assert tenants.api.runs.write(record, None) is None
@@ -439,9 +433,7 @@ def test_a_workflow_that_was_changed_after_the_check_stays_as_it_is(
     )
     assert (answer.status, kind(answer)) == (409, "job-changed"), answer.text
     job = api.jobs.get(OWNER, BOTH)
-    assert job is not None
     assert isinstance(job.target, WorkflowTarget)
     assert set(api.workflows.graph(OWNER, WorkflowRef(BOTH, job.target.graph)).numbers) == {MINE, THEIRS}
     theirs = api.jobs.get(OWNER, THEIRS)
-    assert theirs is not None
     assert theirs.workflow == BOTH

@@ -4,8 +4,6 @@
 - What is due within two minutes of a job's creation is sent at once, best effort and without a claim.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Sequence
@@ -20,7 +18,7 @@ from duecourse.ports import Outgoing
 from duecourse.testing.clock import SettableClock
 from duecourse.usecases.jobs.upcoming import Upcoming
 from tests.support.api import BODY, ApiClient, api_settings
-from tests.support.jobs import NOON, cursor, job
+from tests.support.jobs import NOON, stored_job
 from tests.support.limits import MemoryLimits
 from tests.support.tables import Tables
 
@@ -160,8 +158,7 @@ def test_what_is_counted_is_charged(tables: Tables) -> None:
 )
 def test_what_is_to_be_counted_is_paid_before(tables: Tables, schedule: str, runs: int) -> None:
     clock, paid = SettableClock(NOON), list[int]()
-    made = job(schedule)
-    assert tables.job_store(clock).create(made, cursor(made))
+    stored_job(tables.job_store(clock), schedule)
     window = Window(int(NOON), int(NOON) + 48 * 3600, 3600, int(NOON))
 
     def refuse(requests: int) -> None:
@@ -214,16 +211,13 @@ def test_the_first_two_minutes_are_sent_at_once_and_the_cursor_stays(
 ) -> None:
     clock.set(NOON + 0.4)
     created(api, id="steady", schedule="rate(30 seconds)")
-    sent = [(str(one.message.name), one.delay_seconds) for one in api.wheel.sent]
-    assert sent == [
+    assert [(str(one.message.name), one.delay_seconds) for one in api.wheel.sent] == [
         ("steady.20261121T120030Z", 30),
         ("steady.20261121T120100Z", 60),
         ("steady.20261121T120130Z", 90),
         ("steady.20261121T120200Z", 120),
     ]
-    stored = tables.job_store(clock).get_cursor("default", "steady")
-    assert stored is not None
-    assert stored.occurrence == NOON + 30
+    assert tables.job_store(clock).get_cursor("default", "steady").occurrence == NOON + 30
 
 
 def test_what_is_sent_at_once_goes_to_the_lane_of_the_job_in_its_precision(api: ApiClient) -> None:

@@ -1,7 +1,5 @@
 """Workflows over the API: created, replaced, read, run, run again, deleted."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -112,7 +110,6 @@ def test_jobs_that_a_workflow_defines_take_seats_and_give_them_up_when_they_leav
     assert not any(each.message.bulk for each in desk.world.wheel.sent)
     desk.put(NIGHTLY | {"jobs": {name: DIAMOND[name] for name in ("extract", "eu")}})
     left = desk.world.jobs.get("default", "us")
-    assert left is not None
     assert (left.seated, left.workflow) == (False, None)
 
 
@@ -452,8 +449,7 @@ def test_a_runs_answer_names_its_workflow(desk: Desk) -> None:
     desk.world.until(NOON + 70)
     assert desk.api.get("/v1/runs/extract.20261121T120100Z").json["workflow"] == "nightly"
     assert desk.api.get(f"/v1/runs/{RUN}").json["workflow"] == "nightly"
-    asked = desk.api.ask("/v1/jobs/extract/run")
-    assert asked.json["workflow"] is None
+    assert desk.api.ask("/v1/jobs/extract/run").json["workflow"] is None
 
 
 def test_a_run_that_has_not_begun_has_no_jobs_to_show(desk: Desk) -> None:
@@ -562,6 +558,5 @@ def test_tenants_see_their_own_workflows_only(desk: Desk, tables: Tables) -> Non
     theirs.api.caller = jwt_caller("globex", "jobs:read", "jobs:write")
     assert theirs.api.get("/v1/workflows").json["items"] == []
     assert theirs.api.get(PATH).status == 404
-    answer = theirs.put(NIGHTLY | {"jobs": {"extract": {}}})
-    assert "there is no job extract" in answer.errors["/jobs/extract"]
+    assert "there is no job extract" in theirs.put(NIGHTLY | {"jobs": {"extract": {}}}).errors["/jobs/extract"]
     assert theirs.put().status == 201

@@ -1,7 +1,5 @@
 """What CloudFormation's events do to a stage, by the function of duecourse_cdk over HTTP."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, cast
 
@@ -228,16 +226,14 @@ def test_a_workflow_stays_where_the_one_under_another_id_is_refused(stage: Stage
     resource = Resource()
     resource.deploy(stage.etl())
     before = stage.job("etl")
-    refused = resource.deploy(stage.etl("nightly-etl", schedule="every night"))
-    assert "/schedule" in refused["Reason"]
+    assert "/schedule" in resource.deploy(stage.etl("nightly-etl", schedule="every night"))["Reason"]
     assert stage.job("etl") == before
 
 
 def test_a_workflow_does_not_define_a_job_of_somebody_else(stage: Stage) -> None:
     stage.put("load", schedule=None)
     before = stage.job("load")
-    refused = Resource().deploy(stage.etl())
-    assert "job load already exists" in refused["Reason"]
+    assert "job load already exists" in Resource().deploy(stage.etl())["Reason"]
     assert stage.job("load") == before
     assert stage.ids == {"load"}
 
@@ -255,6 +251,5 @@ def test_a_stage_that_is_gone_fails_the_deletion_in_time_and_says_how_to_go_on()
 def test_what_was_never_created_is_deleted_though_there_is_no_stage() -> None:
     resource = Resource()
     assert resource.deploy(properties("http://127.0.0.1:9", "nightly", JOB))["Status"] == "FAILED"
-    answer = resource.delete()
-    assert (answer["Status"], resource.physical) == ("SUCCESS", "failed:nightly")
+    assert (resource.delete()["Status"], resource.physical) == ("SUCCESS", "failed:nightly")
     assert sum(resource.clock.slept) < 300 + 30

@@ -1,7 +1,5 @@
 """The templates of apps that have jobs and workflows of Duecourse."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess
@@ -305,8 +303,7 @@ def test_the_documents_of_an_app_are_written_for_apply(
     (tmp_path / "Billing.template.json").write_text(json.dumps(site.template))
     (tmp_path / "Other.template.json").write_text("{}")
     assert main(str(tmp_path)) == 0
-    written = json.loads((tmp_path / "Billing.duecourse.json").read_text())
-    assert written == [job.document, workflow.document]
+    assert json.loads((tmp_path / "Billing.duecourse.json").read_text()) == [job.document, workflow.document]
     assert "Billing.duecourse.json: 2 documents" in capsys.readouterr().out
     assert not (tmp_path / "Other.duecourse.json").exists()
 

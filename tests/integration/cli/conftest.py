@@ -1,7 +1,5 @@
 """The command beside an API with real tables."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """`duecourse jobs edit`: a job is changed in an editor, here a program that does what a person would."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable

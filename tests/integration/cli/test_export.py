@@ -1,7 +1,5 @@
 """`duecourse jobs export` writes what `duecourse apply` reads: applied again, it changes nothing."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Many jobs at once: found by a part of their name, changed by one command, resumed with a note."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """docs/moving.md: its files are imported and applied by its commands, one after the other, as they stand there."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path
@@ -45,8 +43,7 @@ def test_the_commands_of_the_page_work_as_they_stand(section: str, run: Run, des
     assert result.exit_code == (2 if "--dry-run" in applied else 0), result.output
     assert f"plan: {JOBS[section]} to create" in result.stdout
     if section == "Crontab":
-        jobs = desk.api.get("/v1/jobs").json["items"]
-        assert len(jobs) == JOBS[section]
+        assert len(desk.api.get("/v1/jobs").json["items"]) == JOBS[section]
         assert run(*applied).exit_code == 0
         allowed = read_allowed((folder / "commands.txt").read_text())
         assert any("docker ps --format '{{.ID}}'" in each for each in allowed)

@@ -1,7 +1,5 @@
 """Handlers in this process, configured by their environment alone, over real tables and queues on MiniStack."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

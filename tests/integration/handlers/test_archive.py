@@ -1,7 +1,5 @@
 """The archiver's handler: a batch of the stream in, objects in the bucket; nothing lost and nothing twice."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Callable
@@ -41,8 +39,7 @@ class Bucket:
         self.s3.create_bucket(Bucket=self.name)
 
     def names(self) -> list[str]:
-        found = self.s3.list_objects_v2(Bucket=self.name).get("Contents", [])
-        return [each["Key"] for each in found]
+        return [each["Key"] for each in self.s3.list_objects_v2(Bucket=self.name).get("Contents", [])]
 
     def rows(self) -> list[dict[str, Any]]:
         bodies = [self.s3.get_object(Bucket=self.name, Key=key)["Body"].read() for key in self.names()]

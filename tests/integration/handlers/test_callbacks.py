@@ -1,7 +1,5 @@
 """The callbacks' handler, in its process: API Gateway's events in, answers out."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """The dispatcher's handler: a shard's FIFO message in, its due occurrences in their lanes, its cursors claimed."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

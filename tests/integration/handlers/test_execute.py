@@ -1,7 +1,5 @@
 """A worker's handler: a batch of a lane's messages in, targets called, what stays in the queue named."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
@@ -66,8 +64,7 @@ def serving(behaviour: Behaviour) -> Any:
 def test_a_batch_is_run_and_recorded_and_nothing_of_it_stays(function: Any, stage: Any) -> None:
     with serving(answering(200, b'{"rows":3}', Content_Type="application/json")) as server:
         jobs = [enqueued(stage, server, id=f"job-{number}") for number in range(5)]
-        answer = function("execute")(lane_event(receive(stage.sqs, stage.lane)), Context())
-        assert answer == {"batchItemFailures": []}
+        assert function("execute")(lane_event(receive(stage.sqs, stage.lane)), Context()) == {"batchItemFailures": []}
         assert [only_run(stage, each).state for each in jobs] == [RunState.SUCCEEDED] * 5
         assert len(server.seen) == 5
 
@@ -176,8 +173,7 @@ def test_a_deleted_jobs_message_is_let_go_and_its_occurrence_recorded_as_skipped
     with serving(answering(200)) as server:
         made = enqueued(stage, server)
         assert stage.tables.job_store(CLOCK).delete(made, deleted_at=CLOCK.now())
-        answer = function("execute")(lane_event(receive(stage.sqs, stage.lane)), Context())
-        assert answer == {"batchItemFailures": []}
+        assert function("execute")(lane_event(receive(stage.sqs, stage.lane)), Context()) == {"batchItemFailures": []}
         run = only_run(stage, made)
         assert (run.state, run.reason) == (RunState.SKIPPED, "deleted")
         assert server.seen == []

@@ -1,7 +1,5 @@
 """The tick's handler: EventBridge's minute in, messages for the shards with due work out."""
 
-from __future__ import annotations
-
 import json
 import time
 from typing import Any

@@ -1,7 +1,5 @@
 """What `pip install duecourse` gives a program: the wheel as it is built, beside what it requires and nothing else."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from importlib.metadata import PathDistribution, distribution
@@ -163,5 +161,4 @@ try:
 except ImportError as problem:
     print(problem)
 """
-    said = run(wheel, tmp_path, program)
-    assert said.endswith('run pip install "duecourse[testing]"\n')
+    assert run(wheel, tmp_path, program).endswith('run pip install "duecourse[testing]"\n')

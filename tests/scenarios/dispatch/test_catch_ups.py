@@ -1,7 +1,5 @@
 """A run that stands for all that was missed and the runs of those occurrences share nothing, whoever comes first."""
 
-from __future__ import annotations
-
 import pytest
 
 from duecourse.domain.jobs.job import MissedMode, MissedPolicy, Overlap

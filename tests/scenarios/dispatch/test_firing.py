@@ -1,7 +1,5 @@
 """Jobs fire, from posting to the record, on a settable clock with real tables."""
 
-from __future__ import annotations
-
 from duecourse.domain.jobs.job import JobState, MissedMode, MissedPolicy, Overlap
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.schedules import ScheduleSpec
@@ -29,9 +27,7 @@ def test_a_one_off_job_fires_once_and_is_completed(world: World) -> None:
     world.add(job("at(2026-11-21T12:03:20)"))
     world.until(NOON + 600)
     assert world.caller.calls == [("tick-tock.20261121T120320Z", 1, NOON + 200)]
-    found = world.jobs.get("default", "tick-tock")
-    assert found is not None
-    assert found.state is JobState.COMPLETED
+    assert world.jobs.get("default", "tick-tock").state is JobState.COMPLETED
 
 
 def test_a_job_far_in_the_future_waits_outside_every_queue(world: World) -> None:
@@ -78,8 +74,7 @@ def test_after_an_outage_a_job_that_runs_all_runs_the_oldest_it_may_and_records_
     world.until(NOON + 7 * 3600 + 70)
     states = world.states("tick-tock")
     on_time, caught_up = [60, 120], [180, 240, 300, 360, 420]  # the API sent the first two at once: they ran
-    ran = [second for second, state in states if state is RunState.SUCCEEDED]
-    assert ran == [*on_time, *caught_up, 25200, 25260]
+    assert [second for second, state in states if state is RunState.SUCCEEDED] == [*on_time, *caught_up, 25200, 25260]
     assert [(second, state) for second, state in states if state is not RunState.SUCCEEDED] == [(480, RunState.SKIPPED)]
 
 
@@ -126,7 +121,6 @@ def test_a_cursor_that_makes_no_sense_is_quarantined_and_blocks_nobody(world: Wo
     world.until(NOON + 300)
     assert [second for second, _ in world.states("good")] == list(range(10, 301, 10))
     left = world.jobs.get_cursor("default", bad.id)
-    assert left is not None
     assert left.error is not None
     assert "61" in left.error
     assert world.count("CursorsQuarantined") == 1
@@ -165,9 +159,7 @@ def test_a_job_with_a_bound_on_its_runs_comes_due_that_often_and_is_completed(wo
     world.add(job("* * * * *", max_runs=5))
     world.until(NOON + 1200)
     assert [second for second, _ in world.states("tick-tock")] == [60, 120, 180, 240, 300]
-    found = world.jobs.get("default", "tick-tock")
-    assert found is not None
-    assert found.state is JobState.COMPLETED
+    assert world.jobs.get("default", "tick-tock").state is JobState.COMPLETED
 
 
 def test_missed_occurrences_count_towards_the_bound_on_runs(world: World) -> None:
@@ -176,9 +168,7 @@ def test_missed_occurrences_count_towards_the_bound_on_runs(world: World) -> Non
     world.until(NOON + 8 * 3600)
     *_, skipped = world.runs("tick-tock")
     assert (skipped.state, skipped.count, skipped.through) == (RunState.SKIPPED, 98, NOON + 6000)
-    found = world.jobs.get("default", "tick-tock")
-    assert found is not None
-    assert found.state is JobState.COMPLETED
+    assert world.jobs.get("default", "tick-tock").state is JobState.COMPLETED
 
 
 def test_excluded_times_do_not_fire_and_leave_no_record(world: World) -> None:
@@ -192,9 +182,7 @@ def test_a_job_fires_between_its_start_and_its_end_and_is_completed_then(world: 
     world.add(job(schedule=spec))
     world.until(NOON + 1800)
     assert [second for second, _ in world.states("tick-tock")] == [600, 660, 720]
-    found = world.jobs.get("default", "tick-tock")
-    assert found is not None
-    assert found.state is JobState.COMPLETED
+    assert world.jobs.get("default", "tick-tock").state is JobState.COMPLETED
 
 
 def test_a_cursor_computed_with_other_zone_data_is_computed_anew(world: World) -> None:

@@ -1,7 +1,5 @@
 """More due than goes at once, and cursors that cannot be claimed among many that can."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -48,9 +46,7 @@ def add(world: World, count: int, expression: str = "rate(300 seconds)") -> None
 
 
 def error_of(world: World, job_id: str) -> str | None:
-    standing = world.jobs.get_cursor("default", job_id)
-    assert standing is not None
-    return standing.error
+    return world.jobs.get_cursor("default", job_id).error
 
 
 def test_a_cursor_whose_claim_the_table_refuses_is_quarantined_and_delays_nobody(world: World) -> None:

@@ -1,7 +1,5 @@
 """A schedule of so many runs: each of them runs, and the job is completed when the last one has ended."""
 
-from __future__ import annotations
-
 from duecourse.domain.jobs.job import JobState, Overlap
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
@@ -20,9 +18,7 @@ def test_a_catch_up_behind_runs_sent_at_once_is_not_lost_where_the_schedule_ends
         (120, 1, RunState.SUCCEEDED),
         (180, 3, RunState.SUCCEEDED),
     ]
-    found = world.jobs.get("default", "tick-tock")
-    assert found is not None
-    assert found.state is JobState.COMPLETED
+    assert world.jobs.get("default", "tick-tock").state is JobState.COMPLETED
 
 
 def test_the_last_run_may_end_before_an_earlier_one_has_started(world: World) -> None:

@@ -1,7 +1,5 @@
 """The shard count is raised while jobs fire and are created and edited: no occurrence is lost, doubled or late."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain

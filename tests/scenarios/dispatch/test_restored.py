@@ -4,8 +4,6 @@ The tables are copied at MOMENT by `duecourse restore-table`, work goes on for f
 restored by it as an operator does with tables that DynamoDB restored.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -119,7 +117,6 @@ def test_with_the_runs_kept_nothing_that_ran_runs_again_and_nothing_is_left_out(
         later = [run for run in restored.world.runs(name) if run.occurrence > RESTORED]
         assert [run.occurrence - int(NOON) for run in later][:3] == [3300, 3600, 3900]
     job_again = restored.world.jobs.get("default", "one-off")
-    assert job_again is not None
     assert job_again.state == "COMPLETED"
 
 

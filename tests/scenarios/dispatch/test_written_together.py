@@ -3,8 +3,6 @@
 Nothing that must happen afterwards depends on whoever wrote.
 """
 
-from __future__ import annotations
-
 import contextlib
 from dataclasses import replace
 
@@ -199,7 +197,6 @@ def test_a_short_job_whose_run_is_alive_when_it_is_claimed_is_completed_by_its_w
     world.until(NOON + 40)
     assert world.office.job().state is JobState.COMPLETED
     cursor = world.jobs.get_cursor("default", "tick-tock")
-    assert cursor is not None
     assert (cursor.occurrence, cursor.due, cursor.ending) == (None, None, False)
 
 

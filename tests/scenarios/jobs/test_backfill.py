@@ -1,7 +1,5 @@
 """Occurrences of the past, run once more at a pace."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 
@@ -136,8 +134,7 @@ def test_runs_of_a_job_that_forbids_overlap_do_not_run_side_by_side(world: World
     world.add(job("0 * * * *", overlap=Overlap.QUEUE))
     started = office.backfill(Backfill(N - 10 * 3600, N))
     world.until(NOON + 60)
-    states = [run.state for run in world.runs("tick-tock") if run.suffix == started.suffix]
-    assert states == [S] * 10
+    assert [run.state for run in world.runs("tick-tock") if run.suffix == started.suffix] == [S] * 10
 
 
 HOURLY = "0 * * * *"
@@ -188,8 +185,7 @@ def test_what_an_outage_skipped_is_missing_and_what_a_pause_skipped_is_not(world
     office.pause()
     world.until(NOON + 5 * 3600 + 1800)
     office.resume()
-    look = office.api.backfills.look(office.job(), FIVE)
-    assert look.counts == {Standing.MISSING: 3, Standing.SKIPPED: 2}
+    assert office.api.backfills.look(office.job(), FIVE).counts == {Standing.MISSING: 3, Standing.SKIPPED: 2}
     assert backfilled(world, office, FIVE) == ["13", "14", "15"]
 
 
@@ -205,8 +201,7 @@ def test_a_run_that_covers_missed_occurrences_has_run_them(world: World, office:
 def test_an_occurrence_that_was_due_a_moment_ago_may_still_start(world: World, office: Office) -> None:
     world.add(job(HOURLY, overlap=Overlap.ALLOW))
     world.clock.set(NOON + 3600 + 59)
-    look = office.api.backfills.look(office.job(), FIVE)
-    assert look.counts == {Standing.ACTIVE: 1}
+    assert office.api.backfills.look(office.job(), FIVE).counts == {Standing.ACTIVE: 1}
     world.clock.set(NOON + 3600 + 61)
     assert office.api.backfills.look(office.job(), FIVE).counts == {Standing.MISSING: 1}
 

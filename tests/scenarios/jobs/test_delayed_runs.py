@@ -1,7 +1,5 @@
 """A run of an existing job that is requested for a later time: it waits in the due index by a timer."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

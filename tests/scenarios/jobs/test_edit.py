@@ -1,7 +1,5 @@
 """Editing jobs that are running: what is enqueued stays good unless the schedule itself was changed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -95,8 +93,7 @@ def test_what_comes_due_at_both_schedules_runs_once(office: Office) -> None:
 
 def test_the_first_two_minutes_of_a_new_schedule_are_sent_at_once(office: Office) -> None:
     office.world.add(job("0 0 1 1 *"))
-    edited = office.edit(expression="rate(30 seconds)")
-    assert edited.made.sent == 4
+    assert office.edit(expression="rate(30 seconds)").made.sent == 4
     office.world.until(NOON + 100, ticking=False)
     assert office.seconds() == [30, 60, 90]
 

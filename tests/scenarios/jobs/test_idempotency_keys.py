@@ -1,7 +1,5 @@
 """All attempts of a run are called with one key, whatever becomes of its job in between."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from typing import Any
 

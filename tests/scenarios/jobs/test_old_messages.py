@@ -1,7 +1,5 @@
 """A message is judged by the definition that enqueued it, however the job was changed while it was under way."""
 
-from __future__ import annotations
-
 import pytest
 
 from duecourse.domain.jobs.job import MissedMode, MissedPolicy, Overlap
@@ -138,8 +136,7 @@ def test_a_job_created_anew_by_a_slow_clock_is_not_taken_for_the_one_that_a_fast
     fast.edit(expression="*/2 * * * *")
     deleted = office.job()
     fast.delete()
-    created = office.create("* * * * *")
-    assert created.generation > deleted.generation
+    assert office.create("* * * * *").generation > deleted.generation
     world.until(NOON + 310)
     assert [run.occurrence - NOON for run in world.runs("tick-tock")] == [60, 120, 180, 240, 300]
 

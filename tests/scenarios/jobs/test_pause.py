@@ -4,8 +4,6 @@
 - A job is paused after so many deaths in a row, and that never disturbs the runs themselves.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from duecourse.domain.jobs.job import Backoff, JobState, MissedMode, MissedPolicy, Overlap, RetryPolicy
@@ -95,9 +93,7 @@ def test_what_was_enqueued_and_did_not_come_due_before_a_pause_does_not_count_as
     pausing.resume("default", "tick-tock", catch_up=False)
     world.until(NOON + 1200)
     assert [second for second, _ in world.states("tick-tock")] == [60, 120, 180, 240, 300, 360]
-    found = world.jobs.get("default", "tick-tock")
-    assert found is not None
-    assert found.state is JobState.COMPLETED
+    assert world.jobs.get("default", "tick-tock").state is JobState.COMPLETED
 
 
 def test_a_job_whose_last_occurrence_fell_into_its_pause_is_completed(world: World, pausing: Pausing) -> None:
@@ -169,9 +165,7 @@ def test_a_job_that_is_paused_before_its_first_tick_counts_what_was_sent_at_once
     world.until(NOON + 300)
     ran, covered = RunState.SUCCEEDED, RunState.SKIPPED
     assert world.states("tick-tock") == [(10, ran), (20, ran), (30, ran), (40, covered), (60, ran)]
-    found = world.jobs.get("default", "tick-tock")
-    assert found is not None
-    assert found.state is JobState.COMPLETED
+    assert world.jobs.get("default", "tick-tock").state is JobState.COMPLETED
 
 
 @pytest.mark.parametrize(
@@ -189,9 +183,7 @@ def test_a_job_that_was_paused_between_the_start_and_the_end_of_its_last_run_is_
     assert pausing.resume("default", "tick-tock", catch_up=False).job.state is JobState.ACTIVE
     world.until(NOON + 900)
     assert world.states("tick-tock") == [(120, RunState.SUCCEEDED)]
-    found = world.jobs.get("default", "tick-tock")
-    assert found is not None
-    assert found.state is JobState.COMPLETED
+    assert world.jobs.get("default", "tick-tock").state is JobState.COMPLETED
 
 
 def test_a_job_whose_last_run_ends_while_it_is_paused_stays_paused_until_it_is_resumed(
@@ -204,9 +196,7 @@ def test_a_job_whose_last_run_ends_while_it_is_paused_stays_paused_until_it_is_r
     pausing.pause("default", "tick-tock")
     world.until(NOON + 900)
     assert world.states("tick-tock") == [(120, RunState.SUCCEEDED)]
-    found = world.jobs.get("default", "tick-tock")
-    assert found is not None
-    assert found.state is JobState.PAUSED
+    assert world.jobs.get("default", "tick-tock").state is JobState.PAUSED
     assert pausing.resume("default", "tick-tock", catch_up=False).job.state is JobState.COMPLETED
 
 
@@ -215,9 +205,7 @@ def test_runs_that_die_are_counted_however_many_were_skipped_between_them(world:
     slowly = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=840, max_seconds=840)
     world.add(job("* * * * *", retry=slowly, pause_on_failure=3))
     world.until(NOON + 4 * 3600)
-    found = world.jobs.get("default", "tick-tock")
-    assert found is not None
-    assert found.state is JobState.PAUSED
+    assert world.jobs.get("default", "tick-tock").state is JobState.PAUSED
     assert sum(run.state is RunState.DEAD for run in world.runs("tick-tock")) == 3
 
 
@@ -235,8 +223,6 @@ def test_a_pause_that_was_refused_is_made_at_the_next_delivery_of_the_dead_runs_
     world.add(job("* * * * *", retry=ONCE, pause_on_failure=1))
     world.jobs = around(world.jobs, change=throttled(times=1))
     world.until(NOON + 300)
-    found = world.jobs.get("default", "tick-tock")
-    assert found is not None
-    assert found.state is JobState.PAUSED
+    assert world.jobs.get("default", "tick-tock").state is JobState.PAUSED
     assert [run.state for run in world.runs("tick-tock")] == [RunState.DEAD]
     assert (len(world.notices.deaths), world.count("JobsPaused")) == (1, 1)

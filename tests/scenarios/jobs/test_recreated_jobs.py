@@ -1,7 +1,5 @@
 """A job created under the id of a deleted one is another job: what that one left binds it to nothing."""
 
-from __future__ import annotations
-
 import pytest
 
 from duecourse.domain.jobs.job import Completion, JobState

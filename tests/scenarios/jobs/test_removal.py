@@ -1,7 +1,5 @@
 """Jobs that end are removed some time later; their runs stay."""
 
-from __future__ import annotations
-
 import pytest
 
 from duecourse.domain.instants import DAY_SECONDS
@@ -69,8 +67,7 @@ def test_a_new_job_under_its_id_runs(office: Office) -> None:
     old = office.create(AT)
     ended(world)
     go_to(world, ENDED + DAY_SECONDS)
-    new = office.create("at(2026-11-22T13:00:00)")
-    assert new.generation > old.generation
+    assert office.create("at(2026-11-22T13:00:00)").generation > old.generation
     world.until(NOON + 25 * 3600 + 60)
     assert world.states("tick-tock") == [(600, RunState.SUCCEEDED), (25 * 3600, RunState.SUCCEEDED)]
     assert office.job().state is JobState.COMPLETED

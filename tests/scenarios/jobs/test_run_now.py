@@ -1,7 +1,5 @@
 """A run that somebody asks for, whatever schedule and state its job has."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

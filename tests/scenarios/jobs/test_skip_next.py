@@ -1,7 +1,5 @@
 """Skipping what comes next, though it is enqueued already."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

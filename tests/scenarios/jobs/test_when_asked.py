@@ -1,7 +1,5 @@
 """A job without a schedule: it runs when it is asked to, and is never over."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pytest

@@ -1,7 +1,5 @@
 """The completeness audit finds what was planted, and nothing where nothing is wrong."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import replace
 from random import Random
@@ -56,7 +54,6 @@ def test_a_claim_that_passed_occurrences_without_sending_them_is_found(world: Au
     world.add(job("rate(1 minute)", overlap=Overlap.ALLOW))
     world.until(NOON + 600)
     standing = world.jobs.get_cursor("default", "tick-tock")
-    assert standing is not None
     assert standing.occurrence is not None
     behind = standing.occurrence - int(NOON)
     world.moved_past("tick-tock", behind + 600)

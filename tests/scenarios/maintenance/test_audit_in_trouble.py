@@ -1,7 +1,5 @@
 """The completeness audit where much is lost, time is short, something cannot be read, or somebody is killed."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 import pytest
@@ -116,9 +114,7 @@ def test_a_job_whose_record_cannot_be_read_is_told_and_the_others_are_audited(wo
 def test_a_job_that_used_up_its_runs_is_not_audited_beyond_its_end(world: AuditedWorld) -> None:
     world.add(job("rate(5 minutes)", max_runs=3, overlap=Overlap.ALLOW))
     world.until(NOON + 2 * HOUR)
-    found = world.jobs.get("default", "tick-tock")
-    assert found is not None
-    assert found.state is JobState.COMPLETED
+    assert world.jobs.get("default", "tick-tock").state is JobState.COMPLETED
     world.audit(hour=4)
     assert world.audit(hour=5).counts["OccurrencesAudited"] == 0
     assert (world.count("OccurrencesAudited"), world.findings("lost")) == (3, [])

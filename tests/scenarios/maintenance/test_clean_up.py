@@ -1,7 +1,5 @@
 """Completed jobs go when their history has, and take all their items with them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any
@@ -48,8 +46,7 @@ class Stage(World):
         """A pass of index repair with the clean-up as its check, which has other parts where `changes` has them."""
         clean_up = CleanUp(self.jobs, self.run_store, self.clock, 90)
         store = DynamoRepairStore(self.tables.client, self.tables.jobs)
-        made = IndexRepair(store, (replace(clean_up, **changes),), self.clock, every_seconds=0)
-        return made(self.clock.now() + 600)
+        return IndexRepair(store, (replace(clean_up, **changes),), self.clock, every_seconds=0)(self.clock.now() + 600)
 
     def day(self) -> Counter[str]:
         """What a day's pass does."""
@@ -104,7 +101,6 @@ def test_a_job_that_was_edited_back_to_life_stays(stage: Stage) -> None:
     made = stage.completed("report")
     store = stage.jobs
     done, standing = store.get_both("default", made.id)
-    assert done is not None
     assert standing is not None
     alive = replace(done, state=JobState.ACTIVE, generation=done.generation + 1, revision=done.revision + 1)
     assert store.change(done, standing, alive, replace(standing, generation=alive.generation))
@@ -131,16 +127,12 @@ def test_a_job_that_comes_back_to_life_while_it_is_looked_at_stays(stage: Stage)
     def revive() -> None:
         store = stage.jobs
         done, standing = store.get_both("default", "report")
-        assert done is not None
         assert standing is not None
         alive = replace(done, state=JobState.ACTIVE, generation=done.generation + 1, revision=done.revision + 1)
         assert store.change(done, standing, alive, replace(standing, generation=alive.generation))
 
-    report = stage.clean_up(runs=Late(revive))
-    assert report.counts["JobsCleanedUp"] == 0
-    stored = stage.stored("report")
-    assert stored is not None
-    assert stored.state is JobState.ACTIVE
+    assert stage.clean_up(runs=Late(revive)).counts["JobsCleanedUp"] == 0
+    assert stage.stored("report").state is JobState.ACTIVE
     assert stage.count() == 1
 
 

@@ -1,7 +1,5 @@
 """What stands wrong in the jobs table is found by index repair, recomputed, and fires."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -296,9 +294,7 @@ def test_a_job_whose_last_run_ended_unseen_is_completed(world: World) -> None:
     assert world.run_store.write(run(made, RunState.SUCCEEDED, after=300), None) is None
     world.clock.set(NOON + 400)  # whoever wrote that record died before it completed the job
     assert world.repair().counts["JobsCompleted"] == 1
-    found = world.jobs.get("default", made.id)
-    assert found is not None
-    assert found.state is JobState.COMPLETED
+    assert world.jobs.get("default", made.id).state is JobState.COMPLETED
 
 
 def test_a_job_whose_last_run_is_alive_is_not_completed(world: World) -> None:
@@ -339,8 +335,7 @@ def test_a_line_that_nobody_looks_after_any_more_is_called_once_its_schedule_is_
     assert world.run_store.write(varied(first, state=RunState.SUCCEEDED, finished_at=NOON + 210), first) is None
     world.until(NOON + DAY)
     assert states(world)[1:] == [RunState.QUEUED, RunState.QUEUED]
-    report = world.repair()
-    assert alarms(report) == ["wait_queue_found"]
+    assert alarms(world.repair()) == ["wait_queue_found"]
     world.until(NOON + DAY + 60)
     assert states(world) == [RunState.SUCCEEDED, RunState.WAITING, RunState.QUEUED]
     assert [run for run in world.caller.runs if run.endswith("120200Z")] == ["tick-tock.20261121T120200Z"]

@@ -1,7 +1,5 @@
 """What a worker, or an earlier call of the reconciler, could not do is done by the reconciler's next call, and once."""
 
-from __future__ import annotations
-
 from duecourse.domain.jobs.job import JobState
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Returned
@@ -53,9 +51,7 @@ def test_what_follows_from_a_run_that_has_succeeded_is_done_though_its_message_d
     world.wheel.dead_letters += [held, *copies]
     world.until(NOON + 300)
     world.reconcile()
-    found = world.jobs.get("default", "tick-tock")
-    assert found is not None
-    assert found.state is JobState.COMPLETED
+    assert world.jobs.get("default", "tick-tock").state is JobState.COMPLETED
     assert world.wheel.dead_letters == []
 
 

@@ -1,7 +1,5 @@
 """A job that runs at most once never calls its target twice."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable
 

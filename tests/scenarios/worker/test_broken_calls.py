@@ -1,7 +1,5 @@
 """What breaks on our own side of a call ends the attempt, not the worker."""
 
-from __future__ import annotations
-
 import pytest
 
 from duecourse.domain.jobs.job import Backoff, Delivery, RetryPolicy

@@ -1,7 +1,5 @@
 """Runs that are completed by somebody else, long after their call."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Ending runs before their time."""
 
-from __future__ import annotations
-
 import pytest
 
 from duecourse.domain.jobs.job import Backoff, Completion, EventKind, JobState, MissedMode, MissedPolicy, RetryPolicy
@@ -36,9 +34,7 @@ def test_a_retrying_run_that_is_cancelled_stops(world: World) -> None:
     world.until(NOON + 600)
     (run,) = world.runs("tick-tock")
     assert (run.state, len(world.caller.calls)) == (RunState.CANCELLED, 1)
-    found = world.jobs.get("default", "tick-tock")
-    assert found is not None
-    assert found.state is JobState.COMPLETED
+    assert world.jobs.get("default", "tick-tock").state is JobState.COMPLETED
 
 
 @pytest.mark.parametrize(("outcome", "state"), [(Failed("no"), RunState.CANCELLED), (Returned(1), RunState.SUCCEEDED)])
@@ -47,8 +43,7 @@ def test_a_running_call_is_let_to_its_end_and_nothing_follows_a_failed_one(
 ) -> None:
     def cancelled_meanwhile(call: Call) -> Outcome:
         held = world.wheel.put_in(world.about(call.run, MessageKind.CANCEL, reason="cancelled"))
-        batch = world.worker()([world.wheel.received(held)], world.clock.now() + 120)
-        assert batch.retained == ()
+        assert world.worker()([world.wheel.received(held)], world.clock.now() + 120).retained == ()
         return outcome
 
     world.caller.answer = cancelled_meanwhile
@@ -106,8 +101,7 @@ def test_what_an_outage_made_a_job_skip_is_told_once_for_the_whole_range(world: 
     world.until(NOON + 1000)
     world.until(NOON + 9000, ticking=False)
     world.until(NOON + 9100)
-    told = [(one.detail_type, one.detail["job_id"]) for one in world.bus.events]
-    assert told == [("Run Skipped", "asks")]
+    assert [(one.detail_type, one.detail["job_id"]) for one in world.bus.events] == [("Run Skipped", "asks")]
     assert world.bus.events[0].detail["count"] > 100
 
 
@@ -124,7 +118,6 @@ def test_a_job_whose_runs_die_in_a_row_is_paused_and_counts_anew_when_resumed(wo
     world.add(job("* * * * *", pause_on_failure=3))
     world.until(NOON + 600)
     found = world.jobs.get("default", "tick-tock")
-    assert found is not None
     assert (found.state, found.paused_because) == (JobState.PAUSED, "3 runs in a row died")
     assert len(world.caller.calls) == 3
     assert len(world.notices.deaths) == 3
@@ -137,9 +130,7 @@ def test_a_success_in_between_keeps_a_job_from_being_paused(world: World) -> Non
     world.caller.answer = every_third
     world.add(job("* * * * *", pause_on_failure=3))
     world.until(NOON + 900)
-    found = world.jobs.get("default", "tick-tock")
-    assert found is not None
-    assert found.state is JobState.ACTIVE
+    assert world.jobs.get("default", "tick-tock").state is JobState.ACTIVE
 
 
 def test_a_large_result_goes_to_the_store_and_a_small_one_stays(world: World) -> None:

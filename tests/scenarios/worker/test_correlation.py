@@ -1,7 +1,5 @@
 """What a run is part of: from the request, or the round, through messages and record, in all that is told of it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import orjson
@@ -62,8 +60,7 @@ def test_a_scheduled_run_is_part_of_the_round_that_enqueued_it(world: World) -> 
 
 def test_a_round_says_its_name_in_all_that_it_tells(world: World) -> None:
     world.add(job("at(2026-11-21T12:10:00)"))
-    report = world.dispatch()
-    assert {(event.facts["shard"], event.facts["correlation_id"]) for event in report.events} == {(0, ROUND)}
+    assert {(event.facts["shard"], event.facts["correlation_id"]) for event in world.dispatch().events} == {(0, ROUND)}
 
 
 def test_every_attempt_is_part_of_what_the_first_was_and_so_is_every_line(world: World) -> None:
@@ -107,8 +104,7 @@ def test_what_waits_in_the_due_index_comes_back_as_part_of_the_same(world: World
     an_hour = Backfill(N - 3600, N, 600)  # twelve runs, ten minutes apart: most of them wait as timers
     office.api.backfills.start(office.job(), an_hour, RunRequest("anna", correlation_id=ORDER))
     world.until(NOON + 7200)
-    runs = [run for run in world.runs("tick-tock") if run.suffix]
-    assert [run.correlation_id for run in runs] == [ORDER] * 12
+    assert [run.correlation_id for run in [run for run in world.runs("tick-tock") if run.suffix]] == [ORDER] * 12
 
 
 def test_a_callback_and_its_deadline_are_part_of_the_same(world: World) -> None:

@@ -1,7 +1,5 @@
 """What a firing of an ordinary job asks of DynamoDB, exactly: who has no workflows pays nothing for them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

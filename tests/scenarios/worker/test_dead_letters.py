@@ -1,7 +1,5 @@
 """The dead-letter queue: what lies there, what is recorded of it, and how it comes back."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -158,8 +156,7 @@ def test_many_dead_letters_are_looked_at_page_by_page(world: World) -> None:
         world.add(job(AT, id=f"job-{number:02}"))
     world.until(NOON + 300)
     assert len(world.wheel.dead_letters) == 25
-    report = world.reconcile()
-    assert report.counts["DeadLettersKept"] == 25
+    assert world.reconcile().counts["DeadLettersKept"] == 25
 
 
 def test_a_job_that_ends_with_a_run_found_dead_is_completed(world: World) -> None:
@@ -168,6 +165,4 @@ def test_a_job_that_ends_with_a_run_found_dead_is_completed(world: World) -> Non
     lose_to_the_dead_letters(world)
     world.until(NOON + 300)
     world.reconcile()
-    found = world.jobs.get("default", "tick-tock")
-    assert found is not None
-    assert found.state is JobState.COMPLETED
+    assert world.jobs.get("default", "tick-tock").state is JobState.COMPLETED

@@ -1,7 +1,5 @@
 """SQS may give one invocation the same message twice."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from threading import Event

@@ -1,7 +1,5 @@
 """Whatever is cut short is repeated, and what is repeated changes nothing."""
 
-from __future__ import annotations
-
 import contextlib
 from dataclasses import replace
 
@@ -80,9 +78,7 @@ def test_a_run_that_used_up_its_attempts_is_dead_announced_once_and_moved_by_the
     assert [death.run.name for death in world.notices.deaths] == [run.name]
     assert [held.message.name for held in world.wheel.dead_letters] == [run.name]
     assert len(world.caller.calls) == 2
-    found = world.jobs.get("default", "tick-tock")
-    assert found is not None
-    assert found.state is JobState.COMPLETED
+    assert world.jobs.get("default", "tick-tock").state is JobState.COMPLETED
 
 
 def test_what_is_not_worth_a_retry_dies_at_once(world: World) -> None:

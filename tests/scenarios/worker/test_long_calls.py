@@ -1,7 +1,5 @@
 """Runs whose call lasts long are listed across jobs while it lasts."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from threading import Event
 
@@ -36,8 +34,7 @@ def work(world: World) -> None:
     held = world.wheel.receive()
     assert held is not None
     worker = replace(world.worker(), look_seconds=0.01)
-    batch = worker([world.wheel.received(held)], world.clock.now() + FUNCTION_SECONDS)
-    assert batch.retained == ()
+    assert worker([world.wheel.received(held)], world.clock.now() + FUNCTION_SECONDS).retained == ()
 
 
 @pytest.mark.parametrize("failures", [0, 2])

@@ -1,7 +1,5 @@
 """What is counted of rounds, attempts and ends of runs."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from dataclasses import replace

@@ -4,8 +4,6 @@
 - Runs with a callback that are dead come back by the console, whichever message they died of.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A message that is sent afresh names the one that it replaces: what that one had begun has a message still."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

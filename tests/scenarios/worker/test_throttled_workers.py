@@ -1,7 +1,5 @@
 """A table that refuses for a while costs a run time, and nothing else."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest

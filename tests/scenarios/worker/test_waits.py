@@ -1,7 +1,5 @@
 """Waits that are longer than a queue holds a message back."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

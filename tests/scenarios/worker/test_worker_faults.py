@@ -4,8 +4,6 @@
 - What is received again and again is carried on or ends among the dead letters; it never circles.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -194,8 +192,7 @@ def test_a_job_deleted_and_created_anew_with_fourteen_minutes_enqueued_runs_by_i
     world.clock.set(NOON + 201)
     world.add(job("rate(300 seconds)", at=NOON + 201))
     world.until(NOON + 900)
-    ran = sorted(set(world.caller.runs))
-    assert ran == [
+    assert sorted(set(world.caller.runs)) == [
         "tick-tock.20261121T120100Z",
         "tick-tock.20261121T120200Z",
         "tick-tock.20261121T120300Z",

@@ -1,7 +1,5 @@
 """A world with a workflow."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.tables import Tables

@@ -1,7 +1,5 @@
 """Workers do what the protocol of `make model` says, in its order: reads, writes, notes of ends, sends."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The audit of a workflow's runs: which of its jobs should have gone on, and did not."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -5,8 +5,6 @@
 - Steps of a workflow have seats, as long as no call of an earlier run of the workflow can be at work.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from duecourse.domain.jobs.job import Backoff, Lane, Overlap, RetryPolicy
@@ -54,7 +52,6 @@ def test_what_comes_after_a_failure_does_not_run_and_says_why(world: WorkflowWor
     assert [world.state(name) for name in ("transform", "load")] == [(K, "upstream_failed")] * 2
     assert world.state("nightly") == (D, "steps_failed")
     run = world.run("nightly")
-    assert run is not None
     assert (run.code, run.error) == ("workflow.failed", "failed: extract (http.500)")
 
 
@@ -136,7 +133,6 @@ def test_a_workflow_begins_in_its_first_attempt_though_its_store_is_throttled(wo
     world.begin(graph_of(CHAIN), NOON + 180, retry=ONCE)
     assert refused.hits == 5
     run = world.run("nightly")
-    assert run is not None
     assert (run.state, run.attempt) == (S, 1)
 
 

@@ -1,7 +1,5 @@
 """A run of a workflow takes twelve write units, three more for each job, and none for an edge."""
 
-from __future__ import annotations
-
 import pytest
 
 from benchmarks.workflows import Steps, measure

@@ -1,7 +1,5 @@
 """A workflow's run ends just while one of its steps is about to start: the step does not run."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """A workflow that ends before its jobs: it is cancelled, its deadline comes, a job of it is paused."""
 
-from __future__ import annotations
-
 from duecourse.domain.jobs.job import Completion, JobState, Overlap
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.workflows.graph import Rule
@@ -27,7 +25,6 @@ def test_a_cancelled_workflow_starts_nothing_more(world: WorkflowWorld) -> None:
 def test_a_workflow_whose_deadline_comes_is_dead_and_takes_its_jobs_with_it(world: WorkflowWorld) -> None:
     world.begin(graph_of(CHAIN, transform=LATER), NOON + 1000, deadline_seconds=600)
     run = world.run("nightly")
-    assert run is not None
     assert (run.state, run.code) == (D, "workflow.deadline")
     assert world.state("transform") == (C, "workflow_over")
     assert [death.run.job_id for death in world.notices.deaths] == ["nightly"]
@@ -49,7 +46,6 @@ def test_a_workflow_that_its_deadline_ended_stays_dead_though_its_last_job_succe
     world.begin(graph_of(CHAIN), NOON + 700, deadline_seconds=600)
     assert world.state("nightly") == (D, "not_retryable")
     late = world.run("load")
-    assert late is not None
     assert (late.state, late.cancel_requested) == (RunState.WAITING, "workflow_over")
     world.tell(world.about(late, MessageKind.COMPLETE, result="done"))
     world.until(NOON + 800)

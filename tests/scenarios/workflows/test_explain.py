@@ -1,7 +1,5 @@
 """Why a workflow or a job of it ran at an instant, waits, or did not run."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """Whatever write of a workflow fails, each of its jobs runs, and runs once."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.fault_table.danger import Aim

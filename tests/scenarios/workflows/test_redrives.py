@@ -1,7 +1,5 @@
 """A redrive leaves a workflow's run as it would be without the failure."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -144,7 +142,6 @@ def test_the_error_of_a_dead_run_names_the_jobs_that_are_dead_now(world: Workflo
     world.redrive("eu")
     world.until(NOON + 100)
     run = world.run("nightly")
-    assert run is not None
     assert (run.state, run.error) == (D, "failed: us (http.500)")
     assert [death.run.job_id for death in world.notices.deaths] == ["nightly"]
     world.until(NOON + 200)

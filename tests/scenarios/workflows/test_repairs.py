@@ -1,7 +1,5 @@
 """A workflow whose jobs failed goes on: a job is redriven, the workflow is, or a part of it is run again."""
 
-from __future__ import annotations
-
 import pytest
 
 from duecourse.domain.jobs.job import Overlap
@@ -94,7 +92,6 @@ def test_a_rerun_of_a_rerun_takes_over_what_either_has_run(world: WorkflowWorld)
     world.until(NOON + 110)
     assert world.state("report", first.name.local) == (K, "upstream_failed"), "us counts as it ended"
     dead = world.run("nightly", first.name.local)
-    assert dead is not None
     assert (dead.state, dead.error) == (D, "failed: us (http.500)")
     world.answers.failing = set()
     second = world.rerun(["us"], first.name.local)
@@ -139,8 +136,7 @@ def test_a_rerun_is_refused_while_a_redriven_job_of_the_run_is_at_work(world: Wo
     world.until(NOON + 100)
     assert len(refused) == 1
     assert world.state(again) == (S, None)
-    new = world.rerun(["us" if again == "eu" else "load"])
-    assert new.state is RunState.QUEUED, "it has ended"
+    assert world.rerun(["us" if again == "eu" else "load"]).state is RunState.QUEUED, "it has ended"
 
 
 def test_failures_that_a_rerun_takes_over_count_for_every_rule(world: WorkflowWorld) -> None:
@@ -229,7 +225,6 @@ def test_a_late_evaluation_does_not_end_a_redrive_whose_messages_were_refused_at
     world.wheel.refuse = lambda message: message.job_id == "eu" and refusing[0]
     world.redrive("nightly")
     run = world.run("nightly")
-    assert run is not None
     assert run.state is RunState.RETRYING
     world.tell(world.about(run, MessageKind.EVALUATE))
     assert world.state("nightly") == (RunState.RETRYING, None)
@@ -281,6 +276,5 @@ def test_a_rerun_that_takes_a_result_which_is_not_kept_any_more_fails(world: Wor
     again = world.rerun(["transform"]).name.local
     world.until(NOON + 130)
     run = world.run("transform", again)
-    assert run is not None
     assert (run.state, run.code) == (D, "upstream_result")
     assert run.error == f"the record of extract.{INSTANT} has expired"

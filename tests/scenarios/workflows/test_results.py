@@ -1,7 +1,5 @@
 """Jobs of a workflow hand their small results down."""
 
-from __future__ import annotations
-
 import pytest
 
 from duecourse.domain.jobs.job import Overlap
@@ -69,7 +67,6 @@ def test_a_result_that_is_not_there_fails_the_job_for_good(world: WorkflowWorld)
     with_payload(world, "transform", "{{upstream.extract.result.lines}}")
     world.begin(graph_of(CHAIN), NOON + 90)
     run = world.run("transform")
-    assert run is not None
     assert (run.state, run.code) == (RunState.DEAD, "upstream_result")
     assert run.error == "{{upstream.extract.result.lines}}: there is no lines"
     assert world.called() == ["extract"]

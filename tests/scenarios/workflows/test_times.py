@@ -1,7 +1,5 @@
 """Pauses and own times of steps: they delay a start, and nothing else."""
 
-from __future__ import annotations
-
 import pytest
 
 from duecourse.domain.jobs.job import Completion, JobState, Overlap, RetryPolicy
@@ -102,7 +100,6 @@ def test_the_next_run_in_line_starts_at_once_after_one_that_a_pause_held(world: 
     world.tell(world.about(record, MessageKind.COMPLETE))
     world.until(NOON + 98)
     third = world.run("extract", last.name.local)
-    assert third is not None
     assert third.state is W
 
 
@@ -164,7 +161,6 @@ def test_a_run_by_itself_that_waits_in_the_queue_of_a_paused_job_stays_there(wor
     world.office.resume("extract")
     world.until(NOON + 402)
     waited = world.run("extract", second.name.local)
-    assert waited is not None
     assert waited.state is W
 
 
@@ -176,7 +172,6 @@ def test_a_dead_run_by_itself_of_a_paused_job_is_redriven_once_it_is_resumed(wor
     world.answers.failing = set()
     world.office.pause("extract")
     dead = world.run("extract", asked.name.local)
-    assert dead is not None
     assert dead.state is D
     world.tell(world.about(dead, MessageKind.REDRIVE))
     world.until(NOON + 600)

@@ -1,7 +1,5 @@
 """A workflow's run whose worker dies, or whose workflow is deleted: no further start, one deadline, one dead letter."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -74,7 +72,6 @@ def test_a_worker_that_takes_a_workflow_over_does_not_move_its_deadline(world: W
     world.until(NOON + 1500)
     second = world.run("nightly")
     assert first is not None
-    assert second is not None
     assert (second.attempt, second.state) == (2, RunState.WAITING)
     assert second.deadlines.waiting_until == first.deadlines.waiting_until
 
@@ -86,7 +83,6 @@ def test_a_workflow_whose_worker_is_dead_ends_at_its_deadline(world: WorkflowWor
     assert world.state("nightly") == (R, None)
     world.until(NOON + 125)
     run = world.run("nightly")
-    assert run is not None
     assert (run.state, run.code, run.attempt) == (D, "workflow.deadline", 1)
     assert world.state("extract") == (C, "workflow_over")
     (letter,) = [held for held in world.wheel.dead_letters if held.message.job_id == "nightly"]

@@ -1,7 +1,5 @@
 """Failures, each happened as far as it can in one process and reported, with the alarm that tells of it."""
 
-from __future__ import annotations
-
 from tests.support.alarm_cases import api, dispatch, maintenance, runs, services
 from tests.support.alarm_cases.parts import Case
 

@@ -1,7 +1,5 @@
 """The API answers that it cannot, and does so properly: nothing of its function fails."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from tests.support.api import BODY, ApiClient, api_settings, untouchable_client

@@ -1,7 +1,5 @@
 """The clock stands still, rounds fail, claims are not made."""
 
-from __future__ import annotations
-
 from importlib import import_module
 
 from duecourse.domain.jobs.job import EventKind, MissedMode, MissedPolicy

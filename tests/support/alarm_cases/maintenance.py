@@ -1,7 +1,5 @@
 """The dead-letter queue, the due index, the records and the archive: something is found there, or nobody can look."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

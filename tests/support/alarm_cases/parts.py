@@ -1,7 +1,5 @@
 """What several failures are made of."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

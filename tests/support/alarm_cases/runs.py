@@ -1,7 +1,5 @@
 """Runs fail, die, come late, or are not recorded."""
 
-from __future__ import annotations
-
 from duecourse.domain.jobs.job import EventKind, MissedPolicy
 from duecourse.domain.targets.targets import HttpTarget, Returned
 from tests.support.alarm_cases.parts import ONCE, SOON, broken, failing, fill

@@ -1,7 +1,5 @@
 """A function breaks, or there is too little of it: what follows for those who use it."""
 
-from __future__ import annotations
-
 from importlib import import_module
 
 from duecourse.ports import Depth

@@ -3,8 +3,6 @@
 python -m tests.support.fault_table fires retries
 """
 
-from __future__ import annotations
-
 import sys
 from concurrent.futures import ProcessPoolExecutor, as_completed
 

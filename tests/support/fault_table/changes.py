@@ -1,7 +1,5 @@
 """Stories of jobs that are changed while they run: paused, edited, deleted, backfilled."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from duecourse.domain.jobs.backfill import Backfill

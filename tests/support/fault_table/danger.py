@@ -1,7 +1,5 @@
 """Where a fault strikes: every write of every component comes by here before it is made."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Stories of runs that die, come back, or are ended by whoever works on them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

@@ -3,8 +3,6 @@
 What botocore makes of requests and answers is tested wherever else a client of production asks an emulator.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from functools import cache

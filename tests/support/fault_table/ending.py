@@ -1,7 +1,5 @@
 """How a play ended, read from the tables' raw items and from what was called and told."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass

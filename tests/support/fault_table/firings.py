@@ -1,7 +1,5 @@
 """Stories of a firing: it goes well, is tried again, waits in the wait queue, is replaced, is caught up."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from duecourse.domain.jobs.job import Backoff, Delivery, EventKind, MissedMode, MissedPolicy, Overlap, RetryPolicy

@@ -1,7 +1,5 @@
 """What must hold of how a story ended, whatever fault struck. It shares no code with the domain."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from itertools import combinations

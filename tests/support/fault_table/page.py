@@ -1,7 +1,5 @@
 """tests/fixtures/faults.md: `make faults` writes it, tests/scenarios/test_fault_table.py holds it against the code."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """Play a story, with or without a fault, until all is settled."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from tests.support.client_faults import Fault

@@ -1,7 +1,5 @@
 """The writes on the way of a firing, named after what the clients send."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A whole scheduler in danger: processes die, answers are lost, and what recovers is what recovers in production."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial

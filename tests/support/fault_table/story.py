@@ -1,7 +1,5 @@
 """What a story is: what happens, and what must have become of each occurrence in the end."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The effect of a fault: how an ending differs from that without one. The table's head explains the notation."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What another release's code is asked to do, as JSON on standard input; the answer as JSON on standard output."""
 
-from __future__ import annotations
-
 import json
 import sys
 from typing import Any

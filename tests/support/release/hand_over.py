@@ -1,7 +1,5 @@
 """Scenes are handed from one release to another: what lies in tables and lanes, and how everything ends."""
 
-from __future__ import annotations
-
 import json
 from heapq import heapify
 from itertools import count

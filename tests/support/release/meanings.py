@@ -1,7 +1,5 @@
 """What a release's code reads out of items: every field of the objects that they become."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The scene: one job of each kind, runs in every state and messages of every kind, at one moment."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Search everything (`make model`): python -m tests.support.workflow_model [the most states of a case]."""
 
-from __future__ import annotations
-
 import sys
 from time import process_time
 

@@ -1,7 +1,5 @@
 """What is searched: small graphs with what may go wrong, larger ones at random, changed protocols that must fail."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What happens to runs beside their workers: people redrive, cancel and pause, deadlines come."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 

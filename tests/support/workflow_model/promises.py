@@ -3,8 +3,6 @@
 I1 never early; I2 at most once; I3 never forgotten; I4 it ends; I5 a redrive goes on; I6 over is over.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 
 from duecourse.domain.runs.decision import STEPS_FAILED, WORKFLOW_OVER, Readiness, WorkflowOutcome, may_run_again

@@ -4,8 +4,6 @@ Every decision is the project's own code; what is said here once more is the ord
 cases, each named where it is restated. A method is a stage: it asks, is answered, and says which stage comes next.
 """
 
-from __future__ import annotations
-
 from collections.abc import Generator
 from dataclasses import replace
 from typing import Any

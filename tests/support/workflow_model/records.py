@@ -1,7 +1,5 @@
 """Records and ends as states hold them, and as others read them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

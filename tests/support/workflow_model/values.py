@@ -1,7 +1,5 @@
 """What a state of the model is made of. All that is large is held once (`Kept`) and named by a number."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Where workers stand: what each has been answered, and what it asks next. Each place is made once."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

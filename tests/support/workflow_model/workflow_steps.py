@@ -1,7 +1,5 @@
 """What usecases/workflows/workflows.py does, step by step: each method restates the one that it names."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Sequence
 from dataclasses import replace
 from typing import Any

@@ -5,8 +5,6 @@ message is received. A worker dies only right after what others can see (a write
 is the same. Its message comes again; so does that of one whose process failed, or whose answer was lost.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import time
 
 from duecourse.adapters.system import SystemClock, SystemRandomness

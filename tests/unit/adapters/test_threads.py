@@ -1,7 +1,5 @@
 """Work side by side."""
 
-from __future__ import annotations
-
 from threading import Barrier, current_thread
 
 import pytest

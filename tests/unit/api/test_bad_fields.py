@@ -6,8 +6,6 @@
 - Bodies are read as strictly as I-JSON has it; what is refused is refused with 400, or as a fault with its place.
 """
 
-from __future__ import annotations
-
 import json
 from contextlib import suppress
 from typing import Any
@@ -406,8 +404,7 @@ def test_what_fits_at_the_run_with_the_longest_values_is_taken() -> None:
 
 
 def test_what_a_registered_task_would_send_with_the_jobs_own_name_is_judged_too() -> None:
-    found = errors(posted(target={"type": "task", "name": "loud"}, name="n" * 256))
-    assert list(found) == ["/target/name"]
+    assert list(errors(posted(target={"type": "task", "name": "loud"}, name="n" * 256))) == ["/target/name"]
     assert read(posted(target={"type": "task", "name": "loud"}, name="short")).name == "short"
 
 
@@ -451,8 +448,7 @@ def test_what_is_no_json_is_a_400_that_says_where(raw: bytes, said: str) -> None
     ],
 )
 def test_what_nobody_could_hand_on_is_a_fault_with_its_place(text: str, place: str) -> None:
-    faults = list(unfit(read_json(text.encode())))
-    assert [fault.pointer for fault in faults] == [place]
+    assert [fault.pointer for fault in list(unfit(read_json(text.encode())))] == [place]
 
 
 @pytest.mark.parametrize(

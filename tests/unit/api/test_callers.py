@@ -1,7 +1,5 @@
 """Who asks and what for: read from what the gateway's authorizer found out, checked before any route runs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The jobs in docs/runs.md and docs/schedules.md are taken as they stand there."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

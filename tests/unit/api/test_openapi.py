@@ -1,7 +1,5 @@
 """The API's document: up to date, complete, valid, and true to the examples it gives."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -4,8 +4,6 @@
 - What is wrong with a workflow that somebody posts is named at once, by its place in the document.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -200,8 +198,7 @@ def test_a_job_in_it_is_judged_like_any_other() -> None:
 
 
 def test_a_workflow_is_no_target_that_a_job_may_have() -> None:
-    found = faults_of_job(target={"type": "workflow", "graph": "3f2a"})
-    assert "PUT /v1/workflows/<id>" in found["/target/type"]
+    assert "PUT /v1/workflows/<id>" in faults_of_job(target={"type": "workflow", "graph": "3f2a"})["/target/type"]
 
 
 def test_a_job_in_it_may_take_results_of_others() -> None:
@@ -211,8 +208,7 @@ def test_a_job_in_it_may_take_results_of_others() -> None:
 
 @pytest.mark.parametrize("name", ["upstream.a", "upstream.a.results", "workflow.name", "upstream.a.state.x"])
 def test_a_result_that_is_named_wrongly_is_refused_with_the_forms_that_there_are(name: str) -> None:
-    found = faults_of_job(payload=[f"{{{{{name}}}}}"])
-    assert "upstream.JOB.result.PATH" in found["/payload/0"]
+    assert "upstream.JOB.result.PATH" in faults_of_job(payload=[f"{{{{{name}}}}}"])["/payload/0"]
 
 
 def test_headers_take_no_results() -> None:

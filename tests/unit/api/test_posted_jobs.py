@@ -5,8 +5,6 @@
 - Jobs that name a task which the operator has registered (tests.support.posting.TASKS).
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import fields
 from typing import Any
@@ -46,8 +44,7 @@ from tests.support.posting import errors, first_occurrence, posted, read
 
 
 def test_a_job_needs_a_schedule_and_a_target_only() -> None:
-    draft = read(BODY)
-    assert draft == Draft(
+    assert read(BODY) == Draft(
         tenant="default",
         schedule=ScheduleSpec("rate(10 seconds)"),
         target=HttpTarget("https://example.com/hook"),
@@ -79,8 +76,7 @@ def test_a_job_can_be_kept_after_its_end() -> None:
 
 
 def test_a_job_without_a_schedule_says_so() -> None:
-    draft = read(posted(schedule=None, timezone="Europe/Berlin"))
-    assert draft.schedule == ScheduleSpec("", "Europe/Berlin")
+    assert read(posted(schedule=None, timezone="Europe/Berlin")).schedule == ScheduleSpec("", "Europe/Berlin")
     assert "null for a job that runs only on request" in errors({"target": HTTP_TARGET})["/schedule"]
     assert errors(posted(schedule=""))["/schedule"] == "must not be empty"
     assert list(errors(posted(schedule=None, timezone="No/Where"))) == ["/timezone"]
@@ -105,8 +101,7 @@ def test_what_shapes_a_schedule_is_refused_where_there_is_none() -> None:
 
 
 def test_what_shapes_a_schedule_may_be_said_where_it_says_no_more_than_the_default() -> None:
-    written = read(posted(schedule=None)).new("x", 0.0)
-    assert read(postable(written)).schedule == ScheduleSpec("")
+    assert read(postable(read(posted(schedule=None)).new("x", 0.0))).schedule == ScheduleSpec("")
 
 
 def test_the_defaults_of_a_posted_job_are_those_of_the_domain() -> None:
@@ -398,8 +393,7 @@ def test_two_minutes_or_a_hundred_firings_are_sent_at_once(expression: str, hori
 
 def test_the_next_occurrence_is_the_next_to_come_due_not_the_next_to_be_enqueued() -> None:
     minutely = job("* * * * *")
-    ahead = cursor(minutely, NOON + 840)
-    assert view_of(minutely, ahead, now=NOON + 0.5).next_occurrence == NOON + 60
+    assert view_of(minutely, cursor(minutely, NOON + 840), now=NOON + 0.5).next_occurrence == NOON + 60
 
 
 def test_a_last_occurrence_that_is_overdue_is_still_shown() -> None:
@@ -513,5 +507,4 @@ def test_a_posted_field_that_does_not_go_with_a_default_is_refused() -> None:
 
 def test_a_default_for_a_field_that_is_not_the_tasks_makes_it_unusable() -> None:
     assert "its defaults contain schedule, tags" in errors(short("foreign"))["/task"]
-    found = errors(SCHEDULE | {"target": {"type": "task", "name": "foreign"}})
-    assert list(found) == ["/target/name"]
+    assert list(errors(SCHEDULE | {"target": {"type": "task", "name": "foreign"}})) == ["/target/name"]

@@ -5,8 +5,6 @@
 - AWS that is too busy or out of reach: 503 with `retry-after`, and nothing that it said; its other faults stay 500.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 from typing import Any, cast
@@ -141,8 +139,7 @@ def test_what_is_no_json_is_400(api: ApiClient, body: str) -> None:
 
 def test_a_base64_body_is_read(api: ApiClient) -> None:
     encoded = base64.b64encode(json.dumps(BODY | {"priority": "urgent"}).encode()).decode()
-    answer = api.post_text(encoded, is_base64=True)
-    assert list(answer.errors) == ["/priority"]
+    assert list(api.post_text(encoded, is_base64=True).errors) == ["/priority"]
 
 
 @pytest.mark.parametrize(
@@ -179,8 +176,7 @@ def test_a_bad_query_parameter_is_400_and_named(api: ApiClient, path: str, name:
 
 def test_a_cursor_of_another_job_is_400(api: ApiClient) -> None:
     cursor = base64.urlsafe_b64encode(b"1r:weekly.20261121T064700Z").decode().rstrip("=")
-    answer = api.get("/v1/jobs/nightly/runs", cursor=cursor)
-    assert "belongs to another job" in answer.errors["cursor"]
+    assert "belongs to another job" in api.get("/v1/jobs/nightly/runs", cursor=cursor).errors["cursor"]
 
 
 def test_a_failure_inside_is_a_500_that_tells_nothing_and_is_logged_with_its_request() -> None:
@@ -221,22 +217,19 @@ def test_an_event_of_a_named_stage_is_understood(api: ApiClient) -> None:
 
 @given(st.text(st.characters(codec=None), max_size=300), st.booleans())
 def test_any_text_as_a_body_is_a_4xx(body: str, is_base64: bool) -> None:
-    answer = untouchable_client().post_text(body, is_base64=is_base64)
-    assert answer.status in (400, 422)
+    assert untouchable_client().post_text(body, is_base64=is_base64).status in (400, 422)
 
 
 @given(st.text(st.characters(codec="utf-8"), max_size=60), st.sampled_from(["GET", "DELETE", "POST", "PATCH"]))
 def test_any_path_outside_is_a_404(path: str, method: str) -> None:
-    answer = untouchable_client().send(json_event(method, f"/v1/elsewhere/{path}", {}))
-    assert answer.status == 404
+    assert untouchable_client().send(json_event(method, f"/v1/elsewhere/{path}", {})).status == 404
 
 
 @given(
     st.dictionaries(st.sampled_from(["limit", "cursor", "x"]), st.text(max_size=20).filter(lambda t: not t.isdigit()))
 )
 def test_any_query_that_is_not_understood_is_a_400(query: dict[str, Any]) -> None:
-    answer = untouchable_client().get("/v1/jobs", **query)
-    assert answer.status == (400 if query else 500)
+    assert untouchable_client().get("/v1/jobs", **query).status == (400 if query else 500)
 
 
 NAME = "steady.20261121T120000Z"

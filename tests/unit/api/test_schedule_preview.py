@@ -4,8 +4,6 @@
 - Finding the newest occurrences of a schedule that only knows "next".
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

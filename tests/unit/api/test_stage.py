@@ -4,8 +4,6 @@
 - GET /v1/stage/metrics: what CloudWatch keeps of the stage.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from duecourse.checks.facts import Alarm, Alarms, Lateness, Outcomes, StageFigures

@@ -4,8 +4,6 @@
 - Which targets a job may have.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from typing import Any
@@ -75,8 +73,7 @@ def test_a_target_needs_only_what_has_no_default(body: dict[str, Any], target: T
 
 @pytest.mark.parametrize("target", EVERY_TARGET, ids=type_of)
 def test_a_target_is_posted_as_it_is_shown(target: Target) -> None:
-    document = json.loads(json.dumps(target_document(target)))
-    assert read(posted(target=document)).target == target
+    assert read(posted(target=json.loads(json.dumps(target_document(target))))).target == target
 
 
 @pytest.mark.parametrize(
@@ -176,8 +173,7 @@ def test_a_bad_target_is_refused_at_its_field(target: dict[str, Any], place: str
 
 
 def test_all_that_is_wrong_with_a_target_is_told_at_once() -> None:
-    found = errors(posted(target={"type": "ecs", "cluster": "x", "subnets": [], "colour": "red"}))
-    assert set(found) == {
+    assert set(errors(posted(target={"type": "ecs", "cluster": "x", "subnets": [], "colour": "red"}))) == {
         "/target/cluster",
         "/target/task_definition",
         "/target/container",

@@ -1,7 +1,5 @@
 """The model of a burst: AWS's limits hold in it, and the real dispatcher loses nothing in it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
@@ -69,14 +67,12 @@ def test_a_partition_never_takes_more_than_its_limit() -> None:
 
 def test_a_claim_within_its_slot_writes_that_partition_twice() -> None:
     tables = Tables(PLENTY, 0)
-    won = sum(tables.write("this hour", "this hour", 0) is None for _ in range(1000))
-    assert won == PARTITION_WRITES.value / 2
+    assert sum(tables.write("this hour", "this hour", 0) is None for _ in range(1000)) == PARTITION_WRITES.value / 2
 
 
 def test_a_full_index_keeps_its_table_from_writing() -> None:
     tables = Tables(replace(PLENTY, due_writes=100), 0)
-    won = sum(tables.write("today", "tomorrow", 0) is None for _ in range(100))
-    assert won == 50
+    assert sum(tables.write("today", "tomorrow", 0) is None for _ in range(100)) == 50
     assert tables.write("today", "tomorrow", 0) == DUE_WRITES
     assert tables.jobs.taken == 50 + BACK_PRESSURE.value
 

@@ -1,7 +1,5 @@
 """What the benchmark of cold starts makes of what it has timed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

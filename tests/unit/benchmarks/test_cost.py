@@ -5,8 +5,6 @@
 - A benchmark's counts are checked where they are given.
 """
 
-from __future__ import annotations
-
 from argparse import ArgumentTypeError
 from dataclasses import replace
 

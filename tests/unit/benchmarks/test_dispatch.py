@@ -1,7 +1,5 @@
 """What the benchmark of dispatching measures, and what it makes of what it has counted."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from typing import Any

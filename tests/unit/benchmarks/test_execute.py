@@ -1,7 +1,5 @@
 """What the benchmark of execution makes of what it has counted."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

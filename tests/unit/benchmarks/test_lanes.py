@@ -5,8 +5,6 @@
 - What the benchmarks of workflows promise, of what they have found.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -189,7 +187,6 @@ def test_a_benchmark_without_long_runs_says_nothing_of_them() -> None:
 def test_the_backlog_is_what_was_due_and_had_not_started() -> None:
     low = [a_start("low", late=late) for late in (1, 3, 5)] + [a_start("low", due=9), a_start("low", late=None)]
     found = backlog([a_start("high", due=0), a_start("high", due=3), a_start("high", due=6)], low)
-    assert found is not None
     assert (found.most, found.fewest, found.pressed) == (4, 1, 3)
 
 

@@ -1,7 +1,5 @@
 """The jobs that every scheduler is given in the benchmark of lateness, and what is made of the calls they made."""
 
-from __future__ import annotations
-
 import asyncio
 import subprocess
 import sys
@@ -186,8 +184,7 @@ def test_duecourse_is_judged_by_what_it_does_alone_and_shown_beside_the_others_t
 
 
 def test_the_report_of_a_side_that_never_called_can_be_read() -> None:
-    made = report({OURS: counted([])}, MINUTE, {"minutely": 1}, [], [])
-    assert "MISSED" in table(made)
+    assert "MISSED" in table(report({OURS: counted([])}, MINUTE, {"minutely": 1}, [], []))
 
 
 def test_a_side_knows_what_it_misses_without_importing_it() -> None:

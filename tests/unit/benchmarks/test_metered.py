@@ -1,7 +1,5 @@
 """What writes are billed, from the items before and after them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

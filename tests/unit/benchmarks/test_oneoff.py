@@ -1,7 +1,5 @@
 """The write units of one-off jobs and delayed runs are counted and stay within their budgets."""
 
-from __future__ import annotations
-
 from benchmarks.cost.counts import ONE_OFF_WRU
 from benchmarks.oneoff import at_job, delayed_run, total
 from duecourse.domain.jobs.job import Overlap

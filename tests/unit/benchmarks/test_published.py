@@ -1,7 +1,5 @@
 """The numbers of README and docs are those of the benchmarks' results, and every number that should be is marked."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a request may cost is in the documentation as it was measured last."""
 
-from __future__ import annotations
-
 import json
 
 from benchmarks.requests.cost import MAX_MB, MAX_MS, Cost, table

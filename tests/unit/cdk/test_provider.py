@@ -1,7 +1,5 @@
 """The function of duecourse_cdk: how long it waits for a stage, how it shows who it is, what it says and what not."""
 
-from __future__ import annotations
-
 import json
 from base64 import b64decode
 from collections.abc import Callable

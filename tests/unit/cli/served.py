@@ -1,7 +1,5 @@
 """An address that answers the same to every caller, for commands that are tried as they are run."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager

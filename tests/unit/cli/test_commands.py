@@ -5,8 +5,6 @@
 - Whatever ends a long-running command, it is one line and an exit status.
 """
 
-from __future__ import annotations
-
 import errno
 import json
 import os
@@ -27,7 +25,7 @@ from duecourse.cli.main import COMMANDS, main
 from duecourse.cli.terminal import MEANT, UsageError
 from duecourse.client import ApiError, ApiUnreachableError
 from tests.support.http_target import Seen, documents, http_target
-from tests.unit.cli.served import told
+from tests.unit.cli.served import RUN, told
 
 JOB = {
     "id": "nightly",
@@ -36,20 +34,6 @@ JOB = {
     "next_occurrence": "2026-11-22T03:00:00Z",
     "error": None,
 }
-RUN = {
-    "id": "nightly.20261121T030000Z",
-    "job_id": "nightly",
-    "state": "DEAD",
-    "reason": None,
-    "occurrence": "2026-11-21T03:00:00Z",
-    "due": "2026-11-21T03:00:00Z",
-    "lateness_seconds": 0.042,
-    "attempts": 3,
-    "max_attempts": 3,
-    "error": "HTTP 500",
-    "count": 1,
-}
-
 CHANGES = [
     {
         "at": "2026-11-21T10:00:00.000Z",
@@ -110,8 +94,7 @@ def test_the_address_can_come_from_the_environment(api: str) -> None:
 
 
 def test_jobs_are_listed_for_programs_in_the_shape_of_every_list(api: str) -> None:
-    listed = json.loads(duecourse("jobs", "list", "--json", "--api", api).stdout)
-    assert listed == {"items": [JOB], "next_cursor": None}
+    assert json.loads(duecourse("jobs", "list", "--json", "--api", api).stdout) == {"items": [JOB], "next_cursor": None}
 
 
 def test_runs_are_shown_as_a_table_with_the_way_to_more(api: str) -> None:

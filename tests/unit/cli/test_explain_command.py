@@ -7,8 +7,6 @@
 - `duecourse workflows` and `run rerun`: what they ask and print.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import signal

@@ -1,7 +1,5 @@
 """`duecourse login` and `profile`, with an issuer on this machine."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

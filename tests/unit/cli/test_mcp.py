@@ -1,7 +1,5 @@
 """`duecourse mcp`, as the SDK's own client uses it over standard input and output, beside a stage in memory."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Iterator

@@ -5,8 +5,6 @@
 - Times as people say and read them.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

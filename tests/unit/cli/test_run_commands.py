@@ -4,8 +4,6 @@
 - The watcher tells of each run that is new or has changed, once.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -21,26 +19,11 @@ from duecourse.client import ApiError, ApiUnreachableError, Page
 from duecourse.client.models import Run
 from tests.support.http_target import HttpTargetServer, Seen, documents, http_target
 from tests.support.shown import shown_run
+from tests.unit.cli.served import RUN as DEAD_RUN
 from tests.unit.cli.served import told
 
 JOB = {"id": "nightly", "schedule": "0 3 * * *", "state": "PAUSED", "next_occurrence": None, "error": None}
-RUN = {
-    "id": "nightly.20261121T030000Z",
-    "job_id": "nightly",
-    "state": "DEAD",
-    "reason": "attempts_exhausted",
-    "occurrence": "2026-11-21T03:00:00Z",
-    "due": "2026-11-21T03:00:00Z",
-    "started_at": "2026-11-21T03:00:00.042Z",
-    "finished_at": "2026-11-21T03:01:00.000Z",
-    "lateness_seconds": 0.042,
-    "attempts": 3,
-    "max_attempts": 3,
-    "error": "GET https://example.com answered 503 [busy]",
-    "code": "http.503",
-    "result": None,
-    "count": 1,
-}
+RUN = {**DEAD_RUN, "started_at": "2026-11-21T03:00:00.042Z", "result": None}
 DONE = {**RUN, "state": "SUCCEEDED", "reason": None, "error": None, "code": None, "result": {"rows": 3}}
 LARGE = {**DONE, "result": None, "result_url": "https://s3/x", "result_url_seconds": 300, "result_bytes": 4096}
 WAITING = {**RUN, "state": "WAITING", "reason": None, "finished_at": None, "cancel_requested": True}
@@ -207,8 +190,7 @@ def test_where_nobody_can_answer_redriving_says_how_many_and_what_to_give(server
 
 def test_of_very_many_dead_letters_not_all_are_counted():
     page = {"items": [RUN] * 100, "next_cursor": "more"}
-    result = told(page, "dead-letters", "redrive", text="n\n")
-    assert "Redrive at least 1000 dead runs of ALL jobs?" in result.stderr
+    assert "Redrive at least 1000 dead runs of ALL jobs?" in told(page, "dead-letters", "redrive", text="n\n").stderr
 
 
 def test_an_instant_that_is_none_is_said_so_before_anything_is_counted(server, asked):

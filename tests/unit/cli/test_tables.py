@@ -1,7 +1,5 @@
 """Tables show ids whole and texts from elsewhere as they are, whatever stands in them."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -33,8 +31,7 @@ def test_an_error_is_shown_as_the_target_said_it(command: tuple[str, ...], error
 @pytest.mark.parametrize("command", [*LISTS, ("runs", "show", "x")], ids=" ".join)
 def test_an_error_cannot_steer_the_terminal(command: tuple[str, ...]) -> None:
     run = {**RUN, "error": "a\x1b[2Jb\x9bc\u202ed\ne"}
-    result = told({"items": [run], "next_cursor": None, **run}, *command)
-    assert "a\ufffd[2Jb\ufffdc\ufffdd e" in result.stdout
+    assert "a\ufffd[2Jb\ufffdc\ufffdd e" in told({"items": [run], "next_cursor": None, **run}, *command).stdout
 
 
 @pytest.mark.parametrize("command", [*LISTS, ("runs", "show", "x")], ids=" ".join)

@@ -1,7 +1,5 @@
 """`duecourse work --shell`: the command of a run's payload, how it ends, and which commands are allowed."""
 
-from __future__ import annotations
-
 import json
 from itertools import count
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The commands take profile, region and credentials as `aws` and `cdk` do."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

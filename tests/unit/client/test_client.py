@@ -6,8 +6,6 @@
 - A type checker finds what the API would refuse.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess
@@ -62,36 +60,24 @@ def client(answer: Callable[[httpx.Request], httpx.Response]) -> Client:
 
 
 def test_a_job_is_posted_as_json_below_the_base_address() -> None:
-    seen: list[httpx.Request] = []
-
-    def answer(request: httpx.Request) -> httpx.Response:
-        seen.append(request)
-        return httpx.Response(201, json=JOB)
-
-    job = client(answer).create_job({"schedule": "0 3 * * *"})
-    assert (seen[0].method, seen[0].url.path) == ("POST", "/base/v1/jobs")
-    assert json.loads(seen[0].content) == {"schedule": "0 3 * * *"}
+    api = Api(201, JOB)
+    job = api.client.create_job({"schedule": "0 3 * * *"})
+    assert (api.seen[0].method, api.seen[0].url.path) == ("POST", "/base/v1/jobs")
+    assert api.body == {"schedule": "0 3 * * *"}
     assert job.next_occurrence == datetime(2026, 11, 22, 3, tzinfo=UTC)
     assert job.document["state"] == "ACTIVE"
 
 
 def test_an_id_is_quoted_in_the_path() -> None:
-    seen: list[httpx.Request] = []
-
-    def answer(request: httpx.Request) -> httpx.Response:
-        seen.append(request)
-        return httpx.Response(204)
-
-    client(answer).delete_job("../health")
-    assert seen[0].url.raw_path == b"/base/v1/jobs/..%2Fhealth"
+    api = Api(204)
+    api.client.delete_job("../health")
+    assert api.seen[0].url.raw_path == b"/base/v1/jobs/..%2Fhealth"
 
 
 def test_runs_come_in_pages() -> None:
-    def answer(request: httpx.Request) -> httpx.Response:
-        assert dict(request.url.params) == {"limit": "2", "cursor": "abc"}
-        return httpx.Response(200, json={"items": [RUN], "next_cursor": "def"})
-
-    page = client(answer).list_runs("nightly", limit=2, cursor="abc")
+    api = Api(document={"items": [RUN], "next_cursor": "def"})
+    page = api.client.list_runs("nightly", limit=2, cursor="abc")
+    assert dict(api.seen[0].url.params) == {"limit": "2", "cursor": "abc"}
     assert page.next_cursor == "def"
     assert page.items[0].lateness_seconds == pytest.approx(0.042)
     assert page.items[0].is_final

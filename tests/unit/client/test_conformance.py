@@ -1,7 +1,5 @@
 """The Python client passes the conformance cases of all clients (clients/conformance.json), over real connections."""
 
-from __future__ import annotations
-
 import inspect
 import json
 import socket

@@ -1,7 +1,5 @@
 """The client has every operation of the API's document, and its code is what the document makes."""
 
-from __future__ import annotations
-
 import inspect
 import json
 from pathlib import Path

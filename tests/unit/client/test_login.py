@@ -5,8 +5,6 @@
 - How calls say who makes them: tokens, and signatures for stages behind the IAM authorizer.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import stat
@@ -253,8 +251,7 @@ def test_a_profile_names_its_issuer_and_the_environment_has_the_secret(tmp_path:
 def test_the_secret_of_the_environment_is_not_sent_to_another_issuer_or_client(
     tmp_path: Path, other: dict[str, str]
 ) -> None:
-    found = access("prod", profiles_in(tmp_path) | SECRET | other)
-    assert found.issuer == Issuer("https://login", "cli")
+    assert access("prod", profiles_in(tmp_path) | SECRET | other).issuer == Issuer("https://login", "cli")
 
 
 def test_a_secret_without_its_issuer_is_refused_for_a_profile(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """A stack on this machine is called directly, whatever proxy the environment names."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

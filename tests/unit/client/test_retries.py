@@ -4,8 +4,6 @@
 - The time-out limits a whole try, however slowly an answer comes.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import socket

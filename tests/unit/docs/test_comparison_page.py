@@ -1,7 +1,5 @@
 """docs/comparison.md: each mark of Duecourse links to the heading that proves it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache

@@ -1,7 +1,5 @@
 """Every job and workflow of the documentation is created and run, against targets that succeed."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The files that pages name exist: in the repository, in the package, or under tests/."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Python sessions in the documentation print what they say."""
 
-from __future__ import annotations
-
 import doctest
 import re
 from pathlib import Path

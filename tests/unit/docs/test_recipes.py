@@ -1,7 +1,5 @@
 """The recipes in docs/recipes: each diff applies to this tree, touches few files and does what it says."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

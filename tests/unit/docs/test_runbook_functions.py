@@ -1,7 +1,5 @@
 """The shell functions of the runbooks: they are called with outputs of the stack and with logged actions."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 

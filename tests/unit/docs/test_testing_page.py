@@ -1,7 +1,5 @@
 """The tests in docs/testing.md pass, as an application would run them."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

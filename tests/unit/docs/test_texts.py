@@ -4,8 +4,6 @@ They use the terms of the field, as the documentation does. Add a text's word to
 over it.
 """
 
-from __future__ import annotations
-
 import ast
 import io
 import json
@@ -164,8 +162,7 @@ def test_docstrings_and_comments_have_the_terms_of_the_field(avoided: str) -> No
 @pytest.mark.parametrize("avoided", IN_TEXTS)
 def test_texts_that_users_see_have_the_terms_of_the_field(avoided: str) -> None:
     word = re.compile(rf"\b(?:{IN_TEXTS[avoided]})\b", re.IGNORECASE)
-    found = [f"{name}: {text}" for name, texts in TEXTS.items() for text in texts if word.search(clean(text))]
-    assert found == []
+    assert [f"{name}: {text}" for name, texts in TEXTS.items() for text in texts if word.search(clean(text))] == []
 
 
 def test_texts_include_the_error_messages() -> None:

@@ -1,7 +1,5 @@
 """The words of the documentation: none that a reader stumbles over, and not too many."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

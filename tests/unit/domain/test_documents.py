@@ -1,7 +1,5 @@
 """Dataclasses as documents and back."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from enum import StrEnum

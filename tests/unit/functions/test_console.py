@@ -1,7 +1,5 @@
 """The console's function: which file it answers with, in which coding, and what it says beside it."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

@@ -1,7 +1,5 @@
 """A stage in memory plays runs that are requested for a later time."""
 
-from __future__ import annotations
-
 from duecourse.testing import Scheduler
 
 REMIND = {"id": "remind", "schedule": None, "target": {"type": "http", "url": "https://example.com/remind"}}

@@ -1,7 +1,5 @@
 """The pytest plugin, which every test run of a program loads that has the package."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """duecourse.testing as an application's tests use it."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import Iterator
@@ -451,7 +449,6 @@ def test_figures_of_the_stage_count_what_the_workers_did_in_the_last_day(schedul
     assert scheduler.client.get_stage_metrics().figures.outcomes == ()
     scheduler.advance(days=2)
     figures = scheduler.client.get_stage_metrics().figures
-    assert figures is not None
     assert [(each.at, each.succeeded, each.retried, each.dead) for each in figures.outcomes] == [
         (utc(29, 2, 30), 0, 1, 0),
         (utc(29, 3, 30), 1, 0, 0),

@@ -1,7 +1,5 @@
 """What is written of a batch, and what is said when something was not."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -67,8 +65,7 @@ def test_a_batch_is_written_and_counted() -> None:
 
 def test_a_batch_without_anything_expired_writes_nothing() -> None:
     shelf = Shelf()
-    report = ArchiveRuns(Given((RunChange("1", "MODIFY", None, None),)), shelf)([])
-    assert (report.counts, shelf.sheets) == ({}, {})
+    assert (ArchiveRuns(Given((RunChange("1", "MODIFY", None, None),)), shelf)([]).counts, shelf.sheets) == ({}, {})
 
 
 def test_a_batch_that_failed_half_way_loses_and_doubles_nothing_when_it_comes_again() -> None:
@@ -94,8 +91,7 @@ def test_a_record_that_cannot_be_read_is_kept_and_told_and_holds_up_nothing() ->
 @pytest.mark.parametrize(("whole", "failed"), [(True, 0), (False, 1)])
 def test_a_failed_batch_is_archived_as_far_as_the_stream_still_has_it(whole: bool, failed: int) -> None:
     shelf = Shelf()
-    report = ArchiveRuns(Given(TWO_DAYS, whole), shelf).again({"shardId": "s"})
-    assert report.counts["ArchivesFailed"] == failed
+    assert ArchiveRuns(Given(TWO_DAYS, whole), shelf).again({"shardId": "s"}).counts["ArchivesFailed"] == failed
     assert len(shelf.ids) == 3
 
 

@@ -1,7 +1,5 @@
 """What the end of a task says of its run, and what the API's answers mean."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -4,8 +4,6 @@
 - How a worker keeps its message hidden and its run alive, on a clock that is advanced.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import os

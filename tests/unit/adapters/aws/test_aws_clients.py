@@ -1,7 +1,5 @@
 """Clients of AWS: how they are made, and which errors they raise."""
 
-from __future__ import annotations
-
 import socket
 import struct
 from concurrent.futures import ThreadPoolExecutor

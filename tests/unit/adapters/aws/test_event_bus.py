@@ -5,8 +5,6 @@
 - Large results in S3, and links to them.
 """
 
-from __future__ import annotations
-
 import logging
 from datetime import UTC, datetime
 from urllib.parse import parse_qs, urlsplit

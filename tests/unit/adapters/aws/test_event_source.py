@@ -1,7 +1,5 @@
 """The event source of the archive delivers, or says why not."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -4,8 +4,6 @@
 - The stage's alarms as CloudWatch lists them.
 """
 
-from __future__ import annotations
-
 import logging
 from datetime import UTC, datetime
 from typing import Any

@@ -4,8 +4,6 @@
 - Named targets in the Parameter Store.
 """
 
-from __future__ import annotations
-
 import logging
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event

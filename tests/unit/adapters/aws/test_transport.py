@@ -1,7 +1,5 @@
 """The transport of frequent requests, beside botocore: the same requests, signatures, answers, errors and retries."""
 
-from __future__ import annotations
-
 import socket
 import struct
 import sys

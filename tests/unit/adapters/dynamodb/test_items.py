@@ -4,8 +4,6 @@
 - The list of attempts in a run's item: it comes back, and never makes a write dearer.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 
@@ -197,8 +195,7 @@ def test_twenty_attempts_that_failed_alike_fit_beside_the_record() -> None:
 def test_the_list_never_makes_the_record_dearer(length: int, count: int) -> None:
     record = replace(RETRYING, error="x" * length, attempt=count + 1)
     attempts = [failed(number, f"{number}: " + "y" * 190) for number in range(1, count + 1)]
-    item = run_item.to_item(listed(*attempts, of=record))
-    assert write_units(item) == write_units(run_item.to_item(record))
+    assert write_units(run_item.to_item(listed(*attempts, of=record))) == write_units(run_item.to_item(record))
 
 
 def test_errors_are_cut_before_attempts_are_left_out_and_the_oldest_go_first() -> None:

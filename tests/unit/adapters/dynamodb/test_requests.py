@@ -5,8 +5,6 @@
 - Transactions that collide are tried again; what their conditions refuse is not.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -79,9 +77,7 @@ def test_a_table_that_goes_on_refusing_is_told_as_such_after_the_tries_of_one_re
     with pytest.raises(ServiceError) as refused:
         batch_get(client, TABLE, keys(5))
     assert len(client.single) == 1
-    problem = unavailable(refused.value)
-    assert problem is not None
-    assert problem.status == 503
+    assert unavailable(refused.value).status == 503
 
 
 def test_watermarks_and_jobs_are_read_so() -> None:

@@ -5,8 +5,6 @@
 - An SQS that does not answer: whoever waits for the API is not kept waiting for each batch and each lane anew.
 """
 
-from __future__ import annotations
-
 import logging
 from dataclasses import dataclass, field
 from typing import Any

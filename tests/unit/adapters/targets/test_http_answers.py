@@ -5,8 +5,6 @@
 - Certificates are checked against the host's name although the connection goes to a pinned address.
 """
 
-from __future__ import annotations
-
 import socket
 import ssl
 from threading import Event
@@ -209,8 +207,7 @@ def test_a_broken_answer_is_worth_a_retry(outcome_of, raw, words):
 
 
 def test_a_head_request_takes_an_answer_without_its_body(outcome_of):
-    outcome = outcome_of(answering(200, b"12345"), method="HEAD")
-    assert outcome == Returned({"status": 200, "body": None})
+    assert outcome_of(answering(200, b"12345"), method="HEAD") == Returned({"status": 200, "body": None})
 
 
 @pytest.mark.parametrize("interim", ["100 Continue", "102 Processing", "103 Early Hints", "199 Soon"])

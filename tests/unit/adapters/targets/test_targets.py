@@ -6,8 +6,6 @@
 - Answers of boto3 as JSON.
 """
 
-from __future__ import annotations
-
 import io
 import re
 import subprocess
@@ -119,7 +117,6 @@ REFUSED = {
 @pytest.mark.parametrize(("target", "narrower", "name", "setting"), REFUSED.values(), ids=REFUSED)
 def test_what_the_stage_does_not_allow_any_more_is_not_called(target, narrower, name, setting):
     outcome = targets_with(allowed=replace(ALL, **narrower)).call(a_call(target))
-    assert isinstance(outcome, Failed)
     assert (outcome.code, outcome.retryable) == ("target_not_allowed", False)
     assert f"{name} is not allowed on this stage" in outcome.error
     assert f"allowed_targets.{setting}" in outcome.error
@@ -127,8 +124,7 @@ def test_what_the_stage_does_not_allow_any_more_is_not_called(target, narrower, 
 
 @pytest.mark.parametrize("patterns", [("report",), ("rep*:*",), ("report:3", "report")])
 def test_the_latest_revision_is_allowed_by_the_family_or_with_all_of_them(patterns):
-    outcome = targets_with(allowed=replace(ALL, task_definitions=patterns)).call(a_call(ECS))
-    assert isinstance(outcome, Returned)
+    assert isinstance(targets_with(allowed=replace(ALL, task_definitions=patterns)).call(a_call(ECS)), Returned)
 
 
 def test_what_an_operator_has_registered_is_called_whatever_jobs_may_call_by_themselves():
@@ -152,7 +148,6 @@ def test_a_task_that_is_not_registered_is_not_worth_a_retry():
 def test_a_task_that_cannot_be_looked_up_now_is():
     problem = TasksUnavailableError("task invoice (EndpointConnectionError)")
     outcome = targets_with(Registered(invoice=problem)).call(a_call(TaskTarget("invoice")))
-    assert isinstance(outcome, Failed)
     assert (outcome.code, outcome.retryable) == ("tasks_unavailable", True)
 
 
@@ -206,8 +201,7 @@ def test_secrets_do_not_go_into_events():
 def test_the_event_says_what_the_run_is_part_of_where_that_is_known():
     call = a_call(TARGET)
     assert "correlation_id" not in run_event(call)
-    told = run_event(replace(call, run=varied(call.run, correlation_id="order-4711")))
-    assert told["correlation_id"] == "order-4711"
+    assert run_event(replace(call, run=varied(call.run, correlation_id="order-4711")))["correlation_id"] == "order-4711"
 
 
 NAMES_TARGET = SqsTarget("orders")

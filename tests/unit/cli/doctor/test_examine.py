@@ -5,8 +5,6 @@
 - The rights that docs/operations.md names for the doctor are those that it needs.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -298,7 +296,6 @@ def named() -> set[str]:
     """Actions of the policy in the section about them."""
     section = (ROOT / "docs" / "operations.md").read_text().split("### Rights of the doctor")[1]
     found = re.search(r"```json\n(.*?)```", section, re.DOTALL)
-    assert found is not None
     (statement,) = json.loads(found.group(1))["Statement"]
     return set(statement["Action"])
 
@@ -308,8 +305,7 @@ def used() -> set[str]:
     sources = (PACKAGE / "duecourse" / "cli" / "doctor").glob("*.py")
     code = "\n".join(source.read_text() for source in sources)
     called = set(re.findall(r"\.\s*(\w+)\(", code)) | set(re.findall(r'get_paginator\("(\w+)"\)', code))
-    asked = set(re.findall(r'clients\("(\w+)"\)', code))
-    assert asked <= set(SERVICES)
+    assert set(re.findall(r'clients\("(\w+)"\)', code)) <= set(SERVICES)
     session = botocore.session.get_session()
     names = {(service, name) for service in SERVICES for name in session.get_service_model(service).operation_names}
     return {f"{service}:{name}" for service, name in names if xform_name(name) in called}

@@ -1,7 +1,5 @@
 """The doctor's verdicts about queues, alarms, functions, tables, quotas and the audit."""
 
-from __future__ import annotations
-
 import pytest
 
 from duecourse.checks import verdicts as shared

@@ -51,8 +51,7 @@ def test_subscriptions_of_both_topics_count_and_unconfirmed_ones_are_apart() -> 
 
 def test_a_test_sets_an_alarm_and_returns_what_its_actions_did() -> None:
     aws, clock = Aws({}, [[], ["Successfully executed action arn:pages"]]), SettableClock(0.0)
-    said = send_test(stage(aws), now=clock.now, sleep=clock.advance)
-    assert said == "Successfully executed action arn:pages"
+    assert send_test(stage(aws), now=clock.now, sleep=clock.advance) == "Successfully executed action arn:pages"
     (asked,) = aws.set
     assert (asked["AlarmName"], asked["StateValue"]) == ("Duecourse/prod/targets-failing", "ALARM")
 

@@ -1,7 +1,5 @@
 """The doctor's verdicts about clock, tick, shards and the due index."""
 
-from __future__ import annotations
-
 import pytest
 
 from duecourse.checks import verdicts as shared

@@ -1,7 +1,5 @@
 """What becomes of a beat_schedule."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

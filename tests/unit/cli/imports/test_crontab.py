@@ -1,7 +1,5 @@
 """What becomes of the lines of a crontab."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -4,8 +4,6 @@
 - Schedules that are read from the account itself.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -201,8 +199,7 @@ def test_what_a_task_has_besides_is_said_and_the_schedules_name_is_sent() -> Non
 
 
 def test_a_one_time_schedule_has_no_window() -> None:
-    found = job(ScheduleExpression="at(2027-03-01T09:00:00)", EndDate="2027-01-01T00:00:00Z")
-    assert "end" not in found
+    assert "end" not in job(ScheduleExpression="at(2027-03-01T09:00:00)", EndDate="2027-01-01T00:00:00Z")
 
 
 def test_bounds_windows_and_rates_are_carried_over() -> None:
@@ -292,8 +289,7 @@ def account(path: str, query: Mapping[str, str]) -> object:
     if path == "/schedules":
         name, following = PAGES[query.get("NextToken")]
         assert query.get("ScheduleGroup", "billing") == "billing"
-        found = {"Schedules": [{"Name": name, "GroupName": "default"}]}
-        return found | ({"NextToken": following} if following else {})
+        return {"Schedules": [{"Name": name, "GroupName": "default"}]} | ({"NextToken": following} if following else {})
     assert query == {"groupName": "default"}
     return SCHEDULE | {"Name": path.removeprefix("/schedules/"), "StartDate": 1_900_000_000}
 

@@ -1,7 +1,5 @@
 """What becomes of CronJobs."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from itertools import takewhile
 from typing import Any

@@ -6,8 +6,6 @@
 - The CDK CLI's output in a few short lines.
 """
 
-from __future__ import annotations
-
 import asyncio
 import io
 import json

@@ -1,7 +1,5 @@
 """The issuer of a local stack with authentication."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import httpx
@@ -26,8 +24,7 @@ def test_its_tokens_are_verified_by_the_documents_that_the_receiver_serves(tmp_p
 
 def test_the_next_start_has_the_same_key_and_others_cannot_read_it(tmp_path: Path) -> None:
     issuer = LocalIssuer.of(tmp_path, "http://127.0.0.1:1")
-    again = LocalIssuer.of(tmp_path, issuer.url)
-    assert again.documents == issuer.documents
+    assert LocalIssuer.of(tmp_path, issuer.url).documents == issuer.documents
     assert (tmp_path / FILE).stat().st_mode & 0o077 == 0
     (tmp_path / "other").mkdir()
     other = LocalIssuer.of(tmp_path / "other", issuer.url).token("acme")

@@ -6,8 +6,6 @@
 - The receiver takes its time when a call asks it to.
 """
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Callable

@@ -7,8 +7,6 @@
 - Child processes end with everything they started, and signals end a command once.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import socket

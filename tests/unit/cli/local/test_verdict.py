@@ -6,8 +6,6 @@
 - What `duecourse local` says once its stack is up.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -175,7 +173,6 @@ def test_no_starts_have_no_figures() -> None:
 
 def test_an_early_start_is_counted_and_is_not_in_time() -> None:
     found = figures([-0.001, 0.0, 1.0, 1.001])
-    assert found is not None
     assert (found.count, found.early, found.within_a_second) == (4, 1, 2)
     assert found.share_within_a_second == pytest.approx(0.5)
 

@@ -4,8 +4,6 @@
 - A tenant's limit is waited for; nothing else is asked twice.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -4,8 +4,6 @@
 - How many runs come due, by cursors.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -126,8 +124,7 @@ def test_counting_ends_somewhere() -> None:
 
 def test_the_cost_grows_with_what_is_done() -> None:
     def cost(count: int, of: Job = MINUTES, *, pace: int = 1, locked: bool = False) -> float:
-        made = BackfillPlan(tuple(range(count)), N, pace)
-        return estimated_cost(made, of, locked=locked, waits_after=900)
+        return estimated_cost(BackfillPlan(tuple(range(count)), N, pace), of, locked=locked, waits_after=900)
 
     plain = cost(1000)
     assert 0 < plain < 0.05
@@ -167,8 +164,7 @@ def test_what_has_come_due_already_does_not_count() -> None:
 
 
 def test_what_is_enqueued_already_counts() -> None:
-    ahead = cursor_for(job("*/30 * * * *"), NOON + 2000)
-    assert [at - AT for at in dues(ahead, TWO_HOURS)] == [0, 1800, 3600, 5400]
+    assert [at - AT for at in dues(cursor_for(job("*/30 * * * *"), NOON + 2000), TWO_HOURS)] == [0, 1800, 3600, 5400]
 
 
 def test_max_runs_bounds_what_is_not_enqueued_yet() -> None:

@@ -1,7 +1,5 @@
 """What a record of a change says, and what it never says."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -80,8 +78,7 @@ def test_true_is_not_one_and_the_order_of_an_objects_names_is_no_change() -> Non
 
 def test_a_pause_says_state_and_note() -> None:
     before = job("* * * * *")
-    found = edited(before, state=JobState.PAUSED, paused_because="broken")
-    assert found == [
+    assert edited(before, state=JobState.PAUSED, paused_because="broken") == [
         {"field": "state", "before": "ACTIVE", "after": "PAUSED"},
         {"field": "paused_because", "before": None, "after": "broken"},
     ]

@@ -4,8 +4,6 @@
 - Where a cursor stands in a pause, and what is made of that when the pause ends.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

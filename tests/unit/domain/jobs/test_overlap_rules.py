@@ -1,7 +1,5 @@
 """The rules for overlap: each has its traits, and the API takes its word."""
 
-from __future__ import annotations
-
 import pytest
 
 from duecourse.api.bodies.definition_body import QueueBody

@@ -6,8 +6,6 @@
 - What a dispatcher does with a cursor that nobody has come to in time.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -67,8 +65,7 @@ def test_a_job_whose_attempts_outlast_the_short_workers_is_dispatched_to_the_lon
 
 
 def test_a_cursor_is_indexed_by_the_hour_it_is_due_and_its_jobs_shard() -> None:
-    standing = cursor(job("30 12 * * *"))
-    assert standing.slot(16, now=NOON) == f"2026-11-21T12/{shard_of('default', 'tick-tock', 16):04d}"
+    assert cursor(job("30 12 * * *")).slot(16, now=NOON) == f"2026-11-21T12/{shard_of('default', 'tick-tock', 16):04d}"
 
 
 def test_a_cursor_that_is_late_is_indexed_in_the_present_hour_where_the_next_round_looks() -> None:
@@ -467,8 +464,7 @@ def test_a_missed_one_off_job_runs_and_is_exhausted() -> None:
 
 def test_the_run_for_all_is_due_when_the_first_of_them_was() -> None:
     of = standing("*/5 * * * *", jitter_seconds=200)
-    made = missed_planned(of, T0 + HOUR)
-    assert made.firings[0].due == of.occurrences().due(T0 + 300)
+    assert missed_planned(of, T0 + HOUR).firings[0].due == of.occurrences().due(T0 + 300)
 
 
 def test_the_run_for_all_counts_as_one_of_the_hundred() -> None:
@@ -563,5 +559,4 @@ def test_excluded_times_are_not_missed() -> None:
 
 def test_a_cursor_moved_by_other_zone_data_catches_up_from_where_it_really_stood() -> None:
     of = replace(standing("0 * * * *"), occurrence=T0 + 1800, due=T0 + 1800, tzdata="1999a")
-    made = missed_planned(of, T0 + 3 * HOUR - 120)
-    assert made.firings[0].occurrence == T0 + HOUR
+    assert missed_planned(of, T0 + 3 * HOUR - 120).firings[0].occurrence == T0 + HOUR

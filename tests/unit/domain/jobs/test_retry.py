@@ -1,7 +1,5 @@
 """The waits between attempts."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

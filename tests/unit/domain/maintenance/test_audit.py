@@ -1,7 +1,5 @@
 """What should have been, compared with what there is."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -127,21 +125,17 @@ def test_an_unfinished_turn_goes_on_before_another_begins() -> None:
 def test_turns_that_were_missed_are_made_up_for_day_by_day_as_far_as_there_are_records() -> None:
     old = Turn(0, 1, 0, int(NOON) - 2 * DAY_SECONDS, done=True)
     found = turn([old], 1)
-    assert found is not None
     assert (found.low, found.high) == (old.high, old.high + DAY_SECONDS)
     last = turn([replace(found, done=True)], 1)
-    assert last is not None
     assert (last.low, last.high) == (found.high, int(NOON) - CLOSED_SECONDS)
     assert turn([replace(last, done=True)], 1) is None
     ancient = turn([replace(old, high=int(NOON) - 200 * DAY_SECONDS)], 1)
-    assert ancient is not None
     assert ancient.low == int(NOON) - KEPT + DAY_SECONDS
 
 
 def test_with_another_number_of_segments_it_goes_on_where_the_slowest_was() -> None:
     old = [Turn(n, 2, 0, int(NOON) - (6 + n) * HOUR, done=True) for n in range(2)]
     found = turn(old, 3)
-    assert found is not None
     assert (found.segments, found.low) == (3, int(NOON) - 7 * HOUR)
 
 

@@ -6,8 +6,6 @@
 - Which changes are archived, under which day, in which object.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -76,8 +74,7 @@ def test_an_unreadable_entry_in_a_slot_is_left_to_dispatch() -> None:
 )
 def test_only_a_time_that_moved_earlier_cannot_wait(tzdata: str, stands: int, expected: IndexFault | None) -> None:
     at = int(NOON) + stands
-    old = replace(cursor(job("0 15 * * *")), occurrence=at, due=at, tzdata=tzdata)
-    assert fault(entry(cursor=old)) is expected
+    assert fault(entry(cursor=replace(cursor(job("0 15 * * *")), occurrence=at, due=at, tzdata=tzdata))) is expected
 
 
 def test_a_cursor_of_today_is_not_computed_anew() -> None:
@@ -116,9 +113,7 @@ def test_what_has_an_occurrence_and_no_slot_is_outside_if_its_job_may_be_active(
 def test_a_cursor_that_lost_its_occurrence_is_outside_until_nothing_may_come_any_more() -> None:
     stuck = replace(cursor(job("rate(5 minutes)")), occurrence=None, due=None)
     assert fault(entry(None, cursor=stuck, state=JobState.ACTIVE)) is IndexFault.OUTSIDE
-    again = recomputed(stuck)
-    assert again is not None
-    assert again.due == NOON + 300
+    assert recomputed(stuck).due == NOON + 300
     assert fault(entry(None, cursor=replace(stuck, remaining=0), state=JobState.ACTIVE)) is None
     once = replace(cursor(job("at(2026-11-21T12:05:00)")), occurrence=None, due=None, after=int(NOON) + 300)
     assert fault(entry(None, cursor=once, state=JobState.ACTIVE)) is None
@@ -303,8 +298,7 @@ def test_runs_are_filed_under_the_day_of_their_occurrence_in_utc() -> None:
 
 def test_a_run_that_expired_before_it_was_due_is_filed_where_queries_look() -> None:
     """Skipped a year ahead: its record is kept for 90 days from the skipping on."""
-    ahead = replace(succeeded(after=365 * DAY), expires_at=int(from_iso("2027-02-19T12:00:00Z")))
-    assert day_of(ahead) == "2027-02-19"
+    assert day_of(replace(succeeded(after=365 * DAY), expires_at=int(from_iso("2027-02-19T12:00:00Z")))) == "2027-02-19"
 
 
 def test_a_backfilled_occurrence_of_long_ago_is_filed_under_the_first_day() -> None:

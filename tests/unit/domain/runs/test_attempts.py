@@ -5,8 +5,6 @@
 - What of a row of occurrences no record answers for.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from hypothesis import given
@@ -107,8 +105,7 @@ def test_each_attempt_that_failed_is_kept_once_the_next_one_begins() -> None:
     assert (retrying.earlier, attempts_of(retrying)) == ((), (failed(1, 0, 1),))
     again = ended(started(retrying, 11), 12)
     assert again.earlier == (failed(1, 0, 1),)
-    done = ended(started(again, 22), 25, Returned("fine"))
-    assert attempts_of(done) == (
+    assert attempts_of(ended(started(again, 22), 25, Returned("fine"))) == (
         failed(1, 0, 1),
         failed(2, 11, 12),
         Attempt(3, DUE + 22, DUE + 25, AttemptOutcome.SUCCEEDED),
@@ -120,8 +117,7 @@ def test_a_dead_run_shows_all_attempts_and_goes_on_counting_when_it_is_redriven(
     assert dead.state is RunState.DEAD
     told = (failed(1, 0, 1), failed(2, 11, 12), failed(3, 22, 23))
     assert attempts_of(dead) == told
-    redriven = started(dead, 100, redrive=True)
-    assert attempts_of(redriven) == (*told, Attempt(4, DUE + 100, None, None))
+    assert attempts_of(started(dead, 100, redrive=True)) == (*told, Attempt(4, DUE + 100, None, None))
 
 
 def test_an_attempt_whose_worker_vanished_is_lost() -> None:

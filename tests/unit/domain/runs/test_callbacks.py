@@ -4,8 +4,6 @@
 - The record of an attempt whose run will wait for its callback stands before the call is made.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -19,7 +17,7 @@ from duecourse.domain.runs.decision import Start
 from duecourse.domain.runs.states import Deadlines, Run, Running, RunState
 from duecourse.domain.runs.transitions import decide_start
 from tests.support.jobs import job
-from tests.support.start_requests import DUE, EXPIRES, SECRET, TOKEN, context, run, start_request, waiting_run
+from tests.support.start_requests import DUE, EXPIRES, SECRET, TOKEN, context, expect, run, start_request, waiting_run
 
 TOKENS = st.builds(
     CallbackToken,
@@ -106,9 +104,7 @@ BEATING = replace(CALLBACK, heartbeat_seconds=60)
 
 def begun(of: Job, record: Run | None = None) -> Running:
     attempt = 1 if record is None else record.attempt + 1
-    decision = decide_start(start_request(attempt=attempt), of, record, context(), now=NOW)
-    assert isinstance(decision, Start)
-    return decision.run
+    return expect(Start, decide_start(start_request(attempt=attempt), of, record, context(), now=NOW)).run
 
 
 def test_a_run_that_ends_with_its_answer_has_neither_token_nor_deadline() -> None:
@@ -119,8 +115,7 @@ def test_a_run_that_ends_with_its_answer_has_neither_token_nor_deadline() -> Non
 
 def test_the_token_is_that_of_tenant_attempt_and_secret() -> None:
     assert begun(CALLBACK).callback_hash == TOKEN.hash
-    again = begun(CALLBACK, run(RunState.RETRYING, attempt=2))
-    assert again.callback_hash == CallbackToken("default", 3, SECRET).hash
+    assert begun(CALLBACK, run(RunState.RETRYING, attempt=2)).callback_hash == CallbackToken("default", 3, SECRET).hash
 
 
 def test_a_callback_is_due_so_long_after_its_attempt_began() -> None:

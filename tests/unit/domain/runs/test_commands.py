@@ -1,7 +1,5 @@
 """What callbacks, deadlines and cancellation make of a run."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -115,8 +113,7 @@ def test_the_deadline_of_an_attempt_that_is_about_to_begin_comes_again(state: Ru
 
 @pytest.mark.parametrize("state", [state for state in RunState if state.final])
 def test_the_deadline_of_an_attempt_that_never_begins_is_dropped(state: RunState) -> None:
-    ahead = deadline(start_request(attempt=2, nonce="nonce-c"))
-    assert decide(ahead, waiting_run(state)) == Drop("attempt 2 is over")
+    assert decide(deadline(start_request(attempt=2, nonce="nonce-c")), waiting_run(state)) == Drop("attempt 2 is over")
 
 
 @CALLBACKS
@@ -326,8 +323,7 @@ def test_a_run_that_waits_in_its_queue_is_cancelled_by_a_record_that_keeps_it_fr
     assert (record.suffix, record.count, record.through, record.lane) == (".m1", 3, DUE + 20, Lane.LONG)
     assert (record.occurrence, record.due, record.generation) == (DUE, DUE, GENERATION)
     assert record.expires_at == BY.expires_at
-    start = decide_event(start_request(), OF, record, context(), now=NOW + 1)
-    assert start == FollowUp(record, "already CANCELLED")
+    assert decide_event(start_request(), OF, record, context(), now=NOW + 1) == FollowUp(record, "already CANCELLED")
 
 
 @pytest.mark.parametrize("state", list(JobState))

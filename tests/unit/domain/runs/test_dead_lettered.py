@@ -1,7 +1,5 @@
 """A message is found among the dead letters."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -24,7 +22,7 @@ from duecourse.domain.runs.overlap import LOST_SECONDS
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.runs.transitions import LEASE_MARGIN_SECONDS
 from tests.support.jobs import job
-from tests.support.start_requests import DUE, EXPIRES, GENERATION, context, run, start_request, waiting_run
+from tests.support.start_requests import DUE, EXPIRES, GENERATION, context, expect, run, start_request, waiting_run
 
 NOW = DUE + 30.0
 BELIEVED = DUE + 120.0 + LEASE_MARGIN_SECONDS
@@ -84,8 +82,7 @@ def test_a_death_that_was_not_announced_is_announced(starts: bool) -> None:
 
 @pytest.mark.parametrize("starts", [True, False])
 def test_a_message_of_a_run_that_died_carried_by_another_message_is_left_over(starts: bool) -> None:
-    left = decide(run(RunState.DEAD, nonce="nonce-9"), starts=starts)
-    assert left == Drop("its run is DEAD by another message")
+    assert decide(run(RunState.DEAD, nonce="nonce-9"), starts=starts) == Drop("its run is DEAD by another message")
 
 
 @pytest.mark.parametrize("starts", [True, False])
@@ -139,8 +136,7 @@ def test_a_message_of_another_attempt_is_left_over_while_the_run_waits_for_its_n
 
 @pytest.mark.parametrize("starts", [True, False])
 def test_a_message_for_a_run_in_line_is_sent_again_for_it_may_not_stand_there_yet(starts: bool) -> None:
-    decision = decide(run(RunState.QUEUED, attempt=0), start_request(), by=LATER, starts=starts)
-    assert isinstance(decision, Reschedule)
+    assert isinstance(decide(run(RunState.QUEUED, attempt=0), start_request(), by=LATER, starts=starts), Reschedule)
 
 
 # Something was asked of a run that is alive.
@@ -205,8 +201,7 @@ def test_another_message_is_given_an_hour_to_take_the_run_over() -> None:
 )
 def test_a_run_that_was_to_end_anyway_is_no_death(of: JobSnapshot, asked: str | None, reason: str) -> None:
     begun = run(cancel_requested=asked)
-    decision = decide(begun, None, of, now=BELIEVED)
-    assert isinstance(decision, Transition)
+    decision = expect(Transition, decide(begun, None, of, now=BELIEVED))
     assert decision.previous == begun
     assert (decision.run.state, decision.run.reason, decision.reason) == (RunState.CANCELLED, reason, reason)
     assert (decision.run.fencing_token, decision.run.finished_at) == (context().fencing_token, BELIEVED)
@@ -251,8 +246,7 @@ def test_a_run_that_its_job_no_longer_wants_is_not_dead_but_skipped_or_dropped()
     )
     paused = replace(edited, state=JobState.PAUSED, changed_at=DUE + 1.0)
     for of, reason in ((paused, "paused"), (GONE, "deleted")):
-        decision = decide(None, None, of)
-        assert isinstance(decision, Transition)
+        decision = expect(Transition, decide(None, None, of))
         assert (decision.run.state, decision.run.reason) == (RunState.SKIPPED, reason)
 
 

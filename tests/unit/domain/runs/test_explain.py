@@ -1,7 +1,5 @@
 """Why a job ran at an instant, or did not: from its record, else from where its schedule stands."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from typing import Any
@@ -155,8 +153,7 @@ class TestWithoutARecord:
 
     def test_what_the_api_sent_at_once_is_queued_though_the_cursor_stands_at_it(self) -> None:
         of = job("rate(10 seconds)")
-        found = asked(int(NOON) + 60, of, cursor(of), now=NOON + 1, sent_until=int(NOON) + 120)
-        assert found.verdict is Verdict.QUEUED
+        assert asked(int(NOON) + 60, of, cursor(of), now=NOON + 1, sent_until=int(NOON) + 120).verdict is Verdict.QUEUED
         assert (
             asked(int(NOON) + 130, of, cursor(of), now=NOON + 1, sent_until=int(NOON) + 120).verdict is Verdict.FUTURE
         )
@@ -169,8 +166,7 @@ class TestWithoutARecord:
 
     def test_what_is_due_and_was_not_handed_over_is_late(self) -> None:
         of = hourly()
-        found = asked(at("21T13:00:00"), of, standing(of, "21T13:00:00"), now=at("21T13:10:00"))
-        assert found.verdict is Verdict.LATE
+        assert asked(at("21T13:00:00"), of, standing(of, "21T13:00:00"), now=at("21T13:10:00")).verdict is Verdict.LATE
 
     @pytest.mark.parametrize(
         ("later", "changes", "verdict"),
@@ -272,8 +268,7 @@ class TestWhileItIsPaused:
     def test_what_came_due_before_and_was_not_enqueued_waits_for_its_end(self) -> None:
         of = hourly()
         stopped = pause(of, standing(of, "21T13:00:00"), now=at("21T15:30:00"))
-        found = asked(at("21T13:00:00"), stopped.job, stopped.cursor, now=at("21T15:40:00"))
-        assert found.verdict is Verdict.PAUSED
+        assert asked(at("21T13:00:00"), stopped.job, stopped.cursor, now=at("21T15:40:00")).verdict is Verdict.PAUSED
         before = asked(at("21T12:00:00"), stopped.job, stopped.cursor, now=at("21T15:40:00"))
         assert before.verdict is not Verdict.PAUSED
 

@@ -5,8 +5,6 @@
 - Whose pause an occurrence was skipped by.
 """
 
-from __future__ import annotations
-
 from dataclasses import fields, replace
 from itertools import permutations
 from typing import Any
@@ -41,8 +39,7 @@ def returned(outcome: Outcome, of: JobSnapshot = CALLBACK, **record: Any) -> Tra
 
 
 def test_a_success_is_recorded_with_its_result_and_gives_the_lease_back() -> None:
-    finish = decide(Returned({"rows": 3}))
-    assert finish == Transition(
+    assert decide(Returned({"rows": 3})) == Transition(
         varied(run(), state=RunState.SUCCEEDED, result={"rows": 3}, finished_at=NOW), run(), "succeeded"
     )
 
@@ -59,8 +56,7 @@ def test_a_success_of_the_last_attempt_is_a_success() -> None:
 
 
 def test_a_failure_waits_out_its_backoff_and_keeps_its_error_and_code() -> None:
-    finish = decide(Failed("HTTP 500", code="http.500"), attempt=2, draw=0.0)
-    assert finish == Transition(
+    assert decide(Failed("HTTP 500", code="http.500"), attempt=2, draw=0.0) == Transition(
         varied(
             run(attempt=2),
             state=RunState.RETRYING,
@@ -75,8 +71,7 @@ def test_a_failure_waits_out_its_backoff_and_keeps_its_error_and_code() -> None:
 
 
 def test_the_wait_is_that_of_the_policy_for_this_attempt_and_this_draw() -> None:
-    finish = decide(Failed("HTTP 500"), attempt=3, draw=0.25)
-    assert finish.run.not_before == NOW + PATIENT.retry.delay(3, 0.25)
+    assert decide(Failed("HTTP 500"), attempt=3, draw=0.25).run.not_before == NOW + PATIENT.retry.delay(3, 0.25)
 
 
 def test_a_target_may_say_when_to_come_back() -> None:
@@ -190,8 +185,7 @@ def test_a_heartbeat_that_nobody_asks_for_any_more_is_not_waited_for() -> None:
 
 
 def test_a_call_that_was_not_taken_is_tried_again_without_waiting() -> None:
-    finish = returned(Failed("HTTP 503"), BEATING, heartbeat_until=DUE + 50.0)
-    assert finish.run.state is RunState.RETRYING
+    assert returned(Failed("HTTP 503"), BEATING, heartbeat_until=DUE + 50.0).run.state is RunState.RETRYING
 
 
 def test_a_run_that_is_to_end_and_would_never_hear_of_it_ends_when_its_call_returns() -> None:
@@ -272,9 +266,7 @@ PAUSED_TWICE = [
     ids=["in it", "at its second", "due before it, not enqueued", "in the first", "at its second", "due before it"],
 )
 def test_an_explained_pause_is_the_last_one_before_or_the_first_one_after(at: int, since: int) -> None:
-    found = pause_over(PAUSED_TWICE, at)
-    assert found is not None
-    assert found.at == since
+    assert pause_over(PAUSED_TWICE, at).at == since
 
 
 def test_of_changes_that_do_not_reach_back_none_is_told() -> None:

@@ -46,8 +46,7 @@ def test_a_holder_that_runs_keeps_the_lock() -> None:
 
 @pytest.mark.parametrize("after", [-1e4, 0.0, LOST_SECONDS])
 def test_a_holder_that_waits_for_its_next_attempt_keeps_the_lock_for_an_hour_after_it_was_due(after: float) -> None:
-    waiting = run(RunState.RETRYING, not_before=DUE + 1e5)
-    assert isinstance(decide(waiting, now=DUE + 1e5 + after), Skip)
+    assert isinstance(decide(run(RunState.RETRYING, not_before=DUE + 1e5), now=DUE + 1e5 + after), Skip)
 
 
 def test_a_holder_whose_next_attempt_never_came_loses_the_lock() -> None:
@@ -87,8 +86,7 @@ def test_a_holder_that_does_not_come_back_after_its_lease_loses_the_lock() -> No
 
 
 def test_a_lock_lasts_for_the_holders_own_lease_not_that_of_the_invocation_that_took_it() -> None:
-    taken_over = run(attempt=2, lease_until=DUE + 1000.0)
-    assert isinstance(decide(taken_over, now=ORPHANED + 1), Skip)
+    assert isinstance(decide(run(attempt=2, lease_until=DUE + 1000.0), now=ORPHANED + 1), Skip)
 
 
 def test_a_holder_without_a_record_is_about_to_start_so_long_as_its_invocation_may_live() -> None:

@@ -4,8 +4,6 @@
 - What the event bus is told of, and what of it.
 """
 
-from __future__ import annotations
-
 import json
 import tracemalloc
 

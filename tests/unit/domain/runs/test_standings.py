@@ -1,7 +1,5 @@
 """The results of occurrences, by all records that they have."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -46,8 +44,7 @@ def test_an_occurrence_without_a_record_is_missing_once_it_is_late() -> None:
 
 @pytest.mark.parametrize(("at", "expected"), [(99, False), (100, True), (150, True), (200, True), (201, False)])
 def test_a_record_counts_for_all_occurrences_that_it_covers(at: int, expected: bool) -> None:
-    found = standing(replace(OWN, through=200), at=at)
-    assert found is (Standing.SUCCEEDED if expected else Standing.MISSING)
+    assert standing(replace(OWN, through=200), at=at) is (Standing.SUCCEEDED if expected else Standing.MISSING)
 
 
 def test_the_best_of_several_records_counts() -> None:

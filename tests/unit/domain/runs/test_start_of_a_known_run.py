@@ -1,7 +1,5 @@
 """A message for a run that has a record: the record decides, not the message."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -22,7 +20,7 @@ from duecourse.domain.runs.states import Attempt, AttemptOutcome, Run, RunState
 from duecourse.domain.runs.transitions import LEASE_MARGIN_SECONDS, decide_start
 from duecourse.domain.schedules.schedule import OccurrenceRules
 from tests.support.jobs import job
-from tests.support.start_requests import DUE, EXPIRES, GENERATION, context, run, start_request, waiting_run
+from tests.support.start_requests import DUE, EXPIRES, GENERATION, context, expect, run, start_request, waiting_run
 from tests.support.varied import varied
 
 LEASE = DUE + 120.0
@@ -103,8 +101,7 @@ def test_a_redrive_of_a_job_that_is_gone_is_dropped(of: JobSnapshot) -> None:
 def test_a_dead_run_is_redriven_by_who_asks_for_its_next_attempt(delivery: Delivery, more: int) -> None:
     dead = run(RunState.DEAD, attempt=4)
     asked = start_request(nonce="nonce-r", attempt=5, redrive=True)
-    decision = decide(dead, asked, job(delivery=delivery), by=context("message-r"))
-    assert isinstance(decision, Start)
+    decision = expect(Start, decide(dead, asked, job(delivery=delivery), by=context("message-r")))
     assert (decision.reason, decision.previous) == ("redriven", dead)
     begun = decision.run
     assert (begun.attempt, begun.attempts_allowed, begun.nonce, begun.message_id) == (
@@ -131,8 +128,7 @@ def test_a_redrive_redelivered_after_it_died_too_goes_on_towards_the_dead_letter
 
 def test_a_redrive_is_not_repeated_by_a_late_second_delivery_of_the_message_before_it() -> None:
     first, brought_back = context("message-1"), context("message-2")
-    redriven = decide(run(RunState.DEAD, attempt=4), start_request(attempt=4), by=brought_back)
-    assert isinstance(redriven, Start)
+    redriven = expect(Start, decide(run(RunState.DEAD, attempt=4), start_request(attempt=4), by=brought_back))
     died_again = varied(redriven.run, state=RunState.DEAD)
     assert decide(died_again, start_request(attempt=4), by=first) == Drop("a duplicate message of a dead run")
     again = decide(died_again, start_request(attempt=4), by=context("message-3"))
@@ -143,8 +139,7 @@ def test_a_redrive_is_not_repeated_by_a_late_second_delivery_of_the_message_befo
 def test_a_redrive_is_about_one_death_and_not_about_the_one_it_has_led_to() -> None:
     never_begun = run(RunState.DEAD, attempt=0, nonce="nonce-1")
     asked = start_request(nonce="nonce-r", attempt=1, redrive=True)
-    begun = decide(never_begun, asked, by=context("message-r"))
-    assert isinstance(begun, Start)
+    begun = expect(Start, decide(never_begun, asked, by=context("message-r")))
     assert (begun.run.attempt, begun.run.nonce) == (1, "nonce-r")
     died_again = varied(begun.run, state=RunState.DEAD)
     assert decide(died_again, asked, by=context("message-r")) == FollowUp(died_again, "dead")
@@ -155,8 +150,7 @@ def test_a_redrive_is_about_one_death_and_not_about_the_one_it_has_led_to() -> N
 def test_a_redrive_tells_from_when_on_its_age_counts() -> None:
     dead = run(RunState.DEAD, attempt=4)
     assert dead.age_from == DUE
-    decision = decide(dead, start_request(attempt=4), by=context("message-2"), now=DUE + 3600.0)
-    assert isinstance(decision, Start)
+    decision = expect(Start, decide(dead, start_request(attempt=4), by=context("message-2"), now=DUE + 3600.0))
     assert decision.run.age_from == DUE + 3600.0
     again = decide(run(RunState.RETRYING, redriven_at=DUE + 5.0), start_request(attempt=2), now=DUE + 3600.0)
     assert isinstance(again, Start)
@@ -190,8 +184,7 @@ def test_a_run_that_waits_for_its_callback_is_not_started_by_anybody(message: st
 def test_the_next_attempt_of_a_run_starts_and_keeps_its_history() -> None:
     waiting = run(RunState.RETRYING, error="HTTP 500")
     by = context("message-2", lease_until=DUE + 200)
-    decision = decide(waiting, start_request(attempt=2, nonce="nonce-2"), by=by, now=DUE + 12.0)
-    assert decision == Start(
+    assert decide(waiting, start_request(attempt=2, nonce="nonce-2"), by=by, now=DUE + 12.0) == Start(
         varied(
             waiting,
             state=RunState.RUNNING,
@@ -223,8 +216,7 @@ def test_the_next_attempt_does_not_start_before_the_instant_its_record_names() -
 @pytest.mark.parametrize("attempt", [1, 2])
 def test_a_redelivery_of_an_attempt_that_has_failed_sends_the_next_one_again(attempt: int) -> None:
     waiting = run(RunState.RETRYING, attempt=2)
-    decision = decide(waiting, start_request(attempt=attempt))
-    assert decision == FollowUp(waiting, "the next attempt is already decided")
+    assert decide(waiting, start_request(attempt=attempt)) == FollowUp(waiting, "the next attempt is already decided")
 
 
 def test_a_message_for_an_attempt_after_the_next_is_dropped() -> None:
@@ -312,22 +304,18 @@ def test_a_run_whose_last_attempts_worker_vanished_is_dead_by_the_message_that_f
 
 def test_nothing_is_waited_for_any_more_when_the_worker_of_a_run_with_a_callback_vanished() -> None:
     calling = waiting_run(RunState.RUNNING, attempt=4, heartbeat_until=DUE + 60.0)
-    decision = decide(calling, start_request(attempt=4), now=BELIEVED)
-    assert isinstance(decision, Transition)
-    assert decision.run.state is RunState.DEAD
+    assert expect(Transition, decide(calling, start_request(attempt=4), now=BELIEVED)).run.state is RunState.DEAD
 
 
 def test_the_error_of_an_earlier_attempt_is_kept_when_the_last_ones_worker_vanished() -> None:
-    decision = decide(run(attempt=4, error="HTTP 500"), start_request(attempt=4), now=BELIEVED)
-    assert isinstance(decision, Transition)
+    decision = expect(Transition, decide(run(attempt=4, error="HTTP 500"), start_request(attempt=4), now=BELIEVED))
     assert (decision.run.error, decision.run.code) == ("HTTP 500", "lost")
 
 
 @pytest.mark.parametrize("of", [GONE, None], ids=["deleted", "unknown"])
 def test_a_deleted_jobs_attempt_is_waited_for_and_then_cancelled(of: JobSnapshot) -> None:
     assert isinstance(decide_start(start_request(), of, run(), context(), now=LEASE), RetryLater)
-    decision = decide_start(start_request(), of, run(), context(), now=BELIEVED)
-    assert isinstance(decision, Transition)
+    decision = expect(Transition, decide_start(start_request(), of, run(), context(), now=BELIEVED))
     assert (decision.run.state, decision.run.reason) == (RunState.CANCELLED, "deleted")
 
 
@@ -337,20 +325,17 @@ ANEW = job(at=DUE + 20.0)
 
 
 def test_a_waiting_run_of_a_deleted_job_is_cancelled_though_its_id_was_taken_anew() -> None:
-    decision = decide(run(RunState.RETRYING), start_request(attempt=2), ANEW)
-    assert isinstance(decision, Transition)
+    decision = expect(Transition, decide(run(RunState.RETRYING), start_request(attempt=2), ANEW))
     assert (decision.run.state, decision.run.reason) == (RunState.CANCELLED, "deleted")
 
 
 def test_a_deleted_jobs_run_whose_worker_vanished_is_cancelled_though_its_id_was_taken_anew() -> None:
-    decision = decide(run(), of=ANEW, now=BELIEVED)
-    assert isinstance(decision, Transition)
+    decision = expect(Transition, decide(run(), of=ANEW, now=BELIEVED))
     assert (decision.run.state, decision.run.reason) == (RunState.CANCELLED, "deleted")
 
 
 def test_a_redrive_of_a_deleted_jobs_run_does_not_call_the_target_of_the_job_created_anew() -> None:
-    dead = run(RunState.DEAD, attempt=4)
-    assert decide(dead, start_request(attempt=4), ANEW, by=context("message-2")) == Drop(
+    assert decide(run(RunState.DEAD, attempt=4), start_request(attempt=4), ANEW, by=context("message-2")) == Drop(
         "a duplicate message of a dead run"
     )
 
@@ -405,16 +390,14 @@ def test_a_run_carried_by_its_own_catch_up_leaves_no_remainder_it_was_sent_befor
 def test_a_catch_up_that_was_shortened_is_retried() -> None:
     shortened = run(RunState.RETRYING, count=4, through=DUE + 180)
     retry = caught_up(DUE + 600, 11, attempt=2)
-    decision = decide(shortened, retry, job(EVERY_MINUTE), by=context("message-2"), now=DUE + 1000.0)
-    assert isinstance(decision, Start)
+    decision = expect(Start, decide(shortened, retry, job(EVERY_MINUTE), by=context("message-2"), now=DUE + 1000.0))
     assert (decision.run.attempt, decision.run.through) == (2, DUE + 180)
 
 
 def test_a_catch_up_that_was_shortened_is_redriven_from_the_console() -> None:
     dead = run(RunState.DEAD, attempt=4, count=4, through=DUE + 180)
     returned = caught_up(DUE + 600, 11, nonce=dead.nonce)
-    decision = decide(dead, returned, job(EVERY_MINUTE), by=context("message-2"), now=DUE + 1000.0)
-    assert isinstance(decision, Start)
+    decision = expect(Start, decide(dead, returned, job(EVERY_MINUTE), by=context("message-2"), now=DUE + 1000.0))
     assert (decision.reason, decision.run.through) == ("redriven", DUE + 180)
 
 
@@ -426,8 +409,7 @@ def test_what_is_left_of_a_catch_up_is_read_by_the_rules_that_it_brings_whatever
     of: JobSnapshot,
 ) -> None:
     offered = replace(caught_up(DUE + 600, 11), rules=OccurrenceRules(job(EVERY_MINUTE).schedule))
-    decision = decide(run(RunState.SUCCEEDED), offered, of, by=context("message-2"))
-    assert isinstance(decision, RemainingCatchUp)
+    decision = expect(RemainingCatchUp, decide(run(RunState.SUCCEEDED), offered, of, by=context("message-2")))
     assert (decision.occurrence, decision.count) == (DUE + 60, 10)
 
 

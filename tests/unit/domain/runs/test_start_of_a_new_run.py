@@ -4,8 +4,6 @@
 - What a worker does with a run that somebody asked for by hand.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -27,7 +25,7 @@ from duecourse.domain.runs.decision import Decision, Drop, Start, StartRequest, 
 from duecourse.domain.runs.states import Running, RunState
 from duecourse.domain.runs.transitions import decide_start
 from tests.support.jobs import NOON, job
-from tests.support.start_requests import DUE, EXPIRES, GENERATION, context, run, start_request
+from tests.support.start_requests import DUE, EXPIRES, GENERATION, context, expect, run, start_request
 
 EDITED = GENERATION + 30_000
 
@@ -65,21 +63,16 @@ def test_an_occurrence_of_an_active_job_starts_and_every_field_of_its_record_is_
 
 
 def test_a_job_that_runs_at_most_once_is_allowed_a_single_attempt() -> None:
-    decision = decide(job(delivery=Delivery.AT_MOST_ONCE, retry=RetryPolicy(max_attempts=5)))
-    assert isinstance(decision, Start)
+    decision = expect(Start, decide(job(delivery=Delivery.AT_MOST_ONCE, retry=RetryPolicy(max_attempts=5))))
     assert decision.run.attempts_allowed == 1
 
 
 def test_a_run_is_recorded_in_the_lane_that_the_job_has_now() -> None:
-    decision = decide(job(timeout_seconds=600, priority=Lane.HIGH))
-    assert isinstance(decision, Start)
-    assert decision.run.lane is Lane.LONG
+    assert expect(Start, decide(job(timeout_seconds=600, priority=Lane.HIGH))).run.lane is Lane.LONG
 
 
 def test_a_run_with_a_suffix_keeps_it() -> None:
-    decision = decide(job(), start_request(suffix=".m1"))
-    assert isinstance(decision, Start)
-    assert str(decision.run.name).endswith("Z.m1")
+    assert str(expect(Start, decide(job(), start_request(suffix=".m1"))).run.name).endswith("Z.m1")
 
 
 def test_a_retry_whose_record_has_expired_does_not_start_from_the_beginning() -> None:
@@ -90,8 +83,7 @@ def test_a_retry_whose_record_has_expired_does_not_start_from_the_beginning() ->
 
 
 def test_what_was_due_before_its_job_was_deleted_is_skipped_with_a_record() -> None:
-    decision = decide(Tombstone(deleted_at=DUE + 0.5), now=DUE + 1)
-    assert isinstance(decision, Transition)
+    decision = expect(Transition, decide(Tombstone(deleted_at=DUE + 0.5), now=DUE + 1))
     assert (decision.reason, decision.run.state, decision.run.reason) == ("deleted", RunState.SKIPPED, "deleted")
     assert (decision.run.attempt, decision.run.first_started_at, decision.run.expires_at) == (0, None, EXPIRES)
 
@@ -119,9 +111,7 @@ def test_a_message_of_a_deleted_job_does_not_start_in_a_job_created_anew_under_i
 
 
 def test_an_occurrence_due_before_an_edit_runs() -> None:
-    decision = decide(edited(DUE + 0.5), now=DUE + 1)
-    assert isinstance(decision, Start)
-    assert decision.run.generation == GENERATION
+    assert expect(Start, decide(edited(DUE + 0.5), now=DUE + 1)).run.generation == GENERATION
 
 
 def test_an_occurrence_due_at_the_very_instant_of_an_edit_runs() -> None:
@@ -139,8 +129,7 @@ def test_an_occurrence_due_after_a_pause_is_dropped_too() -> None:
 
 
 def test_an_occurrence_due_before_a_pause_is_skipped_with_a_record() -> None:
-    decision = decide(edited(DUE + 0.5, state=JobState.PAUSED), now=DUE + 1)
-    assert isinstance(decision, Transition)
+    decision = expect(Transition, decide(edited(DUE + 0.5, state=JobState.PAUSED), now=DUE + 1))
     assert (decision.run.state, decision.run.reason) == (RunState.SKIPPED, "paused")
 
 
@@ -188,8 +177,7 @@ def test_a_run_that_waited_as_long_as_the_grace_starts_whatever_the_policy(mode:
 
 
 def test_a_run_that_waited_longer_is_skipped_where_the_job_skips_what_it_missed() -> None:
-    decision = decide(job("* * * * *", missed=missed(MissedMode.SKIP)), now=LATE)
-    assert isinstance(decision, Transition)
+    decision = expect(Transition, decide(job("* * * * *", missed=missed(MissedMode.SKIP)), now=LATE))
     assert (decision.run.state, decision.run.reason) == (RunState.SKIPPED, "missed")
 
 
@@ -198,8 +186,7 @@ def test_a_run_that_waited_longer_starts_where_the_job_runs_all_it_missed() -> N
 
 
 def test_a_run_that_waited_longer_is_superseded_where_a_later_occurrence_has_come_due() -> None:
-    decision = decide(job("* * * * *"), now=LATE)
-    assert isinstance(decision, Transition)
+    decision = expect(Transition, decide(job("* * * * *"), now=LATE))
     assert (decision.run.state, decision.run.reason) == (RunState.SKIPPED, "superseded")
 
 
@@ -233,16 +220,14 @@ def test_a_later_occurrence_that_jitter_holds_back_supersedes_only_when_it_is_du
 def test_a_run_for_missed_occurrences_is_late_only_by_what_it_waited_since_it_was_caught_up() -> None:
     hours = DUE + 7 * 3600
     offered = start_request(count=421, through=hours - 60, caught_up_at=float(hours))
-    decision = decide(job("* * * * *"), offered, now=hours + GRACE)
-    assert isinstance(decision, Start)
+    decision = expect(Start, decide(job("* * * * *"), offered, now=hours + GRACE))
     assert (decision.run.count, decision.run.through) == (421, hours - 60)
 
 
 def test_a_run_for_missed_occurrences_that_waited_on_is_superseded_by_the_one_after_the_last_it_stands_for() -> None:
     hours = DUE + 7 * 3600
     offered = start_request(count=421, through=hours - 60, caught_up_at=float(hours))
-    decision = decide(job("* * * * *"), offered, now=hours + GRACE + 1)
-    assert isinstance(decision, Transition)
+    decision = expect(Transition, decide(job("* * * * *"), offered, now=hours + GRACE + 1))
     assert (decision.run.reason, decision.run.count, decision.run.through) == ("superseded", 421, hours - 60)
     # Nothing after the last of them has come due yet: what lies between them supersedes nothing.
     ahead = start_request(count=421, through=hours + 120, caught_up_at=float(hours))
@@ -252,8 +237,7 @@ def test_a_run_for_missed_occurrences_that_waited_on_is_superseded_by_the_one_af
 def test_an_old_generation_is_judged_for_lateness_by_the_schedule_that_it_is_of() -> None:
     minutely, weekly = job("* * * * *").schedule, job("0 0 * * 1").schedule
     after_the_next = edited(DUE + 60.5, schedule=weekly)
-    decision = decide(after_the_next, start_request(following=DUE + 60), now=LATE)
-    assert isinstance(decision, Transition)
+    decision = expect(Transition, decide(after_the_next, start_request(following=DUE + 60), now=LATE))
     assert decision.reason == "superseded"
     assert isinstance(
         decide(edited(DUE + 0.5, schedule=minutely), start_request(following=DUE + 86_400), now=LATE), Start
@@ -318,8 +302,7 @@ def test_a_run_starts_up_to_its_start_deadline() -> None:
 
 
 def test_a_run_that_has_not_started_by_its_start_deadline_never_will_whatever_the_policy() -> None:
-    decision = decide(URGENT, now=DUE + 20.001)
-    assert isinstance(decision, Transition)
+    decision = expect(Transition, decide(URGENT, now=DUE + 20.001))
     assert (decision.run.state, decision.run.reason, decision.reason) == (
         RunState.SKIPPED,
         "start_deadline",
@@ -330,9 +313,7 @@ def test_a_run_that_has_not_started_by_its_start_deadline_never_will_whatever_th
 
 def test_a_start_deadline_counts_from_the_due_second_for_what_was_caught_up_too() -> None:
     caught_up = start_request(caught_up_at=DUE + 300.0)
-    decision = decide(URGENT, caught_up, now=DUE + 301)
-    assert isinstance(decision, Transition)
-    assert decision.reason == "start_deadline"
+    assert expect(Transition, decide(URGENT, caught_up, now=DUE + 301)).reason == "start_deadline"
 
 
 NOW = DUE + 1.0
@@ -348,8 +329,7 @@ def manual_decide(event: StartRequest, of: Job | Tombstone | None, *, now: float
 
 @pytest.mark.parametrize("state", list(JobState))
 def test_a_run_by_hand_starts_in_any_state_of_the_job(state: JobState) -> None:
-    decision = manual_decide(asked(own_payload=True), job(state=state, paused_at=NOON))
-    assert isinstance(decision, Start)
+    decision = expect(Start, manual_decide(asked(own_payload=True), job(state=state, paused_at=NOON)))
     begun = decision.run
     assert (begun.suffix, begun.requested_by, begun.own_payload) == (".mAbCd1234", "anna", True)
 
@@ -361,13 +341,11 @@ def test_a_change_of_the_schedule_is_not_about_it() -> None:
 
 @pytest.mark.parametrize("mode", list(MissedMode))
 def test_a_run_by_hand_is_never_missed_or_superseded(mode: MissedMode) -> None:
-    decision = manual_decide(asked(), job(missed=MissedPolicy(mode)), now=DUE + 86_400.0)
-    assert isinstance(decision, Start)
+    assert isinstance(manual_decide(asked(), job(missed=MissedPolicy(mode)), now=DUE + 86_400.0), Start)
 
 
 def test_a_start_deadline_holds_for_it_too() -> None:
-    decision = manual_decide(asked(), job(start_deadline_seconds=30), now=DUE + 31.0)
-    assert isinstance(decision, Transition)
+    decision = expect(Transition, manual_decide(asked(), job(start_deadline_seconds=30), now=DUE + 31.0))
     assert (decision.run.state, decision.run.reason) == (RunState.SKIPPED, "start_deadline")
     assert decision.run.requested_by == "anna"
 
@@ -379,9 +357,7 @@ def test_a_run_by_hand_belongs_to_its_job_and_to_no_job_recreated_after_it() -> 
 
 def test_a_run_by_hand_does_not_start_when_its_job_is_gone() -> None:
     assert manual_decide(asked(), None) == Drop("the job does not exist")
-    decision = manual_decide(asked(), Tombstone(deleted_at=DUE + 0.5))
-    assert isinstance(decision, Transition)
-    assert decision.run.reason == "deleted"
+    assert expect(Transition, manual_decide(asked(), Tombstone(deleted_at=DUE + 0.5))).run.reason == "deleted"
 
 
 def test_a_later_attempt_still_knows_whose_payload_it_has() -> None:

@@ -1,7 +1,5 @@
 """The picture of a run's states in ARCHITECTURE.md shows the transitions that are decided, and no others."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import replace

@@ -5,8 +5,6 @@
 - EventBridge's ``cron(min hour dom month dow year)``, as its documentation describes it.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.schedules import instants, refusal, schedule

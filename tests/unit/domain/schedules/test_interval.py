@@ -1,7 +1,5 @@
 """How close together a schedule's times come, seen from its first thousand."""
 
-from __future__ import annotations
-
 import pytest
 
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule

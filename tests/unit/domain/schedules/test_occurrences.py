@@ -6,8 +6,6 @@
 - Schedules are shared between the threads of a worker.
 """
 
-from __future__ import annotations
-
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise

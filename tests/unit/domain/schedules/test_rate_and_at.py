@@ -5,8 +5,6 @@
 - No schedule: what a job has that runs only when it is asked to.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
@@ -126,8 +124,7 @@ class TestRate:
         ]
 
     def test_without_an_anchor_it_counts_from_the_start(self):
-        start = utc("2026-01-01 00:01")
-        assert instants("rate(1 hour)", after=NEW_YEAR, start=start, count=2) == [
+        assert instants("rate(1 hour)", after=NEW_YEAR, start=utc("2026-01-01 00:01"), count=2) == [
             "2026-01-01 00:01",
             "2026-01-01 01:01",
         ]
@@ -138,8 +135,7 @@ class TestRate:
         ) == ["2026-01-01 04:00"]
 
     def test_without_either_it_is_refused(self):
-        error = refusal("rate(5 minutes)")
-        assert error.field == "anchor"
+        assert refusal("rate(5 minutes)").field == "anchor"
 
     def test_is_elapsed_time_whatever_the_clocks_do(self):
         anchor = utc("2026-03-07 14:00")  # 09:00 in New York

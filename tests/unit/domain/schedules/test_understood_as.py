@@ -6,8 +6,6 @@
   ms.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule, load_zone

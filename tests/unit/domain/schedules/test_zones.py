@@ -6,8 +6,6 @@
 - The same rules in zones that change by other amounts, at other hours, or in other ways than New York.
 """
 
-from __future__ import annotations
-
 from datetime import datetime
 from random import Random
 

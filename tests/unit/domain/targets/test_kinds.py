@@ -6,8 +6,6 @@
 
 """
 
-from __future__ import annotations
-
 import json
 from importlib import import_module
 from ipaddress import IPv4Address, IPv6Address, IPv6Network

@@ -4,8 +4,6 @@
 - Signatures of calls, made by the workers and checked by receivers.
 """
 
-from __future__ import annotations
-
 from base64 import b64encode
 from typing import Any
 

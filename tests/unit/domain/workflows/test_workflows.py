@@ -5,8 +5,6 @@
 - Payloads that take much, or look as if they did: what a tenant posts must not occupy a worker that others share.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -128,8 +126,7 @@ def test_steps_that_rarely_meet_the_schedule_take_no_more_steps_than_the_budget_
 
 def jobs(found: dict[str, Job], *names: str, inline: tuple[str, ...] = ()) -> list[tuple[str, bool]]:
     steps = [Step(id=name) for name in names]
-    faults = step_faults("nightly", steps, dict.fromkeys(inline), found)
-    return [(fault.detail, fault.conflict) for fault in faults]
+    return [(fault.detail, fault.conflict) for fault in step_faults("nightly", steps, dict.fromkeys(inline), found)]
 
 
 def test_jobs_must_exist_or_be_defined_and_have_no_schedule_of_their_own() -> None:

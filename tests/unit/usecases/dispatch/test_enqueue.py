@@ -1,7 +1,5 @@
 """Messages become visible on their second: never before it, and less than a second after it."""
 
-from __future__ import annotations
-
 from itertools import count
 
 import pytest

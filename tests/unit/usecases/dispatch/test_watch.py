@@ -1,7 +1,5 @@
 """The tick looks for what no other function can report."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import pytest

@@ -1,7 +1,5 @@
 """Each instance takes a handful of tokens and spends it; who asks too often costs the table nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager

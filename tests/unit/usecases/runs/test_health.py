@@ -1,7 +1,5 @@
 """Health is the age of the last tick."""
 
-from __future__ import annotations
-
 from duecourse.domain.instants import from_iso
 from duecourse.testing.clock import SettableClock
 from duecourse.usecases.runs.health import FRESH_SECONDS, Health, Status

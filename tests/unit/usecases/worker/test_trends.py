@@ -1,7 +1,5 @@
 """A worker's process reports that many targets fail, or many runs start late; not that a few do."""
 
-from __future__ import annotations
-
 import pytest
 
 from duecourse.usecases.report import Report
