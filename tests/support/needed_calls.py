@@ -24,6 +24,7 @@ from tests.support.source import (
     arity,
     callers,
     full_name,
+    inherited,
     methods,
     modules,
     named,
@@ -73,15 +74,18 @@ class Reach:
 
     def into(self, module: Module, name: str, cls: ast.ClassDef | None = None) -> None:
         """Follow a function of a module, or a method of a class in it, and all that it names."""
-        function = module.functions.get(name) if cls is None else methods(cls).get(name)
-        key = module.name, cls.name if cls else "", name
+        owner, function = cls, module.functions.get(name)
+        concrete = module, cls
+        if cls is not None:
+            module, owner, function = inherited(module, cls).get(name, (module, cls, None))
+        key = concrete[0].name, cls.name if cls else "", name
         if function is None or key in self.seen:
             return
         self.seen.add(key)
         adapter = MADE_FOR.get(module.name, self.adapter)
         if adapter != self.adapter:
             other = Reach(adapter)
-            other.into(module, name, cls)
+            other.into(concrete[0], name, cls)
             self.calls |= other.calls
             return
         promised = named(module, function.returns)
@@ -89,7 +93,7 @@ class Reach:
             self._made(module, function, promised[0].classes[promised[1]])
         for node in ast.walk(function):
             if isinstance(node, ast.Attribute):
-                self._attribute(module, node, cls)
+                self._attribute(module, node, owner, concrete)
             elif isinstance(node, ast.Name):
                 self._name(module, node.id)
             elif isinstance(node, ast.keyword) and node.arg == "IndexName":
@@ -115,7 +119,7 @@ class Reach:
                     self.into(within, method, within.classes[cls_name])
         for node in ast.walk(function):
             made = resolve(full_name(module, node) or "")
-            if made is not None and made[1] in made[0].classes and implements(made[0].classes[made[1]], protocol):
+            if made is not None and made[1] in made[0].classes and implements(*made, protocol):
                 for method in methods(protocol):
                     self.into(made[0], method, made[0].classes[made[1]])
 
@@ -142,7 +146,13 @@ class Reach:
         elif (found := resolve(module.imports.get(name, ""))) and found[0].name.startswith("duecourse.adapters"):
             self.into(*found)
 
-    def _attribute(self, module: Module, node: ast.Attribute, cls: ast.ClassDef | None) -> None:
+    def _attribute(
+        self,
+        module: Module,
+        node: ast.Attribute,
+        cls: ast.ClassDef | None,
+        concrete: tuple[Module, ast.ClassDef | None],
+    ) -> None:
         value = node.value.func if isinstance(node.value, ast.Call) else node.value
         last = value.attr if isinstance(value, ast.Attribute) else value.id if isinstance(value, ast.Name) else ""
         if last in CLIENTS and node.attr not in NO_REQUESTS:
@@ -157,7 +167,7 @@ class Reach:
                 self.into(made[0], node.attr, made[0].classes[made[1]])
         if cls is not None:
             if isinstance(value, ast.Name) and value.id == "self":
-                self.into(module, node.attr, cls)
+                self.into(concrete[0], node.attr, concrete[1])
             kind = type_of(node.value, {"self": (module, cls.name)})
             if kind is not None and kind[0].name.startswith("duecourse.adapters"):
                 self.into(kind[0], node.attr, kind[0].classes[kind[1]])
@@ -182,10 +192,10 @@ def made_adapters(within: list[Part]) -> dict[str, tuple[Module, str]]:
     return found
 
 
-def implements(adapter: ast.ClassDef, port: ast.ClassDef) -> bool:
+def implements(module: Module, name: str, port: ast.ClassDef) -> bool:
     """Whether a class has every method of a port, each with as many arguments."""
-    has = methods(adapter)
-    return all(name in has and arity(has[name]) == arity(method) for name, method in methods(port).items())
+    has = inherited(module, module.classes[name])
+    return all(name in has and arity(has[name][2]) == arity(method) for name, method in methods(port).items())
 
 
 @cache
@@ -223,7 +233,7 @@ def needed(function: str) -> frozenset[Call]:
         cls = module.classes[cls_name]
         for port, method in uses:
             where, port_name = resolve(port) or (module, "")
-            if implements(cls, where.classes[port_name]):
+            if implements(module, cls_name, where.classes[port_name]):
                 reach = Reach(name)
                 reach.into(module, method, cls)
                 calls |= reach.calls

@@ -78,6 +78,16 @@ def methods(cls: ast.ClassDef) -> dict[str, Function]:
     return {node.name: node for node in cls.body if isinstance(node, Function)}
 
 
+def inherited(module: Module, cls: ast.ClassDef) -> dict[str, tuple[Module, ast.ClassDef, Function]]:
+    """A class's methods with those of its base classes of ours, each with the class that has it."""
+    found: dict[str, tuple[Module, ast.ClassDef, Function]] = {}
+    for base in reversed(cls.bases):
+        of = (module, base.id) if isinstance(base, ast.Name) and base.id in module.classes else named(module, base)
+        if of is not None and of[1] in of[0].classes:
+            found |= inherited(of[0], of[0].classes[of[1]])
+    return found | {name: (module, cls, function) for name, function in methods(cls).items()}
+
+
 def arity(function: Function) -> int:
     """How many arguments a method takes besides itself, named ones included."""
     return len(function.args.posonlyargs + function.args.args + function.args.kwonlyargs)
