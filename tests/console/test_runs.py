@@ -46,7 +46,7 @@ def test_successful_runs_of_too_many_jobs_are_left_out_with_the_reason(sampled: 
     refused = {"type": "/problems/job-needed", "title": "Unprocessable Content", "status": 422, "detail": "too many"}
     page.route(re.compile("/v1/runs.*SUCCEEDED"), lambda route: route.fulfill(status=422, json=refused))
     page.get_by_role("link", name="Runs", exact=True).click()
-    expect(page.get_by_text("There are too many jobs to list those: choose a job or a tag.")).to_be_visible()
+    expect(page.get_by_text("There are too many jobs to list successful runs: choose a job or a tag.")).to_be_visible()
     expect(page.get_by_role("link", name="broken-export").first).to_be_visible()
     expect(page.get_by_text("SUCCEEDED")).to_have_count(0)
 

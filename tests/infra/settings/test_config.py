@@ -227,10 +227,11 @@ SECTION = re.compile(r"^## Limits\n(.*?)^## ", re.MULTILINE | re.DOTALL)
 
 
 def documented() -> list[list[str]]:
-    """The cells of the table, row by row, without the line under its head."""
+    """The cells of the section's first table, row by row, without the line under its head."""
     found = SECTION.search((ROOT / "docs" / "api.md").read_text())
     assert found is not None
-    rows = [line.strip("|").split("|") for line in found[1].splitlines() if line.startswith("|")]
+    table = next(part for part in found[1].split("\n\n") if part.lstrip().startswith("|"))
+    rows = [line.strip("|").split("|") for line in table.strip().splitlines()]
     return [[cell.strip() for cell in row] for row in rows if not row[0].startswith("---")]
 
 

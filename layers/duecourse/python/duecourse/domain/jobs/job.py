@@ -71,7 +71,7 @@ class Overlap(StrEnum):
     rule: OverlapRule
 
     def __new__(cls, name: str, *rule: OverlapRule) -> Self:
-        """Return the member of this name."""
+        """Return the rule of this name."""
         member = str.__new__(cls, name)
         member._value_, (member.rule,) = name, rule
         return member
