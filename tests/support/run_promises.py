@@ -48,7 +48,8 @@ class Promises:
             assert after.state is not RunState.RUNNING or (before is not None and after.attempt in self.begun)
             assert after.attempt == (0 if before is None else before.attempt)
             assert before is None or after.attempts_allowed == before.attempts_allowed
-        if before is not None and (asked := cancel_requested(before)) is not None:
+        # A run that succeeded before its cancellation was noticed may go on without it, by the redrive of a step.
+        if before is not None and (asked := cancel_requested(before)) is not None and not _goes_on(write):
             assert cancel_requested(after) == asked, "a wish that was noted is not forgotten"
         if before is not None and before.state.final:
             self._leaves_the_end(write)
@@ -74,7 +75,7 @@ class Promises:
         assert (after.message_id, after.fencing_token) == (context.message_id, context.fencing_token)
         if before is not None:
             assert before.state in (RunState.RUNNING, RunState.RETRYING, RunState.DEAD) or _goes_on(write)
-            assert cancel_requested(before) is None
+            assert cancel_requested(before) is None or _goes_on(write)
             if isinstance(before, Running):
                 assert now >= before.lease_until + LEASE_MARGIN_SECONDS
                 assert write.at >= self.begun[before.attempt], "two attempts are never alive at once"
