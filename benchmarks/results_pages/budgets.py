@@ -208,14 +208,14 @@ BUDGETS = (
     Budget("AWS requests to dispatch 1,000 firings of one shard", "<= 160", ("dispatch",), _requests),
     Budget(
         "WRU per firing: a claim each, every minute",
-        "<= 7, <= 4.4; 2 less where overlap is allowed",
+        "<= 6, <= 3.4; 1 less where overlap is allowed",
         ("dispatch", "execute"),
         _units,
     ),
     Budget("size of a cursor", "< 1 KB", ("dispatch",), _cursor),
     Budget(
         "WRU and messages of a workflow's run",
-        "<= 12 WRU, and 5 for each of its jobs (3 where overlap is allowed); <= 3 messages, and 1 for each of its jobs",
+        "<= 11 WRU, and 4 for each of its jobs (3 where overlap is allowed); <= 3 messages, and 1 for each of its jobs",
         ("workflows",),
         _workflows,
     ),

@@ -218,7 +218,7 @@ def test_what_is_beyond_the_limit_is_told_and_goes_on_by_cursor(api: ApiClient, 
 
 def test_a_redrive_that_takes_long_ends_in_time_and_says_where_to_go_on(tables: Tables) -> None:
     clock = SettableClock(NOON + 3600)
-    slow = around(tables.job_store(clock), get=before(lambda: clock.advance(1)))
+    slow = around(tables.job_store(clock), current=before(lambda: clock.advance(1)))
     api = ApiClient(slow, tables.run_store(), clock)
     dead = dead_of_as_many_jobs(api, 45)
     found, cursor = [], {}

@@ -41,7 +41,7 @@ def test_a_claim_is_a_write_to_the_table_and_two_to_the_index() -> None:
     said = ours_bill(stored, counts, 10).document()
     assert said["claim_wru_per_firing"] == 3
     assert said["wru_per_firing"] == 5, "with the run's start and finish"
-    assert said["wru_per_firing_overlap_skip"] == 7
+    assert said["wru_per_firing_overlap_skip"] == 6
     assert said["requests_per_1000"] == 600
     assert said["requests"] == {"Query": 3, "GetItem": 1, "BatchExecuteStatement": 1, "SendMessageBatch": 1}
     assert said["sqs_requests_per_1000"] == 100

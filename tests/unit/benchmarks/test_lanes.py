@@ -270,7 +270,7 @@ def test_workers_are_those_of_this_stack_alone() -> None:
 
 
 def test_a_write_or_a_message_too_many_misses_a_budget() -> None:
-    right = Cost(3, {"JOB RUN": 18, "ENDS ENDS": 3}, 6)
+    right = Cost(3, {"JOB RUN": 17, "ENDS ENDS": 3}, 6)
     assert all(costs_kept({"chain": right}).values())
-    dear = Cost(3, {"JOB RUN": 18, "ENDS ENDS": 4}, 7)
+    dear = Cost(3, {"JOB RUN": 17, "ENDS ENDS": 4}, 7)
     assert not any(costs_kept({"chain": dear}).values())

@@ -96,7 +96,7 @@ def documents() -> dict[str, dict[str, Any]]:
         },
         "execute": a_head("execute")
         | {
-            "cases": {"http": {"wru_per_run": 2.0}, "http_overlap_skip": {"wru_per_run": 4.0}},
+            "cases": {"http": {"wru_per_run": 2.0}, "http_overlap_skip": {"wru_per_run": 3.0}},
             "budgets": {"http_at_most_2_wru": True},
         },
         "workflows": a_head("workflows")
@@ -221,7 +221,7 @@ def test_a_missed_budget_is_shown_as_missed() -> None:
 
 def test_the_units_of_a_firing_are_those_of_its_claim_and_its_run_by_default_policies_first() -> None:
     row = budget_row(results_page(documents()), "WRU per firing")
-    assert "overlap forbidden (default) 7.00, 4.30; allowed 5.00, 2.30" in row
+    assert "overlap forbidden (default) 6.00, 3.30; allowed 5.00, 2.30" in row
 
 
 def test_figures_that_a_document_lacks_are_said_to_be_lacking() -> None:

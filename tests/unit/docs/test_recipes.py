@@ -62,11 +62,11 @@ from duecourse.domain.targets.targets import KinesisTarget
 from duecourse.testing.clock import SettableClock
 from infra.bundling import SERVICES
 from infra.settings.targets_config import AllowedTargetsConfig
-from tests.support.aws_targets import Service
+from tests.support.aws_targets import ARNS, Service
 from tests.support.calls import a_call
 
 service, target = Service({"SequenceNumber": "7"}), KinesisTarget("duecourse-target-clicks")
-outcome = KinesisCaller(SettableClock(0), service.client_for).call(a_call(target), target)
+outcome = KinesisCaller(SettableClock(0), service.client_for, ARNS).call(a_call(target), target)
 assert outcome.result == {"sequence_number": "7"}
 assert (service.asked[0]["StreamName"], service.asked[0]["PartitionKey"]) == ("duecourse-target-clicks", "nightly")
 assert AllowedTargetsConfig().streams == ("duecourse-target-*",)
