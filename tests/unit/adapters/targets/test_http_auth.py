@@ -190,6 +190,7 @@ def test_auth_oauth_never_repeats_a_call_that_is_at_most_once(http, server, site
         ((200, b"OK"), "token_refused", False, "without a valid access_token"),
         ((200, {"access_token": "a\r\nb", "token_type": "Bearer"}), "token_refused", False, "a valid access_token"),
         ((200, {"access_token": "abc", "token_type": "mac"}), "token_refused", False, "other than Bearer"),
+        ((200, {"access_token": "a" * 8_001, "token_type": "Bearer"}), "token_refused", False, "more than 8000"),
         ((302, None), "token_refused", False, "answered 302: Found"),
     ],
 )

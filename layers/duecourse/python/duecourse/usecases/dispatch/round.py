@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from traceback import format_exc
+from typing import TypeGuard
 
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.cursor import BUCKET_SECONDS, Cursor, bucket_of, bucket_start, buckets
@@ -214,6 +215,11 @@ class DispatchRules:
     horizon: int
 
 
+def _is_paused(cursor: Cursor | BrokenCursor) -> TypeGuard[Cursor]:
+    """Return whether the cursor is in the index for the planned end of its job's pause."""
+    return isinstance(cursor, Cursor) and cursor.resume is not None and not cursor.error
+
+
 class _StopSending(Exception):
     """A claim failed for a reason other than its condition, so later claims may fail too and sending stops."""
 
@@ -344,10 +350,9 @@ class _Round:
         if timers and (why := send_due_timers(timers, uses.cursors, uses.lanes, self.retry, report)):
             raise _StopSending(why)
         rejected: list[Rejected] = []
-        paused = [each for each in cursors if isinstance(each, Cursor) and each.resume is not None and not each.error]
-        if paused:
-            cursors = [each for each in cursors if each not in paused]
-        for group in self.planning.groups(cursors, self.size, rejected):
+        paused = [each for each in cursors if _is_paused(each)]
+        active = [each for each in cursors if not _is_paused(each)] if paused else cursors
+        for group in self.planning.groups(active, self.size, rejected):
             self._group(group, until, rejected)
         for resumed in self._resumed(paused, rejected):
             for group in self.planning.groups(resumed, self.size, rejected):

@@ -23,6 +23,9 @@ MAX_TOKEN_SECONDS = 3_600
 DEFAULT_TOKEN_SECONDS = 300
 """The time for which a token is cached if the response does not contain its lifetime."""
 
+MAX_TOKEN_CHARACTERS = 8_000
+"""The longest token. Common servers reject longer headers."""
+
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*", re.ASCII)
 """The form of a bearer token (RFC 6750, section 2.1)."""
 
@@ -72,6 +75,8 @@ def read_token(body: bytes) -> tuple[str, float]:
     token, kind, expires = (document.get(name) for name in ("access_token", "token_type", "expires_in"))
     if not isinstance(token, str) or _TOKEN.fullmatch(token) is None:
         raise TokenProblemError("without a valid access_token")
+    if len(token) > MAX_TOKEN_CHARACTERS:
+        raise TokenProblemError(f"with an access_token of more than {MAX_TOKEN_CHARACTERS} characters")
     if not isinstance(kind, str) or kind.lower() != "bearer":
         raise TokenProblemError("with a token_type other than Bearer")
     return token, _cached_seconds(expires)
