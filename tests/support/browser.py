@@ -79,6 +79,8 @@ def profile(browser: Browser) -> Iterator[BrowserContext]:
     context.on("weberror", lambda fault: faults.append(str(fault.error)))
     context.on("console", lambda said: faults.append(said.text) if _is_fault(said.type, said.text) else None)
     yield context
+    for page in context.pages:
+        page.unroute_all(behavior="ignoreErrors")  # a handler may still wait for a response of the page that closes
     context.close()
     assert not faults, faults
 
