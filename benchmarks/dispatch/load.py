@@ -1,4 +1,4 @@
-"""Puts a case's jobs on a wire, from a process of its own: python -m benchmarks.dispatch.load URL CASE FIRINGS."""
+"""Puts a case's jobs on a wire, from a process of its own: python -m benchmarks.dispatch.load URL SECURE_URL CASE FIRINGS."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from benchmarks.dispatch.sides import load
 from benchmarks.wire.client import WireAt
 
 if __name__ == "__main__":
-    _, url, name, firings = sys.argv
-    load(WireAt(url), named(name), int(firings))
+    _, url, secure_url, name, firings = sys.argv
+    load(WireAt(url, secure_url), named(name), int(firings))

@@ -105,7 +105,7 @@ def memory(case: Case, firings: int) -> dict[str, Any]:
     """
     with wire() as at:
         # The jobs are made elsewhere: their memory is not the dispatcher's.
-        made = [sys.executable, "-m", "benchmarks.dispatch.load", at.url, case.name, str(firings)]
+        made = [sys.executable, "-m", "benchmarks.dispatch.load", at.url, at.secure_url, case.name, str(firings)]
         subprocess.run(made, check=True, timeout=600)
         side = dispatcher()
         imported = peak_mb()
