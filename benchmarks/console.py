@@ -101,7 +101,7 @@ def make(endpoint: str, api: str, table: str, count: int) -> None:
         refused = [made.problem for made in caller.create_jobs(jobs).items if made.problem]
     assert not refused, refused[0]
     dynamodb = client("dynamodb", endpoint)
-    models = [json.dumps(records(dynamodb, table, job["id"])) for job in jobs]
+    models = [json.dumps(records(dynamodb, table, f"job-{number:05}")) for number in range(len(jobs))]
     copies = [
         {"PutRequest": {"Item": item}}
         for number in range(len(jobs), count)

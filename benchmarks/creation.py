@@ -89,8 +89,12 @@ def _api(seats: int) -> tuple[ApiClient, Metered]:
     client = Metered(tables.client)
     metered = replace(tables, client=client)
     clock = SettableClock(NOON)
-    settings = api_settings(seats=dict.fromkeys(Lane, seats), job_quota=QUOTA)
-    stores = {"counters": metered.limits(), "timers": metered.timers(), "clock": clock, "settings": settings}
+    stores: dict[str, Any] = {
+        "counters": metered.limits(),
+        "timers": metered.timers(),
+        "clock": clock,
+        "settings": api_settings(seats=dict.fromkeys(Lane, seats), job_quota=QUOTA),
+    }
     return ApiClient(metered.job_store(clock), metered.run_store(), **stores), client
 
 

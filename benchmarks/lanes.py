@@ -131,7 +131,7 @@ class _Measurement:
         jobs = [
             LaneJob(lane, WARM_NUMBERS + number, first + timedelta(seconds=2 * number), WARM_SECONDS)
             for lane, count in workers.items()
-            for number in range(count)
+            for number in range(count or 0)
         ]
         self.load.post(jobs)
         called = {job.id for job in jobs}

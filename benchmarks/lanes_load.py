@@ -7,17 +7,20 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any, TypeVar
+from typing import Literal, TypeVar, cast
 
 from benchmarks.lanes_report import Start
 from duecourse.cli.local.demo.receiver import OK_PATH
 from duecourse.client import Client
+from duecourse.client.bodies import JobRequest
 
 SIDE_BY_SIDE = 4
 """The number of concurrent requests to the API. More requests would only wait in the emulator."""
 
 LONG_TIMEOUT_SECONDS = 120
 """A timeout that assigns a job to the lane `long`, which is for attempts of more than 90 s."""
+
+Priority = Literal["high", "normal", "low"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -39,14 +42,14 @@ class LaneJob:
         """The id, which contains the lane."""
         return f"{self.lane}-{self.number:05d}"
 
-    def document(self, receiver: str) -> dict[str, Any]:
+    def document(self, receiver: str) -> JobRequest:
         """Return the body of the request that creates the job."""
         long = self.lane == "long"
         return {
             "id": self.id,
             "schedule": f"at({self.due:%Y-%m-%dT%H:%M:%S})",
             "target": {"type": "http", "url": f"{receiver}{OK_PATH}?seconds={self.seconds:g}"},
-            "priority": "normal" if long else self.lane,
+            "priority": "normal" if long else cast(Priority, self.lane),
             "timeout_seconds": LONG_TIMEOUT_SECONDS if long else 30,
         }
 

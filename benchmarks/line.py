@@ -42,6 +42,7 @@ from duecourse.cli.local.project import find_project
 from duecourse.cli.local.stack import Stack, local_stack
 from duecourse.cli.terminal import CliError
 from duecourse.client import ApiError, ApiUnreachableError, Client
+from duecourse.client.bodies import HttpTarget
 
 PATIENCE_SECONDS = 300.0
 BUDGET_SECONDS = 1.0
@@ -105,7 +106,7 @@ class Measurement:
         return {"seconds": self.plan.wait, "messages_received": found, "most_of_the_watch": most}
 
     def _post(self, job_id: str, seconds: float) -> None:
-        target = {"type": "http", "url": f"{self.receiver}{OK_PATH}?seconds={seconds:g}"}
+        target: HttpTarget = {"type": "http", "url": f"{self.receiver}{OK_PATH}?seconds={seconds:g}"}
         timeout = math.ceil(seconds) + 5
         self.client.create_job(
             {"id": job_id, "schedule": "0 0 1 1 *", "overlap": "queue", "target": target, "timeout_seconds": timeout}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
+from heapq import nlargest
+from operator import itemgetter
 
 TICK = "first tick that finds the burst"
 NEXT_TICK = "next tick"
@@ -27,7 +29,7 @@ class Ledger:
     """
 
     def __init__(self) -> None:
-        self.seconds: Counter[str] = Counter()
+        self.seconds: defaultdict[str, float] = defaultdict(float)
         self.refused_by: str | None = None
         self.busy: str | None = None
 
@@ -38,4 +40,4 @@ class Ledger:
 
     def top(self, count: int = 3) -> dict[str, float]:
         """Those that took longest."""
-        return {name: round(seconds, 1) for name, seconds in self.seconds.most_common(count)}
+        return {name: round(seconds, 1) for name, seconds in nlargest(count, self.seconds.items(), key=itemgetter(1))}

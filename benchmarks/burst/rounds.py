@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from random import Random
+from typing import Any
 
 from benchmarks.burst.bucket import Bucket
 from benchmarks.burst.conductor import Conductor
@@ -68,12 +69,13 @@ class Station:
         clock = RoundClock(conductor, ledger)
         lanes = Lanes(clock, jobs, given)
         cursors = Cursors(tables, clock, jobs, ledger, given)
+        untouched: Any = Untouched()
         dispatch = Dispatch(
             cursors=cursors,
             lanes=lanes,
             clock=clock,
             randomness=Numbered(shard),
-            claiming=Claiming(Untouched(), Skipping(Untouched(), clock, 90), clock),
+            claiming=Claiming(untouched, Skipping(untouched, clock, 90), clock),
             rules=DispatchRules(shards=scenario.shards, lookahead=scenario.lookahead, horizon=scenario.horizon),
         )
         return cls(shard, jobs, ledger, clock, lanes, cursors, dispatch)

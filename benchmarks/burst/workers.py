@@ -6,9 +6,11 @@ is a rate; the smallest one that leaves messages waiting is what limits that mom
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from heapq import nlargest
+from operator import itemgetter
 
 from benchmarks.burst.jobs import BURST
 from benchmarks.burst.ledger import COLD
@@ -131,7 +133,8 @@ def start(visible: Counter[int], due: Mapping[int, float], setting: Setting, giv
     tenth = min(visible)
     first, left, backlog = tenth, float(visible.total()), 0.0
     scale = sum(due.values()) / left
-    done, busy, waited, spans = 0.0, 0.0, Counter[str](), []
+    waited: defaultdict[str, float] = defaultdict(float)
+    done, busy, spans = 0.0, 0.0, []
     curve: list[tuple[float, float]] = []
     while left > 0.5:
         backlog += visible.get(tenth, 0)
@@ -155,8 +158,8 @@ def start(visible: Counter[int], due: Mapping[int, float], setting: Setting, giv
     return Started(
         last=last,
         last_finished=last + workers.batch_seconds,
-        limited_by=waited.most_common(1)[0][0] if waited else ENQUEUE,
-        waited={name: round(seconds, 1) for name, seconds in waited.most_common(4)},
+        limited_by=max(waited, key=waited.__getitem__, default=ENQUEUE),
+        waited={name: round(seconds, 1) for name, seconds in nlargest(4, waited.items(), key=itemgetter(1))},
         lateness=lateness(spans, due),
         most_concurrent=round(busy),
         curve=curve,

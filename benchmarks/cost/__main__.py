@@ -57,11 +57,12 @@ def main(arguments: list[str]) -> int:
     kept = (result_of("cost") or {}).get("counts", {}) if given.kept_round else None
     rounds = measured() if kept is None else {name: IdleRound(**kept[f"idle_{name}"]) for name in ("round", "tick")}
     idle = Idle(
+        round=rounds["round"],
+        tick=rounds["tick"],
         shards=stage.shards,
         lanes=len(stage.lanes),
         bulk_queues=len(stage.lanes),
         reconcile_minutes=stage.reconcile_minutes,
-        **rounds,
         audit_segments=stage.audit_segments,
         repair_hours=stage.repair_hours,
         trace_clock=stage.trace_clock,

@@ -1,4 +1,4 @@
-"""Puts a case's jobs on a wire, from a process of its own: python -m benchmarks.dispatch.load URL SECURE_URL CASE FIRINGS."""
+"""Put the jobs of a case on a wire: python -m benchmarks.dispatch.load URL SECURE_URL CASE FIRINGS."""
 
 from __future__ import annotations
 

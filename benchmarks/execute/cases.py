@@ -89,7 +89,7 @@ def items(jobs: list[Job]) -> dict[str, dict[str, Any]]:
 
 
 def _earlier(job: Job) -> Succeeded:
-    at = job.created_at
+    at = int(job.created_at)
     return Succeeded(
         RunIdentity(job.tenant, job.id, at, at, job.generation),
         Lane.NORMAL,

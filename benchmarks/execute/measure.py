@@ -44,10 +44,13 @@ def measure(case: Case, runs: int, repeats: int, *, profile: bool) -> Measured:
             for place in range(len(sides)):  # whoever begins has the colder caches: everybody begins in turn
                 which = (place + turn) % len(sides)
                 taken[which].append(_sample(at, sides[which], jobs))
+        ours, use_case, textbook = map(_joined, taken)
         return Measured(
             case.says,
             case.most_write_units,
-            *map(_joined, taken),
+            ours,
+            use_case,
+            textbook,
             peak_rss_mb=peak,
             profile=_profile(sides[1], jobs) if profile else (),
         )

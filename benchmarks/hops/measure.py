@@ -25,6 +25,7 @@ from duecourse.cli.local.project import find_project
 from duecourse.cli.local.stack import Stack, local_stack
 from duecourse.cli.terminal import CliError
 from duecourse.client import Client
+from duecourse.client.bodies import HttpTarget, JobRequest
 from duecourse.client.models import WorkflowRun
 from duecourse.domain.ids import RunIdentity
 from duecourse.domain.jobs.job import Lane
@@ -87,8 +88,8 @@ class Measurement:
         for number in range(self.plan.chains + 1):
             self.screen.step("chain", f"{self.plan.chain} jobs, run {number} of {self.plan.chains}")
             run = self._ended(self._start("chain"), lambda: None)
-            self._require(run.state == "SUCCEEDED", f"{run.id} is {run.state}: {run.error}")
-            local = run.id.partition(".")[2]
+            self._require(run.state == "SUCCEEDED", f"{run.run} is {run.state}: {run.error}")
+            local = run.run.partition(".")[2]
             arrivals = [self.log.of_run(f"{name}.{local}")[0].arrived_at for name in names]
             if number > 0:
                 found += [(later - earlier).total_seconds() for earlier, later in pairwise(arrivals)]
@@ -98,7 +99,7 @@ class Measurement:
     def _put_many(self) -> float:
         self.screen.step("put", f"{MANY:,} jobs are created, then a workflow of them")
         names = _names(MANY)
-        jobs = [
+        jobs: list[JobRequest] = [
             {"id": name, "schedule": None, "overlap": "allow", "target": self._target(CALL_SECONDS)} for name in names
         ]
         for begin in range(0, MANY, BATCH):
@@ -156,7 +157,7 @@ class Measurement:
             "seconds": round(taken, 1),
         }
 
-    def _target(self, seconds: float = 0) -> dict[str, str]:
+    def _target(self, seconds: float = 0) -> HttpTarget:
         return {"type": "http", "url": f"{self.receiver}{OK_PATH}?seconds={seconds:g}"}
 
     def _put(self, workflow_id: str, jobs: dict[str, Any]) -> None:

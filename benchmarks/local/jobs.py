@@ -10,7 +10,10 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from duecourse.client.bodies import JobRequest
 
 MINUTE = 60
 TEN_SECONDS = 10
@@ -78,7 +81,7 @@ def first_full_minute(now: float, ahead: float) -> int:
     return int(-(-(now + ahead) // MINUTE) * MINUTE)
 
 
-def duecourse_document(job: Job, receiver: str) -> dict[str, Any]:
+def duecourse_document(job: Job, receiver: str) -> JobRequest:
     """A job as Duecourse is given it; everything else is the stage's default."""
     schedule = {Kind.MINUTELY: "* * * * *", Kind.TEN_SECONDS: "*/10 * * * * *"}.get(job.kind)
     if job.at is not None:

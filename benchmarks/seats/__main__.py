@@ -111,7 +111,7 @@ def main() -> int:
 
 
 def _within(found: list[dict[str, Any]]) -> bool:
-    late = [case["quiet_with_seats_seconds"]["p99"] for case in found if case["within_the_seats"]]
+    late: list[float] = [case["quiet_with_seats_seconds"]["p99"] for case in found if case["within_the_seats"]]
     return max(late) <= BAR_SECONDS
 
 
