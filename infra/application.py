@@ -30,13 +30,13 @@ def missing_in_china(config: StageConfig) -> Iterator[str]:
         others = "-c issuer=... -c audience=..., or -c auth=iam"
         yield f"auth.kind must be jwt or iam, because Cognito has no user pools there: {others}"
     if config.tracing:
-        yield "tracing must be False, because X-Ray does not trace functions"
+        yield "tracing must be false, because X-Ray does not trace functions"
     if config.loop_detection:
-        yield "loop_detection must be False, because Lambda has none"
+        yield "loop_detection must be false, because Lambda has none"
     for name, lane in config.lanes.items():
         for field in ("pollers", "bulk_pollers"):
             if getattr(lane, field) is not None:
-                yield f"lanes.{name}.{field} must be None, because there is no provisioned mode"
+                yield f"lanes.{name}.{field} must be null, because there is no provisioned mode"
 
 
 def build(

@@ -7,6 +7,7 @@ from typing import Any
 
 from infra.settings.alarms_config import AlarmsConfig
 from infra.settings.auth_config import ApiConfig, AuthConfig, LimitsConfig
+from infra.settings.changes import CHANGEABLE, changed
 from infra.settings.config import ConfigError, ReservedConcurrency, StageConfig
 from infra.settings.lanes_config import lanes
 from infra.settings.targets_config import AllowedTargetsConfig
@@ -112,7 +113,7 @@ def from_context(context: Callable[[str], Any]) -> StageConfig:
     `console_client` the public client for logins to the console at such an issuer, and `console_scope` the scopes that
     it requests. `encryption_key` is `own`, `none` or the ARN of a KMS key. `deployment=all_at_once` deploys new code
     without a canary. `deletion_protection=off` allows the deletion of the stage, and the rollback of its creation; it
-    applies to one deployment and cannot be stored in the file.
+    applies to one deployment and cannot be stored in the file. The settings of `CHANGEABLE` are JSON.
     """
     config = stage_named(str(context("stage")))
     config = replace(config, auth=_auth_from_context(context, config.auth))
@@ -129,12 +130,11 @@ def from_context(context: Callable[[str], Any]) -> StageConfig:
         if protection != "off":
             raise ConfigError(f"deletion_protection can only be set to 'off', not {protection!r}; it is on by default")
         config = replace(config, deletion_protection=False)
-    reserved = context("reserved_concurrency")
-    if reserved is not None:
-        if reserved != "none":
-            raise ConfigError(f"reserved_concurrency can only be set to 'none', not {reserved!r}: see infra/stages.py")
+    given = {name: value for name in CHANGEABLE if (value := context(name)) is not None}
+    if given.get("reserved_concurrency") == "none":
+        del given["reserved_concurrency"]
         config = replace(config, reserved_concurrency=ReservedConcurrency())
-    return config
+    return changed(config, given)
 
 
 def _auth_from_context(context: Callable[[str], Any], stages_own: AuthConfig) -> AuthConfig:

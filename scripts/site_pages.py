@@ -163,7 +163,12 @@ def settings() -> str:
     from infra.settings.config import StageConfig
 
     source = inspect.getsource(StageConfig)
-    lines = ["# Settings of a stage", "", "In `infra/stages.py`; the defaults are those of `StageConfig`.", ""]
+    lines = [
+        "# Settings of a stage",
+        "",
+        "In `settings/<stage>.json` or `infra/stages.py`; the defaults are those of `StageConfig`.",
+        "",
+    ]
     lines += ["| setting | default | |", "|---|---|---|"]
     pattern = re.compile(r'^    (\w+): [^\n=]+?(?: = ([^\n]+))?\n(?:    """(.*?)""")?', re.MULTILINE | re.DOTALL)
     for name, default, told in pattern.findall(source):

@@ -181,7 +181,17 @@ class HttpApi(Construct):
         ]
         for route in open_routes:
             acknowledge(route, OPEN_REASON, "APIG4")
-        if console is not None:
+        if console is None:
+            # API Gateway keeps a stage's settings of a deleted route, and rejects later updates of the stage for them.
+            # So a stage that loses its console keeps the routes, for signed requests; the API answers with 404.
+            for path in CONSOLE_PATHS:
+                open_routes += self.http.add_routes(
+                    path=path,
+                    methods=[apigateway.HttpMethod.GET],
+                    integration=function,
+                    authorizer=auth.authorizer,
+                )
+        else:
             open_routes += self._console_routes(console)
         self.stage = apigateway.HttpStage(
             self,
@@ -203,12 +213,7 @@ class HttpApi(Construct):
             for method, paths, rate, burst in (
                 ("GET", OPEN_TO_READ, limits.open_requests_per_second, limits.open_burst),
                 ("POST", CALLBACKS, limits.callback_requests_per_second, limits.callback_burst),
-                (
-                    "GET",
-                    () if console is None else CONSOLE_PATHS,
-                    limits.console_requests_per_second,
-                    limits.console_burst,
-                ),
+                ("GET", CONSOLE_PATHS, limits.console_requests_per_second, limits.console_burst),
             )
             for path in paths
         }

@@ -74,8 +74,7 @@ class Execute(Construct):
         )
         acknowledge_wildcards(
             rights,
-            "The targets of jobs are limited by the operator's lists of name patterns (allowed_targets in "
-            "infra/stages.py), "
+            "The targets of jobs are limited by the operator's lists of name patterns (allowed_targets), "
             "one list for each kind of target. No list allows every name, and targets change without a "
             "deployment of this stack.",
             target_arns(Stack.of(self), parts.config.allowed_targets),

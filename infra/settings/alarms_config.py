@@ -30,4 +30,4 @@ class AlarmsConfig:
             if seconds < 1:
                 yield f"lateness_seconds.{lane}", "must be at least 1"
         if self.metric_math and on_this_machine:
-            yield "metric_math", "must be False on the local stage, because the emulator does not support it"
+            yield "metric_math", "must be false on the local stage, because the emulator does not support it"

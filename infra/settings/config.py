@@ -212,7 +212,7 @@ class StageConfig:
                 "must be at least 3, because throttled deliveries are counted",
             ),
             ("deployment", self.deployment in DEPLOYMENTS, f"must be {' or '.join(DEPLOYMENTS)}"),
-            ("trace_clock", self.tracing or not self.trace_clock, "must be False if tracing is False"),
+            ("trace_clock", self.tracing or not self.trace_clock, "must be false if tracing is false"),
             ("reconcile_minutes", 1 <= self.reconcile_minutes <= 60, "must be between 1 and 60"),
             ("repair_hours", 1 <= self.repair_hours <= 168, "must be between 1 and 168"),
             ("audit_segments", 1 <= self.audit_segments <= 168, "must be between 1 and 168"),
@@ -232,7 +232,7 @@ class StageConfig:
             reserved = getattr(self.reserved_concurrency, name)
             least = MIN_MAX_CONCURRENCY if name == "dispatch" else 1
             fits = reserved is None or reserved >= least
-            checks.append((f"reserved_concurrency.{name}", fits, f"must be None or at least {least}"))
+            checks.append((f"reserved_concurrency.{name}", fits, f"must be null or at least {least}"))
         # It is also the number of shards that the queue's event source processes concurrently.
         fits = (self.reserved_concurrency.dispatch or 0) <= MAX_MAX_CONCURRENCY
         checks.append(("reserved_concurrency.dispatch", fits, f"must not be more than {MAX_MAX_CONCURRENCY}"))
@@ -256,7 +256,7 @@ class StageConfig:
             if self.runs_on_this_machine and (lane.pollers is not None or lane.bulk_pollers is not None):
                 yield (
                     f"lanes.{name}.pollers",
-                    "must be None on the local stage, because the emulator has one poller per queue",
+                    "must be null on the local stage, because the emulator has one poller per queue",
                 )
         if self.deployment == "canary" and self.runs_on_this_machine:
             yield "deployment", "must be all_at_once on the local stage, because the emulator has no CodeDeploy"

@@ -1,8 +1,7 @@
 """The settings of a deployment in `settings/<stage>.json`, so that commands do not need to repeat them.
 
-The file has the values of `-c` options: `{"alarm_email": "you@example.com", "encryption_key": "own"}`. An option `-c`
-overrides the file for one deployment. If it changes the kind of authorization, the file's settings for another kind are
-ignored.
+The file has the values of `-c` options: `{"alarm_email": "you@example.com", "shards": 32}`. An option `-c` overrides
+the file for one deployment. If it changes the kind of authorization, the file's settings for another kind are ignored.
 """
 
 from __future__ import annotations
@@ -12,9 +11,10 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
+from infra.settings.changes import CHANGEABLE
 from infra.settings.config import ConfigError
 
-DEPLOYMENT_SETTINGS = (
+TEXTS = (
     "alarm_email",
     "audience",
     "auth",
@@ -24,9 +24,11 @@ DEPLOYMENT_SETTINGS = (
     "docs_url",
     "encryption_key",
     "issuer",
-    "reserved_concurrency",
     "tenant_claim",
 )
+"""The settings that are texts. `infra.settings.changes` validates the others."""
+
+DEPLOYMENT_SETTINGS = tuple(sorted((*TEXTS, *CHANGEABLE)))
 """The settings that `infra.stages.from_context` reads, except for the stage's name and `deletion_protection`. If the
 latter were stored, a stage would remain unprotected.
 """
@@ -37,8 +39,9 @@ def with_deployment_settings(
 ) -> Callable[[str], Any]:
     """Return the context with the settings in the stage's file in `folder`, if there is one.
 
-    Raises ConfigError for a file that is not an object of texts by the names above, each once and not empty. Also
-    raises it for the file of an unknown stage; otherwise the file would be ignored, and the stage deployed without it.
+    Values other than texts are returned as JSON, as `-c` has them. Raises ConfigError for a file that is not an object
+    with the names above, each once, and for texts that are empty or no texts. Also raises it for the file of an unknown
+    stage; otherwise the file would be ignored, and the stage deployed without it.
     """
     for file in sorted(folder.glob("*.json")):
         if file.stem not in stages:
@@ -74,15 +77,13 @@ def _read(file: Path) -> dict[str, str]:
         for name in found
         if name not in DEPLOYMENT_SETTINGS
     ]
-    wrong += [
-        f"{name} must be a text" for name in found if name in DEPLOYMENT_SETTINGS and not isinstance(found[name], str)
-    ]
+    wrong += [f"{name} must be a text" for name in found if name in TEXTS and not isinstance(found[name], str)]
     wrong += [
         f"{name} must not be empty" for name, value in found.items() if isinstance(value, str) and not value.strip()
     ]
     if wrong:
         raise ConfigError(f"{where}: " + "; ".join(wrong))
-    return found
+    return {name: value if name in TEXTS or value == "none" else json.dumps(value) for name, value in found.items()}
 
 
 class _TwiceError(Exception):

@@ -123,5 +123,5 @@ def _problems(max_concurrency: int | None, pollers: Pollers | None) -> Iterator[
             yield "max_concurrency", f"must be between {fewest} and {most}, unless there are pollers"
     else:
         if max_concurrency is not None:
-            yield "max_concurrency", "must be None if there are pollers, because AWS accepts only one of the two"
+            yield "max_concurrency", "must be null if there are pollers, because AWS accepts only one of the two"
         yield from ((f"pollers.{name}", problem) for name, problem in pollers.problems())

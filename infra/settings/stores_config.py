@@ -44,12 +44,12 @@ class ArchiveConfig:
             (
                 "glacier_after_days",
                 self.glacier_after_days is None or self.glacier_after_days >= MIN_GLACIER_DAYS,
-                "must be None or at least 1",
+                "must be null or at least 1",
             ),
             (
                 "retention_days",
                 self.retention_days is None or self.retention_days > (self.glacier_after_days or 0),
-                "must be None or more than glacier_after_days",
+                "must be null or more than glacier_after_days",
             ),
             ("batch_size", 1 <= self.batch_size <= MAX_BATCH, f"must be between 1 and {MAX_BATCH}"),
             (

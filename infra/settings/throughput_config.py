@@ -45,7 +45,7 @@ class WarmThroughput:
             yield "reads", "or writes must be set; for the default throughput of AWS remove the setting"
         for name, units, own in (("reads", self.reads, OWN_READS), ("writes", self.writes, OWN_WRITES)):
             if units is not None and units < own:
-                yield name, f"must be None or at least {own}, the default of every table"
+                yield name, f"must be null or at least {own}, the default of every table"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +69,7 @@ class ThroughputConfig:
             warm = getattr(self, field.name)
             if warm is not None:
                 if on_this_machine:
-                    yield field.name, "must be None on the local stage, because the emulator has no warm throughput"
+                    yield field.name, "must be null on the local stage, because the emulator has no warm throughput"
                 yield from ((f"{field.name}.{name}", problem) for name, problem in warm.problems())
         writes = None if self.jobs is None else self.jobs.writes
         indexed = None if self.due is None else self.due.writes

@@ -203,7 +203,8 @@ def test_tokens_of_any_issuer_can_stand_in_the_place_of_the_stages_own() -> None
     assert authorizer["AuthorizerType"] == "JWT"
     assert authorizer["IdentitySource"] == ["$request.header.Authorization"]
     assert authorizer["JwtConfiguration"] == {"Issuer": ISSUER["issuer"], "Audience": ["duecourse", "reports"]}
-    assert authorization(stack) == {EVERYTHING_ELSE: "JWT", **dict.fromkeys(WITHOUT_AUTHORIZER, "NONE")}
+    without_console = dict.fromkeys((EVERYTHING_ELSE, *CONSOLE), "JWT")
+    assert authorization(stack) == {**without_console, **dict.fromkeys(WITHOUT_AUTHORIZER, "NONE")}
     told = stack.environment("ApiFunction")
     assert (told["DUECOURSE_AUTH"], told["DUECOURSE_TENANT_CLAIM"]) == ("jwt", "org")
     assert stack.resources("AWS::Cognito::UserPool") == {}
@@ -211,9 +212,28 @@ def test_tokens_of_any_issuer_can_stand_in_the_place_of_the_stages_own() -> None
 
 def test_signatures_can_stand_there_too() -> None:
     stack = made("dev", auth="iam")
-    assert authorization(stack) == {EVERYTHING_ELSE: "AWS_IAM", **dict.fromkeys(WITHOUT_AUTHORIZER, "NONE")}
+    without_console = dict.fromkeys((EVERYTHING_ELSE, *CONSOLE), "AWS_IAM")
+    assert authorization(stack) == {**without_console, **dict.fromkeys(WITHOUT_AUTHORIZER, "NONE")}
     assert stack.environment("ApiFunction")["DUECOURSE_AUTH"] == "iam"
     assert stack.resources("AWS::Cognito::UserPool") == {}
+
+
+def test_another_kind_of_authorization_removes_no_route_that_has_settings(aws_stack: Stack) -> None:
+    """API Gateway keeps the settings of a removed route, and rejects the next update of the stage for them."""
+    for other in (made(aws_stack.stage, auth="iam"), made(aws_stack.stage, **ISSUER)):
+        (before,) = aws_stack.resources("AWS::ApiGatewayV2::Stage").values()
+        (after,) = other.resources("AWS::ApiGatewayV2::Stage").values()
+        assert after["RouteSettings"] == before["RouteSettings"]
+        assert set(after["RouteSettings"]) <= set(authorization(other))
+
+
+def test_another_kind_of_authorization_replaces_no_route(aws_stack: Stack) -> None:
+    """A new route with the key of an old one would be rejected. So only the type of the authorization changes."""
+    before, after = (
+        {name: each["RouteKey"] for name, each in stack.resources("AWS::ApiGatewayV2::Route").items()}
+        for stack in (aws_stack, made(aws_stack.stage, auth="iam"))
+    )
+    assert after == before
 
 
 def test_a_user_pool_is_the_issuer_where_nobody_names_another(aws_stack: Stack) -> None:

@@ -188,7 +188,7 @@ def test_stages_on_aws_are_traced_and_this_machine_is_not() -> None:
 
 
 def test_a_clock_is_not_traced_where_nothing_else_is() -> None:
-    with pytest.raises(ConfigError, match="trace_clock must be False if tracing is False"):
+    with pytest.raises(ConfigError, match="trace_clock must be false if tracing is false"):
         replace(STAGES["local"], trace_clock=True)
 
 

@@ -1,5 +1,6 @@
 """Each alarm goes off when that happens which it is there for, and stays silent while all is well."""
 
+import json
 import re
 from dataclasses import replace
 
@@ -20,7 +21,7 @@ from tests.support.jobs import NOON, job
 from tests.support.observed import Observed
 from tests.support.stage_alarms import Judge, alarms, billed_metrics, section_of, watched
 from tests.support.tables import Tables
-from tests.support.template import resources, template
+from tests.support.template import ROOT, resources, template
 
 STAGES = ("local", "dev", "prod")
 LANES = ("High", "Normal", "Low", "Long")
@@ -69,6 +70,19 @@ def test_every_failure_belongs_to_an_alarm() -> None:
 def test_a_stage_has_few_alarms_and_none_watches_more_than_metric_math_takes() -> None:
     assert len(alarms("prod")) <= MAX_ALARMS
     assert max(len(watched(each)) for each in alarms("prod").values()) <= MAX_METRICS
+
+
+def test_the_page_of_operations_has_the_numbers_of_alarms_pages_and_metrics() -> None:
+    page = (ROOT / "docs" / "operations.md").read_text()
+    pages = sum(each["AlarmDescription"].startswith("[page]") for each in alarms("prod").values())
+    assert f"Prod has {len(alarms('prod'))} alarms, {pages} of them pages." in page
+    assert f"each metric that an alarm watches ({billed_metrics('prod')} in prod)" in page
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_no_alarm_counts_on_fill(stage: str) -> None:
+    """AWS does not say whether it completes a metric that never had data."""
+    assert [name for name, each in alarms(stage).items() if "FILL(" in json.dumps(each)] == []
 
 
 def test_the_published_costs_are_those_of_the_metrics_that_alarms_watch() -> None:

@@ -151,5 +151,5 @@ def test_a_threshold_that_cannot_be_is_refused_by_its_name(value: dict[str, int]
 
 
 def test_what_the_emulator_cannot_deploy_is_refused_on_this_machine() -> None:
-    with pytest.raises(ConfigError, match=r"alarms\.metric_math must be False on the local stage"):
+    with pytest.raises(ConfigError, match=r"alarms\.metric_math must be false on the local stage"):
         replace(CONFIG_STAGES["local"], alarms=replace(CONFIG_STAGES["local"].alarms, metric_math=True))

@@ -20,10 +20,12 @@ from aws_cdk import App
 
 from infra.application import build, missing_in_china
 from infra.settings.auth_config import AuthConfig
+from infra.settings.changes import CHANGEABLE
 from infra.settings.config import ConfigError, ReservedConcurrency, StageConfig
 from infra.settings.deployment_settings import DEPLOYMENT_SETTINGS, with_deployment_settings
 from infra.settings.lanes_config import LaneConfig
-from infra.settings.throughput_config import Pollers
+from infra.settings.targets_config import AllowedTargetsConfig
+from infra.settings.throughput_config import Pollers, ThroughputConfig, WarmThroughput
 from infra.stack import DuecourseStack
 from infra.stages import STAGES, from_context
 from tests.infra.conftest import Stack
@@ -68,6 +70,70 @@ def test_what_the_file_of_a_stage_says_holds_for_its_deployments(folder: Path) -
     assert config.reserved_concurrency == ReservedConcurrency()
 
 
+SIZED = {
+    "account_concurrency": 5_000,
+    "alarms": {"lateness_seconds": {"high": 2}},
+    "allowed_targets": {"queues": ["orders", "mail-*"]},
+    "api": {"requests_per_second": 3_000},
+    "archive": {"retention_days": 3_650},
+    "audit_segments": 1,
+    "completed_job_retention_days": 30,
+    "lanes": {
+        "normal": {"max_concurrency": 200},
+        "low": {"max_concurrency": None, "pollers": {"minimum": 2, "maximum": 9}},
+    },
+    "limits": {"job_quota": 50_000},
+    "log_retention_days": 30,
+    "loop_detection": False,
+    "reserved_concurrency": {"dispatch": 32},
+    "run_retention_days": 30,
+    "shards": 32,
+    "tasks": {"mail": {"target": {"type": "http", "url": "https://example.com"}}},
+    "throughput": {"runs": {"writes": 80_000}},
+    "trace_clock": True,
+    "tracing": True,
+}
+"""A value of each setting that is no text."""
+
+
+def test_every_setting_of_a_stage_can_be_changed_in_its_file(folder: Path) -> None:
+    keep(folder, "prod", SIZED)
+    prod, config = STAGES["prod"], configured(folder, stage="prod")
+    assert set(SIZED) == set(CHANGEABLE)
+    assert config == replace(
+        prod,
+        account_concurrency=5_000,
+        alarms=replace(prod.alarms, lateness_seconds={**prod.alarms.lateness_seconds, "high": 2}),
+        allowed_targets=AllowedTargetsConfig(queues=("orders", "mail-*")),
+        api=replace(prod.api, requests_per_second=3_000),
+        archive=replace(prod.archive, retention_days=3_650),
+        audit_segments=1,
+        completed_job_retention_days=30,
+        lanes={
+            **prod.lanes,
+            "normal": replace(prod.lanes["normal"], max_concurrency=200),
+            "low": replace(prod.lanes["low"], max_concurrency=None, pollers=Pollers(minimum=2, maximum=9)),
+        },
+        limits=replace(prod.limits, job_quota=50_000),
+        log_retention_days=30,
+        loop_detection=False,
+        reserved_concurrency=replace(prod.reserved_concurrency, dispatch=32),
+        run_retention_days=30,
+        shards=32,
+        tasks=SIZED["tasks"],
+        throughput=ThroughputConfig(runs=WarmThroughput(writes=80_000)),
+        trace_clock=True,
+    )
+
+
+def test_the_command_line_gives_such_a_setting_as_json(folder: Path) -> None:
+    keep(folder, "prod", {"shards": 64, "limits": {"job_quota": 5}})
+    config = configured(folder, stage="prod", shards="32", lanes='{"low": {"max_concurrency": 30}}')
+    assert (config.shards, config.lanes["low"].max_concurrency, config.limits.job_quota) == (32, 30, 5)
+    with pytest.raises(ConfigError, match="stage 'prod': shards must be JSON"):
+        configured(folder, stage="prod", shards="many")
+
+
 def test_the_file_of_one_stage_says_nothing_of_another(folder: Path) -> None:
     keep(folder, "prod", OF_PROD)
     assert configured(folder, stage="dev") == STAGES["dev"]
@@ -108,11 +174,31 @@ def test_without_a_file_the_stages_are_as_they_come(folder: Path, stage: str) ->
     [
         (
             {"alarm_mail": "ops@example.com"},
-            r"settings/prod\.json: alarm_mail is not a setting; the settings are alarm_email, ",
+            r"settings/prod\.json: alarm_mail is not a setting; the settings are account_concurrency, ",
         ),
         ({"stage": "dev"}, r"settings/prod\.json: stage is not a setting"),
         ({"alarm_email": None}, r"settings/prod\.json: alarm_email must be a text"),
-        ({"reserved_concurrency": 5, "alarm_mail": "x"}, "reserved_concurrency must be a text"),
+        ({"deployment": 5, "alarm_mail": "x"}, "deployment must be a text"),
+        ({"reserved_concurrency": 5}, "reserved_concurrency must be an object with some of api, callbacks, dispatch"),
+        ({"shards": "32"}, "stage 'prod': shards must be a whole number"),
+        ({"shards": True}, "shards must be a whole number"),
+        ({"shards": 0}, "shards must be between 1 and"),
+        ({"limits": {"jobs": 5}}, r"limits\.jobs is not a setting; limits has backfill_limit, burst, "),
+        (
+            {"limits": {"job_quota": None, "burst": "9"}},
+            r"limits\.job_quota must be a whole number; limits\.burst must",
+        ),
+        ({"limits": {"burst": 9}}, r"limits\.burst must be at least requests_per_second"),
+        ({"lanes": {"fast": {}}}, r"lanes\.fast is not a setting; lanes has high, long, low, normal"),
+        ({"lanes": {"low": {"batch_size": 1}}}, r"lanes\.low\.batch_size is not a setting"),
+        ({"lanes": {"low": {"pollers": {"minimum": 5}}}}, r"lanes\.low\.pollers\.maximum must be set"),
+        ({"lanes": {"low": {"max_concurrency": "x"}}}, r"lanes\.low\.max_concurrency must be a whole number or null"),
+        ({"alarms": {"lateness_seconds": {"low": 0}}}, r"alarms\.lateness_seconds\.low must be at least 1"),
+        ({"throughput": {"runs": {"reads": 5}}}, r"throughput\.runs\.reads must be null or at least 12000"),
+        ({"allowed_targets": {"queues": "orders"}}, r"allowed_targets\.queues must be a list of texts"),
+        ({"tasks": {"mail": {"target": {}}}}, r"tasks\.mail must have a target with its type"),
+        ({"tasks": {"mail": 5}}, "tasks must be an object of objects"),
+        ({"tracing": 1}, "tracing must be true or false"),
         ({"alarm_email": ""}, r"settings/prod\.json: alarm_email must not be empty"),
         ({"deployment": " "}, "deployment must not be empty"),
         ('{"issuer": "https://a", "issuer": "https://b"}', r"settings/prod\.json: issuer occurs twice"),
@@ -216,6 +302,26 @@ def test_the_commands_that_deploy_are_found_in_the_pages() -> None:
     assert all(found[name] for name in ("README.md", "operations.md", "upgrading.md", "sizing.md")), found
 
 
+def test_the_settings_in_the_pages_are_valid_and_change_the_stage(folder: Path) -> None:
+    found = [
+        example
+        for page in PAGES
+        for example in re.findall(r"^```json settings\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
+    ]
+    assert len(found) == 4
+    for example in found:
+        keep(folder, "prod", example)
+        assert configured(folder, stage="prod") != STAGES["prod"]
+
+
+@pytest.mark.parametrize(
+    "lane", [{"max_concurrency": 0}, {"max_concurrency": None, "pollers": {"minimum": 0, "maximum": 0}}]
+)
+def test_the_steps_between_a_maximum_and_pollers_can_be_set(folder: Path, lane: dict[str, Any]) -> None:
+    keep(folder, "prod", {"lanes": {"high": lane}, "account_concurrency": 5_000})
+    assert configured(folder, stage="prod").lanes["high"].most_concurrent == 1_250
+
+
 FITTING = replace(STAGES["prod"], auth=AuthConfig(kind="iam"), tracing=False, loop_detection=False)
 """Prod without what those regions do not have."""
 
@@ -241,7 +347,7 @@ def test_a_stage_can_be_made_to_fit() -> None:
     assert not list(missing_in_china(FITTING))
     polled = {**FITTING.lanes, "low": LaneConfig(120, 10, None, pollers=Pollers(minimum=2, maximum=3))}
     (problem,) = missing_in_china(replace(FITTING, lanes=polled))
-    assert problem.startswith("lanes.low.pollers must be None")
+    assert problem.startswith("lanes.low.pollers must be null")
 
 
 def test_a_stage_that_fits_asks_for_none_of_it() -> None:

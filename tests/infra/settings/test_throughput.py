@@ -100,9 +100,9 @@ def test_a_stage_can_warm_its_tables_and_keep_pollers() -> None:
         (ThroughputConfig(runs=WarmThroughput()), r"throughput\.runs\.reads or writes must be set"),
         (
             ThroughputConfig(runs=WarmThroughput(reads=11_999)),
-            r"throughput\.runs\.reads must be None or at least 12000",
+            r"throughput\.runs\.reads must be null or at least 12000",
         ),
-        (ThroughputConfig(dead=WarmThroughput(writes=0)), r"throughput\.dead\.writes must be None or at least 4000"),
+        (ThroughputConfig(dead=WarmThroughput(writes=0)), r"throughput\.dead\.writes must be null or at least 4000"),
         (ThroughputConfig(jobs=WarmThroughput(writes=9_000)), r"throughput\.due\.writes must be at least jobs\.writes"),
         (
             ThroughputConfig(jobs=WarmThroughput(writes=9_000), due=WarmThroughput(writes=8_999)),
@@ -178,7 +178,7 @@ def test_the_emulator_is_asked_for_nothing_of_it() -> None:
     with pytest.raises(ConfigError) as refused:
         replace(STAGES["local"], throughput=BURST, lanes=lanes(high=4, normal=POLLERS, low=2, long=2))
     for field in ("throughput.jobs", "throughput.due", "throughput.runs", "lanes.normal.pollers"):
-        assert f"{field} must be None on the local stage" in str(refused.value)
+        assert f"{field} must be null on the local stage" in str(refused.value)
 
 
 def test_lanes_and_reserved_concurrency_must_fit_into_the_account() -> None:
