@@ -9,8 +9,18 @@ import { relative } from "../shared/time";
 import { useSettled } from "../shared/useSettled";
 import { type Doc, written } from "./document";
 
-const ASKED = ["schedule", "timezone", "dst_gap", "dst_fold", "anchor", "start", "end"];
-const SHAPING = ["exclude", "jitter_seconds", "max_runs"];
+const ASKED = [
+  "schedule",
+  "timezone",
+  "dst_gap",
+  "dst_fold",
+  "anchor",
+  "start",
+  "end",
+  "exclude",
+  "on_excluded",
+];
+const SHAPING = ["jitter_seconds", "max_runs"];
 
 /** The meaning of the edited schedule, requested whenever the user pauses. */
 export function usePreview(doc: Doc) {
@@ -74,7 +84,9 @@ export function Preview({ doc, preview }: { doc: Doc; preview: ReturnType<typeof
               {each.at !== null && ` (${relative(each.at, now)})`}
               {note !== null && (
                 <div>
-                  <StatusIndicator type={each.mark === "dropped" ? "stopped" : "warning"}>
+                  <StatusIndicator
+                    type={each.mark === "dropped" || each.mark === "excluded" ? "stopped" : "warning"}
+                  >
                     {note}
                   </StatusIndicator>
                 </div>

@@ -47,7 +47,15 @@ export const SHAPE: Field[] = [
   field("end", "Not at or after", "text", { hint: "An instant in UTC." }),
   field("anchor", "Anchor", "text", { hint: "For a rate: the instant of the first occurrence." }),
   field("exclude", "Excluded", "list", {
-    hint: "Dates, date ranges (2026-12-24/2027-01-06) and instants without runs, separated by commas.",
+    hint: "Dates, date ranges (2026-12-24/2027-01-06), cron expressions (* * * * SAT-SUN) and instants without runs, separated by commas.",
+  }),
+  field("on_excluded", "On an excluded day", "choice", {
+    standard: "skip",
+    options: options({
+      skip: "Skip the run",
+      previous: "Run on the day before",
+      next: "Run on the day after",
+    }),
   }),
   field("jitter_seconds", "Jitter, in seconds", "number", {
     standard: "0",

@@ -6,6 +6,7 @@ test.each([
   ["number", "5", 5],
   ["number", "5x", "5x"],
   ["list", "2xx, 404", ["2xx", "404"]],
+  ["list", "2026-12-24, * * * * SAT,SUN", ["2026-12-24", "* * * * SAT,SUN"]],
   ["pairs", "X-Team: sales\nX-Of: a:b", { "X-Team": "sales", "X-Of": "a:b" }],
   ["secret", "hooks", { secret: "hooks" }],
   ["json", '{\n  "a": [\n    1\n  ]\n}', { a: [1] }],

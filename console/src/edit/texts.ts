@@ -22,8 +22,10 @@ export function meant(kind: Field["kind"], text: string): Json | undefined {
   if (kind === "secret") return { secret: text };
   if (kind === "number") return Number.isFinite(Number(text)) ? Number(text) : text;
   if (kind === "list") {
+    // A comma inside a cron expression separates no entries.
     return text
-      .split(/[,\n]/)
+      .split(/,\s|\n/)
+      .flatMap((each) => (each.trim().includes(" ") ? [each] : each.split(",")))
       .map((each) => each.trim())
       .filter((each) => each !== "");
   }

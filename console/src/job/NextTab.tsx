@@ -7,7 +7,6 @@ import type { Schemas } from "../api/client";
 import { clockNote } from "../shared/clockNote";
 import { Time } from "../shared/Instant";
 import { ProblemBox } from "../shared/ProblemBox";
-import { isExcluded } from "./occurrences";
 import { readPreview, readRuns } from "./reading";
 
 const SHOWN = 10;
@@ -33,8 +32,6 @@ export function NextTab({ job }: { job: Schemas["Job"] }) {
   if (query.error !== null) return <ProblemBox error={query.error} retry={() => void query.refetch()} />;
   const fate = (at: string | null) => {
     if (at === null) return "";
-    if (isExcluded(at, job.timezone, job.exclude))
-      return "Excluded by the job: this occurrence does not run.";
     return query.data?.skipped.has(Date.parse(at)) ? "Skipped on request." : "";
   };
   return (

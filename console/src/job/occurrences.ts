@@ -1,5 +1,5 @@
 import type { Schemas } from "../api/client";
-import { duration, elapsed, inZone, wall } from "../shared/time";
+import { duration, elapsed, inZone } from "../shared/time";
 import { reasonText } from "./reasons";
 
 type Run = Schemas["Run"];
@@ -115,14 +115,4 @@ export function recent(all: readonly Occurrence[], most: number): Occurrence[] {
 /** `2026-03-28 03:00:00 Europe/Berlin: failed, no space left; took 2 s`. */
 export function inWords({ at, kind, text }: Occurrence, zone: string): string {
   return `${inZone(at, zone)}: ${kind}${text && `, ${text}`}`;
-}
-
-/** Whether one of a job's `exclude` entries (instants, days, ranges of days of its zone) names the instant. */
-export function isExcluded(at: string, zone: string, exclude: readonly string[]): boolean {
-  const day = wall(at, zone).slice(0, 10);
-  return exclude.some((entry) => {
-    if (entry.includes("T")) return Date.parse(entry) === Date.parse(at);
-    const [first = "", last = first] = entry.split("/");
-    return first <= day && day <= last;
-  });
 }

@@ -1,5 +1,4 @@
 import { fetcher, type Schemas } from "../api/client";
-import { isExcluded } from "./occurrences";
 
 export const PER_PAGE = 100;
 const MOST_PAGES = 10;
@@ -8,7 +7,7 @@ const ALL_STATES = "QUEUED,RUNNING,WAITING,RETRYING,SUCCEEDED,DEAD,CANCELLED,SKI
 
 type Job = Pick<
   Schemas["Job"],
-  "schedule" | "timezone" | "dst_gap" | "dst_fold" | "anchor" | "start" | "end"
+  "schedule" | "timezone" | "dst_gap" | "dst_fold" | "anchor" | "start" | "end" | "exclude" | "on_excluded"
 >;
 
 /** What the job's schedule names after an instant. */
@@ -19,9 +18,9 @@ export async function readPreview(
   signal: AbortSignal,
 ): Promise<Schemas["Occurrence"][]> {
   if (job.schedule === null) return [];
-  const { schedule, timezone, dst_gap, dst_fold, anchor, start, end } = job;
+  const { schedule, timezone, dst_gap, dst_fold, anchor, start, end, exclude, on_excluded } = job;
   const { data } = await fetcher.POST("/v1/schedules/preview", {
-    body: { schedule, timezone, dst_gap, dst_fold, anchor, start, end, after, count },
+    body: { schedule, timezone, dst_gap, dst_fold, anchor, start, end, exclude, on_excluded, after, count },
     signal,
   });
   return data?.occurrences ?? [];
@@ -76,10 +75,7 @@ export async function readExpected(
   const from = Math.max(present, Date.parse(window.from));
   const coming = await readInstants(job, from, job.state === "COMPLETED" ? from : end, signal);
   const instants = [...(past.complete ? past.instants : []), ...coming.instants];
-  return {
-    instants: instants.filter((at) => !isExcluded(at, job.timezone, job.exclude)),
-    complete: past.complete && coming.complete,
-  };
+  return { instants, complete: past.complete && coming.complete };
 }
 
 async function readInstants(
@@ -93,9 +89,9 @@ async function readInstants(
   for (let page = 0; page < MOST_PREVIEWS; page++) {
     if (after >= to) return { instants, complete: true };
     const found = await readPreview(job, new Date(after).toISOString(), PER_PAGE, signal);
-    const named = found.flatMap(({ at }) => (at === null ? [] : [at]));
+    const named = found.flatMap(({ at, mark }) => (at === null || mark === "excluded" ? [] : [at]));
     instants.push(...named.filter((at) => Date.parse(at) <= to));
-    after = found.length < PER_PAGE ? to : Date.parse(named.at(-1) ?? "");
+    after = named.length < PER_PAGE ? to : Date.parse(named.at(-1) ?? "");
     if (Number.isNaN(after)) break;
   }
   return { instants, complete: after >= to };

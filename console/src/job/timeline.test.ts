@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Schemas } from "../api/client";
-import { inWords, isExcluded, occurrences, recent } from "./occurrences";
+import { inWords, occurrences, recent } from "./occurrences";
 import { dayOf, layout, moved, windowOf } from "./timeline";
 
 const NOW = Date.parse("2026-03-28T12:00:00Z");
@@ -63,12 +63,6 @@ describe("records and schedule together", () => {
   it("does not take a run that was asked for as the schedule's", () => {
     const asked = run("2026-03-28T09:00:00Z", { id: "j.20260328T090000Z.mabc" });
     expect(kinds([asked], ["2026-03-28T09:00:00Z"])).toEqual(["03-28T09 ran", "03-28T09 no record"]);
-  });
-
-  it("knows the days that a job excludes, by its zone's calendar", () => {
-    expect(isExcluded("2026-12-23T23:30:00Z", BERLIN, ["2026-12-24/2026-12-26"])).toBe(true);
-    expect(isExcluded("2026-12-26T23:30:00Z", BERLIN, ["2026-12-24/2026-12-26"])).toBe(false);
-    expect(isExcluded("2026-12-26T23:30:00Z", BERLIN, ["2026-12-26T23:30:00Z"])).toBe(true);
   });
 });
 

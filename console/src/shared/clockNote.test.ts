@@ -16,5 +16,10 @@ test("daylight saving is described in words", () => {
   );
   expect(clockNote({ at: null, wall, mark: "dropped", named: null, count: 1 }, "UTC")).toContain("Skipped");
   expect(clockNote({ at: null, wall, mark: "dropped", named: null, count: 3 }, "UTC")).toContain("3 times");
+  expect(clockNote({ at: "x", wall, mark: "excluded", named: null, count: 1 }, "UTC")).toContain(
+    "does not run",
+  );
+  const named = "2026-12-31T18:00:00";
+  expect(clockNote({ at: "x", wall, mark: "shifted", named, count: 1 }, "UTC")).toContain("from 2026-12-31");
   expect(clockNote({ at: "x", wall, mark: null, named: null, count: 1 }, "UTC")).toBeNull();
 });

@@ -1,6 +1,6 @@
 import type { Schemas } from "../api/client";
 
-/** What daylight saving does to an occurrence, in words; null where it does nothing. */
+/** What daylight saving and exclusions do to an occurrence, in words; null where it does nothing. */
 export function clockNote({ mark, named, wall, count }: Schemas["Occurrence"], zone: string): string | null {
   const clock = (text: string) => text.slice(11, 16);
   switch (mark) {
@@ -12,6 +12,10 @@ export function clockNote({ mark, named, wall, count }: Schemas["Occurrence"], z
         : `Skipped: the clocks of ${zone} go forward, and ${clock(wall)} does not exist on that day.`;
     case "repeated":
       return `The clocks of ${zone} go back: ${clock(wall)} occurs a second time.`;
+    case "excluded":
+      return "Excluded by the job: this occurrence does not run.";
+    case "shifted":
+      return `Moved from ${(named ?? wall).slice(0, 10)}, an excluded day.`;
     default:
       return mark; // one that a newer release has, or none
   }

@@ -177,6 +177,13 @@ def test_excluded_times_do_not_fire_and_leave_no_record(world: World) -> None:
     assert [second for second, _ in world.states("tick-tock")] == [600, 1200 + 600, 2400]
 
 
+def test_an_occurrence_of_an_excluded_day_fires_on_the_day_before_it(world: World) -> None:
+    spec = ScheduleSpec("0 13 22 * *", on_excluded="previous")
+    world.add(job(schedule=spec, exclude=("* * * * SUN",)))
+    world.until(NOON + 2 * 3600)
+    assert [second for second, _ in world.states("tick-tock")] == [3600]
+
+
 def test_a_job_fires_between_its_start_and_its_end_and_is_completed_then(world: World) -> None:
     spec = ScheduleSpec("* * * * *", start=int(NOON) + 600, end=int(NOON) + 780)
     world.add(job(schedule=spec))

@@ -53,6 +53,16 @@ def test_a_preview_says_what_was_understood_and_what_comes_next() -> None:
     }
 
 
+def test_a_preview_shows_excluded_days_and_moves() -> None:
+    days: dict[str, Any] = {"exclude": ["* * * * SAT,SUN", "2026-12-24/2027-01-01"], "after": "2026-12-01T00:00:00Z"}
+    skipped, *_ = preview(schedule="0 18 L * *", **days, count=1)["occurrences"]
+    assert (skipped["at"], skipped["mark"]) == ("2026-12-31T18:00:00Z", "excluded")
+    [moved] = preview(schedule="0 18 L * *", **days, on_excluded="previous", count=1)["occurrences"]
+    assert (moved["at"], moved["mark"], moved["named"]) == ("2026-12-23T18:00:00Z", "shifted", "2026-12-31T18:00:00")
+    assert errors(schedule="0 18 * * *", exclude=["2026-12-24", "* * *"]).keys() == {"/exclude/1"}
+    assert errors(schedule="rate(1 day)", on_excluded="next").keys() == {"/on_excluded"}
+
+
 def test_a_schedule_alone_is_shown_ten_times_from_now_in_utc() -> None:
     found = occurrences(schedule="0 0 * * *")
     assert [at for at, _, _ in found[:2]] == ["2026-11-22T00:00:00Z", "2026-11-23T00:00:00Z"]

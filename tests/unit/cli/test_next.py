@@ -113,6 +113,17 @@ def test_excluded_days_are_shown_once_and_do_not_count() -> None:
     ]
 
 
+def test_an_occurrence_that_moved_off_an_excluded_day_says_from_where() -> None:
+    days = ("--exclude", "* * * * SAT,SUN", "--on-excluded", "previous", "--after", "2026-01-30T00:00:00Z")
+    lines = shown("0 18 L * *", *days, "--count", "2")
+    assert lines[0] == "understood as  at 18:00 on the last day of the month, UTC, or on the day before excluded days"
+    assert lines[4:] == [
+        "2026-01-30 18:00:00Z  2026-01-30 18:00:00 +00:00  shifted from 2026-01-31 18:00",
+        "2026-02-27 18:00:00Z  2026-02-27 18:00:00 +00:00  shifted from 2026-02-28 18:00",
+    ]
+    assert refused("rate(1 day)", *days).startswith("--on-excluded: previous and next are for cron")
+
+
 def test_an_excluded_time_that_the_clock_jumps_over_is_only_excluded() -> None:
     lines = shown("30 2 * * *", *NEW_YORK, *SPRING, "--exclude", "2026-03-08", "--count", "1")[4:]
     assert lines[0].endswith("03:00:00 -04:00  excluded")

@@ -21,7 +21,8 @@ from typing import Literal, TypedDict, Unpack
 from zoneinfo import ZoneInfo
 
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
-from duecourse.domain.schedules.schedule import EARLIEST, ExclusionError, Occurrences, counted_from, occurrences_of
+from duecourse.domain.schedules.exclusions import ExclusionError
+from duecourse.domain.schedules.schedule import EARLIEST, Occurrences, counted_from, occurrences_of
 
 __all__ = ["Options", "Rules", "ScheduleError", "between", "describe", "next", "previous", "upcoming", "validate"]
 
@@ -38,7 +39,8 @@ class Rules(TypedDict, total=False):
     dst_gap: Literal["next", "skip"]
     dst_fold: Literal["first", "second", "both"]
     exclude: Sequence[str]
-    """Instants, dates and ranges of dates, as in a job: ``["2026-12-24/2027-01-02"]``."""
+    """Instants, dates, ranges of dates and cron expressions, as in a job: ``["2026-12-24/2027-01-02"]``."""
+    on_excluded: Literal["skip", "previous", "next"]
     anchor: datetime | None
     """The instant from which a rate counts. The default is ``start``, or else the instant after which occurrences are
     requested.
@@ -125,6 +127,7 @@ def _spec(expr: str, tz: str, options: Options) -> ScheduleSpec:
         instant("anchor", options.get("anchor")),
         instant("start", options.get("start")),
         instant("end", options.get("end")),
+        options.get("on_excluded", "skip"),
     )
 
 

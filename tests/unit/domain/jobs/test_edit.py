@@ -14,7 +14,7 @@ from duecourse.domain.jobs.edit import edit, resolve_anchor
 from duecourse.domain.jobs.job import Job, JobState, Lane, MissedMode, MissedPolicy, Overlap, Precision
 from duecourse.domain.jobs.pause import PauseChange, pause, resume
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
-from duecourse.domain.schedules.schedule import ExclusionError
+from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.domain.targets.targets import AwsTarget, HttpTarget
 from tests.support.jobs import NOON, cursor, job, moved
 

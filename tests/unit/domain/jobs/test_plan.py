@@ -28,7 +28,7 @@ from duecourse.domain.jobs.cursor import (
 from duecourse.domain.jobs.job import Lane, MissedMode, MissedPolicy, Precision
 from duecourse.domain.maintenance.index import Entry, IndexFault, ReadSlots, fault_of
 from duecourse.domain.schedules import TZDATA_VERSION, ScheduleError, ScheduleSpec
-from duecourse.domain.schedules.schedule import ExclusionError
+from duecourse.domain.schedules.exclusions import ExclusionError
 from tests.support.jobs import NOON, cursor, job
 
 T0 = int(NOON)

@@ -319,6 +319,22 @@ class TestWhatItsScheduleDoesNotName:
         assert (found.verdict, found.facts) == (Verdict.EXCLUDED, {"excluded_by": "2026-11-22/2026-11-23"})
         assert (to_iso(found.before or 0), to_iso(found.after or 0)) == ("2026-11-21T23:00:00Z", "2026-11-24T00:00:00Z")
 
+    def test_what_moved_off_an_excluded_day_names_both_days(self) -> None:
+        spec = ScheduleSpec("0 18 L * *", on_excluded="previous")
+        of = hourly(schedule=spec, exclude=("2026-11-30", "2026-12-31/2027-03-01"))
+        left = asked(at("30T18:00:00"), of, cursor(of), now=NOON)
+        assert (left.verdict, left.facts) == (
+            Verdict.EXCLUDED,
+            {"excluded_by": "2026-11-30", "moved_to": "2026-11-29T18:00:00"},
+        )
+        arrived = asked(at("29T18:00:00"), of, cursor(of), now=NOON)
+        assert (arrived.verdict, arrived.facts["moved_from"]) == (Verdict.FUTURE, "2026-11-30T18:00:00")
+        assert "It moved here from 2026-11-30T18:00:00 (UTC), an excluded day." in arrived.sentence
+        without = asked(
+            int(from_iso("2027-01-31T18:00:00Z")), replace(of, exclude=("2026-12-01/2027-03-01",)), now=NOON
+        )
+        assert (without.verdict, "moved_to" in without.facts) == (Verdict.EXCLUDED, False)
+
     def test_a_job_that_is_over_says_so(self) -> None:
         of = job("at(2026-11-21T13:00:00)", state=JobState.COMPLETED)
         found = asked(at("21T14:00:00"), of, moved(cursor(of), None), now=at("21T15:00:00"))

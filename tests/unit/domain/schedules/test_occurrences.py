@@ -16,15 +16,9 @@ from hypothesis import strategies as st
 
 from duecourse.domain.instants import from_iso, to_iso
 from duecourse.domain.schedules import ScheduleSpec, compile_schedule
+from duecourse.domain.schedules.exclusions import ExclusionError, canonical_exclusion, compile_exclusions
 from duecourse.domain.schedules.preview import COUNTED, MAX_DROPPED, PreviewEntry, preview
-from duecourse.domain.schedules.schedule import (
-    ExclusionError,
-    Occurrences,
-    canonical_exclusion,
-    compile_exclusions,
-    forget,
-    occurrences_of,
-)
+from duecourse.domain.schedules.schedule import Occurrences, forget, occurrences_of
 from tests.support.schedules import instants, refusal, schedule, utc
 
 
@@ -63,7 +57,7 @@ def test_an_excluded_range_has_both_its_ends() -> None:
 
 def test_ranges_that_touch_or_overlap_are_one() -> None:
     compiled = compile_exclusions(("2026-12-24/2026-12-26", "2026-12-27", "2026-12-20/2026-12-24"), "UTC")
-    assert len(compiled.first_days) == 1
+    assert len(compiled.days.firsts) == 1
 
 
 def test_a_row_of_excluded_years_is_passed_in_one_step() -> None:

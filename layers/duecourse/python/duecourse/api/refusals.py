@@ -24,7 +24,7 @@ from duecourse.domain.jobs.backfill import BackfillTooLargeError
 from duecourse.domain.jobs.rename import RenameError
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.schedule import ExclusionError
+from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.ports import GraphMissingError, JobQuotaError, KeyUsedError, StoreBusyError, TasksUnavailableError
 from duecourse.usecases.jobs.job_errors import (
     IdempotencyKeyExpiredError,

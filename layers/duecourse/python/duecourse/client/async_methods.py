@@ -894,6 +894,8 @@ class AsyncMethods(ABC):
         anchor: datetime | str | None = None,
         start: datetime | str | None = None,
         end: datetime | str | None = None,
+        exclude: list[str] | tuple[str, ...] | None = None,
+        on_excluded: Literal["skip", "previous", "next"] | None = None,
         after: datetime | str | None = None,
         count: int | None = None,
     ) -> Awaitable[Preview]:
@@ -913,6 +915,12 @@ class AsyncMethods(ABC):
 
         `end`: ISO-8601 with an offset, preferably UTC with Z.
 
+        `exclude`: instants, dates, ranges of dates (2026-12-24/2027-01-06) and cron expressions (* * * * SAT,SUN)
+        without runs.
+
+        `on_excluded`: on an excluded day: skip the occurrence, or move it to the previous or next day that is not
+        excluded.
+
         `after`: ISO-8601 with an offset, preferably UTC with Z.
         """
         return self._send(
@@ -927,6 +935,8 @@ class AsyncMethods(ABC):
                     "anchor": anchor,
                     "start": start,
                     "end": end,
+                    "exclude": exclude,
+                    "on_excluded": on_excluded,
                     "after": after,
                     "count": count,
                 },

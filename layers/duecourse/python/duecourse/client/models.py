@@ -354,6 +354,11 @@ class Job(Answer):
     """UTC."""
     end: datetime | None
     """UTC."""
+    exclude: tuple[str, ...]
+    """Instants, dates, ranges of dates (2026-12-24/2027-01-06) and cron expressions (* * * * SAT,SUN) without runs.
+    """
+    on_excluded: Literal["skip", "previous", "next"]
+    """On an excluded day: skip the occurrence, or move it to the previous or next day that is not excluded."""
     name: str
     owner: str
     """The team or person responsible for the job."""
@@ -361,8 +366,6 @@ class Job(Answer):
     """The purpose of the job, in one line."""
     runbook_url: str | None
     """The address of the instructions for failures."""
-    exclude: tuple[str, ...]
-    """Instants, dates and ranges of dates (2026-12-24/2027-01-06) without runs."""
     jitter_seconds: int
     max_runs: int | None
     payload: Any
@@ -525,7 +528,7 @@ class Occurrence(Answer):
     """UTC, with a fraction only if it is not a whole second."""
     wall: str
     """The local time of the zone at this instant, with its offset."""
-    mark: Literal["moved", "dropped", "repeated"] | None
+    mark: Literal["moved", "dropped", "repeated", "excluded", "shifted"] | None
     named: str | None
     """The local time of the schedule that falls into the gap; only if the occurrence was moved."""
     count: int
@@ -868,6 +871,11 @@ class WorkflowSummary(Answer):
     """UTC."""
     end: datetime | None
     """UTC."""
+    exclude: tuple[str, ...]
+    """Instants, dates, ranges of dates (2026-12-24/2027-01-06) and cron expressions (* * * * SAT,SUN) without runs.
+    """
+    on_excluded: Literal["skip", "previous", "next"]
+    """On an excluded day: skip the occurrence, or move it to the previous or next day that is not excluded."""
     name: str
     owner: str
     """The team or person responsible for the job."""
@@ -875,8 +883,6 @@ class WorkflowSummary(Answer):
     """The purpose of the job, in one line."""
     runbook_url: str | None
     """The address of the instructions for failures."""
-    exclude: tuple[str, ...]
-    """Instants, dates and ranges of dates (2026-12-24/2027-01-06) without runs."""
     jitter_seconds: int
     max_runs: int | None
     payload: Any

@@ -9,7 +9,7 @@ from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Job, JobState
 from duecourse.domain.runs.states import Dead, Run
 from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.schedule import ExclusionError
+from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.ports import JobStore, RunStore
 
 TRIES = 3

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.schedule import ExclusionError
+from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.messages import RunMessage
 
 UNREADABLE = (ScheduleError, ExclusionError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError)

@@ -48,7 +48,8 @@ from duecourse.domain.runs.rendering import (
     longest_values,
 )
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
-from duecourse.domain.schedules.schedule import MAX_EXCLUSIONS, MAX_JITTER_SECONDS, ExclusionError, read_instant
+from duecourse.domain.schedules.exclusions import MAX_EXCLUSIONS, ExclusionError
+from duecourse.domain.schedules.schedule import MAX_JITTER_SECONDS, read_instant
 from duecourse.domain.targets.kinds import TARGETS
 from duecourse.domain.targets.targets import AwsTarget, HttpTarget, Target, TaskTarget
 from duecourse.domain.targets.template import (
@@ -103,6 +104,9 @@ Expression = Annotated[
 ]
 
 
+Excluded = Annotated[str, Field(min_length=1, max_length=40)]
+
+
 class ScheduleBody(Body):
     """When something is due."""
 
@@ -118,6 +122,21 @@ class ScheduleBody(Body):
     anchor: Instant | None = None
     start: Instant | None = None
     end: Instant | None = None
+    exclude: Annotated[
+        list[Excluded],
+        Field(
+            max_length=MAX_EXCLUSIONS,
+            description="Instants, dates, ranges of dates (2026-12-24/2027-01-06) and cron expressions "
+            "(* * * * SAT,SUN) without runs.",
+        ),
+    ] = Field(default_factory=list)
+    on_excluded: Annotated[
+        Literal["skip", "previous", "next"],
+        Field(
+            description="On an excluded day: skip the occurrence, or move it to the previous or next day that is not "
+            "excluded."
+        ),
+    ] = "skip"
 
 
 ALWAYS = "* * * * *"
@@ -147,7 +166,8 @@ def schedule_faults(
     gap, fold = usable("dst_gap", "next"), usable("dst_fold", "first")
     expression = value.get("schedule") or ""  # null: no schedule
     spec = ScheduleSpec(
-        expression, usable("timezone", "UTC"), gap, fold, instant("anchor"), instant("start"), instant("end")
+        *(expression, usable("timezone", "UTC"), gap, fold, instant("anchor"), instant("start"), instant("end")),
+        on_excluded=usable("on_excluded", "skip"),
     )
     try:
         check(spec, exclude)
@@ -280,7 +300,6 @@ def _noted(faults: list[FieldFault], place: str, remedy: str) -> Iterator[None]:
 Line = Annotated[str, Field(max_length=MAX_NAME, json_schema_extra=LINE), AfterValidator(no_controls)]
 TAG_PATTERN = r"[A-Za-z0-9_.:/=+@-]{1,64}"
 Tag = Annotated[str, Field(pattern=f"^{TAG_PATTERN}$")]
-Excluded = Annotated[str, Field(min_length=1, max_length=40)]
 
 
 def _runbook_url(text: str) -> str:
@@ -322,7 +341,10 @@ OverlapBody = Annotated[
 ]
 
 
-OF_SCHEDULES = ("dst_gap", "dst_fold", "anchor", "start", "end", "exclude", "jitter_seconds", "max_runs", "missed")
+OF_SCHEDULES = (
+    *("dst_gap", "dst_fold", "anchor", "start", "end", "exclude", "on_excluded"),
+    *("jitter_seconds", "max_runs", "missed"),
+)
 """The fields that require a schedule. The time zone is not one of them, because dates in templates use it."""
 
 
@@ -343,13 +365,6 @@ class DefinitionBody(ScheduleBody):
         AfterValidator(no_controls),
     ] = ""
     runbook_url: Annotated[RunbookUrl | None, Field(description="The address of the instructions for failures.")] = None
-    exclude: Annotated[
-        list[Excluded],
-        Field(
-            max_length=MAX_EXCLUSIONS,
-            description="Instants, dates and ranges of dates (2026-12-24/2027-01-06) without runs.",
-        ),
-    ] = Field(default_factory=list)
     jitter_seconds: Annotated[Whole, Field(ge=0, le=MAX_JITTER_SECONDS)] = 0
     max_runs: Annotated[Whole | None, Field(ge=1, le=MAX_RUNS)] = None
     payload: Annotated[

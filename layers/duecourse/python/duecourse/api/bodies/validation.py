@@ -114,7 +114,7 @@ def _told(stands: object, job: Job | None) -> str:
 
 DEFAULT_FIELDS = JobBody.model_fields.keys() - {
     "id", "name", "description", "schedule", "timezone", "dst_gap", "dst_fold", "anchor", "start", "end", "exclude",
-    "jitter_seconds", "max_runs", "target", "task", "precision", "tags", "after_completion",
+    "on_excluded", "jitter_seconds", "max_runs", "target", "task", "precision", "tags", "after_completion",
 }  # fmt: skip
 """The fields of a job for which a task may have defaults. The fields that name or schedule the job are not included."""
 

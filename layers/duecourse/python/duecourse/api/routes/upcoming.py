@@ -29,6 +29,7 @@ from duecourse.domain.jobs.upcoming import (
 )
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
 from duecourse.domain.schedules import preview as previews
+from duecourse.domain.schedules.exclusions import ExclusionError
 
 MAX_COUNT = 100
 
@@ -45,9 +46,8 @@ class PreviewBody(ScheduleBody):
     @property
     def spec(self) -> ScheduleSpec:
         """The schedule to preview."""
-        return ScheduleSpec(
-            self.schedule, self.timezone, self.dst_gap, self.dst_fold, self.anchor, self.start, self.end
-        )
+        times = self.anchor, self.start, self.end
+        return ScheduleSpec(self.schedule, self.timezone, self.dst_gap, self.dst_fold, *times, self.on_excluded)
 
 
 class OccurrenceAnswer(TypedDict):
@@ -55,7 +55,7 @@ class OccurrenceAnswer(TypedDict):
 
     at: Second | None
     wall: Annotated[str, Field(description="The local time of the zone at this instant, with its offset.")]
-    mark: Literal["moved", "dropped", "repeated"] | None
+    mark: Literal["moved", "dropped", "repeated", "excluded", "shifted"] | None
     named: Annotated[
         str | None,
         Field(description="The local time of the schedule that falls into the gap; only if the occurrence was moved."),
@@ -90,7 +90,9 @@ def preview_schedule(api: Api, request: Request, _parameters: Mapping[str, str])
     body = read_body(request, PreviewBody, kind="invalid-preview")
     try:
         since = int(api.jobs.clock.now()) if body.after is None else body.after
-        preview = previews.preview_schedule(body.spec, since, body.count)
+        preview = previews.preview_schedule(body.spec, since, body.count, tuple(body.exclude))
+    except ExclusionError as error:
+        raise invalid([FieldFault(error.detail, f"/exclude/{error.index}")], "invalid-preview") from None
     except ScheduleError as error:
         raise invalid([FieldFault(error.detail, f"/{error.field}")], "invalid-preview") from None
     return Answer(HTTPStatus.OK, "schedule_previewed", preview.document(), facts={"items": len(preview.entries)})

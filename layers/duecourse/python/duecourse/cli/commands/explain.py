@@ -76,6 +76,8 @@ def _between(client: Client, job: Job, begin: datetime, end: datetime) -> Iterat
         anchor=job.anchor,
         start=job.start,
         end=job.end,
+        exclude=job.exclude,
+        on_excluded=job.on_excluded,
         after=begin - timedelta(seconds=1),
         count=MAX_OCCURRENCES,
     )

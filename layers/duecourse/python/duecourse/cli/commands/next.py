@@ -12,10 +12,11 @@ import orjson
 from duecourse.cli.cases import DEFAULT_COUNT, MAX_COUNT, answer_cases
 from duecourse.cli.terminal import Command, UsageError
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
-from duecourse.domain.schedules.schedule import ExclusionError, read_instant
+from duecourse.domain.schedules.exclusions import ExclusionError
+from duecourse.domain.schedules.schedule import read_instant
 
 EXAMPLE = 'duecourse next "30 2 * * *" --tz America/New_York --after 2026-03-07T00:00:00Z --count 3'
-OPTIONS = {"timezone": "--tz", "dst_gap": "--dst-gap", "dst_fold": "--dst-fold"}
+OPTIONS = {"timezone": "--tz", "dst_gap": "--dst-gap", "dst_fold": "--dst-fold", "on_excluded": "--on-excluded"}
 """The options of the engine's fields with another name."""
 
 
@@ -54,7 +55,15 @@ OPTIONS = {"timezone": "--tz", "dst_gap": "--dst-gap", "dst_fold": "--dst-fold"}
     "--exclude",
     multiple=True,
     metavar="DAYS",
-    help="A date, a range of dates (2026-12-24/2027-01-01) or an instant at which the job does not run; repeatable.",
+    help="A date, a range of dates (2026-12-24/2027-01-01), a cron expression or an instant at which the job does not "
+    "run; repeatable.",
+)
+@click.option(
+    "--on-excluded",
+    default="skip",
+    show_default=True,
+    metavar="skip|previous|next",
+    help="Skip the occurrence of an excluded day, or move it to the previous or next day.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--jsonl", is_flag=True, help="Read cases from standard input, one JSON object per line.")
@@ -100,14 +109,20 @@ def next_command(
 
 
 def _spec(
-    expression: str, tz: str, dst_gap: str, dst_fold: str, anchor: str | None, start: str | None, end: str | None
+    expression: str,
+    tz: str,
+    dst_gap: str,
+    dst_fold: str,
+    anchor: str | None,
+    start: str | None,
+    end: str | None,
+    on_excluded: str,
 ) -> ScheduleSpec:
     def instant(field: str, text: str | None) -> int | None:
         return None if text is None else read_instant(field, text)
 
-    return ScheduleSpec(
-        expression, tz, dst_gap, dst_fold, instant("anchor", anchor), instant("start", start), instant("end", end)
-    )
+    times = instant("anchor", anchor), instant("start", start), instant("end", end)
+    return ScheduleSpec(expression, tz, dst_gap, dst_fold, *times, on_excluded)
 
 
 def _count(text: str) -> int:

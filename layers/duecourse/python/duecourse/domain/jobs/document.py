@@ -20,7 +20,7 @@ from duecourse.domain.jobs.job import (
     Overlap,
 )
 from duecourse.domain.schedules import ScheduleSpec
-from duecourse.domain.schedules.schedule import canonical_exclusion
+from duecourse.domain.schedules.exclusions import canonical_exclusion
 from duecourse.domain.targets.kinds import target_document, target_of
 
 _COMPOSED = ("schedule", "target", "missed", "overlap", "queue_limit")
@@ -41,6 +41,7 @@ def definition_document(job: JobDefinition) -> dict[str, Any]:
         "anchor": _second(spec.anchor),
         "start": _second(spec.start),
         "end": _second(spec.end),
+        "on_excluded": spec.on_excluded,
         **part_of(job, _PLAIN),
         "target": target_document(job.target),
         "missed": {
@@ -60,7 +61,7 @@ def definition_fields(document: Mapping[str, Any]) -> dict[str, Any]:
     `definition_document`.
     """
     missed, overlap, seconds = document["missed"], document["overlap"], document["completion_seconds"]
-    spec = (document[name] for name in ("timezone", "dst_gap", "dst_fold", "anchor", "start", "end"))
+    spec = (document[name] for name in ("timezone", "dst_gap", "dst_fold", "anchor", "start", "end", "on_excluded"))
     rule, limit = next(iter(overlap.items())) if isinstance(overlap, Mapping) else (overlap, None)
     return read_fields(
         JobDefinition,

@@ -15,7 +15,8 @@ from duecourse.domain.jobs.cursor import Cursor, Row, SkippedRange, cursor_for, 
 from duecourse.domain.jobs.job import Job, JobDefinition, JobState
 from duecourse.domain.jobs.pause import PauseChange, ending_at, given_back
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
-from duecourse.domain.schedules.schedule import ExclusionError, counted_from, excluding
+from duecourse.domain.schedules.exclusions import ExclusionError, excluding
+from duecourse.domain.schedules.schedule import counted_from
 from duecourse.domain.targets.kinds import target_document
 
 KEPT = {field.name for field in fields(Job)} - {field.name for field in fields(JobDefinition)}

@@ -14,7 +14,7 @@ from duecourse.domain.jobs.edit import rescheduled
 from duecourse.domain.jobs.job import MAX_FORMER_IDS, FormerId, Job, JobState
 from duecourse.domain.jobs.pause import PauseChange
 from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.schedule import ExclusionError
+from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.domain.targets.targets import WorkflowTarget
 
 

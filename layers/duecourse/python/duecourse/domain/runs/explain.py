@@ -29,8 +29,10 @@ from duecourse.domain.runs.states import (
     Waiting,
     reason_of,
 )
-from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.schedule import ExclusionError, Occurrences, excluding
+from duecourse.domain.schedules import ScheduleError, compile_schedule
+from duecourse.domain.schedules.exclusions import ExclusionError, excluding
+from duecourse.domain.schedules.instant import iso
+from duecourse.domain.schedules.schedule import Occurrences, moved_from, moved_to
 from duecourse.domain.schedules.zones.dst_effect import dst_effect
 
 
@@ -254,6 +256,9 @@ def explain(
     found = _judge(at, job, cursor, record, around, occurrences, broken, now)
     if occurrences is None or not isinstance(job, Job):
         return found
+    if occurrences.next(at - 1) == at and (wall := moved_from(occurrences.schedule, at)) is not None:
+        said = f"{found.sentence} It moved here from {iso(wall)} ({job.schedule.timezone}), an excluded day."
+        found = replace(found, sentence=said, facts={**found.facts, "moved_from": iso(wall)})
     return replace(found, before=before(occurrences, int(job.created_at), at), after=occurrences.next(at))
 
 
@@ -333,9 +338,12 @@ def _unnamed(at: int, job: Job, cursor: Cursor | None, occurrences: Occurrences)
         return Explanation(Verdict.BEFORE_START, f"Its window begins later, at {to_iso(spec.start)}.")
     if spec.end is not None and at >= spec.end:
         return Explanation(Verdict.AFTER_END, f"Its window ended earlier, at {to_iso(spec.end)}.")
-    if occurrences.schedule.next(at - 1) == at:
-        index = excluding(job.exclude, spec.timezone, at)
-        entry = "" if index is None else job.exclude[index]
+    if (wall := moved_to(occurrences.schedule, at)) is not None:
+        entry = _excluded_by(job, at)
+        said = f'It is excluded by "{entry}" and moved to {iso(wall)} ({spec.timezone}).'
+        return Explanation(Verdict.EXCLUDED, said, {"excluded_by": entry, "moved_to": iso(wall)})
+    if compile_schedule(spec).next(at - 1) == at:
+        entry = _excluded_by(job, at)
         return Explanation(Verdict.EXCLUDED, f'It is excluded by "{entry}".', {"excluded_by": entry})
     if missed := dst_effect(occurrences.schedule, at):
         instead = [to_iso(each) for each in missed.instead]
@@ -358,6 +366,11 @@ def _unnamed(at: int, job: Job, cursor: Cursor | None, occurrences: Occurrences)
     return Explanation(
         Verdict.NOT_AN_OCCURRENCE, f"Its schedule ({occurrences.schedule.words}) has no occurrence at this instant."
     )
+
+
+def _excluded_by(job: Job, at: int) -> str:
+    index = excluding(job.exclude, job.schedule.timezone, at)
+    return "" if index is None else job.exclude[index]
 
 
 def _unrecorded(

@@ -12,19 +12,22 @@ from duecourse.domain.schedules.schedule import (
     CronSchedule,
     Schedule,
     ScheduleSpec,
-    compile_exclusions,
     compile_schedule,
     counted_from,
+    excluded_schedule,
+    moved_from,
 )
 from duecourse.domain.schedules.zones.zone import FAR, TZDATA_VERSION, Timeline, load_timeline
 
-Mark = Literal["moved", "dropped", "repeated", "excluded"]
+Mark = Literal["moved", "dropped", "repeated", "excluded", "shifted"]
 
 #: Named times of one gap are counted up to this number (an expression with seconds can have 3,600 in an hour).
 COUNTED = 1_000
 #: Dropped times are listed up to this number. A schedule whose times are always in a gap has one per year and no
 #: occurrence.
 MAX_DROPPED = 100
+#: Excluded days are listed up to this number.
+MAX_EXCLUDED = 100
 #: How far dropped times are listed if no occurrence is left: the same range in which occurrences were searched.
 _HORIZON = 50 * 366 * 86_400
 
@@ -43,8 +46,10 @@ class PreviewEntry:
             ``dropped``: the clock never shows the named time, so there is no occurrence.
             ``repeated``: the clock shows this time again, and the job fires again.
             ``excluded``: the first occurrence of excluded days, or an excluded instant; the job does not fire.
+            ``shifted``: the occurrence moved here from an excluded day.
             None: no rule applies.
-        named: the (first) wall time in the gap that the expression names; only if moved.
+        named: the (first) wall time in the gap that the expression names, if moved; the wall time on the excluded day,
+            if shifted.
         count: the number of named times in the gap that this entry covers, up to COUNTED; 1 for all others.
 
     """
@@ -67,11 +72,10 @@ def preview(
     ``count``. At most MAX_DROPPED are listed. Nor do excluded days count; each range has one entry. Raises
     ScheduleError like ``compile_schedule``, and ExclusionError.
     """
-    schedule = compile_schedule(spec)
-    exclusions = compile_exclusions(exclude, spec.timezone) if exclude else None
+    schedule, exclusions = excluded_schedule(spec, exclude)
     view = _View(schedule)
     entries: list[PreviewEntry] = []
-    dropped = 0
+    dropped = excluded = 0
     at = after if spec.start is None else max(after, spec.start - 1)
     ends = [end for end in (until, spec.end) if end is not None]
     listed = 0
@@ -88,8 +92,16 @@ def preview(
         if found is None:
             break
         if exclusions is not None and (resume := exclusions.skip(found)) is not None:
-            entries.append(replace(view.occurrence(found), mark="excluded", named=None, count=1))
-            at = resume
+            excluded += 1
+            if excluded <= MAX_EXCLUDED:
+                entries.append(replace(view.occurrence(found), mark="excluded", named=None, count=1))
+                at = resume
+                continue
+            # The search for the next occurrence has a limit.
+            found = exclusions.first(schedule, at)
+            if found is None:
+                break
+            at = found - 1
             continue
         entries.append(view.occurrence(found))
         listed += 1
@@ -102,6 +114,7 @@ class _View:
 
     def __init__(self, schedule: Schedule) -> None:
         spec = schedule.spec
+        self._schedule = schedule
         self._named: _Named
         if isinstance(schedule, CronSchedule):
             self.timeline: Timeline = schedule.timeline
@@ -138,6 +151,8 @@ class _View:
                     return PreviewEntry(at, shown, offset, "moved", iso(times[0]), len(times))
             if self.timeline.fold == "both" and at + offset < self.timeline.reached(index):
                 return PreviewEntry(at, shown, offset, "repeated")
+        if (origin := moved_from(self._schedule, at)) is not None:
+            return PreviewEntry(at, shown, offset, "shifted", iso(origin))
         return PreviewEntry(at, shown, offset)
 
     def _in_gap(self, index: int) -> list[int]:

@@ -8,24 +8,24 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Literal
 
-from duecourse.domain.instants import DAY_SECONDS, FIRST, LAST, from_iso, to_iso
+from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.schedules.cron.cron import Cron, canonical_cron, cron_words, parse_cron, parse_eventbridge
 from duecourse.domain.schedules.cron.pattern import Pattern, pattern_of
 from duecourse.domain.schedules.error import ScheduleError, refuse, shown
+from duecourse.domain.schedules.exclusions import Days, Exclusions, Moved, compile_exclusions, moved_day
 from duecourse.domain.schedules.instant import Moment, iso, moment_words, parse_at, parse_moment
 from duecourse.domain.schedules.rate import Rate, parse_rate, parse_repeating, rate_words
-from duecourse.domain.schedules.zones.zone import FAR, Piece, Timeline, Zone, cycles_beyond, load_timeline, load_zone
+from duecourse.domain.schedules.zones.zone import FAR, Piece, Timeline, cycles_beyond, load_timeline, load_zone
 
 GAPS = ("next", "skip")
 FOLDS = ("first", "second", "both")
+ON_EXCLUDED = ("skip", "previous", "next")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,8 @@ class ScheduleSpec:
             other forms (``R/start/period`` contains a start).
         start: start <= occurrence.
         end: occurrence < end.
+        on_excluded: what happens on an excluded day: ``skip`` the occurrence, or move it to the ``previous`` or
+            ``next`` day that is not excluded.
 
     """
 
@@ -54,6 +56,7 @@ class ScheduleSpec:
     anchor: int | None = None
     start: int | None = None
     end: int | None = None
+    on_excluded: str = "skip"
 
 
 def check_spec(spec: ScheduleSpec) -> None:
@@ -66,6 +69,8 @@ def check_spec(spec: ScheduleSpec) -> None:
         raise ScheduleError("dst_gap", "must be next (fire at the moment after the gap) or skip")
     if spec.dst_fold not in FOLDS:
         raise ScheduleError("dst_fold", "must be first, second or both: the passes of a repeated hour that count")
+    if spec.on_excluded not in ON_EXCLUDED:
+        raise ScheduleError("on_excluded", "must be skip, or the day to which an occurrence moves: previous or next")
     for field, value in (("anchor", spec.anchor), ("start", spec.start), ("end", spec.end)):
         if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
             raise ScheduleError(field, "must be an instant in whole UTC seconds")
@@ -78,6 +83,12 @@ EARLIEST = -62_135_424_000
 LATEST = 253_402_127_999
 
 Kind = Literal["at", "cron", "rate", "none"]
+
+_MOVES = {
+    "skip": "",
+    "previous": ", or on the day before excluded days",
+    "next": ", or on the day after excluded days",
+}
 
 
 class Schedule(ABC):
@@ -186,19 +197,25 @@ class CronSchedule(Schedule):
     @property
     def words(self) -> str:
         """See Schedule."""
-        return f"{cron_words(self.cron)}, {self.spec.timezone}"
+        return f"{cron_words(self.cron)}, {self.spec.timezone}{_MOVES[self.spec.on_excluded]}"
 
 
 class AtSchedule(Schedule):
-    """A single time, or two if ``dst_fold=both`` repeats it. Never recurring."""
+    """A single time, or two if ``dst_fold=both`` repeats it. Never recurring.
 
-    __slots__ = ("_instants", "moment")
+    `origin` is the wall time (wall seconds) from which it moved off an excluded day.
+    """
+
+    __slots__ = ("_instants", "moment", "origin")
     kind: Kind = "at"
     recurring = False
 
-    def __init__(self, spec: ScheduleSpec, moment: Moment, instants: tuple[int, ...]) -> None:
+    def __init__(
+        self, spec: ScheduleSpec, moment: Moment, instants: tuple[int, ...], origin: int | None = None
+    ) -> None:
         super().__init__(spec)
         self.moment = moment
+        self.origin = origin
         self._instants = tuple(at for at in instants if self._start < at < self._end)
 
     def next(self, after: int) -> int | None:
@@ -216,7 +233,7 @@ class AtSchedule(Schedule):
     @property
     def words(self) -> str:
         """See Schedule."""
-        return moment_words(self.moment, self.spec.timezone)
+        return moment_words(self.moment, self.spec.timezone) + _MOVES[self.spec.on_excluded]
 
 
 class RateSchedule(Schedule):
@@ -412,132 +429,6 @@ def check_interval(schedule: Schedule, after: int, smallest: int) -> None:
         )
 
 
-MAX_EXCLUSIONS = 40
-"""The maximum number of exclusions. The cursor contains them. It is rewritten at each claim and must stay below
-1 KB.
-"""
-
-_EPOCH = date(1970, 1, 1).toordinal()
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_WIDEST_OFFSET = 36 * 3600
-
-
-class ExclusionError(ValueError):
-    """An entry that is not an instant, date or range. `index` is its position in the list."""
-
-    def __init__(self, index: int, detail: str) -> None:
-        super().__init__(detail)
-        self.index = index
-        self.detail = detail
-
-
-@dataclass(frozen=True, slots=True)
-class Exclusions:
-    """Compiled exclusions: instants (UTC seconds), and sorted, disjoint ranges of local days (days since 1970,
-    inclusive).
-    """
-
-    zone: Zone
-    instants: frozenset[int]
-    first_days: tuple[int, ...]
-    last_days: tuple[int, ...]
-
-    def skip(self, occurrence: int) -> int | None:
-        """Return None if the occurrence is not excluded, else an instant after which the search for the next one
-        continues.
-
-        A range of excluded days is passed in one step, regardless of the number of its occurrences.
-        """
-        if occurrence in self.instants:
-            return occurrence
-        day = self.zone.wall(occurrence) // DAY_SECONDS
-        at = bisect_right(self.first_days, day) - 1
-        if at < 0 or day > self.last_days[at]:
-            return None
-        return max(self._begin(self.last_days[at] + 1) - 1, occurrence)
-
-    def _begin(self, day: int) -> int:
-        """Return the first instant at which the zone's calendar shows this day or a later one."""
-        low = day * DAY_SECONDS - _WIDEST_OFFSET
-        high = day * DAY_SECONDS + _WIDEST_OFFSET
-        while low < high:
-            middle = (low + high) // 2
-            if self.zone.wall(middle) // DAY_SECONDS >= day:
-                high = middle
-            else:
-                low = middle + 1
-        return low
-
-
-@lru_cache(maxsize=4096)
-def compile_exclusions(entries: tuple[str, ...], timezone: str) -> Exclusions:
-    """Compile entries such as `2026-12-25T09:00:00Z`, `2026-12-25` and `2026-12-24/2027-01-02` (inclusive).
-
-    Raises ExclusionError for the first entry that is none of these.
-    """
-    instants: set[int] = set()
-    ranges: list[tuple[int, int]] = []
-    for index, entry in enumerate(entries):
-        try:
-            if _DATE.match(entry) and "T" not in entry.upper():
-                first, _, last = entry.partition("/")
-                ranges.append(_days(first, last or first))
-            else:
-                instants.add(_instant(entry))
-        except ValueError as problem:
-            raise ExclusionError(index, f"{entry!r}: {problem}") from problem
-    merged: list[tuple[int, int]] = []
-    for begin, end in sorted(ranges):
-        if merged and begin <= merged[-1][1] + 1:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-        else:
-            merged.append((begin, end))
-    return Exclusions(
-        load_zone(timezone),
-        frozenset(instants),
-        tuple(begin for begin, _ in merged),
-        tuple(end for _, end in merged),
-    )
-
-
-def excluding(entries: tuple[str, ...], timezone: str, occurrence: int) -> int | None:
-    """Return the index of the first entry that excludes the occurrence, or None."""
-    found = (compile_exclusions((entry,), timezone).skip(occurrence) is not None for entry in entries)
-    return next((index for index, excludes in enumerate(found) if excludes), None)
-
-
-def canonical_exclusion(entry: str) -> str:
-    """Return the entry in its stored form, with instants in UTC. Raises ExclusionError (index 0)."""
-    compiled = compile_exclusions((entry,), "UTC")
-    return to_iso(next(iter(compiled.instants))) if compiled.instants else entry
-
-
-def _instant(entry: str) -> int:
-    try:
-        at = from_iso(entry)
-    except ValueError:
-        raise ValueError(
-            "write an instant as 2026-12-25T09:00:00Z, a date as 2026-12-25, a range as two dates with a slash "
-            "between them"
-        ) from None
-    if at != int(at):
-        raise ValueError("an instant must have whole seconds; remove the fraction")
-    if not FIRST <= at <= LAST:  # out of range in UTC: no schedule can contain it, and it cannot be stored
-        raise ValueError("an instant must be within the years 1 to 9999 in UTC")
-    return int(at)
-
-
-def _days(first: str, last: str) -> tuple[int, int]:
-    days = []
-    for text in (first, last):
-        if not _DATE.fullmatch(text):
-            raise ValueError("a range must be two dates with a slash between them, such as 2026-12-24/2027-01-02")
-        days.append(datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).date().toordinal() - _EPOCH)
-    if days[1] < days[0]:
-        raise ValueError("the range ends before it begins; write the earlier date first")
-    return days[0], days[1]
-
-
 MAX_JITTER_SECONDS = 3600
 """The maximum jitter. A delayed occurrence never reaches the next one."""
 
@@ -555,12 +446,7 @@ class Occurrences:
 
     def next(self, after: int) -> int | None:
         """Return the first occurrence strictly after `after` that is not excluded, or None."""
-        at = self.schedule.next(after)
-        if self.exclusions is None:
-            return at
-        while at is not None and (resume := self.exclusions.skip(at)) is not None:
-            at = self.schedule.next(resume)
-        return at
+        return self.schedule.next(after) if self.exclusions is None else self.exclusions.first(self.schedule, after)
 
     def due(self, occurrence: int) -> int:
         """Return the time when an occurrence is due: its nominal time plus jitter, which stays before the next
@@ -594,12 +480,65 @@ def occurrences_of(
     """Compile a job's occurrences. Raises ScheduleError, and ExclusionError for an invalid entry of `exclude`. Cached,
     since dispatch and worker need them several times for one run.
     """
-    return Occurrences(
-        compile_schedule(spec),
-        f"{tenant}#{job_id}",
-        jitter_seconds,
-        compile_exclusions(exclude, spec.timezone) if exclude else None,
-    )
+    schedule, exclusions = excluded_schedule(spec, exclude)
+    return Occurrences(schedule, f"{tenant}#{job_id}", jitter_seconds, exclusions)
+
+
+def excluded_schedule(spec: ScheduleSpec, exclude: tuple[str, ...]) -> tuple[Schedule, Exclusions | None]:
+    """Return the schedule with its occurrences moved off excluded days, and the exclusions. Raises ScheduleError or
+    ExclusionError.
+    """
+    schedule = compile_schedule(spec)
+    if spec.on_excluded != "skip" and not isinstance(schedule, CronSchedule | AtSchedule):
+        raise ScheduleError("on_excluded", "previous and next are for cron and at(...); write the schedule as cron")
+    if not exclude:
+        return schedule, None
+    exclusions = compile_exclusions(exclude, spec.timezone)
+    step = {"skip": 0, "previous": -1, "next": 1}[spec.on_excluded]
+    match schedule:
+        case CronSchedule() if step:
+            moved = Moved(schedule.pattern, exclusions.days, step)
+            # After FAR the search repeats cycles of the calendar, which excluded dates do not follow.
+            until = FAR if spec.end is None else min(spec.end, FAR)
+            return CronSchedule(replace(spec, end=until), schedule.cron, moved, schedule.timeline), exclusions
+        case AtSchedule() if step and schedule.moment.offset is None:
+            return _moved(schedule, exclusions.days, step), exclusions
+    return schedule, exclusions
+
+
+def moved_from(schedule: Schedule, at: int) -> int | None:
+    """Return the wall time (wall seconds) from which the occurrence at `at` (UTC seconds) moved; None if it did not
+    move.
+    """
+    match schedule:
+        case CronSchedule(pattern=Moved() as pattern):
+            return pattern.origin(schedule.timeline.zone.wall(at))
+        case AtSchedule(origin=int() as origin):
+            return origin
+    return None
+
+
+def moved_to(schedule: Schedule, at: int) -> int | None:
+    """Return the wall time (wall seconds) to which the occurrence of an excluded day at `at` (UTC seconds) moved; None
+    if the schedule does not name `at`, or if the occurrence did not move.
+    """
+    wall = load_zone(schedule.spec.timezone).wall(at)
+    match schedule:
+        case CronSchedule(pattern=Moved() as pattern):
+            return pattern.destination(wall)
+        case AtSchedule(origin=int() as origin) if origin == wall:
+            return schedule.moment.wall
+    return None
+
+
+def _moved(schedule: AtSchedule, days: Days, step: int) -> Schedule:
+    """Return a schedule with a single time that moved off an excluded day."""
+    wall = schedule.moment.wall
+    target = moved_day(days, step, wall // DAY_SECONDS)
+    if target is None or target == wall // DAY_SECONDS:
+        return schedule
+    moment = Moment(target * DAY_SECONDS + wall % DAY_SECONDS, None)
+    return AtSchedule(schedule.spec, moment, _instants(schedule.spec, moment), wall)
 
 
 _FRACTION = re.compile(r"[.,](\d{1,9})(?=Z|[+-]|$)", re.ASCII)

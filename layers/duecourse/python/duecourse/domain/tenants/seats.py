@@ -17,7 +17,7 @@ from itertools import pairwise
 
 from duecourse.domain.jobs.job import Completion, Job, JobSnapshot, JobState, Lane, Tombstone
 from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.schedule import ExclusionError
+from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.limits import WORKER_SECONDS
 
 CLOCK_MARGIN_SECONDS = 10

@@ -26,7 +26,8 @@ from duecourse.domain.jobs.pause import resume_as_planned
 from duecourse.domain.runs.coverage import OccurrenceRange, unrecorded
 from duecourse.domain.runs.states import Run, Skipped
 from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.schedule import ExclusionError, OccurrenceRules
+from duecourse.domain.schedules.exclusions import ExclusionError
+from duecourse.domain.schedules.schedule import OccurrenceRules
 from duecourse.limits import MAX_DELAY_SECONDS
 from duecourse.messages import RunMessage
 from duecourse.ports import (

@@ -16,7 +16,7 @@ from typing import TypeGuard
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.cursor import BUCKET_SECONDS, Cursor, bucket_of, bucket_start, buckets
 from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.schedule import ExclusionError
+from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.ports import (
     BrokenCursor,
     Claim,

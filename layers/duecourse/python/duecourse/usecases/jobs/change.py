@@ -14,7 +14,8 @@ from duecourse.domain.jobs.edit import edit, reject_past, resolve_anchor
 from duecourse.domain.jobs.job import Job, JobDefinition, JobState, Lane, Reservation, Tombstone
 from duecourse.domain.jobs.pause import PauseChange
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
-from duecourse.domain.schedules.schedule import ExclusionError, canonical_exclusion, check_interval, occurrences_of
+from duecourse.domain.schedules.exclusions import ExclusionError, canonical_exclusion
+from duecourse.domain.schedules.schedule import check_interval, occurrences_of
 from duecourse.domain.tenants.rate import Budget
 from duecourse.ports import (
     EVERY_JOB,

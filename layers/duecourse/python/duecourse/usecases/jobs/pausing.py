@@ -11,7 +11,7 @@ from duecourse.domain.jobs.document import ChangeAction, changed
 from duecourse.domain.jobs.job import Job, JobState
 from duecourse.domain.jobs.pause import ALL_JOBS, PauseChange, pause, pause_again, resume
 from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.schedule import ExclusionError
+from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.domain.tenants.rate import Charge, free
 from duecourse.ports import Clock, JobStore, Outgoing, StoreBusyError, WaitQueues
 from duecourse.usecases.complete import complete_if_over

@@ -13,7 +13,7 @@ from duecourse.domain.jobs.rename import RenameError, effective_at, locks, renam
 from duecourse.domain.runs.decision import own_job
 from duecourse.domain.runs.overlap import Lock, has_released, held_by
 from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.schedule import ExclusionError
+from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.domain.tenants.seats import Seats
 from duecourse.ports import Clock, JobStore, RunStore, StoreBusyError, Timers, WaitQueues
 from duecourse.usecases.jobs.change import EDIT_TRIES, Created, Jobs

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from duecourse.domain.jobs.job import JobState
 from duecourse.domain.jobs.upcoming import Bucket, Histogram, Window, expected, is_late
 from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.schedule import ExclusionError
+from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.domain.tenants.rate import Charge, free
 from duecourse.ports import Clock, CursorPage, JobCursor, JobStore
 

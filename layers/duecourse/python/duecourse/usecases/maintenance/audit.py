@@ -42,7 +42,8 @@ from duecourse.domain.runs.coverage import OccurrenceRange, Recorded, between
 from duecourse.domain.runs.explain import ExplainContext, Verdict, explain
 from duecourse.domain.runs.states import Run, reason_of
 from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.schedule import ExclusionError, Occurrences
+from duecourse.domain.schedules.exclusions import ExclusionError
+from duecourse.domain.schedules.schedule import Occurrences
 from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.limits import MESSAGE_RETENTION_DAYS
 from duecourse.ports import AuditStore, Clock, Depths, Executor, Finding, InlineExecutor, JobStore, RunStore, Undecided

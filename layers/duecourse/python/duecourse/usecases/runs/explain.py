@@ -19,7 +19,7 @@ from duecourse.domain.runs.explain import (
 )
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.schedule import ExclusionError
+from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.domain.tenants.rate import Charge, free
 from duecourse.domain.workflows.explain import instead_of, step_in, waiting_for
 from duecourse.domain.workflows.view import WorkflowRunView

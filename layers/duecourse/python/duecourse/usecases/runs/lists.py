@@ -21,7 +21,8 @@ from duecourse.domain.runs.decision import binds_nobody
 from duecourse.domain.runs.document import RunFilter
 from duecourse.domain.runs.states import Queued, Run, RunState, Succeeded, state_since
 from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.schedule import ExclusionError, Occurrences
+from duecourse.domain.schedules.exclusions import ExclusionError
+from duecourse.domain.schedules.schedule import Occurrences
 from duecourse.limits import MESSAGE_RETENTION_DAYS
 from duecourse.ports import (
     Clock,

@@ -68,6 +68,8 @@ _PLAIN = (
 def to_item(cursor: Cursor, shards: int, *, now: float) -> Item:
     """Return the item of a cursor in a stage with `shards` shards, written at `now` (UTC seconds)."""
     rules = to_document(cursor.schedule) | {"missed": to_document(cursor.missed)}
+    if cursor.schedule.on_excluded == "skip":
+        del rules["on_excluded"]
     if cursor.exclude:
         rules["exclude"] = cursor.exclude
     if cursor.jitter_seconds:

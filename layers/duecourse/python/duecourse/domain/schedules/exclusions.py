@@ -1,0 +1,341 @@
+"""Exclusions: the days and times at which a job does not run, and what happens on an excluded day.
+
+An excluded occurrence is skipped. Or it moves, at the same time of day, to the nearest day before or after it that is
+not excluded (`Moved`). Moves are computed on the wall clock, before the rules of daylight saving apply.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from functools import lru_cache
+from typing import Protocol
+
+from duecourse.domain.instants import DAY_SECONDS, FIRST, LAST, from_iso, to_iso
+from duecourse.domain.schedules.cron.cron import Cron, parse_cron, parse_eventbridge
+from duecourse.domain.schedules.cron.pattern import HORIZON_YEARS, Pattern, pattern_of
+from duecourse.domain.schedules.error import ScheduleError
+from duecourse.domain.schedules.zones.zone import FAR, Zone, load_zone
+
+MAX_EXCLUSIONS = 40
+"""The maximum number of exclusions. The cursor contains them. It is rewritten at each claim and must stay below
+1 KB.
+"""
+
+_EPOCH = date(1970, 1, 1).toordinal()
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_WIDEST_OFFSET = 36 * 3600
+
+
+class ExclusionError(ValueError):
+    """An entry that is not an instant, date or range. `index` is its position in the list."""
+
+    def __init__(self, index: int, detail: str) -> None:
+        super().__init__(detail)
+        self.index = index
+        self.detail = detail
+
+
+class _Times(Protocol):
+    """The occurrences of a schedule (Schedule, in schedule.py)."""
+
+    def next(self, after: int, /) -> int | None:
+        """Return the first occurrence strictly after `after` (UTC seconds)."""
+        ...
+
+
+MAX_PASSES = 400
+"""A search passes at most this many excluded parts of days. One pass covers a range of excluded days."""
+
+_HORIZON_DAYS = HORIZON_YEARS * 366
+_HORIZON = _HORIZON_DAYS * DAY_SECONDS
+_MINUTE = 60
+_ALL_HOURS, _ALL_MINUTES = (1 << 24) - 1, (1 << 60) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Days:
+    """Excluded days of the local calendar: sorted, disjoint ranges (days since 1970, inclusive), and the days that
+    recurring patterns name.
+    """
+
+    firsts: tuple[int, ...] = ()
+    lasts: tuple[int, ...] = ()
+    recurring: tuple[Pattern, ...] = ()
+
+    def last_from(self, day: int) -> int | None:
+        """Return None if the day is not excluded, else an excluded day from which on all days through it are excluded:
+        the last of its range.
+        """
+        at = bisect_right(self.firsts, day) - 1
+        if at >= 0 and day <= self.lasts[at]:
+            return self.lasts[at]
+        midnight = day * DAY_SECONDS
+        return day if any(each.first_from(midnight) == midnight for each in self.recurring) else None
+
+    def end(self, day: int) -> int:
+        """Return the first day from `day` on that is not excluded, or a day that is more than 50 years later."""
+        limit = day + _HORIZON_DAYS
+        while day <= limit and (last := self.last_from(day)) is not None:
+            day = last + 1
+        return day
+
+
+@dataclass(frozen=True, slots=True)
+class Exclusions:
+    """Compiled exclusions: instants (UTC seconds), days, and the times that recurring patterns name. A pattern names
+    whole minutes, or seconds if `True` does not accompany it.
+    """
+
+    zone: Zone
+    instants: frozenset[int]
+    days: Days
+    times: tuple[tuple[Pattern, bool], ...] = ()
+
+    def first(self, schedule: _Times, after: int) -> int | None:
+        """Return the first occurrence of the schedule strictly after `after` that is not excluded (UTC seconds).
+
+        None if there is none. The search through recurring exclusions ends after MAX_PASSES or 50 years.
+        """
+        at, passes = schedule.next(after), 0
+        while at is not None and (resume := self.skip(at)) is not None:
+            passes += 1
+            if (self.days.recurring or self.times) and (passes > MAX_PASSES or resume > after + _HORIZON):
+                return None
+            at = schedule.next(resume)
+        return at
+
+    def skip(self, occurrence: int) -> int | None:
+        """Return None if the occurrence is not excluded, else an instant after which the search for the next one
+        continues.
+
+        A range of excluded days is passed in one step, regardless of the number of its occurrences.
+        """
+        if occurrence in self.instants:
+            return occurrence
+        wall = self.zone.wall(occurrence)
+        day = wall // DAY_SECONDS
+        end = self.days.end(day)
+        if end > day:
+            return max(self._begin(end) - 1, occurrence)
+        ends = (_passed(pattern, wall, whole) for pattern, whole in self.times)
+        wait = max((end - wall for end in ends if end is not None), default=None)
+        if wait is None:
+            return None
+        # Within one segment of the zone, the clock shows every time once.
+        beyond = occurrence >= FAR
+        return occurrence if beyond else min(occurrence + wait, self.zone.end(self.zone.index(occurrence))) - 1
+
+    def _begin(self, day: int) -> int:
+        """Return the first instant at which the zone's calendar shows this day or a later one."""
+        low = day * DAY_SECONDS - _WIDEST_OFFSET
+        high = day * DAY_SECONDS + _WIDEST_OFFSET
+        while low < high:
+            middle = (low + high) // 2
+            if self.zone.wall(middle) // DAY_SECONDS >= day:
+                high = middle
+            else:
+                low = middle + 1
+        return low
+
+
+def _passed(pattern: Pattern, wall: int, whole: bool) -> int | None:
+    """Return the first wall second after the excluded ones from `wall` on, at most a day later; None if `wall` is not
+    excluded.
+    """
+    if not whole:
+        return wall + 1 if pattern.first_from(wall) == wall else None
+    begin = at = wall - wall % _MINUTE
+    while at < begin + DAY_SECONDS and pattern.first_from(at) == at:
+        at += _MINUTE
+    return at if at > begin else None
+
+
+MAX_MOVE_DAYS = 31
+"""An occurrence moves by at most this many days. If all of them are excluded, it is skipped."""
+
+
+def moved_day(days: Days, step: int, day: int) -> int | None:
+    """Return the day to which the occurrences of a day move: the day itself if it is not excluded. None if they are
+    skipped.
+    """
+    at = day
+    while days.last_from(at) is not None:
+        at += step
+        if abs(at - day) > MAX_MOVE_DAYS:
+            return None
+    return at
+
+
+class Moved:
+    """A pattern whose occurrences on excluded days move, at the same time of day, to the nearest day that is not
+    excluded: with `step` -1 to the one before, with 1 to the one after.
+
+    Several days can move to the same day. Each time of that day counts once. All days of a cron expression have the
+    same times.
+    """
+
+    __slots__ = ("_days", "_pattern", "_step", "endless")
+
+    def __init__(self, pattern: Pattern, days: Days, step: int) -> None:
+        self.endless = pattern.endless
+        self._pattern = pattern
+        self._days = days
+        self._step = step
+
+    def first_from(self, wall: int) -> int | None:
+        """See Pattern."""
+        day, second = divmod(wall, DAY_SECONDS)
+        # The days that move to this day or a later one begin here.
+        low, high = self._sources(day)
+        if low <= high and self.target(day) == day:
+            for source in range(low, high + 1):
+                found = self._pattern.first_from(source * DAY_SECONDS + second)
+                if found is not None and found < (source + 1) * DAY_SECONDS:
+                    return day * DAY_SECONDS + found % DAY_SECONDS
+            low = high + 1
+        for _ in range(MAX_PASSES):
+            found = self._pattern.first_from(low * DAY_SECONDS)
+            if found is None or (self._days.recurring and found > wall + _HORIZON):
+                return None
+            source = found // DAY_SECONDS
+            target = self.target(source)
+            if target is not None:
+                return target * DAY_SECONDS + found % DAY_SECONDS
+            end = self._days.end(source)
+            low = end if self._step < 0 else end - MAX_MOVE_DAYS
+        return None
+
+    def _sources(self, day: int) -> tuple[int, int]:
+        """Return the first and the last day that move to `day` if it is not excluded. If it is excluded, the first day
+        that moves to a later day, and `day`.
+        """
+        if self._step > 0:
+            first = day
+            while day - first < MAX_MOVE_DAYS and self._days.last_from(first - 1) is not None:
+                first -= 1
+            return first, day
+        last = day
+        while last - day < MAX_MOVE_DAYS and self._days.last_from(last + 1) is not None:
+            last += 1
+        return (day, last) if self._days.last_from(day) is None else (last + 1, last)
+
+    def target(self, day: int) -> int | None:
+        """Return the day to which the occurrences of a day move: the day itself if it is not excluded. None if they are
+        skipped.
+        """
+        return moved_day(self._days, self._step, day)
+
+    def origin(self, wall: int) -> int | None:
+        """Return the wall second from which an occurrence moved to `wall`; None if the schedule itself names `wall`,
+        or nothing moves there.
+        """
+        if self._pattern.first_from(wall) == wall:
+            return None
+        day, second = divmod(wall, DAY_SECONDS)
+        low, high = self._sources(day)
+        sources = (each * DAY_SECONDS + second for each in range(low, high + 1))
+        return next((each for each in sources if self._pattern.first_from(each) == each), None)
+
+    def destination(self, wall: int) -> int | None:
+        """Return the wall second to which the occurrence at `wall` moves; None if the schedule does not name `wall`, or
+        if the occurrence does not move.
+        """
+        if self._pattern.first_from(wall) != wall:
+            return None
+        day, second = divmod(wall, DAY_SECONDS)
+        target = self.target(day)
+        return None if target is None or target == day else target * DAY_SECONDS + second
+
+
+@lru_cache(maxsize=4096)
+def compile_exclusions(entries: tuple[str, ...], timezone: str) -> Exclusions:
+    """Compile entries such as `2026-12-25T09:00:00Z`, `2026-12-25`, `2026-12-24/2027-01-02` (inclusive) and
+    `* * * * SAT,SUN`.
+
+    Raises ExclusionError for the first entry that is none of these.
+    """
+    instants: set[int] = set()
+    ranges: list[tuple[int, int]] = []
+    recurring: list[Pattern] = []
+    times: list[tuple[Pattern, bool]] = []
+    for index, entry in enumerate(entries):
+        try:
+            if _DATE.match(entry) and "T" not in entry.upper():
+                first, _, last = entry.partition("/")
+                ranges.append(_days(first, last or first))
+            elif (cron := _recurring(entry)) is None:
+                instants.add(_instant(entry))
+            elif cron.hours == _ALL_HOURS and cron.minutes == _ALL_MINUTES and _whole(cron):
+                recurring.append(pattern_of(Cron(("0", "0", "0", *cron.fields[3:]), cron.eventbridge)))
+            elif _whole(cron):
+                times.append((pattern_of(Cron(("0", *cron.fields[1:]), cron.eventbridge)), True))
+            else:
+                times.append((pattern_of(cron), False))
+        except ScheduleError as problem:
+            raise ExclusionError(index, f"{entry!r}: {problem.detail}") from problem
+        except ValueError as problem:
+            raise ExclusionError(index, f"{entry!r}: {problem}") from problem
+    merged: list[tuple[int, int]] = []
+    for begin, end in sorted(ranges):
+        if merged and begin <= merged[-1][1] + 1:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((begin, end))
+    days = Days(tuple(begin for begin, _ in merged), tuple(end for _, end in merged), tuple(recurring))
+    return Exclusions(load_zone(timezone), frozenset(instants), days, tuple(times))
+
+
+def _recurring(entry: str) -> Cron | None:
+    """Return the cron expression of an entry, or None if the entry has another form. Raises ScheduleError."""
+    text = entry.strip().upper()
+    if _DATE.match(text):
+        return None
+    if text.startswith("CRON(") and text.endswith(")"):
+        return parse_eventbridge(text[5:-1].strip())
+    return parse_cron(text) if " " in text else None
+
+
+def _whole(cron: Cron) -> bool:
+    """Return whether the expression excludes whole minutes: it names second 0, as with five fields, or all seconds."""
+    return cron.seconds in (1, _ALL_MINUTES)
+
+
+def excluding(entries: tuple[str, ...], timezone: str, occurrence: int) -> int | None:
+    """Return the index of the first entry that excludes the occurrence, or None."""
+    found = (compile_exclusions((entry,), timezone).skip(occurrence) is not None for entry in entries)
+    return next((index for index, excludes in enumerate(found) if excludes), None)
+
+
+def canonical_exclusion(entry: str) -> str:
+    """Return the entry in its stored form, with instants in UTC. Raises ExclusionError (index 0)."""
+    compiled = compile_exclusions((entry,), "UTC")
+    return to_iso(next(iter(compiled.instants))) if compiled.instants else entry
+
+
+def _instant(entry: str) -> int:
+    try:
+        at = from_iso(entry)
+    except ValueError:
+        raise ValueError(
+            "write an instant as 2026-12-25T09:00:00Z, a date as 2026-12-25, a range as two dates with a slash "
+            "between them"
+        ) from None
+    if at != int(at):
+        raise ValueError("an instant must have whole seconds; remove the fraction")
+    if not FIRST <= at <= LAST:  # out of range in UTC: no schedule can contain it, and it cannot be stored
+        raise ValueError("an instant must be within the years 1 to 9999 in UTC")
+    return int(at)
+
+
+def _days(first: str, last: str) -> tuple[int, int]:
+    days = []
+    for text in (first, last):
+        if not _DATE.fullmatch(text):
+            raise ValueError("a range must be two dates with a slash between them, such as 2026-12-24/2027-01-02")
+        days.append(datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).date().toordinal() - _EPOCH)
+    if days[1] < days[0]:
+        raise ValueError("the range ends before it begins; write the earlier date first")
+    return days[0], days[1]

@@ -1,0 +1,225 @@
+"""Recurring exclusions, and occurrences that move off excluded days.
+
+- Cron expressions that exclude whole days, minutes or seconds.
+- `on_excluded`: the previous or the next day that is not excluded, on the clock of the zone.
+- The preview and the bounds of a search.
+"""
+
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
+from duecourse.domain.schedules.exclusions import MAX_MOVE_DAYS, ExclusionError
+from duecourse.domain.schedules.preview import MAX_EXCLUDED, preview
+from duecourse.domain.schedules.schedule import Occurrences, moved_from, moved_to, occurrences_of
+from tests.support.schedules import utc
+
+WEEKENDS = "* * * * SAT,SUN"
+BERLIN = "Europe/Berlin"
+DAY = 86_400
+
+
+def occurrences(expression: str, *exclude: str, on: str = "skip", zone: str = "UTC", **more: str) -> Occurrences:
+    return occurrences_of("", "", ScheduleSpec(expression, zone, on_excluded=on, **more), exclude=exclude)  # type: ignore[arg-type]
+
+
+def local(of: Occurrences, after: str, count: int = 3) -> list[str]:
+    """The next occurrences on the clock of the zone."""
+    zone, at, found = of.exclusions.zone, utc(after), []  # type: ignore[union-attr]
+    for _ in range(count):
+        following = of.next(at)
+        if following is None:
+            break
+        at = following
+        found.append(datetime.fromtimestamp(zone.wall(at), UTC).strftime("%a %Y-%m-%d %H:%M"))
+    return found
+
+
+class TestRecurring:
+    def test_excludes_days_of_the_week(self) -> None:
+        weekdays = occurrences("0 9 * * *", WEEKENDS)
+        plain = compile_schedule(ScheduleSpec("0 9 * * 1-5"))
+        at = utc("2026-01-01 00:00")
+        for _ in range(300):
+            assert weekdays.next(at) == (at := plain.next(at) or 0)
+
+    def test_excludes_a_date_of_each_year(self) -> None:
+        assert local(occurrences("0 9 24-26 12 *", "* * 25 12 *"), "2026-12-01 00:00") == [
+            "Thu 2026-12-24 09:00",
+            "Sat 2026-12-26 09:00",
+            "Fri 2027-12-24 09:00",
+        ]
+
+    def test_excludes_whole_minutes_on_the_clock_of_the_zone(self) -> None:
+        nights = occurrences("*/20 * * * * *", "* 23,0-5 * * *", zone=BERLIN)
+        assert local(nights, "2026-01-10 21:59", 4)[2:] == ["Sun 2026-01-11 06:00"] * 2
+
+    def test_excludes_single_seconds(self) -> None:
+        assert local(occurrences("*/20 * * * * *", "20,40 * * * * *"), "2026-01-10 00:00", 2) == [
+            "Sat 2026-01-10 00:01",
+            "Sat 2026-01-10 00:02",
+        ]
+
+    def test_takes_eventbridges_form_and_years(self) -> None:
+        daily = occurrences("0 9 * * *", "cron(* * * * ? 2027-2028)")
+        assert local(daily, "2026-12-31 00:00", 2) == ["Thu 2026-12-31 09:00", "Mon 2029-01-01 09:00"]
+
+    def test_both_passes_of_a_repeated_hour_are_excluded_and_no_other_time(self) -> None:
+        around = occurrences("*/30 * * * *", "30-59 2 * * *", zone=BERLIN)
+        assert local(around, "2026-10-24 23:59", 6) == [
+            *("Sun 2026-10-25 02:00", "Sun 2026-10-25 02:00"),
+            *(f"Sun 2026-10-25 0{time}" for time in ("3:00", "3:30", "4:00", "4:30")),
+        ]
+
+    @pytest.mark.parametrize(
+        ("entry", "problem"),
+        [("* * * * XYZ", "not a number"), ("* * *", "has 3 fields"), ("daily", "write an instant")],
+    )
+    def test_rejects_an_entry_of_no_form(self, entry: str, problem: str) -> None:
+        with pytest.raises(ExclusionError, match=problem) as refused:
+            occurrences("0 9 * * *", "2026-12-25", entry)
+        assert refused.value.index == 1
+
+    @pytest.mark.parametrize("on", ["skip", "previous", "next"])
+    @pytest.mark.parametrize(
+        "exclude", [("* * * * *",), ("* * * 1-6 *", "* * * 7-12 *"), ("* 0-11 * * *", "* 12-23 * * *")]
+    )
+    def test_a_search_through_nothing_but_excluded_times_ends(self, exclude: tuple[str, ...], on: str) -> None:
+        assert occurrences("* * * * *", *exclude, on=on).next(utc("2026-01-01 00:00")) is None
+
+
+class TestMoves:
+    def test_the_last_working_day_of_each_month_needs_one_job(self) -> None:
+        closing = occurrences("0 18 L * *", WEEKENDS, "2026-12-24/2027-01-01", on="previous", zone=BERLIN)
+        assert local(closing, "2026-10-01 00:00", 5) == [
+            "Fri 2026-10-30 18:00",
+            "Mon 2026-11-30 18:00",
+            "Wed 2026-12-23 18:00",
+            "Fri 2027-01-29 18:00",
+            "Fri 2027-02-26 18:00",
+        ]
+
+    def test_so_does_the_first_one(self) -> None:
+        opening = occurrences("0 8 1 * *", WEEKENDS, "* * 1 1,5 *", on="next", zone=BERLIN)
+        assert local(opening, "2026-12-15 00:00", 5) == [
+            "Mon 2027-01-04 08:00",
+            "Mon 2027-02-01 08:00",
+            "Mon 2027-03-01 08:00",
+            "Thu 2027-04-01 08:00",
+            "Mon 2027-05-03 08:00",
+        ]
+
+    def test_occurrences_that_meet_on_a_day_are_one(self) -> None:
+        assert local(occurrences("0 9,17 * * *", WEEKENDS, on="next"), "2026-11-06 10:00", 3) == [
+            "Fri 2026-11-06 17:00",
+            "Mon 2026-11-09 09:00",
+            "Mon 2026-11-09 17:00",
+        ]
+
+    def test_a_time_in_a_gap_on_the_excluded_day_keeps_its_name_on_the_other_day(self) -> None:
+        assert local(occurrences("30 2 29 3 *", WEEKENDS, on="previous", zone=BERLIN), "2026-01-01 00:00", 1) == [
+            "Fri 2026-03-27 02:30"
+        ]
+
+    @pytest.mark.parametrize(("gap", "fired"), [("next", "Sun 2026-03-29 03:00"), ("skip", "Tue 2028-03-28 02:30")])
+    def test_a_move_into_a_gap_follows_the_jobs_rule(self, gap: str, fired: str) -> None:
+        moved = occurrences("30 2 28 3 *", "2026-03-28", on="next", zone=BERLIN, dst_gap=gap)
+        assert local(moved, "2026-03-01 00:00", 1) == [fired]
+
+    def test_an_occurrence_without_a_day_to_move_to_is_skipped(self) -> None:
+        far = (date(2026, 6, 1) + timedelta(days=MAX_MOVE_DAYS)).isoformat()
+        closed = occurrences("0 9 1 6 *", f"2026-06-01/{far}", on="next")
+        assert local(closed, "2026-01-01 00:00", 1) == ["Tue 2027-06-01 09:00"]
+        near = (date(2026, 6, 1) + timedelta(days=MAX_MOVE_DAYS - 1)).isoformat()
+        assert local(occurrences("0 9 1 6 *", f"2026-06-01/{near}", on="next"), "2026-01-01 00:00", 1) == [
+            "Thu 2026-07-02 09:00"
+        ]
+
+    def test_excluded_instants_and_times_are_skipped(self) -> None:
+        kept = occurrences("0 9 * * *", "2026-06-02T09:00:00Z", "* 9 3 * *", on="next")
+        assert local(kept, "2026-06-01 10:00", 1) == ["Thu 2026-06-04 09:00"]
+
+    def test_a_single_time_moves_too(self) -> None:
+        once = occurrences("at(2026-12-25T18:00:00)", "2026-12-25/2026-12-26", on="previous", zone=BERLIN)
+        assert local(once, "2026-12-01 00:00") == ["Thu 2026-12-24 18:00"]
+        assert moved_from(once.schedule, utc("2026-12-24 17:00")) == utc("2026-12-25 18:00")
+        assert moved_to(once.schedule, utc("2026-12-25 17:00")) == utc("2026-12-24 18:00")
+
+    def test_the_window_is_that_of_the_moved_occurrences(self) -> None:
+        spec = ScheduleSpec(
+            "0 9 * * 6", start=utc("2026-06-05 08:00"), end=utc("2026-06-12 09:00"), on_excluded="previous"
+        )
+        assert local(occurrences_of("", "", spec, exclude=(WEEKENDS,)), "2026-01-01 00:00") == ["Fri 2026-06-05 09:00"]
+
+    def test_a_rate_does_not_move(self) -> None:
+        with pytest.raises(ScheduleError, match="write the schedule as cron") as refused:
+            occurrences_of("", "", ScheduleSpec("rate(1 day)", anchor=0, on_excluded="next"))
+        assert refused.value.field == "on_excluded"
+
+    def test_another_rule_is_refused(self) -> None:
+        with pytest.raises(ScheduleError, match="skip, or the day"):
+            occurrences("0 9 * * *", on="nearest")
+
+    def test_the_words_name_the_rule(self) -> None:
+        assert compile_schedule(ScheduleSpec("0 9 * * 1", on_excluded="next")).words == (
+            "at 09:00 on Monday, UTC, or on the day after excluded days"
+        )
+
+    @given(
+        st.sampled_from(
+            ["0 9 L * *", "30 2 * * *", "0 6,18 1,15 * *", "0 0 29 2 *", "15 23 * * MON#1", "*/50 5 * * 6"]
+        ),
+        st.sampled_from([-1, 1]),
+        st.lists(st.sampled_from(["2026-03-01/2026-03-31", "* * 1-7 * *", "* * 31 * *", "2026-06-15"]), max_size=3),
+        st.integers(0, 500 * 24),
+    )
+    def test_agrees_with_a_walk_over_all_days(self, expression: str, step: int, exclude: list[str], hours: int) -> None:
+        entries = (WEEKENDS, *exclude)
+        plain = compile_schedule(ScheduleSpec(expression))
+        skipping = occurrences("0 12 * * *", *entries)
+
+        def excluded(day: int) -> bool:
+            noon = day * DAY + DAY // 2
+            return skipping.next(noon - 1) != noon
+
+        after = utc("2026-01-01 00:00") + hours * 3600
+        expected = set()
+        for at in _between(plain, after - 40 * DAY, after + 1_600 * DAY):
+            day = at // DAY
+            for moved in range(day, day + step * (MAX_MOVE_DAYS + 1), step):
+                if not excluded(moved):
+                    expected.add(at + (moved - day) * DAY)
+                    break
+            if sum(each > after for each in expected) > 40:
+                break
+        wanted = sorted(each for each in expected if each > after)[:5]
+        moves = occurrences(expression, *entries, on="previous" if step < 0 else "next")
+        found, at = [], after
+        for _ in wanted:
+            at = moves.next(at) or 0
+            found.append(at)
+        assert found == wanted
+
+
+def _between(schedule, low, high):  # type: ignore[no-untyped-def]
+    at = schedule.next(low)
+    while at is not None and at < high:
+        yield at
+        at = schedule.next(at)
+
+
+class TestPreview:
+    def test_shows_from_where_an_occurrence_moved(self) -> None:
+        spec = ScheduleSpec("0 18 L * *", BERLIN, on_excluded="previous")
+        first, second = preview(spec, utc("2026-10-01 00:00"), 2, exclude=(WEEKENDS,))
+        assert (first.mark, first.wall, first.named) == ("shifted", "2026-10-30T18:00:00", "2026-10-31T18:00:00")
+        assert (second.mark, second.wall) == (None, "2026-11-30T18:00:00")
+
+    def test_lists_a_bounded_number_of_excluded_days(self) -> None:
+        found = preview(ScheduleSpec("0 9 * * 6"), 0, 3, exclude=("* * * 2-12 *", "* * 8-31 * *"))
+        assert sum(entry.mark is None for entry in found) == 3
+        never = preview(ScheduleSpec("0 9 * * 6"), 0, 3, exclude=("* 9 * * *",))
+        assert [entry.mark for entry in never] == ["excluded"] * MAX_EXCLUDED
