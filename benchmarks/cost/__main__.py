@@ -22,12 +22,12 @@ from benchmarks.about import about
 from benchmarks.arguments import positive
 from benchmarks.cost.alignment import alignment_seconds
 from benchmarks.cost.counts import Counts
-from benchmarks.cost.idle import Idle, IdleRound
+from benchmarks.cost.idle import IdleRound
 from benchmarks.cost.idle_round import measured
 from benchmarks.cost.model import Assumptions, round_firings
 from benchmarks.cost.report import document, table
+from benchmarks.cost.stage import idle_of
 from benchmarks.found import result_of
-from infra.settings.auth_config import OPEN_TO_READ
 from infra.stages import stage_named
 from tests.support.stage_alarms import billed_metrics
 
@@ -56,21 +56,7 @@ def main(arguments: list[str]) -> int:
     stage = stage_named(STAGE)
     kept = (result_of("cost") or {}).get("counts", {}) if given.kept_round else None
     rounds = measured() if kept is None else {name: IdleRound(**kept[f"idle_{name}"]) for name in ("round", "tick")}
-    idle = Idle(
-        round=rounds["round"],
-        tick=rounds["tick"],
-        shards=stage.shards,
-        lanes=len(stage.lanes),
-        bulk_queues=len(stage.lanes),
-        reconcile_minutes=stage.reconcile_minutes,
-        audit_segments=stage.audit_segments,
-        repair_hours=stage.repair_hours,
-        trace_clock=stage.trace_clock,
-        alarm_metrics=billed_metrics(STAGE),
-        customer_key=stage.encryption_key is not None,
-        open_requests_per_second=stage.api.open_requests_per_second * len(OPEN_TO_READ),
-        provisioned_pollers=sum(lane.pollers.minimum for lane in stage.lanes.values() if lane.pollers is not None),
-    )
+    idle = idle_of(stage, rounds, billed_metrics(STAGE))
     counts = Counts.from_results(result_of("dispatch"), result_of("execute"))
     firings = given.round_firings or round_firings(given.batch)
     assume = Assumptions(

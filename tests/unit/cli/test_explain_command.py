@@ -136,6 +136,14 @@ class UpcomingStage:
         return {**window, **wrong, "buckets": PAGES[at], "next_cursor": None if last else "2"}
 
 
+class EmptyStage:
+    def __call__(self, path: str, query: Mapping[str, str]) -> object:
+        del path, query
+        window = {"from": "2026-11-22T18:00:00Z", "to": "2026-11-23T18:00:00Z", "step": 60}
+        none: dict[str, object] = {"late": 0, "late_jobs": [], "uncounted": 0, "uncounted_jobs": []}
+        return {**window, **none, "buckets": [], "next_cursor": None}
+
+
 def test_the_pages_of_all_jobs_are_one_chart() -> None:
     stage = UpcomingStage()
     with served(stage) as api:
@@ -162,6 +170,41 @@ def test_a_step_that_is_none_is_said_so() -> None:
             in duecourse(api, "upcoming", "--step", "often").stderr
         )
         assert "--step: must be from 1m" in duecourse(api, "upcoming", "--step", "1s").stderr
+
+
+def test_a_stage_is_simulated_under_the_busiest_minute_of_the_forecast() -> None:
+    stage = UpcomingStage()
+    with served(stage) as api:
+        shown = duecourse(api, "simulate", "--hours", "12", "--times", "0.5", "--json")
+    assert stage.asked[0]["step"] == "60"
+    found = json.loads(shown.stdout)
+    assert (found["stage"], found["busiest_runs"], found["busiest_at"]) == ("prod", 601, "2026-11-22T19:00:00Z")
+    assert found["runs_of_month"] == round(1_263 * 0.5) * 2 * 30
+    assert (shown.exit_code, found["met"]) == (0, True)
+
+
+def test_a_simulation_fits_a_narrow_terminal_and_has_settings_to_paste() -> None:
+    with served(UpcomingStage()) as api:
+        shown = duecourse(api, "simulate", "--burst", "3000", "--within", "5").stdout
+    assert max(map(len, shown.splitlines())) <= 80
+    assert re.search(r"99 of 100 runs started +\+[0-9.]+ s +\+[0-9.]+ s", shown)
+    assert json.loads(shown[shown.index("{") : shown.rindex("}") + 1])["lanes"]["normal"]["bulk_pollers"]
+
+
+def test_a_stage_without_runs_is_sufficient() -> None:
+    with served(EmptyStage()) as api:
+        shown = duecourse(api, "simulate")
+    assert shown.stdout.endswith("the settings are sufficient\n")
+    assert "stage prod: 0 runs a month" in shown.stdout
+
+
+def test_an_unknown_stage_is_not_simulated() -> None:
+    with served(UpcomingStage()) as api:
+        shown = duecourse(api, "simulate", "--stage", "test", "--burst", "5")
+    assert (shown.exit_code, shown.stderr) == (
+        1,
+        "duecourse: stage must be one of local, dev, prod, not 'test'; use -c stage=prod\n",
+    )
 
 
 def test_jobs_that_are_late_or_do_not_fire_are_named() -> None:

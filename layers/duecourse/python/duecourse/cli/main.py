@@ -42,6 +42,7 @@ COMMANDS: Mapping[str, tuple[str, str, str]] = {
     ),
     "runs": ("duecourse.cli.commands.runs", "runs", "List, show, follow, cancel and redrive runs."),
     "secrets": ("duecourse.cli.commands.secrets", "secrets", "Write, list and delete the secrets of jobs."),
+    "simulate": ("duecourse.cli.commands.simulate", "simulate", "Simulate a stage, and recommend settings."),
     "stats": ("duecourse.cli.commands.stage", "stats", "Show counts, limits and load of the stage."),
     "upcoming": ("duecourse.cli.commands.upcoming", "upcoming", "Show the number of upcoming runs per hour."),
     "work": ("duecourse.cli.commands.work", "work", "Run the commands of runs on this machine."),

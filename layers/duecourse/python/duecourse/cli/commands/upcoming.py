@@ -81,7 +81,7 @@ def upcoming(
     begin = datetime.now(UTC).replace(second=0, microsecond=0)
     seconds = 60 if hot else _seconds(step)
     with connected(api, sign) as client:
-        load = _counted(client, begin, begin + timedelta(hours=hours), seconds)
+        load = counted(client, begin, begin + timedelta(hours=hours), seconds)
     chosen = sorted(at for at, _ in load.runs.most_common(hot))
     if as_json:
         items = [
@@ -92,7 +92,7 @@ def upcoming(
     _print(load, chosen, wide=output == "wide")
 
 
-def _counted(client: Client, begin: datetime, end: datetime, step: int) -> Load:
+def counted(client: Client, begin: datetime, end: datetime, step: int) -> Load:
     """Return the sum of all pages. Each page counts some of the jobs."""
     load, cursor = Load(), None
     while True:

@@ -1,0 +1,29 @@
+"""The idle month of a stage, from its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from benchmarks.cost.idle import Idle, IdleRound
+from infra.settings.auth_config import OPEN_TO_READ
+from infra.settings.config import StageConfig
+
+
+def idle_of(stage: StageConfig, rounds: Mapping[str, IdleRound], alarm_metrics: int) -> Idle:
+    """The stage while nothing is due. `rounds`: its `round` and its `tick`."""
+    pollers = (each for lane in stage.lanes.values() for each in (lane.pollers, lane.bulk_pollers))
+    return Idle(
+        shards=stage.shards,
+        lanes=len(stage.lanes),
+        bulk_queues=len(stage.lanes),
+        reconcile_minutes=stage.reconcile_minutes,
+        round=rounds["round"],
+        tick=rounds["tick"],
+        audit_segments=stage.audit_segments,
+        repair_hours=stage.repair_hours,
+        trace_clock=stage.trace_clock,
+        alarm_metrics=alarm_metrics,
+        customer_key=stage.encryption_key is not None,
+        open_requests_per_second=stage.api.open_requests_per_second * len(OPEN_TO_READ),
+        provisioned_pollers=sum(each.minimum for each in pollers if each is not None),
+    )
