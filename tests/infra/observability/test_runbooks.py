@@ -1,7 +1,9 @@
 """The runbooks: a section for every alarm, an alarm for every section, and commands that are understood."""
 
+import os
 import re
 import shlex
+import subprocess
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -263,3 +265,19 @@ def test_the_page_on_deleting_a_stage_takes_up_everything_that_outlives_the_stac
     last_steps = page[page.index("## 6. ") :]
     for name in taken_up:
         assert re.search(rf"\${name}\b", last_steps), name
+
+
+def test_the_page_on_deleting_a_stage_empties_the_log_bucket_last_and_warns_first(tmp_path: Path) -> None:
+    page = text(ROOT / "docs" / "deleting.md")
+    step = page[page.index("## 4. ") : page.index("## 5. ")]
+    assert step.index("**In prod, this step deletes the history.**") < step.index("```bash")
+    (logs,) = [name for name in resources("prod", "AWS::S3::Bucket") if name.startswith("AccessLogs")]
+    others = set(resources("prod", "AWS::S3::Bucket")) - {logs}
+    names = [f"duecourse-prod-{name.lower()}-1a2b" for name in (logs, *sorted(others))]
+    code = re.findall(r"^```bash\n(.*?)^```$", step, re.MULTILINE | re.DOTALL)[0]
+    aws = 'aws() { [ "$2" != list-object-versions ] || echo "$4" >> emptied; }\n'
+    environment = {**os.environ, "BUCKETS": " ".join(names)}
+    subprocess.run(["bash", "-c", aws + code], cwd=tmp_path, env=environment, check=True)
+    emptied = (tmp_path / "emptied").read_text().split()
+    assert sorted(emptied) == sorted(names)
+    assert emptied[-1] == names[0]

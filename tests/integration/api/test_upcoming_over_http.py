@@ -1,6 +1,6 @@
 """What comes next, and its first runs.
 
-- The coming load over the API: pages of a histogram, which add up.
+- The upcoming load over the API: pages of a histogram, which add up.
 - What is due within two minutes of a job's creation is sent at once, best effort and without a claim.
 """
 

@@ -158,7 +158,7 @@ def test_an_interrupted_rename_is_continued(run: Run, api: ServedApi, desk: Desk
     api.before_each(taken_meanwhile)
     failed = run(*owned)
     assert failed.exit_code == 1
-    assert "workflow elt is not created: " in failed.stderr
+    assert "workflow elt was not created: " in failed.stderr
     assert "run the command again to continue" in failed.stderr
     api.before_each(lambda *_: None)
     desk.api.delete("/v1/jobs/mine")

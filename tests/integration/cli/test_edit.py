@@ -47,7 +47,7 @@ def nightly(desk: Desk) -> None:
 def test_what_is_saved_is_the_job(run: Run, desk: Desk, editor: Editor, tmp_path: Path) -> None:
     edited = run("jobs", "edit", "nightly", EDITOR=editor(("0 2", "30 2")))
     assert edited.exit_code == 0, edited.output
-    assert edited.stdout == "nightly is changed\n    schedule: 0 2 * * * -> 30 2 * * *\n"
+    assert edited.stdout == "nightly changed\n    schedule: 0 2 * * * -> 30 2 * * *\n"
     job = desk.api.get("/v1/jobs/nightly").json
     assert (job["schedule"], job["payload"]) == ("30 2 * * *", {"a": 1})
     assert "id: nightly\nschedule: 0 2 * * *\ntimezone: UTC\n" in (tmp_path / "shown-1").read_text()

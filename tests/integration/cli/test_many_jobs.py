@@ -46,7 +46,7 @@ def test_the_jobs_are_changed_after_a_yes_and_the_rest_of_them_stays(run: Run, d
     assert (no.exit_code, desk.api.get("/v1/jobs/bill-0").json) == (1, before)
     yes = run(*BY_TAG, "--search", "invoice", "--set", "schedule=30 2 * * *", text="y\n")
     assert yes.exit_code == 0, yes.output
-    assert "job bill-0 is changed\njob bill-1 is changed\n" in yes.stdout
+    assert "job bill-0 changed\njob bill-1 changed\n" in yes.stdout
     after = desk.api.get("/v1/jobs/bill-0").json
     moved = ("schedule", "schedule_canonical", "understood_as", "next_occurrence", "updated_at")
     assert after == before | {name: after[name] for name in moved}

@@ -195,7 +195,7 @@ def _carry_out(client: Client, steps: Sequence[Step], *, quiet: bool) -> int:
                     progress.advance(bar)
                     failed += fault is not None
                     if fault is not None:
-                        click.echo(plain(f"{step.kind} {step.id} is not {_SAID[step.action]}: {fault}"), err=True)
+                        click.echo(plain(f"{step.kind} {step.id} was not {_SAID[step.action]}: {fault}"), err=True)
                     elif not quiet:
-                        say(f"{step.kind} {step.id} is {_SAID[step.action]}")
+                        say(f"{step.kind} {step.id} {_SAID[step.action]}")
     return failed

@@ -48,7 +48,7 @@ def edit(job_id: str, api: str | None, sign: bool | None) -> None:
             return
         fields = WORKFLOW_FIELDS if is_workflow else JOB_FIELDS
         after = client.get_workflow(job_id) if is_workflow else client.get_job(job_id)
-    say(f"{job_id} is changed")
+    say(f"{job_id} changed")
     for each in differences(only(job.document, fields), only(after.document, fields)):
         if each.field != "jobs":
             say(f"    {each}")

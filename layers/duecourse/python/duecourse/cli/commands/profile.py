@@ -84,7 +84,7 @@ def remove(name: str) -> None:
     if known.get(DEFAULT) == name:
         del known[DEFAULT]
     _write(known)
-    say(f"{name} is removed")
+    say(f"{name} removed")
 
 
 def _known() -> dict[str, object]:
