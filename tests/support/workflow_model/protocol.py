@@ -20,6 +20,7 @@ from duecourse.domain.runs.decision import (
     RetryLater,
     Start,
     StepTurn,
+    Suspend,
     Transition,
     Withdraw,
     may_run_again,
@@ -95,7 +96,7 @@ class Protocol(WorkflowSteps):
                 return Stage("done", (letter, "retained"))
             case Withdraw(final, following):
                 return Stage("withdraw", (letter, final, following))
-            case Hold():
+            case Hold() | Suspend():
                 # LaneWorker._hold.
                 accepted = yield Send(Letter(letter.message, replaced=(letter.id,)))
                 return Stage("done", (letter, "deleted" if accepted else "retained"))

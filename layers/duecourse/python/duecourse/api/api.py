@@ -19,7 +19,9 @@ from duecourse.api.identity import READ, WRITE, insufficient_scope
 from duecourse.api.problems import FieldFault, Problem, later
 from duecourse.api.query import Query
 from duecourse.api.request import Request
+from duecourse.checks.tenants import Closed
 from duecourse.domain.ids import is_id
+from duecourse.domain.instants import to_iso
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.domain.tenants.rate import retry_after
@@ -40,7 +42,7 @@ from duecourse.usecases.runs.payload import RunPayloads
 from duecourse.usecases.runs.requests import Backfills, Manual
 from duecourse.usecases.runs.rerun import Reruns
 from duecourse.usecases.runs.skip_next import SkipNext
-from duecourse.usecases.tenants import Limits
+from duecourse.usecases.tenants import Limits, TenantClosedError
 from duecourse.usecases.workflows.manage import ManageWorkflows, Workflow, WorkflowDraft, steps_cost
 from duecourse.usecases.workflows.workflows import WorkflowRuns
 
@@ -149,8 +151,13 @@ def route(method: str, path: str, tag: str, answers: Mapping[int, Any], **more: 
 
 
 def admit(api: Api, request: Request) -> None:
-    """Admit a request. Raises Problem: 429 with `retry-after` if the tenant's bucket is empty."""
-    wait = api.limits.admit(request.tenant)
+    """Admit a request. Raises Problem: 429 with `retry-after` if the tenant's bucket is empty, 403 if the tenant is
+    suspended or erased.
+    """
+    try:
+        wait = api.limits.admit(request.tenant)
+    except TenantClosedError as error:
+        raise _closed(request.tenant, error.closed) from None
     if wait is not None:
         settings = api.settings
         raise _later(
@@ -162,13 +169,26 @@ def admit(api: Api, request: Request) -> None:
 
 def charge(api: Api, tenant: str, items: int, begun: bool) -> None:
     """Take tokens for the runs or jobs that a request needs; the request itself has paid for the first one
-    (domain.tenants.rate). Raises Problem: 429 while the tenant has debt from earlier work. The new work then does not
-    start.
+    (domain.tenants.rate). Raises Problem: 429 while the tenant has debt from earlier work, 403 as `admit` does. The new
+    work then does not start.
     """
-    wait = api.limits.charge(tenant, items - 1, begun=begun)
+    try:
+        wait = api.limits.charge(tenant, items - 1, begun=begun)
+    except TenantClosedError as error:
+        raise _closed(tenant, error.closed) from None
     if wait is not None:
         rate = api.settings.requests_per_second
         raise _later(f"Too much work: each run or job counts as a request, and {rate} per second are allowed", wait)
+
+
+def _closed(tenant: str, closed: Closed) -> Problem:
+    since = to_iso(closed.since)
+    if closed.state == "erased":
+        again = "" if closed.until is None else f" It can be used again from {to_iso(closed.until)} on."
+        return Problem("tenant-erased", f"The tenant {tenant} was erased at {since}.{again}")
+    why = "" if closed.note is None else f": {closed.note}"
+    remedy = "Its jobs are kept and start no runs; ask the operator of the stage to resume the tenant"
+    return Problem("tenant-suspended", f"The tenant {tenant} is suspended since {since}{why}. {remedy}.")
 
 
 def _later(why: str, wait: float) -> Problem:

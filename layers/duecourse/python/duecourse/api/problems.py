@@ -12,7 +12,9 @@ from duecourse.ports import NoAnswerError, ServiceError
 KINDS: Mapping[HTTPStatus, tuple[str, ...]] = {
     HTTPStatus.BAD_REQUEST: ("malformed-body", "bad-parameter", "bad-header"),
     HTTPStatus.UNAUTHORIZED: ("not-authenticated", "bad-token"),
-    HTTPStatus.FORBIDDEN: ("scope-missing", "bad-tenant", "job-quota", "run-quota"),
+    HTTPStatus.FORBIDDEN: (
+        "scope-missing", "bad-tenant", "tenant-suspended", "tenant-erased", "job-quota", "run-quota",
+    ),
     HTTPStatus.NOT_FOUND: ("unknown-path", "unknown-job", "unknown-run", "unknown-workflow"),
     HTTPStatus.METHOD_NOT_ALLOWED: ("unknown-method",),
     HTTPStatus.CONFLICT: (

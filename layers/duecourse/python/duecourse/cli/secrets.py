@@ -52,6 +52,10 @@ class StoredSecrets(ABC):
     def delete(self, name: str) -> None:
         """Delete a secret. Raises CliError if there is none."""
 
+    def erase(self, name: str) -> None:
+        """Delete a secret so that it cannot be restored."""
+        self.delete(name)
+
     def unknown(self, name: str) -> CliError:
         """The error for a name without a secret."""
         options = f"--stage {self.stage} --tenant {self.tenant}"
@@ -117,6 +121,10 @@ class ManagedSecrets(StoredSecrets):
             self.client.delete_secret(SecretId=self._prefix + name)
         except self.client.exceptions.ResourceNotFoundException:
             raise self.unknown(name) from None
+
+    def erase(self, name: str) -> None:
+        """Delete the secret at once."""
+        self.client.delete_secret(SecretId=self._prefix + name, ForceDeleteWithoutRecovery=True)
 
 
 STORES: Mapping[str, type[Parameters | ManagedSecrets]] = {

@@ -6,15 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from duecourse.checks.tenants import Closed
 from duecourse.domain.jobs.job import Lane
 from duecourse.domain.tenants.rate import Bucket, BucketChange
 
 
 @dataclass(frozen=True, slots=True)
 class BucketConflict:
-    """The condition of the change does not hold. `found` is the current bucket (None: there is no bucket)."""
+    """The condition of the change does not hold. `found` is the current bucket (None: there is no bucket). No change is
+    made for a tenant that is `closed`.
+    """
 
     found: Bucket | None
+    closed: Closed | None = None
 
 
 class TenantLimits(Protocol):

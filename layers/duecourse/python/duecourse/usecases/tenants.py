@@ -11,6 +11,7 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from duecourse.checks.tenants import Closed
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.cursor import BUCKET_SECONDS, Cursor, bucket_of, bucket_start
 from duecourse.domain.jobs.job import Job, Lane
@@ -18,7 +19,16 @@ from duecourse.domain.jobs.pause import PauseChange
 from duecourse.domain.tenants.quota import counted_places
 from duecourse.domain.tenants.rate import Bucket, BucketRules, ahead, charge, take, tokens_left
 from duecourse.domain.tenants.seats import LOOK_SECONDS, Seats, keeps_seat, loses_seat, may_have_seat
-from duecourse.ports import Clock, CreationTerms, JobStore, Randomness, SeatsChangedError, SeatStore, TenantLimits
+from duecourse.ports import (
+    BucketConflict,
+    Clock,
+    CreationTerms,
+    JobStore,
+    Randomness,
+    SeatsChangedError,
+    SeatStore,
+    TenantLimits,
+)
 
 LEASE_SECONDS = 5
 """How long taken tokens are valid. For at most this time they admit requests that the bucket would no longer admit."""
@@ -35,13 +45,21 @@ REMEMBERED = 1_000
 """The maximum number of tenants whose state an instance keeps."""
 
 
+class TenantClosedError(Exception):
+    """The tenant is `closed` and makes no requests."""
+
+    def __init__(self, closed: Closed) -> None:
+        super().__init__(closed.state)
+        self.closed = closed
+
+
 @dataclass(slots=True)
 class _Lease:
     """This instance's share of a tenant's bucket: `tokens`, valid until `until`, or no tokens, and the bucket is empty
     until `empty_until`. `seen` is the last state of the bucket that this instance has read, `asked` the time of the
     last request, `served` the number of requests since the last pause of PAUSE_SECONDS. `ahead` is the largest known
     lead of another clock over this instance's clock (seconds). The bucket is computed with that lead added; all other
-    times are by this instance's clock.
+    times are by this instance's clock. A tenant that was found `closed` is not asked for again until `empty_until`.
     """
 
     seen: Bucket | None = None
@@ -51,10 +69,20 @@ class _Lease:
     until: float = 0.0
     empty_until: float = 0.0
     ahead: float = 0.0
+    closed: Closed | None = None
 
     def see(self, bucket: Bucket | None, now: float) -> None:
         """Store the state of the bucket at `now` by this instance's clock (UTC seconds)."""
         self.seen, self.ahead = bucket, max(self.ahead, ahead(bucket, now))
+
+    def refuse(self, conflict: BucketConflict, now: float) -> None:
+        """Store the bucket that another writer has changed. Raises TenantClosedError if the tenant is closed, which is
+        found again after LEASE_SECONDS.
+        """
+        if conflict.closed is not None:
+            self.tokens, self.closed, self.empty_until = 0, conflict.closed, now + LEASE_SECONDS
+            raise TenantClosedError(conflict.closed)
+        self.see(conflict.found, now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +97,9 @@ class Limits:
     _leases: OrderedDict[str, _Lease] = field(default_factory=OrderedDict, repr=False)
 
     def admit(self, tenant: str) -> float | None:
-        """Return None if the request is admitted, else the seconds until another request is admitted."""
+        """Return None if the request is admitted, else the seconds until another request is admitted. Raises
+        TenantClosedError.
+        """
         now = self.clock.now()
         lease = self._lease(tenant)
         if not 0 <= now - lease.asked < PAUSE_SECONDS:
@@ -80,6 +110,8 @@ class Limits:
             lease.served += 1
             return None
         if 0 < lease.empty_until - now <= LEASE_SECONDS:  # longer only after a clock was set back
+            if lease.closed is not None:
+                raise TenantClosedError(lease.closed)
             return lease.empty_until - now
         return self._take(tenant, lease, now)
 
@@ -107,7 +139,7 @@ class Limits:
                 if tokens_left(written, self.rules, now + lease.ahead) < 0:
                     lease.tokens = 0
                 return None
-            lease.see(written.found, now)
+            lease.refuse(written, now)
         return 1.0
 
     def left(self, tenant: str) -> int:
@@ -117,7 +149,7 @@ class Limits:
         return max(int(tokens_left(bucket, self.rules, now + lease.ahead)), 0)
 
     def _take(self, tenant: str, lease: _Lease, now: float) -> float | None:
-        lease.tokens = 0
+        lease.tokens, lease.closed = 0, None
         for number in range(TRIES):
             # As many tokens as it has served requests: an instance that receives few requests takes few tokens from the
             # others.
@@ -133,7 +165,7 @@ class Limits:
                 lease.tokens, lease.until = taken.granted - 1, now + LEASE_SECONDS
                 lease.served += 1
                 return None
-            lease.see(written.found, now)
+            lease.refuse(written, now)
         lease.empty_until = now + 1.0
         return 1.0
 

@@ -36,7 +36,9 @@ Refusal = tuple[int, tuple[str, ...], bool]
 """A status, its kinds of problem, and whether API Gateway also returns this status."""
 
 _BODY = ("malformed-body", "body-too-large", "unsupported-content-type")
-_AUTHORISED = ("not-authenticated", "scope-missing", "bad-tenant", "too-many-requests")
+_AUTHORISED = (
+    "not-authenticated", "scope-missing", "bad-tenant", "tenant-suspended", "tenant-erased", "too-many-requests",
+)  # fmt: skip
 _STATES = frozenset({"run-ended", "attempt-over", "not-dead", "job-deleted", "no-workflow-run", "run-not-ended"})
 """Problems that contain the run's state."""
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from duecourse.checks.tenants import tenant_of
 from duecourse.cli.terminal import CliError, Command
 from duecourse.client.aws_session import own_session
 
@@ -80,15 +81,7 @@ def restore(
 
 def _items(client: Any, table: str, tenant: str | None) -> Iterator[Item]:
     for page in client.get_paginator("scan").paginate(TableName=table, ConsistentRead=True):
-        yield from (item for item in page["Items"] if tenant is None or _belongs(item, tenant))
-
-
-def _belongs(item: Item, tenant: str) -> bool:
-    """Return whether the item belongs to a tenant: `JOB#acme#nightly`, `TAG#acme#billing`, `TENANT#acme`. Shards and
-    the tick have no tenant.
-    """
-    kind, _, rest = item["PK"]["S"].partition("#")
-    return kind in {"JOB", "TAG", "TENANT"} and rest.partition("#")[0] == tenant
+        yield from (item for item in page["Items"] if tenant is None or tenant_of(*_name(item)) == tenant)
 
 
 def _key(item: Item) -> Item:

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from duecourse.checks.facts import Shards, Watermarks
+from duecourse.checks.tenants import SUSPENDED
 from duecourse.cli.doctor.facts import (
     AuditState,
     Cursors,
@@ -107,9 +108,13 @@ def due(stage: Stage) -> Due:
     return Due(late, sum(soon), max(soon, default=0) >= MAX_ENTRIES, len(marks) - len(looked_at))
 
 
+SET_ASIDE = "attribute_exists(#error) AND #error <> :out AND attribute_not_exists(#slot) AND SK <> :job"
+
+
 def cursors(stage: Stage) -> Cursors:
     """Return the cursors and timers with an `error` and no `slot` in the first pages of the table. Cursors of jobs that
-    are not ACTIVE are excluded: these jobs do not fire anyway, and keep the error until they are resumed.
+    are not ACTIVE or whose tenant is suspended are excluded: these jobs do not fire anyway, and keep the error until
+    they are resumed.
     """
     database, table = stage.clients("dynamodb"), stage.outputs["JobsTable"]
     found: list[dict[str, Any]] = []
@@ -118,10 +123,10 @@ def cursors(stage: Stage) -> Cursors:
     for _ in range(MAX_PAGES):
         page = database.scan(
             TableName=table,
-            FilterExpression="attribute_exists(#error) AND attribute_not_exists(#slot) AND SK <> :job",
+            FilterExpression=SET_ASIDE,
             ProjectionExpression="PK, SK, #error",
             ExpressionAttributeNames={"#error": "error", "#slot": "slot"},
-            ExpressionAttributeValues={":job": {"S": "JOB"}},
+            ExpressionAttributeValues={":job": {"S": "JOB"}, ":out": {"S": SUSPENDED}},
             **start,
         )
         looked_at += page["ScannedCount"]

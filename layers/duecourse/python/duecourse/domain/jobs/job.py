@@ -354,6 +354,7 @@ class Job(JobDefinition):
       has a change record).
     - `former`: the ids that the job had, latest first. The runs of that time keep these ids.
     - `seed`: the id with which the job was created, if it was renamed. The jitter of its occurrences depends on it.
+    - `suspended_at`: since when the job's tenant is suspended (None: it is not). No run starts meanwhile.
     """
 
     tenant: str
@@ -380,6 +381,7 @@ class Job(JobDefinition):
     created_by: str | None = field(default=None, compare=False)
     former: tuple[FormerId, ...] = ()
     seed: str | None = None
+    suspended_at: float | None = None
 
     def names(self, now: float) -> tuple[str, ...]:
         """Return the ids under which the job has runs at `now` (UTC seconds): its own, then its former ids."""

@@ -92,9 +92,10 @@ def audited_from(job: Job, since: int, low: int) -> int | None:
     begins after `low`.
 
     Earlier occurrences belong to a definition that is not kept. `since` is the start of the current definition. None
-    for a paused job, whose last change is the pause.
+    for a paused job, whose last change is the pause, and for a job whose tenant is suspended, since its occurrences are
+    still to come.
     """
-    return None if job.state is JobState.PAUSED else max(low, since)
+    return None if job.state is JobState.PAUSED or job.suspended_at is not None else max(low, since)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from duecourse.checks.tenants import SUSPENDED
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.cursor import Cursor, shard_of, slot_of
 from duecourse.domain.jobs.job import Job, JobState
@@ -131,6 +132,8 @@ def fault_of(entry: Entry, slots: ReadSlots, *, now: float) -> IndexFault | None
         return IndexFault.OUTDATED if cursor is not None and _earlier(cursor) else None
     if entry.sent:
         return IndexFault.SENT if (entry.due or 0) + BEGUN_SECONDS <= now else None
+    if cursor is not None and cursor.error == SUSPENDED:
+        return None  # it returns to the index when its tenant is resumed
     if cursor is None and not entry.unreadable:
         return IndexFault.QUARANTINED  # a timer: its run waits, regardless of its job's schedule
     if entry.state is not JobState.ACTIVE and cursor is not None and cursor.resume is not None and not cursor.error:

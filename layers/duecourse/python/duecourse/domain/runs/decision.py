@@ -265,6 +265,14 @@ class Hold:
 
 
 @dataclass(frozen=True, slots=True)
+class Suspend:
+    """The job's tenant is suspended. Replace the message by a copy that asks again at `until` (UTC seconds)."""
+
+    until: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class RetryLater:
     """Decide again at `until` (UTC seconds). Either this message's own attempt may still be active, or the run that
     holds the lock has no record yet.
@@ -294,7 +302,7 @@ class RemainingCatchUp:
     reason: str
 
 
-Decision = Start | Transition | Drop | FollowUp | RetryLater | Reschedule | RemainingCatchUp | Withdraw | Hold
+Decision = Start | Transition | Drop | FollowUp | RetryLater | Reschedule | RemainingCatchUp | Withdraw | Hold | Suspend
 """The decision of a worker about a run, with its reason."""
 
 

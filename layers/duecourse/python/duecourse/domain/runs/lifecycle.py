@@ -32,6 +32,7 @@ from duecourse.domain.runs.decision import (
     Start,
     StartRequest,
     StepTurn,
+    Suspend,
     Transition,
     Withdraw,
     WorkflowOutcome,
@@ -80,6 +81,7 @@ from duecourse.domain.runs.transitions import (
     without_job,
 )
 from duecourse.domain.targets.targets import WorkflowTarget
+from duecourse.limits import MAX_DELAY_SECONDS
 
 DEAD_LETTERED = "dead_lettered"
 DEAD_LETTERED_ERROR = (
@@ -330,7 +332,18 @@ def _dead(event: DeadLettered, run: Run, context: AttemptContext, now: float) ->
 
 
 def decide(event: Event, job: JobSnapshot, run: Run | None, context: AttemptContext, *, now: float) -> Decision:
-    """Decide about a run. `job` and `run` (None: no record) are strongly consistent reads, `now` is in UTC seconds."""
+    """Decide about a run. `job` and `run` (None: no record) are strongly consistent reads, `now` is in UTC seconds.
+
+    No attempt of a suspended tenant starts; everything else is decided as usual. So a run that waits for its tenant
+    becomes late and follows its job's policy for missed occurrences.
+    """
+    decision = _decide(event, job, run, context, now=now)
+    if isinstance(decision, Start) and isinstance(job, Job) and job.suspended_at is not None:
+        return Suspend(now + MAX_DELAY_SECONDS, "its tenant is suspended")
+    return decision
+
+
+def _decide(event: Event, job: JobSnapshot, run: Run | None, context: AttemptContext, *, now: float) -> Decision:
     match _of_generation(event, job, run):
         case StartRequest(turn=StepTurn() as turn) as event:
             return decide_step_start(event, turn, job, run, context, now=now)

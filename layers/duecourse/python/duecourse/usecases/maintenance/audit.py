@@ -354,7 +354,7 @@ class AuditSteps:
         view = self.workflow_runs.look(again)
         for step, since in stalled(view, now=now):
             job = self.jobs.get(run.tenant, step.id)
-            if job is not None and job.is_paused(now):
+            if job is not None and (job.is_paused(now) or job.suspended_at is not None):
                 continue  # it holds up its workflow's run until it is resumed
             lanes = {step.lane, view.graph.lane, *([] if job is None else [job.lane])}  # its start may have moved on
             drained = all(

@@ -16,6 +16,7 @@ from duecourse.domain.runs.decision import (
     Reschedule,
     RetryLater,
     Start,
+    Suspend,
     Transition,
     Withdraw,
 )
@@ -170,7 +171,7 @@ class ReconcileDeadLetters:
                     return False  # another message carries the run after all; the next call handles this
                 report.counts["DeadLettersRecorded"] += decision.run.state is RunState.DEAD
                 return decision.run.state is not RunState.DEAD
-            case Start() | RemainingCatchUp() | Withdraw() | Hold():
+            case Start() | RemainingCatchUp() | Withdraw() | Hold() | Suspend():
                 raise AssertionError("runs are not started from the dead-letter queue")
             case other:
                 assert_never(other)

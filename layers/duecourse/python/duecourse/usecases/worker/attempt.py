@@ -30,6 +30,7 @@ from duecourse.domain.runs.decision import (
     RetryLater,
     Start,
     StepTurn,
+    Suspend,
     Transition,
     Withdraw,
     may_run_again,
@@ -66,7 +67,7 @@ from duecourse.messages import (
     message_about,
     read_run_message,
 )
-from duecourse.ports import Clock, Conflict, JobStore, Randomness, Results, RunStore, WaitQueues
+from duecourse.ports import Clock, Conflict, GraphMissingError, JobStore, Randomness, Results, RunStore, WaitQueues
 from duecourse.usecases.dispatch.claim import HOLD_SECONDS
 from duecourse.usecases.forwarder import Forwarder
 from duecourse.usecases.report import Report, about, format_error
@@ -188,7 +189,7 @@ class LaneWorker:
         report.about = about(message)
         item = WorkItem(message, received, self._context(received, deadline), report)
         try:
-            return self._work_on(item), report
+            return self._work_on_existing(item), report
         except Exception as problem:  # noqa: BLE001 - an error of one message must not fail the others
             report.counts["MessagesFailed"] += 1
             report.add(
@@ -199,6 +200,19 @@ class LaneWorker:
                 error=format_error(problem),
             )
             return self.requeue.requeue(item), report
+
+    def _work_on_existing(self, item: WorkItem) -> Disposition:
+        """Process a message, and drop that of a workflow that was erased with its tenant: the graph, the job, its
+        tombstone and the run's record are gone.
+        """
+        try:
+            return self._work_on(item)
+        except GraphMissingError:
+            message = item.message
+            if self.requeue.record(message) or self.jobs.snapshot(message.tenant, message.job_id) is not None:
+                raise
+            item.report.add("message_dropped", reason="the workflow does not exist", asked=message.kind)
+            return Disposition.ACK
 
     def _context(self, received: ReceivedMessage, deadline: float) -> AttemptContext:
         return AttemptContext(
@@ -271,8 +285,8 @@ class LaneWorker:
                 return self.requeue.send(replace(item, message=replace(message, identity=identity)), now, reason)
             case Reschedule(until, reason):
                 return self._reschedule(item, run if isinstance(run, Running | Waiting) else None, until, reason)
-            case Hold(until, reason):
-                return self._hold(item, run, until, reason)
+            case Hold(until, reason) | Suspend(until, reason):
+                return self._hold(item, run, until, reason, suspended=isinstance(decision, Suspend))
             case Withdraw(final) as withdraw:
                 self.workflows.withdraw(message, withdraw)
                 return Conflict(final)
@@ -301,11 +315,15 @@ class LaneWorker:
             return disposition
         return self.runs.write(rearmed(run, armed, item.context.fencing_token), run) or disposition
 
-    def _hold(self, item: WorkItem, run: Run | None, until: float, reason: str) -> Disposition | Conflict:
+    def _hold(
+        self, item: WorkItem, run: Run | None, until: float, reason: str, *, suspended: bool
+    ) -> Disposition | Conflict:
         """Keep the message until its job is resumed. Then read the job again, since it may have been resumed meanwhile.
         A copy of the message checks again from time to time, in case the message sent on resumption is lost. For a run
-        in the wait queue, the queue's watch does this.
+        in the wait queue, the queue's watch does this. If the tenant is `suspended`, there is only the copy.
         """
+        if suspended:
+            return self.requeue.defer(item, run, until, reason)
         message, now = item.message, self.clock.now()
         if message.waited:
             # It starts nothing, and the next call of its wait queue must not wait for it.

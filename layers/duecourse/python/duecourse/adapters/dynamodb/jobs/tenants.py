@@ -21,6 +21,7 @@ from duecourse.adapters.dynamodb.jobs import job_item
 from duecourse.adapters.dynamodb.jobs.job_item import readable
 from duecourse.adapters.dynamodb.keys import GONE, JOB, LIMITS, Item, job_key, owner_of, tenant_key
 from duecourse.adapters.dynamodb.writing import TableStore, batch_get, condition_failed, conditional, found, transact
+from duecourse.checks.tenants import Closed
 from duecourse.domain.jobs.job import Job, JobSnapshot, Lane, Tombstone
 from duecourse.domain.tenants.rate import NANOSECONDS, Add, Bucket, BucketChange, Restart
 from duecourse.domain.tenants.seats import Seats
@@ -174,7 +175,7 @@ class DynamoTenantLimits(TableStore):
                 **values.expressions(
                     {"by": by, "low": change.low, "high": change.high, "expires": expires_at},
                     update=f"SET #full_at = {update}, #at = :low, expires_at = :expires",
-                    condition=condition,
+                    condition=f"({condition}) AND attribute_not_exists(closed)",
                 ),
                 ReturnValues="ALL_OLD",
                 ReturnValuesOnConditionCheckFailure="ALL_OLD",
@@ -183,7 +184,7 @@ class DynamoTenantLimits(TableStore):
             if not condition_failed(error):
                 raise
             item = found(error)
-            return BucketConflict(None if item is None else _bucket(item))
+            return BucketConflict(_bucket(item), Closed.of(item)) if item is not None else BucketConflict(None)
         before: Item = answer.get("Attributes", {})
         full_at = by + (values.integer(before, "full_at") if isinstance(change, Add) else 0)
         return Bucket(full_at, max(change.low, values.optional_integer(before, "at") or 0))
@@ -201,7 +202,8 @@ class DynamoTenantLimits(TableStore):
 
 
 def _bucket(item: Item) -> Bucket:
-    return Bucket(values.integer(item, "full_at"), values.integer(item, "at"))
+    """Return the bucket of an item. The item of a closed tenant may have none, which counts as a full one."""
+    return Bucket(values.optional_integer(item, "full_at") or 0, values.optional_integer(item, "at") or 0)
 
 
 SEATS_PREFIX = "SEATS#"

@@ -1,0 +1,169 @@
+"""`duecourse tenants`: suspend, resume, export and erase a tenant of a stage, for its operator."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from duecourse.cli.commands.accounts import json_option, operated, stage_option
+from duecourse.cli.commands.options import confirm, yes_option
+from duecourse.cli.terminal import Command, Group, UsageError, say
+
+if TYPE_CHECKING:
+    from duecourse.cli.doctor.stage import Stage
+    from duecourse.cli.tenants.place import Place
+
+UNFINISHED = 3
+"""The exit status of an erasure that has to be repeated later."""
+
+
+@click.group(cls=Group, example="duecourse tenants suspend acme --note 'unpaid invoice' --stage prod")
+def tenants() -> None:
+    """Suspend, resume, export and erase the tenants of a stage. Requires AWS credentials."""
+
+
+@tenants.command(cls=Command, example="duecourse tenants show acme --stage prod")
+@click.argument("tenant")
+@stage_option
+@json_option
+def show(tenant: str, stage: str, as_json: bool) -> None:
+    """Show whether a tenant is active, suspended or erased."""
+    with _tenant(tenant, stage) as place:
+        closed = place.closed()
+    found: dict[str, Any] = {"tenant": tenant, "state": "active"}
+    if closed is not None:
+        found |= {"state": closed.state, "since": _iso(closed.since), "note": closed.note}
+        found |= {} if closed.until is None else {"until": _iso(closed.until)}
+    _print(found, as_json)
+
+
+@tenants.command(cls=Command, example="duecourse tenants suspend acme --note 'unpaid invoice' --stage prod")
+@click.argument("tenant")
+@click.option("--note", metavar="TEXT", help="Shown to the tenant's callers.")
+@yes_option
+@stage_option
+@json_option
+def suspend(tenant: str, note: str | None, yes: bool, stage: str, as_json: bool) -> None:
+    """Suspend a tenant: its requests are rejected and no run starts.
+
+    Runs in progress end, and their callbacks are accepted. The command takes a minute. Repeat it if it was interrupted.
+    """
+    from duecourse.cli.tenants.suspending import suspend as act
+
+    with _tenant(tenant, stage) as place:
+        if not yes:
+            confirm(f"Suspend the tenant {tenant} of {place.stage.stack}?")
+        report = act(place, by=_caller(place.stage), note=note)
+    _print(report | {"since": _iso(report["since"])}, as_json)
+
+
+@tenants.command(cls=Command, example="duecourse tenants resume acme --stage prod")
+@click.argument("tenant")
+@stage_option
+@json_option
+def resume(tenant: str, stage: str, as_json: bool) -> None:
+    """Resume a suspended tenant.
+
+    Each job's policy handles the occurrences that it has missed. Runs that were waiting start within 15 minutes.
+    """
+    from duecourse.cli.tenants.suspending import resume as act
+
+    with _tenant(tenant, stage) as place:
+        report = act(place)
+    _print(report | {"suspended_since": _iso(report["suspended_since"])}, as_json)
+
+
+@tenants.command(cls=Command, example="duecourse tenants export acme --to acme-export --stage prod")
+@click.argument("tenant")
+@click.option("--to", "folder", required=True, metavar="FOLDER", type=click.Path(path_type=Path), help="A new folder.")
+@stage_option
+@json_option
+def export(tenant: str, folder: Path, stage: str, as_json: bool) -> None:
+    """Export everything of a tenant into files.
+
+    Jobs, workflows, runs, changes and archived runs are JSON documents, one per line; large results are files. Secrets
+    are listed without their values. Suspend the tenant before, so that nothing changes during the export.
+    """
+    from duecourse.cli.tenants.exporting import export as act
+
+    with _tenant(tenant, stage) as place:
+        report = act(place, folder)
+    _print(report | {"at": _iso(report["at"]), "secrets": ", ".join(report["secrets"]) or None}, as_json, report)
+
+
+@tenants.command(cls=Command, example="duecourse tenants erase acme --confirm acme --stage prod")
+@click.argument("tenant")
+@click.option("--confirm", "confirmed", metavar="TENANT", help="The tenant again. Without it nothing is changed.")
+@click.option("--no-wait", is_flag=True, help=f"End with exit code {UNFINISHED} if the last pass must begin later.")
+@stage_option
+@json_option
+def erase(tenant: str, confirmed: str | None, no_wait: bool, stage: str, as_json: bool) -> None:
+    """Erase everything of a tenant. This cannot be undone.
+
+    Without --confirm, the command counts what would be erased. The last pass begins when no worker can write any
+    longer: 20 minutes after the first one, or after the tenant was suspended. Repeat the command if it was interrupted.
+    The tenant stays closed for 15 more days, because messages in the queues may name its jobs.
+    """
+    from duecourse.cli.tenants.erasing import counted
+    from duecourse.cli.tenants.erasing import erase as act
+
+    if confirmed is not None and confirmed != tenant:
+        raise UsageError(f"--confirm must repeat the tenant, {tenant}; nothing was changed")
+    with _tenant(tenant, stage) as place:
+        if confirmed is None:
+            found = dict(counted(place))
+            _print({"tenant": tenant, "state": "counted", "would_erase": found}, as_json)
+            if not as_json:
+                say(f"nothing was changed; erase with: duecourse tenants erase {tenant} --confirm {tenant}")
+            return
+        report = act(place, by=_caller(place.stage), wait=not no_wait)
+    times = {name: _iso(report[name]) for name in ("begun_at", "ended_at", "repeat_after")}
+    left = None if as_json else "; ".join(report["left"])
+    _print(report | times | ({} if left is None else {"left": left}), as_json)
+    if report["state"] != "erased":
+        raise SystemExit(UNFINISHED)
+
+
+def _print(found: Mapping[str, Any], as_json: bool, document: Mapping[str, Any] | None = None) -> None:
+    from duecourse.cli.output.values import print_fields, print_json
+
+    print_json(document or found) if as_json else print_fields(found)
+
+
+def _iso(at: float | None) -> str | None:
+    return None if at is None else datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _caller(stage: Stage) -> str:
+    """Return the ARN of the operator, for the record."""
+    return str(stage.clients("sts").get_caller_identity()["Arn"])
+
+
+@contextmanager
+def _tenant(tenant: str, stage: str) -> Iterator[Place]:
+    """Yield a tenant of a stage, and show progress on a terminal."""
+    from duecourse.cli.tenants.place import placed
+
+    with operated(stage) as found:
+        yield placed(found, tenant, progress=_progress)
+    if sys.stderr.isatty():
+        click.echo("\r\033[K", nl=False, err=True)
+
+
+BAR = 30
+
+
+def _progress(step: str, done: int, of: int | None) -> None:
+    """Show one line that is rewritten: `items of runs [=====     ] 1,200 of 2,400`."""
+    if not sys.stderr.isatty():
+        return
+    share = min(done / of, 1.0) if of else 0.0
+    bar = f"[{'=' * int(BAR * share):<{BAR}}] " if of else ""
+    number = f"{done:,} of {max(of, done):,}" if of else f"{done:,}"
+    click.echo(f"\r\033[K{step} {bar}{number}", nl=False, err=True)

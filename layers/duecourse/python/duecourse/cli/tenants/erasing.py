@@ -1,0 +1,205 @@
+"""Erases a tenant: counts first, then passes over all stores until a pass finds nothing.
+
+Every step can be repeated, so a command that was interrupted continues. A worker that had read a job and not
+its deletion may still write for it, and the archive may still receive expired runs. So the last pass begins when no
+invocation of that time can be active any longer (QUIET_SECONDS). Messages that arrive later find neither a job nor a
+tombstone, and are dropped without a write.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+from duecourse.checks.tenants import (
+    ADMITTED_SECONDS,
+    BARRED_SECONDS,
+    QUIET_SECONDS,
+    RECORD_SECONDS,
+    kind_of,
+)
+from duecourse.cli.secrets import StoredSecrets
+from duecourse.cli.tenants.objects import Objects
+from duecourse.cli.tenants.place import BATCH, MAX_WAIT_SECONDS, MIN_WAIT_SECONDS, Item, Place, packed
+from duecourse.cli.tenants.suspending import close
+
+SIDE_BY_SIDE = 8
+"""Requests at the same time."""
+
+RECORD = "ERASURE#"
+
+LEFT = (
+    "messages in the queues name jobs and runs for up to 14 days, and are dropped",
+    "logs name jobs and runs until they expire (log_retention_days)",
+    "point-in-time recovery of the tables contains the tenant for up to 35 days; after a restore, erase it again",
+    "backups and exports of your own",
+    "the item that keeps the tenant closed for 15 days, and the record of this erasure for 400 days",
+)
+"""What an erasure leaves. The report has it."""
+
+
+def counted(place: Place) -> Counter[str]:
+    """Return how many things the tenant has, by kind. Nothing is changed."""
+    found = Counter[str]()
+    for table in (place.jobs, place.runs):
+        for items in place.pages(table, only_keys=True):
+            found.update(kind_of(item["SK"]["S"]) for item in items if not _stays(item))
+    objects = Objects(place)
+    found["results"] = sum(1 for _ in objects.of_results())
+    found["archived runs"] = sum(1 for _ in objects.rows())
+    found["secrets"] = sum(1 for _ in secrets_of_tenant(place).all())
+    found["accounts"] = len(_accounts(place))
+    return found
+
+
+def erase(place: Place, *, by: str, wait: bool = True) -> dict[str, Any]:
+    """Erase the tenant and return the report. Without `wait`, return an unfinished report (`state` is `waiting`) if the
+    last pass must begin later; the command then has to be repeated. Raises ClientError and CliError.
+    """
+    closed = close(place, "erased", by=by)
+    record = _Record(place, closed.since)
+    record.begin(by)
+    record.add(_pass(place))
+    quiet = place.rate().get("quiet_at")
+    if quiet is None:
+        place.wait_until(closed.since + ADMITTED_SECONDS, "requests in progress")
+        record.add(_pass(place))
+        quiet = packed(place.now() + QUIET_SECONDS)
+        place.write(place.jobs, place.rate_key, "SET quiet_at = :at", "closed = :state", _quiet(quiet))
+    until = float(quiet["N"])
+    while True:
+        if not wait and place.now() < until:
+            return record.report("waiting", until)
+        place.wait_until(until, "workers in progress")
+        found = _pass(place)
+        record.add(found)
+        if not found.total():
+            break
+    barred = int(place.now()) + BARRED_SECONDS
+    place.write(
+        place.jobs,
+        place.rate_key,
+        "SET expires_at = :at REMOVE closed_note",
+        "closed = :state AND attribute_not_exists(expires_at)",
+        {"at": barred, "state": "erased"},
+    )
+    record.end()
+    return record.report("erased")
+
+
+def _quiet(at: Item) -> Mapping[str, object]:
+    return {"at": float(at["N"]), "state": "erased"}
+
+
+def _stays(item: Item) -> bool:
+    """Return whether an erasure keeps the item: what closes the tenant, and the records of erasures."""
+    kind, sort = item["PK"]["S"].partition("#")[0], item["SK"]["S"]
+    closing: bool = sort == "RATE" or sort.startswith(RECORD)
+    return kind == "TENANT" and closing
+
+
+def _pass(place: Place) -> Counter[str]:
+    """Erase what is there, the jobs first: without a job, nothing starts and nothing is recorded."""
+    found = Counter[str]()
+    for table in (place.jobs, place.runs):
+        for items in place.pages(table, only_keys=True):
+            keys = [item for item in items if not _stays(item)]
+            with ThreadPoolExecutor(SIDE_BY_SIDE) as threads:
+                some = [keys[begin : begin + BATCH] for begin in range(0, len(keys), BATCH)]
+                list(threads.map(partial(_delete, place, table), some))
+            found.update(kind_of(item["SK"]["S"]) for item in keys)
+    objects = Objects(place)
+    found["results"] = objects.delete(objects.results, [*objects.of_results()])
+    found["archived runs"] = objects.erase_rows()
+    secrets = secrets_of_tenant(place)
+    for secret in [*secrets.all()]:
+        secrets.erase(secret.name)
+        found["secrets"] += 1
+    for user in _accounts(place):
+        place.stage.clients("cognito-idp").admin_delete_user(UserPoolId=_pool(place), Username=user)
+        found["accounts"] += 1
+    return found
+
+
+def _delete(place: Place, table: str, keys: list[Item]) -> None:
+    requests: list[Item] = [{"DeleteRequest": {"Key": {"PK": key["PK"], "SK": key["SK"]}}} for key in keys]
+    wait = MIN_WAIT_SECONDS
+    while requests:
+        answer = place.database.batch_write_item(RequestItems={table: requests})
+        requests = answer.get("UnprocessedItems", {}).get(table, [])
+        if requests:
+            place.sleep(wait)
+            wait = min(2 * wait, MAX_WAIT_SECONDS)
+
+
+def secrets_of_tenant(place: Place) -> StoredSecrets:
+    """Return the tenant's secrets in the store of the stage."""
+    from duecourse.cli.secrets import secrets_of
+
+    return secrets_of(place.stage, place.tenant)
+
+
+def _pool(place: Place) -> str | None:
+    return place.stage.outputs.get("UserPoolId")
+
+
+def _accounts(place: Place) -> list[str]:
+    """Return the names of the tenant's users and service accounts in the stage's own pool, if it has one."""
+    from duecourse.cli.accounts import ATTRIBUTE
+
+    pool = _pool(place)
+    if pool is None:
+        return []
+    pages = place.stage.clients("cognito-idp").get_paginator("list_users").paginate(UserPoolId=pool)
+    wanted = {"Name": ATTRIBUTE, "Value": place.tenant}
+    return [user["Username"] for page in pages for user in page["Users"] if wanted in user["Attributes"]]
+
+
+class _Record:
+    """The record of an erasure, `TENANT#<tenant>/ERASURE#<ms>`: who, when, and what was erased."""
+
+    def __init__(self, place: Place, since: float) -> None:
+        self._place = place
+        self._key = place.rate_key | {"SK": {"S": f"{RECORD}{int(since * 1000)}"}}
+
+    def begin(self, by: str) -> None:
+        """Write it, unless an earlier call has."""
+        self._place.write(
+            self._place.jobs,
+            self._key,
+            "SET begun_at = :now, begun_by = :by, expires_at = :expires",
+            "attribute_not_exists(PK)",
+            {"now": self._place.now(), "by": by, "expires": int(self._place.now()) + RECORD_SECONDS},
+        )
+
+    def add(self, found: Counter[str]) -> None:
+        """Add to the counts. Those of a pass that was interrupted are missing, but not what it erased."""
+        counts = {f"n_{kind.replace(' ', '_')}": number for kind, number in found.items() if number}
+        if counts:
+            change = "ADD " + ", ".join(f"{name} :{name}" for name in counts)
+            self._place.write(self._place.jobs, self._key, change, "attribute_exists(PK)", counts)
+
+    def end(self) -> None:
+        """Record the end, unless an earlier call has."""
+        stand = {"now": self._place.now()}
+        self._place.write(self._place.jobs, self._key, "SET ended_at = :now", "attribute_not_exists(ended_at)", stand)
+
+    def report(self, state: str, until: float | None = None) -> dict[str, Any]:
+        """Return the report."""
+        item = self._place.database.get_item(TableName=self._place.jobs, Key=self._key, ConsistentRead=True)["Item"]
+        numbers = {name: int(value["N"]) for name, value in item.items() if name.startswith("n_")}
+        ended = item.get("ended_at")
+        return {
+            "tenant": self._place.tenant,
+            "stage": self._place.stage.name,
+            "state": state,
+            "begun_by": item["begun_by"]["S"],
+            "begun_at": float(item["begun_at"]["N"]),
+            "ended_at": None if ended is None else float(ended["N"]),
+            "repeat_after": until,
+            "erased": {name.removeprefix("n_"): number for name, number in sorted(numbers.items())},
+            "left": list(LEFT),
+        }
