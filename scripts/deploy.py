@@ -20,6 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
@@ -40,6 +41,8 @@ only be deleted. `cdk deploy` deletes it and creates it again (AWS CloudFormatio
 """
 NOT_DELETED = "DELETE_FAILED"
 """The state of a stack of which some resources could not be deleted. It can neither be updated nor created."""
+
+LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 IN_REVIEW = "REVIEW_IN_PROGRESS"
 """The state of a stack that has only a change set."""
@@ -74,11 +77,18 @@ def deploy(
     say: Callable[[str], None],
     *,
     settings: Path,
+    endpoint: str | None = None,
 ) -> int:
     """Check the account and the stack, then deploy. Return the exit status.
 
-    `run` calls `cdk deploy` with arguments. `say` prints one line.
+    `run` calls `cdk deploy` with arguments. `say` prints one line. `endpoint` is the environment's AWS_ENDPOINT_URL.
     """
+    if endpoint is not None and urlsplit(endpoint).hostname in LOOPBACK:
+        say(
+            f"AWS_ENDPOINT_URL is {endpoint}, a local stack instead of AWS; run this command in a terminal without "
+            "the variables that `make local` prints"
+        )
+        return 1
     try:
         config = _config(arguments, settings)
     except ConfigError as error:
@@ -97,7 +107,7 @@ def deploy(
             )
             return 1
         if found.never_made and found.protected:
-            say(f"{config.stack_name} was never made: its protection is taken off, so that it can be made anew")
+            say(f"{config.stack_name} was never created; its deletion protection is switched off so that it can be")
             clients("cloudformation").update_termination_protection(
                 StackName=config.stack_name, EnableTerminationProtection=False
             )
@@ -105,10 +115,10 @@ def deploy(
         say("there are no AWS credentials; log in to AWS, set AWS_PROFILE and AWS_REGION, and run this again")
         return 1
     except (BotoCoreError, ClientError) as error:
-        told = f"not looked at beforehand: {error}"
+        warning = f"the account and the stack could not be checked: {error}"
         if config.refuses_deletion:
-            told += f". Where {config.stack_name} is still to be made, deploy it with {' '.join(UNPROTECTED)} first"
-        say(told)
+            warning += f". If {config.stack_name} does not exist yet, deploy it with {' '.join(UNPROTECTED)} first"
+        say(warning)
         found = Found(status="unknown")
     for step in _steps(arguments, in_two=found.is_new and config.refuses_deletion):
         status = run(step)
@@ -124,7 +134,7 @@ def _say_what_is_wrong(config: StageConfig, clients: Clients, say: Callable[[str
         quota = int(clients("lambda").get_account_settings()["AccountLimit"]["ConcurrentExecutions"])
         check = topics.judge(topics.subscribers(find_stage(config.stage, clients)))
     except (BotoCoreError, ClientError, CliError) as error:
-        say(f"subscribers and quota were not looked at: {error}")
+        say(f"the subscribers and the quota could not be checked: {error}")
         return
     for each in (problem_of_lanes(config, quota=quota), None if check.do is None else f"{check.says}; {check.do}"):
         if each is not None:
@@ -247,7 +257,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     def say(line: str) -> None:
         sys.stderr.write(f"duecourse: {line}\n")
 
-    return deploy(given, _clients(given), run, say, settings=ROOT / "settings")
+    return deploy(
+        given, _clients(given), run, say, settings=ROOT / "settings", endpoint=os.environ.get("AWS_ENDPOINT_URL")
+    )
 
 
 if __name__ == "__main__":

@@ -100,6 +100,17 @@ def deployed(account: Account, *arguments: str, fails_at: int = 0, settings: Pat
     return Deployed(status, made, said)
 
 
+def test_deploy_refuses_the_endpoint_of_a_local_stack() -> None:
+    said: list[str] = []
+    account = Account()
+    status = deploy(
+        PROD, lambda _: account, lambda _: 0, said.append, settings=Path(), endpoint="http://127.0.0.1:4566"
+    )
+    assert (status, account.asked) == (1, [])
+    (line,) = said
+    assert "AWS_ENDPOINT_URL is http://127.0.0.1:4566" in line
+
+
 @pytest.mark.parametrize("status", [None, "REVIEW_IN_PROGRESS"])
 def test_a_stage_that_keeps_its_data_is_made_first_and_protected_once_it_stands(status: str | None) -> None:
     done = deployed(Account(status=status, reserved={}), *PROD)
@@ -120,7 +131,7 @@ def test_protection_of_a_stack_that_was_never_made_is_taken_off_so_that_it_can_b
     done = deployed(account, *PROD)
     assert not account.protected
     assert done.deployments == [FIRST, PROD]
-    assert any("was never made" in line for line in done.said)
+    assert any("was never created" in line for line in done.said)
 
 
 @pytest.mark.parametrize("status", ["CREATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE"])
@@ -192,9 +203,9 @@ def test_a_deployment_without_the_right_to_look_says_what_was_not_checked_and_go
     done = deployed(Account(refuses=refusal), *PROD)
     assert (done.status, done.deployments) == (0, [PROD])
     line, afterwards = done.said
-    assert line.startswith("not looked at beforehand: ")
+    assert line.startswith("the account and the stack could not be checked: ")
     assert "deletion_protection=off" in line
-    assert afterwards.startswith("subscribers and quota were not looked at: ")
+    assert afterwards.startswith("the subscribers and the quota could not be checked: ")
 
 
 def test_a_stage_that_is_none_is_refused_before_anything_is_asked() -> None:

@@ -89,6 +89,13 @@ def test_a_change_is_shown_field_by_field_and_what_is_left_out_gets_its_default(
     assert run("apply", "-f", str(folder), "--dry-run").exit_code == 0
 
 
+def test_apply_shows_only_real_differences_after_a_patch(run: Run, api: ServedApi, folder: Path) -> None:
+    run("apply", "-f", str(folder), "--yes")
+    run("jobs", "patch", "nightly", "--set", "schedule=0 8 * * *", "--yes")
+    planned = run("apply", "-f", str(folder), "--dry-run")
+    assert "~ job nightly\n    schedule: 0 8 * * * -> 0 2 * * *\nplan: " in planned.stdout
+
+
 def test_apply_asks_before_it_writes(run: Run, api: ServedApi, folder: Path) -> None:
     assert run("apply", "-f", str(folder), text="n\n").exit_code == 1
     unanswered = run("apply", "-f", str(folder), text="")

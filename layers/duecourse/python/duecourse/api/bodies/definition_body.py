@@ -432,13 +432,20 @@ IdempotencyKey = Annotated[
 ]
 
 
+def _short(value: float) -> float:
+    """Return a whole number as an integer, so that documents show 2 whether it was posted or is the default."""
+    return int(value) if value.is_integer() else value
+
+
 class RetryBody(Body):
     """The number of attempts, the wait between them, and the failures that are retried."""
 
     max_attempts: Annotated[Whole, Field(ge=1, le=MAX_ATTEMPTS)] = 4
     backoff: Literal["exponential", "linear", "fixed"] = "exponential"
-    min_seconds: Annotated[float, Field(ge=0, le=MAX_BACKOFF_SECONDS)] = 2
-    max_seconds: Annotated[float, Field(ge=0, le=MAX_BACKOFF_SECONDS, validate_default=True)] = 3600
+    min_seconds: Annotated[float, Field(ge=0, le=MAX_BACKOFF_SECONDS), AfterValidator(_short)] = 2
+    max_seconds: Annotated[
+        float, Field(ge=0, le=MAX_BACKOFF_SECONDS, validate_default=True), AfterValidator(_short)
+    ] = 3600
     on: RetryWords | None = None
     never: RetryWords = Field(default_factory=list)
     max_age_seconds: Annotated[Whole | None, Field(ge=1, le=MAX_AGE_SECONDS)] = None

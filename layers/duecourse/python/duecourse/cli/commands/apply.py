@@ -116,6 +116,8 @@ def settle(client: Client, steps: Sequence[Step], *, dry_run: bool, yes: bool, a
         confirm(f"Apply ({_counts(todo)})?")
     if failed := _carry_out(client, todo, quiet=as_json):
         raise CliError(f"{failed} of {len(todo)} failed; run the command again to continue")
+    if todo and not as_json:
+        say(f"applied: {len(todo):,} change{'s' * (len(todo) != 1)}")
 
 
 def _show(steps: Sequence[Step]) -> None:

@@ -11,6 +11,7 @@ from datetime import UTC, datetime, tzinfo
 from typing import IO, Any, Literal, TypeVar, cast
 
 import click
+from rich.console import Console
 
 from duecourse.cli.commands.apply import apply
 from duecourse.cli.commands.edit import edit
@@ -258,10 +259,14 @@ def _change(
         return
     if not yes:
         confirm(f"{action.capitalize()} {_chosen(tag, only_bulk)}?")
-    pages = [page(None)]
-    while pages[-1].next_cursor is not None:
-        pages.append(page(pages[-1].next_cursor))
-    changed, failed = sum(each.changed for each in pages), [name for each in pages for name in each.failed]
+    changed, failed, cursor = 0, list[str](), cast("str | None", None)
+    with Console(stderr=True, quiet=as_json).status(f"{action} …") as status:
+        while True:
+            found = page(cursor)
+            changed, failed, cursor = changed + found.changed, [*failed, *found.failed], found.next_cursor
+            if cursor is None:
+                break
+            status.update(f"{changed:,} jobs are {action}d …")
     if as_json:
         print_json({"changed": changed, "failed": failed})
     else:

@@ -10,7 +10,7 @@ from uuid import uuid4
 import click
 
 from duecourse.cli.commands.options import api_options, connected
-from duecourse.cli.manifests.difference import JOB_FIELDS, only, patched
+from duecourse.cli.manifests.difference import JOB_FIELDS, differences, only
 from duecourse.cli.terminal import CliError, Command
 from duecourse.client import ApiError, ApiUnreachableError, Client, Page
 from duecourse.client.bodies import JobPatch, JobRequest
@@ -185,7 +185,7 @@ class Writes:
         before = self._client.get_job(job_id)
         patch = partial(self._client.patch_job, job_id, cast("JobPatch", changes), if_match=before.etag)
         one, other = only(before.document, JOB_FIELDS), only(patch(dry_run=True).document, JOB_FIELDS)
-        return self._plan(patch, changes=[str(each) for each in patched(one, other)])
+        return self._plan(patch, changes=[str(each) for each in differences(one, other)])
 
     def plan_pause(self, job_id: str, note: str | None = None, until: str | None = None) -> Document:
         """Plan to pause a job: its occurrences do not run until it is resumed, or until an instant with an offset."""

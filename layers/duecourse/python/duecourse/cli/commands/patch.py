@@ -11,7 +11,7 @@ import click
 
 from duecourse.cli.commands.apply import Applying, settle
 from duecourse.cli.commands.options import answer_options, connected, yes_option
-from duecourse.cli.manifests.difference import JOB_FIELDS, only, patched
+from duecourse.cli.manifests.difference import JOB_FIELDS, differences, only
 from duecourse.cli.manifests.documents import FaultsError, Manifest
 from duecourse.cli.manifests.json_text import read_json
 from duecourse.cli.manifests.plan import SIDE_BY_SIDE, Action, Step, every_job, patient, told
@@ -64,6 +64,8 @@ def patch(
     try:
         with connected(api, sign) as client:
             names = job_ids or [job.id for job in every_job(client, tag, search)]
+            if not names:
+                raise CliError("no jobs match; check --tag and --search with `duecourse jobs list`")
             settle(client, _plan(client, wanted, names), dry_run=dry_run, yes=yes, as_json=as_json)
     except FaultsError as error:
         raise CliError("\n".join(["nothing was changed:", *map(plain, error.faults)])) from error
@@ -95,7 +97,7 @@ def _planned(client: Client, wanted: dict[str, Any], job_id: str) -> Step | list
         after = only(patient(changed).document, JOB_FIELDS)
     except ApiError as error:
         return told(Manifest(job_id, {}, file=job_id), error)
-    found = patched(only(before.document, JOB_FIELDS), after)
+    found = tuple(differences(only(before.document, JOB_FIELDS), after))
     action = Action.CHANGE if found else Action.KEEP
     return Step(action, job_id, False, Manifest(job_id, after, file=job_id), before.etag, found)
 

@@ -45,17 +45,6 @@ def differences(before: Mapping[str, Any], after: Mapping[str, Any], prefix: str
             yield Difference(path, one, other)
 
 
-def patched(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Difference, ...]:
-    """Return the differences that a patch makes. A patched job shows all fields as if they were set: the default 2 is
-    2.0 then, which is no difference.
-    """
-    return tuple(
-        each
-        for each in differences(before, after)
-        if not (type(each.before) is int and type(each.after) is float and each.before == each.after)
-    )
-
-
 def alike(one: Any, other: Any) -> bool:
     """Return whether two values are the same JSON: true is not 1."""
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)

@@ -163,7 +163,7 @@ class RetryPolicy:
     max_attempts: int = 4
     backoff: Backoff = Backoff.EXPONENTIAL
     min_seconds: float = 2
-    max_seconds: float = 3600.0
+    max_seconds: float = 3600
     on: tuple[str, ...] | None = None
     never: tuple[str, ...] = ()
     max_age_seconds: int | None = None
