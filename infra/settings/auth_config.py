@@ -32,7 +32,7 @@ class AuthConfig:
 
     @property
     def tenant_claim(self) -> str:
-        """The claim with the tenant. Kinds without tokens do not use it."""
+        """The claim with the tenant. Authentication kinds without tokens ignore it."""
         return CLAIM if self.claim is None else self.claim
 
     @property

@@ -9,8 +9,8 @@ from infra.settings.targets_config import task_json
 
 
 class TaskParameters(Construct):
-    """The tasks that the operator has registered. The functions read a task at each call, so that a deployment changes
-    it.
+    """The tasks that the operator has registered. The functions read a task at every call, so a deployment takes effect
+    immediately.
     """
 
     def __init__(self, scope: Construct, construct_id: str, *, config: StageConfig) -> None:

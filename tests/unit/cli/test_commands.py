@@ -123,10 +123,10 @@ def test_the_history_for_programs_is_as_the_api_tells_it(api: str) -> None:
 
 
 def test_a_job_is_deleted_once_somebody_has_said_so(api: str) -> None:
-    assert duecourse("jobs", "delete", "nightly", "--yes", "--api", api).stdout == "nightly is deleted\n"
+    assert duecourse("jobs", "delete", "nightly", "--yes", "--api", api).stdout == "nightly deleted\n"
     asked = duecourse("jobs", "delete", "nightly", "--api", api, text="y\n")
     assert "Delete nightly, and its runs that have not started?" in asked.stderr
-    assert asked.stdout == "nightly is deleted\n"
+    assert asked.stdout == "nightly deleted\n"
 
 
 @pytest.mark.parametrize(("text", "status", "said"), [("n\n", 1, "Aborted!"), (None, 2, "use --yes")])

@@ -251,7 +251,7 @@ def test_an_end_of_a_pause_that_is_not_understood_is_a_mistake(server, asked, op
 def test_a_pause_with_an_end_sends_it_and_says_when_it_is(server, asked):
     result = duecourse(server, "jobs", "pause", "nightly", "--until", "2099-12-01T06:00:00Z", "--catch-up")
     assert asked[-1] == ("POST", "/v1/jobs/nightly/pause", {"until": "2099-12-01T06:00:00+00:00", "catch_up": True})
-    assert "The pause ends by itself at 2099-12-01 " in result.stdout
+    assert "The pause ends automatically at 2099-12-01 " in result.stdout
 
 
 def test_jobs_of_a_tag_are_paused_page_by_page(server, asked):

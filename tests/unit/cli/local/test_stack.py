@@ -251,7 +251,7 @@ def test_a_node_that_is_too_old_is_said_with_its_version(tmp_path: Path) -> None
 
 def test_a_node_that_does_not_run_is_said(tmp_path: Path) -> None:
     program(tmp_path, "node", "exit 3")
-    with pytest.raises(CliError, match="Node does not run"):
+    with pytest.raises(CliError, match="cannot run Node"):
         find_node(path=str(tmp_path))
 
 

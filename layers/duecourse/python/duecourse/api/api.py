@@ -278,7 +278,9 @@ def _check_workflow(api: Api, request: Request, job: Job, run_id: str | None) ->
         names = {ref.workflow, *store.graph(request.tenant, ref).numbers} - {job.id}
     except GraphMissingError:
         detail = f"The jobs of the workflow {ref.workflow} cannot be checked, because its graph has expired"
-        raise insufficient_scope(f"{detail}; this needs the scope {WRITE} without a tag.", frozenset({WRITE})) from None
+        raise insufficient_scope(
+            f"{detail}; the request requires the scope {WRITE} without a tag.", frozenset({WRITE})
+        ) from None
     request.budget.charge(steps_cost(len(names)))
     others = store.jobs(request.tenant, sorted(names))
     for each in others.values():

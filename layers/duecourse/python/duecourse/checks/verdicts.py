@@ -29,7 +29,7 @@ IN_FLIGHT_QUOTA = 120_000
 """The quota of a standard queue (Amazon SQS Developer Guide, "Amazon SQS standard queue quotas")."""
 
 TICKET = "[ticket]"
-"""The beginning of the description of an alarm that can wait for the morning."""
+"""The beginning of the description of an alarm that can wait until morning."""
 
 IN_FLIGHT_SHARE = 0.8
 CROWD = 1_000

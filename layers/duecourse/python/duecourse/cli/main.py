@@ -46,8 +46,8 @@ COMMANDS: Mapping[str, tuple[str, str, str]] = {
     "stats": ("duecourse.cli.commands.stage", "stats", "Show counts, limits and load of the stage."),
     "tenants": ("duecourse.cli.commands.tenants", "tenants", "Suspend, resume, export and erase tenants."),
     "upcoming": ("duecourse.cli.commands.upcoming", "upcoming", "Show the number of upcoming runs per hour."),
-    "work": ("duecourse.cli.commands.work", "work", "Run the commands of runs on this machine."),
-    "workflows": ("duecourse.cli.commands.workflows", "workflows", "Put, show, watch and delete workflows."),
+    "work": ("duecourse.cli.commands.work", "work", "Run jobs' shell commands on this machine."),
+    "workflows": ("duecourse.cli.commands.workflows", "workflows", "Create, show, watch and delete workflows."),
 }
 
 

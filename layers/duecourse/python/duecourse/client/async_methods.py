@@ -292,9 +292,9 @@ class AsyncMethods(ABC):
         """Delete a job.
 
         No new runs start; running attempts continue to their end. The records of its runs can still be read. If the
-        job is a workflow, its active runs are cancelled and its steps are kept; 20 steps count as one request.
-        After an error, repeat the request to cancel the remaining runs, even if the response is that the job does
-        not exist.
+        job is a workflow, its active runs are cancelled and its steps are kept. For the rate limit, every 20 steps
+        count as one request. After an error, repeat the request to cancel the remaining runs, even if the response
+        is that the job does not exist.
 
         `job_id`: the id of the job.
 
@@ -425,10 +425,11 @@ class AsyncMethods(ABC):
     ) -> Awaitable[Job]:
         """Rename a job.
 
-        The job keeps its schedule, state, tags and history. Lists of runs and changes, dead letters and `explain`
-        show the records of the former ids, too (`former`), and earlier runs keep their ids. A former id is reserved
-        until its records have expired. A job with an active run, a step and a workflow cannot be renamed. Repeating
-        the request changes nothing. With `dry_run=true` nothing is written, and active runs are not checked.
+        The job keeps its schedule, state, tags and history. Earlier runs keep their ids: run lists, change lists,
+        dead letters and `explain` also show records under former ids (field `former`). A former id is reserved
+        until its records have expired. You cannot rename a workflow, a step, or a job that has an active run
+        (unless its `overlap` is `allow`). Repeating the request changes nothing. With `dry_run=true` nothing is
+        written, and active runs are not checked.
 
         `job_id`: the id of the job.
 

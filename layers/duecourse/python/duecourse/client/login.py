@@ -128,7 +128,9 @@ class Issuer:
 
     @property
     def is_cognito(self) -> bool:
-        """Whether the issuer is a Cognito user pool, which is called by Cognito's API instead of a token endpoint."""
+        """Whether the issuer is a Cognito user pool, whose tokens come from Cognito's API instead of a token
+        endpoint.
+        """
         return self.account is not None or (urlsplit(self.url).hostname or "").startswith("cognito-idp.")
 
     def form(self, **fields: str | None) -> dict[str, str]:

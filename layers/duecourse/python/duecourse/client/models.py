@@ -177,7 +177,7 @@ class ChangedJobs(Answer):
 
 @dataclass(frozen=True, kw_only=True)
 class Check(Answer):
-    """The result of a check. `do` is the first remedy, if there is one."""
+    """The result of a check. `do` is the first step, if there is one."""
 
     name: str
     verdict: Literal["ok", "warning", "bad", "unknown"]
@@ -652,7 +652,7 @@ class RunPayload(Answer):
     own: bool
     """Whether the payload was set when the run was requested; otherwise it is the payload of the job."""
     changed: bool
-    """Whether the job was changed after the attempt started; the attempt may have sent another payload."""
+    """Whether the job was changed after the attempt started; the attempt may have sent a different payload."""
     problem: str | None
     """The reason why the payload is unknown, if it is; `payload` is then null."""
 

@@ -32,7 +32,10 @@ class Bearer(httpx.Auth):
     def __init__(self, token: str) -> None:
         """`token` is unchanged from the issuer. Raises ValueError for a token that a header cannot contain."""
         if not token.isascii() or not token.isprintable() or not token or " " in token:
-            raise ValueError("the token is not valid; use one word of letters, digits and punctuation")
+            raise ValueError(
+                "the token is empty, or contains a space or a character that is not printable ASCII; check that it was "
+                "copied completely"
+            )
         self._token = token
 
     def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:

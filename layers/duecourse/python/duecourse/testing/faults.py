@@ -92,7 +92,7 @@ def lost(error: BaseException, *, times: int | None = None, when: Callable[..., 
 
 
 def throttled(*, times: int | None = None, when: Callable[..., bool] | None = None) -> Fault:
-    """For `around`: the table refuses the call for lack of throughput."""
+    """A fault for `around`: the call fails as if DynamoDB had throttled it."""
     return failing(OSError("ThrottlingException: throughput exceeds the current capacity"), times=times, when=when)
 
 

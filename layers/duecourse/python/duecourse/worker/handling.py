@@ -35,7 +35,7 @@ Task = Callable[[WorkerRun], object]
 
 @dataclass(frozen=True, slots=True)
 class Handler:
-    """Processes messages. Its caller may use it in several threads. It never raises exceptions of a task."""
+    """Processes messages. Safe to use from several threads. Exceptions that a task raises do not propagate."""
 
     queue: TaskQueue
     client: Client

@@ -1,4 +1,4 @@
-"""Work on runs on any machine: long tasks of jobs with `completion: callback` and a target of type `sqs`.
+"""Process runs on any machine: long-running tasks of jobs with `completion: callback` and a target of type `sqs`.
 
     worker = Worker(queue="duecourse-target-invoices", api="https://…", concurrency=4)
 

@@ -268,8 +268,8 @@ def run_headers(call: Call) -> dict[str, str]:
 
 
 def tracing_headers(call: Call) -> dict[str, str]:
-    """Return the headers by which a target finds the run in the logs, and this invocation in its trace. A job may
-    replace them.
+    """Return the headers that link the target's logs to the run, and its trace to this invocation. A job may replace
+    them.
     """
     named = {} if call.run.correlation_id is None else {"X-Correlation-Id": call.run.correlation_id}
     return named | trace_headers(trace_header())

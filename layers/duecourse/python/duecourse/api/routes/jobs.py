@@ -366,10 +366,11 @@ class RenameBody(Body):
 def rename_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Rename a job.
 
-    The job keeps its schedule, state, tags and history. Lists of runs and changes, dead letters and `explain` show the
-    records of the former ids, too (`former`), and earlier runs keep their ids. A former id is reserved until its
-    records have expired. A job with an active run, a step and a workflow cannot be renamed. Repeating the request
-    changes nothing. With `dry_run=true` nothing is written, and active runs are not checked.
+    The job keeps its schedule, state, tags and history. Earlier runs keep their ids: run lists,
+    change lists, dead letters and `explain` also show records under former ids (field `former`). A former id is
+    reserved until its records have expired. You cannot rename a workflow, a step, or a job that has an active run
+    (unless its `overlap` is `allow`). Repeating the request changes nothing. With `dry_run=true` nothing is written,
+    and active runs are not checked.
     """
     dry, job_id, expected = DryRunQuery.of(request).dry_run, job_id_in(parameters), read_expected(request)
     to = read_body(request, RenameBody).to
@@ -392,8 +393,9 @@ def delete_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Ans
     """Delete a job.
 
     No new runs start; running attempts continue to their end. The records of its runs can still be read. If the job is
-    a workflow, its active runs are cancelled and its steps are kept; 20 steps count as one request. After an error,
-    repeat the request to cancel the remaining runs, even if the response is that the job does not exist.
+    a workflow, its active runs are cancelled and its steps are kept. For the rate limit, every 20 steps count as one
+    request. After an error, repeat the request to cancel the remaining runs, even if the response is that the job does
+    not exist.
     """
     job_id, charge = job_id_in(parameters), request.budget.charge
     try:

@@ -212,7 +212,7 @@ class RunPayloadAnswer(TypedDict):
         bool,
         Field(
             description=(
-                "Whether the job was changed after the attempt started; the attempt may have sent another payload."
+                "Whether the job was changed after the attempt started; the attempt may have sent a different payload."
             )
         ),
     ]

@@ -27,7 +27,7 @@ _Page = Annotated[str | None, Field(description="The page and section of the doc
 
 
 class CheckAnswer(TypedDict):
-    """The result of a check. `do` is the first remedy, if there is one."""
+    """The result of a check. `do` is the first step, if there is one."""
 
     name: str
     verdict: Annotated[CheckStatus, Field(description="`unknown` means that the check could not be made.")]

@@ -26,7 +26,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON."
 
 @click.group(cls=Group, example="duecourse accounts create reports --tenant acme --scope jobs:read --stage prod")
 def accounts() -> None:
-    """Create, list and delete service accounts, with which programs call the API of a stage. Requires AWS
+    """Create, list and delete the service accounts that programs use to call a stage's API. Requires AWS
     credentials.
     """
 
@@ -90,7 +90,7 @@ def delete(name: str, yes: bool, stage: str) -> None:
         if not yes:
             confirm(f"Delete the account {name} of {found.stage.stack}?")
         found.delete(name)
-    say(f"{name} is deleted; its existing tokens expire within one hour")
+    say(f"{name} deleted; its existing tokens expire within one hour")
 
 
 @contextmanager

@@ -29,10 +29,10 @@ def alarms() -> None:
 @alarms.command(cls=Command, example="duecourse alarms test --stage prod")
 @click.option("--stage", required=True, metavar="STAGE", help="The stage to test.", envvar="DUECOURSE_STAGE")
 def test(stage: str) -> None:
-    """Send a test notification to the subscribers of pages.
+    """Send a test notification to everyone who is paged by alarms.
 
-    Sets the alarm targets-failing to ALARM. CloudWatch runs its actions, and sets it to OK within minutes, which is
-    also notified. Fails if no subscription is confirmed, or if an action failed.
+    Sets the alarm targets-failing to ALARM. CloudWatch runs its actions and sets it back to OK within minutes;
+    subscribers are notified of both. Fails if no subscription is confirmed, or if an action failed.
     """
     from botocore.exceptions import BotoCoreError, ClientError
 
@@ -70,4 +70,4 @@ def send_test(
         )["AlarmHistoryItems"]
         if items:
             return "\n".join(item["HistorySummary"] for item in items)
-    raise TimeoutError(f"CloudWatch recorded no action of {name} within {HISTORY_SECONDS} s")
+    raise TimeoutError(f"CloudWatch did not record an action for the alarm {name} within {HISTORY_SECONDS} s")

@@ -85,7 +85,7 @@ def apply(
     sign: bool | None,
     as_json: bool,
 ) -> None:
-    """Create, change and remove jobs and workflows according to files.
+    """Create, change and remove jobs and workflows to match the files.
 
     Files are YAML or JSON with any number of documents. A document is a job in the format of POST /v1/jobs with its id,
     or a workflow with `workflow: NAME` instead of an id. Missing fields have their defaults. If a document is not

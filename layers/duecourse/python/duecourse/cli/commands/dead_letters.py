@@ -98,8 +98,8 @@ def list_dead(
 @dead_letters.command(cls=Command, example="duecourse dead-letters redrive --job nightly --since today --pace 5/s")
 @chosen_by
 @click.option("--limit", type=click.IntRange(1), help="The maximum number of runs.  [default: all]")
-@click.option("--pace", metavar="N/s", help="The rate: N/s or N/m, to limit the load of the targets.")
-@click.option("--dry-run", is_flag=True, help="Print the number of dead runs; redrive none.")
+@click.option("--pace", metavar="N/s", help="The rate: N/s or N/m, to limit the load on the targets.")
+@click.option("--dry-run", is_flag=True, help="Print the number of dead runs, without redriving them.")
 @yes_option
 @answer_options
 def redrive(

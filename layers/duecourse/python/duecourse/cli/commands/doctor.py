@@ -24,11 +24,11 @@ def doctor(stage: str, as_json: bool) -> None:
 
     Checks the tick, the rules that start functions, shards and watermarks, overdue entries, quarantined cursors, every
     queue, dead letters, alarms, errors and throttles, the account's quotas, the last audits and this machine's clock.
-    The command changes nothing. Each finding shows a first remedy and a reference to docs/runbooks.md.
+    The command changes nothing. Each finding shows a first step and a reference to docs/runbooks.md.
 
-    A check is bad if it requires action now. It is a warning if it can wait for the morning (a dead letter). The exit
-    code is 0 if no check is bad, 1 if a check is bad, and 2 if no check is bad but a part of the stage could not be
-    checked.
+    A check is bad if it requires action now. It is a warning if it can wait until morning (for example, a dead
+    letter). The exit code is 0 if no check is bad, 1 if a check is bad, and 2 if no check is bad but a part of the
+    stage could not be checked.
     """
     from duecourse.checks.check import exit_status
     from duecourse.cli.doctor.examine import Examined, examine

@@ -30,8 +30,8 @@ _LINE = re.compile(r"^line:([0-9]+)")
 def edit(job_id: str, api: str | None, sign: bool | None) -> None:
     """Change a job, or a workflow with its steps, in your editor (VISUAL, EDITOR).
 
-    If the API rejects the change, the file is opened again with the errors. If another caller changed the job
-    meanwhile, nothing is written.
+    If the API rejects the change, the file is opened again with the errors. If another caller changed the job in the
+    meantime, nothing is written.
     """
     with connected(api, sign) as client:
         job = patient(partial(client.get_job, job_id))
@@ -78,7 +78,7 @@ def _edited(client: Client, step: Step, text: str) -> Manifest | None:
         except PreconditionError as error:
             where = _kept(step.id, bare)
             raise CliError(
-                f"{step.id} was changed by another caller meanwhile; nothing was written. Your text is saved "
+                f"{step.id} was changed by another caller in the meantime; nothing was written. Your text is saved "
                 f"in {where}; compare it with duecourse apply --dry-run -f {where}"
             ) from error
         except ApiError as error:

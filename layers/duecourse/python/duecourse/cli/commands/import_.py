@@ -78,7 +78,7 @@ def import_() -> None:
 @click.option("--system/--user", default=None, help="The lines have a user before the command, as in /etc/crontab.")
 @_options
 def crontab(file: str, timezone: str | None, system: bool | None, **given: Any) -> None:
-    """Import a crontab: the output of `crontab -l`, /etc/crontab, or a file of /etc/cron.d."""
+    """Import a crontab: the output of `crontab -l`, /etc/crontab, or a file in /etc/cron.d."""
     wanted = _Wanted.of(given)
     if timezone is None:
         click.echo("lines above a CRON_TZ are read in UTC; set --timezone to the zone of their machine", err=True)
@@ -103,7 +103,7 @@ def crontab(file: str, timezone: str | None, system: bool | None, **given: Any) 
 @zone_option
 @_options
 def kubernetes(file: str, timezone: str | None, **given: Any) -> None:
-    """Import CronJobs of Kubernetes (YAML or JSON). The imported jobs create Kubernetes jobs with kubectl."""
+    """Import Kubernetes CronJobs (YAML or JSON). The imported jobs create Kubernetes jobs with kubectl."""
     wanted = _Wanted.of(given)
     more: dict[str, Any] = {"runner": wanted.runner(), "names": wanted.names, "now": time.time()}
     wanted.done(lambda: read_cronjobs(read_text(file), file=file, zone=timezone or "UTC", **more))

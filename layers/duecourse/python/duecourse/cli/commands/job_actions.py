@@ -133,11 +133,14 @@ def skip_next(job_id: str, count: int, api: str | None, sign: bool | None, as_js
     type=click.Choice(["missing", "failed", "all"]),
     default="missing",
     show_default=True,
-    help="Occurrences without a run or skipped by an outage, with a dead run, or all.",
+    help="The occurrences to run. missing: without a run, or skipped because of an outage; failed: with a dead run; "
+    "all: every occurrence.",
 )
 @click.option("--force-new-key", is_flag=True, help="Use idempotency keys other than those of the scheduled runs.")
 @click.option(
-    "--dry-run", is_flag=True, help="Print the number of runs, the end time and the estimated cost; start none."
+    "--dry-run",
+    is_flag=True,
+    help="Print the number of runs, the end time and the estimated cost, without starting runs.",
 )
 @yes_option
 @answer_options

@@ -145,7 +145,7 @@ def _choice(command: F) -> F:
 )
 @click.option("--for", "length", metavar="TIME", help="The length of the pause: 90s, 15m, 2h, 3d.")
 @click.option(
-    "--catch-up", is_flag=True, help="With an end: treat the occurrences of the pause as missed when it ends."
+    "--catch-up", is_flag=True, help="With --until or --for: when the pause ends, treat its occurrences as missed."
 )
 @yes_option
 @answer_options
@@ -162,8 +162,8 @@ def pause(
     sign: bool | None,
     as_json: bool,
 ) -> None:
-    """Stop a job, or all jobs with a tag, from firing; running runs continue. With --until or --for the jobs resume by
-    themselves. Repeat the command to change the end of a pause.
+    """Stop a job, or all jobs with a tag, from firing; running runs continue. With --until or --for the jobs resume
+    automatically. Repeat the command to change the end of a pause.
     """
     if until is not None and length is not None:
         raise UsageError("--until and --for cannot be used together; omit one of them")
@@ -183,7 +183,7 @@ def pause(
             as_json=as_json,
         )
     if end is not None and not as_json:
-        say(f"The pause ends by itself at {moment(end, zone)}.")
+        say(f"The pause ends automatically at {moment(end, zone)}.")
 
 
 def _end(until: str | None, length: str | None, zone: tzinfo) -> datetime | None:
@@ -201,7 +201,11 @@ def _end(until: str | None, length: str | None, zone: tzinfo) -> datetime | None
 @click.option(
     "--catch-up", is_flag=True, help="Treat the occurrences of the pause as missed, according to the job's policy."
 )
-@click.option("--others", is_flag=True, help="With --tag or --all: also jobs that were paused in another way.")
+@click.option(
+    "--others",
+    is_flag=True,
+    help="With --tag or --all: also resume jobs that were paused individually, with another tag or after failures.",
+)
 @click.option("--note", help="The reason; it is kept in the job's history.")
 @yes_option
 @answer_options
@@ -296,12 +300,12 @@ def _paused(tag: str | None) -> str:
 @yes_option
 @api_options
 def delete(job_id: str, yes: bool, api: str | None, sign: bool | None) -> None:
-    """Delete a job; its runs that have not started do not run."""
+    """Delete a job. Its runs that have not started will never start."""
     with connected(api, sign) as client:
         if not yes:
             confirm(f"Delete {job_id}, and its runs that have not started?")
         client.delete_job(job_id)
-    say(f"{job_id} is deleted")
+    say(f"{job_id} deleted")
 
 
 @jobs.command(cls=Command, example="duecourse jobs rename nightly-report daily-report")
@@ -326,7 +330,7 @@ def rename(job_id: str, new_id: str, api: str | None, sign: bool | None, as_json
 def history(
     job_id: str, limit: int, cursor: str | None, output: str, api: str | None, sign: bool | None, as_json: bool
 ) -> None:
-    """Show the changes of a job and their callers, newest first."""
+    """Show the changes to a job and who made them, newest first."""
     with connected(api, sign) as client:
         page = client.get_job_history(job_id, limit=limit, cursor=cursor)
     print_page(

@@ -24,7 +24,7 @@ output_option = click.option(
     type=click.Choice(["table", "wide", "name"]),
     default="table",
     show_default=True,
-    help="`wide`: all columns, and texts that are not cut; `name`: only ids, one per line.",
+    help="`wide`: all columns, and values are not truncated; `name`: only ids, one per line.",
 )
 
 
@@ -34,7 +34,7 @@ wide_option = click.option(
     type=click.Choice(["table", "wide"]),
     default="table",
     show_default=True,
-    help="`wide`: texts are not cut.",
+    help="`wide`: values are not truncated.",
 )
 
 

@@ -12,7 +12,9 @@ from duecourse.cli.terminal import CliError, Command, Group
 @click.group(cls=Group, invoke_without_command=True, example="duecourse local --port 4599")
 @click.option("--port", type=click.IntRange(1024, 65535), help="Port of the emulator.  [default: a free port]")
 @click.option("--fresh", is_flag=True, help="Delete the stored data first.")
-@click.option("--auth", is_flag=True, help="Require tokens, which this stack issues. Its data are separate.")
+@click.option(
+    "--auth", is_flag=True, help="Require tokens (issued by the local stack), and keep its data in a separate folder."
+)
 @click.pass_context
 def local(context: click.Context, port: int | None, fresh: bool, auth: bool) -> None:
     """Deploy the stack to an emulator on this machine and run it until Ctrl-C.
@@ -49,7 +51,7 @@ def logs(function: str, lines: int) -> None:
 @click.argument("tenant", metavar="TEAM")
 @click.option("--scope", default="jobs:read jobs:write ops", show_default=True, help="Scopes, separated by spaces.")
 def token(tenant: str, scope: str) -> None:
-    """Print a token of a team for the local stack with authentication (`duecourse local --auth`)."""
+    """Print a token for a team for the local stack with authentication (`duecourse local --auth`)."""
     from duecourse.cli.local.local import AUTH_FOLDER, issuer_of
     from duecourse.cli.local.project import find_root
     from duecourse.cli.local.settings import Settings

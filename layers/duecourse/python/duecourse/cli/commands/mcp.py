@@ -34,8 +34,8 @@ INSTRUCTIONS = (
 )
 @api_options
 def mcp(write: bool, api: str | None, sign: bool | None) -> None:
-    """Serve tools for an assistant (Model Context Protocol, stdio): list and explain jobs, preview schedules, see
-    coming, active and failed runs.
+    """Serve tools for an assistant (Model Context Protocol, stdio): list and explain jobs, preview schedules, list
+    upcoming, active and failed runs.
 
     The tools have the permissions of the profile. Without --write they only read. Needs the extra duecourse[mcp].
     """
@@ -131,7 +131,7 @@ class Reads:
         return dict(self._client.preview_schedule(schedule, timezone=timezone, count=count).document)
 
     def upcoming(self, to: str | None = None, step_seconds: int = 3600, cursor: str | None = None) -> Document:
-        """Count the runs of the coming hours, with their jobs. `to`: an instant within 48 hours (the default)."""
+        """Count the runs of the next hours, with their jobs. `to`: an instant within 48 hours (the default)."""
         return dict(self._client.list_upcoming(to=to, step=step_seconds, cursor=cursor).document)
 
     def active_runs(self, job_id: str, limit: int = 20, cursor: str | None = None) -> Document:

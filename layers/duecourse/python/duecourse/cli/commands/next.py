@@ -39,14 +39,14 @@ OPTIONS = {"timezone": "--tz", "dst_gap": "--dst-gap", "dst_fold": "--dst-fold",
     default="next",
     show_default=True,
     metavar="next|skip",
-    help="The treatment of times that the clock skips.",
+    help="How to handle times that the clock skips.",
 )
 @click.option(
     "--dst-fold",
     default="first",
     show_default=True,
     metavar="first|second|both",
-    help="The treatment of times that the clock shows twice.",
+    help="How to handle times that the clock shows twice.",
 )
 @click.option(
     "--anchor", metavar="INSTANT", help="The starting point of a rate.  [default: --start, otherwise --after]"

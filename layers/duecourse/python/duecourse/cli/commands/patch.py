@@ -53,7 +53,7 @@ def patch(
     sign: bool | None,
     as_json: bool,
 ) -> None:
-    """Change the same fields of many jobs: show the plan, prompt, apply.
+    """Change the same fields of many jobs. Shows the plan, prompts for confirmation, then applies it.
 
     The API validates the change of each job before the first is written. If one is rejected, nothing is written. If a
     job changed after the plan was made, it is not written.

@@ -30,8 +30,8 @@ def restore_table(restored: str, table: str, tenant: str | None, delete_others: 
     """Copy the items of RESTORED into TABLE, the table of a stage.
 
     DynamoDB restores into a new table. This command copies the items into the stage's own table, which keeps its name,
-    its stream and its alarms. Stop the functions first, because no other process may write to that table meanwhile. The
-    command can be repeated; existing items are then written again. It requires AWS credentials and a region.
+    its stream and its alarms. Stop the functions first, because no other process may write to that table during this
+    time. The command can be repeated; existing items are then written again. It requires AWS credentials and a region.
     """
     from botocore.exceptions import BotoCoreError, ClientError
 

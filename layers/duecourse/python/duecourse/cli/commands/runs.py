@@ -41,12 +41,16 @@ def runs() -> None:
     type=click.Choice(get_args(State)),
     help="Only runs in this state; can be repeated.",
 )
-@click.option("--since", metavar="TIME", help="Only at this time or later: today, 3h, 02:30, 2026-11-21, ISO-8601.")
-@click.option("--until", metavar="TIME", help="Only before this time.")
+@click.option(
+    "--since", metavar="TIME", help="Only runs at or after this time: today, 3h, 02:30, 2026-11-21, ISO-8601."
+)
+@click.option("--until", metavar="TIME", help="Only runs before this time.")
 @click.option("--tag", help="Only runs of jobs with this tag.")
 @click.option("--error", metavar="TEXT", help="Only runs with this text in the error.")
 @click.option(
-    "--caught-up", is_flag=True, help="Only runs of a catch-up, after an outage or a resume; with what they cover."
+    "--caught-up",
+    is_flag=True,
+    help="Only catch-up runs (after an outage or a resume), with the occurrences that they cover.",
 )
 @page_options("runs")
 @output_option

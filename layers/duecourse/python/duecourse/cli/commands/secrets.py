@@ -11,7 +11,11 @@ from duecourse.cli.commands.options import confirm, yes_option
 from duecourse.cli.terminal import Command, Group, UsageError, read_text, say
 
 tenant_option = click.option(
-    "--tenant", default="default", show_default=True, metavar="ID", help="The tenant of the jobs that name the secret."
+    "--tenant",
+    default="default",
+    show_default=True,
+    metavar="ID",
+    help="The tenant of the jobs that reference the secret.",
 )
 
 
@@ -63,7 +67,7 @@ def list_secrets(tenant: str, stage: str, as_json: bool) -> None:
 @yes_option
 @stage_option
 def delete(name: str, tenant: str, yes: bool, stage: str) -> None:
-    """Delete a secret. Runs of jobs that name it fail after a minute."""
+    """Delete a secret. Runs of jobs that reference it fail after a minute."""
     from duecourse.cli.secrets import check, secrets_of
 
     check(name, tenant)

@@ -125,7 +125,7 @@ def delete(workflow_id: str, yes: bool, api: str | None, sign: bool | None) -> N
         if not yes:
             confirm(f"Delete {workflow_id}, and cancel its runs?")
         client.delete_job(workflow_id)
-    say(f"{workflow_id} is deleted; its jobs stay")
+    say(f"{workflow_id} deleted; its jobs stay")
 
 
 def run_of(client: Client, run_id: str) -> WorkflowRun:

@@ -71,7 +71,7 @@ def find_node(path: str | None = None) -> Path:
     try:
         version = subprocess.run([found, "--version"], capture_output=True, text=True, check=True, timeout=30).stdout
     except (OSError, subprocess.SubprocessError) as error:
-        raise CliError(f"Node does not run ({found}): {error}") from error
+        raise CliError(f"cannot run Node ({found}): {error}") from error
     if node_version(version) < OLDEST_NODE:
         raise CliError(f"Node {version.strip()} is too old; the CDK CLI needs {needed} ({found})")
     return Path(found)

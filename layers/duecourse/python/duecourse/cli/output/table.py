@@ -1,4 +1,4 @@
-"""Tables with one line per row. Ids and times are never wrapped or cut; long texts are cut to fit."""
+"""Tables with one line per row. Ids and times are never wrapped or truncated; other long values are."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def table(
 ) -> Text:
     """A header that names the zone of its times (by default this machine's), and a line for each row.
 
-    Columns that are empty are left out. To fit the width, texts are cut and columns are left out in the order of
+    Empty columns are omitted. To fit the width, values are truncated and columns are omitted in the order of
     `spare`, then of LAST.
     """
     listed = [[_at(cell, zone or local_zone()) for cell in row] for row in rows]

@@ -77,7 +77,7 @@ class Overlap(StrEnum):
         return member
 
     SKIP = "skip", OverlapRule(label="Skip the new run")
-    QUEUE = "queue", OverlapRule(label="Let the new run wait", waits=True, limited=True)
+    QUEUE = "queue", OverlapRule(label="Queue the new run", waits=True, limited=True)
     NEWEST = "newest", OverlapRule(label="Keep only the newest waiting run", waits=True, only_newest=True)
     REPLACE = "replace", OverlapRule(label="Cancel the active run", waits=True, only_newest=True, preempts=True)
     ALLOW = "allow", OverlapRule(label="Run both", alone=False)

@@ -1,6 +1,6 @@
 """Renaming a job: its new id, and the effect on its cursor and its enqueued runs.
 
-A rename takes effect at one instant. Occurrences that are due until then keep the former id, and later ones have the
+A rename takes effect at one instant. Occurrences that are due before then keep the former id, and later ones have the
 new id, as after a change of the schedule. So no occurrence has two runs, and none is lost.
 """
 

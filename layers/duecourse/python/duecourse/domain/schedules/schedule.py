@@ -68,7 +68,7 @@ def check_spec(spec: ScheduleSpec) -> None:
     if spec.dst_gap not in GAPS:
         raise ScheduleError("dst_gap", "must be next (fire at the moment after the gap) or skip")
     if spec.dst_fold not in FOLDS:
-        raise ScheduleError("dst_fold", "must be first, second or both: the passes of a repeated hour that count")
+        raise ScheduleError("dst_fold", "must be first, second or both (which occurrence of a repeated hour counts)")
     if spec.on_excluded not in ON_EXCLUDED:
         raise ScheduleError("on_excluded", "must be skip, or the day to which an occurrence moves: previous or next")
     for field, value in (("anchor", spec.anchor), ("start", spec.start), ("end", spec.end)):
@@ -550,9 +550,9 @@ _ROUNDED_UP = ("start", "end")
 def read_instant(field: str, text: str) -> int:
     """Parse an ISO-8601 instant, ``2026-03-08T07:00:00Z`` or with another offset. Returns UTC seconds.
 
-    A fraction is rounded so that the meaning stays the same for occurrences in whole seconds. "Strictly after
-    07:00:00.5" is "strictly after 07:00:00" (``after``). "From" and "before 07:00:00.5" are "from" and "before
-    07:00:01" (``start``, ``end``). An ``anchor`` must be whole. Raises ScheduleError on ``field``.
+    A fraction is rounded so that the meaning stays the same for occurrences in whole seconds. As a ``start`` or
+    ``end``, 07:00:00.5 is rounded up to 07:00:01; as ``after``, it is rounded down to 07:00:00. An ``anchor`` must be
+    whole. Raises ScheduleError on ``field``.
     """
     if len(text) > _LONGEST:
         raise _no_instant(field, text)

@@ -54,7 +54,7 @@ class MemoryJobStore:
             case Refusal.KEY_USED:
                 raise KeyUsedError
             case Refusal.BUSY:
-                raise StoreBusyError(f"{job.id} was created and deleted meanwhile")
+                raise StoreBusyError(f"{job.id} was created and deleted by another request at the same time")
             case why:
                 return why is None
 

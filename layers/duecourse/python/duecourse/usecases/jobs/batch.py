@@ -127,7 +127,7 @@ class JobBatch:
             case Refusal.TAKEN:
                 return self.jobs.taken(draft.id or "", self.jobs.store.current(draft.tenant, draft.id or ""))
             case _:
-                return StoreBusyError(f"{draft.id} was created and deleted meanwhile")
+                return StoreBusyError(f"{draft.id} was created and deleted by another request at the same time")
 
 
 def _groups(new: Iterable[Numbered]) -> Iterator[list[Numbered]]:

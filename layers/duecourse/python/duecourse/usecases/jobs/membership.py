@@ -76,7 +76,9 @@ total.
 
 
 def unreserved(store: JobStore, clock: Clock, tenant: str, job_id: str, own: Reservation | None = None) -> Job | None:
-    """Return the job (None: there is no job) once no other request has reserved it. Raises JobChangedError."""
+    """Wait until no other request holds a reservation on the job, then return it (None if it does not exist). Raises
+    JobChangedError.
+    """
     for _ in range(WAITS):
         job = store.get(tenant, job_id)
         if job is None or not is_reserved(job, clock.now(), own):

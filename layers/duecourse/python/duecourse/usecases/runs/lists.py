@@ -106,8 +106,9 @@ class History:
     def merged(
         self, tenant: str, job_ids: Sequence[str], wanted: RunFilter, *, limit: int, before: RunName | None
     ) -> MergedPage:
-        """Return the recorded runs of these jobs (in ascending order) that match `wanted`, after the run `before` in
-        the order of a merged page. The first runs of all jobs are read concurrently, further runs when they are needed.
+        """Return the recorded runs of these jobs (in ascending order) that match `wanted`, in the order of a merged
+        page, starting after the run that `before` names. The first runs of all jobs are read concurrently,
+        further runs when they are needed.
         """
 
         def start(job_id: str) -> str | None:

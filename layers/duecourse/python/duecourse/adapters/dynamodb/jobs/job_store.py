@@ -294,7 +294,7 @@ class DynamoJobStore(JobPages):
             if key is not None and used in failed:
                 raise KeyUsedError
             if after is not None and failed == [len(writes) - 1]:
-                raise StoreBusyError(f"{job.id} was created and deleted meanwhile")
+                raise StoreBusyError(f"{job.id} was created and deleted by another request at the same time")
             if 0 in failed or not failed:
                 return not failed
             if seats is not None and failed == [2]:

@@ -347,7 +347,7 @@ def _throttles(code: str) -> bool:
 
 
 class ClientInName(Protocol):
-    """Returns a client of a service with a read timeout in seconds, without retries, that uses the credentials."""
+    """Creates an AWS client for a service, with the given credentials and read timeout (in seconds) and no retries."""
 
     def __call__(self, service: str, seconds: int, credentials: Credentials) -> Any:
         """Return the client. Raises BotoCoreError for an unknown service."""
