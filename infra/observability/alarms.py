@@ -104,6 +104,6 @@ def _alarm(
 def described(config: StageConfig, spec: AlarmSpec) -> str:
     """Return the text for the person on call: severity, stage, meaning, first step, query and runbook."""
     return (
-        f"[{spec.severity}] Stage {config.stage}: {spec.means} First: {spec.first} Find: {spec.find} "
+        f"[{spec.severity}] Stage {config.stage}: {spec.means} First step: {spec.first} Find: {spec.find} "
         f"Runbook: {config.runbooks}#{spec.section or spec.name}"
     )

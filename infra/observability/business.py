@@ -26,10 +26,10 @@ def business_rows(config: StageConfig, watched: Monitored) -> Iterator[Row]:
         "not dead. A dead run has no attempts left, or its error is not retryable."
     )
     every, enqueued = counted(config, "execute", ENDS), counted(config, "dispatch", {"Enqueued": "enqueued"})
-    yield [numbers("Outcomes of runs in the displayed period", [*enqueued, *every])]
+    yield [numbers("Run outcomes in the displayed period", [*enqueued, *every])]
     yield [
         chart("Firing: occurrences enqueued, up to 15 minutes before they are due", enqueued, unit="occurrences"),
-        chart("Outcomes of runs", every, unit="runs"),
+        chart("Run outcomes", every, unit="runs"),
     ]
     yield from _failing(config)
     yield from _by_lane(config, watched)
@@ -38,12 +38,12 @@ def business_rows(config: StageConfig, watched: Monitored) -> Iterator[Row]:
 
 def _failing(config: StageConfig) -> Iterator[Row]:
     attempts = counted(config, "execute", {"AttemptsStarted": "started", "AttemptsFailed": "failed"})
-    yield heading("## Failing\nA run can have several attempts. The rate starts with the first failure.")
+    yield heading("## Failures\nA run can have several attempts. The rate starts with the first failure.")
     yield [
         chart("Attempts", attempts, unit="attempts", width=8),
         chart("Failed attempts", [_failure_rate(config)], unit="%", width=8),
         chart(
-            "Deaths, and jobs paused because of them",
+            "Dead runs and jobs paused by them",
             counted(config, "execute", {"RunsDead": "runs dead", "JobsPaused": "jobs paused"}),
             unit="",
             width=8,
@@ -66,8 +66,8 @@ def _failing(config: StageConfig) -> Iterator[Row]:
                 "audit",
                 {
                     "OccurrencesLost": "lost",
-                    "OccurrencesDoubled": "doubled",
-                    "StepsLost": "lost in a run of a workflow",
+                    "OccurrencesDoubled": "duplicated",
+                    "StepsLost": "lost in a workflow run",
                 },
             ),
             unit="occurrences",

@@ -46,10 +46,10 @@ def _firing(config: StageConfig, watched: Monitored) -> Iterator[AlarmSpec]:
     started, failed = (of_function(tick, name, seconds=MINUTE) for name in ("Invocations", "Errors"))
     yield page(
         name="ticks-missing",
-        means="no tick succeeded for three minutes. After five minutes, runs are late.",
+        means="no tick has succeeded for three minutes. After five minutes, runs are late.",
         first=(
-            "check whether the rule that starts the function Tick is enabled, and check the function's errors, "
-            "throttles and key."
+            "check whether the rule that starts the Tick function is enabled, and check the function's errors, "
+            "throttles and KMS key."
         ),
         find="duecourse doctor (tick, due index: the number of overdue entries)",
         watches={"ticks": WatchedMetric(started, 1)},
@@ -59,11 +59,11 @@ def _firing(config: StageConfig, watched: Monitored) -> Iterator[AlarmSpec]:
     )
     yield page(
         name="jobs-not-firing",
-        means="rounds of dispatch do not start, or due occurrences are not claimed, in two of three minutes. They wait "
-        "in the index and are caught up.",
+        means="in two of three minutes, dispatch rounds did not start, or due occurrences were not claimed. Due "
+        "occurrences stay in the index and run once this is fixed.",
         first=(
-            "read the errors in the log of the function Dispatch: throttling, a permission, a key, a disabled event "
-            "source, or the last deployment."
+            "read the errors in the log of the Dispatch function. Common causes: throttling, a missing permission, a "
+            "disabled KMS key or event source, the last deployment."
         ),
         find="filter action in ['round_failed', 'round_stopped', 'claims_refused', 'claim_deferred', 'send_refused'] | "
         "stats count() by action, tenant, job_id, reason, error",
@@ -77,7 +77,7 @@ def _working(config: StageConfig, watched: Monitored) -> Iterator[AlarmSpec]:
     yield page(
         name="lanes-not-draining",
         means="a queue has due messages, and no worker receives them.",
-        first="check whether the event source of the queue is enabled, then the role and the key that it uses.",
+        first="check whether the event source of the queue is enabled, then the role and the KMS key that it uses.",
         find="duecourse doctor (lanes, event sources), then GET /v1/jobs/{id}/runs?state=QUEUED",
         watches={"failures": WatchedMetric(failures(config, "lanes", seconds=MINUTE), 0)},
         periods=2,  # each queue is looked at every other minute
@@ -85,9 +85,11 @@ def _working(config: StageConfig, watched: Monitored) -> Iterator[AlarmSpec]:
     )
     yield page(
         name="concurrency-exhausted",
-        means=f"all {config.account_concurrency} concurrent executions of the account are in use for three minutes. "
-        "Lambda throttles the workers, and runs start late. No run is lost within an hour.",
-        first="find the function that uses them, also of other applications; then raise the account's quota.",
+        means=f"all {config.account_concurrency} concurrent executions of the account have been in use for three "
+        "minutes. Lambda throttles the workers, and runs start late. Runs are only delayed; after an hour, their "
+        "messages become dead letters.",
+        first="find the functions that use them, including functions of other applications; then raise the account's "
+        "quota.",
         find="duecourse doctor (quotas, functions)",
         watches={"claimed": WatchedMetric(of_account("ClaimedAccountConcurrency"), config.account_concurrency - 1)},
         periods=3,
@@ -101,7 +103,8 @@ def _working(config: StageConfig, watched: Monitored) -> Iterator[AlarmSpec]:
         means="workers crash, time out or fail because of Duecourse or AWS, not of a target: at least "
         f"{MIN_FAILURES} times and in more than {FAILURE_SHARE:.0%} of batches in five minutes. Their messages are "
         "delivered again.",
-        first="read the end of the log of the lane's function: the last deployment, memory, a permission, throttling.",
+        first="read the end of the log of the lane's function. Common causes: the last deployment, too little memory, "
+        "a missing permission, throttling.",
         find="filter @message like /Task timed out|Runtime exited/ or action in ['message_failed', "
         "'rescue_read_failed'] | stats count() by @log, tenant, job_id, error",
         watches={"failures": WatchedMetric(counted, MIN_FAILURES - 1)},
@@ -130,8 +133,8 @@ def _running(config: StageConfig) -> Iterator[AlarmSpec]:
     )
     yield page(
         name="targets-failing",
-        means="in two of three minutes, workers report that at least a fifth of their targets (and at least three) and "
-        "5 % of their attempts fail.",
+        means="in two of three minutes, workers report that at least 5 % of their attempts fail, on at least a fifth "
+        "of their targets and on at least three of them.",
         first=(
             "check the common causes: the network, an allow-list, a role, secrets. Pause the jobs while their targets "
             "are unavailable; then redrive the runs."
@@ -144,8 +147,8 @@ def _running(config: StageConfig) -> Iterator[AlarmSpec]:
     yield page(
         name="runs-lost-or-doubled",
         means="occurrences have no record or more than one, jobs were outside the due index, a run is stuck after the "
-        "end of its lease, or a worker stopped without a record of its run. The maintenance functions have repaired "
-        "these errors if possible.",
+        "end of its lease, or a worker stopped without a record of its run. The maintenance functions repair these "
+        "errors where possible.",
         first="find the jobs and occurrences in the log, run missing occurrences with a backfill, then find the cause.",
         find="filter action in ['occurrence_lost', 'occurrence_doubled', 'entry_below_watermark', "
         "'cursor_outside_index', 'run_stuck', 'run_settled'] | stats count() by action, tenant, job_id",
@@ -160,10 +163,10 @@ def _api(watched: Monitored) -> AlarmSpec:
     errors, requests = (of_api(watched.api_id, name, seconds=MINUTE) for name in ("5xx", "Count"))
     return page(
         name="api-failing",
-        means=f"the API answers at least {MIN_FAILURES} requests, and more than {FAILURE_SHARE:.0%} of all, with 500 "
-        "or 503, or the user pool issues no tokens, in three of five minutes. Jobs continue to fire.",
-        first="read the error in the logs of the functions Api, Callbacks and Console: throttling, a permission, a "
-        "key, or the last deployment.",
+        means=f"in three of five minutes, more than {FAILURE_SHARE:.0%} of API requests (and at least {MIN_FAILURES}) "
+        "failed with 500 or 503, or the user pool could not issue tokens. Jobs continue to fire.",
+        first="read the error in the logs of the Api, Callbacks and Console functions. Common causes: throttling, a "
+        "missing permission, a disabled KMS key, the last deployment.",
         find="filter action = 'request_failed' | stats count() by status, tenant, exception",
         watches={"errors": WatchedMetric(errors, MIN_FAILURES - 1)},
         expression=_ratio("errors", "requests", MINUTE, {"errors": errors, "requests": requests}, or_any=users),

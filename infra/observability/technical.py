@@ -39,17 +39,17 @@ def _rounds(config: StageConfig) -> Iterator[Row]:
         "ClaimsRefused": "claims rejected",
         "StatementsThrottled": "statements throttled",
         "SendsRefused": "sends rejected",
-        "RoundsUnfinished": "rounds out of time",
+        "RoundsUnfinished": "rounds timed out",
         "RoundsFailed": "rounds failed",
     }
-    age = ours(config, "dispatch", "WatermarkAge", statistic="Maximum").with_(label="oldest bucket")
+    age = ours(config, "dispatch", "WatermarkAge", statistic="Maximum").with_(label="oldest slot")
     yield heading(
-        "## Rounds of dispatch\nOne tick a minute starts a round in each shard. The oldest bucket is shown if it "
+        "## Dispatch rounds\nOne tick a minute starts a round in each shard. The oldest slot is shown if it "
         "is more than three hours old."
     )
     yield [
         chart(
-            "Ticks: shards with overdue work, rounds that wait",
+            "Ticks: shards with overdue work, waiting rounds",
             counted(
                 config,
                 "tick",
@@ -58,9 +58,9 @@ def _rounds(config: StageConfig) -> Iterator[Row]:
             unit="",
             width=6,
         ),
-        chart("Work of rounds", read, unit="", width=6),
-        chart("Errors of rounds", counted(config, "dispatch", wrong), unit="", width=6),
-        chart("Age of the oldest bucket", [age], unit="s", width=6),
+        chart("Throughput", read, unit="", width=6),
+        chart("Errors", counted(config, "dispatch", wrong), unit="", width=6),
+        chart("Age of the oldest slot", [age], unit="s", width=6),
     ]
 
 
@@ -109,7 +109,7 @@ def _functions(config: StageConfig, watched: Monitored) -> Iterator[Row]:
     worker = {
         "MessagesFailed": "messages failed",
         "DuplicatesDropped": "repeats dropped (harmless)",
-        "FinishesRefused": "finishes rejected",
+        "FinishesRefused": "completions rejected",
     }
     api = {"InternalErrors": "responses with 500 or 503", "SendsRefused": "sends rejected"}
     reconcile = {
@@ -130,8 +130,8 @@ def _functions(config: StageConfig, watched: Monitored) -> Iterator[Row]:
 
 def _tables(watched: Monitored) -> Iterator[Row]:
     yield heading(
-        "## Tables\nConsumed units are sums of five minutes: divided by 300 they are the units per second that "
-        "warm throughput limits."
+        "## Tables\nConsumed units are five-minute sums; divide by 300 to get units per second, which warm "
+        "throughput limits."
     )
     yield [
         chart(
@@ -168,13 +168,13 @@ def _costs(watched: Monitored) -> Iterator[Row]:
         for queue in watched.parts.lanes.every.values()
     ]
     yield heading(
-        "## Costs\nUnits of the tables, GB-seconds (duration times memory, an estimate: Lambda bills each "
+        "## Costs\nTable capacity units, GB-seconds (duration times memory, an estimate: Lambda bills each "
         "millisecond) and requests, per five minutes. Logs, metrics and alarms are not included."
     )
     yield [
-        chart("Units of the tables", units, unit="units", width=8),
+        chart("Table capacity units", units, unit="units", width=8),
         chart(
-            "Memory by duration",
+            "GB-seconds",
             [weighted("gb", "GB-seconds", gigabyte_seconds)],
             unit="GB-s",
             width=8,

@@ -104,6 +104,6 @@ def test_more_than_a_hundred_are_shown_in_pages(scheduler: Scheduler, console: S
     expect(page.get_by_role("link", name=re.compile("^2026-"))).to_have_count(100)
     page.get_by_role("button", name="Next page").click()
     expect(page.get_by_role("link", name=re.compile("^2026-"))).to_have_count(4)
-    page.get_by_role("checkbox", name="All runs of this page").check()
+    page.get_by_role("checkbox", name="All runs on this page").check()
     page.get_by_role("button", name="Redrive selected").click()
     expect(_dialog(page)).to_contain_text("4 runs will be redriven")

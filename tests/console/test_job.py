@@ -34,7 +34,7 @@ def test_it_is_paused_with_a_note_and_says_why_it_did_not_run(
     page.get_by_role("dialog").get_by_role("button", name="Pause").click()
     expect(page.get_by_text("by local: The data are wrong")).to_be_visible()
     scheduler.advance(hours=2)
-    page.get_by_role("tab", name="Why not?").click()
+    page.get_by_role("tab", name="Explain").click()
     page.get_by_label("Date", exact=True).fill("2026-03-28")
     page.get_by_label("Time (Europe/Berlin)").fill("14:00")
     page.get_by_role("button", name="Explain").click()

@@ -33,7 +33,7 @@ def test_a_workflow_is_created_from_json_that_the_api_checks_while_it_is_written
     page = open_page(console, "/workflows")
     page.get_by_role("button", name="Create workflow").or_(page.get_by_role("link", name="Create workflow")).click()
     expect(page.get_by_role("heading", level=1, name="Create workflow")).to_be_visible()
-    check = page.get_by_role("region", name="Check by the API")
+    check = page.get_by_role("region", name="API validation")
     graph = page.get_by_role("region", name=re.compile("^Graph of the steps"))
     expect(check).to_contain_text("Creates my-extract, my-load, my-workflow.")
     jobs = {**JOBS, "load": {"after": ["extrakt"], "job": {"target": TARGET}}}
@@ -64,7 +64,7 @@ def test_an_edit_shows_its_changes_and_those_that_another_user_has_made_meanwhil
     assert document["jobs"]["load"]["after"] == ["extract"]
     document["jobs"]["report"] = {"after": ["load"], "job": {"target": TARGET}}
     write(page, document)
-    expect(page.get_by_role("region", name="Check by the API")).to_contain_text("Creates report.")
+    expect(page.get_by_role("region", name="API validation")).to_contain_text("Creates report.")
     scheduler.client.put_workflow("close", {"schedule": "30 * * * *", "jobs": JOBS})
     page.get_by_role("button", name="Review changes").click()
     dialog = page.get_by_role("dialog", name="This workflow was changed by another user")
@@ -87,13 +87,13 @@ def test_a_workflow_that_exists_is_not_replaced_by_a_new_one(
     scheduler.client.put_workflow("close", {"schedule": "0 * * * *", "jobs": JOBS})
     page = open_page(console, "/workflows/new")
     write(page, {"id": "close", "schedule": None, "jobs": JOBS})
-    expect(page.get_by_role("region", name="Check by the API")).to_contain_text("close exists already")
+    expect(page.get_by_role("region", name="API validation")).to_contain_text("close already exists")
 
 
 @pytest.mark.parametrize("path", ["/workflows/new", "/workflows/month-end/edit"])
 def test_the_editor_is_accessible_and_fits_every_window(sampled: ServedConsole, open_page: Open, path: str) -> None:
     page = open_page(sampled, path)
-    expect(page.get_by_role("region", name="Check by the API")).to_contain_text("The workflow is valid")
+    expect(page.get_by_role("region", name="API validation")).to_contain_text("The workflow is valid")
     assert accessibility_faults(page) == []
     for width in (390, 1280, 1440):
         page.set_viewport_size({"width": width, "height": 900})

@@ -75,7 +75,7 @@ def test_a_paused_job_says_by_whom_and_why_where_a_job_of_the_same_instant_ran(
     due = awaited("the other job's run", run_in(system, "story-going", "SUCCEEDED")).occurrence
     shown = f"{due:%Y-%m-%d %H:%M:%S}"
     why = re.compile(r"It did not run: the job has been paused since .* by local \(The data are wrong\)")
-    page.get_by_role("tab", name="Why not?").click()
+    page.get_by_role("tab", name="Explain").click()
     page.get_by_label("Date", exact=True).fill(shown[:10])
     page.get_by_label("Time (UTC)").fill(shown[11:])
     page.get_by_role("button", name="Explain").click()

@@ -94,7 +94,7 @@ export default function DeadLettersPage() {
         ariaLabels={{
           tableLabel: "Runs",
           selectionGroupLabel: "Runs",
-          allItemsSelectionLabel: () => "All runs of this page",
+          allItemsSelectionLabel: () => "All runs on this page",
           itemSelectionLabel: (_, run) => run.id,
         }}
         header={

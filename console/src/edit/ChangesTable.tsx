@@ -38,7 +38,7 @@ export function ChangesTable({
         { id: "before", header: "Before", cell: (change) => <Value value={change.before} /> },
         { id: "after", header: "After", cell: (change) => <Value value={change.after} /> },
       ]}
-      empty={<Box>No field is changed.</Box>}
+      empty={<Box>No changes.</Box>}
     />
   );
 }

@@ -54,7 +54,8 @@ function Create({ place, first }: { place: string | null; first: Doc }) {
     onError: (error) => editor.refuse(asProblem(error).fields),
     onSuccess: (job) => {
       editor.saved();
-      notices.done(`Created ${job.id}: ${job.understood_as ?? "runs on request"}`);
+      const when = job.understood_as;
+      notices.done(`Created ${job.id}${when == null ? ". It runs on demand only." : `: ${when}`}`);
       void client.invalidateQueries();
       void navigate(to.job(job.id).slice(1));
     },

@@ -29,7 +29,8 @@ export default function CreateWorkflowPage() {
     mutationFn: () => putWorkflow(id ?? "", editor.doc, null, false),
     onSuccess: (workflow) => {
       editor.saved();
-      notices.done(`Created ${workflow.id}: ${workflow.understood_as ?? "runs on request"}`);
+      const when = workflow.understood_as;
+      notices.done(`Created ${workflow.id}${when == null ? ". It runs on demand only." : `: ${when}`}`);
       void client.invalidateQueries();
       void navigate(to.workflow(workflow.id).slice(1));
     },

@@ -35,7 +35,7 @@ export function JobForm({
         </Container>
         <ScheduleSection editor={editor} preview={preview} step={step} />
         <TargetSection editor={editor} />
-        <Container header={<Header variant="h2">Running</Header>}>
+        <Container header={<Header variant="h2">Execution</Header>}>
           <SpaceBetween size="m">
             <Fields fields={RUNNING} editor={editor}>
               <Overlap editor={editor} />

@@ -56,7 +56,7 @@ export function WorkflowEditor({
   const why =
     refusal ??
     (syntax === null ? undefined : "The JSON is not valid.") ??
-    (id === undefined ? "The workflow has no id: add the field id." : undefined) ??
+    (id === undefined ? "The workflow has no id. Add an id field." : undefined) ??
     (rounded ? "A number would be rounded; see the message below the JSON." : undefined);
   const steps = stepsOf(editor.doc);
   return (
@@ -64,7 +64,7 @@ export function WorkflowEditor({
       {modal}
       <Header
         variant="h1"
-        description="A step with a job creates or replaces that job; a step without one runs the job with its id."
+        description="A step with a job field creates or replaces that job. A step without one runs the existing job whose id equals the step's id."
       >
         <span className="text">{title}</span>
       </Header>
@@ -89,12 +89,12 @@ export function WorkflowEditor({
             }
           >
             {steps.length === 0 ? (
-              <Box color="text-body-secondary">There are no steps yet: add them to the field jobs.</Box>
+              <Box color="text-body-secondary">No steps yet. Add them to the jobs field.</Box>
             ) : (
               <Graph steps={steps} label="Graph of the steps; the JSON has the same data" />
             )}
           </Container>
-          <section aria-label="Check by the API" aria-live="polite">
+          <section aria-label="API validation" aria-live="polite">
             {syntax !== null || why !== undefined ? (
               <StatusIndicator type="pending">{why}</StatusIndicator>
             ) : trial.error !== null && settled === text && save.error === null ? (
@@ -136,12 +136,12 @@ export function WorkflowEditor({
 function Refused({ id = "", exists, error }: { id?: string; exists: boolean; error: unknown }) {
   if (asProblem(error).status !== 412) return <ProblemBox error={error} />;
   return exists ? (
-    <Alert type="error" header={`${id} exists already`}>
+    <Alert type="error" header={`${id} already exists`}>
       Choose another id, or <Link href={to.editWorkflow(id)}>edit the workflow {id}</Link>.
     </Alert>
   ) : (
     <Alert type="warning" header={`${id} was changed by another user`}>
-      Choose Review changes to see that change and apply yours to it.
+      Choose Review changes to see the other user's change and reapply yours.
     </Alert>
   );
 }

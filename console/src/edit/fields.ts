@@ -23,7 +23,7 @@ const options = (labels: Record<string, string>) =>
   Object.entries(labels).map(([value, label]) => ({ value, label }));
 
 export const PEOPLE: Field[] = [
-  field("name", "Name", "text", { hint: "A name that is shown to people; programs use the id." }),
+  field("name", "Name", "text", { hint: "A display name. The API and the command line use the id." }),
   field("description", "Description", "area", { hint: "The purpose of the job, in one line." }),
   field("owner", "Owner", "text", { hint: "The team or person responsible for it." }),
   field("tags", "Tags", "list", { hint: "Separated by commas." }),
@@ -43,8 +43,8 @@ export const SHAPE: Field[] = [
       both: "Run both times",
     }),
   }),
-  field("start", "Not before", "text", { hint: "An instant in UTC, such as 2026-12-01T00:00:00Z." }),
-  field("end", "Not at or after", "text", { hint: "An instant in UTC." }),
+  field("start", "Start", "text", { hint: "An instant in UTC, such as 2026-12-01T00:00:00Z." }),
+  field("end", "End (exclusive)", "text", { hint: "An instant in UTC." }),
   field("anchor", "Anchor", "text", { hint: "For a rate: the instant of the first occurrence." }),
   field("exclude", "Excluded", "list", {
     hint: "Dates, date ranges (2026-12-24/2027-01-06), cron expressions (* * * * SAT-SUN) and instants without runs, separated by commas.",
@@ -113,7 +113,7 @@ export const RARE: Field[] = [
   field("heartbeat_seconds", "Heartbeat interval, in seconds", "number"),
   field("start_deadline_seconds", "Start deadline, in seconds", "number", {
     standard: "no limit",
-    hint: "A run that has not started this long after it was due is skipped.",
+    hint: "A run is skipped if it has not started within this time after it was due.",
   }),
   field("pause_on_failure", "Pause after this many consecutive failed runs", "number", { standard: "never" }),
   field("estimated_seconds", "Estimated duration, in seconds", "number"),

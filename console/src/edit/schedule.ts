@@ -14,8 +14,8 @@ export const PRESETS = [
   { id: "0 3 * * *", text: "Every day at 03:00" },
   { id: "0 9 * * MON-FRI", text: "Monday to Friday at 09:00" },
   { id: "0 6 * * MON", text: "Every Monday at 06:00" },
-  { id: "0 4 1 * *", text: "On the first of each month at 04:00" },
-  { id: "0 4 L * *", text: "On the last of each month at 04:00" },
+  { id: "0 4 1 * *", text: "On the first day of each month at 04:00" },
+  { id: "0 4 L * *", text: "On the last day of each month at 04:00" },
 ];
 
 export const UNITS = ["second", "minute", "hour", "day"] as const;

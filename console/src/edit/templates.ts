@@ -44,8 +44,8 @@ export const TEMPLATES: Template[] = [
   },
   {
     id: "long",
-    text: "Start long work that calls back",
-    description: "Every night; ends with its callback",
+    text: "Start a long-running task with a callback",
+    description: "Every night; the run ends when the task calls back",
     doc: {
       schedule: "0 1 * * *",
       target: http("https://example.com/start"),

@@ -155,7 +155,7 @@ function Review({
           variant="primary"
           loading={busy}
           disabled={changes.length === 0 && !effects}
-          disabledReason="No field is changed."
+          disabledReason="No changes."
           onClick={save}
         >
           Save
@@ -207,7 +207,7 @@ function Meanwhile({
       <Box>
         {others.length === 0
           ? `No field was changed; the state is now ${theirs.job.state}.`
-          : "The table shows the changes of the other user. Your changes are not saved."}
+          : "The table shows the other user's changes. Your changes are not saved."}
       </Box>
       {others.length > 0 && <ChangesTable changes={others} marked={both} />}
       <Box>{both.length > 0 && "If both of you changed a field, your value replaces the other one."}</Box>

@@ -73,7 +73,7 @@ function Fields({ change }: { change: Schemas["Change"] }) {
       ))}
       {(more > 0 || long) && (
         <Popover size="large" content={lines} header="Fields">
-          {more > 0 ? `and ${more} more` : "In full"}
+          {more > 0 ? `and ${more} more` : "Show all"}
         </Popover>
       )}
     </>

@@ -122,7 +122,7 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
         notices.done(
           <>
             {waits
-              ? "Run scheduled for after the job is resumed:"
+              ? "The run will start after the job is resumed:"
               : at
                 ? `Run scheduled for ${at}:`
                 : "Run requested:"}{" "}

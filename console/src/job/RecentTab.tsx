@@ -127,8 +127,8 @@ function Grid({ job, shown }: { job: Schemas["Job"]; shown: readonly Occurrence[
       )}
       <Legend kinds={KINDS.filter((kind) => counted.has(kind))} />
       <Box color="text-body-secondary" fontSize="body-s">
-        Bars above: duration, up to {duration(longest)}. Bars below: lateness, up to {duration(latest)}; late
-        is more than {duration(job.missed.grace_seconds)}.
+        Bars above: duration, up to {duration(longest)}. Bars below: lateness, up to {duration(latest)}. Runs
+        count as late after {duration(job.missed.grace_seconds)}.
       </Box>
     </SpaceBetween>
   );

@@ -114,7 +114,7 @@ export function TimelineTab({ job }: { job: Schemas["Job"] }) {
       />
       <Legend />
       <Box color="text-body-secondary" fontSize="body-s">
-        At most 1,000 runs and 500 past occurrences of these days, by the present schedule.
+        Shows up to 1,000 runs, and up to 500 past occurrences according to the current schedule.
       </Box>
       <ExpandableSection headerText="View as table">
         <OccurrenceTable all={all} zone={zone} addressOf={address} />

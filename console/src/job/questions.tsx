@@ -59,7 +59,11 @@ export const NO_PAUSE: PauseForm = { note: "", end: { day: "", time: "" }, catch
 export function pauseBody({ note, end, catchUp }: PauseForm, zone: string) {
   const until = whenOf(end, zone);
   if (until === null && (end.day || end.time)) {
-    throw new ApiProblem(0, "The end of the pause is incomplete", "Set its date and its time, or neither.");
+    throw new ApiProblem(
+      0,
+      "The end of the pause is incomplete",
+      "Enter both a date and a time for the end of the pause, or leave both empty.",
+    );
   }
   return { note: note.trim() || null, until, catch_up: until !== null && catchUp };
 }
@@ -81,7 +85,7 @@ export function PauseQuestion({ zone, onChange }: { zone: string; onChange(form:
       />
       <div>
         <Box variant="p" color="text-body-secondary">
-          The time at which the pause ends by itself. Optional.
+          Optional. The time at which the job resumes automatically.
         </Box>
         <WhenInput when={form.end} zone={zone} onChange={(end) => change({ end })} />
       </div>

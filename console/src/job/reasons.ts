@@ -62,7 +62,7 @@ const VERDICTS: Record<string, string> = {
   before_start: "the schedule had not started",
   after_end: "the schedule had ended",
   before_creation: "the job did not exist yet",
-  max_runs: "the job had reached its number of runs",
+  max_runs: "the job had reached its maximum number of runs",
   completed: "the job was completed",
   future: "it is not due yet",
   late: "it is due and not in the queue yet",

@@ -27,7 +27,7 @@ export function RunningBox() {
         <Header
           variant="h2"
           counter={found && `(${count})`}
-          description="Calls of more than ten seconds, and runs that wait for their callback or their steps."
+          description="Runs whose call has taken more than ten seconds, and runs that are waiting for a callback or for steps."
         >
           Running now
         </Header>

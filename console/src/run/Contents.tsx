@@ -93,7 +93,7 @@ export function Payload({ sent }: { sent: ReadPayload }) {
     <SpaceBetween size="xs">
       <Box color="text-body-secondary">
         {sent.own ? "The payload of the request that started the run. " : "The job's payload. "}
-        {sent.changed && "The job was changed later: the last attempt may have sent another payload."}
+        {sent.changed && "The job was changed later: the last attempt may have sent a different payload."}
       </Box>
       {sent.payload === null ? <Box>There is no payload.</Box> : <Json text={sent.payloadText} />}
       <Box color="text-body-secondary">

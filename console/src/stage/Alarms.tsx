@@ -27,7 +27,7 @@ export function Alarms({ stage }: { stage: Schemas["Stage"] | undefined }) {
       {stage === undefined && <StatusIndicator type="loading">Loading</StatusIndicator>}
       {alarms === null && (
         <StatusIndicator type="pending">
-          The alarms could not be read. The finding "alarms" has the reason. Open CloudWatch to view the
+          The alarms could not be read. See the finding "alarms" for the reason. Open CloudWatch to view the
           alarms.
         </StatusIndicator>
       )}

@@ -47,7 +47,7 @@ function Finding({ check }: { check: Schemas["Check"] }) {
       </Box>
       {check.do !== null && (
         <Box color="text-body-secondary">
-          First: <span className="text">{check.do}</span>
+          First step: <span className="text">{check.do}</span>
           {check.runbook !== null && <Runbooks pages={check.runbook} />}
         </Box>
       )}

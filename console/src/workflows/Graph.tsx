@@ -30,7 +30,7 @@ export default function Graph({ steps, label }: Shown) {
   const places = useLayout(steps);
   if (places === null)
     return <StatusIndicator type="loading">Drawing the graph of {steps.length} steps</StatusIndicator>;
-  if (places === "failed") return <p>The browser could not lay out the picture; the table has all jobs.</p>;
+  if (places === "failed") return <p>The graph could not be drawn. The table lists all jobs.</p>;
   const nodes = steps.map((step) => ({
     id: step.id,
     type: "job",

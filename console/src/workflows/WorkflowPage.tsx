@@ -86,7 +86,7 @@ export default function WorkflowPage() {
           </Header>
         }
       >
-        <Graph steps={steps} label={`Graph of ${workflow.id}; the tab Steps has the same data as a table`} />
+        <Graph steps={steps} label={`Graph of ${workflow.id}; the Steps tab has the same data as a table`} />
       </Container>
       <Tabs
         ariaLabel="About this workflow"

@@ -299,7 +299,7 @@ def test_a_brake_goes_off_within_the_canarys_time_and_says_what_to_do(prod: Stac
         assert (alarm["Period"], alarm["EvaluationPeriods"], alarm["Threshold"]) == (60, 1, 0)
         assert alarm["ComparisonOperator"] == "GreaterThanThreshold"
         assert alarm["TreatMissingData"] == "notBreaching"  # a lane that nothing came through in that time
-        assert "First: " in alarm["AlarmDescription"]
+        assert "First step: " in alarm["AlarmDescription"]
 
 
 @pytest.mark.parametrize("worker", WORKERS)

@@ -109,7 +109,7 @@ def test_an_alarm_says_its_stage_how_to_find_the_jobs_and_where_the_steps_are(st
         assert 100 < len(described) < 1024, name
         assert each["AlarmName"] == f"Duecourse/{stage}/{name}"
         assert f"] Stage {stage}: " in described
-        assert " First: " in described
+        assert " First step: " in described
         assert re.search(r" Find: (filter |duecourse |GET )", described), name
         assert name.startswith(section_of(each))
 

@@ -197,7 +197,7 @@ LINK = "https://example.com/docs/runbooks.md#jobs-not-firing"
 ALARMS = [
     {
         "AlarmName": "Duecourse/prod/ticks-missing",
-        "AlarmDescription": "No tick. First: look. Runbook: docs/runbooks.md#ticks-missing",
+        "AlarmDescription": "No tick. First step: look. Runbook: docs/runbooks.md#ticks-missing",
         "StateValue": "ALARM",
     },
     {"AlarmName": "Duecourse/prod/targets-failing", "StateValue": "OK"},
