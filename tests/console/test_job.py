@@ -65,7 +65,9 @@ def test_it_is_paused_until_a_time_and_shows_the_end(
     dialog.get_by_label("Reason").fill("Maintenance")
     dialog.get_by_label("Time (Europe/Berlin)").fill("06:00:00")
     dialog.get_by_role("button", name="Pause").click()
-    expect(dialog.get_by_text("Set its date and its time, or neither.")).to_be_visible()
+    expect(
+        dialog.get_by_text("Enter both a date and a time for the end of the pause, or leave both empty.")
+    ).to_be_visible()
     dialog.get_by_label("Date", exact=True).fill("2026-03-30")
     dialog.get_by_label("Catch up on the occurrences during the pause").check()
     dialog.get_by_role("button", name="Pause").click()

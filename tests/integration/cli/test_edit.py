@@ -98,7 +98,7 @@ def test_a_job_that_somebody_else_changed_meanwhile_is_left_alone(
     api.before_each(meanwhile)
     edited = run("jobs", "edit", "nightly", EDITOR=editor(("0 2", "30 2")))
     assert edited.exit_code == 1
-    assert "changed by another caller meanwhile; nothing was written" in edited.stderr
+    assert "changed by another caller in the meantime; nothing was written" in edited.stderr
     Path(edited.stderr.split()[-1]).unlink()
     assert desk.api.get("/v1/jobs/nightly").json["schedule"] == "0 2 * * *"
 

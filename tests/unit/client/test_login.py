@@ -399,8 +399,8 @@ def test_the_address_of_api_gateway_is_not_signed_where_a_token_is_shown() -> No
     ("arguments", "said"),
     [
         (["--sign", "--token", "aaa.bbb.ccc"], "remove --sign, or --token"),
-        (["--token", "two words"], "the token is not valid"),
-        (["--token", "line\nbreak"], "the token is not valid"),
+        (["--token", "two words"], "the token is empty, or contains a space"),
+        (["--token", "line\nbreak"], "the token is empty, or contains a space"),
     ],
 )
 def test_a_token_that_cannot_be_used_is_refused_without_being_repeated(arguments: list[str], said: str) -> None:

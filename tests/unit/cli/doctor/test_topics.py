@@ -58,6 +58,8 @@ def test_a_test_sets_an_alarm_and_returns_what_its_actions_did() -> None:
 
 def test_a_test_whose_actions_are_not_recorded_fails_after_a_minute() -> None:
     clock = SettableClock(0.0)
-    with pytest.raises(TimeoutError, match="no action of Duecourse/prod/targets-failing within 60 s"):
+    with pytest.raises(
+        TimeoutError, match="did not record an action for the alarm Duecourse/prod/targets-failing within 60 s"
+    ):
         send_test(stage(Aws({})), now=clock.now, sleep=clock.advance)
     assert clock.now() == 60

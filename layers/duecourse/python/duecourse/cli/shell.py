@@ -1,4 +1,4 @@
-"""Runs the commands of runs, and checks which are allowed."""
+"""Runs jobs' shell commands, and checks which are allowed."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def written_allowed(commands: Collection[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Shell:
-    """Runs the commands of runs. `allowed`: None allows every command. `timeout` is in seconds; None means no timeout
+    """Runs jobs' shell commands. `allowed`: None allows every command. `timeout` is in seconds; None means no timeout
     but the run's.
     """
 

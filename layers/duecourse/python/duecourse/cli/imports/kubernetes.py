@@ -1,4 +1,4 @@
-"""Imports CronJobs of Kubernetes from `kubectl get cronjobs -A -o yaml` or from a manifest."""
+"""Imports Kubernetes CronJobs from `kubectl get cronjobs -A -o yaml` or from a manifest."""
 
 from __future__ import annotations
 
