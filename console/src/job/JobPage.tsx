@@ -73,7 +73,7 @@ function JobTabs({ job }: { job: Schemas["Job"] }) {
       activeTabId={tab}
       onChange={({ detail }) => change({ tab: detail.activeTabId })}
       tabs={[
-        { id: "recent", label: "Recent occurrences", content: <RecentTab job={job} /> },
+        { id: "recent", label: "Recent", content: <RecentTab job={job} /> },
         { id: "timeline", label: "Timeline", content: <TimelineTab job={job} /> },
         { id: "next", label: "Next", content: <NextTab job={job} /> },
         { id: "runs", label: "Runs", content: <RunsTab jobId={job.id} zone={job.timezone} /> },
