@@ -145,7 +145,7 @@ def _running(config: StageConfig) -> Iterator[AlarmSpec]:
         of=3,
     )
     yield page(
-        name="runs-lost-or-doubled",
+        name="runs-lost-or-duplicated",
         means="occurrences have no record or more than one, jobs were outside the due index, a run is stuck after the "
         "end of its lease, or a worker stopped without a record of its run. The maintenance functions repair these "
         "errors where possible.",

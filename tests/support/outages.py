@@ -209,10 +209,10 @@ OUTAGES: dict[str, Outage] = {
     "all targets are down": Outage(all_targets_down, "targets-failing", "by tenant, job_id, error"),
     "the secrets are missing": Outage(secrets_missing, "targets-failing", "by tenant, job_id, error"),
     "messages became dead letters before they ran": Outage(
-        maintenance.lost_to_the_dead_letters, "runs-lost-or-doubled", "run_settled"
+        maintenance.lost_to_the_dead_letters, "runs-lost-or-duplicated", "run_settled"
     ),
-    "an occurrence was lost": Outage(maintenance.a_record_that_was_lost, "runs-lost-or-doubled", "occurrence_lost"),
-    "a run is stuck past its lease": Outage(maintenance.a_run_that_is_stuck, "runs-lost-or-doubled", "run_stuck"),
+    "an occurrence was lost": Outage(maintenance.a_record_that_was_lost, "runs-lost-or-duplicated", "occurrence_lost"),
+    "a run is stuck past its lease": Outage(maintenance.a_run_that_is_stuck, "runs-lost-or-duplicated", "run_stuck"),
     "the API crashes": Outage(services.errors_of("Api"), "api-failing", "request_failed"),
     "the API is throttled": Outage(services.throttles_of("Api"), "api-failing", "duecourse doctor"),
     "callbacks crash": Outage(services.errors_of("Callbacks"), "api-failing", "request_failed"),
