@@ -3,6 +3,7 @@ STAGE ?= prod
 FUZZ_SECONDS ?= 600
 PYTHON314 ?= python3.14
 PROVE_SECONDS ?= 600
+MODEL_HISTORIES ?= 20000
 PORT ?= 8000
 # Where this is set, each of the tests' many processes compiles what it imports: seven seconds for the CDK alone.
 export PYTHONDONTWRITEBYTECODE =
@@ -40,7 +41,7 @@ test: setup ## run the checks and tests of every part (5 minutes on two cores)
 test-all: setup ## run everything that `make test` leaves out, see tests/tiers.py (30 minutes)
 	$(BIN)/pytest -n 3 --no-loadscope-reorder -m "extended and not fuzz" --ignore tests/property  # files in their order, the long ones first
 	$(BIN)/pytest -n 2 --hypothesis-profile long tests/property
-	@$(MAKE) --no-print-directory model MODEL_STATES=300000
+	@$(MAKE) --no-print-directory model MODEL_STATES=300000 MODEL_HISTORIES=1000
 	@$(MAKE) --no-print-directory types-314 test-314 wheels-314
 
 lint: setup
@@ -117,8 +118,9 @@ fuzz: setup ## send random requests to the API for 10 minutes (FUZZ_SECONDS=600)
 faults: setup ## write tests/fixtures/faults.md, the effect of each fault at each write (STORIES="fires retries": these two)
 	$(BIN)/python -m tests.support.fault_table $(STORIES)
 
-model: setup ## try every order of steps of the workflow protocol (MODEL_STATES=300000: the bound of each case)
+model: setup ## try every order of steps of workflows and wait queues (MODEL_STATES=300000: the bound of each case)
 	$(BIN)/python -m tests.support.workflow_model $(MODEL_STATES)
+	$(BIN)/python -m tests.support.line_model $(MODEL_HISTORIES)
 
 prove: setup ## run random histories on a simulated cloud for 10 minutes (PROVE_SECONDS=600; SEED=7 repeats one)
 	$(BIN)/python -m tests.prove $(if $(SEED),--seed $(SEED) --histories 1,--seconds $(PROVE_SECONDS))

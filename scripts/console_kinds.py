@@ -16,7 +16,7 @@ def written() -> str:
     """Return the types of targets, each with its labels, the fields of its form and the fields of a new target. Return
     also the rules for overlap with their labels.
     """
-    rules = [{"value": each, "label": each.rule.label, "limited": each.rule.limited} for each in Overlap]
+    rules = [{"value": each, "label": each.rule.label, "limit": each.rule.limit_label} for each in Overlap]
     found = {"targets": {word: _kind(kind) for word, kind in TARGETS.items()}, "overlap": rules}
     return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
 

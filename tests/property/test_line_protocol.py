@@ -5,16 +5,26 @@ What is explored, and what is not, is in docs/decisions/004-waiting-runs.md; `py
 
 import sys
 from collections.abc import Callable
+from random import Random
 from typing import Any
 
 import pytest
 
-from duecourse.domain.jobs.job import Backoff, Completion, MissedPolicy, Overlap, RetryPolicy
+from duecourse.domain.jobs.job import Backoff, Completion, Job, MissedPolicy, Overlap, RetryPolicy
 from duecourse.usecases.worker.attempt import LaneWorker
 from tests.support.jobs import job
 from tests.support.line_explorer import Case, Explorer, Found
 from tests.support.wait_queue_model import Left
-from tests.support.wait_queue_mutants import blind, doubling, never_received, reckless
+from tests.support.wait_queue_mutants import (
+    blind,
+    doubling,
+    lonely,
+    never_received,
+    opened,
+    own_place,
+    reckless,
+    within,
+)
 
 RETRY = RetryPolicy(max_attempts=4, backoff=Backoff.FIXED, min_seconds=5, max_seconds=5)
 
@@ -24,6 +34,8 @@ RULES: dict[str, dict[str, Any]] = {
     "a queue of one": {"overlap": Overlap.QUEUE, "queue_limit": 1},
     "newest": {"overlap": Overlap.NEWEST},
     "replace": {"overlap": Overlap.REPLACE},
+    "allow 1": {"overlap": Overlap.ALLOW, "active_limit": 1},
+    "allow 2": {"overlap": Overlap.ALLOW, "active_limit": 2},
 }
 
 NOTHING = Left()
@@ -38,7 +50,7 @@ WRONG = {
 }
 
 
-def explore(
+def case(
     rule: str,
     *,
     runs: int = 2,
@@ -46,21 +58,29 @@ def explore(
     left: Left = NOTHING,
     callback: bool = False,
     changed: Callable[[LaneWorker], LaneWorker] = lambda worker: worker,
-) -> Found:
+    then: str | None = None,
+    most: int | None = None,
+) -> Case:
+    """What is searched. `then` is the rule to which the job changes; `most` is the bound of the states."""
+
+    def of(rule: str) -> Job:
+        return job(
+            "* * * * *",
+            missed=MissedPolicy(grace_seconds=86_400),
+            retry=RETRY,
+            completion=Completion.CALLBACK if callback else Completion.RESPONSE,
+            completion_seconds=600,
+            **RULES[rule],
+        )
+
+    return Case(of(rule), runs, workers, left, changed, of(then) if then else None, most)
+
+
+def explore(rule: str, **how: Any) -> Found:
     """One search, told."""
-    of = job(
-        "* * * * *",
-        missed=MissedPolicy(grace_seconds=86_400),
-        retry=RETRY,
-        completion=Completion.CALLBACK if callback else Completion.RESPONSE,
-        completion_seconds=600,
-        **RULES[rule],
-    )
-    found = Explorer(Case(of, runs, workers, left, changed))()
-    wrong = ", ".join(f"{name} {count}" for name, count in left._asdict().items() if count) or "nothing wrong"
-    sys.stdout.write(
-        f"{rule}, {runs} runs, {workers} workers, {'callback' if callback else 'response'}, {wrong}: {found}\n"
-    )
+    found = Explorer(case(rule, **how))()
+    told = {name: getattr(each, "__name__", each) for name, each in how.items()}
+    sys.stdout.write(f"{rule}, {told}: {found}\n")
     assert found.ends
     return found
 
@@ -97,6 +117,44 @@ def test_a_lock_whose_release_is_not_seen_is_found() -> None:
 def test_a_lock_that_is_taken_from_an_active_run_is_found(rule: str) -> None:
     with pytest.raises(AssertionError, match="two runs are alive at once"):
         explore(rule, changed=reckless)
+
+
+# A limit of active runs, which may change while runs wait.
+
+
+@pytest.mark.parametrize(("rule", "then"), [("allow 1", "allow 2"), ("allow 2", "allow 1")])
+@pytest.mark.parametrize("wrong", [Left(limits=1), Left(limits=1, crashes=1)])
+def test_three_runs_and_one_worker_keep_them_while_the_limit_changes(rule: str, then: str, wrong: Left) -> None:
+    assert explore(rule, runs=3, workers=1, callback=True, left=wrong, then=then, most=60_000).ends
+
+
+@pytest.mark.parametrize("rule", ["allow 1", "allow 2"])
+def test_places_that_are_taken_from_active_runs_are_found(rule: str) -> None:
+    with pytest.raises(AssertionError, match="may be"):
+        explore(rule, runs=3, workers=1, callback=True, changed=opened)
+
+
+def test_runs_beyond_a_lowered_limit_that_do_not_count_are_found() -> None:
+    with pytest.raises(AssertionError, match="2 runs are alive, and 1 may be"):
+        explore("allow 2", runs=3, workers=1, callback=True, left=Left(limits=1), then="allow 1", changed=within)
+
+
+def test_a_start_that_does_not_call_the_next_run_is_found() -> None:
+    with pytest.raises(AssertionError, match="nobody is called"):
+        explore("allow 2", runs=4, workers=1, callback=True, changed=lonely)
+
+
+@pytest.mark.parametrize(("rule", "then"), [("allow 1", "allow 2"), ("allow 2", "allow 1")])
+def test_three_runs_and_two_workers_keep_them_with_a_crash_and_a_copy_in_histories_drawn(rule: str, then: str) -> None:
+    of = case(rule, runs=3, left=Left(crashes=1, copies=1, limits=1), callback=True, then=then)
+    found = Explorer(of).wander(Random(rule), 40)
+    assert found.ends
+
+
+@pytest.mark.extended
+def test_a_lost_run_that_keeps_its_place_is_found() -> None:
+    with pytest.raises(AssertionError, match="may be"):
+        explore("allow 2", runs=3, workers=2, left=Left(limits=1, crashes=1), then="allow 1", changed=own_place)
 
 
 @pytest.mark.extended

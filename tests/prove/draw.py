@@ -76,7 +76,7 @@ def body(random: Random, profile: str, end: str) -> dict[str, Any]:
             ("rate(20 seconds)", "rate(30 seconds)", "rate(45 seconds)", "*/30 * * * * *", "rate(1 minute)", "at", None)
         )
     made: dict[str, Any] = {"target": {"type": "http", "url": f"{ADDRESS}/"}, "schedule": schedule}
-    overlap = random.choice(("skip", "queue", {"queue": 2}, "newest", "replace", "allow"))
+    overlap = random.choice(("skip", "queue", {"queue": 2}, "newest", "replace", "allow", {"allow": 2}))
     made["overlap"] = random.choice(("newest", "replace", "queue")) if profile == "busy" else overlap
     made["timeout_seconds"] = random.choice((2, 5, 10))
     made["retry"] = {
@@ -151,7 +151,7 @@ def _more(random: Random, profile: str, what: str, end: str) -> dict[str, Any]:
         case "patch":
             changes: tuple[dict[str, Any], ...] = (
                 {"payload": {"new": random.randint(1, 9)}},
-                {"overlap": random.choice(("skip", "queue", "newest", "replace", "allow"))},
+                {"overlap": random.choice(("skip", "queue", "newest", "replace", "allow", {"allow": 2}))},
                 {"retry": {"max_attempts": 2, "min_seconds": 1, "backoff": "fixed", "max_seconds": 5}},
                 {"schedule": random.choice(("rate(25 seconds)", "*/30 * * * * *")), "end": end},
                 {"priority": random.choice(("high", "normal", "low"))},

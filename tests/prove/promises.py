@@ -212,7 +212,9 @@ class Promises:
     # Overlap.
 
     def overlap(self) -> Iterator[Finding]:
-        """Runs of a job exclude each other unless it allows overlap, or is to run only once."""
+        """Runs of a job exclude each other unless it allows overlap or is to run only once. With a limit, at most that
+        number of them is active.
+        """
         by_job: dict[str, list[TargetCall]] = defaultdict(list)
         for call in self.world.targets.calls:
             by_job[call.job].append(call)
@@ -220,13 +222,14 @@ class Promises:
             definitions = self.definitions(job)
             if any(each.get("overlap") == "allow" or _once(each) for each in definitions) or self.recreated(job):
                 continue
+            limits = [each["overlap"].get("allow", 1) for each in definitions if isinstance(each.get("overlap"), dict)]
+            limit = max(limits, default=1)
             calls.sort(key=lambda each: each.began)
-            for number, call in enumerate(calls):
-                for later in calls[number + 1 :]:
-                    if later.began >= self.alive_until(call) - SLACK:
-                        continue
-                    if later.run != call.run:
-                        yield "runs of a job exclude each other", f"{told(call)} and {told(later)}"
+            for number, later in enumerate(calls):
+                earlier = [each for each in calls[:number] if later.began < self.alive_until(each) - SLACK]
+                others = {each.run: told(each) for each in earlier if each.run != later.run}
+                if len(others) >= limit:
+                    yield "runs of a job exclude each other", f"{' and '.join(others.values())} and {told(later)}"
 
     def alive_until(self, call: TargetCall) -> float:
         """Until when an attempt certainly lasts."""

@@ -1,11 +1,13 @@
-"""A search through everything that can happen to a few runs of one job that wait for one another.
+"""A search through everything that can happen to a few runs of one job that wait for one another. Each step is one of
+the worker itself (tests.support.replayed), so the model cannot differ from it.
 
 Depth first, each state once. What a state promises is looked at by tests.support.line_promises; a promise that is
 broken is told with the steps that led there.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from random import Random
 from typing import Any
 
 from duecourse.domain.ids import RunIdentity
@@ -25,26 +27,36 @@ Step = tuple[tuple[object, ...], State]
 LOST = LostAnswerError("no answer")
 SUCCEEDED, FAILED = Returned("fine"), Failed("HTTP 503", code="http.503")
 
+OFTEN = 0.02
+"""How often something goes wrong at a step of a history that is drawn."""
+
 DOUBLED = frozenset({"lock", "enter", "leave", "set_watch"})
 """Conditional writes that the SDK makes again when their answer is lost: what comes back is the second one's."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """What is searched: the job, how many of its runs are due at once, how many workers there are, what goes wrong."""
+    """What is searched: the job, how many of its runs are due at once, how many workers there are, what goes wrong.
+    `changed_to` is the job after its definition has changed. A search of more states than `most` ends.
+    """
 
     job: Job
     runs: int
     workers: int
     left: Left
     changed: Callable[[LaneWorker], LaneWorker] = lambda worker: worker
+    changed_to: Job | None = None
+    most: int | None = None
 
 
 @dataclass
 class Found:
-    """What a search has seen. `histories` counts different orders of steps from the beginning to an end."""
+    """What a search has seen. `histories` counts different orders of steps from the beginning to an end. `all`: all
+    states have been seen.
+    """
 
     states: int = 0
+    all: bool = True
     histories: int = 0
     ends: int = 0
     repairs: int = 0
@@ -67,8 +79,9 @@ class Explorer:
     def __init__(self, case: Case) -> None:
         self.case = case
         self.kept = Kept()
-        self.shared = Shared(self.kept)
-        self.replay = Replay(case.job, self.kept, case.changed)
+        jobs = (case.job,) if case.changed_to is None else (case.job, case.changed_to)
+        self.shared = Shared(self.kept, jobs)
+        self.replay = Replay(case.job, self.kept, case.changed, case.changed_to is not None)
         self.found = Found()
         self._nodes: list[_Node] = []
         self._first_nodes: dict[Beginning, int] = {}
@@ -91,18 +104,37 @@ class Explorer:
                         sums[-1] += total
                 elif (known := histories.get(hash(following[1]))) is not None:
                     sums[-1] += known
+                elif self.case.most is not None and len(histories) + len(path) >= self.case.most:
+                    self.found.all = False
                 else:
                     path.append((*following, self._steps(following[1])))
                     sums.append(0)
         except BrokenError as broken:
-            told = "\n".join(_in_words(said) for said, _, _ in path)
-            raise AssertionError(f"{broken}, after {told}\nthen {_in_words(broken.step)}") from broken
+            raise _as_told(broken, [said for said, _, _ in path]) from broken
         self.found.states, self.found.histories = len(histories), histories[hash(beginning)]
+        return self.found
+
+    def wander(self, random: Random, histories: int) -> Found:
+        """Play some histories, drawn at random, of a case with too many states. What may go wrong does so at any time.
+        Raises as a search does.
+        """
+        for _ in range(histories):
+            state, path = self.beginning(), list[tuple[object, ...]]()
+            try:
+                while steps := list(self._steps(state)):
+                    usual = [each for each in steps if each[1].left == state.left]
+                    wrong = [each for each in steps if each[1].left != state.left]
+                    said, state = random.choice(wrong if wrong and (not usual or random.random() < OFTEN) else usual)
+                    path.append(said)
+            except BrokenError as broken:
+                raise _as_told(broken, path) from broken
+            self.found.states += len(path)
+        self.found.all, self.found.histories = False, histories
         return self.found
 
     def beginning(self) -> State:
         """All runs are due, each with its message in the lane."""
-        job, state = self.case.job, State(0, (), 0, (), 0, (), (), self.case.left, (), ())
+        job, state = self.case.job, State(0, (), (), (), 0, (), (), self.case.left, (), ())
         first = int(job.created_at) + 60
         state = state._replace(time=first + 60 * self.case.runs)
         for number in range(self.case.runs):
@@ -137,14 +169,25 @@ class Explorer:
                 if self.kept.values[letter.message].watch is not None and letter.message_id not in held:
                     left = state.left._replace(watches=state.left.watches - 1)
                     yield ("the watch is lost",), state._replace(lane=_without(state.lane, letter), left=left)
+        if state.left.limits and self.case.changed_to is not None:
+            yield from self._limited(state)
+        if not visible and not state.workers:
+            self._promises.hold_at_rest(state)
         if not visible and not state.workers and not completed:
             yield from self._rest(state)
         elif state.left.early and (state.workers or completed):
             yield from self._later(state._replace(left=state.left._replace(early=state.left.early - 1)))
 
+    def _limited(self, state: State) -> Iterator[Step]:
+        """The job is changed. Whoever has read it before may still go by its former limit."""
+        job = 1 - state.job
+        limit = self.shared.jobs[job].active_limit or 0
+        workers = tuple(sorted(each._replace(most=max(each.most, limit)) for each in state.workers))
+        left = state.left._replace(limits=state.left.limits - 1)
+        yield ("the limit is now", limit), state._replace(job=job, workers=workers, left=left)
+
     def _rest(self, state: State) -> Iterator[Step]:
         """Nothing can be done now."""
-        self._promises.hold_at_rest(state)
         if state.lane:
             yield from self._later(state)
         elif self._promises.all_ended(state):
@@ -174,7 +217,9 @@ class Explorer:
         beginning = Beginning(message, letter.message_id, letter.copy, receives, state.time)
         seen = tuple(place for place, _ in state.line)
         killed_at = state.time + LEASE_SECONDS
-        worker = Worker(self._first_node(beginning), letter.message_id, letter.copy, killed_at, seen)
+        # Beside a worker that has read a higher limit, this one may not be the only one to start.
+        most = max([self.shared.jobs[state.job].active_limit or 0, *(each.most for each in state.workers)])
+        worker = Worker(self._first_node(beginning), letter.message_id, letter.copy, killed_at, seen, most)
         taken = state._replace(lane=tuple(sorted([*others, hidden])), workers=tuple(sorted([*state.workers, worker])))
         yield said, self._begun(taken, worker)
         if state.left.copies and not letter.copy:
@@ -204,7 +249,8 @@ class Explorer:
         """The worker is answered, or dies, or its answer gets lost."""
         asked, left = self._nodes[worker.node].asked, state.left
         said: tuple[object, ...] = (worker, asked)
-        self._promises.hold_before(state, worker, asked, said)
+        others = [self._nodes[each.node].asked for each in state.workers if each is not worker]
+        self._promises.hold_before(state, worker, asked, said, others)
         if asked.what == "done":
             yield said, self._done(state, worker, *asked.with_)
         elif asked.what == "call":
@@ -259,6 +305,11 @@ class Explorer:
     def _node(self, beginning: Beginning, answers: tuple[tuple[Any, float], ...]) -> int:
         self._nodes.append(_Node(beginning, answers, self.replay.asks(beginning, answers)))
         return len(self._nodes) - 1
+
+
+def _as_told(broken: BrokenError, path: Sequence[tuple[object, ...]]) -> AssertionError:
+    told = "\n".join(map(_in_words, path))
+    return AssertionError(f"{broken}, after {told}\nthen {_in_words(broken.step)}")
 
 
 def _without(lane: tuple[Letter, ...], letter: Letter) -> tuple[Letter, ...]:

@@ -13,8 +13,10 @@ from tests.support.wait_queue_model import Kept, Left, Shared, State, Worker
 MAX_CALLS = 1
 """How many messages may be on their way at once that start a waiting run of a job."""
 
-MAX_ABOUT_ONE_RUN = 3
-"""How many messages about one run may be on their way at once: its start or call, its deadline, its completion."""
+MAX_ABOUT_ONE_RUN = 4
+"""How many messages about one run may be on their way at once: its start or call, its deadline, its completion, and
+the deadline of a worker that found it started.
+"""
 
 MAX_MORE = 2
 """How many more after each thing that goes wrong: one more start may be sent, and its worker, which finds another
@@ -50,16 +52,21 @@ class Promises:
 
     def hold(self, state: State, asked: Sequence[Asked]) -> None:
         """In every state."""
-        alive = {each.with_[0] for each in asked if each.what == "end of call"}
-        if self.job.completion is Completion.CALLBACK:
-            runs = [self._run(number) for _, number in state.records]
-            alive |= {run.name.local for run in runs if run.state is RunState.WAITING}
-        self._is(len(alive) <= 1, f"two runs are alive at once: {sorted(alive)}")
+        alive = self._alive(state, asked)
+        if self.job.active_limit is None:
+            self._is(len(alive) <= 1, f"two runs are alive at once: {sorted(alive)}")
         self._is(state.time < self.job.created_at + MAX_SECONDS, "it never comes to rest")
         self._hold_in_flight(state)
         if self.job.queue_limit is not None:
             more = len(asked)  # each worker may have counted the line before another one entered it
             self._is(len(state.line) <= self.job.queue_limit + max(more, 1), "more wait than may")
+
+    def _alive(self, state: State, asked: Sequence[Asked]) -> set[str]:
+        alive = {each.with_[0] for each in asked if each.what == "end of call"}
+        if self.job.completion is Completion.CALLBACK:
+            runs = [self._run(number) for _, number in state.records]
+            alive |= {run.name.local for run in runs if run.state is RunState.WAITING}
+        return alive
 
     def _hold_in_flight(self, state: State) -> None:
         """Messages do not multiply. The watch repeats a call that was late or lost: once for each thing gone wrong."""
@@ -75,10 +82,15 @@ class Promises:
         for name, count in others.items():
             self._is(count <= MAX_ABOUT_ONE_RUN + MAX_MORE * wrong, f"{count} messages about {name} are in flight")
 
-    def hold_before(self, state: State, worker: Worker, asked: Asked, step: tuple[object, ...]) -> None:
-        """Before a worker does what it asks for."""
+    def hold_before(
+        self, state: State, worker: Worker, asked: Asked, step: tuple[object, ...], others: Sequence[Asked]
+    ) -> None:
+        """Before a worker does what it asks for. `others` is what other workers ask."""
         match asked.what, asked.with_:
             case "call", (local, attempt):
+                if self.job.active_limit is not None:
+                    alive = self._alive(state, others) | {local}
+                    self._is(len(alive) <= worker.most, f"{len(alive)} runs are alive, and {worker.most} may be", step)
                 self._is((self.kept.of(local), attempt) not in state.called, "an attempt starts twice", step)
                 if attempt == 1:
                     self._in_order(state, worker, local, step)
@@ -101,8 +113,8 @@ class Promises:
                 self._is(run.state is not RunState.QUEUED, f"{run.name} waits and has a message", ("time passes",))
         self._is(named <= 1, "several messages watch one line", ("time passes",))
         if state.left == self.left:  # otherwise the watch or a redelivered message finds it
-            held = self.shared.held(state)
-            self._is(held is not None or not state.line, "the lock is free, and nobody is called", ("time passes",))
+            held = len(self.shared.held(state)) >= (self.job.active_limit or 1)
+            self._is(held or not state.line, "the lock is free, and nobody is called", ("time passes",))
             self._is(named == 1 or not state.line, "nobody watches the line", ("time passes",))
 
     def all_ended(self, state: State) -> bool:

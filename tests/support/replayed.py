@@ -63,6 +63,8 @@ class Replay:
     """Numbers for what is drawn (`of`)."""
     changed: Callable[[LaneWorker], LaneWorker] = lambda worker: worker
     """What is wrong with the worker, where a search is to find it."""
+    changes: bool = False
+    """Whether the job changes meanwhile: then it is asked for too."""
     _beginning: Beginning | None = None
     _answers: Sequence[tuple[Any, float]] = ()
     _position: int = 0
@@ -111,8 +113,8 @@ class Replay:
     def get(self, tenant: str, job_id: str, local: str | None = None) -> Any:
         return self.job if local is None else self._ask("get", local)
 
-    def snapshot(self, *_: str) -> Job:
-        return self.job
+    def snapshot(self, *_: str) -> Any:
+        return self._ask("job") if self.changes else self.job
 
     def get_cursor(self, *_: str) -> None:
         return None
@@ -120,11 +122,14 @@ class Replay:
     def write(self, run: Any, previous: Any) -> Any:
         return self._ask("write", run, previous)
 
-    def lock(self, tenant: str, job_id: str, lock: Any, previous: Any) -> Any:
-        return self._ask("lock", lock, previous)
+    def lock(self, tenant: str, job_id: str, lock: Any, previous: Any, *, place: int = 0) -> Any:
+        return self._ask("lock", lock, previous, place)
 
     def locked(self, *_: str) -> Any:
         return self._ask("locked")
+
+    def locks(self, *_: str) -> Any:
+        return dict(self._ask("locks"))
 
     # Wait queues.
 

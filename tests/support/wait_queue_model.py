@@ -1,4 +1,4 @@
-"""What workers share: records, lock, line and lane of one job, as values. Every step makes a new state.
+"""What workers share: records, locks, line and lane of one job, as values. Every step makes a new state.
 
 All that is large is held once (`Kept`) and named by a number, so that states are compared and remembered cheaply.
 """
@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import Any, NamedTuple
 
+from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.overlap import Lock, has_released
 from duecourse.domain.runs.states import Run, is_written_as
 from duecourse.messages import RunMessage
@@ -18,7 +19,7 @@ from tests.support.replayed import Asked
 VISIBLE_AFTER_SECONDS = 150
 """How long a delivered message is hidden from others."""
 
-READS = frozenset({"get", "locked", "waiting", "length", "watch"})
+READS = frozenset({"get", "job", "locked", "locks", "waiting", "length", "watch"})
 
 
 @dataclass
@@ -51,7 +52,8 @@ class Letter(NamedTuple):
 
 class Worker(NamedTuple):
     """An invocation with one letter. `node` is what it has been answered; `seen` are the places (numbers) that
-    stood in line when it received the letter.
+    stood in line when it received the letter. `most` is the highest limit of active runs that it or a worker
+    beside it may have read (0: none).
     """
 
     node: int
@@ -59,10 +61,13 @@ class Worker(NamedTuple):
     copy: int
     killed_at: int
     seen: tuple[int, ...]
+    most: int = 0
 
 
 class Left(NamedTuple):
-    """How much may still go wrong: `early` is how often time passes while something could be done."""
+    """How much may still go wrong: `early` is how often time passes while something could be done, `limits` how often
+    the limit of active runs changes.
+    """
 
     crashes: int = 0
     losses: int = 0
@@ -70,14 +75,17 @@ class Left(NamedTuple):
     watches: int = 0
     early: int = 0
     failures: int = 0
+    limits: int = 0
 
 
 class State(NamedTuple):
-    """Everything, by numbers of `Kept`; `line` is sorted by places, `called` has each attempt that was called."""
+    """Everything, by numbers of `Kept`; `line` is sorted by places, `called` has each attempt that was called. `job` is
+    the definition of the job that is in force.
+    """
 
     time: int
     records: tuple[tuple[int, int], ...]
-    lock: int
+    locks: tuple[tuple[int, int], ...]
     line: tuple[tuple[int, int], ...]
     watch: int
     lane: tuple[Letter, ...]
@@ -85,6 +93,7 @@ class State(NamedTuple):
     left: Left
     called: tuple[tuple[int, int], ...]
     asked_to_end: tuple[tuple[int, int], ...]
+    job: int = 0
 
 
 @dataclass
@@ -92,21 +101,25 @@ class Shared:
     """Answers questions: what DynamoDB and SQS do, without DynamoDB and SQS. Equal answers are the same object."""
 
     kept: Kept
+    jobs: tuple[Job, ...] = ()
     conflicts: dict[int, Conflict] = field(default_factory=dict)
     wait_queues: dict[tuple[int, ...], tuple[RunMessage, ...]] = field(default_factory=dict)
+    places: dict[tuple[tuple[int, int], ...], dict[int, Lock]] = field(default_factory=dict)
 
     def record(self, state: State, local: str) -> Run | None:
         """The record of a run."""
         run: Run | None = self.kept.values[dict(state.records).get(self.kept.of(local), 0)]
         return run
 
-    def held(self, state: State) -> Lock | None:
-        """The lock, if a run holds it whose end is not recorded: its item remains."""
-        lock: Lock | None = self.kept.values[state.lock]
-        if lock is None or not lock.holder:
-            return None
-        holder = self.record(state, lock.holder)
-        return None if holder is not None and has_released(lock, holder) else lock
+    def held(self, state: State) -> list[Lock]:
+        """The locks that a run holds whose end is not recorded: their items remain."""
+        held = []
+        for _, number in state.locks:
+            lock: Lock = self.kept.values[number]
+            holder = self.record(state, lock.holder) if lock.holder else None
+            if lock.holder and not (holder is not None and has_released(lock, holder)):
+                held.append(lock)
+        return held
 
     def answer(self, state: State, asked: Asked) -> tuple[Any, State]:
         """What a port answers, and the state after it."""
@@ -115,12 +128,20 @@ class Shared:
                 return self.record(state, local), state
             case "write", (run, previous):
                 return self._write(state, run, previous)
+            case "job", ():
+                return self.jobs[state.job], state
             case "locked", ():
-                return self.kept.values[state.lock], state
-            case "lock", (lock, previous):
-                standing: Lock | None = self.kept.values[state.lock]
+                return self.kept.values[dict(state.locks).get(0, 0)], state
+            case "locks", ():
+                if state.locks not in self.places:
+                    self.places[state.locks] = {place: self.kept.values[number] for place, number in state.locks}
+                return self.places[state.locks], state
+            case "lock", (lock, previous, place):
+                locks = dict(state.locks)
+                standing: Lock | None = self.kept.values[locks.get(place, 0)]
                 if standing in (None, previous, lock):
-                    return None, state._replace(lock=self.kept.of(lock))
+                    locks[place] = self.kept.of(lock)
+                    return None, state._replace(locks=tuple(sorted(locks.items())))
                 return standing, state
             case (("enter" | "leave" | "waiting" | "length"), _):
                 return self._of_line(state, asked)

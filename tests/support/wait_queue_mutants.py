@@ -65,6 +65,48 @@ class RecklessOverlaps(Overlaps):
         return Held() if taken else Wait("another run was first")
 
 
+class PlacesWithin(Overlaps):
+    """Does not count the runs in places beyond the limit."""
+
+    __slots__ = ()
+
+    def _active(self, job: Job, held: dict[int, Lock], mine: str, record: Run | None) -> set[int]:
+        within = {place: lock for place, lock in held.items() if place < (job.active_limit or 0)}
+        return super()._active(job, within, mine, record)
+
+
+class OwnPlace(Overlaps):
+    """A run always takes the place again that it had, although it may count as lost."""
+
+    __slots__ = ()
+
+    def _active(self, job: Job, held: dict[int, Lock], mine: str, record: Run | None) -> set[int]:
+        own = {place for place, lock in held.items() if mine and lock.holder == mine}
+        return super()._active(job, held, mine, record) | own
+
+
+class LonelyStart(Overlaps):
+    """Does not call another run if there is room for it."""
+
+    __slots__ = ()
+
+    def _take_place(self, job: Job, limit: int, wanted: Lock, record: Run | None) -> LockResult:
+        taken = super()._take_place(job, limit, wanted, record)
+        return Held() if isinstance(taken, Held) else taken
+
+
+class OpenPlaces(Overlaps):
+    """Takes the first place, whatever is in the others."""
+
+    __slots__ = ()
+
+    def _take_place(self, job: Job, limit: int, wanted: Lock, record: Run | None) -> LockResult:
+        held = self.runs.locks(job.tenant, job.id)
+        place = next((each for each in range(limit) if each not in held), 0)
+        taken = self.runs.lock(job.tenant, job.id, wanted, held.get(place), place=place) is None
+        return Held() if taken else Wait("another run was first")
+
+
 def doubling(worker: LaneWorker) -> LaneWorker:
     """Each call of a run that has ended calls the next one twice, as in the release before 6."""
     effects = worker.effects
@@ -86,6 +128,26 @@ def blind(worker: LaneWorker) -> LaneWorker:
 def reckless(worker: LaneWorker) -> LaneWorker:
     """Each run takes the lock."""
     return _with_overlaps(worker, RecklessOverlaps)
+
+
+def within(worker: LaneWorker) -> LaneWorker:
+    """Runs beyond a lowered limit do not count."""
+    return _with_overlaps(worker, PlacesWithin)
+
+
+def own_place(worker: LaneWorker) -> LaneWorker:
+    """A lost run keeps its place."""
+    return _with_overlaps(worker, OwnPlace)
+
+
+def lonely(worker: LaneWorker) -> LaneWorker:
+    """A start does not call the next run."""
+    return _with_overlaps(worker, LonelyStart)
+
+
+def opened(worker: LaneWorker) -> LaneWorker:
+    """Each run takes a place."""
+    return _with_overlaps(worker, OpenPlaces)
 
 
 def _with_overlaps(worker: LaneWorker, kind: type[Overlaps]) -> LaneWorker:

@@ -7,7 +7,7 @@ import { isDoc } from "./document";
 import { shown } from "./texts";
 import { type Editor, errorOf } from "./useEditor";
 
-/** What happens to a run that is due while another of its job runs; a line of waiting runs may have a bound. */
+/** What happens to a run that is due while another of its job runs; the waiting or active runs may have a limit. */
 export function Overlap({ editor }: { editor: Editor }) {
   const { doc, set } = editor;
   const overlap = doc.overlap ?? "skip";
@@ -23,8 +23,8 @@ export function Overlap({ editor }: { editor: Editor }) {
           onChange={({ detail }) => set(["overlap"], detail.selectedOption.value)}
         />
       </FormField>
-      {rule?.limited && (
-        <FormField label="Maximum waiting runs">
+      {rule?.limit != null && (
+        <FormField label={rule.limit}>
           <Input
             value={bound}
             placeholder="no limit"

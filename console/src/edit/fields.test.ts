@@ -92,10 +92,10 @@ test("the form has each field of a job once", () => {
 });
 
 test("the form has the rules for overlap, and a bound where the API takes one", () => {
-  const [words, limited] = at(JOB, ["overlap"])?.anyOf ?? at(JOB, ["overlap"])?.oneOf ?? [];
+  const [words, ...limited] = at(JOB, ["overlap"])?.anyOf ?? at(JOB, ["overlap"])?.oneOf ?? [];
   expect(overlap.map(({ value }) => value)).toEqual(words?.enum);
-  const bounded = overlap.filter((each) => each.limited).map(({ value }) => value);
-  expect(bounded).toEqual(Object.keys(meant(limited ?? {}).properties ?? {}));
+  const bounded = overlap.filter((each) => each.limit !== null).map(({ value }) => value);
+  expect(bounded).toEqual(limited.flatMap((each) => Object.keys(meant(each).properties ?? {})));
 });
 
 const target = at(JOB, ["target"]);

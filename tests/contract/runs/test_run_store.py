@@ -128,6 +128,21 @@ def test_the_overlap_lock_is_taken_over_from_exactly_the_holder_that_was_seen(an
     assert store.lock("default", "tick-tock", mine, None) == theirs
 
 
+def test_each_place_of_a_job_has_its_own_lock(any_tables: Tables) -> None:
+    store = any_tables.run_store()
+    mine, theirs = Lock("20261121T120000Z", NOON + 120, rank=2), Lock("20261121T120010Z", NOON + 130, rank=2)
+    assert store.locks("default", "tick-tock") == {}
+    assert store.lock("default", "tick-tock", mine, None) is None
+    assert store.lock("default", "tick-tock", theirs, None, place=12) is None
+    assert store.lock("default", "tick-tock", mine, None, place=12) == theirs
+    assert store.locks("default", "tick-tock") == {0: mine, 12: theirs}
+    assert store.locks("default", "tick") == {}
+    assert store.locked("default", "tick-tock") == mine
+    assert store.lock("default", "tick-tock", mine, theirs, place=12) is None
+    assert store.lock("default", "tick-tock", mine, theirs, place=12) is None, "its first answer was lost"
+    assert not store.has_items("default", "tick-tock")
+
+
 def test_the_overlap_lock_of_a_redriven_run_is_another_one(any_tables: Tables) -> None:
     store = any_tables.run_store()
     first, redriven = Lock("20261121T120000Z", NOON + 120, rank=2), Lock("20261121T120000Z", NOON + 120, rank=5)

@@ -35,6 +35,7 @@ class SlowLane:
     overlap: Overlap
     handled_per_second: int
     slow: int = 0
+    limit: int | None = None
     requests: list[str] = field(default_factory=list)
     requests_by_minute: list[int] = field(default_factory=list)
     most_calls_at_once: int = 0
@@ -50,7 +51,12 @@ class SlowLane:
         world.run_store = CountedStore(world.run_store, self.requests)  # type: ignore[assignment]
         firings = OUTAGE_SECONDS + FIRING_SECONDS
         missed = MissedPolicy(MissedMode.RUN_ALL, grace_seconds=3600)
-        of: dict[str, Any] = {"overlap": self.overlap, "missed": missed, "max_runs": firings}
+        of: dict[str, Any] = {
+            "overlap": self.overlap,
+            "active_limit": self.limit,
+            "missed": missed,
+            "max_runs": firings,
+        }
         world.add(job("rate(1 second)", completion=Completion.CALLBACK, **of))
 
     def run(self, seconds: int) -> None:

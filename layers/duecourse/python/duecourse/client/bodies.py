@@ -13,6 +13,12 @@ class AfterCompletion(TypedDict):
     delete_after_seconds: int | None
 
 
+class Allow(TypedDict):
+    """Up to this number of runs are active at a time. Further runs wait in the wait queue."""
+
+    allow: int
+
+
 class AwsTarget(TypedDict):
     """One call of an AWS API."""
 
@@ -87,7 +93,7 @@ class JobPatch(TypedDict):
     start_deadline_seconds: NotRequired[int | None]
     pause_on_failure: NotRequired[int | None]
     missed: NotRequired[Mapping[str, Any] | None]
-    overlap: NotRequired[Literal["skip", "queue", "newest", "replace", "allow"] | Queue]
+    overlap: NotRequired[Literal["skip", "queue", "newest", "replace", "allow"] | Queue | Allow]
     events: NotRequired[Sequence[Literal["deaths", "failures", "late", "all"]] | None]
     tags: NotRequired[list[str] | tuple[str, ...] | None]
     id: NotRequired[str | None]
@@ -128,7 +134,7 @@ class JobRequest(TypedDict):
     start_deadline_seconds: NotRequired[int | None]
     pause_on_failure: NotRequired[int | None]
     missed: NotRequired[Missed]
-    overlap: NotRequired[Literal["skip", "queue", "newest", "replace", "allow"] | Queue]
+    overlap: NotRequired[Literal["skip", "queue", "newest", "replace", "allow"] | Queue | Allow]
     events: NotRequired[Sequence[Literal["deaths", "failures", "late", "all"]]]
     tags: NotRequired[list[str] | tuple[str, ...]]
     id: NotRequired[str | None]
@@ -283,7 +289,7 @@ class WorkflowRequest(TypedDict):
     start_deadline_seconds: NotRequired[int | None]
     pause_on_failure: NotRequired[int | None]
     missed: NotRequired[Missed]
-    overlap: NotRequired[Literal["skip", "queue", "newest", "replace", "allow"] | Queue]
+    overlap: NotRequired[Literal["skip", "queue", "newest", "replace", "allow"] | Queue | Allow]
     events: NotRequired[Sequence[Literal["deaths", "failures", "late", "all"]]]
     tags: NotRequired[list[str] | tuple[str, ...]]
     deadline_seconds: NotRequired[int]

@@ -48,6 +48,13 @@ class Alarms(Answer):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Allow(Answer):
+    """Up to this number of runs are active at a time. Further runs wait in the wait queue."""
+
+    allow: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Attempt(Answer):
     """One attempt of a run."""
 

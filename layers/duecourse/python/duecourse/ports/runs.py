@@ -100,15 +100,18 @@ class RunStore(Protocol):
         (`states.is_listed`) are found. May be stale.
         """
 
-    def lock(self, tenant: str, job_id: str, lock: Lock, previous: Lock | None) -> Lock | None:
-        """Write the overlap lock if it is exactly `previous`, or if there is none. Return None if it was written, by
-        this call or by another one with the same lock, else the current lock.
+    def lock(self, tenant: str, job_id: str, lock: Lock, previous: Lock | None, *, place: int = 0) -> Lock | None:
+        """Write the overlap lock of a place if it is exactly `previous`, or if there is none. Return None if it was
+        written, by this call or by another one with the same lock, else the current lock.
         """
 
     def locked(self, tenant: str, job_id: str) -> Lock | None:
-        """Return the overlap lock, whether its holder is active or has ended; None if there is none. Strongly
-        consistent.
+        """Return the overlap lock of the first place, whether its holder is active or has ended; None if there is none.
+        Strongly consistent.
         """
+
+    def locks(self, tenant: str, job_id: str) -> dict[int, Lock]:
+        """Return the overlap locks of all places, by place. Strongly consistent."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,7 @@ from duecourse.domain.jobs.cursor import MAX_FIRINGS
 from duecourse.domain.jobs.job import (
     COMPLETION_SECONDS,
     LONG_TIMEOUT_SECONDS,
+    MAX_ACTIVE_LIMIT,
     MAX_QUEUE_LIMIT,
     MAX_RUNS,
     Completion,
@@ -330,14 +331,31 @@ class QueueBody(Body):
     queue: Annotated[Whole, Field(ge=1, le=MAX_QUEUE_LIMIT)]
 
 
+class AllowBody(Body):
+    """Up to this number of runs are active at a time. Further runs wait in the wait queue."""
+
+    allow: Annotated[Whole, Field(ge=1, le=MAX_ACTIVE_LIMIT)]
+
+
+OVERLAP_BODIES: dict[str, type[Body]] = {"queue": QueueBody, "allow": AllowBody}
+
+
+def _overlap_form(value: Any) -> str:
+    if isinstance(value, str):
+        return "rule"
+    return "allow" if isinstance(value, AllowBody) or (isinstance(value, dict) and "allow" in value) else "queue"
+
+
 if TYPE_CHECKING:
     OverlapWord = str
 else:
     OverlapWord = Literal[tuple(each.value for each in Overlap)]
 
 OverlapBody = Annotated[
-    Annotated[OverlapWord, Variant("rule")] | Annotated[QueueBody, Variant("queue")],
-    Discriminator(lambda value: "rule" if isinstance(value, str) else "queue"),
+    Annotated[OverlapWord, Variant("rule")]
+    | Annotated[QueueBody, Variant("queue")]
+    | Annotated[AllowBody, Variant("allow")],
+    Discriminator(_overlap_form),
 ]
 
 

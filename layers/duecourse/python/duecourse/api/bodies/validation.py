@@ -23,11 +23,11 @@ from pydantic_core import ErrorDetails
 from duecourse.api.answers import Document, job_document
 from duecourse.api.bodies.definition_body import (
     OF_SCHEDULES,
+    OVERLAP_BODIES,
     AfterCompletionBody,
     CheckSchedule,
     JobBody,
     MissedBody,
-    QueueBody,
     RetryBody,
     StepBody,
     WorkflowBody,
@@ -251,7 +251,6 @@ def postable(job: Job) -> Document:
 _MODELS: Mapping[str, type[BaseModel]] = {
     "retry": RetryBody,
     "missed": MissedBody,
-    "overlap": QueueBody,
     "after_completion": AfterCompletionBody,
 }
 
@@ -283,7 +282,10 @@ _REQUIRED = {
     "/overlap/queue": 'is required: write how many runs may wait, such as {"queue": 10}',
 }
 
-_OVERLAP = f'must be one of {", ".join(Overlap)}, or {{"queue": 10}} for a queue of at most ten runs'
+_OVERLAP = (
+    f'must be one of {", ".join(Overlap)}, or {{"queue": 10}} for a queue of at most ten runs, '
+    'or {"allow": 3} for at most three active runs'
+)
 
 _AUTH = (
     'must be {"type": "basic", "username": "...", "secret": "NAME"} or '
@@ -434,7 +436,8 @@ def _model_at(location: tuple[int | str, ...], root: type[BaseModel]) -> type[Ba
         return SignBody
     if location[:3] == ("target", "http", "auth") and len(location) > 3:
         return AUTH_BODIES.get(str(location[3]))
-    return TARGET_BODIES.get(str(location[1])) if location[0] == "target" else _MODELS.get(str(location[0]))
+    forms = {"target": TARGET_BODIES, "overlap": OVERLAP_BODIES}.get(str(location[0]))
+    return _MODELS.get(str(location[0])) if forms is None else forms.get(str(location[1]))
 
 
 def _unknown_field(location: tuple[int | str, ...], root: type[BaseModel]) -> str:

@@ -23,7 +23,7 @@ from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.schedules.exclusions import canonical_exclusion
 from duecourse.domain.targets.kinds import target_document, target_of
 
-_COMPOSED = ("schedule", "target", "missed", "overlap", "queue_limit")
+_COMPOSED = ("schedule", "target", "missed", "overlap", "queue_limit", "active_limit")
 """The fields whose form in the API differs from JobDefinition."""
 
 _PLAIN = tuple(field.name for field in fields(JobDefinition) if field.name not in _COMPOSED)
@@ -31,7 +31,8 @@ _PLAIN = tuple(field.name for field in fields(JobDefinition) if field.name not i
 
 def definition_document(job: JobDefinition) -> dict[str, Any]:
     """Return the fields of the request body, with defaults filled in."""
-    spec, missed = job.schedule, job.missed
+    spec, missed, overlap = job.schedule, job.missed, job.overlap.value
+    limit = None if job.overlap.rule.limits is None else getattr(job, job.overlap.rule.limits)
     document = {
         "name": job.name,
         "schedule": spec.expression or None,
@@ -49,7 +50,7 @@ def definition_document(job: JobDefinition) -> dict[str, Any]:
             "grace_seconds": missed.grace_seconds,
             "max_missed": missed.max_missed,
         },
-        "overlap": job.overlap.value if job.queue_limit is None else {job.overlap.value: job.queue_limit},
+        "overlap": overlap if limit is None else {overlap: limit},
     }
     if job.completion is not Completion.CALLBACK:
         document["completion_seconds"] = None
@@ -62,7 +63,8 @@ def definition_fields(document: Mapping[str, Any]) -> dict[str, Any]:
     """
     missed, overlap, seconds = document["missed"], document["overlap"], document["completion_seconds"]
     spec = (document[name] for name in ("timezone", "dst_gap", "dst_fold", "anchor", "start", "end", "on_excluded"))
-    rule, limit = next(iter(overlap.items())) if isinstance(overlap, Mapping) else (overlap, None)
+    word, limit = next(iter(overlap.items())) if isinstance(overlap, Mapping) else (overlap, None)
+    rule = Overlap(word)
     return read_fields(
         JobDefinition,
         document,
@@ -71,8 +73,8 @@ def definition_fields(document: Mapping[str, Any]) -> dict[str, Any]:
         target=target_of(document["target"]),
         completion_seconds=COMPLETION_SECONDS if seconds is None else seconds,
         missed=MissedPolicy(MissedMode(missed["policy"]), missed["grace_seconds"], missed["max_missed"]),
-        overlap=Overlap(rule),
-        queue_limit=limit,
+        overlap=rule,
+        **{name: limit if name == rule.rule.limits else None for name in ("queue_limit", "active_limit")},
     )
 
 

@@ -49,7 +49,8 @@ class OverlapRule:
     - `alone`: at most one run of the job is active. The new run is skipped, unless it `waits` in the wait queue.
     - `only_newest`: when the active run ends, only the newest waiting run starts. The others are skipped.
     - `preempts`: the active run receives a cancellation request.
-    - `limited`: a job may limit its wait queue. A new run is skipped if the wait queue is full.
+    - `limits`: the field of a job that may limit its runs: `queue_limit` or `active_limit`.
+    - `limit_label`: the text that the console shows for this field.
     """
 
     label: str
@@ -57,7 +58,8 @@ class OverlapRule:
     waits: bool = False
     only_newest: bool = False
     preempts: bool = False
-    limited: bool = False
+    limits: str | None = None
+    limit_label: str | None = None
 
     @property
     def skips(self) -> bool:
@@ -77,10 +79,19 @@ class Overlap(StrEnum):
         return member
 
     SKIP = "skip", OverlapRule(label="Skip the new run")
-    QUEUE = "queue", OverlapRule(label="Queue the new run", waits=True, limited=True)
+    QUEUE = (
+        "queue",
+        OverlapRule(label="Queue the new run", waits=True, limits="queue_limit", limit_label="Maximum waiting runs"),
+    )
     NEWEST = "newest", OverlapRule(label="Keep only the newest waiting run", waits=True, only_newest=True)
     REPLACE = "replace", OverlapRule(label="Cancel the active run", waits=True, only_newest=True, preempts=True)
-    ALLOW = "allow", OverlapRule(label="Run both", alone=False)
+    ALLOW = (
+        "allow",
+        OverlapRule(label="Run both", alone=False, limits="active_limit", limit_label="Maximum active runs"),
+    )
+
+
+_LIMITED = replace(Overlap.ALLOW.rule, waits=True)
 
 
 class Completion(StrEnum):
@@ -205,6 +216,9 @@ MAX_RUNS = 10_000
 MAX_QUEUE_LIMIT = 1000
 """The maximum `queue_limit`. One query counts this many entries of a wait queue."""
 
+MAX_ACTIVE_LIMIT = 100
+"""The maximum `active_limit`. A start reads up to this many records, one after the other."""
+
 SHORT_TIMEOUT_SECONDS = 90
 """The longest attempt in the lanes high, normal and low. Longer attempts run in the lane `long`."""
 
@@ -300,6 +314,7 @@ class JobDefinition:
     - `max_runs`: the maximum number of occurrences that come due.
     - `exclude`, `jitter_seconds`: change the occurrences of the schedule (domain.schedules.schedule).
     - `queue_limit`: with `overlap` QUEUE, the maximum number of runs in the wait queue (None: no limit).
+    - `active_limit`: with `overlap` ALLOW, the maximum number of active runs (None: no limit). Further runs wait.
     - `after_completion`: None is the default, which deletes only one-off jobs after their end.
     """
 
@@ -325,6 +340,7 @@ class JobDefinition:
     missed: MissedPolicy = field(default_factory=MissedPolicy)
     overlap: Overlap = Overlap.SKIP
     queue_limit: int | None = None
+    active_limit: int | None = None
     precision: Precision = Precision.SECOND
     delivery: Delivery = Delivery.AT_LEAST_ONCE
     idempotency_key: str | None = None
@@ -468,9 +484,14 @@ class Job(JobDefinition):
         return self.occurrences().schedule.recurring
 
     @property
+    def rule(self) -> OverlapRule:
+        """What happens when a run comes due. If the number of active runs is limited, further runs wait."""
+        return self.overlap.rule if self.active_limit is None else _LIMITED
+
+    @property
     def needs_lock(self) -> bool:
-        """Whether the job's runs take a lock: only recurring jobs that forbid overlap do."""
-        return self.overlap.rule.alone and self.recurring
+        """Whether the job's runs take a lock: only recurring jobs that forbid or limit overlap do."""
+        return (self.overlap.rule.alone or self.active_limit is not None) and self.recurring
 
     @property
     def scheduled(self) -> bool:

@@ -172,8 +172,8 @@ def _told(run: Run) -> str:
             if run.waiting_since is None:
                 return "It is in the queue of its lane."
             return (
-                f"It has been in the wait queue since {to_iso(int(run.waiting_since))}: another run of the "
-                "job is active."
+                f"It has been in the wait queue since {to_iso(int(run.waiting_since))}: it waits for the end of an "
+                "active run of the job."
             )
 
 

@@ -3,10 +3,13 @@
 The lock contains the run that holds it and the end of the holder's invocation. It is acquired before the first start.
 It is valid only together with the holder's record: the holder's final record releases it, and the lock's item remains.
 Other runs are in the wait queue, ordered by due time. The worker that wrote the final record starts the next one.
+
+A job whose active runs are limited has a lock for each of them: its places, numbered from 0.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from duecourse.domain.ids import RunName, parse_run_id
@@ -151,6 +154,19 @@ def decide_lock(lock: Lock, holder: Run | None, asks: LockRequest, *, now: float
     return Wait(alive, holder if rule.preempts and cancel_requested(holder) is None else None)
 
 
+def free_place(active: Collection[int], limit: int) -> int | None:
+    """Return the place that a run takes: the first one that is free. None if `limit` runs are active.
+
+    `active` are the places of active runs. Some may be beyond the limit, if it was lowered. The first free place, and
+    not any free one, because then the limit holds although the places are not read at one instant: a run that takes
+    place p has counted p runs before it and all active ones after it. So what is taken later at places up to p, and
+    what is still active after p, is within the limit.
+    """
+    if len(active) >= limit:
+        return None
+    return next(place for place in range(limit) if place not in active)
+
+
 def decide_turn(
     job: Job, mine: QueuePosition, *, first: QueuePosition | None, last: QueuePosition | None
 ) -> Wait | Skip | None:
@@ -158,7 +174,7 @@ def decide_turn(
 
     `first` and `last` are the two ends of the wait queue.
     """
-    rule = job.overlap.rule
+    rule = job.rule
     if rule.only_newest:
         return Skip("replaced", f"{last.local} replaces it") if last is not None and last > mine else None
     return Wait(f"{first.local} has waited longer") if rule.waits and first is not None and first < mine else None

@@ -106,6 +106,7 @@ class Items:
     records: dict[JobKey, RunRecords] = field(default_factory=lambda: defaultdict(RunRecords))
     listed: dict[tuple[str, str, str], Run] = field(default_factory=dict)
     locks: dict[JobKey, Lock] = field(default_factory=dict)
+    further_locks: dict[JobKey, dict[int, Lock]] = field(default_factory=lambda: defaultdict(dict))
     wait_queues: dict[JobKey, dict[QueuePosition, RunMessage]] = field(default_factory=lambda: defaultdict(dict))
     held: dict[JobKey, dict[str, RunMessage]] = field(default_factory=lambda: defaultdict(dict))
     watches: dict[JobKey, Watch] = field(default_factory=dict)

@@ -104,16 +104,24 @@ class MemoryRunStore:
             found = [run for run in found if _newest_first(run) > mark]
         return found[:limit]
 
-    def lock(self, tenant: str, job_id: str, lock: Lock, previous: Lock | None) -> Lock | None:
+    def lock(self, tenant: str, job_id: str, lock: Lock, previous: Lock | None, *, place: int = 0) -> Lock | None:
         with self.items.lock:
-            standing = self.items.locks.get((tenant, job_id))
+            standing = self.locks(tenant, job_id).get(place)
             if standing not in (None, previous, lock):
                 return standing
-            self.items.locks[tenant, job_id] = lock
+            if place:
+                self.items.further_locks[tenant, job_id][place] = lock
+            else:
+                self.items.locks[tenant, job_id] = lock
             return None
 
     def locked(self, tenant: str, job_id: str) -> Lock | None:
         return self.items.locks.get((tenant, job_id))
+
+    def locks(self, tenant: str, job_id: str) -> dict[int, Lock]:
+        with self.items.lock:
+            first = self.locked(tenant, job_id)
+            return ({} if first is None else {0: first}) | self.items.further_locks[tenant, job_id]
 
 
 def _same(standing: Run, read: Run) -> bool:

@@ -125,8 +125,10 @@ class Renaming:
         """
         if not locks(job):
             return None
+        if job.active_limit is not None:
+            raise RenameError("overlap limits its active runs; change overlap, rename the job and change it back")
         lock = self.runs.locked(job.tenant, job.id)
-        waiting = self.wait_queues.waiting(job.tenant, job.id, limit=1) if job.overlap.rule.waits else []
+        waiting = self.wait_queues.waiting(job.tenant, job.id, limit=1) if job.rule.waits else []
         active = waiting[0].name if waiting else None
         if lock is not None and lock.holder:
             name = held_by(lock.holder, job.id)

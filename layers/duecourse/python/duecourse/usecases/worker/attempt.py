@@ -356,6 +356,14 @@ class LaneWorker:
         return run is not None and run.message_id in ours
 
 
+@dataclass(frozen=True, slots=True)
+class _Admitted:
+    """A start that has the lock of its job, or needs none. `room`: another run of the job may start too."""
+
+    start: Start
+    room: bool
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Starter:
     """Carries out the decision to start an attempt."""
@@ -383,9 +391,7 @@ class Starter:
         if not isinstance(fitted, Start):
             return fitted
         locked = self._locked(item, fitted, job, turn)
-        if not isinstance(locked, Start):
-            return locked
-        return self._begin(item, locked, job)
+        return self._begin(item, locked, job) if isinstance(locked, _Admitted) else locked
 
     def _deferred(self, item: WorkItem, decision: Start, job: Job, turn: StepTurn | None) -> Disposition | None:
         """Return the disposition of a message that this worker cannot start; None if it can."""
@@ -417,7 +423,7 @@ class Starter:
 
     def _locked(
         self, item: WorkItem, decision: Start, job: Job, turn: StepTurn | None
-    ) -> Start | Disposition | Conflict:
+    ) -> _Admitted | Disposition | Conflict:
         """Return the start if its run does not need the lock of its job or has it now; otherwise the disposition of its
         message.
         """
@@ -425,14 +431,14 @@ class Starter:
         if message.waited:
             self.wait_queue.received(message)  # before the lock is read
         match self.overlaps.take(job, decision, item.context.lease_until, again=message.waited):
-            case Held(called_until):
+            case Held(called_until, room):
                 earlier = latest(decision.run.called_until, called_until)
-                if decision.run.is_workflow:  # its steps have seats if it has the lock
-                    earlier = (earlier or 0.0) if job.needs_lock else None
+                if decision.run.is_workflow:  # its steps have seats if no other run of the workflow is active
+                    earlier = (earlier or 0.0) if job.needs_lock and job.overlap.rule.alone else None
                 decision = replace(decision, run=replace(decision.run, called_until=earlier))
                 if called_until is not None and not message.bulk and not self._has_seat(item, decision, job, turn):
                     return self._to_bulk(item, decision, job)
-                return decision
+                return _Admitted(decision, room)
             case Conflict() as past:
                 return past
             case RetryLater(until, reason):
@@ -443,9 +449,9 @@ class Starter:
             case Skip(reason, because):
                 return self.transitions.write(item, refused(decision, reason, because), job)
 
-    def _begin(self, item: WorkItem, decision: Start, job: Job) -> Disposition | Conflict:
+    def _begin(self, item: WorkItem, admitted: _Admitted, job: Job) -> Disposition | Conflict:
         """Send the deadline message, write the record, call the target and record the end."""
-        message, now = item.message, self.clock.now()
+        decision, message, now = admitted.start, item.message, self.clock.now()
         # Before any write: if the payload cannot be read, no attempt is used up.
         prepared = self.calls.prepared(job, decision.run)
         run = with_its_key(decision.run, job)
@@ -459,7 +465,7 @@ class Starter:
         waited = message.waited or isinstance(decision.previous, Queued)
         # A redriven run may have waited in the wait queue, and another message than the one there may start it.
         if waited or (isinstance(decision.previous, Final) and job.needs_lock):
-            self.wait_queue.begun(message, run, item.report, locked=job.needs_lock)
+            self.wait_queue.begun(message, run, item.report, room=admitted.room)
         _count(decision, job, message, item.report)
         if run.is_workflow and own_job(self.jobs.get(run.tenant, run.job_id), run) is None:
             # Deleted before this record existed: the deletion found no run to cancel.

@@ -8,6 +8,9 @@ run. So one of the two sees the other's write. A waiting run is started by sendi
 worker that receives the call decides again, so an extra call changes nothing. If a call is lost, the wait queue's
 watch, one message every half minute, starts the first run.
 
+A job whose active runs are limited has as many locks, its places. Its run takes one of them, and calls the next waiting
+run if another one is free.
+
 A wait queue has one call at a time. The nonce of the call is recorded (`Watch.call`) before the call is sent, and no
 other call is sent until a worker has received this one. That worker removes the nonce before it reads the lock.
 Therefore no release of the lock is missed: the worker that receives the call reads the lock after the release, and
@@ -19,7 +22,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from duecourse.domain.instants import DAY_SECONDS
+from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS, DAY_SECONDS
 from duecourse.domain.jobs.job import Job, Lane
 from duecourse.domain.runs.decision import RetryLater, Start, own_job
 from duecourse.domain.runs.overlap import (
@@ -33,6 +36,7 @@ from duecourse.domain.runs.overlap import (
     called_until,
     decide_lock,
     decide_turn,
+    free_place,
     has_released,
     held_by,
     holder_of,
@@ -51,9 +55,12 @@ MAX_TAKE_OVERS = 4
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """This run may start. Calls of earlier runs that began before `called_until` may still be in progress."""
+    """This run may start. Calls of earlier runs that began before `called_until` may still be in progress. `room`:
+    another run of the job may start too.
+    """
 
     called_until: float | None = None
+    room: bool = False
 
 
 LockResult = Held | Skip | RetryLater | Wait | Conflict
@@ -62,7 +69,7 @@ LockResult = Held | Skip | RetryLater | Wait | Conflict
 
 @dataclass(frozen=True, slots=True)
 class Overlaps:
-    """Takes and releases locks. One-off jobs and jobs that allow overlap need no lock."""
+    """Takes and releases locks. One-off jobs and jobs that allow overlap without a limit need no lock."""
 
     runs: RunStore
     wait_queues: WaitQueues
@@ -75,13 +82,15 @@ class Overlaps:
         """
         run, previous = start.run, start.previous
         if not job.needs_lock:
-            return Held()
+            return Held(room=True)
         fresh = isinstance(previous, Queued | None)
         # A run that has started before (a retry, a redrive) precedes the runs in the wait queue.
         turn = decide_turn(job, position_of(run), **self._ends(job)) if fresh else None
         if turn is not None:
             return turn
         wanted = Lock(holder_of(run, job.id), lease_until, rank_of_start(run, previous))
+        if job.active_limit is not None:
+            return self._take_place(job, job.active_limit, wanted, previous)
         if isinstance(previous, Final):
             wanted = self._after(wanted, previous)
         return self._take(job, wanted, LockRequest(run.name.local, job.overlap, fresh, again), previous)
@@ -94,7 +103,10 @@ class Overlaps:
         )
 
     def is_free(self, job: Job, ended: Run | None = None) -> bool:
-        """Return whether the lock is free. `ended` is a final record that need not be read again."""
+        """Return whether the lock, or a place, is free. `ended` is a final record that need not be read again."""
+        if job.active_limit is not None:
+            name = "" if ended is None else holder_of(ended, job.id)
+            return len(self._active(job, self.runs.locks(job.tenant, job.id), name, ended)) < job.active_limit
         held = self.runs.locked(job.tenant, job.id)
         if held is None or not held.holder:
             return True
@@ -115,11 +127,11 @@ class Overlaps:
         if not job.needs_lock:
             return False
         free = self._after(Lock("", self.clock.now()), run)
-        if free.called_until is not None:
+        if free.called_until is not None and job.active_limit is None:
             held = self.runs.locked(job.tenant, job.id)
             if held is not None and held.holder == holder_of(run, job.id) and has_released(held, run):
                 self.runs.lock(job.tenant, job.id, free, held)
-        return job.overlap.rule.waits and self.is_free(job, run)
+        return job.rule.waits and self.is_free(job, run)
 
     def _after(self, wanted: Lock, run: Run | None, held: Lock | None = None) -> Lock:
         """Return the lock after this run, or after the run that held it, with the calls of these runs that may be in
@@ -132,7 +144,7 @@ class Overlaps:
 
     def _ends(self, job: Job) -> dict[str, QueuePosition | None]:
         """Return the first position of the wait queue, or the last one if only the newest run runs."""
-        rule = job.overlap.rule
+        rule = job.rule
         if not rule.waits:
             return {"first": None, "last": None}
         found = [
@@ -165,6 +177,46 @@ class Overlaps:
             if held is None:
                 return Held(taken.called_until)
         return Wait("its holder changed repeatedly")
+
+    def _take_place(self, job: Job, limit: int, wanted: Lock, record: Run | None) -> LockResult:
+        """Take a place of a job that has at most `limit` active runs. A run that has one keeps it until its end, even
+        beyond a lowered limit.
+        """
+        for _ in range(MAX_TAKE_OVERS):
+            held = self.runs.locks(job.tenant, job.id)
+            mine = {place: lock for place, lock in held.items() if lock.holder == wanted.holder}
+            # As in `_take`. The run may have several places: its starts of two messages at once, or before a redrive.
+            known = record is not None and all(lock.rank <= wanted.rank for lock in mine.values())
+            if mine and not known and (own := self._holder(job, next(iter(mine.values())))) != record:
+                return Conflict(own)
+            if 0 in held and held[0].holder == RENAMED:
+                return Conflict(record)
+            active = self._active(job, held, wanted.holder, record)
+            kept = sorted(mine.keys() & active)
+            place = kept[0] if kept else free_place(active, limit)
+            if place is None:
+                return Wait(f"{len(active)} runs are active")
+            if self.runs.lock(job.tenant, job.id, wanted, held.get(place), place=place) is None:
+                return Held(room=len(active | {place}) < limit)
+        return Wait("the places changed repeatedly")
+
+    def _active(self, job: Job, held: dict[int, Lock], mine: str, record: Run | None) -> set[int]:
+        """Return the places of active runs. `record` is that of the run `mine`. This run has a place only if it does
+        not count as lost for any other worker: its clock may be ahead.
+        """
+        now = self.clock.now()
+        active: set[int] = set()
+        for place, lock in held.items():
+            at, holder = (now + CLOCKS_DIFFER_SECONDS, record) if lock.holder == mine else (now, None)
+            if not lock.holder:
+                continue
+            if lock.holder not in (mine, RENAMED):
+                holder = self._holder(job, lock)
+                if holder is not None and own_job(job, holder) is None:
+                    continue  # a run of a deleted job with the same id
+            if not isinstance(decide_lock(lock, holder, LockRequest(""), now=at), StealLock):
+                active.add(place)
+        return active
 
 
 def position_of(run: Run | RunMessage) -> QueuePosition:
@@ -213,7 +265,7 @@ class WaitQueue:
             if job.start_deadline_seconds is not None:
                 newest = max(message.due, message.through or 0)
                 self._send(entry, newest + job.start_deadline_seconds + 1.0)
-            if job.overlap.rule.only_newest:
+            if job.rule.only_newest:
                 for first in self._first(run):
                     if position_of(first) < position_of(run):
                         self._call(first, report)
@@ -226,13 +278,13 @@ class WaitQueue:
         through = None if isinstance(run, Succeeded | Cancelled | Skipped | None) else run.attempt
         return self.wait_queues.leave(message.tenant, message.job_id, position_of(message), through=through)
 
-    def begun(self, message: RunMessage, run: Run, report: Report, *, locked: bool) -> None:
-        """Remove a run that has started, and start the next one if the job has no lock (not `locked`). A failure here
-        must not affect the recorded attempt; the wait queue's watch starts the first run again.
+    def begun(self, message: RunMessage, run: Run, report: Report, *, room: bool) -> None:
+        """Remove a run that has started, and start the next one if there is `room` for it. A failure here must not
+        affect the recorded attempt; the wait queue's watch starts the first run again.
         """
         try:
             self.leave(message, run)
-            if not locked:
+            if room:
                 self.call_next(run, report)
         except Exception as problem:  # noqa: BLE001 - whatever the error, the call of the run must follow
             report.add("wait_queue_not_left", alarming=True, error=format_error(problem))

@@ -202,8 +202,8 @@ LOOKED_AT = 1000
 
 @dataclass(frozen=True, slots=True)
 class CancelRuns:
-    """Cancels the runs of a workflow. In addition to the newest runs it reads the holder of the overlap lock, which may
-    be older than all the runs that were skipped because of it.
+    """Cancels the runs of a workflow. In addition to the newest runs it reads the holders of the overlap locks, which
+    may be older than all the runs that were skipped because of them.
     """
 
     runs: RunStore
@@ -216,9 +216,9 @@ class CancelRuns:
         their lanes did not accept.
         """
         found = {run.name: run for run in self.runs.page(tenant, workflow_id, limit=LOOKED_AT, before=None)}
-        lock = self.runs.locked(tenant, workflow_id)
-        if lock is not None and lock.holder and (holder := self.runs.get(tenant, workflow_id, lock.holder)) is not None:
-            found[holder.name] = holder
+        for lock in self.runs.locks(tenant, workflow_id).values():
+            if lock.holder and (holder := self.runs.get(tenant, workflow_id, lock.holder)) is not None:
+                found[holder.name] = holder
         now = self.clock.now()
         orders = [
             message_about(run, Cancel("deleted"), now=now, nonce=self.randomness.nonce())

@@ -272,10 +272,20 @@ LOCK_SECONDS = 400 * DAY_SECONDS
 """How long the lock of a job without new runs is kept, in seconds: longer than any record of its holder."""
 
 
-def lock_item(tenant: str, job_id: str, lock: Lock) -> Item:
+def lock_key(tenant: str, job_id: str, place: int = 0) -> Item:
+    """Return the key of the overlap lock of a place: `ACTIVE`, then `ACTIVE#001` and so on."""
+    return job_key(tenant, job_id, f"{ACTIVE}#{place:03d}" if place else ACTIVE)
+
+
+def place_of_lock(item: Item) -> int:
+    """Return the place of an overlap lock."""
+    return int(values.text(item, "SK").removeprefix(ACTIVE).removeprefix("#") or 0)
+
+
+def lock_item(tenant: str, job_id: str, lock: Lock, place: int = 0) -> Item:
     """Return the item of an overlap lock."""
     kept = LOCK_SECONDS if lock.holder else DAY_SECONDS
-    return job_key(tenant, job_id, ACTIVE) | values.pack(
+    return lock_key(tenant, job_id, place) | values.pack(
         {
             "holder": lock.holder,
             "until": lock.until,

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.conditions import ABSENT, holds
-from duecourse.adapters.dynamodb.keys import ACTIVE, RUN_PREFIX, Item, job_key, job_partition
+from duecourse.adapters.dynamodb.keys import ACTIVE, ACTIVE_END, RUN_PREFIX, Item, job_key, job_partition
 from duecourse.adapters.dynamodb.runs import run_item
 from duecourse.adapters.dynamodb.runs.run_item import ACTIVE_INDEX, Index
 from duecourse.adapters.dynamodb.writing import batch_get, condition_failed, conditional, found, read_item, read_items
@@ -305,8 +305,8 @@ class DynamoRunStore:
         """
         answer = self._client.query(
             TableName=self._table,
-            KeyConditionExpression="PK = :job AND SK > :lock",  # the lock sorts before all other items
-            ExpressionAttributeValues=values.pack({":job": job_partition(tenant, job_id), ":lock": ACTIVE}),
+            KeyConditionExpression="PK = :job AND SK > :locks",  # the locks sort before all other items
+            ExpressionAttributeValues=values.pack({":job": job_partition(tenant, job_id), ":locks": ACTIVE_END}),
             ConsistentRead=True,
             ProjectionExpression="SK",
             Limit=1,
@@ -367,26 +367,37 @@ class DynamoRunStore:
     ) -> list[Run]:
         return self._by_state.newest(tenant, states, limit=limit, before=before, job_id=job_id)
 
-    def lock(self, tenant: str, job_id: str, lock: Lock, previous: Lock | None) -> Lock | None:
+    def lock(self, tenant: str, job_id: str, lock: Lock, previous: Lock | None, *, place: int = 0) -> Lock | None:
         try:
             self._client.put_item(
                 TableName=self._table,
-                Item=run_item.lock_item(tenant, job_id, lock),
+                Item=run_item.lock_item(tenant, job_id, lock, place),
                 ReturnValuesOnConditionCheckFailure="ALL_OLD",
                 **run_item.is_lock(previous),
             )
         except ServiceError as error:
             if not condition_failed(error):
                 raise
-            item = found(error) or read_item(self._client, self._table, job_key(tenant, job_id, ACTIVE))
+            item = found(error) or read_item(self._client, self._table, run_item.lock_key(tenant, job_id, place))
             # It has expired between the rejection and the read: the caller tries again.
             current = Lock("", 0.0) if item is None else run_item.lock_from_item(item)
             return None if current == lock else current
         return None
 
     def locked(self, tenant: str, job_id: str) -> Lock | None:
-        item = read_item(self._client, self._table, job_key(tenant, job_id, ACTIVE))
+        item = read_item(self._client, self._table, run_item.lock_key(tenant, job_id))
         return None if item is None else run_item.lock_from_item(item)
+
+    def locks(self, tenant: str, job_id: str) -> dict[int, Lock]:
+        answer = self._client.query(
+            TableName=self._table,
+            KeyConditionExpression="PK = :job AND SK BETWEEN :first AND :end",
+            ExpressionAttributeValues=values.pack(
+                {":job": job_partition(tenant, job_id), ":first": ACTIVE, ":end": ACTIVE_END}
+            ),
+            ConsistentRead=True,
+        )
+        return {run_item.place_of_lock(item): run_item.lock_from_item(item) for item in answer["Items"]}
 
     def _conflict(self, error: AwsError) -> Conflict:
         """Return the record that made the condition of a write fail. Raises `error` if the write failed for another

@@ -1,0 +1,50 @@
+"""`python -m tests.support.line_model`: searches the wait queue with a limit of active runs, which changes meanwhile.
+
+Two workers, three runs, a crash and a duplicate together have too many states to see all: histories are drawn there.
+"""
+
+import sys
+from random import Random
+
+from tests.property.test_line_protocol import case
+from tests.support.line_explorer import Case, Explorer
+from tests.support.wait_queue_model import Left
+
+WRONG = Left(crashes=1, copies=1, limits=1)
+
+SEARCHED = {
+    "1, 3 runs, 1 worker, crash": case("allow 1", runs=3, workers=1, left=Left(crashes=1), callback=True),
+    "2, 3 runs, 1 worker, duplicate": case("allow 2", runs=3, workers=1, left=Left(copies=1), callback=True),
+    "2, 3 runs, 2 workers": case("allow 2", runs=3, workers=2),
+    "1 then 2, 3 runs, 1 worker, crash": case(
+        "allow 1", runs=3, workers=1, left=Left(crashes=1, limits=1), callback=True, then="allow 2"
+    ),
+    "2 then 1, 3 runs, 1 worker, crash": case(
+        "allow 2", runs=3, workers=1, left=Left(crashes=1, limits=1), callback=True, then="allow 1"
+    ),
+}
+"""Cases whose states are all seen."""
+
+DRAWN = {
+    f"{rule} then {then}, 3 runs, 2 workers, crash and duplicate{', callback' if callback else ''}": case(
+        f"allow {rule}", runs=3, workers=2, left=WRONG, callback=callback, then=f"allow {then}"
+    )
+    for rule, then in ((1, 2), (2, 1))
+    for callback in (False, True)
+}
+
+
+def _told(name: str, of: Case, histories: int | None = None) -> None:
+    explorer = Explorer(of)
+    found = explorer() if histories is None else explorer.wander(Random(name), histories)
+    sys.stdout.write(f"limit {name}: {found}\n")
+    sys.stdout.flush()
+    assert found.all or histories is not None
+    assert found.ends
+
+
+if __name__ == "__main__":
+    for name, of in SEARCHED.items():
+        _told(name, of)
+    for name, of in DRAWN.items():
+        _told(name, of, int(sys.argv[1]))
