@@ -189,6 +189,10 @@ FIGURES = {
         {"at": "2026-03-28T11:30:00Z", "succeeded": 34, "retried": 12, "dead": 3},
     ],
     "oldest_message_seconds": {"high": 4.0, "normal": 150.0, "low": None, "long": None},
+    "objectives": [
+        {"name": "lateness", "target": 0.99, "share": 0.98, "budget_used": 2.0},
+        {"name": "availability", "target": 0.999, "share": 0.99997, "budget_used": 0.03},
+    ],
 }
 
 
@@ -212,6 +216,11 @@ def test_lateness_and_outcomes_of_the_last_day_are_drawn_by_the_half_hour(
     outcomes = page.get_by_role("region", name="Outcomes")
     expect(outcomes).to_contain_text("1,234 succeeded, 12 retried, 3 failed permanently")
     expect(outcomes.get_by_title("03-28: 1200 succeeded, 0 retried, 0 failed permanently")).to_have_count(1)
+    objectives = page.get_by_role("region", name="Objectives")
+    expect(objectives).to_contain_text("99 % of runs start within 5 s: 98 %; 200 % of the error budget used")
+    expect(objectives).to_contain_text(
+        "99.9 % of requests to the API are answered: 99.99 %; 3 % of the error budget used"
+    )
     assert asked.count("stage/metrics") == 1, "each request costs money"
     light = accessibility_faults(page)
     page.get_by_role("button", name="Use the dark theme").click()

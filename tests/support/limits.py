@@ -86,7 +86,7 @@ class FixedMetrics:
 
     known: StageFigures | str = "nobody has set any"
 
-    def figures(self) -> StageFigures:
+    def figures(self, api_id: str = "") -> StageFigures:
         if isinstance(self.known, str):
             raise CloudWatchUnavailableError(self.known)
         return self.known

@@ -7,6 +7,7 @@
 from typing import Any
 
 from duecourse.checks.facts import Alarm, Alarms, Lateness, Outcomes, StageFigures
+from duecourse.checks.objectives import Objective
 from duecourse.domain.jobs.job import Lane
 from duecourse.ports import Depth
 from duecourse.version import VERSION
@@ -86,6 +87,7 @@ KNOWN = StageFigures(
     lateness=[Lateness(HALF_PAST, 0.41234, 2.5)],
     outcomes=[Outcomes(HALF_PAST, succeeded=40, retried=3, dead=1)],
     oldest={"high": 3.0, "normal": None, "low": None, "long": None},
+    objectives=[Objective("lateness", 0.99, 0.995), Objective("availability", 0.999, None)],
 )
 
 
@@ -103,6 +105,10 @@ def test_figures_have_their_times_in_utc_and_durations_in_seconds() -> None:
             "lateness": [{"at": "2026-11-21T11:30:00Z", "median_seconds": 0.412, "p99_seconds": 2.5}],
             "outcomes": [{"at": "2026-11-21T11:30:00Z", "succeeded": 40, "retried": 3, "dead": 1}],
             "oldest_message_seconds": {"high": 3.0, "normal": None, "low": None, "long": None},
+            "objectives": [
+                {"name": "lateness", "target": 0.99, "share": 0.995, "budget_used": 0.5},
+                {"name": "availability", "target": 0.999, "share": None, "budget_used": None},
+            ],
         },
         "error": None,
     }

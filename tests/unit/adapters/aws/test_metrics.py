@@ -17,6 +17,7 @@ from duecourse.adapters.aws.cloudwatch import (
     CloudWatchMetrics,
 )
 from duecourse.checks.facts import Alarm, Alarms, Outcomes, StageFigures
+from duecourse.checks.objectives import TARGETS, Objective
 from duecourse.domain.jobs.job import Lane
 from duecourse.ports import CloudWatchUnavailableError, ServiceError
 from duecourse.testing.clock import SettableClock
@@ -61,12 +62,12 @@ def metrics(cloudwatch: CloudWatch, clock: SettableClock | None = None) -> Cloud
 
 def test_every_metric_that_is_asked_for_is_one_that_there_is() -> None:
     cloudwatch = CloudWatch()
-    metrics(cloudwatch).figures()
+    metrics(cloudwatch).figures("abc123")
     (request,) = cloudwatch.requests
     asked = [query["MetricStat"]["Metric"] for query in request["MetricDataQueries"]]
     named = [({pair["Name"]: pair["Value"] for pair in each["Dimensions"]}, each) for each in asked]
     assert [problem_of(each["Namespace"], each["MetricName"], of) for of, each in named] == [None] * len(asked)
-    assert {each["Namespace"] for each in asked} == {"Duecourse/prod", "AWS/SQS"}
+    assert {each["Namespace"] for each in asked} == {"Duecourse/prod", "AWS/SQS", "AWS/ApiGateway"}
     assert {of["QueueName"] for of, _ in named if "QueueName" in of} == {
         *("high", "normal", "low", "long"),
         *("high-bulk", "normal-bulk", "low-bulk", "long-bulk"),
@@ -83,7 +84,9 @@ def test_all_is_asked_in_one_request_for_the_last_day() -> None:
 
 def test_a_new_stage_has_no_figures_yet() -> None:
     figures = metrics(CloudWatch()).figures()
-    assert figures == StageFigures(figures.since, [], [], dict.fromkeys(("high", "normal", "low", "long")))
+    nothing = tuple(Objective(name, target, None) for name, target in TARGETS.items())
+    lanes = dict.fromkeys(("high", "normal", "low", "long"))
+    assert figures == StageFigures(figures.since, [], [], lanes, nothing)
 
 
 def test_every_page_is_read() -> None:
@@ -100,7 +103,7 @@ def test_a_run_that_died_without_a_failed_attempt_is_no_retry() -> None:
     ("cloudwatch", "error"),
     [
         pytest.param(CloudWatch(refuses=True), "not authorized", id="refused"),
-        pytest.param(CloudWatch(status="InternalError"), "15 metrics: InternalError", id="failed inside"),
+        pytest.param(CloudWatch(status="InternalError"), "17 metrics: InternalError", id="failed inside"),
     ],
 )
 def test_what_cannot_be_read_says_why_and_is_logged(

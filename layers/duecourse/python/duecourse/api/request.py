@@ -36,8 +36,8 @@ class Request:
 
     `query` has each parameter once; API Gateway joins repeated ones with commas. `body` is the raw body.
     `authorization` can contain a run's token. It is never logged, and neither are the other `headers` (names in lower
-    case). `correlation_id` is the header X-Correlation-Id, or the request's id. `budget` limits the work that the
-    request can cause.
+    case). `api_id` is the gateway's id of the API. `correlation_id` is the header X-Correlation-Id, or the request's
+    id. `budget` limits the work that the request can cause.
 
     The check of the route's scope sets tenant, principal, scopes and tags from the gateway's `authorizer`
     (`identity.admitted`). `tags` are the tags to which the scopes limit the caller; None means no limit. `seen` is the
@@ -57,6 +57,7 @@ class Request:
     is_base64: bool = False
     authorization: str | None = field(default=None, repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    api_id: str = ""
     authorizer: Mapping[str, Any] = field(default_factory=dict, repr=False)
     budget: Budget = field(default_factory=Budget, repr=False)
 
@@ -89,6 +90,7 @@ def read_request(event: Mapping[str, Any]) -> Request:
         is_base64=bool(event.get("isBase64Encoded")),
         authorization=headers.get("authorization"),
         headers=headers,
+        api_id=str(context.get("apiId") or ""),
         authorizer=context.get("authorizer") or {},
     )
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from duecourse.checks.objectives import Objective
+
 
 @dataclass(frozen=True, slots=True)
 class Shards:
@@ -88,3 +90,4 @@ class StageFigures:
     lateness: Sequence[Lateness]
     outcomes: Sequence[Outcomes]
     oldest: Mapping[str, float | None]
+    objectives: Sequence[Objective] = ()

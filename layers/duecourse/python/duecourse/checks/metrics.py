@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from duecourse.checks.facts import Lateness, Outcomes, StageFigures
+from duecourse.checks.objectives import LATENESS_SECONDS, Objective, objectives
 from duecourse.limits import METRICS_NAMESPACE
 
 Key = TypeVar("Key")
@@ -31,6 +32,17 @@ COUNTED: Mapping[str, Sequence[str]] = {
 """The functions that count each metric (docs/observability.md)."""
 
 PERCENTILES = ("p50", "p99")
+
+IN_TIME = f"PR(:{LATENESS_SECONDS * 1000})"
+"""The percentage of runs that started in time (Amazon CloudWatch User Guide, "CloudWatch statistics definitions":
+percentile rank). `Lateness` is in milliseconds.
+"""
+
+EMULATED = "local"
+"""The stage whose emulator returns the average for a percentile rank."""
+
+STARTS = "SampleCount"
+FAILED, REQUESTS = "5xx", "Count"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,16 +93,27 @@ def age_of_oldest(queue_url: str, seconds: int = 60) -> Asked:
     return Asked("AWS/SQS", "ApproximateAgeOfOldestMessage", {"QueueName": name}, "Maximum", seconds)
 
 
-def stage_metrics(stage: str, queue_urls: Iterable[str]) -> dict[tuple[str, str], Asked]:
+def api_metrics(api_id: str, seconds: int = STEP_SECONDS) -> dict[tuple[str, str], Asked]:
+    """Return the metrics of the requests to the stage's API (Amazon API Gateway Developer Guide, "Monitoring HTTP API
+    metrics").
+    """
+    asked = {name: Asked("AWS/ApiGateway", name, {"ApiId": api_id}, seconds=seconds) for name in (FAILED, REQUESTS)}
+    return {("api", name): each for name, each in asked.items()}
+
+
+def stage_metrics(stage: str, queue_urls: Iterable[str], api_id: str = "") -> dict[tuple[str, str], Asked]:
     """Return the metrics that `figures` needs for a stage. The dimensions are those of duecourse.telemetry, over all
-    lanes.
+    lanes. Without an `api_id` those of the API are omitted.
     """
     namespace = METRICS_NAMESPACE.format(stage=stage)
 
     def ours(function: str, name: str, statistic: str = "Sum") -> Asked:
         return Asked(namespace, name, {"service": "duecourse", "function": function}, statistic, STEP_SECONDS)
 
-    asked = {("Lateness", which): ours("execute", "Lateness", which) for which in PERCENTILES}
+    asked = {("Lateness", which): ours("execute", "Lateness", which) for which in (*PERCENTILES, STARTS)}
+    if stage != EMULATED:
+        asked["Lateness", IN_TIME] = ours("execute", "Lateness", IN_TIME)
+    asked |= api_metrics(api_id) if api_id else {}
     asked |= {(name, function): ours(function, name) for name, functions in COUNTED.items() for function in functions}
     return asked | {("oldest", url): age_of_oldest(url, QUEUE_SECONDS) for url in queue_urls}
 
@@ -124,4 +147,12 @@ def figures(
         [Lateness(at, median[at] / 1000, latest[at] / 1000) for at in sorted(median.keys() & latest.keys())],
         [outcomes(at) for at in instants],
         {lane: oldest(urls) for lane, urls in queue_urls.items()},
+        measured(found),
     )
+
+
+def measured(found: Mapping[tuple[str, str], Mapping[float, float]]) -> tuple[Objective, ...]:
+    """Return the objectives from the values of `stage_metrics`. Metrics without values can be missing."""
+    of_lateness = (found.get(("Lateness", which), {}) for which in (IN_TIME, STARTS))
+    of_requests = (found.get(("api", name), {}) for name in (FAILED, REQUESTS))
+    return objectives(*of_lateness, *of_requests)

@@ -44,7 +44,7 @@ COMMANDS: Mapping[str, tuple[str, str, str]] = {
     "secrets": ("duecourse.cli.commands.secrets", "secrets", "Write, list and delete the secrets of jobs."),
     "simulate": ("duecourse.cli.commands.simulate", "simulate", "Simulate a stage, and recommend settings."),
     "stats": ("duecourse.cli.commands.stage", "stats", "Show counts, limits and load of the stage."),
-    "tenants": ("duecourse.cli.commands.tenants", "tenants", "Suspend, resume, export and erase tenants."),
+    "tenants": ("duecourse.cli.commands.tenants", "tenants", "List, suspend, export and erase tenants."),
     "upcoming": ("duecourse.cli.commands.upcoming", "upcoming", "Show the number of upcoming runs per hour."),
     "work": ("duecourse.cli.commands.work", "work", "Run jobs' shell commands on this machine."),
     "workflows": ("duecourse.cli.commands.workflows", "workflows", "Create, show, watch and delete workflows."),

@@ -957,9 +957,10 @@ class AsyncMethods(ABC):
     def get_stage_metrics(self) -> Awaitable[StageMetrics]:
         """Read the stage's CloudWatch metrics.
 
-        Returns lateness and outcomes of the last 24 hours in intervals of 30 minutes, and the age of the oldest
-        message of each lane, for all tenants together. The response is at most one minute old. CloudWatch metrics
-        are delayed by some minutes, and intervals without events have no value.
+        Returns lateness and outcomes of the last 24 hours in intervals of 30 minutes, the age of the oldest message
+        of each lane, and how far the objectives of the stage were met, for all tenants together. The response is at
+        most one minute old. CloudWatch metrics are delayed by some minutes, and intervals without events have no
+        value.
         """
         return self._send(Call("GET", "stage/metrics"), StageMetrics)
 

@@ -318,6 +318,7 @@ class Figures(Answer):
     outcomes: tuple[Outcomes, ...]
     oldest_message_seconds: Mapping[str, float | None]
     """The age of the oldest message by lane; null if SQS has reported no age for ten minutes."""
+    objectives: tuple[Objective, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -525,6 +526,19 @@ class OAuthShown(Answer):
     audience: str | None
     credentials: Literal["header", "body"]
     """The part of the token request that has client id and secret."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Objective(Answer):
+    """An objective of the stage, and how far it was met in the last 24 hours."""
+
+    name: Literal["lateness", "availability"]
+    """`lateness`: runs that start within 5 s. `availability`: requests answered without a 5xx."""
+    target: float
+    share: float | None
+    """The share that met the objective; null without data."""
+    budget_used: float | None
+    """The used part of the error budget; 1 if as many missed the objective as the target allows."""
 
 
 @dataclass(frozen=True, kw_only=True)

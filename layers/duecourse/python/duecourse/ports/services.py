@@ -116,5 +116,7 @@ class StageAlarms(Protocol):
 class StageMetrics(Protocol):
     """The stage's metrics in CloudWatch."""
 
-    def figures(self) -> StageFigures:
-        """Return the figures of the last 24 hours, at most a minute old. Raises CloudWatchUnavailableError."""
+    def figures(self, api_id: str = "") -> StageFigures:
+        """Return the figures of the last 24 hours, at most a minute old. Those of requests are of the API with this id.
+        Raises CloudWatchUnavailableError.
+        """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from duecourse.checks import metrics
@@ -57,16 +58,18 @@ class CloudWatchMetrics:
         """The messages of a lane are in its queue (`queue_urls`) and in its bulk queue (`bulk_urls`)."""
         self._client = client
         self._queue_urls = {lane.value: (url, bulk_urls[lane]) for lane, url in queue_urls.items()}
-        self._asked = metrics.stage_metrics(stage, (url for urls in self._queue_urls.values() for url in urls))
+        self._stage = stage
         self._known: TtlCache[StageFigures] = TtlCache(clock, METRICS_FRESH_SECONDS)
 
-    def figures(self) -> StageFigures:
-        return self._known.get(self._read)
+    def figures(self, api_id: str = "") -> StageFigures:
+        return self._known.get(partial(self._read, api_id))
 
-    def _read(self, now: float) -> StageFigures | CloudWatchUnavailableError:
+    def _read(self, api_id: str, now: float) -> StageFigures | CloudWatchUnavailableError:
+        urls = [url for each in self._queue_urls.values() for url in each]
+        asked = metrics.stage_metrics(self._stage, urls, api_id)
         results: list[dict[str, Any]] = []
         request: dict[str, Any] = {
-            "MetricDataQueries": metrics.queries(self._asked.values()),
+            "MetricDataQueries": metrics.queries(asked.values()),
             "StartTime": datetime.fromtimestamp(metrics.first_step(now), UTC),
             "EndTime": datetime.fromtimestamp(now, UTC),
         }
@@ -82,7 +85,7 @@ class CloudWatchMetrics:
         failed = [each for each in results if each.get("StatusCode") in ("InternalError", "Forbidden")]
         if failed:
             return _not_read(f"{len(failed)} metrics: {failed[0]['StatusCode']}")
-        return metrics.figures(metrics.values(self._asked, results), self._queue_urls, now)
+        return metrics.figures(metrics.values(asked, results), self._queue_urls, now)
 
 
 def _not_read(error: str) -> CloudWatchUnavailableError:

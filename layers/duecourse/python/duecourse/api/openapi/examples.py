@@ -155,6 +155,10 @@ STAGE_METRICS: Document = {
         "lateness": [{"at": "2026-11-21T09:30:00Z", "median_seconds": 0.412, "p99_seconds": 2.5}],
         "outcomes": [{"at": "2026-11-21T09:30:00Z", "succeeded": 1234, "retried": 12, "dead": 1}],
         "oldest_message_seconds": {"high": 0.0, "normal": 3.0, "low": None, "long": None},
+        "objectives": [
+            {"name": "lateness", "target": 0.99, "share": 0.9987, "budget_used": 0.13},
+            {"name": "availability", "target": 0.999, "share": 1.0, "budget_used": 0.0},
+        ],
     },
     "error": None,
 }

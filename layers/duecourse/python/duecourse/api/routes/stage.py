@@ -18,6 +18,7 @@ from duecourse.api.request import Request
 from duecourse.checks.check import CheckStatus
 from duecourse.checks.facts import StageFigures
 from duecourse.checks.metrics import STEP_SECONDS
+from duecourse.checks.objectives import Objective
 from duecourse.domain.instants import to_iso
 from duecourse.domain.jobs.job import Precision
 from duecourse.ports import CloudWatchUnavailableError
@@ -120,6 +121,24 @@ class OutcomesAnswer(TypedDict):
     dead: Count
 
 
+_Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class ObjectiveAnswer(TypedDict):
+    """An objective of the stage, and how far it was met in the last 24 hours."""
+
+    name: Annotated[
+        Literal["lateness", "availability"],
+        Field(description="`lateness`: runs that start within 5 s. `availability`: requests answered without a 5xx."),
+    ]
+    target: _Share
+    share: Annotated[_Share | None, Field(description="The share that met the objective; null without data.")]
+    budget_used: Annotated[
+        Annotated[float, Field(ge=0)] | None,
+        Field(description="The used part of the error budget; 1 if as many missed the objective as the target allows."),
+    ]
+
+
 class FiguresAnswer(TypedDict):
     """Metrics of all tenants together, oldest first. Intervals without a value are omitted."""
 
@@ -131,6 +150,7 @@ class FiguresAnswer(TypedDict):
         dict[str, _Seconds | None],
         Field(description="The age of the oldest message by lane; null if SQS has reported no age for ten minutes."),
     ]
+    objectives: list[ObjectiveAnswer]
 
 
 class StageMetricsAnswer(TypedDict):
@@ -151,14 +171,14 @@ class StageMetricsAnswer(TypedDict):
 def get_stage_metrics(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """Read the stage's CloudWatch metrics.
 
-    Returns lateness and outcomes of the last 24 hours in intervals of 30 minutes, and the age of the oldest message of
-    each lane, for all tenants together. The response is at most one minute old. CloudWatch metrics are delayed by some
-    minutes, and intervals without events have no value.
+    Returns lateness and outcomes of the last 24 hours in intervals of 30 minutes, the age of the oldest message of each
+    lane, and how far the objectives of the stage were met, for all tenants together. The response is at most one minute
+    old. CloudWatch metrics are delayed by some minutes, and intervals without events have no value.
     """
     Query.of(request)
     figures, error = None, None
     try:
-        figures = _document(api.stage_metrics.figures())
+        figures = _document(api.stage_metrics.figures(request.api_id))
     except CloudWatchUnavailableError as problem:
         error = f"CloudWatch's metrics could not be read: {problem}"
     body = StageMetricsAnswer(figures=figures, error=error)
@@ -178,4 +198,15 @@ def _document(figures: StageFigures) -> FiguresAnswer:
             for each in figures.outcomes
         ],
         "oldest_message_seconds": dict(figures.oldest),
+        "objectives": [_objective(each) for each in figures.objectives],
+    }
+
+
+def _objective(of: Objective) -> ObjectiveAnswer:
+    share, used = of.share, of.budget_used
+    return {
+        "name": cast(Literal["lateness", "availability"], of.name),
+        "target": of.target,
+        "share": None if share is None else round(share, 5),
+        "budget_used": None if used is None else round(used, 3),
     }

@@ -1,4 +1,4 @@
-"""`duecourse tenants`: suspend, resume, export and erase a tenant of a stage, for its operator."""
+"""`duecourse tenants`: list, suspend, resume, export and erase the tenants of a stage, for its operator."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from duecourse.cli.terminal import Command, Group, UsageError, say
 
 if TYPE_CHECKING:
     from duecourse.cli.doctor.stage import Stage
+    from duecourse.cli.tenants.listing import Tenant
     from duecourse.cli.tenants.place import Place
 
 UNFINISHED = 3
@@ -25,7 +26,43 @@ UNFINISHED = 3
 
 @click.group(cls=Group, example="duecourse tenants suspend acme --note 'unpaid invoice' --stage prod")
 def tenants() -> None:
-    """Suspend, resume, export and erase the tenants of a stage. Requires AWS credentials."""
+    """List, suspend, resume, export and erase the tenants of a stage. Requires AWS credentials."""
+
+
+@tenants.command("list", cls=Command, example="duecourse tenants list --cost --stage prod")
+@click.option("--cost", is_flag=True, help="Search the logs for the runs of the last 24 hours, and price them.")
+@stage_option
+@json_option
+def list_tenants(cost: bool, stage: str, as_json: bool) -> None:
+    """List all tenants, and how far the objectives of the stage were met in the last 24 hours.
+
+    Shows jobs, paused jobs, use of the quota, runs in progress and the oldest waiting run. Reads the whole jobs table.
+    """
+    from duecourse.cli.output.table import print_table
+    from duecourse.cli.output.values import print_json
+    from duecourse.cli.tenants.listing import objectives_of, tenants_of
+
+    with operated(stage) as found:
+        rows = tenants_of(found, cost=cost, progress=_progress)
+        met = objectives_of(found)
+    _clear()
+    if as_json:
+        shares = [{"name": each.name, "target": each.target, "share": each.share} for each in met]
+        print_json({"items": [row.document() for row in rows], "next_cursor": None, "objectives": shares})
+        return
+    columns = ("tenant", "state", "jobs", "paused", "quota", "running", "waiting", "oldest", "runs/day", "$/day")
+    print_table(columns, [_cells(row) for row in rows])
+    for each in met:
+        share = "no data" if each.share is None else f"{each.share:.3%}, {each.budget_used:.0%} of the budget used"
+        say(f"{each.name}: objective {each.target:.1%}, last 24 hours {share}")
+
+
+def _cells(row: Tenant) -> list[str | None]:
+    oldest = None if row.oldest_waiting_seconds is None else f"{row.oldest_waiting_seconds} s"
+    numbers = (row.jobs, row.paused, row.quota_used, row.running, row.waiting)
+    runs = None if row.runs is None else str(row.runs)
+    dollars = None if row.dollars is None else f"{row.dollars:.4f}"
+    return [row.tenant, row.state, *map(str, numbers), oldest, runs, dollars]
 
 
 @tenants.command(cls=Command, example="duecourse tenants show acme --stage prod")
@@ -152,6 +189,11 @@ def _tenant(tenant: str, stage: str) -> Iterator[Place]:
 
     with operated(stage) as found:
         yield placed(found, tenant, progress=_progress)
+    _clear()
+
+
+def _clear() -> None:
+    """Remove the line of progress."""
     if sys.stderr.isatty():
         click.echo("\r\033[K", nl=False, err=True)
 

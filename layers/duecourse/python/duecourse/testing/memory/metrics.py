@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from math import ceil
 
 from duecourse.checks.facts import StageFigures
-from duecourse.checks.metrics import COUNTED, STEP_SECONDS, figures, first_step
+from duecourse.checks.metrics import COUNTED, IN_TIME, STARTS, STEP_SECONDS, figures, first_step
+from duecourse.checks.objectives import LATENESS_SECONDS
 from duecourse.limits import LANES
 from duecourse.ports import Clock
 from duecourse.usecases.report import Report
@@ -29,15 +30,18 @@ class MemoryMetrics:
         self.counts[at].update(report.counts)
         self.lateness[at] += report.seconds.get("Lateness", ())
 
-    def figures(self) -> StageFigures:
-        """Return the metrics. See StageMetrics."""
+    def figures(self, api_id: str = "") -> StageFigures:
+        """Return the metrics. See StageMetrics. There is no gateway, and so no metric of requests."""
         now = self.clock.now()
         counts = {at: counted for at, counted in self.counts.items() if at >= first_step(now)}
         late = {at: sorted(self.lateness[at]) for at in counts if self.lateness[at]}
         found = {
-            ("Lateness", which): {at: 1000 * values[ceil(share * len(values)) - 1] for at, values in late.items()}
+            ("Lateness", which): {at: 1000.0 * values[ceil(share * len(values)) - 1] for at, values in late.items()}
             for which, share in (("p50", 0.5), ("p99", 0.99))
         }
+        seconds = {at: sum(each <= LATENESS_SECONDS for each in values) for at, values in late.items()}
+        found["Lateness", IN_TIME] = {at: 100 * count / len(late[at]) for at, count in seconds.items()}
+        found["Lateness", STARTS] = {at: float(len(values)) for at, values in late.items()}
         for name, functions in COUNTED.items():
             found |= {(name, function): {} for function in functions}
             found[name, "execute"] = {at: float(counted[name]) for at, counted in counts.items() if counted[name]}
