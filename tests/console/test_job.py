@@ -55,6 +55,20 @@ def test_it_is_paused_with_a_note_and_says_why_it_did_not_run(
     expect(changes.get_by_role("row", name=re.compile("local paused"))).to_contain_text("The data are wrong")
 
 
+def test_it_warns_of_skipped_runs_and_has_deadlines(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    create(scheduler, "* * * * *", completion="callback", finish_by="06:00", on_deadline="cancel")
+    scheduler.advance(minutes=30)
+    page = open_page(console, "/jobs/report")
+    expect(page.get_by_text("19 of the last 20 runs were skipped or merged.")).to_be_visible()
+    assert layout_faults(page) == []
+    page.set_viewport_size({"width": 390, "height": 800})
+    assert layout_faults(page) == []
+    page.get_by_role("tab", name="Definition").click()
+    expect(page.get_by_label("The job as JSON")).to_contain_text('"finish_by": "06:00"')
+
+
 def test_it_is_paused_until_a_time_and_shows_the_end(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:

@@ -27,7 +27,7 @@ IN_MEMORY = {
     "dispatch": ("max_runs",),
     "jobs": ("backfill", "pause", "pause_on_failure", "skip_next"),
     "overlap": ("patience_in_line", "redriven_in_line"),
-    "worker": ("cancel", "dead_letters", "redriven_callbacks", "redrives", "waits"),
+    "worker": ("cancel", "dead_letters", "deadlines", "redriven_callbacks", "redrives", "waits"),
     "workflows": ("results",),
 }
 """No test of either looks into a table itself."""

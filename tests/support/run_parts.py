@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 
-from duecourse.domain.jobs.job import JobSnapshot
+from duecourse.domain.jobs.job import Deadline, JobSnapshot
 from duecourse.domain.runs.decision import (
     AttemptContext,
     CancelAsked,
     Completed,
     DeadlineCame,
+    DeadlineChecked,
     Decision,
     Evaluated,
     Event,
@@ -61,6 +62,10 @@ class Letter:
                 return Evaluated(self.request, WorkflowOutcome.OPEN)
             case MessageKind.CANCEL:
                 return CancelAsked(self.request, "cancelled")
+            case MessageKind.CHECK_START:
+                return DeadlineChecked(self.request, Deadline.START)
+            case MessageKind.CHECK_FINISH:
+                return DeadlineChecked(self.request, Deadline.FINISH)
 
 
 @dataclass(slots=True, eq=False)

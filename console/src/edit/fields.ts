@@ -115,6 +115,18 @@ export const RARE: Field[] = [
     standard: "no limit",
     hint: "A run is skipped if it has not started within this time after it was due.",
   }),
+  field("start_within_seconds", "Deadline to start, in seconds", "number", {
+    standard: "none",
+    hint: "A run that has not started this long after it was due is announced.",
+  }),
+  field("finish_by", "Deadline to finish", "number", {
+    standard: "none",
+    hint: "Seconds after the due time, or a time: 06:00.",
+  }),
+  field("on_deadline", "After a missed deadline", "choice", {
+    standard: "notify",
+    options: options({ notify: "Announce it", cancel: "Announce it, and cancel the run" }),
+  }),
   field("pause_on_failure", "Pause after this many consecutive failed runs", "number", { standard: "never" }),
   field("estimated_seconds", "Estimated duration, in seconds", "number"),
   field("delivery", "Delivery", "choice", {
@@ -134,7 +146,7 @@ export const RARE: Field[] = [
     standard: "second",
     options: options({ second: "To the second", exact: "Exact" }),
   }),
-  field("events", "Events to publish", "list", { hint: "deaths, failures, late, all" }),
+  field("events", "Events to publish", "list", { hint: "deaths, failures, late, deadlines, all" }),
 ];
 
 type Kind = { label: string; fields: Field[]; first: Doc };

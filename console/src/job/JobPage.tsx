@@ -59,10 +59,21 @@ export default function JobPage() {
           <span className="text">{job.error}</span>
         </Alert>
       )}
+      <Warnings jobId={job.id} />
       <JobFacts job={job} />
       <JobTabs job={job} />
     </SpaceBetween>
   );
+}
+
+/** What its last runs say about its definition. */
+function Warnings({ jobId }: { jobId: string }) {
+  const { data } = api.useQuery("get", "/v1/jobs/{job_id}/warnings", { params: { path: { job_id: jobId } } });
+  return data?.items.map((each) => (
+    <Alert key={each.kind} type="warning" header={each.says}>
+      {each.do}
+    </Alert>
+  ));
 }
 
 function JobTabs({ job }: { job: Schemas["Job"] }) {

@@ -22,6 +22,7 @@ const REASONS: Record<string, string> = {
   cancelled: "it was cancelled on request",
   steps_failed: "a step failed",
   workflow_over: "the run of its workflow had ended",
+  deadline: "it missed a deadline of its job",
 };
 
 /** What the reason in a run's record means; one that a newer release has is shown as it is. */

@@ -23,8 +23,9 @@ from duecourse.adapters.aws.clients import AwsClients
 from duecourse.adapters.aws.event_bus import EventBridgeBus
 from duecourse.adapters.aws.s3 import S3Archive, S3Results
 from duecourse.adapters.aws.sns import SnsNotifier
+from duecourse.domain.jobs.job import Deadline
 from duecourse.domain.maintenance.archive import Sheet
-from duecourse.ports import FailureNotification, OutboundEvent, ServiceError
+from duecourse.ports import DeadlineNotification, FailureNotification, OutboundEvent, ServiceError
 from tests.support.calls import a_run
 from tests.support.queues import bodies, create_queue, receive
 from tests.support.waiting import PATIENCE_SECONDS
@@ -59,6 +60,7 @@ def test_a_death_says_which_run_died_of_what(sns, sqs, topic_arn, subscribed):
     envelope = orjson.loads(message["Body"])
     assert envelope["Subject"] == "Duecourse: run nightly.20261121T064700Z is dead"
     assert orjson.loads(envelope["Message"]) == {
+        "cause": "dead",
         "tenant": "acme",
         "job_id": "nightly",
         "run_id": "nightly.20261121T064700Z",
@@ -93,6 +95,22 @@ def test_a_notice_that_comes_twice_is_known_by_its_run_and_attempt_and_a_later_d
     assert sorted(attributes["deduplication_id"]["Value"] for attributes in told) == [
         "acme/nightly.20261121T064700Z/4", "acme/nightly.20261121T064700Z/4", "acme/nightly.20261121T064700Z/8"
     ]  # fmt: skip
+
+
+def test_a_missed_deadline_is_a_notice_with_another_cause(sns, sqs, topic_arn, subscribed):
+    missed = DeadlineNotification(a_run(), Deadline.FINISH, 1_795_243_680, "billing")
+    SnsNotifier(sns, topic_arn).deadline(missed)
+    (message,) = receive(sqs, subscribed)
+    envelope = orjson.loads(message["Body"])
+    assert envelope["Subject"] == "Duecourse: run nightly.20261121T064700Z missed its deadline to finish"
+    notice, attributes = orjson.loads(envelope["Message"]), envelope["MessageAttributes"]
+    assert (notice["cause"], notice["deadline"], notice["deadline_at"]) == (
+        "deadline",
+        "finish",
+        "2026-11-21T06:48:00Z",
+    )
+    assert (attributes["cause"]["Value"], attributes["owner"]["Value"]) == ("deadline", "billing")
+    assert attributes["deduplication_id"]["Value"] == "acme/nightly.20261121T064700Z/finish"
 
 
 def test_the_subject_of_the_longest_run_id_fits(sns, sqs, topic_arn, subscribed):

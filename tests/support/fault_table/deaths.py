@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from duecourse.domain.jobs.job import Backoff, Completion, RetryPolicy
+from duecourse.domain.jobs.job import Backoff, Completion, EventKind, OnDeadline, RetryPolicy
 from duecourse.domain.runs.callbacks import read_token
 from duecourse.domain.targets.targets import Failed
 from duecourse.usecases.runs.commands import AttemptOverError, BadTokenError, NotDeadError, RunEndedError
@@ -52,6 +52,19 @@ def _by_the_api(stage: Stage) -> None:
     stage.ask(lambda: stage.api.commands.redrive("default", RUN_ID), NotDeadError)
 
 
+def _cancelled_late(stage: Stage) -> None:
+    stage.put(
+        "4 12 * * *",
+        max_runs=1,
+        completion=Completion.CALLBACK,
+        completion_seconds=1800,
+        finish_by=1200,
+        on_deadline=OnDeadline.CANCEL,
+        events=(EventKind.DEADLINES,),
+    )
+    stage.at(2100)
+
+
 def _called_back(stage: Stage) -> None:
     """Whoever works on the run gives a sign of life after a minute and completes it half a minute later."""
     stage.put("4 12 * * *", max_runs=1, completion=Completion.CALLBACK, completion_seconds=1200, heartbeat_seconds=300)
@@ -96,6 +109,12 @@ STORIES = (
         "The same by the API. The dead-letter reconciler then removes the dead letter.",
         _redriven(_by_the_api, 310),
         {240: BACK},
+    ),
+    Story(
+        "missed deadline",
+        "A run that waits for its callback since 12:04 is cancelled at its deadline, 12:24.",
+        _cancelled_late,
+        {240: Fate(("CANCELLED",), 1, late=True)},
     ),
     Story(
         "callback",

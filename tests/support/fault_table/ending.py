@@ -41,6 +41,7 @@ class Ending:
     left: tuple[str, ...]
     dead_letters: Counter[Name]
     notices: Counter[Name]
+    deadlines: Counter[Name]
     events: Counter[tuple[str, Name]]
     asked_again: int
     resent: int
@@ -66,6 +67,7 @@ def ending(stage: Stage) -> Ending:
             (held.message.occurrence - int(NOON), held.message.suffix) for held in stage.wheel.dead_letters
         ),
         notices=Counter((death.run.occurrence - int(NOON), death.run.suffix) for death in stage.notices.deaths),
+        deadlines=Counter((each.run.occurrence - int(NOON), each.run.suffix) for each in stage.notices.deadlines),
         events=Counter(
             (each.detail_type, _named(each.detail["run_id"].partition(".")[2])) for each in stage.bus.events
         ),

@@ -16,7 +16,12 @@ def problems(story: Story, found: Ending) -> list[str]:
         *_overlapping(story, found),
         *_left(story, found),
         *_dead(found),
+        *(f"{second}: its deadline is not announced" for second in _late(story) if not found.deadlines[second, ""]),
     ]
+
+
+def _late(story: Story) -> Iterable[int]:
+    return (second for second, fate in story.runs.items() if fate.late)
 
 
 def _covered(story: Story, found: Ending) -> Iterable[str]:

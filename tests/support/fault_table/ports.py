@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
-from duecourse.ports import Call, Clock, DeadMessage, FailureNotification, OutboundEvent, Outgoing
+from duecourse.ports import Call, Clock, DeadlineNotification, DeadMessage, FailureNotification, OutboundEvent, Outgoing
 from duecourse.testing.clock import Numbered
 from duecourse.testing.outbox import Announced, RecordedEvents
 from tests.support.client_faults import SDK_TRIES, Fault
@@ -86,6 +86,10 @@ class FaultyNotices(Announced):
     def death(self, death: FailureNotification) -> None:
         tell = super().death
         struck(self.danger.of_port(NOTICE, "of a death"), lambda: tell(death))
+
+    def deadline(self, missed: DeadlineNotification) -> None:
+        tell = super().deadline
+        struck(self.danger.of_port(NOTICE, "of a deadline"), lambda: tell(missed))
 
 
 @dataclass

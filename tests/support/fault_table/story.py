@@ -9,11 +9,12 @@ from tests.support.fault_table.stage import Stage
 @dataclass(frozen=True, slots=True)
 class Fate:
     """What becomes of an occurrence. `states`: in which its record may end, the first of them without a fault; `calls`:
-    how often its target is called without a fault.
+    how often its target is called without a fault; `late`: it misses its deadline, which is announced.
     """
 
     states: tuple[str, ...]
     calls: int
+    late: bool = False
 
 
 RAN = Fate(("SUCCEEDED",), 1)

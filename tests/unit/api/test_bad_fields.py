@@ -18,7 +18,7 @@ from duecourse.api.answers import job_document
 from duecourse.api.bodies.definition_body import MAX_PAYLOAD_BYTES
 from duecourse.api.bodies.models import MAX_DEPTH, read_json, unfit, write_json
 from duecourse.api.problems import MAX_FAULTS, Problem
-from duecourse.domain.jobs.job import Completion, EventKind, Overlap, RetryPolicy
+from duecourse.domain.jobs.job import Completion, EventKind, OnDeadline, Overlap, RetryPolicy
 from duecourse.usecases.jobs.view import JobView
 from tests.support.api import HTTP_TARGET
 from tests.support.jobs import job
@@ -158,7 +158,7 @@ from tests.support.posting import errors, posted, read
         ({"idempotency_key": "a\r\nb"}, "/idempotency_key", "printable ASCII"),
         ({"idempotency_key": "k" * 257}, "/idempotency_key", "at most 255 characters"),
         ({"tags": "billing"}, "/tags", "must be a list"),
-        ({"events": ["deaths", "failures", "late", "all", "deaths"]}, "/events", "at most 4 entries"),
+        ({"events": ["deaths", "failures", "late", "deadlines", "all", "deaths"]}, "/events", "at most 5 entries"),
         ({"events": ["late", "late"]}, "/events", "contains late more than once"),
         ({"tags": ["a", "b", "a"]}, "/tags", "contains a more than once"),
         ({"tags": [str(n) for n in range(21)]}, "/tags", "at most 20 entries"),
@@ -193,6 +193,9 @@ def test_every_new_field_is_taken_over() -> None:
         posted(
             estimated_seconds=3600,
             start_deadline_seconds=600,
+            start_within_seconds=60,
+            finish_by="06:00",
+            on_deadline="cancel",
             pause_on_failure=3,
             completion="callback",
             completion_seconds=2_592_000,
@@ -204,6 +207,7 @@ def test_every_new_field_is_taken_over() -> None:
     )
     assert (draft.estimated_seconds, draft.start_deadline_seconds, draft.pause_on_failure) == (3600, 600, 3)
     assert (draft.completion, draft.completion_seconds, draft.heartbeat_seconds) == (Completion.CALLBACK, 2_592_000, 5)
+    assert (draft.start_within_seconds, draft.finish_by, draft.on_deadline) == (60, "06:00", OnDeadline.CANCEL)
     assert draft.events == (EventKind.LATE, EventKind.DEATHS)
     assert draft.overlap is Overlap.QUEUE
     assert draft.retry == RetryPolicy(on=("5xx", "429", "Throttling*"), never=("400",), max_age_seconds=7200)
@@ -232,6 +236,12 @@ def test_a_job_shows_its_overlap_as_it_was_posted() -> None:
     [
         ({"estimated_seconds": 0}, "/estimated_seconds", "from 1 to 86400"),
         ({"start_deadline_seconds": 604_801}, "/start_deadline_seconds", "from 1 to 604800"),
+        ({"start_within_seconds": 0}, "/start_within_seconds", "from 1 to 604800"),
+        ({"finish_by": 0}, "/finish_by", "from 1 to 2592000"),
+        ({"finish_by": "24:00"}, "/finish_by", "a time such as 06:00"),
+        ({"finish_by": 1.5}, "/finish_by", "must be seconds from 1"),
+        ({"on_deadline": "cancel"}, "/on_deadline", "set start_within_seconds or finish_by"),
+        ({"finish_by": 60, "on_deadline": "skip"}, "/on_deadline", "must be one of notify, cancel"),
         ({"pause_on_failure": 101}, "/pause_on_failure", "from 1 to 100"),
         ({"completion": "webhook"}, "/completion", "must be one of response, callback"),
         ({"completion_seconds": 60}, "/completion_seconds", "add completion: callback"),
@@ -258,7 +268,7 @@ def test_a_job_shows_its_overlap_as_it_was_posted() -> None:
         ({"overlap": {"allow": None}}, "/overlap/allow", "must be a whole number"),
         ({"overlap": {"allow": 3, "queue": 9}}, "/overlap/queue", "the fields are allow"),
         ({"events": "deaths"}, "/events", "must be a list"),
-        ({"events": ["deaths", "births"]}, "/events/1", "must be one of deaths, failures, late, all"),
+        ({"events": ["deaths", "births"]}, "/events/1", "must be one of deaths, failures, late, deadlines, all"),
         ({"events": ["late", "late"]}, "/events", "contains late more than once"),
         ({"retry": {"on": "5xx"}}, "/retry/on", "must be a list"),
         ({"after_completion": 60}, "/after_completion", "must be an object"),

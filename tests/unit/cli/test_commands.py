@@ -54,11 +54,20 @@ CHANGES = [
 ]
 
 
+WARNING = {
+    "kind": "skipped",
+    "says": "5 of the last 20 runs were skipped or merged.",
+    "do": "See their reasons.",
+    "facts": {"skipped": 5, "runs": 20},
+}
+
+
 def answer(asked: Seen) -> tuple[int, object]:
     """Like the API, with one job and one run."""
     answers: dict[str, object] = {
         "/v1/jobs": {"items": [JOB], "next_cursor": None},
         "/v1/jobs/nightly": JOB,
+        "/v1/jobs/nightly/warnings": {"items": [WARNING]},
         "/v1/jobs/nightly/runs": {"items": [RUN], "next_cursor": "more"},
         "/v1/jobs/nightly/history": {"items": CHANGES, "next_cursor": "more"},
     }
@@ -91,6 +100,7 @@ def test_the_address_can_come_from_the_environment(api: str) -> None:
     result = duecourse("jobs", "get", "nightly", DUECOURSE_API=api)
     assert result.exit_code == 0, result.output
     assert "2026-11-22 03:00:00" in result.stdout
+    assert result.stdout.endswith("5 of the last 20 runs were skipped or merged. See their reasons.\n")
 
 
 def test_jobs_are_listed_for_programs_in_the_shape_of_every_list(api: str) -> None:

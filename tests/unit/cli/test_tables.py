@@ -48,7 +48,7 @@ STEERING = (
 )
 ANSWER = {
     **RUN,
-    **dict.fromkeys(("id", "job_id", "state", "reason", "error", "code", "schedule"), STEERING),
+    **dict.fromkeys(("id", "job_id", "state", "reason", "error", "code", "schedule", "says", "do"), STEERING),
     "result": STEERING,
     "accepted": STEERING,
     "next_occurrence": None,

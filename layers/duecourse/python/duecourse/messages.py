@@ -12,7 +12,7 @@ import orjson
 
 from duecourse.domain.documents import ANYTHING, COUNT, FLAG, INSTANT, NUMBER, PAIRS, SECONDS, TEXT, WHOLE
 from duecourse.domain.ids import OfRun, RunIdentity
-from duecourse.domain.jobs.job import Lane
+from duecourse.domain.jobs.job import Deadline, DeadlineRules, Lane
 from duecourse.domain.runs.states import Run
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.schedules.schedule import OccurrenceRules
@@ -35,6 +35,8 @@ class MessageKind(StrEnum):
     CANCEL = "cancel"
     REDRIVE = "redrive"
     EVALUATE = "evaluate"
+    CHECK_START = "check_start"
+    CHECK_FINISH = "check_finish"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +100,27 @@ class Evaluate:
     kind: ClassVar[MessageKind] = MessageKind.EVALUATE
 
 
-Command: TypeAlias = StartAttempt | Redrive | CheckDeadline | Complete | Fail | Cancel | Evaluate
+@dataclass(frozen=True, slots=True)
+class CheckStart:
+    """Check whether the run has started by its job's deadline. There is one such command for each deadline, since a run
+    has one timer for each kind of message.
+    """
+
+    kind: ClassVar[MessageKind] = MessageKind.CHECK_START
+    deadline: ClassVar[Deadline] = Deadline.START
+
+
+@dataclass(frozen=True, slots=True)
+class CheckFinish:
+    """Check whether the run has finished by its job's deadline."""
+
+    kind: ClassVar[MessageKind] = MessageKind.CHECK_FINISH
+    deadline: ClassVar[Deadline] = Deadline.FINISH
+
+
+Command: TypeAlias = (
+    StartAttempt | Redrive | CheckDeadline | Complete | Fail | Cancel | Evaluate | CheckStart | CheckFinish
+)
 COMMANDS: dict[MessageKind, type[Command]] = {each.kind: each for each in get_args(Command)}
 _COMMAND_FIELDS = {each: tuple(field.name for field in fields(each)) for each in COMMANDS.values()}
 
@@ -137,6 +159,11 @@ class RunMessage(OfRun):
     def kind(self) -> MessageKind:
         """The name of the command."""
         return self.command.kind
+
+    @property
+    def deadline(self) -> Deadline | None:
+        """The deadline that the message checks, if it checks one of those of the job."""
+        return self.command.deadline if isinstance(self.command, CheckStart | CheckFinish) else None
 
     @property
     def requests_attempt(self) -> bool:
@@ -191,6 +218,19 @@ class RunMessage(OfRun):
             not_before=self.not_before if not_before is None else not_before,
             replaces=(*self.replaces, *replaced)[-MAX_REPLACED:],
         )
+
+
+def deadline_checks(
+    start: RunMessage, rules: DeadlineRules, timezone: str, nonce: Callable[[], str]
+) -> list[RunMessage]:
+    """Return the messages that check the deadlines of the run that `start` starts. They go through the lane `high`, so
+    that a backlog in the run's lane does not delay them.
+    """
+    commands = {each.deadline: each() for each in (CheckStart, CheckFinish)}
+    return [
+        RunMessage(start.identity, Lane.HIGH, float(at), nonce(), command=commands[deadline], bulk=start.bulk)
+        for deadline, at in rules.all(start.due, timezone)
+    ]
 
 
 def message_about(run: Run, command: Command, *, now: float, nonce: str) -> RunMessage:

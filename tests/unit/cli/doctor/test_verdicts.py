@@ -6,7 +6,7 @@ from duecourse.checks import verdicts as shared
 from duecourse.checks.check import Check, CheckStatus, exit_status, span
 from duecourse.checks.facts import Shards, Watermarks
 from duecourse.cli.doctor import verdicts
-from duecourse.cli.doctor.facts import Cursors, Due, LastTick, QuarantinedCursor, Skew, Slot, Source
+from duecourse.cli.doctor.facts import Cursors, Due, LastRuns, LastTick, QuarantinedCursor, Skew, Slot, Source
 
 OLD = 1e6
 OK, WARNING, BAD, UNKNOWN = CheckStatus.OK, CheckStatus.WARNING, CheckStatus.BAD, CheckStatus.UNKNOWN
@@ -117,6 +117,14 @@ def test_a_cursor_that_was_quarantined_is_named_with_its_error() -> None:
     check = verdicts.cursors(Cursors([QuarantinedCursor("acme/nightly", "the cursor cannot be read")], 40, True))
     assert check.verdict is WARNING
     assert "acme/nightly: the cursor cannot be read" in check.says
+
+
+def test_jobs_that_skip_many_of_their_runs_are_named_worst_first() -> None:
+    found = [LastRuns("acme/rare", 4, 20), LastRuns("acme/often", 5, 20), LastRuns("acme/most", 14, 20)]
+    check = verdicts.skipping(found)
+    assert check.verdict is WARNING
+    assert "acme/most: 14 of the last 20, acme/often: 5 of the last 20" in check.says
+    assert verdicts.skipping(found[:1]).verdict is OK
 
 
 def test_a_table_of_which_only_a_part_was_read_is_told_as_such() -> None:

@@ -19,6 +19,7 @@ from duecourse.client.models import (
     Health,
     Heartbeat,
     Job,
+    JobWarnings,
     Preview,
     Redriven,
     RequestedRuns,
@@ -484,11 +485,11 @@ class AsyncMethods(ABC):
     ) -> Awaitable[Run]:
         """Run a job now or at a later time.
 
-        Starts a run independently of the state and the schedule of the job; `overlap` and `start_deadline_seconds`
-        apply. Exception: if the job is paused and a step of a workflow, its run waits until the job is resumed.
-        With `at` or `delay_seconds` the run is `QUEUED` until then, at most 366 days. It can be listed, read and
-        cancelled, and does not start if the job is deleted. A repeated request with the same `Idempotency-Key`
-        returns the same run.
+        Starts a run independently of the state and the schedule of the job; `overlap`, `start_deadline_seconds` and
+        deadlines apply. Exception: if the job is paused and a step of a workflow, its run waits until the job is
+        resumed. With `at` or `delay_seconds` the run is `QUEUED` until then, at most 366 days. It can be listed,
+        read and cancelled, and does not start if the job is deleted. A repeated request with the same `Idempotency-
+        Key` returns the same run.
 
         `job_id`: the id of the job.
 
@@ -617,6 +618,16 @@ class AsyncMethods(ABC):
             ),
             Skipped,
         )
+
+    def get_job_warnings(self, job_id: str) -> Awaitable[JobWarnings]:
+        """See what the last 20 runs of a job say about its definition.
+
+        `slow`: runs take longer than the interval between two occurrences. `skipped`: at least five runs were
+        skipped without a request, or cover several occurrences.
+
+        `job_id`: the id of the job.
+        """
+        return self._send(Call("GET", Call.at("jobs/{job_id}/warnings", job_id=job_id)), JobWarnings)
 
     def create_jobs(self, jobs: Sequence[JobRequest], *, idempotency_key: str | None = None) -> Awaitable[Batch]:
         """Create many jobs.

@@ -13,12 +13,6 @@ class AfterCompletion(TypedDict):
     delete_after_seconds: int | None
 
 
-class Allow(TypedDict):
-    """Up to this number of runs are active at a time. Further runs wait in the wait queue."""
-
-    allow: int
-
-
 class AwsTarget(TypedDict):
     """One call of an AWS API."""
 
@@ -91,10 +85,13 @@ class JobPatch(TypedDict):
     payload: NotRequired[Any]
     priority: NotRequired[Literal["high", "normal", "low"] | None]
     start_deadline_seconds: NotRequired[int | None]
+    start_within_seconds: NotRequired[int | None]
+    finish_by: NotRequired[int | str | None]
+    on_deadline: NotRequired[Literal["notify", "cancel"] | None]
     pause_on_failure: NotRequired[int | None]
     missed: NotRequired[Mapping[str, Any] | None]
-    overlap: NotRequired[Literal["skip", "queue", "newest", "replace", "allow"] | Queue | Allow]
-    events: NotRequired[Sequence[Literal["deaths", "failures", "late", "all"]] | None]
+    overlap: NotRequired[Literal["skip", "queue", "newest", "replace", "allow"] | Queue]
+    events: NotRequired[Sequence[Literal["deaths", "failures", "late", "deadlines", "all"]] | None]
     tags: NotRequired[list[str] | tuple[str, ...] | None]
     id: NotRequired[str | None]
     target: NotRequired[Mapping[str, Any] | None]
@@ -132,10 +129,13 @@ class JobRequest(TypedDict):
     payload: NotRequired[Any]
     priority: NotRequired[Literal["high", "normal", "low"]]
     start_deadline_seconds: NotRequired[int | None]
+    start_within_seconds: NotRequired[int | None]
+    finish_by: NotRequired[int | str | None]
+    on_deadline: NotRequired[Literal["notify", "cancel"]]
     pause_on_failure: NotRequired[int | None]
     missed: NotRequired[Missed]
-    overlap: NotRequired[Literal["skip", "queue", "newest", "replace", "allow"] | Queue | Allow]
-    events: NotRequired[Sequence[Literal["deaths", "failures", "late", "all"]]]
+    overlap: NotRequired[Literal["skip", "queue", "newest", "replace", "allow"] | Queue]
+    events: NotRequired[Sequence[Literal["deaths", "failures", "late", "deadlines", "all"]]]
     tags: NotRequired[list[str] | tuple[str, ...]]
     id: NotRequired[str | None]
     target: NotRequired[
@@ -287,10 +287,13 @@ class WorkflowRequest(TypedDict):
     payload: NotRequired[Any]
     priority: NotRequired[Literal["high", "normal", "low"]]
     start_deadline_seconds: NotRequired[int | None]
+    start_within_seconds: NotRequired[int | None]
+    finish_by: NotRequired[int | str | None]
+    on_deadline: NotRequired[Literal["notify", "cancel"]]
     pause_on_failure: NotRequired[int | None]
     missed: NotRequired[Missed]
-    overlap: NotRequired[Literal["skip", "queue", "newest", "replace", "allow"] | Queue | Allow]
-    events: NotRequired[Sequence[Literal["deaths", "failures", "late", "all"]]]
+    overlap: NotRequired[Literal["skip", "queue", "newest", "replace", "allow"] | Queue]
+    events: NotRequired[Sequence[Literal["deaths", "failures", "late", "deadlines", "all"]]]
     tags: NotRequired[list[str] | tuple[str, ...]]
     deadline_seconds: NotRequired[int]
     jobs: Mapping[str, Step]

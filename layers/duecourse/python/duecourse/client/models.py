@@ -380,10 +380,18 @@ class Job(Answer):
     """Any JSON up to 200 KB, sent to the target; its strings are templates ({{due_at}})."""
     priority: Literal["high", "normal", "low"]
     start_deadline_seconds: int | None
+    start_within_seconds: int | None
+    """A run that has not started this long after it was due is announced."""
+    finish_by: int | str | None
+    """A run that has not finished by then is announced: so many seconds after it was due, or the next time of this
+    kind (06:00, in the time zone).
+    """
+    on_deadline: Literal["notify", "cancel"]
+    """Whether a run that misses one of these deadlines is cancelled too."""
     pause_on_failure: int | None
     missed: MissedShown
     overlap: Literal["skip", "queue", "newest", "replace", "allow"] | Mapping[str, Any]
-    events: tuple[Literal["deaths", "failures", "late", "all"], ...]
+    events: tuple[Literal["deaths", "failures", "late", "deadlines", "all"], ...]
     """The outcomes that are sent to the event bus."""
     tags: tuple[str, ...]
     id: str
@@ -441,6 +449,26 @@ class JobCount(Answer):
     count: int
     quota: int
     left: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobWarning(Answer):
+    """A warning about a job."""
+
+    kind: Literal["slow", "skipped"]
+    says: str
+    """The problem."""
+    do: str
+    """The remedy."""
+    facts: Mapping[str, Any]
+    """The facts in the sentence."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobWarnings(Answer):
+    """The warnings about a job."""
+
+    items: tuple[JobWarning, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -910,10 +938,18 @@ class WorkflowSummary(Answer):
     """Any JSON up to 200 KB, sent to the target; its strings are templates ({{due_at}})."""
     priority: Literal["high", "normal", "low"]
     start_deadline_seconds: int | None
+    start_within_seconds: int | None
+    """A run that has not started this long after it was due is announced."""
+    finish_by: int | str | None
+    """A run that has not finished by then is announced: so many seconds after it was due, or the next time of this
+    kind (06:00, in the time zone).
+    """
+    on_deadline: Literal["notify", "cancel"]
+    """Whether a run that misses one of these deadlines is cancelled too."""
     pause_on_failure: int | None
     missed: MissedShown
     overlap: Literal["skip", "queue", "newest", "replace", "allow"] | Mapping[str, Any]
-    events: tuple[Literal["deaths", "failures", "late", "all"], ...]
+    events: tuple[Literal["deaths", "failures", "late", "deadlines", "all"], ...]
     """The outcomes that are sent to the event bus."""
     tags: tuple[str, ...]
     id: str

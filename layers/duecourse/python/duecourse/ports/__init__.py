@@ -53,6 +53,7 @@ from duecourse.ports.services import (
     AwsError,
     Bus,
     CloudWatchUnavailableError,
+    DeadlineNotification,
     FailureNotification,
     NoAnswerError,
     Notifier,

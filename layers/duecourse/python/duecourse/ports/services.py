@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from duecourse.checks.facts import Alarms, StageFigures
+from duecourse.domain.jobs.job import Deadline
 from duecourse.domain.runs.states import Run
 
 THROTTLED = frozenset(
@@ -77,8 +78,22 @@ class FailureNotification:
     runbook_url: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class DeadlineNotification:
+    """The notice of a run that missed a deadline, which was `at` (UTC seconds). `run` is its record, or QUEUED."""
+
+    run: Run
+    deadline: Deadline
+    at: int
+    owner: str = ""
+    runbook_url: str | None = None
+
+
 class Notifier(Protocol):
     """Notices for people."""
+
+    def deadline(self, missed: DeadlineNotification) -> None:
+        """Publish the notice. Raises if it was not accepted."""
 
     def death(self, death: FailureNotification) -> None:
         """Publish the notice. Raises if it was not accepted."""

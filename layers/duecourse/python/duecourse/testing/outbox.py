@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from duecourse.ports import FailureNotification, OutboundEvent
+from duecourse.ports import DeadlineNotification, FailureNotification, OutboundEvent
 
 
 @dataclass
@@ -13,10 +13,15 @@ class Announced:
     """Implementation of ports.Notices. It records the notifications."""
 
     deaths: list[FailureNotification] = field(default_factory=list)
+    deadlines: list[DeadlineNotification] = field(default_factory=list)
 
     def death(self, death: FailureNotification) -> None:
         """See Notices."""
         self.deaths.append(death)
+
+    def deadline(self, missed: DeadlineNotification) -> None:
+        """See Notices."""
+        self.deadlines.append(missed)
 
 
 @dataclass

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from duecourse.domain.instants import to_iso
-from duecourse.ports import FailureNotification
+from duecourse.ports import DeadlineNotification, FailureNotification
 
 SUBJECT_CHARACTERS = 99
 """Maximum length of a subject: "no line breaks or control characters, and less than 100 characters long" (Amazon SNS
@@ -22,12 +22,12 @@ def subject(text: str) -> str:
 
 
 class SnsNotifier:
-    """Publishes dead runs to the notification topic. Tenant, job and owner are also message attributes, which
-    subscriptions can filter by.
+    """Publishes dead runs and missed deadlines to the notification topic. Tenant, job, owner and cause are also message
+    attributes, which subscriptions can filter by.
 
     A notification may arrive more than once: its response was lost, its sender stopped, or SNS delivered it twice. All
     notifications of one dead run have the same `deduplication_id`, `<tenant>/<run id>/<attempt>`. A redriven run that
-    dies again has another.
+    dies again has another. That of a missed deadline is `<tenant>/<run id>/start`, or `finish`.
     """
 
     def __init__(self, client: Any, topic_arn: str) -> None:
@@ -36,34 +36,50 @@ class SnsNotifier:
 
     def death(self, death: FailureNotification) -> None:
         run = death.run
-        notice = {
+        facts = {"attempts": run.attempt, "error": run.error, "died_at": to_iso(death.died_at)}
+        self._publish(death, "dead", str(run.attempt), facts, "Duecourse: run {} is dead")
+
+    def deadline(self, missed: DeadlineNotification) -> None:
+        done = missed.deadline.value
+        facts = {"state": missed.run.state.value, "deadline": done, "deadline_at": to_iso(missed.at)}
+        self._publish(missed, "deadline", done, facts, f"Duecourse: run {{}} missed its deadline to {done}")
+
+    def _publish(
+        self,
+        notice: FailureNotification | DeadlineNotification,
+        cause: str,
+        which: str,
+        facts: dict[str, Any],
+        subject_line: str,
+    ) -> None:
+        run = notice.run
+        document = {
+            "cause": cause,
             "tenant": run.tenant,
             "job_id": run.job_id,
             "run_id": str(run.name),
             "occurrence": to_iso(run.occurrence),
-            "attempts": run.attempt,
-            "error": run.error,
-            "died_at": to_iso(death.died_at),
-            "owner": death.owner or None,
-            "runbook_url": death.runbook_url,
+            **facts,
+            "owner": notice.owner or None,
+            "runbook_url": notice.runbook_url,
         }
         attributes = {
+            "cause": cause,
             "tenant": run.tenant,
             "job_id": run.job_id,
-            "deduplication_id": f"{run.tenant}/{run.name}/{run.attempt}",
-        } | ({"owner": death.owner} if death.owner else {})
+            "deduplication_id": f"{run.tenant}/{run.name}/{which}",
+        } | ({"owner": notice.owner} if notice.owner else {})
         self._client.publish(
             TopicArn=self._topic_arn,
-            Subject=_subject(str(run.name)),
-            Message=orjson.dumps(notice).decode(),
+            Subject=_subject(subject_line, str(run.name)),
+            Message=orjson.dumps(document).decode(),
             MessageAttributes={
                 name: {"DataType": "String", "StringValue": value} for name, value in attributes.items()
             },
         )
 
 
-def _subject(run_id: str) -> str:
+def _subject(line: str, run_id: str) -> str:
     """Return the subject of a notification. A long run id is cut; the message has all of it."""
-    room = SUBJECT_CHARACTERS - len("Duecourse: run  is dead")
-    shown = run_id if len(run_id) <= room else f"{run_id[: room - 3]}..."
-    return f"Duecourse: run {shown} is dead"
+    room = SUBJECT_CHARACTERS - len(line.format(""))
+    return line.format(run_id if len(run_id) <= room else f"{run_id[: room - 3]}...")

@@ -70,6 +70,7 @@ from duecourse.domain.tenants.quota import (
     MAX_DESCRIPTION,
     MAX_ESTIMATED_SECONDS,
     MAX_EXPRESSION,
+    MAX_FINISH_SECONDS,
     MAX_GRACE_SECONDS,
     MAX_HEARTBEAT_SECONDS,
     MAX_NAME,
@@ -359,6 +360,12 @@ OverlapBody = Annotated[
 ]
 
 
+FinishBy = Annotated[
+    Annotated[Annotated[Whole, Field(ge=1, le=MAX_FINISH_SECONDS)], Variant("seconds")]
+    | Annotated[Annotated[str, Field(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$")], Variant("time")],
+    Discriminator(lambda value: "time" if isinstance(value, str) else "seconds"),
+]
+
 OF_SCHEDULES = (
     *("dst_gap", "dst_fold", "anchor", "start", "end", "exclude", "on_excluded"),
     *("jitter_seconds", "max_runs", "missed"),
@@ -391,11 +398,30 @@ class DefinitionBody(ScheduleBody):
     ] = None
     priority: Literal["high", "normal", "low"] = "normal"
     start_deadline_seconds: Annotated[Whole | None, Field(ge=1, le=MAX_START_DEADLINE_SECONDS)] = None
+    start_within_seconds: Annotated[
+        Whole | None,
+        Field(
+            ge=1,
+            le=MAX_START_DEADLINE_SECONDS,
+            description="A run that has not started this long after it was due is announced.",
+        ),
+    ] = None
+    finish_by: Annotated[
+        FinishBy | None,
+        Field(
+            description="A run that has not finished by then is announced: so many seconds after it was due, or the "
+            "next time of this kind (06:00, in the time zone)."
+        ),
+    ] = None
+    on_deadline: Annotated[
+        Literal["notify", "cancel"],
+        Field(description="Whether a run that misses one of these deadlines is cancelled too."),
+    ] = "notify"
     pause_on_failure: Annotated[Whole | None, Field(ge=1, le=MAX_DEATHS_IN_A_ROW)] = None
     missed: MissedBody = Field(default_factory=MissedBody)
     overlap: OverlapBody = "skip"
     events: Annotated[
-        list[Literal["deaths", "failures", "late", "all"]],
+        list[Literal["deaths", "failures", "late", "deadlines", "all"]],
         Field(
             max_length=len(EventKind),
             description="The outcomes that are sent to the event bus.",
@@ -406,6 +432,14 @@ class DefinitionBody(ScheduleBody):
     tags: Annotated[list[Tag], Field(max_length=MAX_TAGS, json_schema_extra=UNIQUE), AfterValidator(each_once)] = Field(
         default_factory=list
     )
+
+    @field_validator("on_deadline")
+    @classmethod
+    def _has_deadline(cls, value: str, info: ValidationInfo) -> str:
+        given = info.data
+        if value != "notify" and not (given.get("start_within_seconds") or given.get("finish_by")):
+            raise refuse("requires a deadline; set start_within_seconds or finish_by, or remove this field")
+        return value
 
     @field_validator(*OF_SCHEDULES)
     @classmethod

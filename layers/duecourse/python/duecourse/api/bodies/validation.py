@@ -43,6 +43,7 @@ from duecourse.domain.ids import is_id
 from duecourse.domain.jobs.document import definition_fields
 from duecourse.domain.jobs.job import COMPLETION_SECONDS, Completion, Job, JobState, Overlap
 from duecourse.domain.targets.kinds import TARGETS
+from duecourse.domain.tenants.quota import MAX_FINISH_SECONDS
 from duecourse.domain.workflows.check import workflow_fields
 from duecourse.domain.workflows.graph import Rule, Step
 from duecourse.ports import Tasks
@@ -254,7 +255,7 @@ _MODELS: Mapping[str, type[BaseModel]] = {
     "after_completion": AfterCompletionBody,
 }
 
-_UNIONS = ("target", "overlap")
+_UNIONS = ("target", "overlap", "finish_by")
 """The fields whose errors have the tag of the variant in their location. The tag is not a part of the document."""
 
 _WORKFLOW = "cannot be used here; create the workflow with its jobs by PUT /v1/workflows/<id>"
@@ -286,6 +287,8 @@ _OVERLAP = (
     f'must be one of {", ".join(Overlap)}, or {{"queue": 10}} for a queue of at most ten runs, '
     'or {"allow": 3} for at most three active runs'
 )
+
+_FINISH_BY = f"must be seconds from 1 to {MAX_FINISH_SECONDS}, or a time such as 06:00"
 
 _AUTH = (
     'must be {"type": "basic", "username": "...", "secret": "NAME"} or '
@@ -397,6 +400,8 @@ def _sentence(error: ErrorDetails, place: str, location: tuple[int | str, ...], 
     match error["type"]:
         case kind if kind == OWN:
             return str(context["reason"])
+        case _ if place == "/finish_by":
+            return _FINISH_BY
         case "missing":
             return _REQUIRED.get(f"{root.__name__}{place}") or _REQUIRED.get(place, "is required")
         case "union_tag_invalid" if context.get("tag") == "workflow":
@@ -485,7 +490,7 @@ def read_body(
     return body
 
 
-_OF_THE_WORKFLOW = ("schedule", "timezone", *OF_SCHEDULES)
+_OF_THE_WORKFLOW = ("schedule", "timezone", *OF_SCHEDULES, "start_within_seconds", "finish_by", "on_deadline")
 _TARGET = {"type": "workflow", "graph": ""}
 
 

@@ -43,6 +43,7 @@ from duecourse.api.routes.runs import ExplainedAnswer, RunPayloadAnswer
 from duecourse.api.routes.service import HealthAnswer, StatsAnswer
 from duecourse.api.routes.stage import StageAnswer, StageMetricsAnswer
 from duecourse.api.routes.upcoming import PreviewAnswer, PreviewBody, UpcomingAnswer
+from duecourse.api.routes.warnings import JobWarningsAnswer
 from duecourse.api.routes.workflows import RerunBody
 from duecourse.domain.jobs.job import Precision
 from duecourse.domain.workflows.graph import Graph
@@ -438,6 +439,16 @@ _ANSWERS: Mapping[Any, Mapping[str, Any]] = {
     ExplainedAnswer: EXPLAINED,
     HealthAnswer: {"status": "ok"},
     HeartbeatAnswer: HEARTBEAT,
+    JobWarningsAnswer: {
+        "items": [
+            {
+                "kind": "skipped",
+                "says": "14 of the last 20 runs were skipped or merged.",
+                "do": "See their reasons, and adapt the interval, overlap, or missed.",
+                "facts": {"skipped": 14, "runs": 20},
+            }
+        ]
+    },
     PreviewAnswer: PREVIEW,
     RedrivenAnswer: {"dry_run": False, "redriven": 3, "refused": 0, "more": False, "next_cursor": None},
     SkippedAnswer: {"items": [SKIPPED_RUN]},

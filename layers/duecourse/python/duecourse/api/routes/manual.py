@@ -157,10 +157,10 @@ class SkippedAnswer(TypedDict):
 def run_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Run a job now or at a later time.
 
-    Starts a run independently of the state and the schedule of the job; `overlap` and `start_deadline_seconds` apply.
-    Exception: if the job is paused and a step of a workflow, its run waits until the job is resumed. With `at` or
-    `delay_seconds` the run is `QUEUED` until then, at most 366 days. It can be listed, read and cancelled, and does not
-    start if the job is deleted. A repeated request with the same `Idempotency-Key` returns the same run.
+    Starts a run independently of the state and the schedule of the job; `overlap`, `start_deadline_seconds` and
+    deadlines apply. Exception: if the job is paused and a step of a workflow, its run waits until the job is resumed.
+    With `at` or `delay_seconds` the run is `QUEUED` until then, at most 366 days. It can be listed, read and cancelled,
+    and does not start if the job is deleted. A repeated request with the same `Idempotency-Key` returns the same run.
     """
     job_id, expected = job_id_in(parameters), read_expected(request)
     run_request = RunRequest(request.principal, read_key(request), request.correlation_id)

@@ -15,6 +15,7 @@ from duecourse.api.routes import (  # noqa: F401
     service,
     stage,
     upcoming,
+    warnings,
     workflows,
 )
 

@@ -73,10 +73,14 @@ def get(job_id: str, output: str, api: str | None, sign: bool | None, as_json: b
     """Show one job. -o yaml and -o json (--json) print the complete definition, which can be applied again."""
     with connected(api, sign) as client:
         job = client.get_job(job_id)
+        as_table = output == "table" and not as_json
+        warnings = client.get_job_warnings(job_id).items if as_table and job.schedule is not None else ()
     if output == "yaml" and not as_json:
         click.echo(to_yaml([job.document]), nl=False)
         return
     _show(job, as_json or output == "json")
+    for warning in warnings:
+        say(f"{warning.says} {warning.do}")
 
 
 @jobs.command("list", cls=Command, example="duecourse jobs list --tag billing --state PAUSED")

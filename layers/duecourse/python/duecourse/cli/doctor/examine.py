@@ -48,6 +48,7 @@ def examinations(stage: Stage) -> Iterator[Examination]:
     yield Examination("watermarks", tables.watermarks, shared.watermarks)
     yield Examination("due index", tables.due, verdicts.due)
     yield Examination("cursors", tables.cursors, verdicts.cursors)
+    yield Examination("skipped runs", tables.skipping, verdicts.skipping)
     yield Examination("shard queue", _rounds, lambda found: surroundings.shard_queue(*found))
     for name, output in queues.lanes(stage).items():
         yield Examination(f"lane {name}", partial(queues.queue, name=name, output=output), shared.lane)

@@ -82,6 +82,15 @@ class Cursors:
 
 
 @dataclass(frozen=True, slots=True)
+class LastRuns:
+    """How many of the last `runs` of a job (`tenant/job`) were skipped without a request, or merged."""
+
+    job: str
+    skipped: int
+    runs: int
+
+
+@dataclass(frozen=True, slots=True)
 class Function:
     """The invocations, errors and throttles of a function in the last hour."""
 

@@ -6,18 +6,21 @@ docs/data.md lists the attributes of these items.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import Any
 
 from duecourse.checks.facts import Shards, Watermarks
+from duecourse.checks.jobs import LAST_RUNS, LEFT_OUT, LEFT_OUT_REASONS, PastRun
 from duecourse.checks.tenants import SUSPENDED
 from duecourse.cli.doctor.facts import (
     AuditState,
     Cursors,
     Due,
     Found,
+    LastRuns,
     LastTick,
     QuarantinedCursor,
     RepairState,
@@ -139,6 +142,49 @@ def cursors(stage: Stage) -> Cursors:
     idle = {name for name, job in jobs.items() if job["state"]["S"] != "ACTIVE"}
     aside = [item for item in found if item["SK"]["S"] != "CURSOR" or item["PK"]["S"] not in idle]
     return Cursors([QuarantinedCursor(_job(item), item["error"]["S"]) for item in aside], looked_at, complete)
+
+
+SKIPPING_JOBS = 10
+"""The last runs of so many jobs with skipped runs are read."""
+
+
+def skipping(stage: Stage) -> list[LastRuns]:
+    """Return the last runs of the jobs with the most runs that were skipped within a day, by the first pages of the
+    index of unsuccessful runs.
+    """
+    database, table = stage.clients("dynamodb"), stage.outputs["RunsTable"]
+    reasons = {f":reason{number}": {"S": reason} for number, reason in enumerate(sorted(LEFT_OUT_REASONS))}
+    counts: Counter[str] = Counter()
+    start: dict[str, Any] = {}
+    for _ in range(MAX_PAGES):
+        page = database.scan(
+            TableName=table,
+            IndexName="dead",
+            FilterExpression=f"#died > :since AND #reason IN ({', '.join(reasons)})",
+            ExpressionAttributeNames={"#died": "died_at", "#reason": "reason"},
+            ExpressionAttributeValues={":since": {"N": str(int(stage.now - 24 * HOUR))}, **reasons},
+            **start,
+        )
+        counts.update(item["PK"]["S"] for item in page["Items"])
+        if "LastEvaluatedKey" not in page:
+            break
+        start = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
+    most = [partition for partition, count in counts.most_common(SKIPPING_JOBS) if count >= LEFT_OUT]
+    return [_last_runs(database, table, partition) for partition in most]
+
+
+def _last_runs(database: Any, table: str, partition: str) -> LastRuns:
+    """Return the last runs of a job, without runs on request."""
+    answer = database.query(
+        TableName=table,
+        KeyConditionExpression="PK = :partition AND begins_with(SK, :run)",
+        ExpressionAttributeValues={":partition": {"S": partition}, ":run": {"S": "RUN#"}},
+        ScanIndexForward=False,
+        Limit=2 * LAST_RUNS,
+    )
+    items = [item for item in answer["Items"] if item["SK"]["S"].endswith("Z")][:LAST_RUNS]
+    runs = [PastRun(item.get("reason", {}).get("S"), int(item.get("count", {"N": "1"})["N"])) for item in items]
+    return LastRuns(_job({"PK": {"S": partition}}), sum(run.left_out for run in runs), len(runs))
 
 
 def _job(item: Mapping[str, Any]) -> str:

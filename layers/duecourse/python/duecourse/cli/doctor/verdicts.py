@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from duecourse.checks.check import Check, CheckStatus, bad, fine, runbook, span, warning
+from duecourse.checks.jobs import LEFT_OUT
 from duecourse.checks.verdicts import ticked
-from duecourse.cli.doctor.facts import ClockRules, Cursors, Due, LastTick, Skew, Source
+from duecourse.cli.doctor.facts import ClockRules, Cursors, Due, LastRuns, LastTick, Skew, Source
 
 SKEW_WARNING, SKEW_BAD = 5.0, 240.0
 """AWS rejects a signature that is five minutes old (AWS General Reference, "Signing AWS API requests")."""
@@ -126,4 +127,17 @@ def cursors(found: Cursors) -> Check:
         f"{len(found.aside)} jobs do not fire, because their cursor is quarantined{part}: {named}",
         "correct the error by an edit of the job's schedule, which writes the cursor again",
         runbook("cursorsquarantined"),
+    )
+
+
+def skipping(found: Sequence[LastRuns]) -> Check:
+    """Check whether many of the last runs of a job were skipped or merged."""
+    worst = sorted((each for each in found if each.skipped >= LEFT_OUT), key=lambda each: -each.skipped)
+    if not worst:
+        return fine("skipped runs", "no job skips or merges many of its runs")
+    named = ", ".join(f"{each.job}: {each.skipped} of the last {each.runs}" for each in worst[:SHOWN])
+    return warning(
+        "skipped runs",
+        f"jobs whose last runs were skipped or merged: {named}",
+        "read the warnings of each job (duecourse jobs get JOB), and adapt its interval, overlap or missed",
     )

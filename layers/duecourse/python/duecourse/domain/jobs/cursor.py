@@ -18,7 +18,7 @@ from itertools import islice
 from time import gmtime, strftime
 
 from duecourse.domain.instants import from_iso
-from duecourse.domain.jobs.job import Job, Lane, MissedMode, MissedPolicy, Precision
+from duecourse.domain.jobs.job import NO_DEADLINES, DeadlineRules, Job, Lane, MissedMode, MissedPolicy, Precision
 from duecourse.domain.schedules import TZDATA_VERSION, ScheduleSpec
 from duecourse.domain.schedules.schedule import Occurrences, occurrences_of
 
@@ -117,6 +117,7 @@ class Cursor:
     bulk: bool = False
     resume: PlannedResume | None = None
     seed: str | None = None
+    deadlines: DeadlineRules = NO_DEADLINES
 
     def slot(self, shards: int, *, now: float) -> str | None:
         """Return the cursor's partition in the due index of a stage with `shards` shards, if it is written at `now`
@@ -157,6 +158,7 @@ def cursor_for(job: Job, after: float) -> Cursor:
         remaining=job.max_runs,
         bulk=job.bulk,
         seed=job.seed,
+        deadlines=job.deadlines,
     )
 
 

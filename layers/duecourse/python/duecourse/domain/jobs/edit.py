@@ -56,7 +56,8 @@ def edit(job: Job, cursor: Cursor, wanted: Job, *, now: float, sent_until: int =
         edited = replace(edited, expires_at=edited.removal_after(now))
     if any(getattr(job, name) != getattr(edited, name) for name in SCHEDULE):
         return rescheduled(job, cursor, edited, now, sent_until)
-    return PauseChange(edited, replace(cursor, lane=edited.lane, precision=edited.precision, missed=edited.missed))
+    kept = replace(cursor, lane=edited.lane, precision=edited.precision, missed=edited.missed)
+    return PauseChange(edited, replace(kept, deadlines=edited.deadlines))
 
 
 def resolve_anchor(spec: ScheduleSpec, job: Job | None, now: float) -> ScheduleSpec:

@@ -6,13 +6,15 @@ and missed occurrences.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import Any, Final, Self
 
 from duecourse.domain.instants import DAY_SECONDS
-from duecourse.domain.schedules import ScheduleSpec
+from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
 from duecourse.domain.schedules.schedule import Occurrences, occurrences_of
 from duecourse.domain.targets.targets import Failed, Target, WorkflowTarget
 
@@ -105,13 +107,68 @@ class Completion(StrEnum):
 
 class EventKind(StrEnum):
     """Which outcomes a job publishes to the event bus. LATE: runs that started, or were skipped, after their grace
-    period.
+    period. DEADLINES: runs that missed a deadline (`DeadlineRules`).
     """
 
     DEATHS = "deaths"
     FAILURES = "failures"
     LATE = "late"
+    DEADLINES = "deadlines"
     ALL = "all"
+
+
+class Deadline(StrEnum):
+    """What a run must have done by a deadline."""
+
+    START = "start"
+    FINISH = "finish"
+
+
+class OnDeadline(StrEnum):
+    """What happens to a run that misses a deadline. In both cases it is announced."""
+
+    NOTIFY = "notify"
+    CANCEL = "cancel"
+
+
+@dataclass(frozen=True, slots=True)
+class DeadlineRules:
+    """The deadlines of a job's runs.
+
+    A run must start within `start_within_seconds` after it was due. It must finish by `finish_by`: so many seconds
+    after it was due, or the first time of this kind (`06:00`, in the job's time zone) after it.
+    """
+
+    start_within_seconds: int | None = None
+    finish_by: int | str | None = None
+
+    def at(self, deadline: Deadline, due: int, timezone: str) -> int | None:
+        """Return the instant (UTC seconds) of a deadline of the run that is due at `due`, or None if there is none.
+
+        Raises ScheduleError for a time zone that no longer exists.
+        """
+        match deadline, self.finish_by:
+            case Deadline.START, _:
+                return None if self.start_within_seconds is None else due + self.start_within_seconds
+            case Deadline.FINISH, str(time):
+                hour, _, minute = time.partition(":")
+                return compile_schedule(ScheduleSpec(f"{int(minute)} {int(hour)} * * *", timezone)).next(due)
+            case Deadline.FINISH, int(seconds):
+                return due + seconds
+            case _:
+                return None
+
+    def all(self, due: int, timezone: str) -> Iterator[tuple[Deadline, int]]:
+        """Yield the deadlines of the run that is due at `due`, and their instants (UTC seconds). A time zone that no
+        longer exists has no times.
+        """
+        for deadline in Deadline if self != NO_DEADLINES else ():
+            with suppress(ScheduleError):
+                if (at := self.at(deadline, due, timezone)) is not None:
+                    yield deadline, at
+
+
+NO_DEADLINES: Final = DeadlineRules()
 
 
 class Delivery(StrEnum):
@@ -307,6 +364,7 @@ class JobDefinition:
     - `owner`, `runbook_url`: the owner, and instructions for the person who is paged for a dead run.
     - `estimated_seconds`: a large value is sufficient to put the job into the lane `long`.
     - `start_deadline_seconds`: a run that has not started this long after it was due is skipped.
+    - `start_within_seconds`, `finish_by`, `on_deadline`: the deadlines of a run, and the effect of a missed one.
     - `pause_on_failure`: the job is paused after this many dead runs in a row.
     - `completion_seconds`, `heartbeat_seconds`: with `completion` CALLBACK, the longest wait from the start of the
       attempt, and the longest interval between two heartbeats.
@@ -332,6 +390,9 @@ class JobDefinition:
     timeout_seconds: int = 30
     estimated_seconds: int | None = None
     start_deadline_seconds: int | None = None
+    start_within_seconds: int | None = None
+    finish_by: int | str | None = None
+    on_deadline: OnDeadline = OnDeadline.NOTIFY
     completion: Completion = Completion.RESPONSE
     completion_seconds: int = COMPLETION_SECONDS
     heartbeat_seconds: int | None = None
@@ -472,6 +533,13 @@ class Job(JobDefinition):
     def bulk(self) -> bool:
         """Whether the job's runs go through the bulk queue of its lane."""
         return not self.seated
+
+    @property
+    def deadlines(self) -> DeadlineRules:
+        """The deadlines of the job's runs. Runs as a step of a workflow, and those of a backfill, have none."""
+        if self.start_within_seconds is None and self.finish_by is None:
+            return NO_DEADLINES
+        return DeadlineRules(self.start_within_seconds, self.finish_by)
 
     @property
     def attempts_allowed(self) -> int:

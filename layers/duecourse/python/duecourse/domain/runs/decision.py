@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Any, assert_never
 
 from duecourse.domain.ids import OfRun, RunIdentity
-from duecourse.domain.jobs.job import Completion, Job, JobSnapshot, Lane
+from duecourse.domain.jobs.job import Completion, Deadline, Job, JobSnapshot, Lane
 from duecourse.domain.runs.callbacks import CallbackToken
 from duecourse.domain.runs.states import (
     Cancelled,
@@ -206,7 +206,17 @@ class DeadLettered:
     starts: bool
 
 
-Event = DeadLettered | StartRequest | Ended | Completed | GivenUp | DeadlineCame | CancelAsked | Evaluated
+@dataclass(frozen=True, slots=True)
+class DeadlineChecked:
+    """A deadline of the job (`Job.deadlines`) may have passed for the run."""
+
+    request: StartRequest
+    deadline: Deadline
+
+
+Event = (
+    DeadLettered | StartRequest | Ended | Completed | GivenUp | DeadlineCame | CancelAsked | Evaluated | DeadlineChecked
+)
 """An event of a run."""
 
 
@@ -302,7 +312,32 @@ class RemainingCatchUp:
     reason: str
 
 
-Decision = Start | Transition | Drop | FollowUp | RetryLater | Reschedule | RemainingCatchUp | Withdraw | Hold | Suspend
+@dataclass(frozen=True, slots=True)
+class MissedDeadline:
+    """The run missed a deadline, which was `at` (UTC seconds). Announce this, then cancel the run if `cancels`. `run`
+    is its record, or the record that it would have.
+    """
+
+    run: Run
+    deadline: Deadline
+    at: int
+    cancels: bool
+    reason: str
+
+
+Decision = (
+    Start
+    | Transition
+    | Drop
+    | FollowUp
+    | RetryLater
+    | Reschedule
+    | RemainingCatchUp
+    | Withdraw
+    | Hold
+    | Suspend
+    | MissedDeadline
+)
 """The decision of a worker about a run, with its reason."""
 
 
@@ -311,6 +346,10 @@ STEPS_FAILED = "steps_failed"
 
 WORKFLOW_OVER = "workflow_over"
 """The reason for which a step is cancelled if its workflow's run ended first, by its deadline or on request."""
+
+
+PAST_DEADLINE = "deadline"
+"""The reason for which a run is cancelled that missed a deadline."""
 
 
 def first_record(request: StartRequest, job: JobSnapshot, context: AttemptContext) -> Queued:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, overload
 
 from duecourse.domain.instants import to_iso
-from duecourse.domain.jobs.job import EventKind, Job
+from duecourse.domain.jobs.job import Deadline, EventKind, Job
 from duecourse.domain.runs.states import (
     Alive,
     Cancelled,
@@ -106,6 +106,7 @@ RUN_CANCELLED = "Run Cancelled"
 RUN_SKIPPED = "Run Skipped"
 RUN_LATE = "Run Late"
 ATTEMPT_FAILED = "Attempt Failed"
+DEADLINE_MISSED = "Deadline Missed"
 
 
 def outbound_events_of(run: Run, job: Job) -> tuple[str, ...]:
@@ -153,6 +154,12 @@ def detail_of(run: Run, kind: str) -> dict[str, Any]:
         "code": run.code,
         "count": run.count,
     }
+
+
+def deadline_detail_of(run: Run, deadline: Deadline, at: int) -> dict[str, Any]:
+    """Return the detail of the event of a missed deadline, which was `at` (UTC seconds)."""
+    event = f"{run.tenant}/{run.name}/{deadline}/{DEADLINE_MISSED}"
+    return detail_of(run, DEADLINE_MISSED) | {"event": event, "deadline": deadline.value, "deadline_at": to_iso(at)}
 
 
 def _wants(job: Job, *kinds: EventKind) -> bool:

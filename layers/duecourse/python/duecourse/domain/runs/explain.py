@@ -162,6 +162,7 @@ def _told(run: Run) -> str:
             because = {
                 "deleted": " because the job was deleted",
                 "replaced": " by a newer run of the job",
+                "deadline": " because it missed a deadline of its job",
                 "workflow_over": " because the run of its workflow had ended",
             }
             return f"It was cancelled after {attempts}{because.get(run.reason, '')}."

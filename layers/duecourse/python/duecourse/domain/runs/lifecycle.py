@@ -19,6 +19,7 @@ from duecourse.domain.runs.decision import (
     Completed,
     DeadLettered,
     DeadlineCame,
+    DeadlineChecked,
     Decision,
     Drop,
     Ended,
@@ -70,6 +71,7 @@ from duecourse.domain.runs.transitions import (
     cancel,
     carried,
     decide_command,
+    decide_deadline,
     decide_finish,
     decide_start,
     go_on,
@@ -360,6 +362,8 @@ def _decide(event: Event, job: JobSnapshot, run: Run | None, context: AttemptCon
             return decide_command(event, job, run, context, now=now)
         case Evaluated() as event:
             return decide_evaluated(event, job, run, context, now=now)
+        case DeadlineChecked() as event:
+            return decide_deadline(event, job, run, context, now=now)
         case DeadLettered() as event:
             return decide_dead_lettered(event, job, run, context, now=now)
         case other:

@@ -10,18 +10,20 @@ from dataclasses import replace
 from typing import assert_never
 
 from duecourse.domain.instants import DAY_SECONDS
-from duecourse.domain.jobs.job import Delivery, Job, JobSnapshot, JobState, MissedMode, Tombstone
+from duecourse.domain.jobs.job import Deadline, Delivery, Job, JobSnapshot, JobState, MissedMode, OnDeadline, Tombstone
 from duecourse.domain.runs.decision import (
     WORKFLOW_OVER,
     AttemptContext,
     CancelAsked,
     Completed,
     DeadlineCame,
+    DeadlineChecked,
     Decision,
     Drop,
     FollowUp,
     GivenUp,
     Hold,
+    MissedDeadline,
     RemainingCatchUp,
     Reschedule,
     RetryLater,
@@ -51,6 +53,7 @@ from duecourse.domain.runs.states import (
     Cancelled,
     Dead,
     Deadlines,
+    Final,
     Queued,
     Retrying,
     Run,
@@ -421,6 +424,53 @@ def _fail(run: Running | Waiting, job: JobSnapshot, failed: Failed, now: float, 
     kept = None if run.expires_at is None else max(run.expires_at, int(not_before) + KEPT_SECONDS)
     again = retrying(replace(failing, expires_at=kept), now, not_before)
     return Transition(again, run, "will be tried again")
+
+
+def decide_deadline(
+    event: DeadlineChecked, job: JobSnapshot, run: Run | None, context: AttemptContext, *, now: float
+) -> Decision:
+    """Decide whether a run missed a deadline of its job, as the job is defined now. A run that died, was skipped or was
+    cancelled is announced otherwise.
+    """
+    request = event.request
+    if not isinstance(job, Job) or request.generation < job.created_generation:
+        return Drop("its job does not exist")
+    at = job.deadlines.at(event.deadline, request.due, job.schedule.timezone)
+    if at is None:
+        return Drop("its job no longer has this deadline")
+    if now < at:
+        return Reschedule(at, "the deadline was moved")
+    if run is None or of_predecessor(request, job, run):
+        changed = outdated(request, job, context, now)
+        if changed is not None or (job.is_paused(now) and not request.manual):
+            return Drop("its job was paused or changed")
+        return MissedDeadline(
+            first_record(request, job, context), event.deadline, at, _cancels(job), "it has not started"
+        )
+    match event.deadline, run:
+        case _, Dead() | Cancelled() | Skipped():
+            return Drop(f"the run is {run.state}")
+        case Deadline.START, _ if run.first_started_at is not None and run.first_started_at <= at:
+            return Drop("it had started")
+        case Deadline.FINISH, Succeeded() if run.finished_at <= at:
+            return Drop("it had finished")
+        case Deadline.START, _:
+            cancels = _cancels(job) and isinstance(run, Queued)
+            return MissedDeadline(run, event.deadline, at, cancels, "it had not started")
+        case Deadline.FINISH, _:
+            cancels = _cancels(job) and not isinstance(run, Final)
+            return MissedDeadline(run, event.deadline, at, cancels, "it had not finished")
+
+
+def is_met(deadline: Deadline, run: Run | None) -> bool:
+    """Return whether a run meets a deadline that has not passed yet, or is announced otherwise."""
+    if run is None:
+        return False
+    return isinstance(run, Final) or (deadline is Deadline.START and run.first_started_at is not None)
+
+
+def _cancels(job: Job) -> bool:
+    return job.on_deadline is OnDeadline.CANCEL
 
 
 def decide_command(

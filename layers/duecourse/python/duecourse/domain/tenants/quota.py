@@ -63,6 +63,9 @@ difference.
 MAX_START_DEADLINE_SECONDS = 7 * DAY_SECONDS
 """Half of the 14 days that a lane keeps a message (Amazon SQS Developer Guide, "Amazon SQS message quotas")."""
 
+MAX_FINISH_SECONDS = 30 * DAY_SECONDS
+"""The longest wait for a callback. A later deadline would not be missed by a run that is still active."""
+
 MAX_DEATHS_IN_A_ROW = 100
 """Every dead run reads twice this number of records, to check whether the runs died in a row."""
 

@@ -43,6 +43,7 @@ from duecourse.usecases.dispatch.claim import (
     Rejected,
     outgoing,
     send_due_timers,
+    with_checks,
 )
 from duecourse.usecases.report import Report, format_error
 from duecourse.usecases.write_retry import MAX_WAIT_SECONDS, WriteRetry
@@ -107,13 +108,22 @@ class SendAndClaim:
         """Send the messages of a group. Return the cursors whose messages were all accepted."""
         now = self._aligned(group) if aligned else self.clock.now()
         nonce, named = self.randomness.nonce, self.correlation_id
-        batches = [outgoing(p.cursor, p.plan, now=now, nonce=nonce, correlation_id=named) for p in group]
+        batches = [
+            with_checks(
+                outgoing(p.cursor, p.plan, now=now, nonce=nonce, correlation_id=named),
+                p.cursor.deadlines,
+                p.cursor.schedule.timezone,
+                now=now,
+                nonce=nonce,
+            )
+            for p in group
+        ]
         flat: list[Outgoing] = list(chain.from_iterable(batches))
         accepted = iter(self.lanes.send(flat) if flat else [])
         sent: list[Planned] = []
         for planned, batch in zip(group, batches, strict=True):
             fine = [next(accepted) for _ in batch]
-            report.counts["Enqueued"] += sum(fine)
+            report.counts["Enqueued"] += sum(fine[: len(planned.plan.firings)])
             if all(fine):
                 sent.append(planned)
             else:

@@ -12,6 +12,7 @@ from duecourse.domain.runs.decision import (
     Drop,
     FollowUp,
     Hold,
+    MissedDeadline,
     RemainingCatchUp,
     Reschedule,
     RetryLater,
@@ -171,7 +172,7 @@ class ReconcileDeadLetters:
                     return False  # another message carries the run after all; the next call handles this
                 report.counts["DeadLettersRecorded"] += decision.run.state is RunState.DEAD
                 return decision.run.state is not RunState.DEAD
-            case Start() | RemainingCatchUp() | Withdraw() | Hold() | Suspend():
+            case Start() | RemainingCatchUp() | Withdraw() | Hold() | Suspend() | MissedDeadline():
                 raise AssertionError("runs are not started from the dead-letter queue")
             case other:
                 assert_never(other)

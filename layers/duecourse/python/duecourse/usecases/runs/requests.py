@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from base64 import urlsafe_b64encode
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from math import ceil
@@ -36,8 +36,9 @@ from duecourse.domain.schedules.instant import parse_moment
 from duecourse.domain.tenants.rate import Charge, free
 from duecourse.domain.tenants.seats import Starting, has_seat
 from duecourse.limits import MAX_DELAY_SECONDS, MESSAGE_RETENTION_DAYS
-from duecourse.messages import RunMessage
+from duecourse.messages import RunMessage, deadline_checks
 from duecourse.ports import Clock, Input, Inputs, JobStore, Lanes, Outgoing, Randomness, RunStore, Timer, Timers
+from duecourse.usecases.dispatch.claim import with_checks
 from duecourse.usecases.jobs.job_errors import ANYTHING, JobUnknownError, KeyReusedError, Precondition
 from duecourse.usecases.jobs.view import AT_ONCE_SECONDS
 from duecourse.usecases.names import page_of
@@ -127,12 +128,18 @@ class RunRequest:
             raise KeyReusedError(self.key)
         return standing
 
-    def send(self, lanes: Lanes, inputs: Inputs, job: Job, asked: Input, message: RunMessage, delay: int = 0) -> None:
-        """Send the message of the only run of the request. Raises LaneUnavailableError."""
-        if not lanes.send([Outgoing(message, delay)])[0]:
-            raise LaneUnavailableError(str(message.name))
+    def send(
+        self, lanes: Lanes, inputs: Inputs, job: Job, asked: Input, messages: Sequence[Outgoing]
+    ) -> list[RunMessage]:
+        """Send the message of the only run of the request, followed by checks of its deadlines. Return the checks that
+        were not accepted. Raises LaneUnavailableError.
+        """
+        accepted, *fine = lanes.send(messages)
+        if not accepted:
+            raise LaneUnavailableError(str(messages[0].message.name))
         if self.key is not None:
             inputs.mark_sent(job.tenant, job.id, asked.suffix)
+        return [check.message for check, sent in zip(messages[1:], fine, strict=True) if not sent]
 
 
 def requested_run(job: Job, asked: Input, occurrence: int, due: int | None = None) -> Run:
@@ -255,11 +262,20 @@ class Manual:
             if standing is None:
                 self.quota.count(job.tenant, run.due)
             self.timers.put(Timer(message, run.due))
+            self._put_checks(deadline_checks(message, job.deadlines, job.schedule.timezone, self.randomness.nonce))
             return run
         if later is None:
             self.jobs.note([run_request.record(ChangeAction.RUN_NOW, job, asked, run_id=str(run.name))])
-        run_request.send(self.lanes, self.inputs, job, asked, message, max(ceil(run.due - now), 0))
+        start = Outgoing(message, max(ceil(run.due - now), 0))
+        zone, nonce = job.schedule.timezone, self.randomness.nonce
+        messages = with_checks([start], job.deadlines, zone, now=now, nonce=nonce)
+        self._put_checks(run_request.send(self.lanes, self.inputs, job, asked, messages))
         return run
+
+    def _put_checks(self, checks: Sequence[RunMessage]) -> None:
+        """Write the timers of messages that check deadlines."""
+        if checks:
+            self.timers.put_all([Timer(each, ceil(each.not_before)) for each in checks])
 
     def _check(self, job: Job, suffix: str, due: int, now: float) -> None:
         """Raises ScheduleError or RunQuotaError for a time that is not allowed in a new request."""

@@ -13,7 +13,7 @@ from duecourse.domain.runs.states import Run
 from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.domain.workflows.graph import CarriedOver, Graph, StepOutcome, StepOutcomes, read_ref
 from duecourse.domain.workflows.state import WorkflowState
-from duecourse.ports import Clock, Input, Inputs, JobStore, Lanes, Randomness, RunStore, WorkflowStore
+from duecourse.ports import Clock, Input, Inputs, JobStore, Lanes, Outgoing, Randomness, RunStore, WorkflowStore
 from duecourse.usecases.runs.commands import JobGoneError, RunStateError
 from duecourse.usecases.runs.lists import Runs
 from duecourse.usecases.runs.requests import KEPT_LONGER_DAYS, RunRequest, message_of, requested_run
@@ -85,7 +85,8 @@ class Reruns:
                 return record or new
         noted = run_request.record(ChangeAction.RUN_NOW, job, asked, run_id=str(new.name), rerun_of=run_id)
         self.jobs.note([noted])
-        run_request.send(self.lanes, self.inputs, job, asked, message_of(job, new, self.randomness.nonce()))
+        start = Outgoing(message_of(job, new, self.randomness.nonce()), 0)
+        run_request.send(self.lanes, self.inputs, job, asked, [start])
         return new
 
     def _asked(self, job: Job, run: Run, run_request: RunRequest, begin: list[str], now: float) -> Input:

@@ -20,11 +20,15 @@ from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS, DAY_SECONDS
 from duecourse.domain.jobs.job import Job, JobSnapshot
 from duecourse.domain.runs.coverage import OccurrenceRange, unrecorded
 from duecourse.domain.runs.decision import (
+    PAST_DEADLINE,
     AttemptContext,
+    CancelAsked,
+    Decision,
     Drop,
     Ended,
     FollowUp,
     Hold,
+    MissedDeadline,
     RemainingCatchUp,
     Reschedule,
     RetryLater,
@@ -55,7 +59,7 @@ from duecourse.domain.runs.states import (
     Waiting,
     rearmed,
 )
-from duecourse.domain.runs.transitions import cancel
+from duecourse.domain.runs.transitions import cancel, is_met
 from duecourse.domain.targets.kinds import place_of, type_of
 from duecourse.domain.targets.targets import Outcome
 from duecourse.domain.tenants.seats import Starting, has_seat
@@ -231,6 +235,8 @@ class LaneWorker:
             return Disposition.ACK
         early = message.not_before - self.clock.now()
         if early > HOLD_SECONDS + CLOCK_SLACK_SECONDS:
+            if (deadline := message.deadline) is not None and is_met(deadline, self.requeue.record(message)):
+                return Disposition.ACK  # most runs end before their deadline, and need no timer for it
             if not self._has_begun(item):
                 return self.requeue.send(item, message.not_before, "early")
         elif early > 0:
@@ -255,7 +261,7 @@ class LaneWorker:
 
     def _step(self, item: WorkItem, job: JobSnapshot, run: Run | None, found: Found) -> Disposition | Conflict:
         """Decide once and act. A Conflict means that another writer was first."""
-        message, report, now = item.message, item.report, self.clock.now()
+        message, now = item.message, self.clock.now()
         decision = decide(event_of(message, self.randomness.draw(), found), job, run, item.context, now=now)
         if run is None and found is None:
             if (covering := self.coverage.covering(message, job, now=now)) is not None:
@@ -263,6 +269,12 @@ class LaneWorker:
             # The record of a first delivery has not been read. A redriven run has one and continues with it.
             if isinstance(decision, Drop) and (own := self.requeue.record(message)) is not None:
                 return Conflict(own)
+        return self._act(item, decision, job, run, found)
+
+    def _act(
+        self, item: WorkItem, decision: Decision, job: JobSnapshot, run: Run | None, found: Found
+    ) -> Disposition | Conflict:
+        message, report, now = item.message, item.report, self.clock.now()
         match decision:
             case Start() if isinstance(job, Job):
                 return self.starter.start(item, decision, job, found if isinstance(found, StepTurn) else None)
@@ -284,9 +296,17 @@ class LaneWorker:
                 identity = replace(message.identity, occurrence=occurrence, due=due, count=count)
                 return self.requeue.send(replace(item, message=replace(message, identity=identity)), now, reason)
             case Reschedule(until, reason):
-                return self._reschedule(item, run if isinstance(run, Running | Waiting) else None, until, reason)
+                watched = run if isinstance(run, Running | Waiting) and message.deadline is None else None
+                return self._reschedule(item, watched, until, reason)
             case Hold(until, reason) | Suspend(until, reason):
                 return self._hold(item, run, until, reason, suspended=isinstance(decision, Suspend))
+            case MissedDeadline() as missed:
+                if not report.counts["DeadlinesMissed"]:  # else another writer was first to change its record
+                    self.effects.announce_deadline(missed, job, report)
+                if not missed.cancels:
+                    return Disposition.ACK
+                asked = CancelAsked(start_request_of(message), PAST_DEADLINE)
+                return self._act(item, decide(asked, job, run, item.context, now=now), job, run, found)
             case Withdraw(final) as withdraw:
                 self.workflows.withdraw(message, withdraw)
                 return Conflict(final)
@@ -676,7 +696,7 @@ class Coverage:
         """Return the record of a catch-up that covers a late occurrence. A dispatcher counted the occurrence as missed
         while its message waited.
         """
-        starts = message.starts_run and not message.suffix
+        starts = (message.starts_run or message.deadline is not None) and not message.suffix
         if not starts or message.count > 1 or not isinstance(job, Job):
             return None
         # A dispatcher whose clock is ahead counts as missed an occurrence that is on time here.

@@ -13,6 +13,7 @@ from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS
 from duecourse.domain.jobs.document import ChangeAction, changed
 from duecourse.domain.jobs.job import Job, JobSnapshot, JobState
 from duecourse.domain.jobs.pause import pause
+from duecourse.domain.runs.decision import MissedDeadline
 from duecourse.domain.runs.states import (
     Cancelled,
     Dead,
@@ -27,7 +28,7 @@ from duecourse.domain.runs.states import (
     deaths_in_a_row,
 )
 from duecourse.messages import Evaluate, RunMessage
-from duecourse.ports import Clock, FailureNotification, JobStore, Notifier, Randomness, RunStore
+from duecourse.ports import Clock, DeadlineNotification, FailureNotification, JobStore, Notifier, Randomness, RunStore
 from duecourse.usecases.announce import Announcements
 from duecourse.usecases.complete import complete_if_ended
 from duecourse.usecases.forwarder import Forwarder
@@ -194,6 +195,15 @@ class SideEffects:
         self.runs.write(replace(run, notified=True), run)
         item.report.counts["DeathsAnnounced"] += 1
         item.report.add("death_announced", alarming=True, code=run.code, error=run.error)
+
+    def announce_deadline(self, missed: MissedDeadline, job: JobSnapshot, report: Report) -> None:
+        """Announce a missed deadline. A repeated message announces it again, with the same ids."""
+        if not isinstance(job, Job):
+            return
+        self.notices.deadline(DeadlineNotification(missed.run, missed.deadline, missed.at, job.owner, job.runbook_url))
+        self.announcements.publish_deadline(missed, job, report)
+        report.counts["DeadlinesMissed"] += 1
+        report.add("deadline_missed", alarming=True, deadline=missed.deadline, at=missed.at, reason=missed.reason)
 
     def _pause_failing(self, job: JobSnapshot, report: Report) -> None:
         """Pause a job that keeps failing. Each delivery of a dead run's message checks this. If the check fails, the

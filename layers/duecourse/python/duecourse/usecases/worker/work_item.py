@@ -12,6 +12,7 @@ from duecourse.domain.runs.decision import (
     CancelAsked,
     Completed,
     DeadlineCame,
+    DeadlineChecked,
     Evaluated,
     Event,
     GivenUp,
@@ -23,6 +24,8 @@ from duecourse.domain.targets.targets import Failed
 from duecourse.messages import (
     Cancel,
     CheckDeadline,
+    CheckFinish,
+    CheckStart,
     Complete,
     Evaluate,
     Fail,
@@ -105,6 +108,8 @@ def event_of(message: RunMessage, draw: float, found: Found = None) -> Event:
             return GivenUp(request, _failed(failure), draw)
         case CheckDeadline(deadline_message_id):
             return DeadlineCame(request, draw, deadline_message_id)
+        case CheckStart() | CheckFinish() as check:
+            return DeadlineChecked(request, check.deadline)
         case Cancel(reason):
             return CancelAsked(request, reason or CANCELLED)
         case other:

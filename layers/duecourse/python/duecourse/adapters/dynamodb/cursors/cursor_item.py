@@ -10,9 +10,9 @@ from typing import Any
 from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.keys import CURSOR, SHARDS_KEY, Item, job_key, owner_of
 from duecourse.adapters.dynamodb.writing import TableStore
-from duecourse.domain.documents import from_document, to_document
+from duecourse.domain.documents import from_document, to_document, without_defaults
 from duecourse.domain.jobs.cursor import Cursor, PlannedResume
-from duecourse.domain.jobs.job import MissedPolicy
+from duecourse.domain.jobs.job import NO_DEADLINES, DeadlineRules, MissedPolicy
 from duecourse.domain.schedules import ScheduleSpec
 
 
@@ -76,6 +76,8 @@ def to_item(cursor: Cursor, shards: int, *, now: float) -> Item:
         rules["jitter_seconds"] = cursor.jitter_seconds
     if cursor.seed is not None:
         rules["seed"] = cursor.seed
+    if cursor.deadlines != NO_DEADLINES:
+        rules["deadlines"] = without_defaults(cursor.deadlines)
     return job_key(cursor.tenant, cursor.job_id, CURSOR) | values.pack(
         {
             **{name: getattr(cursor, name) for name in _PLAIN},
@@ -98,6 +100,7 @@ def from_item(item: Item) -> Cursor:
     exclude, jitter_seconds = tuple(rules.pop("exclude", ())), rules.pop("jitter_seconds", 0)
     resume_at = values.optional_integer(item, "resume_at")
     seed = rules.pop("seed", None)
+    deadlines = from_document(DeadlineRules, rules.pop("deadlines", {}))
     return Cursor(
         tenant=tenant,
         job_id=job_id,
@@ -107,5 +110,6 @@ def from_item(item: Item) -> Cursor:
         missed=from_document(MissedPolicy, missed),
         resume=None if resume_at is None else PlannedResume(resume_at, "resume_catch_up" in item),
         seed=seed,
+        deadlines=deadlines,
         **values.read_fields(Cursor, item, _PLAIN),
     )

@@ -1,0 +1,72 @@
+"""GET /v1/jobs/<job_id>/warnings: what the last runs of a job say about its definition."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from http import HTTPStatus
+from itertools import islice, pairwise
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from duecourse.api.api import Answer, Api, route
+from duecourse.api.request import Request
+from duecourse.api.routes.jobs import job_id_in
+from duecourse.checks.jobs import LAST_RUNS, PastRun, job_warnings
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.runs.document import RunFilter
+from duecourse.domain.runs.states import Dead, Run, RunState, Skipped, Succeeded
+from duecourse.domain.schedules import ScheduleError
+from duecourse.domain.schedules.exclusions import ExclusionError
+
+_RECORDED = RunFilter(tuple(state for state in RunState if state is not RunState.QUEUED))
+
+
+class JobWarningAnswer(TypedDict):
+    """A warning about a job."""
+
+    kind: Literal["slow", "skipped"]
+    says: Annotated[str, Field(description="The problem.")]
+    do: Annotated[str, Field(description="The remedy.")]
+    facts: Annotated[dict[str, Any], Field(description="The facts in the sentence.")]
+
+
+class JobWarningsAnswer(TypedDict):
+    """The warnings about a job."""
+
+    items: list[JobWarningAnswer]
+
+
+@route("GET", "/v1/jobs/<job_id>/warnings", "jobs", {200: JobWarningsAnswer})
+def get_job_warnings(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
+    """See what the last 20 runs of a job say about its definition.
+
+    `slow`: runs take longer than the interval between two occurrences. `skipped`: at least five runs were skipped
+    without a request, or cover several occurrences.
+    """
+    job_id = job_id_in(parameters)
+    job = api.jobs.get(request.tenant, job_id).job
+    page = api.history.page(request.tenant, job_id, limit=LAST_RUNS, before=None, wanted=_RECORDED)
+    now = api.history.clock.now()
+    past = [_past(run) for run in page.items if not run.manual and run.due <= now]
+    found = job_warnings(past, _interval(job, now))
+    items = [JobWarningAnswer(kind=each.kind, says=each.says, do=each.do, facts=dict(each.facts)) for each in found]  # type: ignore[typeddict-item]
+    body = JobWarningsAnswer(items=items)
+    return Answer(HTTPStatus.OK, "job_warnings_read", body, facts={"job_id": job_id, "items": len(items)})
+
+
+def _past(run: Run) -> PastRun:
+    began = run.first_started_at
+    ended = run.finished_at if isinstance(run, Succeeded | Dead) else None
+    seconds = None if began is None or ended is None else ended - began
+    return PastRun(run.reason if isinstance(run, Skipped) else None, run.count, seconds)
+
+
+def _interval(job: Job, now: float) -> float | None:
+    """Return the shortest interval (seconds) between the next occurrences; None if there are none."""
+    with suppress(ScheduleError, ExclusionError):
+        coming = list(islice(job.occurrences().schedule.upcoming(int(now)), LAST_RUNS))
+        return min((float(later - one) for one, later in pairwise(coming)), default=None)
+    return None

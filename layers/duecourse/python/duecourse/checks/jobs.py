@@ -1,0 +1,77 @@
+"""Judges the last runs of a job, for the API and for `duecourse doctor`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from duecourse.checks.check import span
+
+LAST_RUNS = 20
+"""How many of the last runs of a job are judged."""
+
+LEFT_OUT = 5
+"""Of the last runs, so many that were skipped or merged are worth a warning."""
+
+MIN_MEASURED = 3
+"""The median of fewer durations says little."""
+
+LEFT_OUT_REASONS: Collection[str] = frozenset(
+    {"overlap", "overlap_full", "replaced", "missed", "superseded", "start_deadline"}
+)
+"""The reasons for which a run is skipped without a request."""
+
+
+@dataclass(frozen=True, slots=True)
+class PastRun:
+    """A run: why it was skipped (None: it was not), the number of occurrences that it covers, and the seconds from its
+    first start to its end (None: it has not ended, or never started).
+    """
+
+    skipped: str | None = None
+    count: int = 1
+    seconds: float | None = None
+
+    @property
+    def left_out(self) -> bool:
+        """Whether it was skipped without a request, or covers several occurrences."""
+        return self.skipped in LEFT_OUT_REASONS or self.count > 1
+
+
+@dataclass(frozen=True, slots=True)
+class JobWarning:
+    """A warning about a job: a word for programs, the problem, and the remedy."""
+
+    kind: str
+    says: str
+    do: str
+    facts: Mapping[str, float]
+
+
+def job_warnings(runs: Sequence[PastRun], interval: float | None) -> list[JobWarning]:
+    """Return the warnings about a job with these last runs. `interval` is the time between two occurrences (seconds;
+    None: unknown).
+    """
+    found = []
+    measured = [run.seconds for run in runs if run.seconds is not None]
+    if interval is not None and len(measured) >= MIN_MEASURED and (usual := median(measured)) > interval:
+        found.append(
+            JobWarning(
+                "slow",
+                f"Runs take longer than the interval: {span(usual)} (the median), with an occurrence every "
+                f"{span(interval)}.",
+                "Choose a longer interval, or shorten the work.",
+                {"median_seconds": round(usual, 3), "interval_seconds": interval},
+            )
+        )
+    if (left_out := sum(run.left_out for run in runs)) >= LEFT_OUT:
+        found.append(
+            JobWarning(
+                "skipped",
+                f"{left_out} of the last {len(runs)} runs were skipped or merged.",
+                "See their reasons, and adapt the interval, overlap, or missed.",
+                {"skipped": left_out, "runs": len(runs)},
+            )
+        )
+    return found

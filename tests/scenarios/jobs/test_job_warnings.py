@@ -1,0 +1,31 @@
+"""GET /v1/jobs/<id>/warnings over a stage in memory."""
+
+from duecourse.testing import Scheduler
+
+
+def test_a_job_that_skips_most_of_its_runs_has_a_warning() -> None:
+    with Scheduler("2026-01-01T00:00:00Z") as scheduler:
+        client = scheduler.client
+        target = {"type": "http", "url": "https://example.com/sync"}
+        slow = {"schedule": "* * * * *", "target": target, "completion": "callback", "completion_seconds": 600}
+        client.create_job({"id": "slow", **slow, "retry": {"max_attempts": 1}})
+        client.create_job({"id": "fast", "schedule": "* * * * *", "target": target})
+        scheduler.advance(minutes=30)
+        found = {each.kind: each.facts for each in client.get_job_warnings("slow").items}
+        assert found.keys() == {"skipped"}
+        assert found["skipped"]["runs"] == 20
+        assert client.get_job_warnings("fast").items == ()
+        scheduler.advance(minutes=20)
+        found = {each.kind: each.facts for each in client.get_job_warnings("slow").items}
+        assert found["skipped"]["skipped"] >= 17
+
+
+def test_a_job_whose_runs_take_longer_than_its_interval_has_a_warning() -> None:
+    with Scheduler("2026-01-01T00:00:00Z") as scheduler:
+        job = {"id": "slow", "schedule": "* * * * *", "overlap": "allow", "completion": "callback"}
+        target = {"type": "http", "url": "https://example.com/sync"}
+        scheduler.client.create_job({**job, "target": target, "completion_seconds": 90, "retry": {"max_attempts": 1}})
+        scheduler.advance(minutes=10)
+        (found,) = scheduler.client.get_job_warnings("slow").items
+        assert (found.kind, found.facts["interval_seconds"]) == ("slow", 60)
+        assert found.says.startswith("Runs take longer than the interval: 90 s")
