@@ -39,7 +39,7 @@ class DispatchFunction(Construct):
         change = ("GetItem", "BatchGetItem", "PutItem", "UpdateItem", "PartiQLUpdate", "PartiQLDelete")
         allow([f"dynamodb:{action}" for action in change], [jobs.arn])
         allow(["dynamodb:Query"], [jobs.index_arn(DUE_INDEX)])
-        allow(["dynamodb:PutItem", "dynamodb:Query"], [runs.arn])
+        allow([f"dynamodb:{action}" for action in ("GetItem", "PutItem", "Query", "UpdateItem")], [runs.arn])
         allow(["sqs:SendMessage"], lanes.arns)
         allow(["events:PutEvents"], [parts.bus.arn])  # skipped ranges, if a job publishes them
         alias = None

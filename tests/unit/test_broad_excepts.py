@@ -29,6 +29,7 @@ REASONS = {
     "cli/local/emulator/ministack.py:__enter__": "stops the process and raises again",
     "testing/targets.py:_answered": "kept for the test and raised again",
     "usecases/dispatch/round.py:run": "logs and counts; the next round repeats what is not claimed",
+    "usecases/dispatch/claim.py:_announce": "logs and counts the notice; the records of the claim are written",
     "usecases/dispatch/claim.py:_on_time": "leaves the cursor to the next round; it stays in the index",
     "usecases/dispatch/round.py:_resume": "reported as an error of this job; the others go on",
     "usecases/dispatch/round.py:_claim": "leaves the claim to the next round; the cursor stays in the index",

@@ -26,6 +26,7 @@ export const OPERATIONS: Readonly<Record<string, OperationEntry>> = {
   runJobManyTimes: ["POST", "jobs/{job_id}/run/batch", false],
   listRuns: ["GET", "jobs/{job_id}/runs", true],
   skipNext: ["POST", "jobs/{job_id}/skip-next", false],
+  sendTestNotice: ["POST", "jobs/{job_id}/test-notice", false],
   getJobWarnings: ["GET", "jobs/{job_id}/warnings", false],
   createJobs: ["POST", "jobs/batch", false],
   pauseJobs: ["POST", "jobs/pause", false],

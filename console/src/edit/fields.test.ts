@@ -28,7 +28,7 @@ const TYPES: Record<Field["kind"], string> = {
   list: "array",
   pairs: "object",
   secret: "object",
-  json: "object",
+  json: "object|array",
   flag: "boolean",
 };
 

@@ -127,6 +127,9 @@ export const RARE: Field[] = [
     standard: "notify",
     options: options({ notify: "Announce it", cancel: "Announce it, and cancel the run" }),
   }),
+  field("notify", "Notices", "json", {
+    hint: '[{"on": ["dead", "recovered"], "to": {"job": "tell-slack", "format": "slack"}}]',
+  }),
   field("pause_on_failure", "Pause after this many consecutive failed runs", "number", { standard: "never" }),
   field("estimated_seconds", "Estimated duration, in seconds", "number"),
   field("delivery", "Delivery", "choice", {

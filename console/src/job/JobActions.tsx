@@ -165,6 +165,25 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
       },
     });
   };
+  const testNotice = () =>
+    confirm.ask({
+      header: `Send a test notice of ${job.id}`,
+      text: "The jobs in its field notify each deliver a notice that says that it is a test.",
+      action: "Send",
+      async run() {
+        const { data } = await fetcher.POST("/v1/jobs/{job_id}/test-notice", { params: { path } });
+        await changed();
+        const missing = data?.missing ?? [];
+        const runs = data?.runs ?? [];
+        notices.done(
+          missing.length > 0
+            ? `These jobs in notify do not exist: ${missing.join(", ")}`
+            : runs.length > 0
+              ? `Delivered by: ${runs.map((each) => each.id).join(", ")}`
+              : "The job has no notify.",
+        );
+      },
+    });
   const remove = () =>
     confirm.ask({
       header: `Delete ${job.id}`,
@@ -184,6 +203,7 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
   const unscheduled = job.schedule === null ? "The job has no schedule." : undefined;
   const items = [
     { id: "skip", text: "Skip next occurrences", disabledReason: refusal ?? unscheduled },
+    { id: "test-notice", text: "Send a test notice", disabledReason: refusal },
     { id: "backfill", text: "Backfill", disabledReason: refusal ?? unscheduled },
     {
       id: "edit",
@@ -201,6 +221,7 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
   ].filter((each) => !(isWorkflow && each.id === "copy"));
   const chosen: Record<string, () => void> = {
     skip: skipNext,
+    "test-notice": testNotice,
     backfill: () => setBackfilling(true),
     delete: remove,
   };

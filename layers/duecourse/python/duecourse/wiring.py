@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     from duecourse.usecases.maintenance.index_repair import IndexRepair
     from duecourse.usecases.maintenance.reconcile import ReconcileDeadLetters
     from duecourse.usecases.runs.commands import Callbacks, CommandSender
+    from duecourse.usecases.runs.notices import JobNotices
     from duecourse.usecases.worker.attempt import LaneWorker, TransitionWriter
     from duecourse.usecases.worker.effects import SideEffects
     from duecourse.usecases.worker.trends import Trends
@@ -330,7 +331,15 @@ class Wiring(Generic[S_co]):
     def announcements(self: Wiring[DispatchSettings | ExecuteSettings | ReconcilerSettings]) -> Announcements:
         from duecourse.usecases.announce import Announcements
 
-        return Announcements(self.bus, self.clock)
+        return Announcements(self.bus, self.clock, lambda: self.notifier)
+
+    @cached_property
+    def notifier(self: Wiring[LaneSettings]) -> JobNotices:
+        """The sender of notices. It is created for the first notice."""
+        from duecourse.usecases.runs.notices import JobNotices
+
+        days = self.settings.run_retention_days
+        return JobNotices(self.jobs, self.inputs, self.lanes, self.clock, self.randomness, days)
 
     @cached_property
     def skipping(self: Wiring[LaneSettings]) -> Skipping:
@@ -496,7 +505,7 @@ class Wiring(Generic[S_co]):
             runs=runs,
             notices=self.notices,
             announcements=self.announcements,
-            failing=FailingJobs(jobs, runs, clock),
+            failing=FailingJobs(jobs, runs, clock, self.announcements),
             clock=clock,
             randomness=randomness,
             overlaps=Overlaps(runs, self.wait_queues, clock),
@@ -649,6 +658,7 @@ class Wiring(Generic[S_co]):
             backfills=Backfills(
                 store, self.runs, inputs, lanes, self.timers, clock, randomness, settings.backfill_limit, kept_days
             ),
+            notices=self.notifier,
             skip_next=SkipNext(store, runs, inputs, clock, randomness, kept_days),
             workflows=ManageWorkflows(editing, workflows, cancel_runs, self.tenant_limits, clock, self.executor),
             workflow_runs=workflow_runs,

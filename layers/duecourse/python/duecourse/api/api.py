@@ -38,6 +38,7 @@ from duecourse.usecases.runs.dead_letters import DeadLetters
 from duecourse.usecases.runs.explain import Explain
 from duecourse.usecases.runs.health import Health, StageChecks
 from duecourse.usecases.runs.lists import History, Runs, RunSearch, RunUnknownError, Stats
+from duecourse.usecases.runs.notices import JobNotices
 from duecourse.usecases.runs.payload import RunPayloads
 from duecourse.usecases.runs.requests import Backfills, Manual
 from duecourse.usecases.runs.rerun import Reruns
@@ -65,6 +66,7 @@ class Api:
     upcoming: Upcoming
     manual: Manual
     backfills: Backfills
+    notices: JobNotices
     skip_next: SkipNext
     workflows: ManageWorkflows
     workflow_runs: WorkflowRuns

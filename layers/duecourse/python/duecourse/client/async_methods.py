@@ -20,6 +20,7 @@ from duecourse.client.models import (
     Heartbeat,
     Job,
     JobWarnings,
+    NotifyTest,
     Preview,
     Redriven,
     RequestedRuns,
@@ -618,6 +619,15 @@ class AsyncMethods(ABC):
             ),
             Skipped,
         )
+
+    def send_test_notice(self, job_id: str) -> Awaitable[NotifyTest]:
+        """Send a test notice.
+
+        Starts a run of each job that the rules in `notify` name, with a notice that says that it is a test.
+
+        `job_id`: the id of the job.
+        """
+        return self._send(Call("POST", Call.at("jobs/{job_id}/test-notice", job_id=job_id)), NotifyTest)
 
     def get_job_warnings(self, job_id: str) -> Awaitable[JobWarnings]:
         """See what the last 20 runs of a job say about its definition.

@@ -92,6 +92,7 @@ class JobPatch(TypedDict):
     missed: NotRequired[Mapping[str, Any] | None]
     overlap: NotRequired[Literal["skip", "queue", "newest", "replace", "allow"] | Queue]
     events: NotRequired[Sequence[Literal["deaths", "failures", "late", "deadlines", "all"]] | None]
+    notify: NotRequired[Sequence[Notify] | None]
     tags: NotRequired[list[str] | tuple[str, ...] | None]
     id: NotRequired[str | None]
     target: NotRequired[Mapping[str, Any] | None]
@@ -136,6 +137,7 @@ class JobRequest(TypedDict):
     missed: NotRequired[Missed]
     overlap: NotRequired[Literal["skip", "queue", "newest", "replace", "allow"] | Queue]
     events: NotRequired[Sequence[Literal["deaths", "failures", "late", "deadlines", "all"]]]
+    notify: NotRequired[Sequence[Notify]]
     tags: NotRequired[list[str] | tuple[str, ...]]
     id: NotRequired[str | None]
     target: NotRequired[
@@ -176,6 +178,20 @@ class Missed(TypedDict):
     policy: NotRequired[Literal["skip", "run_once", "run_all"]]
     grace_seconds: NotRequired[int]
     max_missed: NotRequired[int]
+
+
+class Notify(TypedDict):
+    """Notices that are delivered to one target."""
+
+    on: Sequence[Literal["dead", "late", "missed", "recovered", "paused", "deadline"]]
+    to: NotifyTarget
+
+
+class NotifyTarget(TypedDict):
+    """The job whose run delivers a notice as its payload."""
+
+    job: str
+    format: NotRequired[Literal["json", "slack", "teams"]]
 
 
 class OAuth(TypedDict):
@@ -294,6 +310,7 @@ class WorkflowRequest(TypedDict):
     missed: NotRequired[Missed]
     overlap: NotRequired[Literal["skip", "queue", "newest", "replace", "allow"] | Queue]
     events: NotRequired[Sequence[Literal["deaths", "failures", "late", "deadlines", "all"]]]
+    notify: NotRequired[Sequence[Notify]]
     tags: NotRequired[list[str] | tuple[str, ...]]
     deadline_seconds: NotRequired[int]
     jobs: Mapping[str, Step]

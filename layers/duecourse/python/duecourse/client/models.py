@@ -393,6 +393,8 @@ class Job(Answer):
     overlap: Literal["skip", "queue", "newest", "replace", "allow"] | Mapping[str, Any]
     events: tuple[Literal["deaths", "failures", "late", "deadlines", "all"], ...]
     """The outcomes that are sent to the event bus."""
+    notify: tuple[NotifyShown, ...]
+    """The notices about the job, and the jobs that deliver them."""
     tags: tuple[str, ...]
     id: str
     target: Mapping[str, Any]
@@ -539,6 +541,31 @@ class Nearest(Answer):
     """UTC, with a fraction only if it is not a whole second."""
     after: datetime | None
     """UTC, with a fraction only if it is not a whole second."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotifyShown(Answer):
+    """Notices that are delivered to one target."""
+
+    on: tuple[Literal["dead", "late", "missed", "recovered", "paused", "deadline"], ...]
+    to: NotifyTargetShown
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotifyTargetShown(Answer):
+    """The job whose run delivers a notice as its payload."""
+
+    job: str
+    format: Literal["json", "slack", "teams"]
+    """The form of the payload."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotifyTest(Answer):
+    """The runs that deliver the test notice, and the ids of jobs in `notify` that do not exist."""
+
+    runs: tuple[Run, ...]
+    missing: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -951,6 +978,8 @@ class WorkflowSummary(Answer):
     overlap: Literal["skip", "queue", "newest", "replace", "allow"] | Mapping[str, Any]
     events: tuple[Literal["deaths", "failures", "late", "deadlines", "all"], ...]
     """The outcomes that are sent to the event bus."""
+    notify: tuple[NotifyShown, ...]
+    """The notices about the job, and the jobs that deliver them."""
     tags: tuple[str, ...]
     id: str
     tenant: str

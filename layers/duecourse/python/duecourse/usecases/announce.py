@@ -1,35 +1,57 @@
-"""Publishes outcomes on the event bus, if the job requests them. Best effort: it never delays a run."""
+"""Publishes outcomes on the event bus (best effort), and delivers notices, if the job requests them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
-from duecourse.domain.jobs.job import EventKind, Job
+from duecourse.domain.jobs.job import EventKind, Job, NoticeCause
 from duecourse.domain.runs.decision import MissedDeadline
 from duecourse.domain.runs.document import DEADLINE_MISSED, deadline_detail_of, detail_of, outbound_events_of
+from duecourse.domain.runs.notices import Notice, deadline_notice, notices_of
 from duecourse.domain.runs.states import Run
 from duecourse.ports import Bus, Clock, OutboundEvent
 from duecourse.usecases.report import Report
 
 
+class NoticeSender(Protocol):
+    """Delivers notices."""
+
+    def send(self, notices: Sequence[Notice], report: Report) -> None:
+        """Deliver the notices by the rules of their job. Raises if one could not be delivered."""
+
+
 @dataclass(frozen=True, slots=True)
 class Announcements:
-    """Publishes the outcome in a record, if its job's `events` include it."""
+    """Publishes the outcome in a record, if its job's `events` include it, and delivers the notices that its `notify`
+    asks for. `notifier` returns their sender, which only jobs with `notify` need.
+    """
 
     bus: Bus
     clock: Clock
+    notifier: Callable[[], NoticeSender]
 
     def publish(self, run: Run, job: Job, report: Report) -> None:
-        """Publish the outcome. Events that the bus did not accept are counted and logged."""
+        """Publish the outcome, and deliver its notices. Events that the bus did not accept are counted and logged.
+        Raises if a notice could not be delivered.
+        """
+        if job.notify:
+            self.notify(notices_of(run, job), report)
         self._publish(run, {kind: detail_of(run, kind) for kind in outbound_events_of(run, job)}, report)
 
     def publish_deadline(self, missed: MissedDeadline, job: Job, report: Report) -> None:
         """Publish a missed deadline, in the same way."""
+        if NoticeCause.DEADLINE in job.notices_wanted:
+            self.notify([deadline_notice(missed.run, job, missed.deadline, missed.at)], report)
         if set(job.events) & {EventKind.ALL, EventKind.DEADLINES}:
             details = {DEADLINE_MISSED: deadline_detail_of(missed.run, missed.deadline, missed.at)}
             self._publish(missed.run, details, report)
+
+    def notify(self, notices: Sequence[Notice], report: Report) -> None:
+        """Deliver the notices. Raises if one could not be delivered."""
+        if notices:
+            self.notifier().send(notices, report)
 
     def _publish(self, run: Run, details: Mapping[str, dict[str, Any]], report: Report) -> None:
         if not details:

@@ -39,6 +39,7 @@ from duecourse.domain.jobs.job import (
     Completion,
     EventKind,
     Job,
+    NoticeCause,
     Overlap,
 )
 from duecourse.domain.runs.rendering import (
@@ -74,6 +75,7 @@ from duecourse.domain.tenants.quota import (
     MAX_GRACE_SECONDS,
     MAX_HEARTBEAT_SECONDS,
     MAX_NAME,
+    MAX_NOTIFY,
     MAX_OWNER,
     MAX_RETRY_WORDS,
     MAX_RUNBOOK_URL,
@@ -360,6 +362,24 @@ OverlapBody = Annotated[
 ]
 
 
+class NotifyTargetBody(Body):
+    """The job whose run delivers a notice as its payload."""
+
+    job: Annotated[str, Field(pattern=f"^{ID_PATTERN}$")]
+    format: Annotated[Literal["json", "slack", "teams"], Field(description="The form of the payload.")] = "json"
+
+
+class NotifyBody(Body):
+    """Notices that are delivered to one target."""
+
+    on: Annotated[
+        list[Literal["dead", "late", "missed", "recovered", "paused", "deadline"]],
+        Field(min_length=1, max_length=len(NoticeCause), json_schema_extra=UNIQUE),
+        AfterValidator(each_once),
+    ]
+    to: NotifyTargetBody
+
+
 FinishBy = Annotated[
     Annotated[Annotated[Whole, Field(ge=1, le=MAX_FINISH_SECONDS)], Variant("seconds")]
     | Annotated[Annotated[str, Field(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$")], Variant("time")],
@@ -428,6 +448,10 @@ class DefinitionBody(ScheduleBody):
             json_schema_extra=UNIQUE,
         ),
         AfterValidator(each_once),
+    ] = Field(default_factory=list)
+    notify: Annotated[
+        list[NotifyBody],
+        Field(max_length=MAX_NOTIFY, description="The notices about the job, and the jobs that deliver them."),
     ] = Field(default_factory=list)
     tags: Annotated[list[Tag], Field(max_length=MAX_TAGS, json_schema_extra=UNIQUE), AfterValidator(each_once)] = Field(
         default_factory=list

@@ -32,6 +32,7 @@ from duecourse.api.routes.jobs import ChangeAnswer, RenameBody
 from duecourse.api.routes.manual import (
     BackfillAnswer,
     BackfillBody,
+    NotifyTestAnswer,
     RequestedRunsAnswer,
     RunBody,
     RunsBody,
@@ -439,6 +440,7 @@ _ANSWERS: Mapping[Any, Mapping[str, Any]] = {
     ExplainedAnswer: EXPLAINED,
     HealthAnswer: {"status": "ok"},
     HeartbeatAnswer: HEARTBEAT,
+    NotifyTestAnswer: {"runs": [RUN], "missing": []},
     JobWarningsAnswer: {
         "items": [
             {

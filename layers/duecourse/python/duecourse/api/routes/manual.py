@@ -297,6 +297,26 @@ def skip_next(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
     return Answer(HTTPStatus.OK, "runs_skipped", SkippedAnswer(items=[run_document(run) for run in runs]), facts=facts)
 
 
+class NotifyTestAnswer(TypedDict):
+    """The runs that deliver the test notice, and the ids of jobs in `notify` that do not exist."""
+
+    runs: list[RunAnswer]
+    missing: list[str]
+
+
+@route("POST", "/v1/jobs/<job_id>/test-notice", "jobs", {202: NotifyTestAnswer}, problems=("lane-unavailable",))
+def send_test_notice(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
+    """Send a test notice.
+
+    Starts a run of each job that the rules in `notify` name, with a notice that says that it is a test.
+    """
+    job_id = job_id_in(parameters)
+    sent = api.notices.test(api.manual.job(request.tenant, job_id), read_key(request))
+    body = NotifyTestAnswer(runs=[run_document(run) for run in sent.runs], missing=list(sent.missing))
+    facts = {"job_id": job_id, "runs": len(sent.runs), "missing": len(sent.missing)}
+    return Answer(HTTPStatus.ACCEPTED, "test_notice_sent", body, facts=facts)
+
+
 def _own_payload(body: RunBody) -> OwnPayload | None:
     """Return the payload of the body, or None if the body has none."""
     return OwnPayload(body.payload) if "payload" in body.model_fields_set else None

@@ -74,6 +74,25 @@ def run(
         raise CliError(plain(f"{ended.id} is {ended.state}: {ended.error or ended.reason or 'see its attempts'}"))
 
 
+@click.command("test-notice", cls=Command, example="duecourse jobs test-notice nightly")
+@click.argument("job_id", metavar="JOB")
+@answer_options
+def test_notice(job_id: str, api: str | None, sign: bool | None, as_json: bool) -> None:
+    """Deliver a test notice as the job's notify says."""
+    with connected(api, sign) as client:
+        sent = client.send_test_notice(job_id)
+    if as_json:
+        print_json(sent.document)
+    else:
+        for run in sent.runs:
+            say(f"{run.id} delivers the test notice")
+        if not sent.runs and not sent.missing:
+            say(f"{job_id} has no notify")
+    if sent.missing:
+        missing = ", ".join(sent.missing)
+        raise CliError(plain(f"notify names jobs that do not exist: {missing}; create them, or correct notify"))
+
+
 def _payload(text: str) -> Any:
     """Return the payload in a JSON text, or in the file after an `@`, which no JSON begins with. Raises UsageError."""
     try:

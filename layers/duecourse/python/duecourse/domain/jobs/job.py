@@ -171,6 +171,44 @@ class DeadlineRules:
 NO_DEADLINES: Final = DeadlineRules()
 
 
+class NoticeCause(StrEnum):
+    """What a notice is about. LATE: a run started after its grace period. MISSED: a run was skipped because it was too
+    late. RECOVERED: the first success after a dead run. PAUSED: Duecourse paused the job. TEST: only on request.
+    """
+
+    DEAD = "dead"
+    LATE = "late"
+    MISSED = "missed"
+    RECOVERED = "recovered"
+    PAUSED = "paused"
+    DEADLINE = "deadline"
+    TEST = "test"
+
+
+class NoticeFormat(StrEnum):
+    """The form of a notice as a payload."""
+
+    JSON = "json"
+    SLACK = "slack"
+    TEAMS = "teams"
+
+
+@dataclass(frozen=True, slots=True)
+class NotifyTarget:
+    """The job whose run delivers a notice, and the form of its payload."""
+
+    job: str
+    format: NoticeFormat = NoticeFormat.JSON
+
+
+@dataclass(frozen=True, slots=True)
+class NotifyRule:
+    """The notices about a job that are delivered `to` a target."""
+
+    on: tuple[NoticeCause, ...]
+    to: NotifyTarget
+
+
 class Delivery(StrEnum):
     """The delivery guarantee of a job. AT_MOST_ONCE never makes a second attempt, even if the worker of the first
     attempt died.
@@ -369,6 +407,7 @@ class JobDefinition:
     - `completion_seconds`, `heartbeat_seconds`: with `completion` CALLBACK, the longest wait from the start of the
       attempt, and the longest interval between two heartbeats.
     - `events`: the outcomes that are published to the event bus.
+    - `notify`: the notices about the job, and the jobs that deliver them.
     - `max_runs`: the maximum number of occurrences that come due.
     - `exclude`, `jitter_seconds`: change the occurrences of the schedule (domain.schedules.schedule).
     - `queue_limit`: with `overlap` QUEUE, the maximum number of runs in the wait queue (None: no limit).
@@ -398,6 +437,7 @@ class JobDefinition:
     heartbeat_seconds: int | None = None
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     pause_on_failure: int | None = None
+    notify: tuple[NotifyRule, ...] = ()
     missed: MissedPolicy = field(default_factory=MissedPolicy)
     overlap: Overlap = Overlap.SKIP
     queue_limit: int | None = None
@@ -430,6 +470,7 @@ class Job(JobDefinition):
     - `created_by`: the author of its creation, while the job itself is the record of its creation (None: the creation
       has a change record).
     - `former`: the ids that the job had, latest first. The runs of that time keep these ids.
+    - `failing`: the run that died since the last success. Only set if `notify` has RECOVERED.
     - `seed`: the id with which the job was created, if it was renamed. The jitter of its occurrences depends on it.
     - `suspended_at`: since when the job's tenant is suspended (None: it is not). No run starts meanwhile.
     """
@@ -459,6 +500,7 @@ class Job(JobDefinition):
     former: tuple[FormerId, ...] = ()
     seed: str | None = None
     suspended_at: float | None = None
+    failing: str | None = None
 
     def names(self, now: float) -> tuple[str, ...]:
         """Return the ids under which the job has runs at `now` (UTC seconds): its own, then its former ids."""
@@ -540,6 +582,15 @@ class Job(JobDefinition):
         if self.start_within_seconds is None and self.finish_by is None:
             return NO_DEADLINES
         return DeadlineRules(self.start_within_seconds, self.finish_by)
+
+    @property
+    def notices_wanted(self) -> frozenset[NoticeCause]:
+        """The causes of the notices that the rules in `notify` deliver."""
+        return frozenset(cause for rule in self.notify for cause in rule.on)
+
+    def notified_of(self, cause: NoticeCause) -> tuple[NotifyTarget, ...]:
+        """Return the targets of notices with this cause, each once."""
+        return tuple(dict.fromkeys(rule.to for rule in self.notify if cause in rule.on))
 
     @property
     def attempts_allowed(self) -> int:

@@ -66,6 +66,9 @@ MAX_START_DEADLINE_SECONDS = 7 * DAY_SECONDS
 MAX_FINISH_SECONDS = 30 * DAY_SECONDS
 """The longest wait for a callback. A later deadline would not be missed by a run that is still active."""
 
+MAX_NOTIFY = 10
+"""Each rule is a further run for each notice."""
+
 MAX_DEATHS_IN_A_ROW = 100
 """Every dead run reads twice this number of records, to check whether the runs died in a row."""
 

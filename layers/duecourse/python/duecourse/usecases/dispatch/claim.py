@@ -309,8 +309,14 @@ class Claiming:
         if self.announcements is None:
             return
         job = self.jobs.get(record.tenant, record.job_id)
-        if job is not None and job.events and set(job.events) & {EventKind.ALL, EventKind.LATE}:
+        if job is None or not (job.notify or set(job.events) & {EventKind.ALL, EventKind.LATE}):
+            return
+        try:
             self.announcements.publish(record, job, report)
+        except Exception as problem:  # noqa: BLE001 - no notice may stop the round; the record is written
+            report.counts["NoticesRefused"] += 1
+            whose = {"tenant": job.tenant, "job_id": job.id}
+            report.add("notice_refused", alarming=True, reason=format_error(problem), cause="missed", **whose)
 
 
 ALIGNED_SECONDS = 0.15

@@ -11,9 +11,10 @@ from typing import assert_never
 
 from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS
 from duecourse.domain.jobs.document import ChangeAction, changed
-from duecourse.domain.jobs.job import Job, JobSnapshot, JobState
+from duecourse.domain.jobs.job import Job, JobSnapshot, JobState, NoticeCause
 from duecourse.domain.jobs.pause import pause
 from duecourse.domain.runs.decision import MissedDeadline
+from duecourse.domain.runs.notices import NOTIFIER, pause_notice
 from duecourse.domain.runs.states import (
     Cancelled,
     Dead,
@@ -53,6 +54,20 @@ class FailingJobs:
     jobs: JobStore
     runs: RunStore
     clock: Clock
+    announcements: Announcements
+
+    def mark(self, job: Job, run_id: str | None) -> None:
+        """Record the run with which the job began to fail, or that it has recovered (None). If other requests keep
+        changing the job, the mark is left as it is: one notice of a recovery is then missing, or comes again.
+        """
+        for _ in range(TRIES):
+            found = self.jobs.get(job.tenant, job.id)
+            if found is None or (found.failing is None) == (run_id is None):
+                return
+            cursor = self.jobs.get_cursor(job.tenant, job.id)
+            marked = replace(found, failing=run_id, revision=found.revision + 1, created_by=None)
+            if cursor is not None and self.jobs.change(found, cursor, marked, cursor):
+                return
 
     def consider(self, job: Job, report: Report) -> None:
         """Pause the job if its policy requires it and enough of its runs in a row have died since its last change."""
@@ -75,6 +90,8 @@ class FailingJobs:
             if self.jobs.change(found, cursor, change.job, change.cursor, record=record):
                 report.counts["JobsPaused"] += 1
                 report.add("job_paused", alarming=True, tenant=job.tenant, job_id=job.id, reason=because)
+                if NoticeCause.PAUSED in found.notices_wanted:
+                    self.announcements.notify([pause_notice(change.job, because, change.job.updated_at)], report)
                 return
         report.counts["PausesFailed"] += 1
         report.add(
@@ -130,6 +147,8 @@ class SideEffects:
             case Succeeded() | Cancelled() | Skipped():
                 self._end(run, job, item.report)
                 self._publish(item, run, job)
+                if isinstance(run, Succeeded) and isinstance(job, Job) and job.failing is not None:
+                    self.failing.mark(job, None)
                 return Disposition.ACK
             case Dead():
                 if not run.notified:  # else a delivery on its way to the dead-letter queue: they are many
@@ -192,6 +211,8 @@ class SideEffects:
             told = (job.owner, job.runbook_url) if isinstance(job, Job) else ()
             self.notices.death(FailureNotification(run, run.finished_at, *told))
         self._publish(item, run, job)
+        if isinstance(job, Job) and NoticeCause.RECOVERED in job.notices_wanted and run.requested_by != NOTIFIER:
+            self.failing.mark(job, str(run.name))
         self.runs.write(replace(run, notified=True), run)
         item.report.counts["DeathsAnnounced"] += 1
         item.report.add("death_announced", alarming=True, code=run.code, error=run.error)

@@ -1,0 +1,134 @@
+"""Notices about a job's runs: what a record announces to the rules in the job's `notify`, and their documents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, assert_never
+
+from duecourse.domain.instants import to_iso
+from duecourse.domain.jobs.job import Deadline, Job, NoticeCause, NoticeFormat
+from duecourse.domain.runs.document import LATE_REASONS
+from duecourse.domain.runs.states import Dead, Queued, Run, Running, Skipped, Succeeded, Waiting
+
+NOTIFIER = "duecourse:notify"
+"""The author of runs that deliver notices. These runs cause no notices, so that jobs cannot notify each other forever.
+"""
+
+WINDOW_SECONDS = 600
+AT_ONCE = 5
+"""Of the notices that a job delivers within a window of ten minutes, the first ones are sent at once. One digest at the
+end of the window replaces all others.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """A notice about a job. `key` is the same whenever the same event is announced. `at` is the time of the event (UTC
+    seconds).
+    """
+
+    cause: NoticeCause
+    job: Job
+    key: str
+    at: float
+    text: str
+    run: Run | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+def notices_of(run: Run, job: Job) -> list[Notice]:
+    """Return the notices about a record that was just written, without those that the job does not want. A step's death
+    is announced by its workflow's run.
+    """
+    wanted = job.notices_wanted
+    if not wanted or run.requested_by == NOTIFIER:
+        return []
+    found: list[Notice] = []
+    name = str(run.name)
+    match run:
+        case Dead() if not run.is_step:
+            error = "" if run.error is None else f": {run.error}"
+            text = f"Run {name} of {job.id} failed permanently{error}"
+            found.append(Notice(NoticeCause.DEAD, job, f"dead/{name}/{run.attempt}", run.finished_at, text, run))
+        case Skipped() if run.reason in LATE_REASONS:
+            covered = "" if run.count == 1 else f" ({run.count} occurrences)"
+            text = f"Run {name} of {job.id}{covered} did not run: {run.reason}"
+            found.append(Notice(NoticeCause.MISSED, job, f"missed/{name}", float(run.due), text, run))
+        case Succeeded() if job.failing is not None:
+            text = f"{job.id} has recovered: run {name} succeeded"
+            found.append(Notice(NoticeCause.RECOVERED, job, f"recovered/{job.failing}", run.finished_at, text, run))
+        case _:
+            pass
+    late = run.lateness or 0.0
+    if not isinstance(run, Queued | Running | Waiting) and run.attempt == 1 and late > job.missed.grace_seconds:
+        text = f"Run {name} of {job.id} started {late:.0f} s late"
+        found.append(Notice(NoticeCause.LATE, job, f"late/{name}", run.due + late, text, run))
+    return [each for each in found if each.cause in wanted]
+
+
+def deadline_notice(run: Run, job: Job, deadline: Deadline, at: int) -> Notice:
+    """Return the notice of a missed deadline, which was `at` (UTC seconds)."""
+    done = {Deadline.START: "started", Deadline.FINISH: "finished"}[deadline]
+    text = f"Run {run.name} of {job.id} had not {done} by {to_iso(at)}"
+    facts = {"deadline": deadline.value, "deadline_at": to_iso(at)}
+    return Notice(NoticeCause.DEADLINE, job, f"deadline/{run.name}/{deadline}", float(at), text, run, facts)
+
+
+def pause_notice(job: Job, because: str, at: float) -> Notice:
+    """Return the notice that Duecourse paused the job at `at` (UTC seconds)."""
+    text = f"{job.id} was paused: {because}. Resume it after the cause is removed."
+    return Notice(NoticeCause.PAUSED, job, f"paused/{job.generation}", at, text, facts={"reason": because})
+
+
+def sample_notice(job: Job, key: str, at: float) -> Notice:
+    """Return a notice that tests the delivery."""
+    return Notice(NoticeCause.TEST, job, f"test/{key}", at, f"This is a test of the notices about {job.id}")
+
+
+def document_of(notice: Notice, form: NoticeFormat) -> Any:
+    """Return the payload of a notice. Braces of templates in texts are separated, since the payload is a template."""
+    run, job = notice.run, notice.job
+    plain = {
+        "cause": notice.cause.value,
+        "text": notice.text,
+        "tenant": job.tenant,
+        "job_id": job.id,
+        "run_id": None if run is None else str(run.name),
+        "at": to_iso(int(notice.at)),
+        "error": None if run is None else run.error,
+        "code": None if run is None else run.code,
+        "owner": job.owner or None,
+        "runbook_url": job.runbook_url,
+        **notice.facts,
+    }
+    return _formatted({name: _literal(value) for name, value in plain.items()}, form)
+
+
+def digest_of(form: NoticeFormat, tenant: str, since: int) -> Any:
+    """Return the payload of the digest of a window that begins at `since` (UTC seconds)."""
+    begin = to_iso(since)
+    text = f"There are further notices since {begin}. List them: duecourse runs list --since {begin}"
+    plain = {"cause": "digest", "text": text, "tenant": tenant, "since": begin, "until": to_iso(since + WINDOW_SECONDS)}
+    return _formatted(plain, form)
+
+
+def _formatted(plain: Mapping[str, Any], form: NoticeFormat) -> Any:
+    runbook = plain.get("runbook_url")
+    text = plain["text"] if runbook is None else f"{plain['text']}\nRunbook: {runbook}"
+    match form:
+        case NoticeFormat.JSON:
+            return dict(plain)
+        case NoticeFormat.SLACK:
+            return {"text": text}
+        case NoticeFormat.TEAMS:
+            block = {"type": "TextBlock", "text": text, "wrap": True}
+            card = {"type": "AdaptiveCard", "version": "1.4", "body": [block]}
+            kind = "application/vnd.microsoft.card.adaptive"
+            return {"type": "message", "attachments": [{"contentType": kind, "content": card}]}
+        case other:
+            assert_never(other)
+
+
+def _literal(value: Any) -> Any:
+    return value.replace("{{", "{ {").replace("}}", "} }") if isinstance(value, str) else value

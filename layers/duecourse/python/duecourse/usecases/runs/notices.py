@@ -1,0 +1,115 @@
+"""Delivers notices: each is a run of the job that the rule names, with the notice as its payload.
+
+The run's name follows from the notice, so that each is delivered once, however often it is requested. A run has what a
+delivery needs: its lane and workers, retries, a signature, a record, and the checks of its target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+from duecourse.domain.instants import DAY_SECONDS
+from duecourse.domain.jobs.job import Job, NotifyTarget
+from duecourse.domain.runs.notices import (
+    AT_ONCE,
+    NOTIFIER,
+    WINDOW_SECONDS,
+    Notice,
+    digest_of,
+    document_of,
+    sample_notice,
+)
+from duecourse.domain.runs.states import Run
+from duecourse.ports import Clock, Inputs, JobStore, Lanes, Outgoing, Randomness
+from duecourse.usecases.jobs.job_errors import KeyReusedError
+from duecourse.usecases.report import Report
+from duecourse.usecases.runs.requests import KEPT_LONGER_DAYS, RunRequest, message_of, requested_run
+
+
+@dataclass(frozen=True, slots=True)
+class NotifyTest:
+    """The runs that deliver test notices, and the ids of the jobs that do not exist."""
+
+    runs: tuple[Run, ...]
+    missing: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class JobNotices:
+    """Starts the runs that deliver notices. The requests are kept for `run_retention_days` and some more."""
+
+    jobs: JobStore
+    inputs: Inputs
+    lanes: Lanes
+    clock: Clock
+    randomness: Randomness
+    run_retention_days: int
+
+    def send(self, notices: Sequence[Notice], report: Report) -> None:
+        """Deliver the notices by the rules of their job. A rule that names no job is reported. Raises if a delivery
+        could not be requested; a repetition requests no delivery again.
+        """
+        for notice in notices:
+            for to in notice.job.notified_of(notice.cause):
+                whose: dict[str, Any] = {"tenant": notice.job.tenant, "job_id": notice.job.id, "cause": notice.cause}
+                if (deliverer := self.jobs.get(notice.job.tenant, to.job)) is None:
+                    report.counts["NoticesRefused"] += 1
+                    report.add("notice_refused", alarming=True, reason=f"there is no job {to.job}", **whose)
+                    continue
+                run = self._deliver(deliverer, to, notice)
+                report.counts["NoticesSent"] += 1
+                report.add("notice_sent", delivered_by=str(run.name), **whose)
+
+    def test(self, job: Job, key: str | None) -> NotifyTest:
+        """Deliver a test notice to the target of each rule of the job. With a `key`, a repetition delivers nothing."""
+        notice = sample_notice(job, key or self.randomness.nonce(), self.clock.now())
+        targets = dict.fromkeys(rule.to for rule in job.notify)
+        found = [(to, self.jobs.get(job.tenant, to.job)) for to in targets]
+        runs = []
+        for to, deliverer in found:
+            if deliverer is not None:
+                key, payload = f"{notice.key}/{to.format}", document_of(notice, to.format)
+                runs.append(self._run(deliverer, key, [], payload))
+        return NotifyTest(tuple(runs), tuple(to.job for to, each in found if each is None))
+
+    def _deliver(self, deliverer: Job, to: NotifyTarget, notice: Notice) -> Run:
+        """Return the run that delivers the notice: in a place of its window, or else in the window's digest."""
+        window = int(notice.at // WINDOW_SECONDS)
+        for place in range(AT_ONCE):
+            try:
+                said = [notice.key, to.format.value]
+                return self._run(deliverer, f"{window}/{place}", said, document_of(notice, to.format))
+            except KeyReusedError:
+                continue  # another notice has this place
+        digest = digest_of(to.format, deliverer.tenant, window * WINDOW_SECONDS)
+        return self._run(deliverer, f"{window}/digest/{to.format}", [], digest, due=(window + 1) * WINDOW_SECONDS)
+
+    def _run(self, deliverer: Job, key: str, said: list[str], payload: Any, due: int | None = None) -> Run:
+        """Return the run with this key; it is sent unless it was sent before. Raises KeyReusedError if another notice
+        has the key.
+        """
+        now = self.clock.now()
+        at = int(now) if due is None else max(due, int(now))
+        request = RunRequest(NOTIFIER, f"notify {key}")
+        nonce = self.randomness.nonce
+        wanted = request.wanted(
+            "m",
+            deliverer,
+            nonce(),
+            ["notice", said],
+            now=now,
+            until=at + (self.run_retention_days + KEPT_LONGER_DAYS) * DAY_SECONDS,
+            occurrence=at,
+            own_payload=True,
+            payload=payload,
+        )
+        standing = request.put(self.inputs, deliverer, wanted)
+        asked = wanted if standing is None else standing
+        run = requested_run(deliverer, asked, asked.occurrence or at)
+        if not asked.sent:
+            start = Outgoing(message_of(deliverer, run, nonce()), max(ceil(run.due - now), 0))
+            request.send(self.lanes, self.inputs, deliverer, asked, [start])
+        return run

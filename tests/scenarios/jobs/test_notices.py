@@ -1,0 +1,213 @@
+"""Notices: a job's `notify` delivers them by runs of other jobs, each once."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from duecourse.testing import Scheduler
+from duecourse.testing.faults import Fault, failing, lost
+
+TARGET = {"type": "http", "url": "https://example.com/hook"}
+ALL = ["dead", "late", "missed", "recovered", "paused", "deadline"]
+
+
+def create(scheduler: Scheduler, job_id: str = "report", on: Sequence[str] = ALL, **more: Any) -> None:
+    notify = [{"on": list(on), "to": {"job": "tell"}}] if on else []
+    job = {"id": job_id, "schedule": "* * * * *", "target": TARGET, "retry": {"max_attempts": 1}, "notify": notify}
+    scheduler.client.create_job({**job, **more})
+
+
+@pytest.fixture
+def scheduler() -> Scheduler:
+    made = Scheduler("2026-01-01T00:00:30Z")
+    made.client.create_job({"id": "tell", "schedule": None, "overlap": "allow", "target": TARGET})
+    return made
+
+
+def told(scheduler: Scheduler) -> list[Any]:
+    """The payloads that the job `tell` delivered."""
+    return [call.payload for call in scheduler.calls if call.job_id == "tell"]
+
+
+def causes(scheduler: Scheduler) -> list[tuple[str, str | None]]:
+    return [(each["cause"], each.get("run_id", "")[-8:] or None) for each in told(scheduler)]
+
+
+def _refused(_call: object) -> None:
+    raise OSError("throttled")
+
+
+def test_a_death_and_the_recovery_are_told_once_each(scheduler: Scheduler) -> None:
+    create(scheduler, runbook_url="https://wiki.example.com/report", owner="billing")
+    scheduler.answer("report", status=500, times=2)
+    scheduler.advance(minutes=5)
+    assert causes(scheduler) == [("dead", "T000100Z"), ("dead", "T000200Z"), ("recovered", "T000300Z")]
+    first = told(scheduler)[0]
+    assert (first["job_id"], first["code"], first["owner"]) == ("report", "http.500", "billing")
+    assert first["text"].startswith("Run report.20260101T000100Z of report failed permanently: ")
+    scheduler.answer("report", status=500, times=1)
+    scheduler.advance(minutes=3)
+    assert [cause for cause, _ in causes(scheduler)[3:]] == ["dead", "recovered"]
+
+
+def test_successes_write_and_send_nothing_more(scheduler: Scheduler) -> None:
+    create(scheduler)
+    before = scheduler.client.get_job("report").updated_at
+    scheduler.advance(minutes=5)
+    assert told(scheduler) == []
+    assert scheduler.client.get_job("report").updated_at == before
+    sent = [each.message.job_id for each in scheduler._stage.wheel.sent]
+    assert set(sent) == {"report"}
+
+
+def test_the_forms_of_slack_and_teams(scheduler: Scheduler) -> None:
+    rules = [{"on": ["dead"], "to": {"job": "tell", "format": form}} for form in ("slack", "teams")]
+    create(scheduler, notify=rules, runbook_url="https://wiki.example.com/report")
+    scheduler.answer("report", status=500, body="{{weak}}", times=1)
+    scheduler.advance(minutes=2)
+    slack, teams = told(scheduler)
+    assert slack.keys() == {"text"}
+    assert slack["text"].endswith("\nRunbook: https://wiki.example.com/report")
+    assert teams["attachments"][0]["content"]["body"][0]["text"] == slack["text"]
+
+
+def test_many_notices_become_five_and_a_digest(scheduler: Scheduler) -> None:
+    for number in range(12):
+        create(scheduler, f"report-{number}")
+    scheduler.target(lambda call: 200 if call.job_id == "tell" else 500)
+    scheduler.advance(seconds=45)
+    assert [cause for cause, _ in causes(scheduler)] == ["dead"] * 5
+    for number in range(12):
+        scheduler.client.pause_job(f"report-{number}")
+    scheduler.advance(minutes=20)
+    assert [each["cause"] for each in told(scheduler)] == ["dead"] * 5 + ["digest"]
+    assert "duecourse runs list --since 2026-01-01T00:00:00Z" in told(scheduler)[-1]["text"]
+
+
+def test_a_missed_deadline_a_pause_and_a_late_run(scheduler: Scheduler) -> None:
+    create(scheduler, "waits", ["deadline"], completion="callback", finish_by=30, overlap="allow", max_runs=1)
+    create(scheduler, "fails", ["paused"], pause_on_failure=1)
+    scheduler.answer("fails", status=500)
+    scheduler.advance(minutes=3)
+    found = {each["cause"]: each for each in told(scheduler)}
+    assert found.keys() == {"deadline", "paused"}
+    assert found["deadline"]["deadline"] == "finish"
+    assert found["paused"]["reason"] == "1 runs in a row died"
+
+
+def test_missed_occurrences_are_told_by_the_dispatcher(scheduler: Scheduler) -> None:
+    create(scheduler, missed={"policy": "skip", "grace_seconds": 60})
+    stage = scheduler._stage
+    stage.until(stage.clock.now() + 1200, ticking=False)
+    scheduler.advance(minutes=2)
+    assert [each["cause"] for each in told(scheduler)] == ["missed"]
+    assert "occurrences) did not run: missed" in told(scheduler)[0]["text"]
+
+
+def test_a_deliverer_that_fails_is_not_told_of_by_itself(scheduler: Scheduler) -> None:
+    scheduler.client.patch_job("tell", {"notify": [{"on": ["dead"], "to": {"job": "tell"}}]})
+    create(scheduler, max_runs=1)
+    scheduler.target(lambda _: 400)
+    scheduler.advance(minutes=5)
+    assert len(told(scheduler)) == 1
+
+
+def test_a_rule_that_names_no_job_does_not_stop_the_run(scheduler: Scheduler) -> None:
+    create(scheduler, notify=[{"on": ["dead"], "to": {"job": "nobody"}}])
+    scheduler.answer("report", status=500)
+    scheduler.advance(minutes=2)
+    assert [run.state for run in scheduler.client.list_runs("report", state=["DEAD"])] == ["DEAD"] * 2
+    sent = scheduler.client.send_test_notice("report")
+    assert (sent.runs, sent.missing) == ((), ("nobody",))
+
+
+@pytest.mark.parametrize(
+    ("attribute", "method", "fault"),
+    [
+        ("inputs", "put", failing(OSError("throttled"), times=1)),
+        ("inputs", "put", lost(OSError("no response"), times=1)),
+        ("inputs", "mark_sent", failing(OSError("throttled"), times=1)),
+        ("inputs", "mark_sent", lost(OSError("no response"), times=1)),
+        ("run_store", "write", Fault(_refused, times=1, when=lambda run, *_: getattr(run, "notified", False))),
+    ],
+    ids=["put fails", "put is lost", "mark fails", "mark is lost", "record fails"],
+)
+def test_a_notice_is_delivered_once_whatever_fails(
+    scheduler: Scheduler, attribute: str, method: str, fault: Any
+) -> None:
+    create(scheduler, max_runs=1)
+    scheduler.answer("report", status=500)
+    stage = scheduler._stage
+    real, stage.note = stage.note, lambda report: None  # type: ignore[method-assign]
+    with stage.faulty(attribute, **{method: fault}):
+        scheduler.advance(minutes=10)
+    stage.note = real  # type: ignore[method-assign]
+    assert fault.hits == 1
+    assert causes(scheduler) == [("dead", "T000100Z")]
+
+
+def test_a_lane_that_refuses_a_delivery_receives_it_later(scheduler: Scheduler) -> None:
+    create(scheduler, max_runs=1)
+    scheduler.answer("report", status=500)
+    stage = scheduler._stage
+    real, stage.note = stage.note, lambda report: None  # type: ignore[method-assign]
+    stage.wheel.refuse = lambda message: message.job_id == "tell"
+    scheduler.advance(seconds=31)
+    stage.wheel.refuse = lambda _: False
+    scheduler.advance(minutes=10)
+    stage.note = real  # type: ignore[method-assign]
+    assert causes(scheduler) == [("dead", "T000100Z")]
+
+
+def test_a_test_notice_is_delivered_to_each_target_once(scheduler: Scheduler) -> None:
+    create(scheduler, notify=[{"on": [cause], "to": {"job": "tell"}} for cause in ("dead", "late")])
+    sent = scheduler.client.send_test_notice("report")
+    assert [run.job_id for run in sent.runs] == ["tell"]
+    scheduler.advance(seconds=5)
+    assert told(scheduler)[0]["text"] == "This is a test of the notices about report"
+
+
+class Counting:
+    """A store or queue whose requests are counted."""
+
+    def __init__(self, real: Any, counts: Counter[str]) -> None:
+        self._real, self._counts = real, counts
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._real, name)
+        if not callable(found):
+            return found
+
+        def counted(*given: Any, **named: Any) -> Any:
+            self._counts[f"{type(self._real).__name__}.{name}"] += 1
+            return found(*given, **named)
+
+        return counted
+
+
+def requests(**more: Any) -> Counter[str]:
+    """The requests of ten minutes of a job whose runs succeed."""
+    counts: Counter[str] = Counter()
+    made = Scheduler("2026-01-01T00:00:30Z")
+    create(made, on=(), **more)
+    for name in ("jobs", "cursors", "run_store", "wait_queues", "inputs", "timers"):
+        setattr(made._stage, name, Counting(getattr(made._stage, name), counts))
+    made.advance(minutes=10)
+    assert len(made.calls) == 10
+    return counts
+
+
+def test_successes_of_a_job_with_notices_make_no_request_more() -> None:
+    plain = requests()
+    assert plain
+    assert requests(notify=[{"on": ALL, "to": {"job": "tell"}}]) == plain
+
+
+def test_deadlines_that_are_met_only_read() -> None:
+    plain, more = requests(), requests(start_within_seconds=30, finish_by=7200)
+    assert {name for name, count in (more - plain).items() if count} <= {
+        "MemoryJobStore.snapshot",
+        "MemoryRunStore.get",
+    }
