@@ -23,6 +23,11 @@ OPERATIONS = (
 )
 
 
+PAUSE_SECONDS = (15, 40, 75)
+TIMED_FROM = 3
+"""Of six pauses, three end by themselves, after so many seconds."""
+
+
 def instant(seconds: float) -> str:
     """UTC seconds as ISO-8601."""
     return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -165,6 +170,9 @@ def _more(random: Random, profile: str, what: str, end: str) -> dict[str, Any]:
             return {"back": back, "pace": random.choice((1, 2, 5)), "newest_first": random.random() < 0.3, **more}
         case "skip-next":
             return {"body": {"count": random.randint(1, 3)}}
+        case "pause" if pick["pick"] >= TIMED_FROM:  # no further draw: the other histories stay as they are
+            seconds = PAUSE_SECONDS[pick["pick"] - TIMED_FROM]
+            return pick | {"seconds": seconds, "catch_up": seconds == PAUSE_SECONDS[-1]}
     return pick
 
 

@@ -55,6 +55,8 @@ class Operator:
                 self._note(operation, self.world.ask("PATCH", path, more["body"]))
             case "delete":
                 self._note(operation, self.world.ask("DELETE", path))
+            case "pause" if "seconds" in more:
+                self._note(operation, self.world.ask("POST", f"{path}/pause", self._planned(more)))
             case "pause" | "run":
                 asked = self.world.ask("POST", f"{path}/{operation.what}", {}, key=more.get("key"))
                 self._note(operation, asked)
@@ -82,6 +84,11 @@ class Operator:
                 self._console_redrive()
             case other:
                 raise ValueError(other)
+
+    def _planned(self, more: dict[str, Any]) -> dict[str, Any]:
+        """A pause that ends by itself. Its end is kept with the operation, for the promises."""
+        more["until"] = float(int(self.world.simulation.now) + more["seconds"])
+        return {"until": instant(more["until"]), "catch_up": more["catch_up"]}
 
     def _created(self, operation: Operation) -> Reply:
         """The answer to a POST of a job, alone or in a batch of one, whose own answer it has then."""

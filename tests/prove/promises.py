@@ -28,6 +28,9 @@ LEASE_SECONDS = 60
 LOOKS_SECONDS = 10
 """A run that waits is the subject of a message in so many seconds at most, on average."""
 
+RESUMED_SECONDS = 600
+"""How long after its end a pause may last: ticks may be missing for five minutes."""
+
 FAIR_VERDICTS = {"fired", "skipped", "paused", "cancelled"}
 
 
@@ -352,8 +355,12 @@ class Promises:
                     other.reply.asked
                     for other in later
                     if other.operation.what in ("resume", "create", "replace", "delete")
+                    or "seconds" in other.operation.more
                 ]
-                end = min(resumed, default=float("inf"))
+                until = done.operation.more.get("until", float("inf"))
+                end = min([*resumed, until - self.skew])
+                if until < float("inf") and all(other.reply.status is not None for other in later) and not stopped:
+                    yield from self._resumed(job, until)
                 for run, calls in self.calls.items():
                     parts = run.split(".")
                     due = at(parts[1])
@@ -362,6 +369,12 @@ class Promises:
                             "a paused job does not start",
                             f"{told(calls[0])}, paused at {reply.answered - START:.1f}",
                         )
+
+    def _resumed(self, job: str, until: float) -> Iterator[Finding]:
+        """A pause with an end is over some minutes after it: the next tick may be lost."""
+        shown = self.result.jobs.get(job)
+        if shown is not None and shown["state"] == "PAUSED" and until + RESUMED_SECONDS < self.world.simulation.now:
+            yield "a pause ends by itself", f"{job} is paused until {until - START:.1f}: {shown['paused_because']}"
 
     def _after(self, done: Done, later: list[Done], undone: set[str], concerned: Any) -> Iterator[Finding]:
         end = min([other.reply.asked for other in later if other.operation.what in undone], default=float("inf"))
