@@ -5,7 +5,19 @@ from typing import Any
 
 from duecourse.adapters.dynamodb.cursors.tick_mark import DynamoTickMark
 from duecourse.domain.jobs.backfill import Backfill
-from duecourse.domain.jobs.job import Backoff, Completion, Job, Lane, MissedMode, MissedPolicy, Overlap, RetryPolicy
+from duecourse.domain.jobs.job import (
+    Backoff,
+    Completion,
+    Job,
+    Lane,
+    MissedMode,
+    MissedPolicy,
+    NoticeCause,
+    NotifyRule,
+    NotifyTarget,
+    Overlap,
+    RetryPolicy,
+)
 from duecourse.domain.jobs.pause import pause
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind
@@ -92,6 +104,15 @@ def _jobs() -> list[Job]:
         job("rate(10 minutes)", id="missed", at=NOON - 1800, missed=MissedPolicy(MissedMode.SKIP, 60, 10)),
         job("rate(10 minutes)", id="caught-up", at=NOON - 1800),
         job("at(2026-11-21T12:10:00)", id="deleted"),
+        job(
+            "rate(3 minutes)",
+            id="has-deadlines",
+            overlap=Overlap.ALLOW,
+            start_within_seconds=60,
+            finish_by="13:05",
+            notify=(NotifyRule((NoticeCause.DEAD,), NotifyTarget("once")),),
+            max_runs=3,
+        ),
     ]
 
 

@@ -136,7 +136,7 @@ def test_a_workflows_runs_may_overlap_unless_it_says_otherwise() -> None:
         ({"jobs": {}}, "/jobs", "must have at least 1 entry"),
         ({"jobs": None}, "/jobs", "must be an object"),
         ({"target": HTTP_TARGET}, "/target", "is not a known field"),
-        ({"deadline": 60}, "/deadline", "did you mean deadline_seconds?"),
+        ({"deadline": 60}, "/deadline", "did you mean on_deadline?"),
         ({"jobs": {"a b": {}}}, "/jobs/a b", "must be a job's id"),
         ({"jobs": {"a b": EXTRACT}}, "/jobs/a b", "must be a job's id"),
         ({"jobs": {"a": None}}, "/jobs/a", "must be an object"),

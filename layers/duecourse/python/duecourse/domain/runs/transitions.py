@@ -442,8 +442,8 @@ def decide_deadline(
         return Reschedule(at, "the deadline was moved")
     if run is None or of_predecessor(request, job, run):
         changed = outdated(request, job, context, now)
-        if changed is not None or (job.is_paused(now) and not request.manual):
-            return Drop("its job was paused or changed")
+        if changed is not None or job.suspended_at is not None or (job.is_paused(now) and not request.manual):
+            return Drop("its job was paused or changed, or its tenant is suspended")
         return MissedDeadline(
             first_record(request, job, context), event.deadline, at, _cancels(job), "it has not started"
         )
