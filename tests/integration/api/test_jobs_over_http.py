@@ -60,6 +60,7 @@ FULL = {
         "max_age_seconds": 86_400,
     },
     "pause_on_failure": 3,
+    "notify": [{"on": ["dead", "recovered"], "to": {"job": "tell", "format": "slack"}}],
     "missed": {"policy": "run_all", "grace_seconds": 30, "max_missed": 100},
     "overlap": "queue",
     "precision": "exact",
