@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.requests.cases import AT, LARGE, Case, Event, compact, get, send
+from benchmarks.requests.cases import AT, JOB, LARGE, Case, Event, compact, get, send
+from tests.support.api_events import api_event
 from tests.support.runs import TOKEN
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ def of_runs() -> Iterator[Case]:
     yield from _backfills()
     skip = "POST /v1/jobs/{job_id}/skip-next"
     yield send(skip, "100 occurrences", lambda: {"count": 100}, "/v1/jobs/0busy-001/skip-next")
+    yield get("GET /v1/jobs/{job_id}/warnings", "20 runs with 20 attempts", "/v1/jobs/dying/warnings")
+    yield Case("POST /v1/jobs/{job_id}/test-notice", "10 jobs of 40 KB deliver it", _test_notice, 202)
     explain = "GET /v1/jobs/{job_id}/explain"
     yield get(explain, "an instant after 400 records", "/v1/jobs/dying/explain", at=LATER)
     yield get(explain, "a job of a workflow with 1,000 jobs", "/v1/jobs/m0999/explain", at=LATER)
@@ -53,6 +56,13 @@ def of_runs() -> Iterator[Case]:
     yield get("POST /v1/runs/{run_id}/cancel", "a run that waits", f"/v1/runs/waiting.{AT}/cancel", 202)
     yield get("POST /v1/runs/{run_id}/redrive", "20 attempts", f"/v1/runs/dying.{AT}/redrive", 202)
     yield from _callbacks()
+
+
+def _test_notice(desk: Desk) -> Event:
+    job_id = f"told-{next(desk.numbers)}"
+    rules = [{"on": ["dead"], "to": {"job": f"wide-{number:03}"}} for number in range(10)]
+    desk.send("/v1/jobs", JOB | {"id": job_id, "notify": rules})
+    return api_event("POST", f"/v1/jobs/{job_id}/test-notice", content_type=None)
 
 
 def _lists() -> Iterator[Case]:
