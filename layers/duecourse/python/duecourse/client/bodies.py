@@ -13,6 +13,12 @@ class AfterCompletion(TypedDict):
     delete_after_seconds: int | None
 
 
+class Allow(TypedDict):
+    """Up to this number of runs are active at a time. Further runs wait in the wait queue."""
+
+    allow: int
+
+
 class AwsTarget(TypedDict):
     """One call of an AWS API."""
 
@@ -90,7 +96,7 @@ class JobPatch(TypedDict):
     on_deadline: NotRequired[Literal["notify", "cancel"] | None]
     pause_on_failure: NotRequired[int | None]
     missed: NotRequired[Mapping[str, Any] | None]
-    overlap: NotRequired[Literal["skip", "queue", "newest", "replace", "allow"] | Queue]
+    overlap: NotRequired[Literal["skip", "queue", "newest", "replace", "allow"] | Queue | Allow]
     events: NotRequired[Sequence[Literal["deaths", "failures", "late", "deadlines", "all"]] | None]
     notify: NotRequired[Sequence[Notify] | None]
     tags: NotRequired[list[str] | tuple[str, ...] | None]
@@ -135,7 +141,7 @@ class JobRequest(TypedDict):
     on_deadline: NotRequired[Literal["notify", "cancel"]]
     pause_on_failure: NotRequired[int | None]
     missed: NotRequired[Missed]
-    overlap: NotRequired[Literal["skip", "queue", "newest", "replace", "allow"] | Queue]
+    overlap: NotRequired[Literal["skip", "queue", "newest", "replace", "allow"] | Queue | Allow]
     events: NotRequired[Sequence[Literal["deaths", "failures", "late", "deadlines", "all"]]]
     notify: NotRequired[Sequence[Notify]]
     tags: NotRequired[list[str] | tuple[str, ...]]
@@ -308,7 +314,7 @@ class WorkflowRequest(TypedDict):
     on_deadline: NotRequired[Literal["notify", "cancel"]]
     pause_on_failure: NotRequired[int | None]
     missed: NotRequired[Missed]
-    overlap: NotRequired[Literal["skip", "queue", "newest", "replace", "allow"] | Queue]
+    overlap: NotRequired[Literal["skip", "queue", "newest", "replace", "allow"] | Queue | Allow]
     events: NotRequired[Sequence[Literal["deaths", "failures", "late", "deadlines", "all"]]]
     notify: NotRequired[Sequence[Notify]]
     tags: NotRequired[list[str] | tuple[str, ...]]

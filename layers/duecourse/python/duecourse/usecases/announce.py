@@ -38,7 +38,8 @@ class Announcements:
         """
         if job.notify:
             self.notify(notices_of(run, job), report)
-        self._publish(run, {kind: detail_of(run, kind) for kind in outbound_events_of(run, job)}, report)
+        if job.events:
+            self._publish(run, {kind: detail_of(run, kind) for kind in outbound_events_of(run, job)}, report)
 
     def publish_deadline(self, missed: MissedDeadline, job: Job, report: Report) -> None:
         """Publish a missed deadline, in the same way."""

@@ -21,7 +21,7 @@ from duecourse.domain.ids import RunIdentity
 from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS, DAY_SECONDS
 from duecourse.domain.jobs.cursor import Cursor, Firing, Plan, SkippedRange, plan
 from duecourse.domain.jobs.document import ChangeAction, changed
-from duecourse.domain.jobs.job import NO_DEADLINES, DeadlineRules, EventKind, MissedMode, Precision
+from duecourse.domain.jobs.job import DeadlineRules, EventKind, MissedMode, Precision
 from duecourse.domain.jobs.pause import resume_as_planned
 from duecourse.domain.runs.coverage import OccurrenceRange, unrecorded
 from duecourse.domain.runs.states import Run, Skipped
@@ -342,14 +342,12 @@ def outgoing(
     ]
 
 
-def with_checks(
+def checks_of(
     starts: Sequence[Outgoing], deadlines: DeadlineRules, timezone: str, *, now: float, nonce: Callable[[], str]
 ) -> list[Outgoing]:
-    """Return the messages that start runs, followed by those that check the deadlines of these runs."""
-    if deadlines == NO_DEADLINES:
-        return list(starts)
+    """Return the messages that check the deadlines of the runs that `starts` start."""
     checks = [check for start in starts for check in deadline_checks(start.message, deadlines, timezone, nonce)]
-    return [*starts, *(Outgoing(check, delay(ceil(check.not_before), Precision.SECOND, now)) for check in checks)]
+    return [Outgoing(check, delay(ceil(check.not_before), Precision.SECOND, now)) for check in checks]
 
 
 def delay(due: int, precision: Precision, now: float) -> int:

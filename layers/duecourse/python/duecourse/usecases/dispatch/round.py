@@ -15,6 +15,7 @@ from typing import TypeGuard
 
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.cursor import BUCKET_SECONDS, Cursor, bucket_of, bucket_start, buckets
+from duecourse.domain.jobs.job import NO_DEADLINES
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.ports import (
@@ -41,9 +42,9 @@ from duecourse.usecases.dispatch.claim import (
     Planned,
     Planning,
     Rejected,
+    checks_of,
     outgoing,
     send_due_timers,
-    with_checks,
 )
 from duecourse.usecases.report import Report, format_error
 from duecourse.usecases.write_retry import MAX_WAIT_SECONDS, WriteRetry
@@ -108,16 +109,11 @@ class SendAndClaim:
         """Send the messages of a group. Return the cursors whose messages were all accepted."""
         now = self._aligned(group) if aligned else self.clock.now()
         nonce, named = self.randomness.nonce, self.correlation_id
-        batches = [
-            with_checks(
-                outgoing(p.cursor, p.plan, now=now, nonce=nonce, correlation_id=named),
-                p.cursor.deadlines,
-                p.cursor.schedule.timezone,
-                now=now,
-                nonce=nonce,
-            )
-            for p in group
-        ]
+        batches = [outgoing(p.cursor, p.plan, now=now, nonce=nonce, correlation_id=named) for p in group]
+        for planned, batch in zip(group, batches, strict=True):
+            if planned.cursor.deadlines != NO_DEADLINES:
+                zone = planned.cursor.schedule.timezone
+                batch.extend(checks_of(batch, planned.cursor.deadlines, zone, now=now, nonce=nonce))
         flat: list[Outgoing] = list(chain.from_iterable(batches))
         accepted = iter(self.lanes.send(flat) if flat else [])
         sent: list[Planned] = []

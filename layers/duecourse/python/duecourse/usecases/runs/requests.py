@@ -38,7 +38,7 @@ from duecourse.domain.tenants.seats import Starting, has_seat
 from duecourse.limits import MAX_DELAY_SECONDS, MESSAGE_RETENTION_DAYS
 from duecourse.messages import RunMessage, deadline_checks
 from duecourse.ports import Clock, Input, Inputs, JobStore, Lanes, Outgoing, Randomness, RunStore, Timer, Timers
-from duecourse.usecases.dispatch.claim import with_checks
+from duecourse.usecases.dispatch.claim import checks_of
 from duecourse.usecases.jobs.job_errors import ANYTHING, JobUnknownError, KeyReusedError, Precondition
 from duecourse.usecases.jobs.view import AT_ONCE_SECONDS
 from duecourse.usecases.names import page_of
@@ -268,7 +268,7 @@ class Manual:
             self.jobs.note([run_request.record(ChangeAction.RUN_NOW, job, asked, run_id=str(run.name))])
         start = Outgoing(message, max(ceil(run.due - now), 0))
         zone, nonce = job.schedule.timezone, self.randomness.nonce
-        messages = with_checks([start], job.deadlines, zone, now=now, nonce=nonce)
+        messages = [start, *checks_of([start], job.deadlines, zone, now=now, nonce=nonce)]
         self._put_checks(run_request.send(self.lanes, self.inputs, job, asked, messages))
         return run
 

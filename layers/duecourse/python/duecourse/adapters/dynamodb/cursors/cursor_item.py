@@ -100,7 +100,7 @@ def from_item(item: Item) -> Cursor:
     exclude, jitter_seconds = tuple(rules.pop("exclude", ())), rules.pop("jitter_seconds", 0)
     resume_at = values.optional_integer(item, "resume_at")
     seed = rules.pop("seed", None)
-    deadlines = from_document(DeadlineRules, rules.pop("deadlines", {}))
+    deadlines = rules.pop("deadlines", None)
     return Cursor(
         tenant=tenant,
         job_id=job_id,
@@ -110,6 +110,6 @@ def from_item(item: Item) -> Cursor:
         missed=from_document(MissedPolicy, missed),
         resume=None if resume_at is None else PlannedResume(resume_at, "resume_catch_up" in item),
         seed=seed,
-        deadlines=deadlines,
+        deadlines=NO_DEADLINES if deadlines is None else from_document(DeadlineRules, deadlines),
         **values.read_fields(Cursor, item, _PLAIN),
     )
