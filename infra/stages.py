@@ -107,13 +107,14 @@ def from_context(context: Callable[[str], Any]) -> StageConfig:
     (infra/settings/deployment_settings.py lists all of them). Raises ConfigError.
 
     `alarm_email` subscribes an address to the alarms. `docs_url` is the address of this release's docs/, for the links
-    from alarms to their runbooks. `reserved_concurrency=none` reserves nothing; new accounts with a concurrency of 10
-    have nothing to reserve. `issuer` and `audience` (several separated by commas) replace the stage's own authorization
-    with tokens of that issuer, and `auth=iam` replaces it with signatures. `tenant_claim` is the claim with the tenant,
-    `console_client` the public client for logins to the console at such an issuer, and `console_scope` the scopes that
-    it requests. `encryption_key` is `own`, `none` or the ARN of a KMS key. `deployment=all_at_once` deploys new code
-    without a canary. `deletion_protection=off` allows the deletion of the stage, and the rollback of its creation; it
-    applies to one deployment and cannot be stored in the file. The settings of `CHANGEABLE` are JSON.
+    from alarms to their runbooks. `ping_url` is the address of an external monitor. `reserved_concurrency=none`
+    reserves nothing; new accounts with a concurrency of 10 have nothing to reserve. `issuer` and `audience` (several
+    separated by commas) replace the stage's own authorization with tokens of that issuer, and `auth=iam` replaces it
+    with signatures. `tenant_claim` is the claim with the tenant, `console_client` the public client for logins to the
+    console at such an issuer, and `console_scope` the scopes that it requests. `encryption_key` is `own`, `none` or the
+    ARN of a KMS key. `deployment=all_at_once` deploys new code without a canary. `deletion_protection=off` allows the
+    deletion of the stage, and the rollback of its creation; it applies to one deployment and cannot be stored in the
+    file. The settings of `CHANGEABLE` are JSON.
     """
     config = stage_named(str(context("stage")))
     config = replace(config, auth=_auth_from_context(context, config.auth))
@@ -121,6 +122,8 @@ def from_context(context: Callable[[str], Any]) -> StageConfig:
         config = replace(config, alarm_email=str(email))
     if url := context("docs_url"):
         config = replace(config, docs_url=str(url).rstrip("/"))
+    if url := context("ping_url"):
+        config = replace(config, ping_url=str(url))
     if deployment := context("deployment"):
         config = replace(config, deployment=str(deployment))
     if key := context("encryption_key"):

@@ -120,6 +120,7 @@ class Desk:
             self.send("/v1/jobs", JOB | {"id": f"large-{number:03}", "payload": LARGE})
         self.send("/v1/jobs", JOB | {"id": "often", "schedule": "* * * * *"})
         self.send("/v1/jobs", JOB | {"id": "waiting", "completion": "callback", "heartbeat_seconds": 60})
+        self.send("/v1/jobs", JOB | {"id": "silent", "expect_every": 3600, "payload": LARGE})
         for job_id in ("dying", "changed"):
             self.send("/v1/jobs", JOB | {"id": job_id})
         for made in (busy, seldom, step):

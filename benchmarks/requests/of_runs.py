@@ -41,6 +41,7 @@ def of_runs() -> Iterator[Case]:
     yield send(skip, "100 occurrences", lambda: {"count": 100}, "/v1/jobs/0busy-001/skip-next")
     yield get("GET /v1/jobs/{job_id}/warnings", "20 runs with 20 attempts", "/v1/jobs/dying/warnings")
     yield Case("POST /v1/jobs/{job_id}/test-notice", "10 jobs of 40 KB deliver it", _test_notice, 202)
+    yield get("POST /v1/jobs/{job_id}/ping", "a payload of 200 KB", "/v1/jobs/silent/ping")
     explain = "GET /v1/jobs/{job_id}/explain"
     yield get(explain, "an instant after 400 records", "/v1/jobs/dying/explain", at=LATER)
     yield get(explain, "a job of a workflow with 1,000 jobs", "/v1/jobs/m0999/explain", at=LATER)

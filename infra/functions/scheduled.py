@@ -78,7 +78,8 @@ def tick(scope: Construct, parts: SharedResources, archive: ArchiveStore) -> Pyt
         settings={
             "DUECOURSE_LETTERS_URLS": " ".join(queue.queue_url for queue in letters),
             "DUECOURSE_ARCHIVE_SOURCE": archive.source,
-            **parts.settings("JOBS_TABLE", "SHARDS", "LOOKAHEAD_SECONDS", "SHARD_QUEUE_URL"),
+            "DUECOURSE_PING_URL": parts.config.ping_url or "none",
+            **parts.settings("JOBS_TABLE", "SHARDS", "LOOKAHEAD_SECONDS", "SHARD_QUEUE_URL", "PRIVATE_TARGETS"),
             **parts.lanes.environment,
         },
     ).function

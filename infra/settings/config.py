@@ -31,6 +31,7 @@ COGNITO_WORDS = ("aws", "amazon", "cognito")
 "CreateUserPoolDomain").
 """
 
+PING_URL = re.compile(r"https://[!-~]{1,500}")
 DOCS_URL = re.compile(r"https?://[!-~]{1,200}")
 
 UNRESERVED_CONCURRENCY = 100
@@ -126,6 +127,8 @@ class StageConfig:
     """The address of the published folder docs/, without a slash at its end. An alarm's description has a link to its
     runbook. If it is None, the description has the name of the file.
     """
+    ping_url: str | None = None
+    """The address of an external monitor, which the tick requests once a minute while the stage is healthy."""
     encryption_key: str | None = None
     """The key that encrypts all data: None (AWS's own keys), `own` (created by the stack) or the ARN of a KMS key
     (docs/security.md has the required key policy).
@@ -225,6 +228,11 @@ class StageConfig:
                 "docs_url",
                 self.docs_url is None or DOCS_URL.fullmatch(self.docs_url) is not None,
                 "must be an address such as https://example.com/duecourse/docs",
+            ),
+            (
+                "ping_url",
+                self.ping_url is None or PING_URL.fullmatch(self.ping_url) is not None,
+                "must be an https address without spaces",
             ),
             ("alarm_email", self.alarm_email is None or "@" in self.alarm_email, "must be an e-mail address"),
         ]

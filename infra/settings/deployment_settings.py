@@ -24,6 +24,7 @@ TEXTS = (
     "docs_url",
     "encryption_key",
     "issuer",
+    "ping_url",
     "tenant_claim",
 )
 """The settings that are texts. `infra.settings.changes` validates the others."""

@@ -30,6 +30,8 @@ TICK = {
     "DUECOURSE_SHARD_QUEUE_URL": "https://sqs.example/shards.fifo",
     "DUECOURSE_LETTERS_URLS": "https://sqs.example/archive https://sqs.example/events",
     "DUECOURSE_ARCHIVE_SOURCE": "91eaeb7e-c976-1234-9451-8709db01f137",
+    "DUECOURSE_PING_URL": "none",
+    "DUECOURSE_PRIVATE_TARGETS": "refuse",
 } | QUEUES
 DISPATCH = {
     "DUECOURSE_STAGE": "dev",

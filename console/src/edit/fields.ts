@@ -145,6 +145,12 @@ export const RARE: Field[] = [
   field("after_completion", "After completion", "json", {
     hint: 'Remove a job that ends: {"delete_after_seconds": 86400}; null for never.',
   }),
+  field("ping_url", "Ping after a success", "text", {
+    hint: "The address of an external monitor, which reports if the pings stop.",
+  }),
+  field("expect_every", "Expect a ping every, in seconds", "number", {
+    hint: "The job has no schedule, and runs if no ping comes.",
+  }),
   field("precision", "Precision", "choice", {
     standard: "second",
     options: options({ second: "To the second", exact: "Exact" }),

@@ -18,6 +18,9 @@ export function JobFacts({ job }: { job: Schemas["Job"] }) {
     { label: "Next occurrence", value: <Time at={job.next_occurrence} zone={job.timezone} /> },
     { label: "Target", value: <span className="text">{inLine("text", job.target)}</span> },
   ];
+  if (job.expect_every !== null) {
+    items.push({ label: "Last ping", value: <Time at={job.anchor} zone={job.timezone} /> });
+  }
   if (job.name) items.push({ label: "Id", value: job.id });
   if (job.former.length > 0) {
     items.push({ label: "Former ids", value: <span className="text">{job.former.join(", ")}</span> });
@@ -35,9 +38,16 @@ export function JobFacts({ job }: { job: Schemas["Job"] }) {
   );
 }
 
-function Schedule({ job }: { job: Pick<Schemas["Job"], "schedule" | "understood_as" | "workflow"> }) {
+function Schedule({
+  job,
+}: {
+  job: Pick<Schemas["Job"], "schedule" | "understood_as" | "workflow" | "expect_every">;
+}) {
   if (job.schedule === null) {
     return <>{job.workflow === null ? "None: runs on request only" : "The schedule of its workflow"}</>;
+  }
+  if (job.expect_every !== null) {
+    return <>{`If no ping comes for ${job.expect_every.toLocaleString("en")} s`}</>;
   }
   return (
     <>

@@ -52,7 +52,7 @@ class Tenants:
         self.tags: tuple[str, ...] = ()
         """Of the jobs in requests' bodies."""
         self.api = ApiClient.over(tables, clock, settings=api_settings(auth="jwt"), workflows=tables.workflows(clock))
-        job = made_job("rate(1 minute)", id=JOB, at=NOON - 7200)
+        job = made_job("rate(60 seconds)", id=JOB, at=NOON - 7200, expect_every=60)
         target = HttpTarget(HTTP_TARGET["url"])
         job = replace(job, tenant=OWNER, tags=(TAG,), payload={"text": SECRET}, target=target)
         assert self.api.jobs.create(job, cursor(job))

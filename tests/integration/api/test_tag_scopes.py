@@ -58,6 +58,7 @@ MEANING = {
     ("POST", "/v1/jobs/<job_id>/skip-next"): OF_A_JOB,
     ("GET", "/v1/jobs/<job_id>/warnings"): OF_A_JOB,
     ("POST", "/v1/jobs/<job_id>/test-notice"): OF_A_JOB,
+    ("POST", "/v1/jobs/<job_id>/ping"): OF_A_JOB,
     ("GET", "/v1/jobs/<job_id>/explain"): OF_A_JOB,
     ("GET", "/v1/jobs/<job_id>/history"): OF_A_JOB,
     ("GET", "/v1/jobs/<job_id>/runs"): OF_A_JOB,

@@ -73,6 +73,7 @@ def environ(stage: Stage, ministack: str) -> dict[str, str]:
         "SHARD_QUEUE_URL": stage.shard_queue,
         "LETTERS_URLS": stage.lane,
         "ARCHIVE_SOURCE": "91eaeb7e-c976-1234-9451-8709db01f137",
+        "PING_URL": "none",
         "LATE_SECONDS": "5",
         "LOOKAHEAD_SECONDS": "300",
         "HORIZON_SECONDS": "840",

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         JobStore,
         Lanes,
         Notifier,
+        Pinger,
         Randomness,
         Received,
         RepairStore,
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
     from duecourse.usecases.maintenance.audit import Audit
     from duecourse.usecases.maintenance.index_repair import IndexRepair
     from duecourse.usecases.maintenance.reconcile import ReconcileDeadLetters
+    from duecourse.usecases.ping import Pings
     from duecourse.usecases.runs.commands import Callbacks, CommandSender
     from duecourse.usecases.runs.notices import JobNotices
     from duecourse.usecases.worker.attempt import LaneWorker, TransitionWriter
@@ -325,6 +327,12 @@ class Wiring(Generic[S_co]):
         )
         return Targets(Callers(means), self.tasks, settings.allowed_targets)
 
+    @cached_property
+    def pinger(self: Wiring[TickSettings | ExecuteSettings]) -> Pinger:
+        from duecourse.adapters.targets.http.ping import HttpPinger
+
+        return HttpPinger(self.clock, private=self.settings.private_targets == "allow")
+
     # Parts that several use cases share.
 
     @cached_property
@@ -365,7 +373,9 @@ class Wiring(Generic[S_co]):
     def tick(self: Wiring[TickSettings]) -> Tick:
         from duecourse.adapters.dynamodb.cursors.cursor_store import DynamoCursorStore
         from duecourse.adapters.sqs.shard_queue import SqsShardQueue
+        from duecourse.settings.functions import NO_MONITOR
         from duecourse.usecases.dispatch.tick import Tick
+        from duecourse.usecases.ping import StagePing
 
         settings = self.settings
         return Tick(
@@ -377,7 +387,14 @@ class Wiring(Generic[S_co]):
             shards=settings.shards,
             lookahead=settings.lookahead_seconds,
             watch=self.watch,
+            ping=None if settings.ping_url == NO_MONITOR else StagePing(self.pings, settings.ping_url),
         )
+
+    @cached_property
+    def pings(self: Wiring[Any]) -> Pings:
+        from duecourse.usecases.ping import Pings
+
+        return Pings(self.pinger, self.clock)
 
     @cached_property
     def heartbeat(self: Wiring[TableSettings]) -> Heartbeat:
@@ -512,6 +529,7 @@ class Wiring(Generic[S_co]):
             wait_queue=WaitQueue(self.wait_queues, forwarder, clock, randomness),
             forwarder=forwarder,
             workflows=Workflows(self.workflows, jobs, self.inputs, forwarder, clock, randomness),
+            pings=None if isinstance(self.settings, ReconcilerSettings) else lambda: self.pings,
         )
 
     def transitions(self: Wiring[ExecuteSettings | ReconcilerSettings], effects: SideEffects) -> TransitionWriter:

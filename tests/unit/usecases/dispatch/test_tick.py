@@ -2,14 +2,17 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 
 import pytest
 
 from duecourse.ports import InlineExecutor, StoreBusyError
 from duecourse.testing.clock import SettableClock
+from duecourse.testing.outbox import RecordedPings
 from duecourse.usecases.dispatch.tick import Tick, in_turn
+from duecourse.usecases.ping import Pings, StagePing
+from duecourse.usecases.report import Report
 from tests.support.limits import MemoryMark
 
 AT = 1_795_262_700.0
@@ -164,3 +167,29 @@ def test_a_shard_whose_work_no_round_has_claimed_is_overdue() -> None:
 
 def test_nothing_is_overdue_at_the_first_tick_after_missed_ones() -> None:
     assert tick(Queue(), MemoryMark(AT - 600), Shards({"2026-11-21T12/0001": AT - 300}))().counts["ShardsOverdue"] == 0
+
+
+def pinged_by(given: Tick, problem: str | None = None) -> tuple[list[str], Report]:
+    """The pings of a tick of a stage with a monitor."""
+    pinger = RecordedPings(problem=problem)
+    ping = StagePing(Pings(pinger, given.clock), "https://hc.example.com/stage")
+    return pinger.urls, replace(given, ping=ping)()
+
+
+def test_a_tick_of_a_healthy_stage_pings_its_monitor() -> None:
+    urls, report = pinged_by(tick(Queue(), MemoryMark(AT - 60)))
+    assert urls == ["https://hc.example.com/stage"]
+    assert report.counts["PingsFailed"] == 0
+
+
+def test_a_tick_that_is_refused_or_finds_overdue_work_pings_nothing() -> None:
+    refused, _ = pinged_by(tick(Queue([1]), MemoryMark()))
+    overdue, report = pinged_by(tick(Queue(), MemoryMark(AT - 60), Shards({"2026-11-21T12/0001": AT - 121})))
+    assert report.counts["ShardsOverdue"] == 1
+    assert refused == overdue == []
+
+
+def test_a_monitor_that_does_not_answer_is_counted_and_fails_no_tick() -> None:
+    mark = MemoryMark(AT - 60)
+    urls, report = pinged_by(tick(Queue(), mark), "the response has the status 500")
+    assert (len(urls), report.counts["PingsFailed"], mark.at) == (2, 1, AT)

@@ -19,6 +19,7 @@ KINDS: Mapping[HTTPStatus, tuple[str, ...]] = {
     HTTPStatus.METHOD_NOT_ALLOWED: ("unknown-method",),
     HTTPStatus.CONFLICT: (
         "job-exists", "job-changed", "job-active", "job-unreadable", "idempotency-key-expired", "nothing-to-skip",
+        "no-ping-expected",
         "attempt-over", "run-ended", "not-dead", "job-deleted",
         "is-workflow", "in-workflow", "workflow-conflict", "graph-missing", "no-workflow-run", "run-not-ended",
     ),

@@ -36,6 +36,7 @@ from duecourse.usecases.jobs.job_errors import (
     JobUnreadableError,
     JobVersionError,
     KeyReusedError,
+    NoPingExpectedError,
 )
 from duecourse.usecases.jobs.membership import StepError
 from duecourse.usecases.runs.commands import AttemptOverError, BadTokenError, JobGoneError, NotDeadError, RunStateError
@@ -170,6 +171,8 @@ def _of_schedule(error: Exception) -> Problem | None:
         case NothingToSkipError():
             detail = "The job has no future occurrence to skip; check its schedule, its end and max_runs."
             return Problem("nothing-to-skip", detail)
+        case NoPingExpectedError():
+            return Problem("no-ping-expected", f"{error} expects no pings; set its field expect_every.")
     return None
 
 

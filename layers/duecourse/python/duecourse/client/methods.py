@@ -420,6 +420,16 @@ class Methods(ABC):
             Job,
         )
 
+    def ping_job(self, job_id: str) -> Job:
+        """Ping a job.
+
+        For a job with `expect_every`: the job runs if no further ping comes within this interval. `anchor` is the
+        time of the last ping. Pings are not in the history of changes.
+
+        `job_id`: the id of the job.
+        """
+        return self._send(Call("POST", Call.at("jobs/{job_id}/ping", job_id=job_id)), Job)
+
     def rename_job(self, job_id: str, to: str, *, dry_run: bool | None = None, if_match: str | None = None) -> Job:
         """Rename a job.
 

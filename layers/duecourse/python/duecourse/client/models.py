@@ -376,6 +376,8 @@ class Job(Answer):
     """The address of the instructions for failures."""
     jitter_seconds: int
     max_runs: int | None
+    ping_url: str | None
+    """The address of an external monitor, which is requested (GET) after each successful run."""
     payload: Any
     """Any JSON up to 200 KB, sent to the target; its strings are templates ({{due_at}})."""
     priority: Literal["high", "normal", "low"]
@@ -398,6 +400,10 @@ class Job(Answer):
     tags: tuple[str, ...]
     id: str
     target: Mapping[str, Any]
+    expect_every: int | None
+    """The job expects a ping (POST /v1/jobs/{id}/ping) at least every so many seconds, and runs if none comes. Its
+    schedule must be null.
+    """
     timeout_seconds: int
     estimated_seconds: int | None
     completion: Literal["response", "callback"]
@@ -961,6 +967,8 @@ class WorkflowSummary(Answer):
     """The address of the instructions for failures."""
     jitter_seconds: int
     max_runs: int | None
+    ping_url: str | None
+    """The address of an external monitor, which is requested (GET) after each successful run."""
     payload: Any
     """Any JSON up to 200 KB, sent to the target; its strings are templates ({{due_at}})."""
     priority: Literal["high", "normal", "low"]

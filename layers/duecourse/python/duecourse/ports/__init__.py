@@ -66,6 +66,7 @@ from duecourse.ports.targets import (
     LINK_SECONDS,
     Call,
     Caller,
+    Pinger,
     RegisteredTask,
     Results,
     Secrets,

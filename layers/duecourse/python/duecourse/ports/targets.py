@@ -35,6 +35,15 @@ class Caller(Protocol):
         """
 
 
+class Pinger(Protocol):
+    """Pings external monitors."""
+
+    def ping(self, url: str, timeout: float) -> str | None:
+        """Request the address within `timeout` seconds. Return None if it answered 2xx, otherwise the problem. Never
+        raises.
+        """
+
+
 class Secrets(Protocol):
     """A tenant's secrets."""
 

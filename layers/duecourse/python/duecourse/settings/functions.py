@@ -39,11 +39,15 @@ class _Rounds(LaneSettings):
     horizon_seconds: int
 
 
+NO_MONITOR = "none"
+"""The `ping_url` of a stage without an external monitor."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TickSettings(FromEnvironment):
     """The settings of the tick, which starts dispatch rounds once a minute. `lookahead_seconds` is that of rounds. The
     queues and the archive's event source are those that it watches. `letters_urls` has the URLs of the queues of
-    failures, separated by spaces.
+    failures, separated by spaces. `ping_url` is the address of an external monitor, or NO_MONITOR.
     """
 
     stage: str
@@ -55,6 +59,8 @@ class TickSettings(FromEnvironment):
     bulk_urls: Mapping[Lane, str]
     letters_urls: str
     archive_source: str
+    ping_url: str
+    private_targets: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

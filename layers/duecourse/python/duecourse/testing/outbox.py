@@ -45,6 +45,20 @@ class RecordedEvents:
 
 
 @dataclass
+class RecordedPings:
+    """Implementation of ports.Pinger. It records the addresses. `problem` is the result of each ping."""
+
+    urls: list[str] = field(default_factory=list)
+    problem: str | None = None
+
+    def ping(self, url: str, timeout: float) -> str | None:
+        """See Pinger."""
+        del timeout
+        self.urls.append(url)
+        return self.problem
+
+
+@dataclass
 class StoredResults:
     """Implementation of ports.Results. It keeps the results in memory."""
 

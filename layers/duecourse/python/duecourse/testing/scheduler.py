@@ -73,6 +73,11 @@ class Scheduler:
         """All events that jobs with `events` have published so far, in order."""
         return tuple(self._stage.bus.events)
 
+    @property
+    def pings(self) -> Sequence[str]:
+        """All addresses that successful runs of jobs with `ping_url` have pinged so far, in order."""
+        return tuple(self._stage.pinger.urls)
+
     def advance(self, *, days: float = 0, hours: float = 0, minutes: float = 0, seconds: float = 0) -> list[TargetCall]:
         """Advance the clock and return the calls that were made. Without arguments the clock does not change, and
         everything that is due now is done.

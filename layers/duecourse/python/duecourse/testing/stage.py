@@ -35,7 +35,7 @@ from duecourse.testing.clock import Numbered, SettableClock
 from duecourse.testing.faults import around
 from duecourse.testing.memory.metrics import MemoryMetrics
 from duecourse.testing.memory.tables import MemoryTables
-from duecourse.testing.outbox import Announced, RecordedEvents, StoredResults
+from duecourse.testing.outbox import Announced, RecordedEvents, RecordedPings, StoredResults
 from duecourse.testing.targets import Targets
 from duecourse.testing.wheel import Held, Wheel
 from duecourse.usecases.dispatch.round import WATERMARK_LAG_SECONDS, Dispatch
@@ -173,7 +173,7 @@ class Stage:
         caller: calls targets.
         wheel: the lanes.
         jobs, cursors, run_store, wait_queues, timers, inputs, workflows, counters, mark: stores.
-        notices, bus, results: the other output of the stage.
+        notices, bus, results, pinger: the other output of the stage.
 
     """
 
@@ -191,6 +191,7 @@ class Stage:
         self.notices = Announced()
         self.bus = RecordedEvents()
         self.results = StoredResults()
+        self.pinger = RecordedPings()
         stores: Stores = MemoryTables() if tables is None else tables
         self.jobs = stores.job_store(clock, settings.shards)
         self.cursors = stores.cursor_store(clock)
@@ -229,7 +230,7 @@ class Stage:
         wiring.lanes = wiring.depths = self.wheel
         wiring.alarms, wiring.tasks, wiring.metrics = NoAlarms(), NoTasks(), self._metrics
         wiring.notices, wiring.bus, wiring.results = self.notices, self.bus, self.results
-        wiring.trends = self.trends
+        wiring.trends, wiring.pinger = self.trends, self.pinger
         return wiring
 
     @contextmanager

@@ -26,9 +26,10 @@ from pydantic import (
 from pydantic import Tag as Variant
 
 from duecourse.api.bodies.models import LINE, UNIQUE, Body, Instant, Whole, each_once, no_controls, refuse
-from duecourse.api.bodies.target_bodies import TargetBody
+from duecourse.api.bodies.target_bodies import TargetBody, Url, rules_of, url_problem
 from duecourse.api.problems import FieldFault, pointer
 from duecourse.domain.ids import ID_PATTERN, is_id
+from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.cursor import MAX_FIRINGS
 from duecourse.domain.jobs.job import (
     COMPLETION_SECONDS,
@@ -412,6 +413,13 @@ class DefinitionBody(ScheduleBody):
     runbook_url: Annotated[RunbookUrl | None, Field(description="The address of the instructions for failures.")] = None
     jitter_seconds: Annotated[Whole, Field(ge=0, le=MAX_JITTER_SECONDS)] = 0
     max_runs: Annotated[Whole | None, Field(ge=1, le=MAX_RUNS)] = None
+    ping_url: Annotated[
+        Url | None,
+        Field(
+            description="The address of an external monitor, which is requested (GET) after each successful run.",
+            examples=["https://hc.example.com/ping/3f1c"],
+        ),
+    ] = None
     payload: Annotated[
         Any,
         Field(description="Any JSON up to 200 KB, sent to the target; its strings are templates ({{due_at}})."),
@@ -464,6 +472,13 @@ class DefinitionBody(ScheduleBody):
         if value != "notify" and not (given.get("start_within_seconds") or given.get("finish_by")):
             raise refuse("requires a deadline; set start_within_seconds or finish_by, or remove this field")
         return value
+
+    @field_validator("ping_url")
+    @classmethod
+    def _ping_url(cls, url: str | None, info: ValidationInfo) -> str | None:
+        if url is not None and (problem := url_problem(url, private_allowed=rules_of(info).private_targets)):
+            raise refuse(problem)
+        return url
 
     @field_validator(*OF_SCHEDULES)
     @classmethod
@@ -548,6 +563,18 @@ class AfterCompletionBody(Body):
     ]
 
 
+SILENCE = r"rate\([0-9]+ seconds\)"
+"""The form of the schedule of a job that expects pings."""
+
+MIN_EXPECTED_SECONDS, MAX_EXPECTED_SECONDS = 60, 31 * DAY_SECONDS
+"""The limits of the interval between two expected pings."""
+
+
+def silence(every: int) -> str:
+    """Return the schedule of a job that expects pings every so many seconds."""
+    return f"rate({every} seconds)"
+
+
 NO_END = 4_102_444_800
 """2100-01-01T00:00:00Z. A schedule with a later occurrence counts as a schedule without an end."""
 
@@ -565,6 +592,15 @@ class JobBody(DefinitionBody):
     id: Annotated[str, Field(pattern=f"^{ID_PATTERN}$")] | None = None
     target: TargetBody
     task: Annotated[str | None, Field(description="An abbreviation for a target of type task.")] = None
+    expect_every: Annotated[
+        Whole | None,
+        Field(
+            ge=MIN_EXPECTED_SECONDS,
+            le=MAX_EXPECTED_SECONDS,
+            description="The job expects a ping (POST /v1/jobs/{id}/ping) at least every so many seconds, and runs if "
+            "none comes. Its schedule must be null.",
+        ),
+    ] = None
     timeout_seconds: Annotated[Whole, Field(ge=1, le=LONG_TIMEOUT_SECONDS)] = 30
     estimated_seconds: Annotated[Whole | None, Field(ge=1, le=MAX_ESTIMATED_SECONDS)] = None
     completion: Literal["response", "callback"] = "response"
@@ -597,6 +633,13 @@ class JobBody(DefinitionBody):
         if info.field_name == "completion_seconds" and timeout is not None and value < timeout:
             default = f"the default is {COMPLETION_SECONDS}"
             raise refuse(f"must not be less than timeout_seconds ({timeout}), which limits the call alone; {default}")
+        return value
+
+    @field_validator("expect_every")
+    @classmethod
+    def _expected(cls, value: int | None, info: ValidationInfo) -> int | None:
+        if value is not None and info.data.get("schedule", silence(value)) != silence(value):
+            raise refuse("determines when the job is due; set schedule to null, or remove this field")
         return value
 
     @field_validator("idempotency_key")

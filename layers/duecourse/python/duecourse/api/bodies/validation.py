@@ -12,6 +12,7 @@ valid, they raise Problem with all its faults.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -24,6 +25,7 @@ from duecourse.api.answers import Document, job_document
 from duecourse.api.bodies.definition_body import (
     OF_SCHEDULES,
     OVERLAP_BODIES,
+    SILENCE,
     AfterCompletionBody,
     CheckSchedule,
     JobBody,
@@ -34,6 +36,7 @@ from duecourse.api.bodies.definition_body import (
     payload_faults,
     rendering_faults,
     schedule_faults,
+    silence,
 )
 from duecourse.api.bodies.models import OWN, Body, Rules, unfit, write_json
 from duecourse.api.bodies.target_bodies import AUTH_BODIES, TARGET_BODIES, SignBody, task_problem
@@ -115,7 +118,8 @@ def _told(stands: object, job: Job | None) -> str:
 
 DEFAULT_FIELDS = JobBody.model_fields.keys() - {
     "id", "name", "description", "schedule", "timezone", "dst_gap", "dst_fold", "anchor", "start", "end", "exclude",
-    "on_excluded", "jitter_seconds", "max_runs", "target", "task", "precision", "tags", "after_completion",
+    "on_excluded", "jitter_seconds", "max_runs", "expect_every", "target", "task", "precision", "tags",
+    "after_completion",
 }  # fmt: skip
 """The fields of a job for which a task may have defaults. The fields that name or schedule the job are not included."""
 
@@ -158,6 +162,7 @@ def write_out(value: Any, tasks: Tasks) -> WrittenOut:
     if not isinstance(value, dict):
         return WrittenOut(value)
     written, short = dict(value), value.get("task") is not None
+    _expand_expectation(written)
     if short and value.get("target") is not None:
         del written["task"]
         return WrittenOut(written, faults=(FieldFault("cannot be combined with target; keep one of the two", "/task"),))
@@ -175,6 +180,13 @@ def write_out(value: Any, tasks: Tasks) -> WrittenOut:
         "operator to correct the task"
     )
     return WrittenOut(written, name, short, defaulted, (FieldFault(wrong, place),) if foreign else ())
+
+
+def _expand_expectation(written: dict[str, Any]) -> None:
+    """Set the schedule of a job that expects pings: the rate of its interval. It replaces that of another interval."""
+    every, schedule = written.get("expect_every"), written.get("schedule", "")
+    if type(every) is int and (schedule is None or re.fullmatch(SILENCE, str(schedule)) is not None):
+        written["schedule"] = silence(every)
 
 
 def _task_of(target: object) -> str | None:
@@ -490,7 +502,15 @@ def read_body(
     return body
 
 
-_OF_THE_WORKFLOW = ("schedule", "timezone", *OF_SCHEDULES, "start_within_seconds", "finish_by", "on_deadline")
+_OF_THE_WORKFLOW = (
+    "schedule",
+    "timezone",
+    "expect_every",
+    *OF_SCHEDULES,
+    "start_within_seconds",
+    "finish_by",
+    "on_deadline",
+)
 _TARGET = {"type": "workflow", "graph": ""}
 
 

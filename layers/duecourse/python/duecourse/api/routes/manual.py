@@ -14,13 +14,14 @@ from typing_extensions import TypedDict
 from duecourse.api.answers import Count, Document, ProblemAnswer, RunAnswer, Second, run_document
 from duecourse.api.api import Answer, Api, route
 from duecourse.api.bodies.definition_body import payload_faults, rendering_faults
+from duecourse.api.bodies.job_answer import JobAnswer
 from duecourse.api.bodies.models import Body, Instant, Whole, refuse
 from duecourse.api.bodies.validation import read_body
 from duecourse.api.problems import FieldFault, Problem, internal, invalid, unavailable
 from duecourse.api.refusals import refusing
 from duecourse.api.request import Request, read_expected, read_key
 from duecourse.api.routes.batch import BATCH_SECONDS, MAX_BATCH, check_time
-from duecourse.api.routes.jobs import job_id_in
+from duecourse.api.routes.jobs import job_answer, job_id_in
 from duecourse.domain.instants import DAY_SECONDS, to_iso
 from duecourse.domain.jobs.backfill import Backfill, Only, Standing
 from duecourse.domain.jobs.job import Job
@@ -315,6 +316,24 @@ def send_test_notice(api: Api, request: Request, parameters: Mapping[str, str]) 
     body = NotifyTestAnswer(runs=[run_document(run) for run in sent.runs], missing=list(sent.missing))
     facts = {"job_id": job_id, "runs": len(sent.runs), "missing": len(sent.missing)}
     return Answer(HTTPStatus.ACCEPTED, "test_notice_sent", body, facts=facts)
+
+
+@route(
+    "POST",
+    "/v1/jobs/<job_id>/ping",
+    "manual actions",
+    {200: JobAnswer},
+    problems=("job-changed", "busy", "job-unreadable", "no-ping-expected", "invalid-job"),
+)
+def ping_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
+    """Ping a job.
+
+    For a job with `expect_every`: the job runs if no further ping comes within this interval. `anchor` is the time of
+    the last ping. Pings are not in the history of changes.
+    """
+    job_id = job_id_in(parameters)
+    edited = api.editing.ping(request.tenant, job_id, request.correlation_id, by=request.principal)
+    return job_answer("job_pinged", edited.view)
 
 
 def _own_payload(body: RunBody) -> OwnPayload | None:

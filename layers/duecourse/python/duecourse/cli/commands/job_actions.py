@@ -141,6 +141,19 @@ def skip_next(job_id: str, count: int, api: str | None, sign: bool | None, as_js
         print_found_runs(skipped.items)
 
 
+@click.command(cls=Command, example="duecourse jobs ping backup-silent")
+@click.argument("job_id", metavar="JOB")
+@answer_options
+def ping(job_id: str, api: str | None, sign: bool | None, as_json: bool) -> None:
+    """Ping a job that expects pings (expect_every), so that it does not run for another interval."""
+    with connected(api, sign) as client:
+        pinged = client.ping_job(job_id)
+    if as_json:
+        print_json(pinged.document)
+    else:
+        say(f"{job_id} runs at {moment(pinged.next_occurrence, local_zone())} unless another ping comes")
+
+
 @click.command(cls=Command, example='duecourse jobs backfill nightly --from "2026-11-01" --to "2026-11-08"')
 @click.argument("job_id", metavar="JOB")
 @click.option("--from", "begin", metavar="TIME", required=True, help="The first instant, in the job's zone.")

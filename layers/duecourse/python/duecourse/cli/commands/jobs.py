@@ -16,7 +16,7 @@ from rich.console import Console
 from duecourse.cli.commands.apply import apply
 from duecourse.cli.commands.edit import edit
 from duecourse.cli.commands.export import export
-from duecourse.cli.commands.job_actions import backfill, run, skip_next, test_notice
+from duecourse.cli.commands.job_actions import backfill, ping, run, skip_next, test_notice
 from duecourse.cli.commands.listing import output_option, print_page, wide_option
 from duecourse.cli.commands.options import answer_options, api_options, confirm, connected, page_options, yes_option
 from duecourse.cli.commands.patch import patch
@@ -354,5 +354,5 @@ def _show(job: Job, as_json: bool) -> None:
         print_jobs([job])
 
 
-for action in (apply, backfill, edit, export, patch, run, skip_next, test_notice):
+for action in (apply, backfill, edit, export, patch, ping, run, skip_next, test_notice):
     jobs.add_command(action)

@@ -412,6 +412,9 @@ class JobDefinition:
     - `exclude`, `jitter_seconds`: change the occurrences of the schedule (domain.schedules.schedule).
     - `queue_limit`: with `overlap` QUEUE, the maximum number of runs in the wait queue (None: no limit).
     - `active_limit`: with `overlap` ALLOW, the maximum number of active runs (None: no limit). Further runs wait.
+    - `ping_url`: the address of an external monitor, which is requested after each successful run.
+    - `expect_every`: the job expects pings at least this often (seconds), and runs if they stop. Its schedule is the
+      rate of this interval, whose anchor is the last ping.
     - `after_completion`: None is the default, which deletes only one-off jobs after their end.
     """
 
@@ -448,6 +451,8 @@ class JobDefinition:
     events: tuple[EventKind, ...] = ()
     tags: tuple[str, ...] = ()
     after_completion: AfterCompletion | None = None
+    ping_url: str | None = None
+    expect_every: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -130,9 +130,15 @@ def outbound_events_of(run: Run, job: Job) -> tuple[str, ...]:
             found += [RUN_SKIPPED] if _wants(job, *([EventKind.LATE] if late else [])) else []
         case Queued() | Running() | Waiting():
             return ()
-    if run.attempt == 1 and (run.lateness or 0.0) > job.missed.grace_seconds and _wants(job, EventKind.LATE):
+    late = (run.lateness or 0.0) > job.missed.grace_seconds or _is_silence(run, job)
+    if run.attempt == 1 and late and _wants(job, EventKind.LATE):
         found.append(RUN_LATE)
     return tuple(found)
+
+
+def _is_silence(run: Run, job: Job) -> bool:
+    """Return whether the run started because no ping came."""
+    return job.expect_every is not None and not run.manual
 
 
 def detail_of(run: Run, kind: str) -> dict[str, Any]:

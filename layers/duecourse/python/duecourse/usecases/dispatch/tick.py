@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from duecourse.domain.jobs.cursor import BUCKET_SECONDS, bucket_of, buckets
 from duecourse.ports import Clock, CursorStore, Executor, ShardQueue, TickMark
 from duecourse.usecases.dispatch.watch import Watch
+from duecourse.usecases.ping import StagePing
 from duecourse.usecases.report import Report, format_error
 
 GOLDEN = 0.618033988749895
@@ -50,7 +51,8 @@ class Tick:
     """Sends the messages of a tick. `shards` is the configured count; every shard ever used is checked, so that no job
     is lost when the count is raised. `lookahead` is that of a round (seconds): work due within this time wakes its
     shard. `mark` stores the time of the last tick, which the API's health check also reads. `executor` checks shards
-    concurrently. `watch` looks for what other functions cannot report.
+    concurrently. `watch` looks for what other functions cannot report. `ping` reports to
+    an external monitor that the stage is healthy.
     """
 
     cursors: CursorStore
@@ -61,6 +63,7 @@ class Tick:
     shards: int
     lookahead: int
     watch: Watch | None = None
+    ping: StagePing | None = None
 
     def __call__(self) -> Report:
         """Start a dispatch round in every shard that has due work or has not had a round for FULL_TURN_MINUTES. The
@@ -90,6 +93,8 @@ class Tick:
         if marks is not None and self.watch is not None:
             self.watch.after(minute, marks, report)
         report.add("ticked", alarming=bool(refused), refused=refused, **facts)
+        if self.ping is not None:
+            self.ping.after_tick(report)
         return report
 
     def _marks(self, report: Report) -> Mapping[str, float] | None:

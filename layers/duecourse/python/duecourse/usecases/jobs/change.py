@@ -41,6 +41,7 @@ from duecourse.usecases.jobs.job_errors import (
     JobUnknownError,
     JobUnreadableError,
     KeyReusedError,
+    NoPingExpectedError,
     Precondition,
 )
 from duecourse.usecases.jobs.membership import RESERVED_WAIT_SECONDS, Membership, unreserved
@@ -461,20 +462,44 @@ class EditJobs:
         correlation_id: str | None = None,
         *,
         by: str | None = None,
+        recorded: bool = True,
     ) -> Edited:
-        """Change the job. Raises JobUnknownError and the errors of `put`."""
+        """Change the job, with a record of the change if it is `recorded`. Raises JobUnknownError and the errors of
+        `put`.
+        """
         for _ in range(EDIT_TRIES):
             job = unreserved(self.store, self.clock, tenant, job_id)
             if job is None:
                 raise JobUnknownError(job_id)
             expected.check(job)
-            edited = self._edit(job, draft_for(job), correlation_id, by)
+            edited = self._edit(job, draft_for(job), correlation_id, by, recorded=recorded)
             if edited is not None:
                 return edited
         raise JobChangedError(job_id)
 
+    def ping(self, tenant: str, job_id: str, correlation_id: str | None = None, *, by: str | None = None) -> Edited:
+        """Restart the interval of a job that expects pings. There is no record, since pings come all the time. Raises
+        NoPingExpectedError and the errors of `patch`.
+        """
+
+        def pinged(job: Job) -> Draft:
+            if job.expect_every is None:
+                raise NoPingExpectedError(job_id)
+            anchor = max(int(self.clock.now()), job.schedule.anchor or 0)
+            same = {each.name: getattr(job, each.name) for each in fields(Draft)}
+            return Draft(**same | {"schedule": replace(job.schedule, anchor=anchor)})
+
+        return self.patch(tenant, job_id, pinged, correlation_id=correlation_id, by=by, recorded=False)
+
     def _edit(
-        self, job: Job, draft: Draft, correlation_id: str | None, by: str | None, *, step: bool = False
+        self,
+        job: Job,
+        draft: Draft,
+        correlation_id: str | None,
+        by: str | None,
+        *,
+        step: bool = False,
+        recorded: bool = True,
     ) -> Edited | None:
         """Write the change. Return None if the job, its cursor or a run changed meanwhile. Raises
         JobUnreadableError.
@@ -492,7 +517,8 @@ class EditJobs:
         records = self.skipping.records(cursor, change.skipped)
         record = changed(ChangeAction.EDITED, job, change.job, by)
         quota = self.jobs.limits.quota
-        if not self.store.change(job, cursor, change.job, change.cursor, records, record, seats, quota):
+        kept = record if recorded else None
+        if not self.store.change(job, cursor, change.job, change.cursor, records, kept, seats, quota):
             return None
         changed_fields = tuple(record.fields)
         view = view_of(change.job, change.cursor, now=now)

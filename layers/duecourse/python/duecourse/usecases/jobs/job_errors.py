@@ -35,6 +35,10 @@ class JobUnreadableError(Exception):
     """The job (its id is the argument) exists, but its cursor is unreadable or missing."""
 
 
+class NoPingExpectedError(Exception):
+    """The job (its id is the argument) does not expect pings."""
+
+
 class JobVersionError(Exception):
     """The job is not in the state that the caller expects. `version` is its current version; None if there is no job.
     `absent`: the caller expects that there is no job.

@@ -6,6 +6,7 @@ Every step is idempotent: a redelivered message repeats the steps of a record th
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import assert_never
 
@@ -34,7 +35,9 @@ from duecourse.usecases.announce import Announcements
 from duecourse.usecases.complete import complete_if_ended
 from duecourse.usecases.forwarder import Forwarder
 from duecourse.usecases.names import page_of
+from duecourse.usecases.ping import Pings
 from duecourse.usecases.report import Report, format_error
+from duecourse.usecases.worker.call import FINISH_MARGIN_SECONDS
 from duecourse.usecases.worker.overlap import Overlaps, WaitQueue
 from duecourse.usecases.worker.work_item import Disposition, WorkItem
 from duecourse.usecases.workflows.workflows import Workflows
@@ -135,6 +138,8 @@ class SideEffects:
     wait_queue: WaitQueue
     forwarder: Forwarder
     workflows: Workflows
+    pings: Callable[[], Pings] | None = None
+    """Called for the first ping of a process. None in the dead-letter reconciler, where no run succeeds."""
 
     def perform(self, item: WorkItem, run: Run, job: JobSnapshot) -> Disposition:
         """Perform the side effects and return the disposition of the message. `job` may be as old as the attempt."""
@@ -240,8 +245,10 @@ class SideEffects:
             report.add("job_not_paused", alarming=True, tenant=job.tenant, job_id=job.id, reason=error)
 
     def _publish(self, item: WorkItem, run: Run, job: JobSnapshot) -> None:
-        """Publish the outcome, but only for the message that wrote the record: copies are common (the API and the tick
-        send the same message).
+        """Publish the outcome, and ping after a success, but only for the message that wrote the record: copies are
+        common (the API and the tick send the same message).
         """
         if isinstance(job, Job) and run.message_id == item.received.message_id:
             self.announcements.publish(run, job, item.report)
+            if self.pings is not None and job.ping_url is not None and isinstance(run, Succeeded):
+                self.pings().send(job.ping_url, item.context.lease_until - FINISH_MARGIN_SECONDS, item.report)
