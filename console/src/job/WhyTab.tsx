@@ -10,7 +10,7 @@ import { api, type Schemas } from "../api/client";
 import { to } from "../app/routes";
 import { useZone } from "../shared/clock";
 import { ProblemBox } from "../shared/ProblemBox";
-import { inZone, wall } from "../shared/time";
+import { inZone, wall, zoned } from "../shared/time";
 import { useFilters } from "../shared/useFilters";
 import { WhenInput, whenAt, whenOf } from "../shared/WhenInput";
 import { lastNight, worst } from "./night";
@@ -92,7 +92,7 @@ function LastOccurrence({ job }: { job: Schemas["Job"] }) {
 function LastNight({ job }: { job: Schemas["Job"] }) {
   const zone = useZone(job.timezone);
   const [now] = useState(() => Date.now());
-  const night = lastNight(now, zone);
+  const night = lastNight(now, job.timezone);
   const found = useQuery({
     queryKey: ["night", job.id, job.updated_at, night],
     queryFn: async ({ signal }) => {
@@ -133,7 +133,7 @@ function Answer({ job, at }: { job: Schemas["Job"]; at: string }) {
       type={typeOf(data)}
       header={`${inZone(data.at, zone)}: ${verdictText(data.verdict, data.run?.state)}`}
     >
-      <div className="text">{data.sentence}</div>
+      <div className="text">{zoned(data.sentence, zone)}</div>
       {data.run !== null && <Link href={to.run(data.run.id)}>Run {data.run.id}</Link>}
       <div>
         {before !== null && (

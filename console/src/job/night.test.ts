@@ -1,16 +1,12 @@
 import { expect, it } from "vitest";
+import nights from "../../../tests/fixtures/nights.json";
 import { lastNight, worst } from "./night";
 import type { Occurrence } from "./occurrences";
 
-it("begins yesterday evening and ends this morning, on the zone's clock", () => {
-  expect(lastNight(Date.parse("2026-03-29T12:00:00Z"), "Europe/Berlin")).toEqual({
-    from: "2026-03-28T17:00:00Z",
-    to: "2026-03-29T06:00:00Z",
-  });
-});
-
-it("ends now, before the morning", () => {
-  expect(lastNight(Date.parse("2026-03-29T01:30:00Z"), "UTC").to).toBe("2026-03-29T01:30:00.000Z");
+// The terminal passes the same cases (tests/unit/cli/test_next.py).
+it.each(nights)("is the night that ended last, or the one in progress: $now", ({ zone, now, from, to }) => {
+  const night = lastNight(Date.parse(now), zone);
+  expect([night.from, night.to].map(Date.parse)).toEqual([from, to].map(Date.parse));
 });
 
 it("asks about the worst occurrence first", () => {

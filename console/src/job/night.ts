@@ -6,7 +6,7 @@ import { dayAfter, dayOf } from "./timeline";
 const EVENING = "18:00";
 const MORNING = "08:00";
 
-/** The last night of a zone: from 18:00 to 08:00, or to the present before that. */
+/** The night that ended last in a job's zone: yesterday 18:00 to today 08:00, or to the present before that. */
 export function lastNight(now: number, zone: string): { from: string; to: string } {
   const today = dayOf(now, zone);
   const from = instantOf(`${dayAfter(today, -1)} ${EVENING}`, zone) as string;

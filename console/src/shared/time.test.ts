@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { duration, elapsed, inZone, relative, wall } from "./time";
+import { duration, elapsed, inZone, relative, wall, zoned } from "./time";
 
 describe("time", () => {
   it("shows the wall clock of a zone, on both sides of a change", () => {
@@ -11,6 +11,12 @@ describe("time", () => {
   it("shows a zone that the browser does not know as UTC, and what is no instant as it is", () => {
     expect(wall("2026-07-01T12:00:00Z", "Mars/Olympus")).toBe("2026-07-01 12:00:00 UTC");
     expect(wall("soon", "UTC")).toBe("soon");
+  });
+
+  it("shows the instants of a sentence on a zone's clock", () => {
+    expect(zoned("Paused since 2026-07-01T12:00:00Z by anna.", "America/New_York")).toBe(
+      "Paused since 2026-07-01 08:00:00 America/New_York by anna.",
+    );
   });
 
   it.each([

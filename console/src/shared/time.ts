@@ -38,6 +38,11 @@ export function inZone(instant: string | Date, zone: string = HERE): string {
   return `${wall(instant, zone)} ${zone}`;
 }
 
+/** A sentence of the API with its instants, which are in UTC, on a zone's clock. */
+export function zoned(text: string, zone: string): string {
+  return text.replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, (at) => inZone(at, zone));
+}
+
 /** `1 d 4 h`, `12 min 3 s`, `0.4 s`: the two largest units. */
 export function duration(seconds: number): string {
   if (seconds < 0) return `-${duration(-seconds)}`;

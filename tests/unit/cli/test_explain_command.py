@@ -80,20 +80,21 @@ def test_a_time_that_the_clock_does_not_show_is_named_by_the_sentence_alone() ->
     assert shown.stdout == "gap: The clock of Europe/Berlin jumped over 2027-03-28T02:30:00.\n"
 
 
-def test_a_night_is_explained_occurrence_by_occurrence() -> None:
-    stage = Stage()
-    with served(stage) as api:
-        shown = duecourse(api, "explain", "nightly", "--last-night", "--json")
-    assert stage.asked == ["2026-11-21T01:30:00+00:00", "2026-11-21T02:30:00+00:00"]
-    assert [each["verdict"] for each in json.loads(shown.stdout)["items"]] == ["paused", "paused"]
-
-
 def test_without_a_time_it_is_the_last_occurrence() -> None:
     stage = Stage(run=RUN, verdict="fired")
     with served(stage) as api:
         shown = duecourse(api, "explain", "nightly")
     assert stage.asked[1] == "2026-11-20T01:30:00+00:00"
     assert f"duecourse runs show {RUN['id']}" in shown.stdout
+
+
+def test_the_sentence_has_the_jobs_zone_too() -> None:
+    stage = Stage(sentence="The job has been paused since 2026-11-20T17:51:51Z (2026-99-99T00:00:00Z).")
+    with served(stage) as api:
+        shown = duecourse(api, "explain", "nightly", "--at", "2026-11-21 02:30")
+        document = json.loads(duecourse(api, "explain", "nightly", "--json").stdout)
+    assert "since 2026-11-20 18:51:51+01:00 (2026-99-99T00:00:00Z)." in shown.stdout
+    assert "since 2026-11-20T17:51:51Z" in document["items"][0]["sentence"], "programs get UTC"
 
 
 def test_a_time_between_occurrences_names_those_next_to_it() -> None:

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta, timezone
 from io import BytesIO
+from pathlib import Path
 from typing import IO, Any
 from zoneinfo import ZoneInfo
 
@@ -27,6 +28,7 @@ from duecourse.cli.main import main
 from duecourse.cli.when import instant_of, last_night, local_zone, moment, relative, zone_of
 from tests.support.waiting import PATIENCE_SECONDS
 
+ROOT = Path(__file__).resolve().parents[3]
 NEW_YORK = ("--tz", "America/New_York")
 SPRING = ("--after", "2026-03-07T12:00:00Z")
 
@@ -479,13 +481,14 @@ def test_what_is_no_time_is_told_with_the_forms(text: str) -> None:
         instant_of(text, BERLIN, NOW)
 
 
-def test_last_night_is_the_one_that_is_over_or_on() -> None:
-    evening = datetime(2026, 11, 21, 17, tzinfo=UTC)
-    assert last_night(BERLIN, NOW) == (evening, datetime(2026, 11, 22, 7, tzinfo=UTC))
-    at_three = datetime(2026, 11, 22, 2, tzinfo=UTC)
-    assert last_night(BERLIN, at_three) == (evening, at_three)
-    at_nineteen = datetime(2026, 11, 22, 18, tzinfo=UTC)
-    assert last_night(BERLIN, at_nineteen) == (evening + timedelta(days=1), at_nineteen)
+NIGHTS = json.loads((ROOT / "tests" / "fixtures" / "nights.json").read_text())
+"""The console passes the same cases (night.test.ts)."""
+
+
+@pytest.mark.parametrize("case", NIGHTS, ids=lambda case: case["now"])
+def test_last_night_is_the_one_that_ended_last_or_after_midnight_the_one_in_progress(case: dict[str, str]) -> None:
+    begin, end = last_night(ZoneInfo(case["zone"]), datetime.fromisoformat(case["now"]))
+    assert [begin, end] == [datetime.fromisoformat(case["from"]), datetime.fromisoformat(case["to"])]
 
 
 def test_the_local_zone_is_that_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

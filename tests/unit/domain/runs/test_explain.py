@@ -10,7 +10,7 @@ from duecourse.domain.instants import from_iso, to_iso
 from duecourse.domain.jobs.cursor import Cursor, PlannedResume
 from duecourse.domain.jobs.job import Job, JobState, Tombstone
 from duecourse.domain.jobs.pause import pause
-from duecourse.domain.runs.explain import ExplainContext, Explanation, Verdict, before, explain
+from duecourse.domain.runs.explain import ExplainContext, Explanation, Verdict, before, explain, recorded
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.schedules import ScheduleSpec
 from tests.support import runs
@@ -50,7 +50,7 @@ class TestFromItsRecord:
     @pytest.mark.parametrize(
         ("state", "changes", "verdict", "words"),
         [
-            (RunState.SUCCEEDED, {}, Verdict.FIRED, "It ran and succeeded after 2 attempts, 0.25 s after it was due."),
+            (RunState.SUCCEEDED, {}, Verdict.FIRED, "It ran and succeeded after 2 attempts, 250 ms after it was due."),
             (RunState.SUCCEEDED, {"attempt": 1}, Verdict.FIRED, "after 1 attempt,"),
             (RunState.DEAD, {"code": "http.503"}, Verdict.FIRED, r"dead after 2 attempts \(http.503\)"),
             (RunState.RUNNING, {}, Verdict.RUNNING, "It is running, attempt 2"),
@@ -421,3 +421,21 @@ class TestTheOccurrenceBefore:
         occurrences = hourly().occurrences()
         assert before(occurrences, int(NOON), at("21T13:00:00")) is None
         assert before(occurrences, int(NOON), int(NOON) - 5) is None
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (-0.1, "0 ms"),
+        (0.00478, "5 ms"),
+        (0.9999, "1.0 s"),
+        (4.56, "4.6 s"),
+        (90.4, "90 s"),
+        (600, "10 min"),
+        (9e4, "25 h"),
+    ],
+)
+def test_how_late_a_run_was_has_a_unit_that_suits_it(seconds: float, said: str) -> None:
+    late = {"first_started_at": NOON + seconds, "started_at": NOON + seconds}
+    found = recorded(runs.run(job(), RunState.SUCCEEDED, **late), int(NOON))
+    assert f", {said} after it was due." in found.sentence

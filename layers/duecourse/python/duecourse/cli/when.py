@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 FORMS = "today, yesterday, 15m, 3h, 2d (ago), 02:30, 2026-11-21, 2026-11-21 02:30, or ISO-8601 with an offset"
+_INSTANT = re.compile(r"\b\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,6})?Z")
 NIGHT_BEGINS, NIGHT_ENDS = time(18), time(8)
 
 
@@ -59,13 +60,12 @@ def duration_of(text: str) -> timedelta:
 
 
 def last_night(zone: tzinfo, now: datetime) -> tuple[datetime, datetime]:
-    """Return last night, from 18:00 of the day before to 08:00 in this timezone. During the night, it is the current
-    one.
+    """Return the night that ended last, from 18:00 of the day before to 08:00 in this timezone. Between midnight and
+    08:00 it is the night in progress, until now. `tests/fixtures/nights.json` has examples, also for the console.
     """
-    here = now.astimezone(zone)
-    day = here.date() + timedelta(days=1) if here.time() >= NIGHT_BEGINS else here.date()
-    begin = datetime.combine(day - timedelta(days=1), NIGHT_BEGINS, zone)
-    return begin, min(datetime.combine(day, NIGHT_ENDS, zone), now)
+    today = now.astimezone(zone).date()
+    begin = datetime.combine(today - timedelta(days=1), NIGHT_BEGINS, zone)
+    return begin, min(datetime.combine(today, NIGHT_ENDS, zone), now)
 
 
 def moment(value: datetime | None, zone: tzinfo = UTC) -> str:
@@ -74,6 +74,18 @@ def moment(value: datetime | None, zone: tzinfo = UTC) -> str:
         return "-"
     text = value.astimezone(zone).isoformat(sep=" ", timespec="seconds")
     return text.removesuffix("+00:00") + "Z" if text.endswith("+00:00") else text
+
+
+def zoned(text: str, zone: tzinfo) -> str:
+    """Return a sentence of the API, whose instants are in UTC (`2026-11-21T03:00:00Z`), with these in a timezone."""
+
+    def shown(found: re.Match[str]) -> str:
+        try:
+            return moment(datetime.fromisoformat(found[0]), zone)
+        except (ValueError, OverflowError):  # a note can have any text
+            return found[0]
+
+    return _INSTANT.sub(shown, text)
 
 
 def relative(value: datetime, now: datetime) -> str:

@@ -119,7 +119,7 @@ HEARTBEAT: Document = {
 EXPLAINED: Document = {
     "at": "2026-11-21T03:00:00Z",
     "verdict": "fired",
-    "sentence": "It ran and succeeded after 1 attempt, 0.041 s after it was due.",
+    "sentence": "It ran and succeeded after 1 attempt, 41 ms after it was due.",
     "facts": {"state": "SUCCEEDED", "attempts": 1},
     "run": RUN,
     "nearest": {"before": "2026-11-20T02:00:00Z", "after": "2026-11-22T02:00:00Z"},

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, tzinfo
 
 import click
 
 from duecourse.cli.commands.listing import instant_option
 from duecourse.cli.commands.options import answer_options, connected
+from duecourse.cli.night import Group, Night, explain_night
 from duecourse.cli.output.values import print_json
-from duecourse.cli.terminal import Command, UsageError, plain
-from duecourse.cli.when import last_night, moment, zone_of
+from duecourse.cli.terminal import Command, UsageError, plain, say
+from duecourse.cli.when import last_night, moment, zone_of, zoned
 from duecourse.client import Client
-from duecourse.client.models import Explained, Job
-
-MAX_OCCURRENCES = 20
-"""The maximum number of occurrences of a night that are explained."""
+from duecourse.client.models import Explained
 
 
 @click.command(cls=Command, example='duecourse explain nightly --at "02:30"')
 @click.argument("job_id", metavar="JOB")
 @click.option("--at", metavar="TIME", help="02:30, yesterday, 2026-11-21 02:30 (in the job's time zone), or ISO-8601.")
 @click.option(
-    "--last-night", "night", is_flag=True, help="Every occurrence from 18:00 to 08:00 in the job's time zone."
+    "--last-night",
+    "night",
+    is_flag=True,
+    help="Every occurrence from yesterday 18:00 to today 08:00 in the job's time zone; consecutive ones with the same "
+    "outcome are one line.",
 )
 @answer_options
 def explain(job_id: str, at: str | None, night: bool, api: str | None, sign: bool | None, as_json: bool) -> None:
@@ -38,49 +39,53 @@ def explain(job_id: str, at: str | None, night: bool, api: str | None, sign: boo
         now = datetime.now(UTC)
         if night:
             begin, end = last_night(zone, now)
-            found = [client.explain_job(job_id, at=each) for each in _between(client, job, begin, end)]
-            found = found or [client.explain_job(job_id, at=begin)]
-        elif at:
-            found = [client.explain_job(job_id, at=instant_option("at", at, zone))]
-        else:
-            found = [_last(client, job_id, now)]
+            found = explain_night(client, job, begin, end)
+            if as_json:
+                print_json({"items": [_document(each) for each in found.groups], "next_cursor": None})
+            else:
+                _print_night(found, job_id, begin, end, zone)
+            return
+        one = client.explain_job(job_id, at=instant_option("at", at, zone)) if at else _last(client, job_id, now)
     if as_json:
-        print_json({"items": [each.document for each in found], "next_cursor": None})
-        return
-    for each in found:
+        print_json({"items": [one.document], "next_cursor": None})
+    else:
         # The sentence has the time that the clock does not show, which no instant has.
-        head = "" if each.verdict == "gap" else f"{moment(each.at, zone)}  "
-        click.echo(plain(f"{head}{each.verdict}: {each.sentence}"))
-        if each.run is not None:
-            click.echo(plain(f"    duecourse runs show {each.run.id}"))
-        elif each.verdict == "not_an_occurrence":
-            nearest = [moment(one, zone) for one in (each.nearest.before, each.nearest.after) if one is not None]
-            click.echo(plain(f"    nearest occurrences: {', '.join(nearest) or 'none'}"))
+        _print("" if one.verdict == "gap" else moment(one.at, zone), one, zone)
+
+
+def _print(when: str, each: Explained, zone: tzinfo, count: int = 1) -> None:
+    head = f"{when}  " if when else ""
+    many = f" {count} times; the last time:" if count > 1 else ":"
+    click.echo(plain(f"{head}{each.verdict}{many} {zoned(each.sentence, zone)}"))
+    if each.run is not None:
+        click.echo(plain(f"    duecourse runs show {each.run.id}"))
+    elif each.verdict == "not_an_occurrence":
+        nearest = [moment(one, zone) for one in (each.nearest.before, each.nearest.after) if one is not None]
+        click.echo(plain(f"    nearest occurrences: {', '.join(nearest) or 'none'}"))
+
+
+def _print_night(night: Night, job_id: str, begin: datetime, end: datetime, zone: tzinfo) -> None:
+    counted = f"{night.count:,} occurrence{'s' * (night.count != 1)}" if night.count else "no occurrence"
+    say(f"{moment(begin, zone)} to {moment(end, zone)}: {counted}")
+    if night.since is not None:
+        say(f"The job has existed since {moment(night.since, zone)}.")
+    if not night.consecutive:
+        say(
+            f"Outcomes alternate, so occurrences between others have one line: duecourse runs list {job_id} --since ..."
+        )
+    for each in night.groups:
+        first, last = moment(each.first, zone), moment(each.last, zone)
+        _print(first if each.count == 1 else f"{first} to {last}", each.explained, zone, each.count)
+    if night.left_out is not None:
+        say(f"Occurrences from {moment(night.left_out, zone)} are left out: there are too many. Explain one with --at.")
+
+
+def _document(group: Group) -> dict[str, object]:
+    """Return the explanation of the group's last occurrence, with the first one and their number."""
+    return {**group.explained.document, "first": group.first.isoformat().replace("+00:00", "Z"), "count": group.count}
 
 
 def _last(client: Client, job_id: str, now: datetime) -> Explained:
     """Return the explanation of the last occurrence, or of the current time if there is none."""
     here = client.explain_job(job_id, at=now.replace(microsecond=0))
     return here if here.nearest.before is None else client.explain_job(job_id, at=here.nearest.before)
-
-
-def _between(client: Client, job: Job, begin: datetime, end: datetime) -> Iterator[datetime]:
-    """Yield the first occurrences of the job's schedule in a range."""
-    if job.schedule is None:
-        return
-    shown = client.preview_schedule(
-        job.schedule,
-        timezone=job.timezone,
-        dst_gap="skip" if job.dst_gap == "skip" else "next",
-        dst_fold="both" if job.dst_fold == "both" else "second" if job.dst_fold == "second" else "first",
-        anchor=job.anchor,
-        start=job.start,
-        end=job.end,
-        exclude=job.exclude,
-        on_excluded=job.on_excluded,
-        after=begin - timedelta(seconds=1),
-        count=MAX_OCCURRENCES,
-    )
-    for each in shown.occurrences:
-        if each.at is not None and each.at < end:
-            yield each.at

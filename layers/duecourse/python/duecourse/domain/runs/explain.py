@@ -140,11 +140,20 @@ def _standing_for(run: Run, at: int) -> str:
     return f"The record {run.name} covers {run.count} occurrences, including this one. "
 
 
+def _length(seconds: float) -> str:
+    """Return a length of time in the unit that suits it: `5 ms`, `1.2 s`, `119 s`, `3 min`, `26 h`."""
+    if seconds < 0.9995:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 120:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.0f} h"
+
+
 def _told(run: Run) -> str:
     attempts = f"{run.attempt} attempt" + "s" * (run.attempt != 1)
     match run:
         case Succeeded():
-            late = "" if run.lateness is None else f", {max(run.lateness, 0.0):.3g} s after it was due"
+            late = "" if run.lateness is None else f", {_length(max(run.lateness, 0.0))} after it was due"
             return f"It ran and succeeded after {attempts}{late}."
         case Dead(reason="steps_failed"):
             return f"Its steps have ended; {run.error}. Correct the cause, then redrive it or rerun a part of it."
