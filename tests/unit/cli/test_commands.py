@@ -11,7 +11,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import click
@@ -25,7 +25,7 @@ from duecourse.cli.main import COMMANDS, main
 from duecourse.cli.terminal import MEANT, UsageError
 from duecourse.client import ApiError, ApiUnreachableError
 from tests.support.http_target import Seen, documents, http_target
-from tests.unit.cli.served import RUN, told
+from tests.unit.cli.served import RUN, served, told
 
 JOB = {
     "id": "nightly",
@@ -101,6 +101,53 @@ def test_the_address_can_come_from_the_environment(api: str) -> None:
     assert result.exit_code == 0, result.output
     assert "2026-11-22 03:00:00" in result.stdout
     assert result.stdout.endswith("5 of the last 20 runs were skipped or merged. See their reasons.\n")
+
+
+NIGHTLY = {
+    **JOB,
+    "schedule": "30 2 * * *",
+    "understood_as": "every day at 02:30",
+    "timezone": "Europe/Berlin",
+    "dst_gap": "next",
+    "dst_fold": "first",
+    "state": "PAUSED",
+    "paused_by": "anna",
+    "target": {"type": "http", "method": "POST", "url": "https://example.com/report?key=1"},
+    "tags": ["billing", "eu"],
+    "next_occurrence": "2026-10-25T00:30:00Z",
+}
+
+
+def test_a_job_is_shown_field_by_field_with_its_next_occurrences() -> None:
+    asked: list[str] = []
+
+    def answer(path: str, _query: Mapping[str, str]) -> object:
+        asked.append(path)
+        if path == "/v1/jobs/nightly":
+            return NIGHTLY
+        if path == "/v1/jobs/nightly/warnings":
+            return {"items": []}
+        at = [{"at": f"2026-10-{day}T01:30:00Z", "wall": "", "mark": None, "count": 1} for day in (25, 26)]
+        return {"understood_as": "", "canonical": "", "occurrences": at, "tzdata": ""}
+
+    with served(answer) as server:
+        shown = duecourse("jobs", "get", "nightly", "--api", server).stdout.splitlines()
+        as_json = duecourse("jobs", "get", "nightly", "--api", server, "--json").stdout
+    assert json.loads(as_json) == NIGHTLY
+    details = ["/v1/schedules/preview", "/v1/jobs/nightly/warnings"]
+    assert asked == ["/v1/jobs/nightly", *details, "/v1/jobs/nightly"]
+    for line in (
+        "job            nightly",
+        "state          PAUSED (by anna)",
+        "schedule       30 2 * * * (every day at 02:30)",
+        "zone           Europe/Berlin",
+        "clock changes  times that the clock skips: next; times that it shows twice: first",
+        "target         http POST https://example.com/report",
+        "tags           billing, eu",
+        "next           2026-10-25 02:30:00+01:00",
+    ):
+        assert line in shown
+    assert shown[-1] == f"{'':15}2026-10-26 02:30:00+01:00"
 
 
 def test_jobs_are_listed_for_programs_in_the_shape_of_every_list(api: str) -> None:

@@ -16,11 +16,13 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, get_args
+from zoneinfo import ZoneInfo
 
 import pytest
 from click.testing import Result
 
 from duecourse.cli.commands.runs import State
+from duecourse.cli.commands.upcoming import aligned
 from duecourse.cli.due_runs import DueRuns, due_runs
 from duecourse.client import Page
 from duecourse.client.models import Run
@@ -28,6 +30,7 @@ from duecourse.domain.runs.states import RunState
 from duecourse.testing.clock import SettableClock
 from duecourse.testing.memory.tables import MemoryTables
 from tests.support.api import ApiClient
+from tests.support.http_target import Seen, documents, http_target
 from tests.support.jobs import NOON as STORED_AT
 from tests.support.jobs import cursor
 from tests.support.jobs import job as stored_job
@@ -152,7 +155,17 @@ def test_the_pages_of_all_jobs_are_one_chart() -> None:
     assert [query.get("cursor") for query in stage.asked] == [None, "2"]
     assert len({(query["from"], query["to"], query["step"]) for query in stage.asked}) == 1
     assert re.search(r"1,202 +█+ +hourly \(1,200\), nightly \(2\)", lines[1])
+    assert lines[-1].startswith("1,263 runs until ")
     assert re.search(r" 61 +[█▏▎▍▌▋▊▉]+ +hourly \(60\), nightly \(1\)", lines[2])
+
+
+@pytest.mark.parametrize(
+    ("step", "zone", "begin"),
+    [(3600, "UTC", "18:00"), (600, "UTC", "18:50"), (3600, "Asia/Kolkata", "18:30"), (86400, "Asia/Tokyo", "15:00")],
+)
+def test_intervals_begin_at_whole_hours_of_the_local_clock(step: int, zone: str, begin: str) -> None:
+    now = datetime(2026, 11, 26, 18, 58, tzinfo=UTC)
+    assert aligned(now, step, ZoneInfo(zone)).isoformat() == f"2026-11-26T{begin}:00+00:00"
 
 
 def test_the_fullest_minutes_are_asked_for_by_the_minute() -> None:
@@ -315,6 +328,35 @@ def test_enqueued_runs_of_a_job_are_one_line_with_a_time_too() -> None:
     assert set(states) == {",".join(RunState)}
 
 
+def test_names_are_those_of_the_table() -> None:
+    begin = datetime.now(UTC).replace(microsecond=0) + timedelta(minutes=5)
+
+    def answer(path: str, query: Mapping[str, str]) -> object:
+        return JOB if "limit" not in query else {"items": [queued(begin), RUN], "next_cursor": None}
+
+    with served(answer) as api:
+        shown = duecourse(api, "runs", "list", "nightly", "-o", "name")
+    assert shown.stdout == f"{RUN['id']}\n"
+    assert shown.stderr == f"1 queued until {begin:%Y-%m-%d %H:%M:%SZ}\n"
+
+
+def test_a_skipped_run_says_why_and_a_failed_one_which_address_was_called() -> None:
+    target = {"type": "http", "method": "POST", "url": "https://example.com/hook?key=s3cret"}
+
+    def answer(path: str, query: Mapping[str, str]) -> object:
+        if path.endswith("/explain"):
+            return {**SKIPPED, "verdict": "skipped", "sentence": "It did not run: it was missed.", "at": query["at"]}
+        if path.startswith("/v1/jobs/"):
+            return {**JOB, "timezone": "Europe/Berlin", "target": target}
+        return {**RUN, "state": "SKIPPED", "reason": "missed", "error": None, "code": None}
+
+    with served(answer) as api:
+        lines = duecourse(api, "runs", "show", RUN["id"]).stdout.splitlines()
+    assert "target        http POST https://example.com/hook" in lines
+    assert "why           It did not run: it was missed." in lines
+    assert lines[-1] == "duecourse explain nightly --at 2026-11-21T03:00:00Z"
+
+
 def test_names_are_ids_alone_for_scripts() -> None:
     page = {"items": [RUN, RUN], "next_cursor": None}
     assert told(page, "runs", "list", "-o", "name").stdout == f"{RUN['id']}\n{RUN['id']}\n"
@@ -385,7 +427,7 @@ def test_a_pace_redrives_so_many_a_second_and_a_dry_run_none() -> None:
     def answer(path: str, query: Mapping[str, str]) -> object:
         asked.append(path)
         if path.endswith("redrive"):
-            return {"redriven": 2, "refused": 0, "more": len(asked) < 2, "next_cursor": "2" if len(asked) < 2 else None}
+            return {"redriven": 2, "refused": 0, "more": len(asked) < 3, "next_cursor": "2" if len(asked) < 3 else None}
         return {"items": [RUN], "next_cursor": None}
 
     with served(answer) as api:
@@ -394,7 +436,8 @@ def test_a_pace_redrives_so_many_a_second_and_a_dry_run_none() -> None:
         wrong = duecourse(api, "dead-letters", "redrive", "--pace", "fast")
     assert paced.stdout == "4 redriven\n"
     assert counted.stdout == "1 dead run would be redriven\n"
-    assert asked == ["/v1/dead-letters/redrive"] * 2 + ["/v1/dead-letters"]
+    count = ["/v1/dead-letters"]
+    assert asked == count + ["/v1/dead-letters/redrive"] * 2 + count
     assert (wrong.exit_code, wrong.stderr) == (
         2,
         "duecourse: --pace: 'fast' is not a rate; write one such as 5/s or 30/m, at most 1000\n",
@@ -584,6 +627,26 @@ def test_a_watch_of_a_workflow_follows_the_run_that_has_started_last() -> None:
 
     assert asked(answer, "workflows", "watch", "nightly").exit_code == 0
     assert paths[-1].endswith(".m3")
+
+
+def test_a_watch_waits_for_the_start_of_a_queued_run() -> None:
+    steps = [(409, {"title": "Conflict", "detail": "it is QUEUED", "status": 409})] * 2 + [(200, a_run("SUCCEEDED"))]
+    states = ["QUEUED", "RUNNING"]
+
+    def answer(asked: Seen) -> tuple[int, object]:
+        if asked.route.startswith("/v1/runs/"):
+            return 200, {**RUN, "state": states.pop(0)}
+        if asked.route == "/v1/workflows/nightly":
+            return 200, WORKFLOW
+        return steps.pop(0)
+
+    with http_target(documents(answer)) as server:
+        shown = duecourse(server.url(""), "workflows", "watch", RUN_ID, "--every", "0.2")
+        assert shown.stdout.startswith(f"{RUN_ID} is QUEUED\n")
+        steps, states = [(409, {"title": "Conflict", "status": 409})], ["SKIPPED"]
+        refused = duecourse(server.url(""), "workflows", "watch", RUN_ID)
+    assert (refused.exit_code, shown.exit_code) == (1, 0)
+    assert "409" in refused.stderr
 
 
 def test_a_workflow_none_of_whose_runs_has_begun_cannot_be_watched() -> None:

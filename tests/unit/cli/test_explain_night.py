@@ -11,6 +11,7 @@ from duecourse.cli.when import last_night
 from duecourse.client import Client
 from duecourse.domain.jobs.job import Job, JobState
 from duecourse.domain.runs.states import RunState
+from duecourse.domain.schedules import ScheduleSpec
 from duecourse.testing.clock import SettableClock
 from duecourse.testing.memory.tables import MemoryTables
 from tests.support.api import ApiClient
@@ -28,10 +29,10 @@ class Nightly:
     """A job of the stage, and what came of its occurrences."""
 
     def __init__(
-        self, schedule: str, *, now: float = NOON, created: float = NOON - 10 * DAY, **changes: object
+        self, expression: str, *, now: float = NOON, created: float = NOON - 10 * DAY, **changes: object
     ) -> None:
         self.api = ApiClient.over(MemoryTables(), SettableClock(now))
-        self.job: Job = stored_job(schedule, id="backup", at=created, **changes)
+        self.job: Job = stored_job(expression, id="backup", at=created, **changes)
         assert self.api.jobs.create(self.job, cursor(self.job, now))
 
     def came_to(self, state: RunState, begin: datetime, count: int, step: int = 60, **changes: object) -> None:
@@ -109,8 +110,8 @@ def test_occurrences_of_an_earlier_schedule_are_those_that_have_a_record() -> No
 
 
 def test_runs_on_request_are_those_of_a_job_without_a_schedule() -> None:
-    stage = Nightly("")
-    stage.came_to(RunState.SUCCEEDED, EVENING + timedelta(hours=1), 1, suffix="m0")
+    stage = Nightly("", schedule=ScheduleSpec(""))
+    stage.came_to(RunState.SUCCEEDED, EVENING + timedelta(hours=1), 1)
     night, _ = stage.explained()
     assert told(night) == [("19:00", "19:00", 1, "fired")]
 

@@ -5,6 +5,7 @@
 """
 
 import json
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -13,6 +14,7 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
+from duecourse.cli.commands.dead_letters import _left, _Pace, _total
 from duecourse.cli.main import COMMANDS, main
 from duecourse.cli.run_watcher import RunWatcher
 from duecourse.client import ApiError, ApiUnreachableError, Page
@@ -213,6 +215,15 @@ def test_redriving_dead_letters_stops_where_it_is_told_to(server, asked):
     result = duecourse(server, "dead-letters", "redrive", "--limit", "3", "--yes")
     assert result.stdout == "2 redriven, 1 could not be redriven; there are more dead runs\n"
     assert [body for _, _, body in asked] == [{"limit": 3}]
+
+
+def test_a_paced_redrive_knows_its_total_and_its_end() -> None:
+    assert _total("100", None) == 100
+    assert _total("100", 10) == 10
+    assert _total("at least 1000", None) is None
+    at_five = _Pace.read("5/s")
+    assert _left(15, None, at_five) == "15 runs"
+    assert re.fullmatch(r"15 of 100 runs, ends at about \d\d:\d\d:\d\d", _left(15, 100, at_five))
 
 
 def test_programs_that_redrive_get_nothing_but_json_on_standard_output(server):

@@ -123,17 +123,49 @@ def test_a_pipe_gets_ids_and_states_whole() -> None:
 
 @pytest.mark.parametrize("columns", ["", "20", "80", "120"])
 @pytest.mark.parametrize("command", LISTS, ids=" ".join)
-def test_a_table_has_one_line_for_each_row_with_the_whole_id_and_the_end_of_the_error_cut(
+def test_a_table_has_one_line_for_each_row_with_an_id_or_a_job_and_a_time_and_the_error_cut(
     command: tuple[str, ...], columns: str
 ) -> None:
     run = {**RUN, "error": "!" * 900}
     lines = rows([run, run], *command, columns=columns)
     assert len(lines) == 3
     for line in lines[1:]:
-        assert line.startswith(f"{RUN['id']}  ")
+        assert line.startswith((f"{RUN['id']}  ", "nightly  2026-11-21 03:0"))
         assert line.endswith("!…") or columns == "20"
     if columns != "20":
         assert max(map(len, lines)) == int(columns or "200")
+
+
+LATE_AT_NIGHT = {
+    **RUN,
+    "id": "quarterly-report.20261121T030000Z.m0123456789abcd",
+    "job_id": "quarterly-report",
+    "error": "POST http://127.0.0.1:28883 answered 500 Internal Server Error: no such account",
+    "code": "http.500",
+}
+
+
+@pytest.mark.parametrize("command", [("runs", "list", "--failed"), ("dead-letters", "list")], ids=" ".join)
+def test_long_ids_give_way_to_job_time_code_and_a_readable_error_in_80_columns(command: tuple[str, ...]) -> None:
+    result = told(
+        {"items": [LATE_AT_NIGHT] * 2, "next_cursor": None}, *command, FORCE_COLOR="1", COLUMNS="80", TZ="Europe/Berlin"
+    )
+    header, first, second = re.sub("\x1b\\[[0-9;]*m", "", result.stdout).splitlines()
+    assert first == second
+    assert len(first) <= 80
+    assert "(CET)" in header
+    for said in ("quarterly-report  2026-11-21 04:0", "http.500", "500 Internal Server Err"):
+        assert said in first
+    assert result.stderr.startswith("not shown in 80 columns: run")
+    assert result.stderr.endswith("; -o wide shows all, -o name only the ids\n")
+
+
+def test_a_pipe_and_a_table_with_all_columns_say_nothing_about_columns() -> None:
+    page = {"items": [LATE_AT_NIGHT], "next_cursor": None}
+    piped = told(page, "dead-letters", "list")
+    wide = told(page, "dead-letters", "list", "-o", "wide", FORCE_COLOR="1", COLUMNS="80")
+    assert piped.stderr == wide.stderr == ""
+    assert LATE_AT_NIGHT["error"] in piped.stdout
 
 
 @pytest.mark.parametrize(
@@ -152,7 +184,7 @@ def test_a_table_with_a_long_id_fits_into_80_columns_without_its_least_columns(
     lines = rows([item, item], *command, columns="80")
     assert len(lines) == 3
     assert max(map(len, lines)) <= 80
-    assert lines[1].startswith(f"{item['id']}  ")
+    assert lines[1].startswith((f"{item['id']}  ", "nightly  2026-11-21 03:0"))
     assert "COMPLETED" in lines[1] or "DEAD" in lines[1] or "2026-11-21 03:01:00" in lines[1]
 
 
@@ -189,7 +221,7 @@ def test_a_narrow_terminal_never_folds_an_id_or_a_time(columns: str) -> None:
     run = {**LONG_RUN, "id": f"{'x' * 64}.20261121T030000Z", "error": "busy " * 20}
     lines = rows([run], "dead-letters", "list", columns=columns)
     assert len(lines) == 2
-    assert lines[1].startswith(f"{run['id']}  2026-11-21 03:01:00")
+    assert re.match("quarterly[^ ]*…?  2026-11-21 03:01:00", lines[1])
 
 
 def test_a_table_cuts_a_long_schedule_too_unless_it_is_wide() -> None:

@@ -361,7 +361,7 @@ def test_the_temporary_files_of_a_stack_are_deleted_while_the_next_one_makes_its
         (folder / "layer").mkdir(parents=True)
     found = set_aside(temporary)
     (temporary / "next").mkdir(parents=True)
-    delete(found)
+    assert delete(found).wait(PATIENCE_SECONDS) == 0
     assert [path.name for path in tmp_path.iterdir()] == ["tmp"]
     assert [path.name for path in temporary.iterdir()] == ["next"]
 

@@ -79,20 +79,7 @@ def _occurrences(client: Client, job: Job, begin: datetime, end: datetime, most:
     """Yield the first occurrences of the job's schedule in a range."""
     after, count = begin.replace(microsecond=0) - timedelta(seconds=1), 0
     while job.schedule is not None:
-        shown = client.preview_schedule(
-            job.schedule,
-            timezone=job.timezone,
-            dst_gap=job.dst_gap,
-            dst_fold=job.dst_fold,
-            anchor=job.anchor,
-            start=job.start,
-            end=job.end,
-            exclude=job.exclude,
-            on_excluded=job.on_excluded,
-            after=after,
-            count=PAGE,
-        )
-        found = [each.at for each in shown.occurrences if each.at is not None and each.at > after]
+        found = preview(client, job, after, PAGE)
         for at in found:
             if at >= end or count == most:
                 return
@@ -101,6 +88,26 @@ def _occurrences(client: Client, job: Job, begin: datetime, end: datetime, most:
         if not found:
             return
         after = found[-1]
+
+
+def preview(client: Client, job: Job, after: datetime, count: int) -> list[datetime]:
+    """Return the next occurrences of a job's schedule after an instant, 100 at most."""
+    if job.schedule is None:
+        return []
+    shown = client.preview_schedule(
+        job.schedule,
+        timezone=job.timezone,
+        dst_gap=job.dst_gap,
+        dst_fold=job.dst_fold,
+        anchor=job.anchor,
+        start=job.start,
+        end=job.end,
+        exclude=job.exclude,
+        on_excluded=job.on_excluded,
+        after=after,
+        count=count,
+    )
+    return [each.at for each in shown.occurrences if each.at is not None and each.at > after]
 
 
 def _records(client: Client, job: Job, begin: datetime, end: datetime) -> Mapping[datetime, Run]:

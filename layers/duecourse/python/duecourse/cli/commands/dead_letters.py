@@ -6,7 +6,7 @@ import shlex
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, TypedDict, TypeVar
 
 import click
@@ -18,6 +18,7 @@ from duecourse.cli.commands.options import answer_options, confirm, connected, p
 from duecourse.cli.output.runs import print_dead_letters
 from duecourse.cli.output.values import print_json
 from duecourse.cli.terminal import Command, Group, UsageError
+from duecourse.cli.when import local_zone
 from duecourse.client import Client
 
 MAX_PER_CALL = 100
@@ -119,9 +120,10 @@ def redrive(
         if dry_run:
             _print_count(_count(client, filters), as_json)
             return
-        if not yes and (count := _count(client, filters)):
+        count = _count(client, filters) if not yes or pace else ""
+        if count and not yes:
             confirm(_question(count, asked, limit))
-        done = _redriven(client, filters, limit, steps)
+        done = _redriven(client, filters, limit, steps, _total(count, limit))
     if as_json:
         print_json(done)
         return
@@ -150,21 +152,36 @@ class _Pace:
         return cls(runs, runs / a_second)
 
 
-def _redriven(client: Client, filters: _Filters, limit: int | None, pace: _Pace) -> dict[str, Any]:
-    """Redrive the runs in several calls and return the sums. Each call continues after the previous one, because a run
-    remains in the list until its worker has started it again.
+def _total(count: str, limit: int | None) -> int | None:
+    """Return the number of runs to redrive, or None if it is not known."""
+    return min(int(count), limit or int(count)) if count.isdigit() else limit
+
+
+def _left(done: int, total: int | None, pace: _Pace) -> str:
+    """Return the progress at this pace: `15 of 100 runs, ends at about 19:05:10`."""
+    if total is None:
+        return f"{done} runs"
+    calls = max(0, -(-(total - done) // pace.runs) - 1)
+    ends = datetime.now(local_zone()) + timedelta(seconds=calls * pace.seconds)
+    return f"{done} of {total} runs, ends at about {ends:%H:%M:%S}"
+
+
+def _redriven(client: Client, filters: _Filters, limit: int | None, pace: _Pace, total: int | None) -> dict[str, Any]:
+    """Redrive the runs in several calls and return the sums. `total` is their expected number. Each call continues
+    after the previous one, because a run remains in the list until its worker has started it again.
     """
     redriven = refused = 0
     cursor = None
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed} runs"))
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[said]}"))
     with Progress(*columns, console=Console(stderr=True), transient=True, disable=not pace.seconds) as progress:
-        shown = progress.add_task("redriving", total=limit)
+        shown = progress.add_task("redriving", total=total, said=_left(0, total, pace))
         while True:
             begin = time.monotonic()
             left = pace.runs if limit is None else min(limit - redriven - refused, pace.runs)
             done = client.redrive_dead_runs(**filters, limit=left, cursor=cursor)
             redriven, refused, cursor = redriven + done.redriven, refused + done.refused, done.next_cursor
-            progress.update(shown, completed=redriven + refused)
+            sent = redriven + refused
+            progress.update(shown, completed=sent, said=_left(sent, total, pace))
             if cursor is None or (limit is not None and redriven + refused >= limit):
                 return {"redriven": redriven, "refused": refused, "more": bool(done.more)}
             time.sleep(max(0.0, begin + pace.seconds - time.monotonic()))

@@ -77,7 +77,7 @@ def _print_night(night: Night, job_id: str, begin: datetime, end: datetime, zone
         first, last = moment(each.first, zone), moment(each.last, zone)
         _print(first if each.count == 1 else f"{first} to {last}", each.explained, zone, each.count)
     if night.left_out is not None:
-        say(f"Occurrences from {moment(night.left_out, zone)} are left out: there are too many. Explain one with --at.")
+        say(f"Occurrences from {moment(night.left_out, zone)} are omitted, since there are too many; use --at.")
 
 
 def _document(group: Group) -> dict[str, object]:

@@ -6,8 +6,8 @@ Job documents are parsed as strictly as by the API, so that no part of them is s
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
-from datetime import UTC, datetime, tzinfo
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import IO, Any, Literal, TypeVar, cast
 
 import click
@@ -23,17 +23,21 @@ from duecourse.cli.commands.patch import patch
 from duecourse.cli.commands.runs import zone_of_job
 from duecourse.cli.manifests.json_text import read_job
 from duecourse.cli.manifests.yaml_text import to_yaml
-from duecourse.cli.output.jobs import print_changes, print_jobs
+from duecourse.cli.night import preview
+from duecourse.cli.output.jobs import print_changes, print_job, print_jobs
 from duecourse.cli.output.values import print_json
 from duecourse.cli.terminal import CliError, Command, Group, UsageError, plain, say
-from duecourse.cli.when import coming, duration_of, local_zone, moment
-from duecourse.client import Page
+from duecourse.cli.when import coming, duration_of, local_zone, moment, zone_of
+from duecourse.client import Client, Page
 from duecourse.client.bodies import JobRequest
 from duecourse.client.models import ChangedJobs, Job
 
 __all__ = ["jobs", "read_job"]
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+OCCURRENCES = 5
+"""The number of next occurrences that are shown with a job."""
 
 CREATE_EXAMPLE = """\
 echo '{"id": "hello", "schedule": "rate(10 seconds)",
@@ -70,17 +74,31 @@ def create(document: IO[str], api: str | None, sign: bool | None, as_json: bool)
 @click.option("-o", "--output", type=click.Choice(["table", "yaml", "json"]), default="table", show_default=True)
 @answer_options
 def get(job_id: str, output: str, api: str | None, sign: bool | None, as_json: bool) -> None:
-    """Show one job. -o yaml and -o json (--json) print the complete definition, which can be applied again."""
+    """Show one job and its next occurrences. -o yaml and -o json (--json) print the complete definition, which can be
+    applied again.
+    """
     with connected(api, sign) as client:
         job = client.get_job(job_id)
-        as_table = output == "table" and not as_json
-        warnings = client.get_job_warnings(job_id).items if as_table and job.schedule is not None else ()
-    if output == "yaml" and not as_json:
+        for_people = output == "table" and not as_json
+        coming_up = next_occurrences(client, job) if for_people else ()
+        warnings = client.get_job_warnings(job_id).items if for_people and job.schedule is not None else ()
+    if for_people:
+        print_job(job, coming_up, zone_of(job.timezone))
+        for warning in warnings:
+            say(f"{warning.says} {warning.do}")
+    elif output == "yaml" and not as_json:
         click.echo(to_yaml([job.document]), nl=False)
-        return
-    _show(job, as_json or output == "json")
-    for warning in warnings:
-        say(f"{warning.says} {warning.do}")
+    else:
+        print_json(job.document)
+
+
+def next_occurrences(client: Client, job: Job) -> Sequence[datetime]:
+    """Return the next occurrences of an existing job, OCCURRENCES at most."""
+    if job.schedule is None or job.next_occurrence is None:
+        return ()
+    found = preview(client, job, job.next_occurrence - timedelta(seconds=1), OCCURRENCES)
+    found = found or [job.next_occurrence]
+    return found[: None if job.max_runs is None else 1]  # the number of runs that are left is not known
 
 
 @jobs.command("list", cls=Command, example="duecourse jobs list --tag billing --state PAUSED")

@@ -16,9 +16,9 @@ from duecourse.cli.due_runs import due_runs
 from duecourse.cli.output.runs import print_ahead, print_found_runs, print_run
 from duecourse.cli.output.values import print_json
 from duecourse.cli.terminal import Command, Group, say
-from duecourse.cli.when import zone_of
+from duecourse.cli.when import moment, zone_of, zoned
 from duecourse.client import ApiError, Client, Page
-from duecourse.client.models import Run
+from duecourse.client.models import Job, Run
 
 State = Literal["QUEUED", "RUNNING", "WAITING", "RETRYING", "SUCCEEDED", "DEAD", "CANCELLED", "SKIPPED"]
 FAILED: tuple[State, ...] = ("DEAD", "RETRYING")
@@ -100,12 +100,12 @@ def list_runs(
 
     ahead: Sequence[Run] = ()
     with connected(api, sign) as client:
-        if job_id is None or wanted or caught_up or output == "name" or as_json:
+        if job_id is None or wanted or caught_up or as_json:
             page = read(limit, cursor)
         else:
             found = due_runs(read, limit=limit, cursor=cursor, now=datetime.now(UTC))
             page, ahead = Page(found.due, found.next_cursor), found.ahead
-    print_ahead(ahead)
+    print_ahead(ahead, err=output == "name")
     again = ["duecourse", "runs", "list", *filter(None, [job_id])]
     again += [word for state in wanted for word in ("--state", state)]
     again += [word for name, text in chosen if text for word in (f"--{name}", text)] + ["--caught-up"] * caught_up
@@ -121,11 +121,17 @@ def list_runs(
 
 def zone_of_job(client: Client, job_id: str) -> tzinfo:
     """Return the timezone of a job, or UTC if the job was deleted."""
+    job = _job_of(client, job_id)
+    return UTC if job is None else zone_of(job.timezone)
+
+
+def _job_of(client: Client, job_id: str) -> Job | None:
+    """Return a job, or None if it was deleted."""
     try:
-        return zone_of(client.get_job(job_id).timezone)
+        return client.get_job(job_id)
     except ApiError as error:
         if error.status == 404:
-            return UTC
+            return None
         raise
 
 
@@ -135,12 +141,24 @@ def zone_of_job(client: Client, job_id: str) -> tzinfo:
 def show(run_id: str, api: str | None, sign: bool | None, as_json: bool) -> None:
     """Show a run with its attempts and its result, or the address of a large result."""
     with connected(api, sign) as client:
-        found = client.get_run(run_id)
-        zone = UTC if as_json else zone_of_job(client, run_id.partition(".")[0])
+        found, job_id = client.get_run(run_id), run_id.partition(".")[0]
+        job = None if as_json else _job_of(client, job_id)
+        zone = UTC if job is None else zone_of(job.timezone)
+        skipped = found.state == "SKIPPED" and not as_json
+        why = client.explain_job(job_id, at=found.occurrence).sentence if skipped else None
     if as_json:
         print_json(found.document)
     else:
-        print_run(found, zone=zone, now=datetime.now(UTC))
+        print_run(
+            found,
+            zone=zone,
+            now=datetime.now(UTC),
+            target=None if job is None else job.target,
+            why=why and zoned(why, zone),
+        )
+        if why:
+            click.echo()
+            say(f"duecourse explain {job_id} --at {moment(found.occurrence).replace(' ', 'T')}")
 
 
 @runs.command(cls=Command, example="duecourse runs cancel nightly.20261121T030000Z")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 
 import click
 from rich.text import Text
@@ -14,8 +14,8 @@ from duecourse.cli.commands.listing import wide_option
 from duecourse.cli.commands.options import answer_options, connected
 from duecourse.cli.output.table import Cell, print_table
 from duecourse.cli.output.values import print_json
-from duecourse.cli.terminal import Command, UsageError
-from duecourse.cli.when import UNITS, moment
+from duecourse.cli.terminal import Command, UsageError, say
+from duecourse.cli.when import UNITS, local_zone, moment
 from duecourse.client import Client
 
 MOST_HOURS = 48
@@ -78,10 +78,12 @@ def upcoming(
 
     Only occurrences of schedules are counted: runs on request, backfills and steps of workflows are not included.
     """
-    begin = datetime.now(UTC).replace(second=0, microsecond=0)
+    now = datetime.now(UTC).replace(second=0, microsecond=0)
     seconds = 60 if hot else _seconds(step)
+    begin = aligned(now, seconds, local_zone())
+    end = min(now + timedelta(hours=hours), begin + timedelta(hours=MOST_HOURS))
     with connected(api, sign) as client:
-        load = counted(client, begin, begin + timedelta(hours=hours), seconds)
+        load = counted(client, begin, end, seconds)
     chosen = sorted(at for at, _ in load.runs.most_common(hot))
     if as_json:
         items = [
@@ -90,6 +92,15 @@ def upcoming(
         print_json({"items": items, "next_cursor": None, "late": load.late.count, "uncounted": load.uncounted.count})
         return
     _print(load, chosen, wide=output == "wide")
+    if not hot:
+        say(f"{sum(load.runs.values()):,} runs until {moment(end, local_zone())}")
+
+
+def aligned(now: datetime, step: int, zone: tzinfo) -> datetime:
+    """Return the beginning of the interval of `step` seconds that contains `now`, on a zone's clock."""
+    offset = now.astimezone(zone).utcoffset() or timedelta()
+    seconds = int((now + offset).timestamp())
+    return now - timedelta(seconds=seconds % step)
 
 
 def counted(client: Client, begin: datetime, end: datetime, step: int) -> Load:

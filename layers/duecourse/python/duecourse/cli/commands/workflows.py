@@ -16,7 +16,7 @@ from duecourse.cli.manifests.json_text import read_job
 from duecourse.cli.output.values import print_json
 from duecourse.cli.output.workflows import print_workflow, print_workflow_run, print_workflows, workflow_run_text
 from duecourse.cli.terminal import CliError, Command, Group, UsageError, plain, say
-from duecourse.client import Client
+from duecourse.client import ApiError, Client
 from duecourse.client.bodies import WorkflowRequest
 from duecourse.client.models import WorkflowRun
 
@@ -102,7 +102,7 @@ def show(name: str, output: str, api: str | None, sign: bool | None, as_json: bo
 )
 @answer_options
 def watch(name: str, every: float, api: str | None, sign: bool | None, as_json: bool) -> None:
-    """Follow a run until it ends. For a workflow, follow its newest run.
+    """Follow a run until it ends; wait for its start if it is queued. For a workflow, follow its newest run.
 
     The exit code is 0 if the run succeeded, otherwise 1.
     """
@@ -146,7 +146,7 @@ def _newest(client: Client, workflow_id: str) -> str:
 
 
 def _follow(client: Client, run_id: str, every: float, *, quiet: bool) -> WorkflowRun:
-    run = run_of(client, run_id)
+    run = _begun(client, run_id, every, quiet=quiet)
     console = Console(highlight=False, quiet=quiet)
     with Live(console=console, auto_refresh=False, transient=True) as live:
         while not run.is_final:
@@ -157,6 +157,23 @@ def _follow(client: Client, run_id: str, every: float, *, quiet: bool) -> Workfl
     if not quiet:
         print_workflow_run(run)
     return run
+
+
+def _begun(client: Client, run_id: str, every: float, *, quiet: bool) -> WorkflowRun:
+    """Return the run when it has started. The API has no steps of a run that is queued. Raises ApiError."""
+    told = False
+    while True:
+        try:
+            return run_of(client, run_id)
+        except ApiError as error:
+            if error.status != 409 or client.get_run(run_id).is_final:
+                raise
+        if not told:
+            client.get_workflow(run_id.partition(".")[0])  # fails for a job that is not a workflow
+            if not quiet:
+                say(f"{run_id} is QUEUED")
+        told = True
+        time.sleep(every)
 
 
 workflows.add_command(list_runs, "runs")

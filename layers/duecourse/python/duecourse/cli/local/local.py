@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
@@ -103,7 +104,7 @@ def run_local(project: Project, screen: Screen, *, port: int | None, fresh: bool
             issuer = issuer_of(place.folder, settings) if auth else None
             _run(project, screen, place, settings, kept, announce, issuer)
         finally:
-            screen.step("files", "deleting the temporary ones; the stack can be started again meanwhile")
+            screen.step("files", "a process in the background deletes the temporary ones")
             unlocked.callback(delete, set_aside(place.temporary))
 
 
@@ -118,10 +119,11 @@ def set_aside(folder: Path) -> list[Path]:
     return sorted(folder.parent.glob(f"{folder.name}-*"))
 
 
-def delete(folders: Iterable[Path]) -> None:
-    """Delete folders; ignore what cannot be deleted."""
-    for folder in folders:
-        shutil.rmtree(folder, ignore_errors=True)
+def delete(folders: Iterable[Path]) -> subprocess.Popen[bytes]:
+    """Delete folders in a process that continues after this one, and return it. It ignores what cannot be deleted."""
+    quiet = subprocess.DEVNULL
+    command = ["rm", "-rf", "--", *map(str, folders)]
+    return subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True)
 
 
 def clear(place: DataFolder) -> None:

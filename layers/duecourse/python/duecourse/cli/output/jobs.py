@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, tzinfo
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
 
 from duecourse.cli.output.table import Cell, print_table
 from duecourse.cli.output.values import coloured
+from duecourse.cli.terminal import plain
+from duecourse.cli.when import moment
 from duecourse.client.models import (
     Change,
     ChangedField,
@@ -56,3 +63,66 @@ def print_jobs(jobs: Iterable[Job], *, wide: bool = False) -> None:
     columns = ["zone", "owner", "tags", "paused until"] if wide else []
     names = ["job", "state", "schedule", "next occurrence", "paused because", "name", *columns, "error"]
     print_table(names, [row(job) for job in jobs], spare=("name", "paused because"), wide=wide)
+
+
+def print_job(job: Job, occurrences: Sequence[datetime], zone: tzinfo) -> None:
+    """Print one job with one field per line, and its next occurrences. Empty fields are omitted."""
+
+    def at(value: datetime | None) -> str | None:
+        return None if value is None else moment(value, zone)
+
+    attempts, missed = (job.document.get(name) or {} for name in ("retry", "missed"))
+    words = "" if job.understood_as is None else f" ({job.understood_as})"
+    paused = [("by", job.paused_by), ("until", at(job.paused_until))]
+    state = coloured(job.state, ", ".join(f"{word} {text}" for word, text in paused if text))
+    retry = f"{attempts.get('max_attempts')}, each {job.timeout_seconds} s at most" if attempts else None
+    clock = f"times that the clock skips: {job.dst_gap}; times that it shows twice: {job.dst_fold}"
+    fields: dict[str, str | Text | None] = {
+        "job": job.id,
+        "name": job.name,
+        "description": job.description,
+        "state": state,
+        "paused because": job.paused_because,
+        "schedule": f"{job.schedule}{words}" if job.schedule else "on request",
+        "zone": job.timezone if job.schedule else None,
+        "clock changes": clock if job.schedule and job.timezone not in (None, "UTC") else None,
+        "starts": at(job.start),
+        "ends": at(job.end),
+        "excluded": ", ".join(job.exclude or ()),
+        "jitter": f"{job.jitter_seconds} s" if job.jitter_seconds else None,
+        "target": target_text(job.target or {}),
+        "attempts": retry,
+        "overlap": _value(job.overlap) if job.document.get("overlap") else None,
+        "missed": missed.get("policy"),
+        "owner": job.owner,
+        "tags": ", ".join(job.tags or ()),
+        "runbook": job.runbook_url,
+        "created": at(job.created_at),
+        "changed": at(job.updated_at),
+        "error": job.error,
+        "next": "\n".join(moment(at, zone) for at in occurrences) or ("none" if job.schedule else None),
+    }
+    print_fields_of(fields)
+
+
+def print_fields_of(fields: Mapping[str, str | Text | None]) -> None:
+    """Print fields with one name per line. Empty fields are omitted; further lines of a value are indented."""
+    console = Console(highlight=False, soft_wrap=True)
+    width = max(14, *(len(name) + 2 for name, value in fields.items() if value))
+    for name, value in fields.items():
+        if isinstance(value, Text):
+            console.print(Text.assemble((f"{name:<{width}}", "bold"), value))
+        elif value:
+            first, *more = map(plain, value.split("\n")) if name == "next" else [plain(value)]
+            console.print(Text.assemble((f"{name:<{width}}", "bold"), first))
+            for line in more:
+                console.print(Text(" " * width + line))
+
+
+def target_text(target: Mapping[str, Any]) -> str:
+    """Return the target of a job in one line: `http POST https://example.com/hook`, without the query of an address."""
+    url = target.get("url")
+    if isinstance(url, str):
+        return f"{target.get('type')} {target.get('method', 'POST')} {url.partition('?')[0]}"
+    named = [str(value) for name, value in target.items() if name != "type" and isinstance(value, str)]
+    return " ".join([str(target.get("type", "")), *named]).strip()

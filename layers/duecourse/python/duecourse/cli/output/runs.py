@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, tzinfo
+from typing import Any
 
 import click
 from rich.console import Console
 from rich.text import Text
 
+from duecourse.cli.output.jobs import print_fields_of, target_text
 from duecourse.cli.output.table import Cell, print_table
 from duecourse.cli.output.values import coloured, lateness
-from duecourse.cli.terminal import plain
 from duecourse.cli.when import local_zone, moment, relative
 from duecourse.client.models import (
     Attempt,
@@ -21,8 +23,12 @@ from duecourse.client.models import (
 )
 
 
-def print_run(run: SingleRun, *, zone: tzinfo, now: datetime) -> None:
-    """Print one run with one field per line, and its attempts. Empty fields are omitted."""
+def print_run(
+    run: SingleRun, *, zone: tzinfo, now: datetime, target: Mapping[str, Any] | None = None, why: str | None = None
+) -> None:
+    """Print one run with one field per line, and its attempts. Empty fields are omitted. `target` is the target of its
+    job, `why` an explanation.
+    """
 
     def at(value: datetime | None) -> str | None:
         return None if value is None else f"{moment(value, zone)} ({relative(value, now)})"
@@ -31,7 +37,9 @@ def print_run(run: SingleRun, *, zone: tzinfo, now: datetime) -> None:
     fields: dict[str, str | Text | None] = {
         "run": run.id,
         "job": run.job_id,
+        "target": None if target is None else target_text(target),
         "state": coloured(run.state, run.reason) + cancelling,
+        "why": why,
         "occurrence": at(run.occurrence),
         "started": at(run.started_at),
         "late": None if run.lateness_seconds is None else lateness(run.lateness_seconds),
@@ -45,11 +53,7 @@ def print_run(run: SingleRun, *, zone: tzinfo, now: datetime) -> None:
         "error": run.error,
         "result": _result(run),
     }
-    console = Console(highlight=False, soft_wrap=True)
-    for name, value in fields.items():
-        if value:
-            said = value if isinstance(value, Text) else plain(value)
-            console.print(Text.assemble((f"{name:<14}", "bold"), said))
+    print_fields_of(fields)
     if len(run.attempt_list) > 1:
         click.echo()
         rows = [
@@ -82,10 +86,10 @@ def _result(run: SingleRun) -> str | None:
     return None if run.result is None else json.dumps(run.result, ensure_ascii=False)
 
 
-def print_ahead(runs: Sequence[Run]) -> None:
-    """Print the number of runs that are not due in one line, if there are any."""
+def print_ahead(runs: Sequence[Run], *, err: bool = False) -> None:
+    """Print the number of runs that are not due in one line, if there are any; with `err` to standard error."""
     if runs:
-        click.echo(f"{len(runs)} queued until {moment(max(run.due for run in runs), local_zone())}")
+        click.echo(f"{len(runs)} queued until {moment(max(run.due for run in runs), local_zone())}", err=err)
 
 
 def print_found_runs(runs: Iterable[Run], *, wide: bool = False, coverage: bool = False) -> None:
@@ -107,7 +111,7 @@ def print_found_runs(runs: Iterable[Run], *, wide: bool = False, coverage: bool 
             *([str(run.count)] if coverage else []),
             *more(run),
             run.code or "",
-            run.error or "",
+            _error(run, wide=wide),
         )
         for run in runs
     ]
@@ -118,6 +122,11 @@ def print_found_runs(runs: Iterable[Run], *, wide: bool = False, coverage: bool 
         rows,
         spare=("occurrence", "attempts", "late"),  # the id has the occurrence
         wide=wide,
+        narrow=(
+            ("job", "occurrence", "state", "late", "attempts", *covers, "code", "error"),
+            [(run.job_id, *row[1:]) for run, row in zip(runs, rows, strict=True)],
+            ("attempts", "late"),
+        ),
     )
     if coverage and runs:
         click.echo(f"{len(runs)} runs, {sum(run.count for run in runs)} occurrences")
@@ -125,18 +134,27 @@ def print_found_runs(runs: Iterable[Run], *, wide: bool = False, coverage: bool 
 
 def print_dead_letters(runs: Iterable[Run], *, wide: bool = False) -> None:
     """Print dead runs of any job as a table. `duecourse runs redrive` accepts their ids."""
+    runs = list(runs)
+    names = ("died", "attempts", "code", "error")
+    rows: list[tuple[Cell, ...]] = [
+        (run.finished_at, f"{run.attempts}/{run.max_attempts}", run.code or "", _error(run, wide=wide)) for run in runs
+    ]
     print_table(
-        ("run", "died", "attempts", "code", "error"),
-        (
-            (
-                run.id,
-                run.finished_at,
-                f"{run.attempts}/{run.max_attempts}",
-                run.code or "",
-                run.error or "",
-            )
-            for run in runs
-        ),
+        ("run", *names),
+        [(run.id, *row) for run, row in zip(runs, rows, strict=True)],
         spare=("attempts",),
         wide=wide,
+        narrow=(("job", *names), [(run.job_id, *row) for run, row in zip(runs, rows, strict=True)], ("attempts",)),
     )
+
+
+_REQUEST = re.compile(r"(?P<request>[A-Z]+ https?://[^\s]+?)(?: answered |: )(?P<said>.+)", re.DOTALL)
+
+
+def _error(run: Run, *, wide: bool) -> str:
+    """Return the error of a run. On a terminal, the response of an HTTP target comes before the address, because the
+    end can be cut: `503 Service Unavailable (GET https://example.com)`.
+    """
+    error = run.error or ""
+    found = None if wide or not Console().is_terminal else _REQUEST.fullmatch(error)
+    return error if found is None else f"{found['said']} ({found['request']})"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, tzinfo
+from types import MappingProxyType
 
+import click
 from rich.console import Console
 from rich.text import Text
 
@@ -38,6 +40,10 @@ Cell = str | Text | datetime | None
 """A time is shown in the zone of the table; None is an unknown time."""
 
 
+READABLE = {"code": 8, "error": 32}
+"""The room that errors have in a table with ids. If they have less, its narrow form is printed."""
+
+
 def print_table(
     columns: Sequence[str],
     rows: Iterable[Sequence[Cell]],
@@ -45,13 +51,24 @@ def print_table(
     spare: Sequence[str] = (),
     wide: bool = False,
     zone: tzinfo | None = None,
+    narrow: tuple[Sequence[str], Sequence[Sequence[Cell]], Sequence[str]] | None = None,
 ) -> None:
     """Print a table that fits the terminal, if its ids and times do. A `wide` one has everything, in lines of any
-    length. See `table`.
+    length. See `table`. The table `narrow` (columns, rows, spare columns) is printed instead if errors have no room
+    beside the ids. A terminal gets a line with the columns that are omitted.
     """
     console = Console(highlight=False)
     width = None if wide else table_width(console)
-    console.print(table(columns, rows, spare=spare, width=width, zone=zone), soft_wrap=True)
+    text, widths, wanted = _laid_out(columns, rows, spare, width, zone)
+    short = [name for name in wanted if widths.get(name, 0) < min(wanted[name], READABLE.get(name, 0))]
+    if narrow is not None and short and console.is_terminal:
+        names, cells, spare = narrow
+        text, widths, _ = _laid_out(names, cells, spare, width, zone, {**CUT, "error": 24, "job": 24})
+    console.print(text, soft_wrap=True)
+    omitted = [name for name in wanted if name not in widths and not (name == "occurrence" and "run" in widths)]
+    if omitted and console.is_terminal:
+        ids = ", -o name only the ids" if "run" in omitted else ""
+        click.echo(f"not shown in {width} columns: {', '.join(omitted)}; -o wide shows all{ids}", err=True)
 
 
 def table_width(console: Console) -> int:
@@ -72,6 +89,18 @@ def table(
     Empty columns are omitted. To fit the width, values are truncated and columns are omitted in the order of
     `spare`, then of LAST.
     """
+    return _laid_out(columns, rows, spare, width, zone)[0]
+
+
+def _laid_out(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[Cell]],
+    spare: Sequence[str],
+    width: int | None,
+    zone: tzinfo | None,
+    cut: Mapping[str, int] = MappingProxyType(CUT),
+) -> tuple[Text, Mapping[str, int], Mapping[str, int]]:
+    """Return a table, the widths of its columns, and the widths that all columns need."""
     listed = [[_at(cell, zone or local_zone()) for cell in row] for row in rows]
     shown = [
         (name, [_title(name, cells), *map(_text, cells)])
@@ -79,20 +108,20 @@ def table(
         if not listed or any(map(_text, cells))
     ]
     wanted = {name: max(cell.cell_len for cell in cells) for name, cells in shown}
-    widths = wanted if width is None else _widths(wanted, spare, width)
+    widths = wanted if width is None else _widths(wanted, spare, width, cut)
     kept = [(widths[name], cells) for name, cells in shown if name in widths]
     lines = zip(*([_fitted(cell, size) for cell in cells] for size, cells in kept), strict=True)
-    return Text("\n").join(_joined(line) for line in lines)
+    return Text("\n").join(_joined(line) for line in lines), widths, wanted
 
 
-def _widths(wanted: Mapping[str, int], spare: Sequence[str], width: int) -> dict[str, int]:
+def _widths(wanted: Mapping[str, int], spare: Sequence[str], width: int, cut: Mapping[str, int]) -> dict[str, int]:
     """The widths of the columns that fit, by name."""
-    widths = {name: min(size, CUT.get(name, size)) for name, size in wanted.items()}
+    widths = {name: min(size, cut.get(name, size)) for name, size in wanted.items()}
     _leave_out(spare, widths, width)
     if _total(widths) > width:
-        widths |= {name: min(widths[name], MIN_CUT) for name in CUT if name in widths}
+        widths |= {name: min(widths[name], MIN_CUT) for name in cut if name in widths}
     _leave_out(LAST, widths, width)
-    for name in CUT:
+    for name in cut:
         if name in widths:
             widths[name] += max(0, min(wanted[name] - widths[name], width - _total(widths)))
     return widths
