@@ -7,6 +7,10 @@ export type OperationEntry = readonly [method: string, path: string, page: boole
 export type CallbackName = "completeRun" | "failRun" | "heartbeatRun";
 
 export const OPERATIONS: Readonly<Record<string, OperationEntry>> = {
+  listCalendars: ["GET", "calendars", true],
+  putCalendar: ["PUT", "calendars/{calendar_id}", false],
+  getCalendar: ["GET", "calendars/{calendar_id}", false],
+  deleteCalendar: ["DELETE", "calendars/{calendar_id}", false],
   listDeadRuns: ["GET", "dead-letters", true],
   redriveDeadRuns: ["POST", "dead-letters/redrive", false],
   getHealth: ["GET", "health", false],

@@ -18,6 +18,7 @@ const ASKED = [
   "start",
   "end",
   "exclude",
+  "calendar",
   "on_excluded",
 ];
 const SHAPING = ["jitter_seconds", "max_runs"];

@@ -49,6 +49,7 @@ export const SHAPE: Field[] = [
   field("exclude", "Excluded", "list", {
     hint: "Dates, date ranges (2026-12-24/2027-01-06), cron expressions (* * * * SAT-SUN) and instants without runs, separated by commas.",
   }),
+  field("calendar", "Calendar", "text", { hint: "The id of a calendar whose days are excluded, too." }),
   field("on_excluded", "On an excluded day", "choice", {
     standard: "skip",
     options: options({

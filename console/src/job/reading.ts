@@ -7,7 +7,16 @@ const ALL_STATES = "QUEUED,RUNNING,WAITING,RETRYING,SUCCEEDED,DEAD,CANCELLED,SKI
 
 type Job = Pick<
   Schemas["Job"],
-  "schedule" | "timezone" | "dst_gap" | "dst_fold" | "anchor" | "start" | "end" | "exclude" | "on_excluded"
+  | "schedule"
+  | "timezone"
+  | "dst_gap"
+  | "dst_fold"
+  | "anchor"
+  | "start"
+  | "end"
+  | "exclude"
+  | "calendar"
+  | "on_excluded"
 >;
 
 /** What the job's schedule names after an instant. */
@@ -18,9 +27,22 @@ export async function readPreview(
   signal: AbortSignal,
 ): Promise<Schemas["Occurrence"][]> {
   if (job.schedule === null) return [];
-  const { schedule, timezone, dst_gap, dst_fold, anchor, start, end, exclude, on_excluded } = job;
+  const { schedule, timezone, dst_gap, dst_fold, anchor, start, end, exclude, calendar, on_excluded } = job;
   const { data } = await fetcher.POST("/v1/schedules/preview", {
-    body: { schedule, timezone, dst_gap, dst_fold, anchor, start, end, exclude, on_excluded, after, count },
+    body: {
+      schedule,
+      timezone,
+      dst_gap,
+      dst_fold,
+      anchor,
+      start,
+      end,
+      exclude,
+      calendar,
+      on_excluded,
+      after,
+      count,
+    },
     signal,
   });
   return data?.occurrences ?? [];

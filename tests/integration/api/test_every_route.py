@@ -13,12 +13,13 @@ import pytest
 from duecourse.api.identity import SCOPES
 from duecourse.api.routes.table import OPEN, ROUTES
 from duecourse.domain.runs.states import RunState
+from duecourse.domain.schedules.calendars import Calendar
 from duecourse.domain.targets.targets import HttpTarget
 from duecourse.testing.clock import SettableClock
 from tests.support import in_process
 from tests.support.api import HTTP_TARGET, Answered, ApiClient, api_settings
 from tests.support.api_events import api_event, jwt_caller
-from tests.support.every_route import INSTANT, JOB, TAG, WORKFLOW, asked
+from tests.support.every_route import CALENDAR, INSTANT, JOB, TAG, WORKFLOW, asked
 from tests.support.jobs import NOON, cursor
 from tests.support.jobs import job as made_job
 from tests.support.openapi import resolved, strict_document
@@ -57,6 +58,7 @@ class Tenants:
         job = replace(job, tenant=OWNER, tags=(TAG,), payload={"text": SECRET}, target=target)
         assert self.api.jobs.create(job, cursor(job))
         add_ended_workflow(self.api, OWNER, WORKFLOW, payload={"text": SECRET}, tags=(TAG,))
+        assert self.api.jobs.calendars.put(Calendar(OWNER, CALENDAR, "fcz", SECRET), None)
         record = self.api.runs.write
         assert record(waiting_run(job), None) is None
         assert record(run(job, RunState.DEAD, after=60, error=SECRET), None) is None
@@ -66,7 +68,8 @@ class Tenants:
         """The route's call about the owner's job or run, or about what is given."""
         query, body = asked(method, path, self.tags)
         name = {"redrive": "dead", "cancel": "held", "rerun": "workflow"}.get(path.rpartition("/")[2], "waiting")
-        values = {"job_id": JOB, "run_id": RUNS[name], "workflow_id": WORKFLOW, "instant": INSTANT, **given}
+        values = {"job_id": JOB, "run_id": RUNS[name], "workflow_id": WORKFLOW, "instant": INSTANT}
+        values |= {"calendar_id": CALENDAR, **given}
         real = path
         for each, value in values.items():
             real = real.replace(f"<{each}>", value)
@@ -114,7 +117,9 @@ def test_another_tenant_learns_nothing_and_changes_nothing(tenants: Tenants, met
     assert SECRET not in answer.text
     assert OWNER not in answer.text
     if "<" in path and method != "PUT":
-        assert (answer.status, kind(answer)) in [(404, f"unknown-{what}") for what in ("job", "run", "workflow")]
+        assert (answer.status, kind(answer)) in [
+            (404, f"unknown-{what}") for what in ("job", "run", "workflow", "calendar")
+        ]
         return
     assert answer.status in (200, 201, 202), answer.text
     if "items" in answer.json and path != "/v1/jobs/batch":

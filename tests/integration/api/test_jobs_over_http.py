@@ -98,6 +98,7 @@ def test_what_was_posted_comes_back_with_what_became_of_it(api: ApiClient) -> No
         "start": None,
         "end": None,
         "exclude": [],
+        "calendar": None,
         "on_excluded": "skip",
         "jitter_seconds": 0,
         "max_runs": None,

@@ -617,6 +617,7 @@ class Wiring(Generic[S_co]):
     def api(self: Wiring[ApiSettings]) -> Api:
         from duecourse.api.api import Api
         from duecourse.domain.tenants.rate import BucketRules
+        from duecourse.usecases.jobs.calendars import Calendars
         from duecourse.usecases.jobs.change import EditJobs, JobLimits, Jobs
         from duecourse.usecases.jobs.membership import Membership
         from duecourse.usecases.jobs.pausing import Pausing
@@ -652,6 +653,7 @@ class Wiring(Generic[S_co]):
         return Api(
             jobs=jobs,
             editing=editing,
+            calendars=Calendars(store, editing, clock),
             pausing=Pausing(jobs, store, self.skipping, self.wait_queues, clock),
             renaming=Renaming(jobs, store, runs, self.wait_queues, self.timers, clock, kept_days),
             history=history,

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
-from duecourse.domain.schedules.exclusions import MAX_MOVE_DAYS, ExclusionError
+from duecourse.domain.schedules.calendars import Calendar, CalendarSizeError, named
+from duecourse.domain.schedules.exclusions import MAX_MOVE_DAYS, ExclusionError, packed_days
 from duecourse.domain.schedules.preview import MAX_EXCLUDED, preview
 from duecourse.domain.schedules.schedule import Occurrences, moved_from, moved_to, occurrences_of
 from tests.support.schedules import utc
@@ -223,3 +224,34 @@ class TestPreview:
         assert sum(entry.mark is None for entry in found) == 3
         never = preview(ScheduleSpec("0 9 * * 6"), 0, 3, exclude=("* 9 * * *",))
         assert [entry.mark for entry in never] == ["excluded"] * MAX_EXCLUDED
+
+
+class TestCalendars:
+    @given(
+        st.lists(st.tuples(st.dates(date(1960, 1, 1), date(2100, 1, 1)), st.integers(0, 40)), max_size=20),
+        st.lists(st.sampled_from([WEEKENDS, "* * 24 12 *", "* 0-5 * * MON"]), max_size=2, unique=True),
+    )
+    def test_a_copy_excludes_what_its_entries_exclude(self, ranges: list[tuple[date, int]], crons: list[str]) -> None:
+        entries = [f"{first}/{first + timedelta(days=length)}" for first, length in ranges] + crons
+        calendar = Calendar("acme", "bank", packed_days(entries))
+        assert packed_days(calendar.exclude) == calendar.days
+        spec = ScheduleSpec("0 3,9 * * *")
+        copied = occurrences_of("", "", spec, exclude=("2026-02-02", calendar.entry))
+        written = occurrences_of("", "", spec, exclude=("2026-02-02", *entries))
+        at = utc("2026-01-01 00:00")
+        for _ in range(50):
+            following = copied.next(at)
+            assert following == written.next(at)
+            at = following or at
+
+    def test_its_entries_are_in_order_and_each_day_is_named_once(self) -> None:
+        days = packed_days(["2027-01-01", WEEKENDS, "2026-12-25/2026-12-26", "2026-12-24", WEEKENDS])
+        assert Calendar("acme", "bank", days).exclude == ("2026-12-24/2026-12-26", "2027-01-01", WEEKENDS)
+
+    def test_an_entry_without_days_excludes_nothing(self) -> None:
+        assert occurrences("0 9 * * *", named("bank")).next(0) == 9 * 3600
+
+    def test_a_calendar_that_would_fill_the_cursor_is_refused(self) -> None:
+        alternate = [(date(2026, 1, 1) + timedelta(days=2 * number)).isoformat() for number in range(400)]
+        with pytest.raises(CalendarSizeError):
+            packed_days(alternate)

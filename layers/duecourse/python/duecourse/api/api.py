@@ -28,6 +28,7 @@ from duecourse.domain.tenants.rate import retry_after
 from duecourse.domain.workflows.graph import WorkflowRef, read_ref
 from duecourse.ports import GraphMissingError, StageMetrics
 from duecourse.settings import ApiSettings
+from duecourse.usecases.jobs.calendars import Calendars
 from duecourse.usecases.jobs.change import Draft, EditJobs, Jobs
 from duecourse.usecases.jobs.job_errors import JobReachError, JobUnknownError
 from duecourse.usecases.jobs.pausing import Pausing
@@ -54,6 +55,7 @@ class Api:
 
     jobs: Jobs
     editing: EditJobs
+    calendars: Calendars
     pausing: Pausing
     renaming: Renaming
     history: History

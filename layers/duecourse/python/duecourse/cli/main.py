@@ -13,6 +13,7 @@ COMMANDS: Mapping[str, tuple[str, str, str]] = {
     "accounts": ("duecourse.cli.commands.accounts", "accounts", "Create, list and delete service accounts."),
     "alarms": ("duecourse.cli.commands.alarms", "alarms", "Test whether an alarm reaches a person."),
     "apply": ("duecourse.cli.commands.apply", "apply", "Create, change and remove jobs from files."),
+    "calendars": ("duecourse.cli.commands.calendars", "calendars", "Write and import calendars of excluded days."),
     "completion": ("duecourse.cli.commands.completion", "completion", "Print the completion script for a shell."),
     "dead-letters": ("duecourse.cli.commands.dead_letters", "dead_letters", "List and redrive dead runs."),
     "demo": ("duecourse.cli.commands.local", "demo", "Run a two-minute demonstration on this machine."),

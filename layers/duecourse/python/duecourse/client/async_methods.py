@@ -13,6 +13,7 @@ from duecourse.client.models import (
     Accepted,
     Backfill,
     Batch,
+    Calendar,
     Change,
     ChangedJobs,
     Explained,
@@ -22,10 +23,12 @@ from duecourse.client.models import (
     JobWarnings,
     NotifyTest,
     Preview,
+    PutCalendar,
     Redriven,
     RequestedRuns,
     Run,
     RunPayload,
+    SingleCalendar,
     SingleRun,
     Skipped,
     Stage,
@@ -53,6 +56,62 @@ class AsyncMethods(ABC):
     @abstractmethod
     def _page(self, call: Call, item: type[A]) -> Awaitable[AsyncPage[A]]:
         """Return the page of items in a call's response."""
+
+    def list_calendars(self, *, limit: int | None = None, cursor: str | None = None) -> Awaitable[AsyncPage[Calendar]]:
+        """List calendars.
+
+        Lists the calendars of the tenant, ordered by id.
+
+        `limit`: the maximum number of items of a page.
+
+        `cursor`: `next_cursor` of the previous page of the same list. It is opaque.
+        """
+        return self._page(Call("GET", "calendars", query={"limit": limit, "cursor": cursor}), Calendar)
+
+    def put_calendar(
+        self,
+        calendar_id: str,
+        exclude: list[str] | tuple[str, ...],
+        *,
+        description: str | None = None,
+        cursor: str | None = None,
+    ) -> Awaitable[PutCalendar]:
+        """Create or replace a calendar.
+
+        Jobs that use the calendar get its new days with this request: up to 100 jobs in one call, and each counts
+        as a request. Pass `next_cursor` as `cursor`, with the same days, to continue. Jobs with a different
+        schedule start a new generation, as with an edit. Repeating the request changes nothing.
+
+        `calendar_id`: the id of the calendar.
+
+        `exclude`: dates, ranges of dates (2026-12-24/2027-01-01) and cron expressions (* * * * SAT,SUN).
+        """
+        return self._send(
+            Call(
+                "PUT",
+                Call.at("calendars/{calendar_id}", calendar_id=calendar_id),
+                fields={"exclude": exclude, "description": description, "cursor": cursor},
+            ),
+            PutCalendar,
+        )
+
+    def get_calendar(self, calendar_id: str) -> Awaitable[SingleCalendar]:
+        """Read a calendar.
+
+        Returns the calendar and the jobs that use it.
+
+        `calendar_id`: the id of the calendar.
+        """
+        return self._send(Call("GET", Call.at("calendars/{calendar_id}", calendar_id=calendar_id)), SingleCalendar)
+
+    def delete_calendar(self, calendar_id: str) -> Awaitable[Answer]:
+        """Delete a calendar.
+
+        A calendar that jobs use is not deleted (409).
+
+        `calendar_id`: the id of the calendar.
+        """
+        return self._send(Call("DELETE", Call.at("calendars/{calendar_id}", calendar_id=calendar_id)), Answer)
 
     def list_dead_runs(
         self,
@@ -927,6 +986,7 @@ class AsyncMethods(ABC):
         start: datetime | str | None = None,
         end: datetime | str | None = None,
         exclude: list[str] | tuple[str, ...] | None = None,
+        calendar: str | None = None,
         on_excluded: Literal["skip", "previous", "next"] | None = None,
         after: datetime | str | None = None,
         count: int | None = None,
@@ -950,6 +1010,8 @@ class AsyncMethods(ABC):
         `exclude`: instants, dates, ranges of dates (2026-12-24/2027-01-06) and cron expressions (* * * * SAT,SUN)
         without runs.
 
+        `calendar`: the id of a calendar whose days are excluded, too.
+
         `on_excluded`: on an excluded day: skip the occurrence, or move it to the previous or next day that is not
         excluded.
 
@@ -968,6 +1030,7 @@ class AsyncMethods(ABC):
                     "start": start,
                     "end": end,
                     "exclude": exclude,
+                    "calendar": calendar,
                     "on_excluded": on_excluded,
                     "after": after,
                     "count": count,

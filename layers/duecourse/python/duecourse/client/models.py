@@ -148,6 +148,20 @@ class Bucket(Answer):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Calendar(Answer):
+    """A calendar. Its dates are in order, and ranges that overlap are one; cron expressions follow."""
+
+    id: str
+    description: str
+    exclude: tuple[str, ...]
+    version: int
+    """Grows with every change."""
+    updated_at: datetime
+    """UTC, to the millisecond."""
+    updated_by: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Change(Answer):
     """A change of a job and its caller."""
 
@@ -365,6 +379,8 @@ class Job(Answer):
     exclude: tuple[str, ...]
     """Instants, dates, ranges of dates (2026-12-24/2027-01-06) and cron expressions (* * * * SAT,SUN) without runs.
     """
+    calendar: str | None
+    """The id of a calendar whose days are excluded, too."""
     on_excluded: Literal["skip", "previous", "next"]
     """On an excluded day: skip the occurrence, or move it to the previous or next day that is not excluded."""
     name: str
@@ -652,6 +668,25 @@ class Problem(Answer):
 
 
 @dataclass(frozen=True, kw_only=True)
+class PutCalendar(Answer):
+    """A calendar, and the result for up to 100 of its jobs. Pass `next_cursor` to continue with the others."""
+
+    id: str
+    description: str
+    exclude: tuple[str, ...]
+    version: int
+    """Grows with every change."""
+    updated_at: datetime
+    """UTC, to the millisecond."""
+    updated_by: str
+    changed: int
+    failed: tuple[str, ...]
+    """The jobs that keep the earlier days: they were changed at the same time, or would have no future occurrence.
+    """
+    next_cursor: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Queue(Answer):
     """Runs wait in the wait queue, up to this number."""
 
@@ -744,6 +779,22 @@ class Sign(Answer):
     """The secret of the tenant that signs the calls."""
 
     secret: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SingleCalendar(Answer):
+    """A calendar and its jobs."""
+
+    id: str
+    description: str
+    exclude: tuple[str, ...]
+    version: int
+    """Grows with every change."""
+    updated_at: datetime
+    """UTC, to the millisecond."""
+    updated_by: str
+    jobs: tuple[str, ...]
+    """The ids of the first 100 jobs that use the calendar."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -956,6 +1007,8 @@ class WorkflowSummary(Answer):
     exclude: tuple[str, ...]
     """Instants, dates, ranges of dates (2026-12-24/2027-01-06) and cron expressions (* * * * SAT,SUN) without runs.
     """
+    calendar: str | None
+    """The id of a calendar whose days are excluded, too."""
     on_excluded: Literal["skip", "previous", "next"]
     """On an excluded day: skip the occurrence, or move it to the previous or next day that is not excluded."""
     name: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from duecourse.ports.basics import Clock, Executor, InlineExecutor, Randomness
+from duecourse.ports.calendars import CalendarPage, CalendarStore
 from duecourse.ports.cursors import (
     BrokenCursor,
     Claim,

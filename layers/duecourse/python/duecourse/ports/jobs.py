@@ -14,6 +14,7 @@ from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.states import Run
 from duecourse.domain.tenants.rate import Budget
 from duecourse.domain.tenants.seats import Seats
+from duecourse.ports.calendars import CalendarStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,12 +197,13 @@ class JobStore(Protocol):
     """
 
     seats: SeatStore
+    calendars: CalendarStore
 
     def create(self, job: Job, cursor: Cursor, terms: CreationTerms = NO_TERMS) -> bool:
         """Write both. Return False, and write nothing, if the id is taken or another request has reserved it.
 
         Raises JobQuotaError, KeyUsedError, SeatsChangedError or StoreBusyError; nothing is written then. StoreBusyError
-        also means that another job with that id was created and deleted meanwhile.
+        also means that another job with that id was created and deleted meanwhile, or that the job's calendar changed.
         """
 
     def create_all(self, creations: Sequence[Creation], seats: Sequence[Seats] = ()) -> Mapping[int, Refusal]:

@@ -28,6 +28,7 @@ KEY_PREFIX = "KEY#"
 GRAPH_PREFIX = "GRAPH#"
 ENDS = "ENDS"
 MARKER_PREFIX = "JOB#"
+CALENDAR_PREFIX = "CALENDAR#"
 
 
 def job_partition(tenant: str, job_id: str) -> str:
@@ -78,6 +79,11 @@ def tag_partition(tenant: str, tag: str) -> str:
 def marker_key(tenant: str, tag: str, job_id: str) -> Item:
     """Return the key of the marker of a job's tag."""
     return key(tag_partition(tenant, tag), f"{MARKER_PREFIX}{job_id}")
+
+
+def calendar_mark(calendar_id: str) -> str:
+    """Return the text that the markers of a calendar's jobs have instead of a tag. No tag contains a `*`."""
+    return f"*{calendar_id}"
 
 
 def ends_key(tenant: str, run: RunName, part: int) -> Item:

@@ -51,6 +51,7 @@ from duecourse.domain.runs.rendering import (
     longest_values,
 )
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
+from duecourse.domain.schedules.calendars import PREFIX
 from duecourse.domain.schedules.exclusions import MAX_EXCLUSIONS, ExclusionError
 from duecourse.domain.schedules.schedule import MAX_JITTER_SECONDS, read_instant
 from duecourse.domain.targets.kinds import TARGETS
@@ -109,7 +110,19 @@ Expression = Annotated[
 ]
 
 
-Excluded = Annotated[str, Field(min_length=1, max_length=40)]
+def _no_calendar(text: str) -> str:
+    if text.startswith(PREFIX):
+        raise refuse("is not a time; set the field calendar to the id of a calendar")
+    return text
+
+
+Excluded = Annotated[str, Field(min_length=1, max_length=40), AfterValidator(_no_calendar)]
+
+
+def _calendar_id(text: str | None) -> str | None:
+    if text is not None and not is_id(text):
+        raise refuse("must be a calendar's id: 1 to 64 letters (a-z), digits, - or _")
+    return text
 
 
 class ScheduleBody(Body):
@@ -135,6 +148,15 @@ class ScheduleBody(Body):
             "(* * * * SAT,SUN) without runs.",
         ),
     ] = Field(default_factory=list)
+    calendar: Annotated[
+        str | None,
+        Field(
+            json_schema_extra={"pattern": f"^{ID_PATTERN}$"},
+            description="The id of a calendar whose days are excluded, too.",
+            examples=["de-bank"],
+        ),
+        AfterValidator(_calendar_id),
+    ] = None
     on_excluded: Annotated[
         Literal["skip", "previous", "next"],
         Field(
@@ -388,7 +410,7 @@ FinishBy = Annotated[
 ]
 
 OF_SCHEDULES = (
-    *("dst_gap", "dst_fold", "anchor", "start", "end", "exclude", "on_excluded"),
+    *("dst_gap", "dst_fold", "anchor", "start", "end", "exclude", "calendar", "on_excluded"),
     *("jitter_seconds", "max_runs", "missed"),
 )
 """The fields that require a schedule. The time zone is not one of them, because dates in templates use it."""

@@ -118,7 +118,7 @@ def _told(stands: object, job: Job | None) -> str:
 
 DEFAULT_FIELDS = JobBody.model_fields.keys() - {
     "id", "name", "description", "schedule", "timezone", "dst_gap", "dst_fold", "anchor", "start", "end", "exclude",
-    "on_excluded", "jitter_seconds", "max_runs", "expect_every", "target", "task", "precision", "tags",
+    "calendar", "on_excluded", "jitter_seconds", "max_runs", "expect_every", "target", "task", "precision", "tags",
     "after_completion",
 }  # fmt: skip
 """The fields of a job for which a task may have defaults. The fields that name or schedule the job are not included."""

@@ -171,6 +171,7 @@ TAGS: Mapping[str, str] = {
     "dead letters": "Runs without attempts left.",
     "workflows": "Jobs that run a graph of other jobs, their steps.",
     "schedules": "Validation and previews of schedules.",
+    "calendars": "Named lists of excluded days that jobs share.",
     "service": "The state of the service.",
 }
 """The groups of operations."""
@@ -237,6 +238,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
         "nightly.20261121T030000Z",
     ),
     "WorkflowId": _path("workflow_id", "The id of the workflow.", f"^{ID_PATTERN}$", "nightly"),
+    "CalendarId": _path("calendar_id", "The id of the calendar.", f"^{ID_PATTERN}$", "de-bank"),
     "Instant": _path(
         "instant",
         "The part of the run id after the id of the workflow: occurrence (UTC) and, for runs on request, a suffix.",

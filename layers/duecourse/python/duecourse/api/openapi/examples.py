@@ -26,6 +26,7 @@ from duecourse.api.bodies.workflow_answer import (
     workflow_document,
 )
 from duecourse.api.routes.batch import BatchAnswer, BatchBody
+from duecourse.api.routes.calendars import CalendarAnswer, CalendarBody, PutCalendarAnswer, SingleCalendarAnswer
 from duecourse.api.routes.callbacks import CompleteBody, FailBody, HeartbeatAnswer, HeartbeatBody
 from duecourse.api.routes.dead_letters import RedriveBody, RedrivenAnswer
 from duecourse.api.routes.jobs import ChangeAnswer, RenameBody
@@ -92,6 +93,14 @@ ATTEMPT: Document = {
     "outcome": "succeeded",
     "error": None,
     "code": None,
+}
+CALENDAR: Document = {
+    "id": "de-bank",
+    "description": "Bank holidays in Germany",
+    "exclude": ["2026-12-24/2026-12-26", "2027-01-01", "* * * * SAT,SUN"],
+    "version": 3,
+    "updated_at": "2026-11-21T09:30:00.000Z",
+    "updated_by": "ann",
 }
 SKIPPED_RUN: Document = RUN | {
     "id": "nightly.20261122T020000Z",
@@ -378,6 +387,7 @@ REQUEST_EXAMPLES: Mapping[type[Body], Mapping[str, Document]] = {
     JobPatch: {"schedule": {"schedule": "30 3 * * *"}},
     BatchBody: {"two": {"jobs": [NEW_JOB, {"schedule": "61 * * * *"}]}},
     PauseBody: {"note": {"note": "until the printer is repaired"}},
+    CalendarBody: {"bank holidays": {"exclude": ["2026-12-24/2026-12-26", "2027-01-01", "* * * * SAT,SUN"]}},
     PauseManyBody: {"a tag": {"tag": "billing", "note": "the ledger is being moved"}},
     RenameBody: {"a new id": {"to": "daily-report"}},
     ResumeBody: {"catch up": {"catch_up": True}},
@@ -436,6 +446,9 @@ _ANSWERS: Mapping[Any, Mapping[str, Any]] = {
         "items": [{"status": 201, "job": JOB, "etag": '"1795262400000-0"'}, {"status": 422, "problem": PROBLEM}]
     },
     RequestedRunsAnswer: {"items": [{"status": 202, "run": RUN}, {"status": 422, "problem": PROBLEM}]},
+    CalendarAnswer: CALENDAR,
+    SingleCalendarAnswer: CALENDAR | {"jobs": [JOB_ID]},
+    PutCalendarAnswer: CALENDAR | {"changed": 1, "failed": [], "next_cursor": None},
     ChangedJobsAnswer: {"changed": 2, "failed": [], "next_cursor": None},
     ExplainedAnswer: EXPLAINED,
     HealthAnswer: {"status": "ok"},

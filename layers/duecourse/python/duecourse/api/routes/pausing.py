@@ -37,6 +37,9 @@ def _cursor(text: str) -> str:
     return text
 
 
+PageCursor = Annotated[str, AfterValidator(_cursor)]
+
+
 class PauseBody(Body):
     """`note`: the reason, for people; it is returned as `paused_because`. `until`: when the pause ends by itself, at
     most 366 days ahead; without it the pause has no planned end. `catch_up`: at that end, treat the occurrences of the
@@ -74,7 +77,7 @@ class ManyBody(Body):
 
     tag: Tag | None = None
     all: bool = False
-    cursor: Annotated[str, AfterValidator(_cursor)] | None = None
+    cursor: PageCursor | None = None
 
     @field_validator("all")
     @classmethod

@@ -6,6 +6,7 @@ from duecourse.api.api import declared
 from duecourse.api.openapi import served  # noqa: F401
 from duecourse.api.routes import (  # noqa: F401
     batch,
+    calendars,
     callbacks,
     dead_letters,
     jobs,

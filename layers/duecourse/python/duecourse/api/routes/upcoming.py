@@ -29,6 +29,7 @@ from duecourse.domain.jobs.upcoming import (
 )
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
 from duecourse.domain.schedules import preview as previews
+from duecourse.domain.schedules.calendars import named, with_entry
 from duecourse.domain.schedules.exclusions import ExclusionError
 
 MAX_COUNT = 100
@@ -90,7 +91,8 @@ def preview_schedule(api: Api, request: Request, _parameters: Mapping[str, str])
     body = read_body(request, PreviewBody, kind="invalid-preview")
     try:
         since = int(api.jobs.clock.now()) if body.after is None else body.after
-        preview = previews.preview_schedule(body.spec, since, body.count, tuple(body.exclude))
+        exclude = api.jobs.excluded(request.tenant, with_entry(body.exclude, body.calendar and named(body.calendar)))
+        preview = previews.preview_schedule(body.spec, since, body.count, exclude)
     except ExclusionError as error:
         raise invalid([FieldFault(error.detail, f"/exclude/{error.index}")], "invalid-preview") from None
     except ScheduleError as error:

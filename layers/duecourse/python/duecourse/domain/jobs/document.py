@@ -20,6 +20,7 @@ from duecourse.domain.jobs.job import (
     Overlap,
 )
 from duecourse.domain.schedules import ScheduleSpec
+from duecourse.domain.schedules.calendars import calendar_of, entry_of, named, version_of, with_entry, without_calendar
 from duecourse.domain.schedules.exclusions import canonical_exclusion
 from duecourse.domain.targets.kinds import target_document, target_of
 
@@ -44,6 +45,8 @@ def definition_document(job: JobDefinition) -> dict[str, Any]:
         "end": _second(spec.end),
         "on_excluded": spec.on_excluded,
         **part_of(job, _PLAIN),
+        "exclude": list(without_calendar(job.exclude)),
+        "calendar": calendar_of(job.exclude),
         "target": target_document(job.target),
         "missed": {
             "policy": missed.mode.value,
@@ -65,11 +68,13 @@ def definition_fields(document: Mapping[str, Any]) -> dict[str, Any]:
     spec = (document[name] for name in ("timezone", "dst_gap", "dst_fold", "anchor", "start", "end", "on_excluded"))
     word, limit = next(iter(overlap.items())) if isinstance(overlap, Mapping) else (overlap, None)
     rule = Overlap(word)
+    calendar = document.get("calendar")
+    entry = None if calendar is None else named(calendar)
     return read_fields(
         JobDefinition,
         document,
         schedule=ScheduleSpec(document["schedule"] or "", *spec),
-        exclude=tuple(map(canonical_exclusion, document["exclude"])),
+        exclude=with_entry(map(canonical_exclusion, document["exclude"]), entry),
         target=target_of(document["target"]),
         completion_seconds=COMPLETION_SECONDS if seconds is None else seconds,
         missed=MissedPolicy(MissedMode(missed["policy"]), missed["grace_seconds"], missed["max_missed"]),
@@ -196,6 +201,8 @@ def _shown(job: Job) -> Document:
     document = definition_document(job)
     target = {f"target.{name}": value for name, value in document.pop("target").items()}
     end = _second(job.pause_ends_at)
+    if (entry := entry_of(job.exclude)) is not None:
+        document["calendar"] = f"{job.calendar} (version {version_of(entry)})"
     return document | target | {"state": job.state.value, "paused_because": job.paused_because, "paused_until": end}
 
 

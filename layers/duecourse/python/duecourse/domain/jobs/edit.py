@@ -15,6 +15,7 @@ from duecourse.domain.jobs.cursor import Cursor, Row, SkippedRange, cursor_for, 
 from duecourse.domain.jobs.job import Job, JobDefinition, JobState
 from duecourse.domain.jobs.pause import PauseChange, ending_at, given_back
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
+from duecourse.domain.schedules.calendars import calendar_of
 from duecourse.domain.schedules.exclusions import ExclusionError, excluding
 from duecourse.domain.schedules.schedule import counted_from
 from duecourse.domain.targets.kinds import target_document
@@ -83,6 +84,10 @@ def reject_past(spec: ScheduleSpec, exclude: tuple[str, ...], now: float) -> Non
     index = None if at is None else excluding(exclude, spec.timezone, at)
     if at is None or index is None:
         raise ScheduleError("schedule", "has no occurrence in the future; choose a schedule with a future occurrence")
+    calendar = calendar_of([exclude[index]])
+    if calendar is not None:
+        said = f"{calendar} excludes {to_iso(at)}, and the schedule has no other future occurrence"
+        raise ScheduleError("calendar", f"{said}; choose another calendar, or another time")
     said = f'"{exclude[index]}" excludes {to_iso(at)}, and the schedule has no other future occurrence'
     raise ExclusionError(index, f"{said}; remove the entry, or choose another time")
 

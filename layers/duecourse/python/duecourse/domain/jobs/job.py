@@ -15,6 +15,7 @@ from typing import Any, Final, Self
 
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
+from duecourse.domain.schedules.calendars import calendar_of
 from duecourse.domain.schedules.schedule import Occurrences, occurrences_of
 from duecourse.domain.targets.targets import Failed, Target, WorkflowTarget
 
@@ -409,7 +410,8 @@ class JobDefinition:
     - `events`: the outcomes that are published to the event bus.
     - `notify`: the notices about the job, and the jobs that deliver them.
     - `max_runs`: the maximum number of occurrences that come due.
-    - `exclude`, `jitter_seconds`: change the occurrences of the schedule (domain.schedules.schedule).
+    - `exclude`, `jitter_seconds`: change the occurrences of the schedule (domain.schedules.schedule). `exclude` also
+      contains the copy of a calendar (domain.schedules.calendars).
     - `queue_limit`: with `overlap` QUEUE, the maximum number of runs in the wait queue (None: no limit).
     - `active_limit`: with `overlap` ALLOW, the maximum number of active runs (None: no limit). Further runs wait.
     - `ping_url`: the address of an external monitor, which is requested after each successful run.
@@ -621,6 +623,11 @@ class Job(JobDefinition):
     def scheduled(self) -> bool:
         """Whether the job has a schedule. A job without a schedule runs only on request."""
         return bool(self.schedule.expression)
+
+    @property
+    def calendar(self) -> str | None:
+        """The id of the calendar that the job uses."""
+        return calendar_of(self.exclude)
 
     def occurrences(self) -> Occurrences:
         """Return the job's compiled occurrences (from a cache). Raises ScheduleError or ExclusionError."""

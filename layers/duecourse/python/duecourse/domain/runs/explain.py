@@ -30,6 +30,7 @@ from duecourse.domain.runs.states import (
     reason_of,
 )
 from duecourse.domain.schedules import ScheduleError, compile_schedule
+from duecourse.domain.schedules.calendars import calendar_of
 from duecourse.domain.schedules.exclusions import ExclusionError, excluding
 from duecourse.domain.schedules.instant import iso
 from duecourse.domain.schedules.schedule import Occurrences, moved_from, moved_to
@@ -380,7 +381,8 @@ def _unnamed(at: int, job: Job, cursor: Cursor | None, occurrences: Occurrences)
 
 def _excluded_by(job: Job, at: int) -> str:
     index = excluding(job.exclude, job.schedule.timezone, at)
-    return "" if index is None else job.exclude[index]
+    entry = "" if index is None else job.exclude[index]
+    return f"calendar {calendar}" if (calendar := calendar_of([entry])) is not None else entry
 
 
 def _unrecorded(

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import lru_cache
 from typing import Protocol
 
 from duecourse.domain.instants import DAY_SECONDS, FIRST, LAST, from_iso, to_iso
+from duecourse.domain.schedules.calendars import PREFIX, days_of, pack
 from duecourse.domain.schedules.cron.cron import Cron, parse_cron, parse_eventbridge
 from duecourse.domain.schedules.cron.pattern import HORIZON_YEARS, Pattern, pattern_of
 from duecourse.domain.schedules.error import ScheduleError
@@ -252,8 +254,8 @@ class Moved:
 
 @lru_cache(maxsize=4096)
 def compile_exclusions(entries: tuple[str, ...], timezone: str) -> Exclusions:
-    """Compile entries such as `2026-12-25T09:00:00Z`, `2026-12-25`, `2026-12-24/2027-01-02` (inclusive) and
-    `* * * * SAT,SUN`.
+    """Compile entries such as `2026-12-25T09:00:00Z`, `2026-12-25`, `2026-12-24/2027-01-02` (inclusive),
+    `* * * * SAT,SUN`, and the copy of a calendar.
 
     Raises ExclusionError for the first entry that is none of these.
     """
@@ -261,7 +263,7 @@ def compile_exclusions(entries: tuple[str, ...], timezone: str) -> Exclusions:
     ranges: list[tuple[int, int]] = []
     recurring: list[Pattern] = []
     times: list[tuple[Pattern, bool]] = []
-    for index, entry in enumerate(entries):
+    for index, entry in _written_out(entries):
         try:
             if _DATE.match(entry) and "T" not in entry.upper():
                 first, _, last = entry.partition("/")
@@ -278,14 +280,48 @@ def compile_exclusions(entries: tuple[str, ...], timezone: str) -> Exclusions:
             raise ExclusionError(index, f"{entry!r}: {problem.detail}") from problem
         except ValueError as problem:
             raise ExclusionError(index, f"{entry!r}: {problem}") from problem
+    merged = _merged(ranges)
+    days = Days(tuple(begin for begin, _ in merged), tuple(end for _, end in merged), tuple(recurring))
+    return Exclusions(load_zone(timezone), frozenset(instants), days, tuple(times))
+
+
+def _written_out(entries: tuple[str, ...]) -> Iterator[tuple[int, str]]:
+    """Yield the index of each entry with its exclusions: several for the copy of a calendar."""
+    for index, entry in enumerate(entries):
+        for each in days_of(entry) if entry.startswith(PREFIX) else [entry]:
+            yield index, each
+
+
+def _merged(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return ranges of days in order, without overlaps and gaps of no day."""
     merged: list[tuple[int, int]] = []
     for begin, end in sorted(ranges):
         if merged and begin <= merged[-1][1] + 1:
             merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
         else:
             merged.append((begin, end))
-    days = Days(tuple(begin for begin, _ in merged), tuple(end for _, end in merged), tuple(recurring))
-    return Exclusions(load_zone(timezone), frozenset(instants), days, tuple(times))
+    return merged
+
+
+def packed_days(entries: Sequence[str]) -> str:
+    """Return the packed form of a calendar's exclusions, which are dates, ranges of dates and cron expressions.
+
+    Raises ExclusionError, and CalendarSizeError.
+    """
+    ranges, recurring = list[tuple[int, int]](), dict[str, None]()
+    for index, entry in enumerate(entries):
+        try:
+            compile_exclusions((entry,), "UTC")
+        except ExclusionError as problem:
+            raise ExclusionError(index, problem.detail) from problem
+        if _DATE.match(entry) and "T" not in entry.upper():
+            first, _, last = entry.partition("/")
+            ranges.append(_days(first, last or first))
+        elif _DATE.match(entry):
+            raise ExclusionError(index, f"{entry!r}: a calendar has no instants; write a date such as 2026-12-25")
+        else:
+            recurring[" ".join(entry.split())] = None
+    return pack(_merged(ranges), list(recurring))
 
 
 def _recurring(entry: str) -> Cron | None:
@@ -311,6 +347,8 @@ def excluding(entries: tuple[str, ...], timezone: str, occurrence: int) -> int |
 
 def canonical_exclusion(entry: str) -> str:
     """Return the entry in its stored form, with instants in UTC. Raises ExclusionError (index 0)."""
+    if entry.startswith(PREFIX):
+        return entry
     compiled = compile_exclusions((entry,), "UTC")
     return to_iso(next(iter(compiled.instants))) if compiled.instants else entry
 

@@ -13,6 +13,7 @@ from duecourse.domain.jobs.document import ChangeRecord
 from duecourse.domain.jobs.job import Job, Lane, Reservation, Tombstone
 from duecourse.domain.runs.overlap import Lock, QueuePosition
 from duecourse.domain.runs.states import Run, is_listed
+from duecourse.domain.schedules.calendars import Calendar
 from duecourse.domain.tenants.rate import Bucket
 from duecourse.domain.tenants.seats import Seats
 from duecourse.domain.workflows.graph import Graph, WorkflowRef
@@ -88,6 +89,7 @@ class Items:
 
     lock: RLock = field(default_factory=RLock, repr=False)
     jobs: dict[JobKey, Job] = field(default_factory=dict)
+    calendars: dict[tuple[str, str], Calendar] = field(default_factory=dict)
     cursors: dict[JobKey, Cursor] = field(default_factory=dict)
     expiring: set[JobKey] = field(default_factory=set)
     timers: dict[EntryKey, Timer] = field(default_factory=dict)

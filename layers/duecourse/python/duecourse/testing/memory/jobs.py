@@ -17,6 +17,7 @@ from duecourse.domain.tenants.seats import Seats
 from duecourse.ports import (
     EVERY_JOB,
     NO_TERMS,
+    CalendarStore,
     ChangePage,
     Clock,
     Creation,
@@ -35,6 +36,7 @@ from duecourse.ports import (
     Total,
     UsedKey,
 )
+from duecourse.testing.memory.calendars import MemoryCalendars, are_current, use
 from duecourse.testing.memory.items import Items
 from duecourse.testing.memory.tenant_limits import job_count
 
@@ -47,6 +49,7 @@ class MemoryJobStore:
         self._clock = clock
         self._shards = shards
         self.seats: SeatStore = MemorySeats(items)
+        self.calendars: CalendarStore = MemoryCalendars(items)
 
     def create(self, job: Job, cursor: Cursor, terms: CreationTerms = NO_TERMS) -> bool:
         refused = self.create_all([Creation(job, cursor, terms)], () if terms.seats is None else (terms.seats,))
@@ -67,9 +70,12 @@ class MemoryJobStore:
                 return refused
             if not all(_stand(items, each) for each in seats):
                 raise SeatsChangedError
+            if not are_current(items, (creation.job for creation in creations)):
+                raise StoreBusyError("the calendar of a job")
             left = len(creations) if quota is None else max(quota - job_count(items, tenant), 0)
             if left < len(creations):
                 raise JobQuotaError(left)
+            use(items, (creation.job for creation in creations))
             for creation in creations:
                 where = tenant, creation.job.id
                 items.jobs[where] = creation.job
@@ -152,11 +158,15 @@ class MemoryJobStore:
             unmoved = now is not None and (now.generation, now.after) == (standing.generation, standing.after)
             unmoved = unmoved or not moved
             fresh = all(items.run(run.tenant, run.job_id, run.name.local) is None for run in records)
+            using = [changed] if changed.calendar != job.calendar else []
             if not (unchanged(items, job) and unmoved and fresh and (seats is None or _stand(items, seats))):
+                return False
+            if not are_current(items, using):
                 return False
             again = changed.counts and not job.counts
             if again and quota is not None and job_count(items, job.tenant) >= quota:
                 raise JobQuotaError
+            use(items, using)
             items.jobs[where] = changed
             if changed.expires_at is not None:
                 items.expiring.add(where)

@@ -14,6 +14,7 @@ from duecourse.domain.jobs.edit import edit, reject_past, resolve_anchor
 from duecourse.domain.jobs.job import Job, JobDefinition, JobState, Lane, Reservation, Tombstone
 from duecourse.domain.jobs.pause import PauseChange
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
+from duecourse.domain.schedules.calendars import calendar_of, days_of, entry_of, with_entry, without_calendar
 from duecourse.domain.schedules.exclusions import ExclusionError, canonical_exclusion
 from duecourse.domain.schedules.schedule import check_interval, occurrences_of
 from duecourse.domain.tenants.rate import Budget
@@ -204,6 +205,7 @@ class Jobs:
         """Return the items to write for a new job. `gone` is the last deletion under its id. Raises ScheduleError or
         ExclusionError.
         """
+        draft = self.with_calendar(draft, None)
         job = draft.new(draft.id or made_up_id(draft.name, self.randomness.nonce()), now, gone)
         cursor = cursor_for(job, now)
         if cursor.occurrence is None:
@@ -211,6 +213,26 @@ class Jobs:
         used = None if key is None else UsedKey(key.digest, key.request, job.id, int(now) + KEY_SECONDS)
         terms = CreationTerms(now=job.created_at, quota=self.limits.quota, key=used, after=gone)
         return Creation(replace(job, created_by=author(by)), cursor, terms)
+
+    def with_calendar(self, draft: Draft, job: Job | None) -> Draft:
+        """Return the draft with the present days of its calendar (None: a new job). Raises ScheduleError for an unknown
+        calendar. A draft without a calendar needs no read.
+        """
+        return replace(draft, exclude=self.excluded(draft.tenant, draft.exclude, () if job is None else job.exclude))
+
+    def excluded(self, tenant: str, exclude: tuple[str, ...], had: tuple[str, ...] = ()) -> tuple[str, ...]:
+        """Return exclusions with the present days of their calendar. The entry of `had` stays if its days are the same.
+        Raises ScheduleError.
+        """
+        calendar_id, before = calendar_of(exclude), entry_of(had)
+        if calendar_id is None:
+            return exclude
+        found = self.store.calendars.get(tenant, calendar_id)
+        if found is None:
+            remedy = f"create it with PUT /v1/calendars/{calendar_id}, or remove this field"
+            raise ScheduleError("calendar", f'"{calendar_id}" does not exist; {remedy}')
+        same = before is not None and calendar_of(had) == calendar_id and days_of(before) == list(found.exclude)
+        return with_entry(exclude, before if same else found.entry)
 
     def repeated(self, tenant: str, key: RequestKey) -> JobView | None:
         """Return the job that was created with this key; None if there is none.
@@ -390,7 +412,7 @@ class EditJobs:
             wanted = resolve_anchor(spec, job, now)
             occurrences_of("", "", wanted, exclude=exclude)
             excluded = tuple(canonical_exclusion(entry) for entry in exclude)
-            if job is None or (wanted, excluded) != (job.schedule, job.exclude):
+            if job is None or (wanted, excluded) != (job.schedule, without_calendar(job.exclude)):
                 self.jobs.check_anchored(wanted, exclude, now)
 
         return check
@@ -423,6 +445,7 @@ class EditJobs:
                 if job is None:
                     made = self.jobs.create(draft, correlation_id=correlation_id, by=by, step=step, reserved=reserved)
                     return Edited(made, created=True)
+                draft = self.jobs.with_calendar(draft, job)
                 edited = self._edit(job, draft, correlation_id, by, step=step)
             except JobExistsError:
                 # Another request has created the job in between (it is then replaced), or has reserved its id.
@@ -440,7 +463,7 @@ class EditJobs:
         """
         job, cursor = self.store.get_both(tenant, job_id)
         expected.check(job)
-        draft, now = draft_for(job), self.clock.now()
+        draft, now = self.jobs.with_calendar(draft_for(job), job), self.clock.now()
         if job is None:
             new = draft.new(job_id, now)
             first = cursor_for(new, now)
@@ -472,7 +495,8 @@ class EditJobs:
             if job is None:
                 raise JobUnknownError(job_id)
             expected.check(job)
-            edited = self._edit(job, draft_for(job), correlation_id, by, recorded=recorded)
+            draft = self.jobs.with_calendar(draft_for(job), job)
+            edited = self._edit(job, draft, correlation_id, by, recorded=recorded)
             if edited is not None:
                 return edited
         raise JobChangedError(job_id)

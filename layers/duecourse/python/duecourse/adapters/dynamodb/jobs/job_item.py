@@ -23,6 +23,7 @@ from duecourse.adapters.dynamodb.keys import (
     MARKER_PREFIX,
     PAYLOAD,
     Item,
+    calendar_mark,
     job_key,
     marker_key,
     state_key,
@@ -52,10 +53,16 @@ def tags_removed(job: Job, tags: tuple[str, ...], table: str) -> list[dict[str, 
     return [{"Delete": {"TableName": table, "Key": marker_key(job.tenant, tag, job.id)}} for tag in sorted(set(tags))]
 
 
+def marks_of(job: Job) -> tuple[str, ...]:
+    """Return what the markers of a job are for: its tags and its calendar."""
+    return job.tags if job.calendar is None else (*job.tags, calendar_mark(job.calendar))
+
+
 def tags_changed(job: Job, now: Job, table: str) -> list[dict[str, Any]]:
-    """Return the writes that replace the tag markers of `job` by those of `now`."""
-    gone = tuple(tag for tag in job.tags if tag not in now.tags)
-    fresh = tuple(tag for tag in now.tags if tag not in job.tags or now.expires_at != job.expires_at)
+    """Return the writes that replace the markers of `job` by those of `now`."""
+    before, after = marks_of(job), marks_of(now)
+    gone = tuple(tag for tag in before if tag not in after)
+    fresh = tuple(tag for tag in after if tag not in before or now.expires_at != job.expires_at)
     return [*tags_removed(job, gone, table), *tags_added(now, fresh, table)]
 
 

@@ -14,12 +14,14 @@ from typing import Any
 from duecourse.adapters.dynamodb import conditions, values
 from duecourse.adapters.dynamodb.cursors import cursor_item
 from duecourse.adapters.dynamodb.cursors.cursor_item import ShardRecord
-from duecourse.adapters.dynamodb.jobs import change_items, job_item
+from duecourse.adapters.dynamodb.jobs import calendars, change_items, job_item
+from duecourse.adapters.dynamodb.jobs.calendars import DynamoCalendars
 from duecourse.adapters.dynamodb.jobs.job_item import (
     JobMissingError,
     is_listed,
     is_removed,
     marked_job,
+    marks_of,
     read_job,
     readable,
     renamed_to,
@@ -60,6 +62,7 @@ from duecourse.ports import (
     EVERY_JOB,
     NO_TERMS,
     AwsError,
+    CalendarStore,
     ChangePage,
     Clock,
     Creation,
@@ -278,16 +281,17 @@ class DynamoJobStore(JobPages):
         self._record = ShardRecord(client, table)
         self._count = JobCount(client, table, clock)
         self.seats: SeatStore = DynamoSeats(client, table)
+        self.calendars: CalendarStore = DynamoCalendars(client, table, clock)
 
     def create(self, job: Job, cursor: Cursor, terms: CreationTerms = NO_TERMS) -> bool:
         key, after, seats = terms.key, terms.after, terms.seats
         part = part_of(job)
         definition, *others = [write for write, _ in self._created(Creation(job, cursor, terms))]
         writes = [definition, self._count.take(job.tenant, part), *taken(seats, self._table), *others]
-        used = len(writes) - 1 - (after is not None)
+        used, calendar = len(writes) - 1 - (after is not None), calendars.used([job], self._table)
         for _ in range(TRIES):
             try:
-                failed = transact(self._client, writes, self._clock)
+                failed = transact(self._client, [*writes, *calendar], self._clock)
             except AwsError as error:
                 return self._read_back(job, lambda standing: conditions.is_creation(standing, job), error)
             # The key is checked first: a repeated request gets its response whatever the quota is now.
@@ -297,6 +301,8 @@ class DynamoJobStore(JobPages):
                 raise StoreBusyError(f"{job.id} was created and deleted by another request at the same time")
             if 0 in failed or not failed:
                 return not failed
+            if failed == [len(writes)]:
+                raise StoreBusyError(f"the calendar {job.calendar}")
             if seats is not None and failed == [2]:
                 raise SeatsChangedError
             if (stocked := self._count.stocked(job.tenant, part, terms.quota)) is None:
@@ -313,6 +319,7 @@ class DynamoJobStore(JobPages):
                 self._count.take_many(first.tenant, counter, places, quota),
                 *(write for each in seats for write in taken(each, self._table)),
                 *(write for _, write, _ in own),
+                *calendars.used([creation.job for creation in creations], self._table),
             ]
             try:
                 failed = transact(self._client, writes, self._clock)
@@ -321,9 +328,12 @@ class DynamoJobStore(JobPages):
                 return {}
             if not failed:
                 return {}
-            reasons = [(index, why) for at in failed if at >= begin for index, _, why in [own[at - begin]] if why]
+            ours = (own[at - begin] for at in failed if begin <= at < begin + len(own))
+            reasons = [(index, why) for index, _, why in ours if why]
             if reasons:
                 return dict(sorted(reasons, key=lambda each: each[1].value, reverse=True))
+            if failed[0] >= begin + len(own):
+                raise StoreBusyError("the calendar of a job")
             if failed != [0]:
                 raise SeatsChangedError
             counter, left = self._count.room(first.tenant, places, quota)
@@ -341,7 +351,7 @@ class DynamoJobStore(JobPages):
         writes = [
             self._put_cursor(creation.cursor),
             *([] if payload is None else [self._put(job_item.payload_item(job, payload))]),
-            *tags_added(job, job.tags, self._table),
+            *tags_added(job, marks_of(job), self._table),
         ]
         made: list[tuple[dict[str, Any], Refusal | None]] = [(self._put(item, **vacant), Refusal.TAKEN)]
         made += [(write, None) for write in writes]
@@ -444,6 +454,7 @@ class DynamoJobStore(JobPages):
             *self._noted(record),
             *(run_item.put_new(run, self._runs_table) for run in records),
             *taken(seats, self._table),
+            *(calendars.used([changed], self._table) if changed.calendar != job.calendar else []),
         ]
         if payload is not None and (payload != had or changed.expires_at != job.expires_at):
             writes.append(self._put(job_item.payload_item(changed, payload)))
@@ -489,16 +500,17 @@ class DynamoJobStore(JobPages):
             self._put(item, **conditions.vacant(mine, self._clock.now())),
             self._put_cursor(cursor, renamed.expires_at),
             *([] if payload is None else [self._put(job_item.payload_item(renamed, payload))]),
-            *tags_added(renamed, renamed.tags, self._table),
+            *tags_added(renamed, marks_of(renamed), self._table),
             self._put(job_item.reservation_item(tenant, job.id, noted.pop(job.id)), **conditions.unchanged(job)),
             {"Delete": self._key(job, CURSOR) | conditions.standing(standing)},
             *([] if payload is None else [{"Delete": self._key(job, PAYLOAD)}]),
-            *tags_removed(job, job.tags, self._table),
+            *tags_removed(job, marks_of(job), self._table),
             *(
                 self._put(job_item.reservation_item(tenant, each, whole), **conditions.holds({"reserved_by": mine}))
                 for each, whole in noted.items()
             ),
             *taken(seats, self._table),
+            *calendars.used([renamed], self._table),
             *self._noted(record),
             *(run_item.moved_lock(job, renamed, self._runs_table, released) if locks(job) else ()),
         ]
@@ -511,7 +523,7 @@ class DynamoJobStore(JobPages):
             {"Delete": self._key(job, CURSOR)},
             {"Delete": self._key(job, PAYLOAD)},
             self._put(job_item.gone_item(job, deleted_at)),
-            *tags_removed(job, job.tags, self._table),
+            *tags_removed(job, marks_of(job), self._table),
             *self._noted(record),
         ]
 
@@ -573,7 +585,7 @@ class DynamoJobStore(JobPages):
         if expires_at is not None:
             own_payload = job_item.to_item(job)[1] is not None
             removed = [self._key(job, sort) for sort in (CURSOR, *((PAYLOAD,) if own_payload else ()))]
-            marked = (marker_key(job.tenant, tag, job.id) for tag in sorted(set(job.tags)))
+            marked = (marker_key(job.tenant, tag, job.id) for tag in sorted(set(marks_of(job))))
             removed += [{"TableName": self._table, "Key": marker} for marker in marked]
             writes += [{"Update": where | conditions.expiry(expires_at)} for where in removed]
         return self._given_back(job, writes, lambda standing: conditions.is_completion(standing, job, at))

@@ -1,0 +1,105 @@
+"""Calendars in the jobs table: `TENANT#<tenant>/CALENDAR#<id>`, an item below 1 KB."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from duecourse.adapters.dynamodb import conditions, values
+from duecourse.adapters.dynamodb.jobs.job_item import is_removed, marked_job
+from duecourse.adapters.dynamodb.keys import (
+    CALENDAR_PREFIX,
+    MARKER_PREFIX,
+    Item,
+    calendar_mark,
+    key,
+    tag_partition,
+    tenant_key,
+)
+from duecourse.adapters.dynamodb.writing import TableStore, conditional
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.schedules.calendars import Calendar, entry_of, version_of
+from duecourse.ports import CalendarPage, Clock
+
+_FIELDS = ("days", "description", "version", "revision", "updated_at", "updated_by")
+
+
+class DynamoCalendars(TableStore):
+    """Implementation of ports.CalendarStore."""
+
+    def __init__(self, client: Any, table: str, clock: Clock) -> None:
+        super().__init__(client, table)
+        self._clock = clock
+
+    def get(self, tenant: str, calendar_id: str) -> Calendar | None:
+        item = self._item(_key(tenant, calendar_id))
+        return None if item is None else _calendar(tenant, item)
+
+    def page(self, tenant: str, *, limit: int, after: str | None) -> CalendarPage:
+        partition = tenant_key(tenant, "")["PK"]["S"]
+        items, more = self._query(partition, CALENDAR_PREFIX, limit, None if after is None else _key(tenant, after))
+        found = tuple(_calendar(tenant, item) for item in items)
+        return CalendarPage(found, found[-1].id if more and found else None)
+
+    def put(self, calendar: Calendar, before: Calendar | None) -> bool:
+        condition = conditions.ABSENT if before is None else conditions.holds({"revision": before.revision})
+        item = _key(calendar.tenant, calendar.id) | values.pack({name: getattr(calendar, name) for name in _FIELDS})
+        return conditional(self._client.put_item, TableName=self._table, Item=item, **condition)
+
+    def delete(self, calendar: Calendar) -> bool:
+        where = {"TableName": self._table, "Key": _key(calendar.tenant, calendar.id)}
+        return conditional(self._client.delete_item, **where, **conditions.holds({"revision": calendar.revision}))
+
+    def users(self, tenant: str, calendar_id: str, *, limit: int, after: str | None) -> tuple[list[str], str | None]:
+        partition = tag_partition(tenant, calendar_mark(calendar_id))
+        last = None if after is None else key(partition, f"{MARKER_PREFIX}{after}")
+        items, more = self._query(partition, MARKER_PREFIX, limit, last, consistent=True)
+        now = self._clock.now()
+        ids = [marked_job(item) for item in items if not is_removed(item, now)]
+        return ids, None if more is None else marked_job(more)
+
+    def _query(
+        self, partition: str, prefix: str, limit: int, last: Item | None, *, consistent: bool = False
+    ) -> tuple[list[Item], Item | None]:
+        request = values.expressions(
+            {"hash": partition, "prefix": prefix}, key="#PK = :hash AND begins_with(#SK, :prefix)"
+        )
+        answer = self._client.query(
+            TableName=self._table,
+            Limit=limit,
+            ConsistentRead=consistent,
+            **request,
+            **({} if last is None else {"ExclusiveStartKey": last}),
+        )
+        return answer["Items"], answer.get("LastEvaluatedKey")
+
+
+def used(jobs: list[Job], table: str) -> list[dict[str, Any]]:
+    """Return the writes by which jobs use their calendars: one for each calendar. Without a calendar there is none."""
+    entries = {
+        (job.tenant, job.calendar): entry
+        for job in jobs
+        if job.calendar is not None and (entry := entry_of(job.exclude)) is not None
+    }
+    return [
+        {
+            "Update": {
+                "TableName": table,
+                "Key": _key(tenant, calendar_id),
+                **values.expressions(
+                    {"one": 1, "version": version_of(entry)},
+                    update="SET #revision = #revision + :one",
+                    condition="#version = :version",
+                ),
+            }
+        }
+        for (tenant, calendar_id), entry in entries.items()
+    ]
+
+
+def _key(tenant: str, calendar_id: str) -> Item:
+    return tenant_key(tenant, f"{CALENDAR_PREFIX}{calendar_id}")
+
+
+def _calendar(tenant: str, item: Item) -> Calendar:
+    calendar_id = item["SK"]["S"].removeprefix(CALENDAR_PREFIX)
+    return Calendar(tenant, calendar_id, **values.read_fields(Calendar, item, _FIELDS))

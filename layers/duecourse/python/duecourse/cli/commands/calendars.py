@@ -1,0 +1,143 @@
+"""`duecourse calendars`: list, show, put, import and delete."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from duecourse.cli.commands.listing import print_page
+from duecourse.cli.commands.options import answer_options, api_options, confirm, connected, page_options, yes_option
+from duecourse.cli.imports.calendar_days import country_days, file_days, with_weekends
+from duecourse.cli.output.table import print_table
+from duecourse.cli.output.values import print_json
+from duecourse.cli.terminal import Command, Group, UsageError, plain, say
+from duecourse.client import Client
+from duecourse.client.models import Calendar
+
+description_option = click.option("--description", default="", metavar="TEXT", help="The purpose of the calendar.")
+
+
+@click.group(cls=Group, example="duecourse calendars import de-bank --country DE --years 2026-2028 --weekends")
+def calendars() -> None:
+    """List, show, write and delete calendars: named lists of excluded days that jobs share."""
+
+
+@calendars.command("list", cls=Command, example="duecourse calendars list")
+@page_options("calendars")
+@answer_options
+def list_calendars(limit: int, cursor: str | None, api: str | None, sign: bool | None, as_json: bool) -> None:
+    """List calendars."""
+    with connected(api, sign) as client:
+        page = client.list_calendars(limit=limit, cursor=cursor)
+    print_page(
+        page, as_json=as_json, output="table", name="id", table=_print_calendars, more="duecourse calendars list"
+    )
+
+
+def _print_calendars(found: Sequence[Calendar]) -> None:
+    rows = [(each.id, str(each.version), str(len(each.exclude)), each.description) for each in found]
+    print_table(("calendar", "version", "entries", "description"), rows)
+
+
+@calendars.command(cls=Command, example="duecourse calendars show de-bank")
+@click.argument("calendar_id", metavar="CALENDAR")
+@answer_options
+def show(calendar_id: str, api: str | None, sign: bool | None, as_json: bool) -> None:
+    """Show the days of a calendar, and the jobs that use it."""
+    with connected(api, sign) as client:
+        found = client.get_calendar(calendar_id)
+    if as_json:
+        print_json(found.document)
+        return
+    click.echo(plain(f"{found.id}, version {found.version}, changed {found.updated_at} by {found.updated_by}"))
+    click.echo("\n".join(f"    {entry}" for entry in found.exclude))
+    click.echo(f"jobs: {', '.join(found.jobs) or 'none'}")
+
+
+@calendars.command(cls=Command, example="duecourse calendars put closed 2026-12-24/2027-01-01 '* * * * SAT,SUN'")
+@click.argument("calendar_id", metavar="CALENDAR")
+@click.argument("days", nargs=-1, required=True, metavar="DAYS...")
+@description_option
+@api_options
+def put(calendar_id: str, days: tuple[str, ...], description: str, api: str | None, sign: bool | None) -> None:
+    """Create or replace a calendar with dates, ranges of dates and cron expressions. Its jobs follow."""
+    with connected(api, sign) as client:
+        _put(client, calendar_id, days, description)
+
+
+@calendars.command(
+    "import", cls=Command, example="duecourse calendars import de-bank --country DE --subdivision BE --years 2026-2028"
+)
+@click.argument("calendar_id", metavar="CALENDAR")
+@click.argument("file", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--country", metavar="CODE", help="Import the public holidays of a country, such as DE.")
+@click.option("--subdivision", metavar="CODE", help="Include those of a part of the country, such as BE.")
+@click.option("--years", metavar="YEARS", help="The years of the holidays, such as 2026-2028.")
+@click.option("--weekends", is_flag=True, help="Exclude all Saturdays and Sundays, too.")
+@click.option("--dry-run", is_flag=True, help="Print the days; write nothing.")
+@description_option
+@api_options
+def import_(
+    calendar_id: str,
+    file: Path | None,
+    country: str | None,
+    subdivision: str | None,
+    years: str | None,
+    weekends: bool,
+    dry_run: bool,
+    description: str,
+    api: str | None,
+    sign: bool | None,
+) -> None:
+    """Create or replace a calendar from an iCalendar file, or with the public holidays of a country. Its jobs follow.
+
+    Needs the extra duecourse[calendars].
+    """
+    if (file is None) == (country is None):
+        raise UsageError("the days are not clear; give either a FILE or --country")
+    if country is not None and years is None:
+        raise UsageError("--years is missing; write for example --years 2026-2028")
+    if country is None and (subdivision or years):
+        raise UsageError("--subdivision and --years belong to --country; remove them")
+    if file is not None:
+        days, left = file_days(file.read_bytes())
+        for name in left:
+            say(plain(f"not imported: {name} repeats in a way that is not supported"))
+    else:
+        days = country_days(country or "", subdivision, years or "")
+    if weekends:
+        days = with_weekends(days)
+    if not days:
+        raise UsageError("there are no days to import, so nothing was written")
+    if dry_run:
+        click.echo("\n".join(days))
+        return
+    with connected(api, sign) as client:
+        _put(client, calendar_id, days, description)
+
+
+@calendars.command(cls=Command, example="duecourse calendars delete de-bank")
+@click.argument("calendar_id", metavar="CALENDAR")
+@yes_option
+@api_options
+def delete(calendar_id: str, yes: bool, api: str | None, sign: bool | None) -> None:
+    """Delete a calendar that no job uses."""
+    with connected(api, sign) as client:
+        if not yes:
+            confirm(plain(f"Delete the calendar {calendar_id}?"))
+        client.delete_calendar(calendar_id)
+    say(plain(f"{calendar_id} is deleted"))
+
+
+def _put(client: Client, calendar_id: str, days: Sequence[str], description: str) -> None:
+    """Write the calendar, and follow until all its jobs have the new days."""
+    made = client.put_calendar(calendar_id, tuple(days), description=description)
+    changed, failed = made.changed, list(made.failed)
+    while made.next_cursor is not None:
+        made = client.put_calendar(calendar_id, tuple(days), description=description, cursor=made.next_cursor)
+        changed, failed = changed + made.changed, failed + list(made.failed)
+    say(plain(f"{calendar_id} has version {made.version} with {len(made.exclude)} entries; jobs changed: {changed}"))
+    if failed:
+        say(plain(f"not changed: {', '.join(failed)}; see duecourse jobs show, then repeat the command"))

@@ -1,0 +1,152 @@
+"""Calendars: named lists of excluded days that jobs share.
+
+A job that uses a calendar has a copy of its days among its exclusions: one entry, `calendar:<id>:<version>:<days>`. So
+dispatchers and workers need no further read, and occurrences stay a pure function of the job. A change of the calendar
+is an edit of each job that uses it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+
+PREFIX = "calendar:"
+"""The start of the entry of a calendar. No entry of a user starts with it."""
+
+MAX_CALENDAR_ENTRIES = 500
+
+MAX_CALENDAR_CHARACTERS = 600
+"""The maximum length of a copy. The cursor of a job contains it. It is rewritten at each claim and must stay below
+1 KB. Ten single days a year for 15 years need about 550 characters.
+"""
+
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+_EPOCH = date(1970, 1, 1).toordinal()
+
+
+class CalendarSizeError(ValueError):
+    """The copy of a calendar would be too long. `count` is the number of its entries."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__(count)
+        self.count = count
+
+
+@dataclass(frozen=True, slots=True)
+class Calendar:
+    """A calendar of a tenant.
+
+    `days` is the packed form of its exclusions (`pack`). `version` grows with every change of `days`, `revision` with
+    every write, and also with every job that starts to use the calendar. Times are UTC seconds.
+    """
+
+    tenant: str
+    id: str
+    days: str
+    description: str = ""
+    version: int = 1
+    revision: int = 1
+    updated_at: float = 0.0
+    updated_by: str = ""
+
+    @property
+    def exclude(self) -> tuple[str, ...]:
+        """The exclusions: dates and ranges of dates in order, then cron expressions."""
+        return tuple(unpack(self.days))
+
+    @property
+    def entry(self) -> str:
+        """The entry among the exclusions of a job that uses this version."""
+        return f"{PREFIX}{self.id}:{self.version}:{self.days}"
+
+
+def named(calendar_id: str) -> str:
+    """Return the entry of a calendar whose days are not known yet. It excludes nothing."""
+    return f"{PREFIX}{calendar_id}::"
+
+
+def entry_of(exclude: Iterable[str]) -> str | None:
+    """Return the entry of a calendar among exclusions; None if there is none."""
+    return next((entry for entry in exclude if entry.startswith(PREFIX)), None)
+
+
+def calendar_of(exclude: Iterable[str]) -> str | None:
+    """Return the id of the calendar among exclusions; None if there is none."""
+    entry = entry_of(exclude)
+    return None if entry is None else entry.split(":", 3)[1]
+
+
+def version_of(entry: str) -> int:
+    """Return the version of the copy in an entry; 0 if its days are not known."""
+    return int(entry.split(":", 3)[2] or 0)
+
+
+def days_of(entry: str) -> list[str]:
+    """Return the exclusions of the copy in an entry."""
+    return list(unpack(entry.split(":", 3)[3]))
+
+
+def without_calendar(exclude: Iterable[str]) -> tuple[str, ...]:
+    """Return the exclusions without the entry of a calendar."""
+    return tuple(entry for entry in exclude if not entry.startswith(PREFIX))
+
+
+def with_entry(exclude: Iterable[str], entry: str | None) -> tuple[str, ...]:
+    """Return the exclusions with this entry of a calendar as their only one."""
+    return (*without_calendar(exclude), *(() if entry is None else (entry,)))
+
+
+def pack(ranges: Sequence[tuple[int, int]], recurring: Sequence[str]) -> str:
+    """Return the packed form of sorted, disjoint ranges of days (days since 1970, inclusive) and cron expressions.
+
+    A range is the number of days since the last one and, after `+`, its length: `fcz.1+3.8`. Raises CalendarSizeError.
+    """
+    at, parts = 0, []
+    for first, last in ranges:
+        parts.append(_base36(first - at) + (f"+{_base36(last - first + 1)}" if last > first else ""))
+        at = last
+    packed = "|".join([".".join(parts), *recurring])
+    if len(packed) > MAX_CALENDAR_CHARACTERS:
+        raise CalendarSizeError(len(ranges) + len(recurring))
+    return packed
+
+
+def unpack(packed: str) -> Iterator[str]:
+    """Yield the exclusions of the packed form: dates, ranges of dates, and cron expressions."""
+    days, *recurring = packed.split("|")
+    at = 0
+    for part in days.split(".") if days else ():
+        first, _, length = part.partition("+")
+        begin = at + int(first, 36)
+        at = begin + (int(length, 36) if length else 1) - 1
+        yield _date(begin) if at == begin else f"{_date(begin)}/{_date(at)}"
+    yield from recurring
+
+
+def _date(day: int) -> str:
+    return date.fromordinal(day + _EPOCH).isoformat()
+
+
+def _base36(number: int) -> str:
+    """Return a number in base 36, which `int` reads. Days before 1970 are negative."""
+    sign, number, digits = "-" if number < 0 else "", abs(number), ""
+    while True:
+        number, digit = divmod(number, 36)
+        digits = _DIGITS[digit] + digits
+        if not number:
+            return sign + digits
+
+
+def changed(calendar: Calendar, days: str, description: str, *, at: float, by: str) -> Calendar:
+    """Return the calendar with other days or another description; the calendar itself if both are the same."""
+    if (days, description) == (calendar.days, calendar.description):
+        return calendar
+    return replace(
+        calendar,
+        days=days,
+        description=description,
+        version=calendar.version + (days != calendar.days),
+        updated_at=at,
+        updated_by=by,
+    )

@@ -1,0 +1,144 @@
+"""Calendars of a tenant, and the jobs that use them.
+
+A job copies the days of its calendar. So a change of a calendar is an edit of each of its jobs, which are found by
+their markers: no other job is read. Each edit is conditional. A request that ends early is continued or repeated; jobs
+that have the present days are not written again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+
+from duecourse.domain.jobs.job import Job, JobState
+from duecourse.domain.schedules import ScheduleError
+from duecourse.domain.schedules.calendars import Calendar, changed
+from duecourse.domain.schedules.exclusions import ExclusionError, packed_days
+from duecourse.domain.tenants.rate import Charge, free
+from duecourse.ports import CalendarPage, Clock, JobStore, StoreBusyError
+from duecourse.usecases.jobs.change import Draft, EditJobs
+from duecourse.usecases.jobs.job_errors import JobChangedError, JobUnknownError, JobUnreadableError
+from duecourse.usecases.jobs.pausing import BULK_SECONDS, MAX_PER_CALL, BulkResult
+
+TRIES = 5
+
+
+class CalendarUnknownError(Exception):
+    """There is no such calendar."""
+
+
+class CalendarInUseError(Exception):
+    """Jobs use the calendar `calendar_id`, so it is not deleted. `jobs` are the first of their ids."""
+
+    def __init__(self, calendar_id: str, jobs: Sequence[str]) -> None:
+        super().__init__(calendar_id)
+        self.calendar_id, self.jobs = calendar_id, jobs
+
+
+@dataclass(frozen=True, slots=True)
+class PutCalendar:
+    """A calendar after a change, and the result for some of its jobs. `created`: the calendar is new."""
+
+    calendar: Calendar
+    created: bool
+    jobs: BulkResult
+
+
+class _LeftAlone(Exception):
+    """The job needs no change."""
+
+
+@dataclass(frozen=True, slots=True)
+class Calendars:
+    """Writes and reads calendars."""
+
+    jobs: JobStore
+    editing: EditJobs
+    clock: Clock
+
+    def get(self, tenant: str, calendar_id: str) -> Calendar:
+        """Return the calendar. Raises CalendarUnknownError."""
+        found = self.jobs.calendars.get(tenant, calendar_id)
+        if found is None:
+            raise CalendarUnknownError(calendar_id)
+        return found
+
+    def page(self, tenant: str, *, limit: int, after: str | None) -> CalendarPage:
+        """Return a page of the tenant's calendars."""
+        return self.jobs.calendars.page(tenant, limit=limit, after=after)
+
+    def users(self, tenant: str, calendar_id: str) -> tuple[Sequence[str], str | None]:
+        """Return the ids of the first jobs that use the calendar, and the last of them if there are more."""
+        return self.jobs.calendars.users(tenant, calendar_id, limit=MAX_PER_CALL, after=None)
+
+    def put(
+        self,
+        tenant: str,
+        calendar_id: str,
+        exclude: Sequence[str],
+        description: str,
+        *,
+        by: str,
+        after: str | None = None,
+        charge: Charge = free,
+    ) -> PutCalendar:
+        """Create or replace the calendar, and edit some of its jobs, beginning after `after`.
+
+        Raises ExclusionError, CalendarSizeError, StoreBusyError, and the errors of `charge` for the number of jobs.
+        """
+        days, now = packed_days(exclude), self.clock.now()
+        for _ in range(TRIES):
+            found = self.jobs.calendars.get(tenant, calendar_id)
+            if found is None:
+                wanted = Calendar(tenant, calendar_id, days, description, updated_at=now, updated_by=by)
+            else:
+                wanted = changed(found, days, description, at=now, by=by)
+            if wanted == found:
+                break
+            if self.jobs.calendars.put(replace(wanted, revision=1 if found is None else found.revision + 1), found):
+                break
+        else:
+            raise StoreBusyError(f"the calendar {calendar_id}")
+        return PutCalendar(wanted, found is None, self._follow(wanted, by, after, charge))
+
+    def _follow(self, calendar: Calendar, by: str, after: str | None, charge: Charge) -> BulkResult:
+        """Give the days of the calendar to some of its jobs. An error of one job does not stop the others."""
+        until = self.clock.now() + BULK_SECONDS
+        ids, following = self.jobs.calendars.users(calendar.tenant, calendar.id, limit=MAX_PER_CALL, after=after)
+        charge(len(ids))
+        count, failed = 0, list[str]()
+        for number, job_id in enumerate(ids):
+            if number and self.clock.now() > until:
+                return BulkResult(count, tuple(failed), ids[number - 1])
+            try:
+                count += self.editing.patch(calendar.tenant, job_id, lambda job: _draft(job, calendar), by=by).changed
+            except (JobUnknownError, _LeftAlone):
+                continue
+            except (JobChangedError, JobUnreadableError, StoreBusyError, ScheduleError, ExclusionError):
+                failed.append(job_id)
+        return BulkResult(count, tuple(failed), following)
+
+    def delete(self, tenant: str, calendar_id: str) -> None:
+        """Delete the calendar. Raises CalendarUnknownError, CalendarInUseError or StoreBusyError."""
+        tried = False
+        for _ in range(TRIES):
+            found = self.jobs.calendars.get(tenant, calendar_id)
+            if found is None and tried:  # this request has deleted it, without a response
+                return
+            if found is None:
+                raise CalendarUnknownError(calendar_id)
+            # A job that starts to use the calendar from here on raises its revision.
+            jobs, _more = self.users(tenant, calendar_id)
+            if jobs:
+                raise CalendarInUseError(calendar_id, jobs[:10])
+            tried = True
+            if self.jobs.calendars.delete(found):
+                return
+        raise StoreBusyError(f"the calendar {calendar_id}")
+
+
+def _draft(job: Job, calendar: Calendar) -> Draft:
+    """Return the definition of a job that uses the calendar. A completed job keeps its copy."""
+    if job.calendar != calendar.id or job.state is JobState.COMPLETED:
+        raise _LeftAlone
+    return Draft(**{field.name: getattr(job, field.name) for field in fields(Draft)})

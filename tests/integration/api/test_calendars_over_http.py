@@ -1,0 +1,174 @@
+"""Calendars over HTTP, and the jobs that follow them."""
+
+from typing import Any
+
+import pytest
+
+from duecourse.ports import NoAnswerError
+from duecourse.testing.clock import SettableClock
+from tests.support.api import BODY, Answered, ApiClient
+from tests.support.api_events import json_event
+from tests.support.jobs import NOON
+from tests.support.tables import Tables
+
+WEEKENDS = "* * * * SAT,SUN"
+
+
+@pytest.fixture
+def api(tables: Tables) -> ApiClient:
+    clock = SettableClock(NOON)
+    return ApiClient.over(tables, clock, workflows=tables.workflows(clock))
+
+
+def put(api: ApiClient, *exclude: str, name: str = "bank", **more: Any) -> Answered:
+    return api.send(json_event("PUT", f"/v1/calendars/{name}", {"exclude": list(exclude), **more}))
+
+
+def created(api: ApiClient, name: str = "closing", **changes: Any) -> Any:
+    body = BODY | {"id": name, "schedule": "0 18 * * *", "timezone": "UTC", "calendar": "bank"} | changes
+    answer = api.post(body)
+    assert answer.status == 201, answer.text
+    return answer.json
+
+
+def test_a_calendar_is_written_read_listed_and_deleted(api: ApiClient) -> None:
+    made = put(api, WEEKENDS, "2026-12-26", "2026-12-24/2026-12-25", description="Bank holidays")
+    assert (made.status, made.headers["location"]) == (201, "/v1/calendars/bank")
+    shown = {
+        "id": "bank",
+        "description": "Bank holidays",
+        "exclude": ["2026-12-24/2026-12-26", WEEKENDS],
+        "version": 1,
+        "updated_at": "2026-11-21T12:00:00.000Z",
+        "updated_by": "local",
+    }
+    assert made.json == shown | {"changed": 0, "failed": [], "next_cursor": None}
+    assert put(api, WEEKENDS, "2026-12-24/2026-12-26", description="Bank holidays").json == made.json
+    assert api.get("/v1/calendars/bank").json == shown | {"jobs": []}
+    assert api.get("/v1/calendars").json == {"items": [shown], "next_cursor": None}
+    assert api.delete("/v1/calendars/bank").status == 204
+    for answer in (api.get("/v1/calendars/bank"), api.delete("/v1/calendars/bank")):
+        assert (answer.status, answer.json["type"]) == (404, "/problems/unknown-calendar")
+
+
+def test_a_job_does_not_run_on_the_days_of_its_calendar(api: ApiClient) -> None:
+    put(api, "2026-11-21/2026-11-23", "2026-11-25")
+    job = created(api, exclude=["2026-11-26"])
+    assert (job["calendar"], job["exclude"], job["next_occurrence"]) == ("bank", ["2026-11-26"], "2026-11-24T18:00:00Z")
+    found = api.get("/v1/jobs/closing/explain", at="2026-11-25T18:00:00Z").json
+    assert (found["verdict"], found["sentence"]) == ("excluded", 'It is excluded by "calendar bank".')
+    assert api.get("/v1/calendars/bank").json["jobs"] == ["closing"]
+    preview = {"schedule": "0 18 * * *", "calendar": "bank", "after": "2026-11-21T12:00:00Z", "count": 1}
+    shown = api.post(preview, "/v1/schedules/preview").json["occurrences"]
+    assert [(each["at"], each["mark"]) for each in shown] == [
+        ("2026-11-21T18:00:00Z", "excluded"),
+        ("2026-11-24T18:00:00Z", None),
+    ]
+
+
+def test_a_move_takes_the_days_of_the_calendar_into_account(api: ApiClient) -> None:
+    put(api, WEEKENDS, "2026-11-30")
+    assert created(api, schedule="0 18 L * *", on_excluded="previous")["next_occurrence"] == "2026-11-27T18:00:00Z"
+
+
+def test_jobs_follow_a_change_of_their_calendar_and_no_others(api: ApiClient) -> None:
+    put(api, "2026-11-21")
+    for name in ("a", "b"):
+        created(api, name)
+    other = created(api, "other", calendar=None)
+    made = put(api, "2026-11-22")
+    assert (made.status, made.json["version"], made.json["changed"], made.json["failed"]) == (200, 2, 2, [])
+    assert api.get("/v1/jobs/a").json["next_occurrence"] == "2026-11-21T18:00:00Z"
+    assert api.get("/v1/jobs/other").json == other
+    assert put(api, "2026-11-22").json["changed"] == 0
+    change = api.get("/v1/jobs/a/history").json["items"][0]
+    assert (change["action"], change["changes"]) == (
+        "edited",
+        [{"field": "calendar", "before": "bank (version 1)", "after": "bank (version 2)"}],
+    )
+
+
+def test_a_put_of_the_same_job_follows_its_calendar_and_repeats_nothing(api: ApiClient) -> None:
+    put(api, "2026-11-21")
+    job = created(api)
+    assert api.send(json_event("PUT", "/v1/jobs/closing", job)).json == job
+    assert api.send(json_event("PATCH", "/v1/jobs/closing", {"calendar": None})).json["calendar"] is None
+    assert api.get("/v1/calendars/bank").json["jobs"] == []
+
+
+def test_a_job_that_would_never_run_again_keeps_its_days_and_is_named(api: ApiClient) -> None:
+    put(api, "2026-11-21")
+    created(api, schedule="at(2026-11-24T18:00:00)")
+    made = put(api, "2026-11-24")
+    assert (made.json["changed"], made.json["failed"]) == (0, ["closing"])
+    assert api.get("/v1/jobs/closing").json["next_occurrence"] == "2026-11-24T18:00:00Z"
+
+
+def test_a_request_that_ends_early_is_continued_by_its_repetition(tables: Tables) -> None:
+    api = ApiClient.over(tables)
+    put(api, "2026-11-21")
+    for name in "abc":
+        created(api, name)
+    real, changes = api.jobs.change, 0
+
+    def change(*arguments: Any) -> bool:
+        nonlocal changes
+        changes += 1
+        if changes == 2:
+            raise NoAnswerError("the process ended")
+        return real(*arguments)
+
+    api.jobs.change = change  # type: ignore[method-assign]
+    assert put(api, "2026-11-22").status == 503
+    api.jobs.change = real  # type: ignore[method-assign]
+    assert put(api, "2026-11-22").json["changed"] == 2
+    assert {api.get(f"/v1/jobs/{name}").json["next_occurrence"] for name in "abc"} == {"2026-11-21T18:00:00Z"}
+
+
+def test_a_calendar_in_use_is_not_deleted(api: ApiClient) -> None:
+    put(api, "2026-12-24")
+    created(api)
+    answer = api.delete("/v1/calendars/bank")
+    assert (answer.status, answer.json["type"]) == (409, "/problems/calendar-in-use")
+    assert "bank is used by closing; remove calendar from these jobs first" in answer.json["detail"]
+    api.delete("/v1/jobs/closing")
+    assert api.delete("/v1/calendars/bank").status == 204
+
+
+def test_an_unknown_calendar_is_refused(api: ApiClient) -> None:
+    body = BODY | {"calendar": "none"}
+    assert "does not exist; create it with PUT /v1/calendars/none" in api.post(body).errors["/calendar"]
+    assert list(api.post({"schedule": "0 9 * * *", "calendar": "none"}, "/v1/schedules/preview").errors) == [
+        "/calendar"
+    ]
+    assert list(api.post(BODY | {"calendar": "no id"}).errors) == ["/calendar"]
+    assert list(api.post(BODY | {"exclude": ["calendar:bank:1:a"]}).errors) == ["/exclude/0"]
+    assert list(api.post(BODY | {"schedule": None, "calendar": "bank"}).errors) == ["/calendar"]
+
+
+MANY = [f"{year}-{month:02}-{day:02}" for year in (2026, 2027) for month in range(1, 13) for day in range(1, 28, 2)]
+
+
+@pytest.mark.parametrize(
+    ("exclude", "place"),
+    [
+        (["2026-12-24", "2026-13-01"], "/exclude/1"),
+        (["2026-12-24T09:00:00Z"], "/exclude/0"),
+        ([], "/exclude"),
+        (MANY, "/exclude"),
+    ],
+    ids=["no date", "an instant", "no days", "too many"],
+)
+def test_a_calendar_that_is_not_valid_is_refused(api: ApiClient, exclude: list[str], place: str) -> None:
+    answer = put(api, *exclude)
+    assert (answer.status, answer.json["type"], list(answer.errors)) == (422, "/problems/invalid-calendar", [place])
+    assert api.get("/v1/calendars").json["items"] == []
+
+
+def test_a_workflow_may_use_a_calendar(api: ApiClient) -> None:
+    put(api, "2026-11-21")
+    body = {"schedule": "0 18 * * *", "calendar": "bank", "jobs": {"load": {"job": {"target": BODY["target"]}}}}
+    made = api.send(json_event("PUT", "/v1/workflows/nightly", body))
+    assert (made.status, made.json["calendar"], made.json["next_occurrence"]) == (201, "bank", "2026-11-22T18:00:00Z")
+    assert put(api, "2026-11-22").json["changed"] == 1
+    assert api.get("/v1/workflows/nightly").json["next_occurrence"] == "2026-11-21T18:00:00Z"
