@@ -79,7 +79,8 @@ def decide(request: Request, files: Mapping[str, bytes], stage: Stage) -> Respon
     if request.file == SETTINGS:
         told = {"content-type": "application/json", "cache-control": ASK_AGAIN}
         return Response(200, headers | told, stage.settings.encode())
-    name = PAGE if request.file is None else request.file
+    # A gateway may drop the / of `/console/` before it calls this function. The page's links then begin a level deeper.
+    name = PAGE if request.file is None else request.file.removeprefix("console/")
     # No path is built from the request: it must be one of the known names.
     if f"{name}.gz" not in files or (name == PAGE and request.file is not None):
         return Response(

@@ -77,6 +77,27 @@ def test_below_a_list_the_way_back_is_shown(sampled: ServedConsole, open_page: O
     expect(way).to_have_count(0)
 
 
+def test_the_bar_stays_above_what_sticks_below_it(sampled: ServedConsole, open_page: Open) -> None:
+    page = open_page(sampled, "/jobs")
+    for width in (1280, 390):
+        page.set_viewport_size({"width": width, "height": 300})
+        expect(page.get_by_role("link", name="nightly-report")).to_be_visible()
+        page.mouse.wheel(0, 400)
+        page.wait_for_function("scrollY > 100")
+        bars = "#top-bar, header, nav, [class*=toolbar]"
+        at = "([y, bars]) => document.elementFromPoint(innerWidth / 2, y).closest(bars) !== null"
+        tops = [page.evaluate(at, [y, bars]) for y in (0, 20, 60)]
+        assert tops == [True, True, True], "no row shows through"
+        assert page.locator("#top-bar").bounding_box()["y"] == 0  # type: ignore[index]
+
+
+def test_the_address_may_end_with_a_slash(sampled: ServedConsole, open_page: Open) -> None:
+    page = open_page(sampled, "/nowhere")
+    page.goto(f"{sampled.url}/#/jobs")
+    expect(page.get_by_role("link", name="nightly-report")).to_be_visible()
+    expect(page).to_have_url(f"{sampled.url}#/jobs")
+
+
 def test_an_address_of_nothing_says_so(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled, "/nowhere")
     expect(page.get_by_role("heading", name="Page not found")).to_be_visible()

@@ -66,7 +66,7 @@ def served_console(
                 file = path.removeprefix("/console/") if path.startswith("/console/") else None
                 asked = Request(
                     file or None,
-                    path,
+                    path.rstrip("/"),  # as some gateways do
                     self.headers.get("accept-encoding", ""),
                     self.headers.get("if-none-match", ""),
                     https=False,

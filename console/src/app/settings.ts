@@ -12,6 +12,15 @@ export interface Settings {
   traces: boolean;
 }
 
+// A gateway may serve the page at `<API>/console/`, too. All addresses are relative to `<API>/console`.
+if (location.pathname.endsWith("/")) {
+  history.replaceState(
+    history.state,
+    "",
+    location.pathname.replace(/\/+$/, "") + location.search + location.hash,
+  );
+}
+
 /** The address of the API: the page is `<API>/console`. */
 export const API = new URL("./", document.baseURI);
 

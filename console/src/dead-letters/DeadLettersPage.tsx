@@ -9,6 +9,7 @@ import { useRefusal } from "../app/context";
 import { attempts, error, job, occurrence, type Run } from "../runs/columns";
 import { type Filters, NAMES, rangeOf } from "../runs/filters";
 import { RunFilter } from "../runs/RunFilter";
+import { useZone } from "../shared/clock";
 import { Time } from "../shared/Instant";
 import { ProblemBox } from "../shared/ProblemBox";
 import { CARDS, Rows, useNarrow } from "../shared/Rows";
@@ -41,6 +42,7 @@ export default function DeadLettersPage() {
     setPlan(null);
     setSelected([]);
   };
+  const zone = useZone();
   const filtered = NAMES.some((name) => filters[name] !== undefined);
   return (
     <SpaceBetween size="l">
@@ -121,13 +123,13 @@ export default function DeadLettersPage() {
           {
             id: "died",
             header: "Died",
-            width: 120,
+            width: 100,
             card: 40,
             cell: (run) => <Time at={run.finished_at} brief />,
           },
-          { ...occurrence(), card: 60 },
+          { ...occurrence(zone), card: 60 },
           attempts,
-          { ...error, width: 230 },
+          error,
         ]}
         empty={
           list.error === null && (

@@ -35,13 +35,15 @@ export function Groups({
           id: "pattern",
           header: "Error",
           isRowHeader: true,
-          width: 380,
+          width: 300,
+          grow: 2,
           cell: ({ pattern }) => <Long text={pattern} header="Error" />,
         },
         {
           id: "jobs",
           header: "Jobs",
-          width: 200,
+          width: 170,
+          grow: 1,
           card: 100,
           cell: ({ jobs: [first = "", ...others] }) => (
             <span title={[first, ...others].join(", ")}>

@@ -1,12 +1,15 @@
 import Popover from "@cloudscape-design/components/popover";
 import type { Schemas } from "../api/client";
 import { fetcher } from "../api/client";
+import { useZone } from "../shared/clock";
 import { Time } from "../shared/Instant";
 import { PagedTable } from "../shared/PagedTable";
 import { usePages } from "../shared/usePages";
+import { Zoned } from "../shared/Zoned";
 
 /** Who did what to a job, field by field. */
 export function ChangesTab({ job }: { job: Schemas["Job"] }) {
+  const zone = useZone(job.timezone);
   const pages = usePages(["changes of", job.id], async (cursor, signal) => {
     const { data } = await fetcher.GET("/v1/jobs/{job_id}/history", {
       params: { path: { job_id: job.id }, query: { limit: 20, cursor } },
@@ -25,17 +28,24 @@ export function ChangesTab({ job }: { job: Schemas["Job"] }) {
       columnDefinitions={[
         {
           id: "at",
-          header: "When",
-          minWidth: 190,
-          cell: (each) => <Time at={each.at} zone={job.timezone} />,
+          header: <Zoned text="When" zone={zone} />,
+          width: 195,
+          cell: (each) => <Time at={each.at} zone={job.timezone} bare />,
         },
         {
           id: "who",
           header: "By",
+          width: 150,
           cell: (each) => <span className="text">{each.principal}</span>,
         },
-        { id: "what", header: "Action", cell: (each) => each.action.replaceAll("_", " "), isRowHeader: true },
-        { id: "fields", header: "Fields", cell: (each) => <Fields change={each} /> },
+        {
+          id: "what",
+          header: "Action",
+          width: 120,
+          cell: (each) => each.action.replaceAll("_", " "),
+          isRowHeader: true,
+        },
+        { id: "fields", header: "Fields", width: 300, grow: 1, cell: (each) => <Fields change={each} /> },
       ]}
     />
   );

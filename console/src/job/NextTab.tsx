@@ -1,18 +1,21 @@
 import Alert from "@cloudscape-design/components/alert";
 import Box from "@cloudscape-design/components/box";
 import SpaceBetween from "@cloudscape-design/components/space-between";
-import Table from "@cloudscape-design/components/table";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import type { Schemas } from "../api/client";
+import { useZone } from "../shared/clock";
 import { clockNote } from "../shared/clockNote";
 import { Time } from "../shared/Instant";
 import { ProblemBox } from "../shared/ProblemBox";
+import { Rows } from "../shared/Rows";
+import { Zoned } from "../shared/Zoned";
 import { readPreview, readRuns } from "./reading";
 
 const SHOWN = 10;
 
 /** The next ten occurrences, what daylight saving does to them, and which of them will not run. */
 export function NextTab({ job }: { job: Schemas["Job"] }) {
+  const zone = useZone(job.timezone);
   const query = useQuery({
     queryKey: ["next", job.id, job.updated_at, job.next_occurrence],
     queryFn: async ({ signal }) => {
@@ -34,6 +37,8 @@ export function NextTab({ job }: { job: Schemas["Job"] }) {
     if (at === null) return "";
     return query.data?.skipped.has(Date.parse(at)) ? "Skipped on request." : "";
   };
+  const noteOf = (each: Schemas["Occurrence"]) =>
+    [clockNote(each, job.timezone), fate(each.at)].filter(Boolean).join(" ");
   return (
     <SpaceBetween size="m">
       {job.state !== "ACTIVE" && (
@@ -50,27 +55,43 @@ export function NextTab({ job }: { job: Schemas["Job"] }) {
           )}
         </Alert>
       )}
-      <Table
+      <Rows
         variant="embedded"
-        wrapLines
-        enableKeyboardNavigation
         ariaLabels={{ tableLabel: "Next occurrences" }}
         items={query.data?.coming ?? []}
         loading={query.isPending}
         loadingText="Loading"
         empty="There are no upcoming occurrences."
+        wrapLines
         columnDefinitions={[
           {
             id: "wall",
-            header: `In the time zone ${job.timezone}`,
-            cell: (each) => each.wall,
+            header: <Zoned text="Job's time zone" zone={job.timezone} />,
             isRowHeader: true,
+            width: 250,
+            cell: (each) => each.wall.replace("T", " "),
           },
-          { id: "at", header: "Occurrence", cell: (each) => <Time at={each.at} zone={job.timezone} /> },
+          ...(zone === job.timezone
+            ? []
+            : [
+                {
+                  id: "at",
+                  header: <Zoned text="Your choice" zone={zone} />,
+                  width: 190,
+                  card: 60,
+                  cell: (each: Schemas["Occurrence"]) => <Time at={each.at} zone={job.timezone} bare />,
+                },
+              ]),
+          { id: "in", header: "From now", width: 110, card: 40, cell: (each) => <Time at={each.at} brief /> },
           {
             id: "note",
             header: "Note",
-            cell: (each) => [clockNote(each, job.timezone), fate(each.at)].filter(Boolean).join(" ") || "-",
+            width: 200,
+            grow: 1,
+            card: 100,
+            wraps: true,
+            has: (each) => noteOf(each) !== "",
+            cell: (each) => <span className="text">{noteOf(each) || "-"}</span>,
           },
         ]}
       />

@@ -1,13 +1,17 @@
 import Link from "@cloudscape-design/components/link";
 import Select from "@cloudscape-design/components/select";
-import { fetcher } from "../api/client";
+import { fetcher, type Schemas } from "../api/client";
 import { to } from "../app/routes";
+import { tried } from "../runs/columns";
+import { useZone } from "../shared/clock";
 import { Time } from "../shared/Instant";
+import { Long } from "../shared/Long";
 import { PagedTable } from "../shared/PagedTable";
 import { RunStatus } from "../shared/Status";
 import { duration, elapsed } from "../shared/time";
 import { useFilters } from "../shared/useFilters";
 import { usePages } from "../shared/usePages";
+import { Zoned } from "../shared/Zoned";
 import { EVER } from "./reading";
 import { reasonText } from "./reasons";
 
@@ -41,6 +45,7 @@ export function RunsTab({
   address?: (runId: string) => string;
 }) {
   const [{ state }, change] = useFilters(["state"]);
+  const shown = useZone(zone);
   const pages = usePages(["runs of", jobId, state], async (cursor, signal) => {
     const { data } = await fetcher.GET("/v1/jobs/{job_id}/runs", {
       params: {
@@ -81,18 +86,28 @@ export function RunsTab({
       columnDefinitions={[
         {
           id: "run",
-          header: "Occurrence",
+          header: <Zoned text="Occurrence" zone={shown} />,
           isRowHeader: true,
+          width: 190,
           cell: (run) => (
             <Link href={address(run.id)}>
-              <Time at={run.occurrence} zone={zone} />
+              <Time at={run.occurrence} zone={zone} bare />
             </Link>
           ),
         },
-        { id: "state", header: "State", minWidth: 150, cell: (run) => <RunStatus state={run.state} /> },
+        {
+          id: "state",
+          header: "State",
+          width: 160,
+          card: 50,
+          cell: (run) => <RunStatus state={run.state} />,
+        },
         {
           id: "took",
           header: "Duration",
+          width: 110,
+          card: 50,
+          labelled: true,
           cell: (run) => {
             const seconds = elapsed(run.started_at, run.finished_at);
             return seconds === null ? "-" : duration(seconds);
@@ -101,26 +116,38 @@ export function RunsTab({
         {
           id: "late",
           header: "Lateness",
+          width: 118,
+          card: 50,
+          labelled: true,
           cell: (run) => (run.lateness_seconds === null ? "-" : duration(Math.max(run.lateness_seconds, 0))),
         },
-        { id: "attempts", header: "Attempts", cell: (run) => `${run.attempts} of ${run.max_attempts}` },
+        { id: "attempts", header: "Attempts", width: 118, card: 50, labelled: true, cell: tried },
         {
           id: "why",
           header: "Reason",
-          cell: (run) => (
-            <span className="text">
-              {[
-                run.count > 1 && `covers ${run.count} occurrences`,
-                reasonText(run.reason),
-                run.error,
-                run.requested_by && `by ${run.requested_by}`,
-              ]
-                .filter(Boolean)
-                .join("; ") || "-"}
-            </span>
-          ),
+          width: 240,
+          grow: 1,
+          card: 100,
+          has: (run) => reasonOf(run) !== "",
+          cell: (run) => <Long text={reasonOf(run)} header="Reason" />,
         },
       ]}
     />
   );
+}
+
+/** What started a run that the schedule did not: the letter after its instant (docs/runs.md). */
+const STARTS: Record<string, string> = { m: "run on request", b: "backfill", f: "rerun" };
+
+function reasonOf(run: Schemas["Run"]): string {
+  const suffix = run.id.split(".")[2];
+  return [
+    suffix !== undefined && STARTS[suffix.slice(0, 1)],
+    run.count > 1 && `covers ${run.count} occurrences`,
+    reasonText(run.reason),
+    run.error,
+    run.requested_by && `by ${run.requested_by}`,
+  ]
+    .filter(Boolean)
+    .join("; ");
 }

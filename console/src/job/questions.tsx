@@ -1,11 +1,12 @@
-import Box from "@cloudscape-design/components/box";
 import Checkbox from "@cloudscape-design/components/checkbox";
 import FormField from "@cloudscape-design/components/form-field";
 import Input from "@cloudscape-design/components/input";
+import Select from "@cloudscape-design/components/select";
 import SpaceBetween from "@cloudscape-design/components/space-between";
 import Textarea from "@cloudscape-design/components/textarea";
 import { useState } from "react";
 import { ApiProblem } from "../api/problem";
+import { inZone } from "../shared/time";
 import { type When, WhenInput, whenOf } from "../shared/WhenInput";
 
 /** A field within a question (useConfirm). */
@@ -46,36 +47,50 @@ export function TextQuestion({
   );
 }
 
-/** A pause as it is requested: its reason, and its planned end on the clock of a zone. */
+const HOUR = 3_600;
+/** The planned end of a pause: none, at a time, or after so many seconds. */
+const ENDS = [
+  { value: "none", label: "None: until it is resumed" },
+  { value: String(HOUR), label: "In 1 hour" },
+  { value: String(4 * HOUR), label: "In 4 hours" },
+  { value: String(24 * HOUR), label: "In 24 hours" },
+  { value: "time", label: "At a time" },
+];
+
+/** A pause as it is requested: its reason, and its planned end, which may be a time on the clock of a zone. */
 export interface PauseForm {
   note: string;
+  ends: string;
   end: When;
   catchUp: boolean;
 }
 
-export const NO_PAUSE: PauseForm = { note: "", end: { day: "", time: "" }, catchUp: false };
+export const NO_PAUSE: PauseForm = { note: "", ends: "none", end: { day: "", time: "" }, catchUp: false };
 
-/** The request's body. Raises ApiProblem if the end has only a date or only a time. */
-export function pauseBody({ note, end, catchUp }: PauseForm, zone: string) {
-  const until = whenOf(end, zone);
-  if (until === null && (end.day || end.time)) {
-    throw new ApiProblem(
-      0,
-      "The end of the pause is incomplete",
-      "Enter both a date and a time for the end of the pause, or leave both empty.",
-    );
+/** The request's body at `now` (ms). Raises ApiProblem if the end is to be a time and is incomplete. */
+export function pauseBody({ note, ends, end, catchUp }: PauseForm, zone: string, now = Date.now()) {
+  const until = ends === "none" ? null : ends === "time" ? whenOf(end, zone) : after(Number(ends), now);
+  if (until === null && ends !== "none") {
+    throw new ApiProblem(0, "The end of the pause is incomplete", "Enter both a date and a time.");
   }
   return { note: note.trim() || null, until, catch_up: until !== null && catchUp };
+}
+
+/** In whole seconds, as the API has it. */
+function after(seconds: number, now: number): string {
+  return new Date((Math.ceil(now / 1_000) + seconds) * 1_000).toISOString().replace(".000Z", "Z");
 }
 
 /** The reason and the end of a pause. */
 export function PauseQuestion({ zone, onChange }: { zone: string; onChange(form: PauseForm): void }) {
   const [form, setForm] = useState(NO_PAUSE);
+  const [now] = useState(() => Date.now());
   const change = (changed: Partial<PauseForm>) => {
     const next = { ...form, ...changed };
     setForm(next);
     onChange(next);
   };
+  const seconds = Number(form.ends);
   return (
     <SpaceBetween size="m">
       <TextQuestion
@@ -83,13 +98,15 @@ export function PauseQuestion({ zone, onChange }: { zone: string; onChange(form:
         description="Shown to all users of the job. Optional."
         onChange={(note) => change({ note })}
       />
-      <div>
-        <Box variant="p" color="text-body-secondary">
-          Optional. The time at which the job resumes automatically.
-        </Box>
-        <WhenInput when={form.end} zone={zone} onChange={(end) => change({ end })} />
-      </div>
-      {form.end.day !== "" && <CatchUp onChange={(catchUp) => change({ catchUp })} />}
+      <FormField label="End" constraintText={seconds > 0 && `About ${inZone(after(seconds, now), zone)}`}>
+        <Select
+          options={ENDS}
+          selectedOption={ENDS.find((each) => each.value === form.ends) ?? null}
+          onChange={({ detail }) => change({ ends: detail.selectedOption.value ?? "none" })}
+        />
+      </FormField>
+      {form.ends === "time" && <WhenInput when={form.end} zone={zone} onChange={(end) => change({ end })} />}
+      {form.ends !== "none" && <CatchUp onChange={(catchUp) => change({ catchUp })} />}
     </SpaceBetween>
   );
 }

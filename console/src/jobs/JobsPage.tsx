@@ -9,26 +9,38 @@ import { useState } from "react";
 import { fetcher, LIVE } from "../api/client";
 import { useRefusal } from "../app/context";
 import { to } from "../app/routes";
+import { useClock, zoneOf } from "../shared/clock";
+import { fitting } from "../shared/fitted";
 import { PagedTable } from "../shared/PagedTable";
 import { CARDS, useNarrow } from "../shared/Rows";
 import { useFilters } from "../shared/useFilters";
 import { usePages } from "../shared/usePages";
-import { COLUMNS, type Job } from "./columns";
+import { columns as columnsOf, type Job } from "./columns";
 import { FILTERS, filtersOf, PROPERTIES, queryOf } from "./filter";
 import { useColumns } from "./useColumns";
 import { useManyJobs } from "./useManyJobs";
 import { useSelectAll } from "./useSelectAll";
 import { useTotal } from "./useTotal";
 
-const STANDARD = {
-  pageSize: 50,
-  contentDisplay: COLUMNS.map((each) => ({ id: each.id as string, visible: true })),
-  widths: {} as Record<string, number>,
-};
+/** What the menu, the check boxes and the space around the table take (px). */
+const AROUND = 385;
+
+/** At first, the columns are shown for which the window has room. */
+function standard() {
+  const all = columnsOf("").map((each) => ({ ...each, id: each.id as string, width: each.width ?? 0 }));
+  const shown = new Set(fitting(all, innerWidth - AROUND).map((each) => each.id));
+  return {
+    pageSize: 50,
+    contentDisplay: all.map(({ id }) => ({ id, visible: shown.has(id) })),
+    widths: {} as Record<string, number>,
+  };
+}
 
 export default function JobsPage() {
   const [filters, setFilters] = useFilters(FILTERS);
-  const [columns, setColumns] = useColumns(STANDARD);
+  const [columns, setColumns] = useColumns(standard);
+  const clock = useClock();
+  const definitions = columnsOf(clock === "job" ? "job's zone" : zoneOf(clock));
   const [chosen, setChosen] = useState<readonly Job[]>([]);
   const [text, setText] = useState(filters.search ?? "");
   const total = useTotal(filters);
@@ -51,6 +63,8 @@ export default function JobsPage() {
     { every: filtered ? 5 * LIVE : LIVE },
   );
   const ids = chosen.map((job) => job.id);
+  const listed = new Map(pages.items.map((job) => [job.id, job]));
+  const present = chosen.map((job) => listed.get(job.id) ?? job); // as they are by now
   const why = refusal ?? (ids.length === 0 ? "Select jobs first." : undefined);
   const actions = { pause: many.pause, resume: many.resume, run: many.run, delete: many.delete };
   const search = (changes: Parameters<typeof setFilters>[0]) => {
@@ -78,10 +92,10 @@ export default function JobsPage() {
           allItemsSelectionLabel: () => "Select all jobs on this page",
           itemSelectionLabel: (_, job) => `Select ${job.id}`,
         }}
-        columnDefinitions={COLUMNS.map((each) => ({
-          ...each,
-          width: columns.widths[each.id ?? ""] ?? each.width,
-        }))}
+        columnDefinitions={definitions.map((each) => {
+          const width = columns.widths[each.id ?? ""];
+          return width === undefined ? each : { ...each, width, grow: 0 };
+        })}
         resizableColumns
         onColumnWidthsChange={({ detail }) => {
           const seen = columns.contentDisplay.filter((each) => each.visible);
@@ -92,7 +106,9 @@ export default function JobsPage() {
         header={
           <Header
             variant="h1"
-            counter={total && `(${total}${ids.length > 0 ? `, ${ids.length} selected` : ""})`}
+            counter={
+              total && `(${total}${ids.length > 0 ? `, ${ids.length.toLocaleString("en-GB")} selected` : ""})`
+            }
             actions={
               <SpaceBetween direction="horizontal" size="xs">
                 <ButtonDropdown
@@ -104,14 +120,19 @@ export default function JobsPage() {
                     { id: "resume", text: "Resume" },
                     { id: "delete", text: "Delete" },
                   ]}
-                  onItemClick={({ detail }) => actions[detail.id as keyof typeof actions](ids)}
+                  onItemClick={({ detail }) => actions[detail.id as keyof typeof actions](present)}
                 >
                   Actions
                 </ButtonDropdown>
                 <Button
                   href={ids.length === 1 && refusal === undefined ? to.editJob(ids[0] as string) : undefined}
                   disabled={ids.length !== 1 || refusal !== undefined}
-                  disabledReason={refusal ?? "Select one job."}
+                  disabledReason={
+                    refusal ??
+                    (ids.length === 0
+                      ? "Select one job."
+                      : "Select one job. To change many jobs, use the command duecourse jobs patch --tag … --set schedule=…")
+                  }
                 >
                   Edit
                 </Button>
@@ -152,7 +173,7 @@ export default function JobsPage() {
             {partly && (
               <Button variant="inline-link" loading={all.reading !== null} onClick={all.begin}>
                 {all.reading !== null
-                  ? `${all.reading} jobs read`
+                  ? `${all.reading.toLocaleString("en-GB")} jobs read`
                   : `Select all jobs${filtered ? " that match" : ""}`}
               </Button>
             )}
@@ -173,9 +194,9 @@ export default function JobsPage() {
             }}
             contentDisplayPreference={{
               title: "Columns",
-              options: COLUMNS.map((each) => ({
+              options: definitions.map((each) => ({
                 id: each.id as string,
-                label: each.header as string,
+                label: typeof each.header === "string" ? each.header : "Next run",
                 alwaysVisible: each.id === "id",
               })),
             }}

@@ -30,9 +30,9 @@ export function LastRuns({ job }: { job: Schemas["Job"] }) {
             title={`${run.state} ${inZone(run.occurrence, zone)}`}
             style={{
               display: "inline-block",
-              inlineSize: run.state === "DEAD" ? 8 : 5,
+              inlineSize: run.state === "DEAD" ? 7 : 5,
               blockSize: height,
-              marginInlineEnd: 2,
+              marginInlineEnd: 1,
               borderRadius: 1,
               background: color,
             }}

@@ -6,16 +6,18 @@ import { Long } from "../shared/Long";
 import type { Column } from "../shared/Rows";
 import { JobStatus } from "../shared/Status";
 import { inLine } from "../shared/targets";
+import { Zoned } from "../shared/Zoned";
 import { LastRuns } from "./LastRuns";
 
 export type Job = Schemas["Job"];
 
-/** The columns of the list, each with one line. */
-export const COLUMNS: Column<Job>[] = [
+/** The columns of the list, each with one line. `zone`: whose times it shows. */
+export const columns = (zone: string): Column<Job>[] => [
   {
     id: "id",
     header: "Job",
-    width: 230,
+    width: 165,
+    grow: 3,
     isRowHeader: true,
     cell: (job) => (
       <span title={[job.id, job.name].filter(Boolean).join(": ")} className="text">
@@ -24,34 +26,43 @@ export const COLUMNS: Column<Job>[] = [
       </span>
     ),
   },
-  { id: "state", header: "State", width: 125, card: 50, cell: (job) => <JobStatus state={job.state} /> },
-  { id: "last", header: "Last runs", width: 130, card: 50, cell: (job) => <LastRuns job={job} /> },
+  { id: "state", header: "State", width: 150, card: 50, cell: (job) => <JobStatus state={job.state} /> },
+  { id: "last", header: "Last runs", width: 120, card: 50, cell: (job) => <LastRuns job={job} /> },
   {
     id: "next",
-    header: "Next run",
-    width: 215,
-    card: 60,
+    header: <Zoned text="Next run" zone={zone} />,
+    width: 170,
+    card: 45,
     has: (job) => job.next_occurrence !== null,
     cell: (job) => <Time at={job.next_occurrence} zone={job.timezone} bare />,
   },
   {
     id: "schedule",
     header: "Schedule",
-    width: 190,
-    card: 40,
+    width: 145,
+    grow: 2,
+    card: 55,
     cell: (job) => <Text>{job.understood_as ?? "only on request"}</Text>,
   },
   {
     id: "note",
     header: "Error or note",
-    width: 150,
+    width: 130,
+    grow: 2,
     card: 100,
     has: (job) => (job.error ?? job.paused_because) !== null,
     cell: (job) => <Long text={job.error ?? job.paused_because} header={job.id} />,
   },
-  { id: "target", header: "Target", width: 190, cell: (job) => <Text>{inLine("short", job.target)}</Text> },
-  { id: "owner", header: "Owner", width: 90, cell: (job) => <Text>{job.owner || "-"}</Text> },
-  { id: "tags", header: "Tags", width: 130, cell: (job) => <Text>{job.tags.join(", ")}</Text> },
+  {
+    id: "target",
+    header: "Target",
+    width: 165,
+    spare: true,
+    grow: 1,
+    cell: (job) => <Text>{inLine("short", job.target)}</Text>,
+  },
+  { id: "owner", header: "Owner", width: 100, spare: true, cell: (job) => <Text>{job.owner || "-"}</Text> },
+  { id: "tags", header: "Tags", width: 130, spare: true, cell: (job) => <Text>{job.tags.join(", ")}</Text> },
 ];
 
 /** A text that is shown as a whole beneath the mouse. */

@@ -5,7 +5,7 @@ import { forEach } from "./many";
 const IDS = Array.from({ length: 20 }, (_, index) => `job-${index}`);
 const wait = async () => {};
 
-test("at most four at a time, and every one of them", async () => {
+test("at most eight at a time, and every one of them", async () => {
   let running = 0;
   let most = 0;
   const done: string[] = [];
@@ -21,7 +21,7 @@ test("at most four at a time, and every one of them", async () => {
     { wait },
   );
   expect(failures).toEqual([]);
-  expect(most).toBe(4);
+  expect(most).toBe(8);
   expect(done.toSorted()).toEqual(IDS.toSorted());
 });
 

@@ -23,7 +23,7 @@ export interface Many {
 export async function forEach(
   ids: readonly string[],
   work: (id: string) => Promise<unknown>,
-  { width = 4, tries = 5, wait, stopped = () => false, progress = () => {} }: Many,
+  { width = 8, tries = 5, wait, stopped = () => false, progress = () => {} }: Many,
 ): Promise<Failure[]> {
   const failures: Failure[] = [];
   let begun = 0;

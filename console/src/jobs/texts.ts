@@ -4,7 +4,7 @@ export function stripText(states: readonly string[]): string {
   return `Last ${states.length === 1 ? "run" : `${states.length} runs, the latest last`}: ${states.join(", ")}`;
 }
 
-/** `1 job`, `120 jobs`. */
+/** `1 job`, `1,200 jobs`. */
 export function jobsText(count: number): string {
-  return count === 1 ? "1 job" : `${count} jobs`;
+  return count === 1 ? "1 job" : `${count.toLocaleString("en-GB")} jobs`;
 }

@@ -10,8 +10,8 @@ export interface Columns {
 }
 
 /** Which columns are shown, how wide, and how many rows, kept in this browser. `standard` names every column. */
-export function useColumns(standard: Columns): [Columns, (changed: Partial<Columns>) => void] {
-  const [columns, setColumns] = useState(() => kept(standard));
+export function useColumns(standard: () => Columns): [Columns, (changed: Partial<Columns>) => void] {
+  const [columns, setColumns] = useState(() => kept(standard()));
   return [
     columns,
     (changed) => {

@@ -2,13 +2,15 @@ import Button from "@cloudscape-design/components/button";
 import SpaceBetween from "@cloudscape-design/components/space-between";
 import { useQueryClient } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import { fetcher, freshKey } from "../api/client";
+import { fetcher, freshKey, type Schemas } from "../api/client";
 import { asProblem } from "../api/problem";
 import { useNotices } from "../app/notices";
 import { NO_PAUSE, PauseQuestion, pauseBody } from "../job/questions";
-import { useZone } from "../shared/clock";
+import { useClock, zoneOf } from "../shared/clock";
 import { useConfirm } from "../shared/useConfirm";
+import type { Job } from "./columns";
 import { type Failure, forEach } from "./many";
+import { keyOf, PauseChoice, pausesOf } from "./pauses";
 import { jobsText } from "./texts";
 
 interface Action {
@@ -17,9 +19,10 @@ interface Action {
   did: string;
   /** What comes of it. */
   effect: string;
-  /** Raises what is wrong with the input. */
-  check?(): void;
-  work(id: string): Promise<unknown>;
+  /** What a job was that was skipped: `already paused`. */
+  skips?: string;
+  /** What is done to each job, which returns false if it skipped the job. Raises what is wrong with the input. */
+  begin(): (id: string) => Promise<unknown>;
 }
 
 const NAMES_SHOWN = 10;
@@ -31,32 +34,47 @@ export function useManyJobs(done: (failed: readonly string[]) => void) {
   const { ask, modal } = useConfirm();
   const notices = useNotices();
   const client = useQueryClient();
-  const zone = useZone();
+  const clock = useClock();
 
-  const perform = async (ids: readonly string[], { verb, doing, did, work }: Action) => {
+  const perform = async (
+    ids: readonly string[],
+    { verb, doing, did, skips }: Action,
+    work: (id: string) => Promise<unknown>,
+  ) => {
     const id = freshKey();
     let stop = false;
+    let skipped = 0;
     const show = (count: number) =>
       notices.show({
         id,
         type: "info",
         loading: true,
         dismissible: false,
-        content: `${doing} ${jobsText(ids.length)}: ${count} of ${ids.length} done`,
+        content: `${doing} ${jobsText(ids.length)}: ${count.toLocaleString("en-GB")} done`,
         action: <Button onClick={() => (stop = true)}>Stop</Button>,
       });
     show(0);
     let finished = 0;
-    const failures = await forEach(ids, work, {
-      wait: (seconds) => new Promise((resolve) => setTimeout(resolve, seconds * 1_000)),
-      stopped: () => stop,
-      progress: (count) => {
-        finished = count;
-        show(count);
+    const failures = await forEach(
+      ids,
+      async (each) => {
+        if ((await work(each)) === false) skipped += 1;
       },
-    });
+      {
+        wait: (seconds) => new Promise((resolve) => setTimeout(resolve, seconds * 1_000)),
+        stopped: () => stop,
+        progress: (count) => {
+          finished = count;
+          show(count);
+        },
+      },
+    );
     const left = ids.length - finished;
-    const header = `${did} ${jobsText(finished - failures.length)}${left > 0 ? `; ${jobsText(left)} not processed` : ""}`;
+    const header = [
+      `${did} ${jobsText(finished - failures.length - skipped)}`,
+      ...(skipped > 0 ? [`skipped ${jobsText(skipped)} (${skips})`] : []),
+      ...(left > 0 ? [`${jobsText(left)} not processed`] : []),
+    ].join("; ");
     const { dismiss, show: tell } = notices;
     tell({
       id,
@@ -86,67 +104,114 @@ export function useManyJobs(done: (failed: readonly string[]) => void) {
       ),
       action: `${capital(action.verb)} ${jobsText(ids.length)}`,
       run: async () => {
-        action.check?.();
-        void perform(ids, action);
+        void perform(ids, action, action.begin());
       },
     });
 
   return {
     modal,
-    pause(ids: readonly string[]) {
+    pause(jobs: readonly Job[]) {
       let form = NO_PAUSE;
+      const [zone, ...others] = new Set(jobs.map((job) => job.timezone));
+      const shown = zoneOf(clock, others.length > 0 ? undefined : zone);
       confirm(
-        ids,
+        idsOf(jobs),
         {
           verb: "pause",
           doing: "Pausing",
           did: "Paused",
-          effect: "Occurrences that are due during the pause are skipped. Started runs continue.",
-          check: () => pauseBody(form, zone),
-          work: (id) =>
-            fetcher.POST("/v1/jobs/{job_id}/pause", {
-              params: { path: { job_id: id } },
-              body: pauseBody(form, zone),
-            }),
+          effect:
+            "Occurrences that are due during the pause are skipped. Started runs continue. Jobs that are already paused keep their pause.",
+          skips: "not active",
+          begin() {
+            const body = pauseBody(form, shown);
+            return (id) =>
+              onlyIf(
+                id,
+                ({ state }) => state === "ACTIVE",
+                (params) => fetcher.POST("/v1/jobs/{job_id}/pause", { params, body }),
+              );
+          },
         },
         <PauseQuestion
-          zone={zone}
+          zone={shown}
           onChange={(changed) => {
             form = changed;
           }}
         />,
       );
     },
-    resume: (ids: readonly string[]) =>
-      confirm(ids, {
-        verb: "resume",
-        doing: "Resuming",
-        did: "Resumed",
-        effect: "The jobs run again from their next occurrence.",
-        work: (id) => fetcher.POST("/v1/jobs/{job_id}/resume", { params: { path: { job_id: id } } }),
-      }),
-    run(ids: readonly string[]) {
+    resume(jobs: readonly Job[]) {
+      const pauses = pausesOf(jobs);
+      let keys: ReadonlySet<string> = new Set(pauses.filter((each) => each.chosen).map(({ key }) => key));
+      confirm(
+        idsOf(jobs),
+        {
+          verb: "resume",
+          doing: "Resuming",
+          did: "Resumed",
+          effect: "The jobs run again from their next occurrence.",
+          skips: pauses.length > 1 ? "not paused, or in another pause" : "not paused",
+          begin() {
+            const resumed = keys;
+            return (id) =>
+              onlyIf(
+                id,
+                (job) => job.state === "PAUSED" && (pauses.length < 2 || resumed.has(keyOf(job))),
+                (params) => fetcher.POST("/v1/jobs/{job_id}/resume", { params }),
+              );
+          },
+        },
+        pauses.length > 1 && (
+          <PauseChoice
+            pauses={pauses}
+            onChange={(chosen) => {
+              keys = chosen;
+            }}
+          />
+        ),
+      );
+    },
+    run(jobs: readonly Job[]) {
       const key = freshKey();
-      confirm(ids, {
+      confirm(idsOf(jobs), {
         verb: "run",
         doing: "Starting",
         did: "Started",
         effect: "Each job runs once now, independently of its schedule and even if it is paused.",
-        work: (id) =>
+        begin: () => (id) =>
           fetcher.POST("/v1/jobs/{job_id}/run", {
             params: { path: { job_id: id }, header: { "Idempotency-Key": `${key} ${id}` } },
           }),
       });
     },
-    delete: (ids: readonly string[]) =>
-      confirm(ids, {
+    delete: (jobs: readonly Job[]) =>
+      confirm(idsOf(jobs), {
         verb: "delete",
         doing: "Deleting",
         did: "Deleted",
         effect: "The jobs do not run again and cannot be restored. The records of their runs are kept.",
-        work: (id) => fetcher.DELETE("/v1/jobs/{job_id}", { params: { path: { job_id: id } } }).catch(gone),
+        begin: () => (id) =>
+          fetcher.DELETE("/v1/jobs/{job_id}", { params: { path: { job_id: id } } }).catch(gone),
       }),
   };
+}
+
+const idsOf = (jobs: readonly Job[]) => jobs.map((job) => job.id);
+
+/** Changes a job if it is as `wanted` says, and returns false if it is not. Another change in between is a failure: the
+ * list may be some seconds old, so the job is read again.
+ */
+async function onlyIf(
+  id: string,
+  wanted: (job: Schemas["Job"]) => boolean,
+  change: (params: { path: { job_id: string }; header: { "If-Match": string } }) => Promise<unknown>,
+): Promise<boolean> {
+  const path = { job_id: id };
+  const { data, response } = await fetcher.GET("/v1/jobs/{job_id}", { params: { path } });
+  if (data === undefined || !wanted(data)) return false;
+  await change({ path, header: { "If-Match": response.headers.get("etag") ?? "*" } });
+  return true;
 }
 
 /** Who deletes again after a lost answer finds nothing. */

@@ -7,6 +7,7 @@ import { Time, useNow } from "../shared/Instant";
 import { Long } from "../shared/Long";
 import { Rows } from "../shared/Rows";
 import { duration, elapsed } from "../shared/time";
+import { Zoned } from "../shared/Zoned";
 import { StripChart } from "./StripChart";
 import { isOver, type SingleRun, stripOf } from "./strip";
 
@@ -37,13 +38,13 @@ export function Attempts({ run, zone }: { run: SingleRun; zone: string }) {
               id: "number",
               header: "Attempt",
               isRowHeader: true,
-              width: 105,
-              cell: (attempt) => attempt.number,
+              width: 110,
+              cell: (attempt) => `Attempt ${attempt.number}`,
             },
             {
               id: "outcome",
               header: "Outcome",
-              width: 135,
+              width: 150,
               card: 50,
               cell: ({ outcome }) =>
                 outcome === null ? (
@@ -59,6 +60,7 @@ export function Attempts({ run, zone }: { run: SingleRun; zone: string }) {
               header: "Delay",
               width: 100,
               card: 50,
+              labelled: true,
               cell: (attempt) => {
                 const before = all[all.indexOf(attempt) - 1];
                 const from = attempt.number === 1 ? run.due : (before?.ended_at ?? null);
@@ -67,7 +69,7 @@ export function Attempts({ run, zone }: { run: SingleRun; zone: string }) {
             },
             {
               id: "started",
-              header: "Started",
+              header: <Zoned text="Started" zone={zone} />,
               width: 190,
               card: 50,
               cell: (attempt) => <Time at={attempt.started_at} zone={zone} bare />,
@@ -77,15 +79,23 @@ export function Attempts({ run, zone }: { run: SingleRun; zone: string }) {
               header: "Duration",
               width: 110,
               card: 50,
+              labelled: true,
               cell: ({ started_at, ended_at, outcome }) =>
                 ended_at === null && outcome !== null ? "unknown" : long(elapsed(started_at, ended_at, now)),
             },
-            { id: "code", header: "Code", width: 120, card: 50, cell: (attempt) => attempt.code ?? "-" },
+            {
+              id: "code",
+              header: "Code",
+              width: 110,
+              card: 50,
+              labelled: true,
+              cell: (attempt) => attempt.code ?? "-",
+            },
             {
               id: "error",
               header: "Error",
-              minWidth: 220,
-              width: 300,
+              width: 170,
+              grow: 1,
               card: 100,
               has: ({ error }) => error !== null,
               cell: ({ error }) => <Long text={error} header="Error" />,

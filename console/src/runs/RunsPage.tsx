@@ -5,6 +5,7 @@ import SpaceBetween from "@cloudscape-design/components/space-between";
 import { useState } from "react";
 import { api, fetcher, LIVE } from "../api/client";
 import { asProblem } from "../api/problem";
+import { useZone } from "../shared/clock";
 import { PagedTable } from "../shared/PagedTable";
 import { CARDS, useNarrow } from "../shared/Rows";
 import { useFilters } from "../shared/useFilters";
@@ -51,6 +52,7 @@ export default function RunsPage() {
     { params: { path: { job_id: filters.job ?? "" } } },
     { enabled: filters.job !== undefined, staleTime: Number.POSITIVE_INFINITY },
   );
+  const zone = useZone(job.data?.timezone);
   const filtered = NAMES.some((name) => filters[name] !== undefined);
   const clear = () => change(Object.fromEntries(NAMES.map((name) => [name, undefined])));
   return (
@@ -77,7 +79,7 @@ export default function RunsPage() {
           timeLabel={list === "of a job" ? "Occurrence" : "Ended"}
         />
       }
-      columnDefinitions={columns(job.data?.timezone)}
+      columnDefinitions={columns(zone)}
       empty={
         <SpaceBetween size="s">
           <Box>

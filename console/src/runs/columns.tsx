@@ -7,19 +7,20 @@ import { Long } from "../shared/Long";
 import type { Column } from "../shared/Rows";
 import { RunStatus } from "../shared/Status";
 import { duration, elapsed } from "../shared/time";
+import { Zoned } from "../shared/Zoned";
 
 export type Run = Schemas["Run"];
 
 /** A run by its occurrence, in a zone. */
-export const occurrence = (zone?: string): Column<Run> => ({
+export const occurrence = (zone: string): Column<Run> => ({
   id: "occurrence",
-  header: "Occurrence",
+  header: <Zoned text="Occurrence" zone={zone} />,
   width: 190,
   card: 50,
   cell: (run) => (
     <Link href={to.run(run.id)}>
       <Time at={run.occurrence} zone={zone} bare />
-      {run.count > 1 && ` and ${run.count - 1} more`}
+      {run.count > 1 && ` +${run.count - 1}`}
     </Link>
   ),
 });
@@ -28,7 +29,8 @@ export const job: Column<Run> = {
   id: "job",
   header: "Job",
   isRowHeader: true,
-  width: 215,
+  width: 165,
+  grow: 2,
   cell: (run) => (
     <span title={run.job_id}>
       <Link href={to.job(run.job_id)}>{run.job_id}</Link>
@@ -44,22 +46,28 @@ export const job: Column<Run> = {
 export const state: Column<Run> = {
   id: "state",
   header: "State",
-  width: 145,
+  width: 160,
   card: 50,
   cell: (run) => <RunStatus state={run.state} />,
 };
 export const attempts: Column<Run> = {
   id: "attempts",
   header: "Attempts",
-  width: 115,
-  cell: (run) => `${run.attempts} of ${run.max_attempts}`,
+  width: 118,
+  spare: true,
+  cell: tried,
 };
+/** `1 of 4`; nothing where no attempt was made and none will be. */
+export function tried({ attempts, max_attempts, state }: Run): string {
+  const none = attempts === 0 && (state === "SKIPPED" || state === "CANCELLED");
+  return none ? "-" : `${attempts} of ${max_attempts}`;
+}
 /** Why a run came into its state: its error, or the reason. */
 export const error: Column<Run> = {
   id: "error",
   header: "Error or reason",
-  minWidth: 180,
-  width: 300,
+  width: 170,
+  grow: 3,
   card: 100,
   has: (run) => run.error !== null || run.reason !== null,
   cell: (run) => (
@@ -70,17 +78,17 @@ export const error: Column<Run> = {
 };
 
 /** All that the list of runs shows. */
-export const columns = (zone?: string): Column<Run>[] => [
+export const columns = (zone: string): Column<Run>[] => [
   job,
   state,
   occurrence(zone),
   {
     id: "lateness",
     header: "Lateness",
-    width: 115,
+    width: 118,
     cell: (run) => (run.lateness_seconds === null ? "-" : duration(run.lateness_seconds)),
   },
-  { id: "took", header: "Duration", width: 115, cell: took },
+  { id: "took", header: "Duration", width: 110, cell: took },
   error,
   attempts,
 ];

@@ -1,9 +1,9 @@
 import { useEffect, useState } from "react";
 import { useZone } from "./clock";
-import { HERE, inZone, relative, wall } from "./time";
+import { inZone, relative, wall } from "./time";
 
 /** An instant: the wall clock with its zone, and how far away it is. `-` where there is none. `brief`: only the
- * distance; `bare`: only the wall clock, without seconds that are zero, and with its zone if it is not the viewer's own.
+ * distance; `bare`: only the wall clock, without seconds that are zero, beneath a header that names the zone.
  */
 export function Time({
   at,
@@ -27,7 +27,7 @@ export function Time({
       className={brief || bare ? "nowrap" : undefined}
     >
       {bare
-        ? (zone === HERE ? wall(at) : inZone(at, zone)).replace(/:00(?= |$)/, "")
+        ? wall(at, zone).replace(/(:\d\d):00$/, "$1")
         : brief
           ? relative(at, now)
           : `${wall(at, zone)} ${zone} (${relative(at, now)})`}

@@ -39,7 +39,7 @@ export function WhenInput({
       <FormField label="Date" errorText={error}>
         <DatePicker
           value={when.day}
-          placeholder="2026-03-29"
+          placeholder="YYYY-MM-DD"
           format="iso"
           inputFormat="iso"
           onChange={({ detail }) => onChange({ ...when, day: detail.value })}
@@ -48,7 +48,7 @@ export function WhenInput({
       <FormField label={`Time (${zone})`}>
         <TimeInput
           value={when.time}
-          placeholder="02:30:00"
+          placeholder="hh:mm:ss"
           onChange={({ detail }) => onChange({ ...when, time: detail.value })}
         />
       </FormField>

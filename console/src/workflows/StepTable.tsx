@@ -34,7 +34,8 @@ export function StepTable({
           id: "id",
           header: "Step",
           isRowHeader: true,
-          width: 215,
+          width: 160,
+          grow: 1,
           cell: (each) => (
             <Link href={each.run === null ? to.job(each.id) : to.run(each.run)}>{each.id}</Link>
           ),
@@ -42,13 +43,15 @@ export function StepTable({
         {
           id: "state",
           header: "State",
-          width: 150,
+          width: 160,
           card: 50,
           cell: (each) => <RunStatus state={each.state} />,
         },
         {
           id: "after",
           header: "After",
+          width: 120,
+          grow: 1,
           card: 100,
           cell: (each) => <Long text={each.after.join(", ")} header="After" />,
         },
@@ -57,23 +60,32 @@ export function StepTable({
           header: "Duration",
           width: 110,
           card: 50,
+          labelled: true,
           cell: (each) => {
             const seconds = elapsed(each.started_at, each.finished_at, now);
             return seconds === null ? "-" : duration(seconds);
           },
         },
-        { id: "attempts", header: "Attempts", width: 115, card: 50, cell: (each) => each.attempts },
+        {
+          id: "attempts",
+          header: "Attempts",
+          width: 118,
+          card: 50,
+          labelled: true,
+          cell: (each) => each.attempts,
+        },
         {
           id: "why",
           header: "Reason",
-          width: 240,
+          width: 130,
+          grow: 2,
           card: 100,
           cell: (each) => <Long text={whyOf(each)} header={each.id} />,
         },
         {
           id: "rerun",
           header: "Action",
-          width: 230,
+          width: 195,
           card: 100,
           cell: (each) => (
             <>

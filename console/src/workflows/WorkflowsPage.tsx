@@ -5,15 +5,18 @@ import TextFilter from "@cloudscape-design/components/text-filter";
 import { useState } from "react";
 import { fetcher } from "../api/client";
 import { to } from "../app/routes";
+import { useClock, zoneOf } from "../shared/clock";
 import { Time } from "../shared/Instant";
 import { PagedTable } from "../shared/PagedTable";
 import { JobStatus } from "../shared/Status";
 import { useFilters } from "../shared/useFilters";
 import { usePages } from "../shared/usePages";
+import { Zoned } from "../shared/Zoned";
 
 /** All workflows. */
 export default function WorkflowsPage() {
   const [filters, change] = useFilters(["prefix", "tag", "state", "owner"]);
+  const clock = useClock();
   const [prefix, setPrefix] = useState(filters.prefix ?? "");
   const pages = usePages(["workflows", filters], async (cursor, signal) => {
     const query = { ...filters, state: filters.state as "ACTIVE" | undefined, limit: 50, cursor };
@@ -52,25 +55,35 @@ export default function WorkflowsPage() {
           id: "id",
           header: "Workflow",
           isRowHeader: true,
+          width: 230,
+          grow: 2,
           cell: (each) => (
-            <>
+            <span title={[each.id, each.name].filter(Boolean).join(": ")} className="text">
               <Link href={to.workflow(each.id)}>{each.id}</Link>
-              {each.name && <div className="text">{each.name}</div>}
-            </>
+              {each.name !== "" && ` ${each.name}`}
+            </span>
           ),
         },
-        { id: "state", header: "State", cell: (each) => <JobStatus state={each.state} /> },
+        { id: "state", header: "State", width: 150, cell: (each) => <JobStatus state={each.state} /> },
         {
           id: "schedule",
           header: "Schedule",
+          width: 220,
+          grow: 1,
           cell: (each) => each.understood_as ?? "None: runs on request only",
         },
         {
           id: "next",
-          header: "Next run",
-          cell: (each) => <Time at={each.next_occurrence} zone={each.timezone} />,
+          header: <Zoned text="Next run" zone={clock === "job" ? "job's zone" : zoneOf(clock)} />,
+          width: 180,
+          cell: (each) => <Time at={each.next_occurrence} zone={each.timezone} bare />,
         },
-        { id: "owner", header: "Owner", cell: (each) => <span className="text">{each.owner || "-"}</span> },
+        {
+          id: "owner",
+          header: "Owner",
+          width: 120,
+          cell: (each) => <span className="text">{each.owner || "-"}</span>,
+        },
       ]}
       empty={
         filtered

@@ -176,6 +176,14 @@ def test_pages_of_jobs_come_by_id_with_their_cursors_and_nothing_twice(any_table
     assert [(of.id, standing == cursor(of)) for of, standing in found] == [(name, True) for name in names]
 
 
+def test_a_full_page_may_be_the_last_one(any_tables: Tables) -> None:
+    store = any_tables.job_store(SettableClock(NOON))
+    for number in range(3):
+        stored_job(store, id=f"job-{number}", tags=("x",))
+    pages = [store.page("default", where, limit=3, after=None) for where in (JobFilter(), JobFilter(tag="x"))]
+    assert [(len(page.items), page.following) for page in pages] == [(3, None)] * 2
+
+
 def test_a_page_of_one_state_looks_at_many_jobs_for_those_in_it(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     for number in range(12):

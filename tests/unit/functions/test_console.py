@@ -109,6 +109,10 @@ def test_a_slash_at_the_end_leads_to_the_page_since_its_addresses_are_relative()
     assert (answer.status, answer.headers["location"]) == (308, "../console")
 
 
+def test_a_page_that_was_sent_with_a_slash_at_its_end_finds_its_files() -> None:
+    assert get(f"console/{SCRIPT}").body == get(SCRIPT).body
+
+
 @pytest.mark.parametrize(
     "request_",
     [Request(None), Request(SCRIPT), Request("settings.json"), Request("none"), Request(None, path="/console/")],

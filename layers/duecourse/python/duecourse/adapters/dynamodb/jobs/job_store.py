@@ -120,7 +120,7 @@ class JobPages(TableStore):
         budget = budget or Budget()
         read = self._of_tenant if where.tag is None else self._of_tag
         if not (where.sifts or total):
-            items, following = read(tenant, where, limit, after)
+            items, following = read(tenant, where, limit + 1, after)  # a full page may be the last one
             return self._page(items, following, limit, budget)
         found, matching, searched, following = list[Item](), 0, 0, after
         for part in range(PARTS):

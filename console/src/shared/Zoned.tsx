@@ -1,0 +1,15 @@
+import Box from "@cloudscape-design/components/box";
+
+/** The header of a column of times: what they are, and by whose clock. */
+export function Zoned({ text, zone }: { text: string; zone: string }) {
+  return (
+    <>
+      {text}
+      <Box fontSize="body-s" color="text-body-secondary">
+        <div className="line" title={zone}>
+          {zone}
+        </div>
+      </Box>
+    </>
+  );
+}
