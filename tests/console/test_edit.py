@@ -53,6 +53,23 @@ def test_a_job_made_with_the_form_fires(scheduler: Scheduler, console: ServedCon
     assert (call.job_id, call.payload) == ("hourly", {"day": "2026-03-28T12:15:00Z"})
 
 
+def test_the_login_of_a_call_has_fields_of_its_own(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    page = open_page(console, "/jobs/new")
+    write(page, URL="https://shop.example/sync")
+    choose(page, "Authentication", "User name and password")
+    write(page, User_name="duecourse", Password="shop")
+    basic = {"type": "basic", "username": "duecourse", "secret": "shop"}
+    assert shown(page)["target"]["auth"] == basic
+    choose(page, "Authentication", "OAuth")
+    write(page, Token_URL="https://login.example/token", Client_id="jobs", Client_secret="login", Scope="sync")
+    oauth = {"type": "oauth", "token_url": "https://login.example/token", "client_id": "jobs", "secret": "login"}
+    assert shown(page)["target"]["auth"] == {**oauth, "scope": "sync"}
+    choose(page, "Authentication", "None")
+    assert "auth" not in shown(page)["target"]
+
+
 def test_form_and_json_follow_each_other(scheduler: Scheduler, console: ServedConsole, open_page: Open) -> None:
     page = open_page(console, "/jobs/new")
     text = page.get_by_role("textbox", name="The job as JSON")

@@ -92,6 +92,32 @@ def test_it_is_paused_until_a_time_and_shows_the_end(
     expect(rows.nth(1)).to_contain_text("2026-03-30 06:00:00")
 
 
+def test_exclusions_are_among_its_facts_and_in_the_next_occurrences(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    create(scheduler, "0 14 * * *", exclude=["2026-03-29"])
+    page = open_page(console, "/jobs/report?tab=next")
+    expect(page.get_by_text("2026-03-29", exact=True)).to_be_visible()
+    page.set_viewport_size({"width": 390, "height": 844})
+    excluded = page.get_by_role("listitem").filter(has_text="2026-03-29 14:00:00")
+    expect(excluded).to_contain_text("Excluded by the job")
+
+
+def test_a_record_of_several_occurrences_is_counted_as_such(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    create(scheduler, "* * * * *")
+    scheduler.advance(minutes=2)
+    scheduler.client.pause_job("report")
+    scheduler.advance(minutes=5)
+    scheduler.client.resume_job("report")
+    page = open_page(console, "/jobs/report")
+    runs = scheduler.client.list_runs("report", from_="1970-01-01T00:00:00Z").items
+    total = sum(run.count for run in runs)
+    assert total > len(runs)
+    expect(page.get_by_text(f"The last {total} occurrences in {len(runs)} records")).to_be_visible()
+
+
 def test_the_last_occurrence_and_the_last_night_are_explained_at_a_click(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:

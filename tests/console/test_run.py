@@ -44,6 +44,7 @@ def test_a_run_that_died_is_redriven_by_hand_and_succeeds(
     _ask_again(page)
     expect(page.get_by_text("SUCCEEDED", exact=True)).to_be_visible()
     expect(page.get_by_role("button", name="Redrive")).to_have_count(0)
+    expect(page.get_by_text(re.compile("^0 s in 3 attempts; .* from the first start to the end$"))).to_be_visible()
 
 
 def test_a_run_that_has_ended_runs_again_with_its_payload(

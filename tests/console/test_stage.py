@@ -46,7 +46,7 @@ def test_an_alarm_that_rings_says_since_when_and_where_its_runbook_is(sampled: S
                 {
                     "name": "targets-failing",
                     "since": "2026-03-28T11:00:00Z",
-                    "description": "[page] runs <b>died</b>",
+                    "description": "[page] runs <b>died</b> First: read the error Runbook: https://docs.example",
                     "runbook": "https://docs.example/runbooks.md#targets-failing",
                 }
             ],
@@ -54,7 +54,8 @@ def test_an_alarm_that_rings_says_since_when_and_where_its_runbook_is(sampled: S
     )
     alarm = page.get_by_role("region", name="targets-failing")
     expect(alarm).to_contain_text("2026-03-28 12:00:00 Europe/Berlin (1 h ago)")
-    expect(alarm).to_contain_text("runs <b>died</b>")
+    expect(alarm.get_by_text("[page] runs <b>died</b>", exact=True)).to_be_visible()
+    expect(alarm.get_by_text("First: read the error", exact=True)).to_be_visible()
     expect(alarm.get_by_role("link", name="targets-failing")).to_have_attribute(
         "href", "https://docs.example/runbooks.md#targets-failing"
     )

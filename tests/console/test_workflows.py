@@ -162,3 +162,9 @@ def test_a_workflow_and_a_run_that_are_not_there_say_so(sampled: ServedConsole, 
     expect(page.get_by_role("heading", name="Workflow not found")).to_be_visible()
     page = open_page(sampled, "/workflows/month-end/runs/20200101T000000Z")
     expect(page.get_by_role("heading", name="Run not found")).to_be_visible()
+
+
+def test_the_page_of_its_run_leads_to_the_steps(sampled: ServedConsole, open_page: Open) -> None:
+    page = open_page(sampled, "/runs/month-end.20260322T060000Z")
+    page.get_by_role("link", name="View the steps").click()
+    expect(page.get_by_role("heading", level=1, name="Workflow run")).to_be_visible()

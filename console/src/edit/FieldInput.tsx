@@ -67,6 +67,7 @@ export function FieldInput({ field, editor }: { field: Field; editor: Editor }) 
       </FormField>
     );
   }
+  if (field.kind === "auth") return <Auth field={field} editor={editor} />;
   if (field.kind === "choice") return <Choice field={field} editor={editor} />;
   return <Text field={field} editor={editor} />;
 }
@@ -83,6 +84,58 @@ function Choice({ field, editor }: { field: Field; editor: Editor }) {
         onChange={({ detail }) => editor.set(field.path, detail.selectedOption.value)}
       />
     </FormField>
+  );
+}
+
+const LOGINS: Record<string, string> = {
+  none: "None",
+  basic: "User name and password",
+  oauth: "OAuth (client credentials)",
+};
+const SECRET: Partial<Field> = { hint: "The name of the secret, not its value." };
+const OF_LOGIN: Record<string, [name: string, label: string, more: Partial<Field>][]> = {
+  basic: [
+    ["username", "User name", {}],
+    ["secret", "Password", SECRET],
+  ],
+  oauth: [
+    ["token_url", "Token URL", { hint: "https://login.example.com/oauth2/token" }],
+    ["client_id", "Client id", {}],
+    ["secret", "Client secret", SECRET],
+    ["scope", "Scope", {}],
+    ["audience", "Audience", {}],
+  ],
+};
+
+/** How a call logs in: its kind, and the fields of that kind. */
+function Auth({ field, editor }: { field: Field; editor: Editor }) {
+  const type = valueAt(editor.doc, [...field.path, "type"]);
+  const kind = typeof type === "string" && Object.hasOwn(LOGINS, type) ? type : "none";
+  const fields = (OF_LOGIN[kind] ?? []).map(
+    ([name, label, more]): Field => ({ path: [...field.path, name], label, kind: "text", ...more }),
+  );
+  const elsewhere = editor.errors.filter(
+    ({ field: place }) =>
+      !fields.some(({ path }) => place === path.join("/") || place.startsWith(`${path.join("/")}/`)),
+  );
+  return (
+    <>
+      <FormField label={field.label} errorText={errorOf(elsewhere, field.path)}>
+        <Select
+          selectedOption={{ value: kind, label: LOGINS[kind] }}
+          options={Object.entries(LOGINS).map(([value, label]) => ({ value, label }))}
+          onChange={({ detail: { selectedOption } }) =>
+            editor.set(
+              field.path,
+              selectedOption.value === "none" ? undefined : { type: selectedOption.value ?? "basic" },
+            )
+          }
+        />
+      </FormField>
+      {fields.map((each) => (
+        <FieldInput key={`${kind} ${each.path.join("/")}`} field={each} editor={editor} />
+      ))}
+    </>
   );
 }
 

@@ -79,7 +79,11 @@ export function ScheduleSection({
         </FormField>
         {step === null && <Preview doc={doc} preview={preview} />}
         {step === null && (
-          <RareFields text="Daylight saving, start and end, missed runs" fields={SHAPE} editor={editor} />
+          <RareFields
+            text="Exclusions, daylight saving, start and end, missed runs"
+            fields={SHAPE}
+            editor={editor}
+          />
         )}
       </SpaceBetween>
     </Container>

@@ -29,6 +29,7 @@ const TYPES: Record<Field["kind"], string> = {
   pairs: "object",
   secret: "object",
   json: "object|array",
+  auth: "object",
   flag: "boolean",
 };
 

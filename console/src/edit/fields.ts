@@ -4,7 +4,7 @@ import type { Doc, Path } from "./document";
 export interface Field {
   path: Path;
   label: string;
-  kind: "text" | "area" | "number" | "choice" | "list" | "pairs" | "json" | "flag" | "secret";
+  kind: "text" | "area" | "number" | "choice" | "list" | "pairs" | "json" | "flag" | "secret" | "auth";
   /** What it means, or an example. */
   hint?: string;
   /** What holds where nothing is said. */

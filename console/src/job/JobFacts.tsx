@@ -25,6 +25,7 @@ export function JobFacts({ job }: { job: Schemas["Job"] }) {
   if (job.former.length > 0) {
     items.push({ label: "Former ids", value: <span className="text">{job.former.join(", ")}</span> });
   }
+  if (job.exclude.length > 0) items.push({ label: "Excluded", value: <Excluded job={job} /> });
   if (job.owner) items.push({ label: "Owner", value: <span className="text">{job.owner}</span> });
   if (job.tags.length > 0) items.push({ label: "Tags", value: <Tags tags={job.tags} /> });
   if (job.workflow !== null) {
@@ -56,6 +57,20 @@ function Schedule({
         <code>{job.schedule}</code>
       </span>
     </>
+  );
+}
+
+const MOVED: Record<string, string> = {
+  previous: "; runs move to the day before",
+  next: "; runs move to the day after",
+};
+
+function Excluded({ job }: { job: Pick<Schemas["Job"], "exclude" | "on_excluded"> }) {
+  return (
+    <span className="text">
+      {job.exclude.join(", ")}
+      {MOVED[job.on_excluded]}
+    </span>
   );
 }
 

@@ -78,11 +78,13 @@ function Grid({ job, shown }: { job: Schemas["Job"]; shown: readonly Occurrence[
   const latest = Math.max(...shown.map((each) => each.lateness ?? 0));
   const counted = count(shown);
   const described = shown[pointed ?? current];
+  const total = shown.reduce((all, each) => all + each.count, 0);
   return (
     <SpaceBetween size="s">
       <Box>
-        {shown.length === 1 ? "The only occurrence" : `The last ${shown.length} occurrences`}, the latest at
-        the end: {summary(counted)}
+        {total === 1 ? "The only occurrence" : `The last ${total} occurrences`}
+        {total > shown.length && ` in ${shown.length} ${shown.length === 1 ? "record" : "records"}`}, the
+        latest at the end: {summary(counted)}
       </Box>
       {/* biome-ignore lint/a11y/useSemanticElements: a drawing has no fieldset */}
       <div

@@ -107,6 +107,12 @@ export function TimelineTab({ job }: { job: Schemas["Job"] }) {
           {more ? "the oldest are not shown" : "past occurrences without a record are not shown"}. Zoom in.
         </Alert>
       )}
+      {expected.data?.until && (
+        <Alert>
+          Upcoming occurrences are shown until <Time at={expected.data.until} zone={job.timezone} />. The job
+          continues after that.
+        </Alert>
+      )}
       <Timeline
         layoutFor={(places) => layout(all, window, zoom, zone, places)}
         label={`Timeline: ${said}`}

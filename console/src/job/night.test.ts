@@ -17,6 +17,7 @@ it("asks about the worst occurrence first", () => {
     run: null,
     lateness: null,
     took: null,
+    count: 1,
   });
   expect(worst([one("1", "ran"), one("2", "failed"), one("3", "failed")])?.at).toBe("2");
   expect(worst([])).toBeUndefined();

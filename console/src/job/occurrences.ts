@@ -11,10 +11,10 @@ export const KINDS = [
   "in progress",
   "skipped",
   "cancelled",
-  "upcoming",
   "ran",
+  "upcoming",
 ] as const;
-/** What became of an occurrence; the worst first. */
+/** What became of an occurrence; the worst first, and what has happened before what has not. */
 export type Kind = (typeof KINDS)[number];
 
 export interface Occurrence {
@@ -26,9 +26,11 @@ export interface Occurrence {
   /** Seconds; null where none has been measured. */
   lateness: number | null;
   took: number | null;
+  /** How many occurrences it stands for: one record may cover several. */
+  count: number;
 }
 
-const UNKNOWN = { text: "", run: null, lateness: null, took: null };
+const UNKNOWN = { text: "", run: null, lateness: null, took: null, count: 1 };
 
 /** What the records and the schedule say together. `expected` are instants that the schedule names; `grace` is the
  * lateness in seconds from which on the job calls a run late. Sorted by time.
@@ -38,7 +40,8 @@ export function occurrences(
   expected: readonly string[],
   { now, grace }: { now: number; grace: number },
 ): Occurrence[] {
-  const found = runs.map((run) => ofRun(run, now, grace));
+  const found: Occurrence[] = [];
+  const covered = new Map<string, number>();
   const recorded = new Map(runs.filter(bySchedule).map((run) => [Date.parse(run.occurrence), run]));
   let covering: { run: Run; left: number } | null = null;
   const sorted = [...new Set([...expected.map((at) => Date.parse(at)), ...recorded.keys()])].sort(
@@ -53,9 +56,14 @@ export function occurrences(
     const at = new Date(instant).toISOString().replace(".000Z", "Z");
     if (covering !== null && covering.left > 0) {
       covering.left -= 1;
+      covered.set(covering.run.id, (covered.get(covering.run.id) ?? 0) + 1);
       found.push({ ...ofRun(covering.run, now, grace), at });
     } else if (instant > now) found.push({ at, kind: "upcoming", ...UNKNOWN });
     else found.push({ at, kind: "no record", ...UNKNOWN });
+  }
+  // What a record covers and the schedule no longer names is counted with it.
+  for (const run of runs) {
+    found.push({ ...ofRun(run, now, grace), count: run.count - (covered.get(run.id) ?? 0) });
   }
   return found.sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
 }
@@ -73,6 +81,7 @@ function ofRun(run: Run, now: number, grace: number): Occurrence {
     run: run.id,
     lateness: run.lateness_seconds === null ? null : Math.max(run.lateness_seconds, 0),
     took: run.finished_at === null ? null : elapsed(run.started_at, run.finished_at),
+    count: 1,
   };
 }
 
@@ -97,6 +106,7 @@ function textOf(run: Run): string {
   const late = run.lateness_seconds ?? 0;
   const took = run.finished_at === null ? null : elapsed(run.started_at, run.finished_at);
   return [
+    run.count > 1 && `one record of ${run.count} occurrences`,
     reasonText(run.reason),
     run.error,
     late >= 1 && `${duration(late)} after it was due`,

@@ -83,13 +83,13 @@ export async function readLast(jobId: string, limit: number, signal: AbortSignal
 }
 
 /** The instants of a window that the schedule names and the job does not exclude. Where the past has more of them than
- * are read it has none, and `complete` is false.
+ * are read it has none, and `complete` is false. `until`: the last one that was read, where there are more to come.
  */
 export async function readExpected(
   job: Schemas["Job"],
   window: { from: string; to: string },
   signal: AbortSignal,
-): Promise<{ instants: string[]; complete: boolean }> {
+): Promise<{ instants: string[]; complete: boolean; until: string | null }> {
   const present = Date.now();
   const end = Date.parse(window.to);
   const begin = Math.max(Date.parse(window.from), Date.parse(job.created_at));
@@ -97,7 +97,8 @@ export async function readExpected(
   const from = Math.max(present, Date.parse(window.from));
   const coming = await readInstants(job, from, job.state === "COMPLETED" ? from : end, signal);
   const instants = [...(past.complete ? past.instants : []), ...coming.instants];
-  return { instants, complete: past.complete && coming.complete };
+  const until = coming.complete ? null : (coming.instants.at(-1) ?? null);
+  return { instants, complete: past.complete, until };
 }
 
 async function readInstants(

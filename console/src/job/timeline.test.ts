@@ -114,7 +114,15 @@ describe("the last occurrences", () => {
 });
 
 describe("the layout", () => {
-  const ran = (at: string) => ({ at, kind: "ran" as const, text: "", run: "r", lateness: null, took: null });
+  const ran = (at: string) => ({
+    at,
+    kind: "ran" as const,
+    text: "",
+    run: "r",
+    lateness: null,
+    took: null,
+    count: 1,
+  });
 
   it("has a row for each day of the zone and puts marks where its clock stands", () => {
     const window = { from: "2026-03-27T23:00:00Z", to: "2026-03-29T22:00:00Z" };
@@ -135,6 +143,12 @@ describe("the layout", () => {
     ]);
   });
 
+  it("shows what has happened before what is to come in one place", () => {
+    const window = { from: "2026-03-28T00:00:00Z", to: "2026-03-29T00:00:00Z" };
+    const coming = { ...ran("2026-03-28T10:01:00Z"), kind: "upcoming" as const, run: null };
+    expect(layout([ran("2026-03-28T10:00:00Z"), coming], window, "week", "UTC").marks[0]?.kind).toBe("ran");
+  });
+
   it("makes one mark of what falls into one place, with the worst first", () => {
     const window = { from: "2026-03-28T00:00:00Z", to: "2026-03-29T00:00:00Z" };
     const failed = {
@@ -144,6 +158,7 @@ describe("the layout", () => {
       run: "f",
       lateness: null,
       took: null,
+      count: 1,
     };
     const [mark, ...more] = layout([ran("2026-03-28T10:00:00Z"), failed], window, "week", "UTC").marks;
     expect(more).toEqual([]);

@@ -123,14 +123,14 @@ function described(members: readonly Occurrence[], zone: string): Omit<Mark, "ro
   const text =
     members.length === 1
       ? inWords(first, zone)
-      : `${members.length} occurrences around ${inZone(first.at, zone)}: ${summary(counted)}`;
+      : `${members.reduce((all, each) => all + each.count, 0)} occurrences around ${inZone(first.at, zone)}: ${summary(counted)}`;
   return { kind, first, count: members.length, text };
 }
 
 /** How many there are of each kind. */
 export function count(all: readonly Occurrence[]): Map<Kind, number> {
   const counted = new Map<Kind, number>();
-  for (const each of all) counted.set(each.kind, (counted.get(each.kind) ?? 0) + 1);
+  for (const each of all) counted.set(each.kind, (counted.get(each.kind) ?? 0) + each.count);
   return counted;
 }
 

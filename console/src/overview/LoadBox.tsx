@@ -62,6 +62,13 @@ export function LoadBox({ load }: { load: ReturnType<typeof useLoad> }) {
   );
 }
 
+const NAMED = 3;
+
+/** The runs of a minute whose jobs are not named. */
+function others(minute: Load["hot"][number]): number {
+  return minute.runs - minute.jobs.slice(0, NAMED).reduce((all, job) => all + job.runs, 0);
+}
+
 function Hot({ minutes }: { minutes: Load["hot"] }) {
   if (minutes.length === 0) return null;
   return (
@@ -70,14 +77,14 @@ function Hot({ minutes }: { minutes: Load["hot"] }) {
       <ul>
         {minutes.map((minute) => (
           <li key={minute.at.getTime()}>
-            <Time at={minute.at.toISOString()} />: {minute.runs.toLocaleString("en-GB")} runs; jobs with the
-            most runs:{" "}
-            {minute.jobs.slice(0, 3).map((job, place) => (
+            <Time at={minute.at.toISOString()} />: {minute.runs.toLocaleString("en-GB")} runs:{" "}
+            {minute.jobs.slice(0, NAMED).map((job, place) => (
               <span key={job.id}>
                 {place > 0 && ", "}
                 <Link href={to.job(job.id)}>{job.id}</Link> ({job.runs})
               </span>
             ))}
+            {others(minute) > 0 && `, other jobs (${others(minute).toLocaleString("en-GB")})`}
           </li>
         ))}
       </ul>

@@ -18,7 +18,6 @@ import { isOver, type SingleRun } from "./strip";
 /** The state, times, requester and log links of a run. */
 export function Facts({ run, zone }: { run: SingleRun; zone: string }) {
   const over = isOver(run);
-  const took = over ? elapsed(run.started_at, run.finished_at) : null;
   const at = (instant: string | null) => (instant === null ? null : <Time at={instant} zone={zone} />);
   const why = `${to.job(run.job_id)}?tab=why&at=${encodeURIComponent(run.occurrence)}`;
   return (
@@ -40,7 +39,7 @@ export function Facts({ run, zone }: { run: SingleRun; zone: string }) {
           pair("Lateness", run.lateness_seconds === null ? null : duration(run.lateness_seconds)),
           pair("Started", at(run.started_at)),
           pair(over ? "Ended" : "Last attempt ended", at(run.finished_at)),
-          pair("Duration", took === null ? null : duration(took)),
+          pair("Duration", over ? durationText(run) : null),
           pair("In the wait queue since", at(run.waiting_for === null ? null : run.waiting_since)),
           pair("Callback deadline", at(run.waiting_until)),
           pair("Heartbeat deadline", at(run.heartbeat_until)),
@@ -55,14 +54,30 @@ export function Facts({ run, zone }: { run: SingleRun; zone: string }) {
   );
 }
 
+/** How long a run's attempts took; with several, also the time from the first to the end, with waits and until a redrive. */
+function durationText(run: SingleRun): string | null {
+  const took = elapsed(run.started_at, run.finished_at);
+  if (took === null) return null;
+  const each = run.attempt_list.map(({ started_at, ended_at }) => ended_at && elapsed(started_at, ended_at));
+  if (run.attempts < 2 || each.length < run.attempts || each.some((one) => typeof one !== "number")) {
+    return duration(took);
+  }
+  const sum = each.reduce<number>((all, one) => all + Math.max(Number(one), 0), 0);
+  return `${duration(sum)} in ${run.attempts} attempts; ${duration(took)} from the first start to the end`;
+}
+
 function pair(label: string, value: ReactNode): KeyValuePairsProps.Pair | null {
   if (value === null) return null;
   return { label, value: typeof value === "string" ? <span className="text">{value}</span> : value };
 }
 
+const LOCAL = "local";
+
 /** Where the run's log lines and traces are, in AWS's own console. */
 function Elsewhere({ run }: { run: SingleRun }) {
-  const { settings } = useStage();
+  const { settings: told } = useStage();
+  // The logs of a local stack are not in AWS.
+  const settings = told.stage === LOCAL ? { ...told, logs: {}, traces: false } : told;
   const window = windowOf(run, Date.now());
   const id = run.correlation_id;
   const logs =

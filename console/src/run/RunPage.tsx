@@ -124,6 +124,7 @@ function Run({ runId }: { runId: string }) {
         info={<CopyId id={run.id} what="run id" />}
         actions={
           <SpaceBetween direction="horizontal" size="xs">
+            {isWorkflow && <Button href={workflowRun(run)}>View the steps</Button>}
             {isOver(run) && (
               <Button onClick={again} disabled={noJob !== undefined} disabledReason={noJob}>
                 Run again

@@ -39,9 +39,11 @@ export function Alarms({ stage }: { stage: Schemas["Stage"] | undefined }) {
             <Box>
               Since <Time at={alarm.since} />
             </Box>
-            <Box>
-              <span className="text">{alarm.description}</span>
-            </Box>
+            {partsOf(alarm.description, alarm.runbook).map((part) => (
+              <Box key={part}>
+                <span className="text">{part}</span>
+              </Box>
+            ))}
             {alarm.runbook !== null && (
               <Box>
                 Runbook: <Runbook page={alarm.runbook} />
@@ -52,4 +54,11 @@ export function Alarms({ stage }: { stage: Schemas["Stage"] | undefined }) {
       </SpaceBetween>
     </Container>
   );
+}
+
+/** What an alarm says, part by part: what is wrong, what to do first, and what to search for. */
+export function partsOf(description: string, runbook: string | null): string[] {
+  return description
+    .split(/\s+(?=(?:First|Find|Runbook): )/)
+    .filter((part) => runbook === null || !part.startsWith("Runbook: "));
 }

@@ -43,7 +43,10 @@ function Finding({ check }: { check: Schemas["Check"] }) {
     <section aria-label={check.name}>
       <StatusIndicator type={INDICATORS[check.verdict] ?? "info"}>{check.name}</StatusIndicator>
       <Box>
-        <span className="text">{check.says}</span>
+        {/* The list of active alarms below has their texts. */}
+        <span className="text">
+          {check.name === "alarms" ? check.says.replace(/ are active: .*$/s, " are active") : check.says}
+        </span>
       </Box>
       {check.do !== null && (
         <Box color="text-body-secondary">

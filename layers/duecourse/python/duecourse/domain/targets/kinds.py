@@ -49,7 +49,7 @@ class TargetField:
     """
 
     label: str
-    edited_as: Literal["text", "list", "pairs", "json", "flag", "choice", "secret"] = "text"
+    edited_as: Literal["text", "list", "pairs", "json", "flag", "choice", "secret", "auth"] = "text"
     hint: str | None = None
     standard: str | None = None
     options: Mapping[str, str] | None = None
@@ -217,7 +217,7 @@ TARGETS: Mapping[str, TargetKind] = {
         fields={
             "url": TargetField(
                 label="URL",
-                hint="Starts with https://",
+                hint="https://…; a local stack also calls http://",
                 first="https://",
                 wanted="the address to call, such as https://example.com/hook",
             ),
@@ -232,11 +232,7 @@ TARGETS: Mapping[str, TargetKind] = {
                 label="Successful statuses", edited_as="list", standard="2xx", hint="Status codes: 2xx, 404"
             ),
             "sign": TargetField(label="Signing secret", edited_as="secret", hint="The name of the secret."),
-            "auth": TargetField(
-                label="Authentication",
-                edited_as="json",
-                hint='{"type": "basic", "username": "…", "secret": "NAME"}, or {"type": "oauth", …}',
-            ),
+            "auth": TargetField(label="Authentication", edited_as="auth"),
         },
         read=_http_arguments,
         written=_http_fields,
