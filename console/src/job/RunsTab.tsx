@@ -137,12 +137,17 @@ export function RunsTab({
 }
 
 /** What started a run that the schedule did not: the letter after its instant (docs/runs.md). */
-const STARTS: Record<string, string> = { m: "run on request", b: "backfill", f: "rerun" };
+const STARTS: Record<string, string> = { m: "on request", b: "backfill", f: "backfill" };
+
+/** Whether a workflow's run repeats an earlier one: it has the occurrence of that run, and is due when it is requested. */
+function isRerun({ id, occurrence, due }: Schemas["Run"]): boolean {
+  return id.includes(".m") && Date.parse(occurrence) < Date.parse(due);
+}
 
 function reasonOf(run: Schemas["Run"]): string {
   const suffix = run.id.split(".")[2];
   return [
-    suffix !== undefined && STARTS[suffix.slice(0, 1)],
+    suffix !== undefined && (isRerun(run) ? "rerun" : STARTS[suffix.slice(0, 1)]),
     run.count > 1 && `covers ${run.count} occurrences`,
     reasonText(run.reason),
     run.error,

@@ -62,10 +62,11 @@ export function occurrences(
     else found.push({ at, kind: "no record", ...UNKNOWN });
   }
   // What a record covers and the schedule no longer names is counted with it.
-  for (const run of runs) {
-    found.push({ ...ofRun(run, now, grace), count: run.count - (covered.get(run.id) ?? 0) });
-  }
-  return found.sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
+  const records = runs.map((run) => ({
+    ...ofRun(run, now, grace),
+    count: run.count - (covered.get(run.id) ?? 0),
+  }));
+  return [...records, ...found].sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
 }
 
 /** Whether the schedule named it, and not a person or a backfill: their ids have a suffix. */

@@ -66,7 +66,7 @@ test("when the API asks one to wait, all wait", async () => {
     },
   );
   await new Promise((resolve) => setTimeout(resolve));
-  expect(asked).toEqual(IDS.slice(0, 4));
+  expect(asked).toEqual(IDS.slice(0, 8));
   resume();
   expect(await all).toEqual([]);
   expect(asked.length).toBe(IDS.length + 1);
