@@ -123,7 +123,7 @@ export default function DeadLettersPage() {
           {
             id: "died",
             header: "Died",
-            width: 100,
+            width: 125,
             card: 40,
             cell: (run) => <Time at={run.finished_at} brief />,
           },

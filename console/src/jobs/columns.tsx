@@ -56,7 +56,7 @@ export const columns = (zone: string): Column<Job>[] => [
   {
     id: "target",
     header: "Target",
-    width: 165,
+    width: 200,
     spare: true,
     grow: 1,
     cell: (job) => <Text>{inLine("short", job.target)}</Text>,

@@ -105,6 +105,8 @@ export function Rows<Item>({ columnDefinitions, ...table }: RowsProps<Item>) {
 /** The column of the check boxes, and the borders of the table (px). */
 const SELECTION = 54;
 const BORDERS = 2;
+/** What a table within a container leaves at both sides (px). */
+const PADDING = 40;
 /** The place may change by less than this (px) without another layout: a scroll bar comes and goes. */
 const SLACK = 24;
 const SETTLED_MS = 200;
@@ -116,7 +118,9 @@ function Fitted<Item>({ columnDefinitions, ...table }: RowsProps<Item>) {
   const shown = table.columnDisplay
     ?.filter((each) => each.visible)
     .map((each) => (each as { id: string }).id);
-  const own = (room ?? 0) - BORDERS - (table.selectionType === undefined ? 0 : SELECTION);
+  const contained = table.variant === undefined || table.variant === "container";
+  const own =
+    (room ?? 0) - BORDERS - (contained ? PADDING : 0) - (table.selectionType === undefined ? 0 : SELECTION);
   const all = columnDefinitions.map((each) => ({ ...each, width: each.width ?? WIDTH }));
   const columns = shown === undefined ? fitting(all, own) : all;
   const widths = fitted(
