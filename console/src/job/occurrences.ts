@@ -26,7 +26,7 @@ export interface Occurrence {
   /** Seconds; null where none has been measured. */
   lateness: number | null;
   took: number | null;
-  /** How many occurrences it stands for: one record may cover several. */
+  /** How many occurrences its record covers. */
   count: number;
 }
 
