@@ -191,7 +191,7 @@ def expected(stack: Stack, name: str) -> Rights:
 
 def table(stack: Stack) -> str:
     """The rights of all functions as docs/security.md shows them: without logs and traces, the same for all."""
-    rows = ["| function | on | may |", "|---|---|---|"]
+    rows = ["| function | resources | actions |", "|---|---|---|"]
     seen: dict[str, Rights] = {}
     for name in sorted(stack.functions()):
         seen.setdefault(kind_of(name), granted(stack, name))

@@ -297,7 +297,7 @@ def test_a_job_whose_place_cannot_be_read_is_not_asked_to_be_changed_again(
     assert (delete(api).status, put(api).status) == (204, 201)
 
 
-NO_SCHEDULE = {"schedule": None, "understood_as": "only on request", "schedule_canonical": None}
+NO_SCHEDULE = {"schedule": None, "understood_as": "only on demand", "schedule_canonical": None}
 NO_SCHEDULE |= {"next_occurrence": None, "anchor": None, "state": "ACTIVE", "error": None}
 
 

@@ -107,7 +107,7 @@ def test_a_pause_with_an_end_shows_it_and_the_next_occurrence_after_it(api: ApiC
         (
             {"until": "2028-01-01T00:00:00Z"},
             "/until",
-            "is too far ahead; choose a time within 366 days, or omit it, and resume the job on request",
+            "is too far ahead; choose a time within 366 days, or omit it, and resume the job manually",
         ),
         (
             {"catch_up": True},

@@ -228,7 +228,7 @@ def test_a_misspelt_dry_run_writes_nothing(desk: Desk, query: str) -> None:
         ({"extract": {}}, "/jobs/extract", "there is no job extract"),
         ({"nightly": INLINE}, "/jobs/nightly", "is the workflow's own id"),
         ({"a": INLINE | {"when": "any_failure"}}, "/jobs/a/when", "any_failure needs after"),
-        ({"a": INLINE | {"only": "0 3 * * *"}}, "/jobs/a/only", "matches no occurrence"),
+        ({"a": INLINE | {"only": "0 3 * * *"}}, "/jobs/a/only", "does not match any occurrence"),
         ({"a": INLINE | {"not_before": "61 * * * *"}}, "/jobs/a/not_before", "is not valid"),
         (
             {"a": INLINE, "b": {"job": {"target": HTTP_TARGET, "payload": {"rows": "{{upstream.a.result}}"}}}},

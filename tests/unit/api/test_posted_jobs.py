@@ -77,7 +77,7 @@ def test_a_job_can_be_kept_after_its_end() -> None:
 
 def test_a_job_without_a_schedule_says_so() -> None:
     assert read(posted(schedule=None, timezone="Europe/Berlin")).schedule == ScheduleSpec("", "Europe/Berlin")
-    assert "null for a job that runs only on request" in errors({"target": HTTP_TARGET})["/schedule"]
+    assert "null for a job that runs only on demand" in errors({"target": HTTP_TARGET})["/schedule"]
     assert errors(posted(schedule=""))["/schedule"] == "must not be empty"
     assert list(errors(posted(schedule=None, timezone="No/Where"))) == ["/timezone"]
 

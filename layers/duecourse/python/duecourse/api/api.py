@@ -191,7 +191,7 @@ def _closed(tenant: str, closed: Closed) -> Problem:
         again = "" if closed.until is None else f" It can be used again from {to_iso(closed.until)} on."
         return Problem("tenant-erased", f"The tenant {tenant} was erased at {since}.{again}")
     why = "" if closed.note is None else f": {closed.note}"
-    remedy = "Its jobs are kept and start no runs; ask the operator of the stage to resume the tenant"
+    remedy = "Its jobs are kept and do not start runs; ask the operator of the stage to resume the tenant"
     return Problem("tenant-suspended", f"The tenant {tenant} is suspended since {since}{why}. {remedy}.")
 
 

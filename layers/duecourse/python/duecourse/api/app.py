@@ -27,7 +27,7 @@ class Application(Answering):
         self._api = api
 
     def answer(self, route: Route, parameters: Mapping[str, str]) -> Answer:
-        """See Answering."""
+        """Check the permissions and limits of the request, and call the handler of its route."""
         self.request = admitted(self.request, route.scopes, self._api.settings)
         if route.scopes:
             # Limits per tenant do not apply to unauthenticated requests and to targets. Otherwise, a tenant with too

@@ -31,7 +31,7 @@ class CallbackApplication(Answering):
         self._parts = parts
 
     def answer(self, route: Route, parameters: Mapping[str, str]) -> Answer:
-        """See Answering."""
+        """Call the handler of the route."""
         with refusing(0, parameters, route.problems):  # no request creates a job, so the quota is not needed
             # A callback's handler needs only CallbackApi, but the type of Route requires an Api.
             return route.handler(cast(Any, self._parts), self.request, parameters)

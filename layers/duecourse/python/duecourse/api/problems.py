@@ -165,7 +165,7 @@ def shortened(text: str) -> str:
 
 
 def unavailable(error: Exception) -> Problem | None:
-    """Return 503 for a temporary error, or None for any other error, which is a defect. Error texts of AWS are not
+    """Return 503 for a temporary error, or None for any other error, which is a defect. Error messages of AWS are not
     returned.
     """
     if not isinstance(error, NoAnswerError) and not (isinstance(error, ServiceError) and error.temporary):

@@ -180,7 +180,7 @@ def instant_parameter(component: str, description: str, example: str) -> Paramet
 
 
 def after(field: str, name: str) -> AfterValidator:
-    """Return the annotation of an instant that must be later than the one in `field`, which is the parameter `name`."""
+    """Return the annotation of an instant that must be later than the one in `field`, which is the `name` parameter."""
 
     def check(value: int | None, info: ValidationInfo) -> int | None:
         first = info.data.get(field)

@@ -9,9 +9,9 @@ Profiles are in `~/.config/duecourse/profiles.toml`, or below XDG_CONFIG_HOME if
     issuer = "https://login.example.com"      # for `duecourse login`
     client_id = "duecourse"
 
-The secret of a service account is in DUECOURSE_CLIENT_SECRET, never in the file. A service account needs no profile:
-the environment can contain DUECOURSE_API and all fields of a profile (DUECOURSE_ISSUER, DUECOURSE_CLIENT_ID, …). The
-secret is sent only to the issuer in DUECOURSE_ISSUER. A profile uses the secret if it has that issuer. If the
+The secret of a service account is in DUECOURSE_CLIENT_SECRET, never in the file. A service account does not need a
+profile: the environment can contain DUECOURSE_API and all fields of a profile (DUECOURSE_ISSUER, DUECOURSE_CLIENT_ID,
+…). The secret is sent only to the issuer in DUECOURSE_ISSUER. A profile uses the secret if it has that issuer. If the
 environment also contains a client or an account, the profile must have the same.
 """
 

@@ -206,7 +206,7 @@ class AsyncMethods(ABC):
     def get_health(self) -> Awaitable[Health]:
         """Check whether ticks run.
 
-        The status is 503 if the last tick ran more than three minutes ago. Callers without the scope `ops` see no
+        The status is 503 if the last tick ran more than three minutes ago. Callers without the `ops` scope see no
         details.
         """
         return self._send(Call("GET", "health"), Health)
@@ -461,9 +461,9 @@ class AsyncMethods(ABC):
     ) -> Awaitable[Job]:
         """Pause a job.
 
-        Occurrences that are due during the pause do not run. With `until` the job resumes by itself; the occurrence
-        at that instant runs. A paused job stays paused, and its pause ends at the `until` of the last request. If
-        the job is a step of a workflow, its runs, including redriven runs, wait until it is resumed.
+        Occurrences that are due during the pause do not run. With `until` the job resumes automatically; the
+        occurrence at that instant runs. A paused job stays paused, and its pause ends at the `until` of the last
+        request. If the job is a step of a workflow, its runs, including redriven runs, wait until it is resumed.
 
         `job_id`: the id of the job.
 
@@ -788,7 +788,7 @@ class AsyncMethods(ABC):
     ) -> Awaitable[AsyncPage[Run]]:
         """Find runs across jobs.
 
-        Lists runs in the states `DEAD`, `RETRYING`, `CANCELLED` and `SKIPPED`, or in the states of `state`; the run
+        Lists runs in the `DEAD`, `RETRYING`, `CANCELLED` and `SKIPPED` states, or in the states of `state`; the run
         that entered its state last is first. `RUNNING` lists runs whose call has lasted more than ten seconds; they
         appear a few seconds later. `WAITING` lists runs that wait for their callback or for the steps of a
         workflow, and `QUEUED` lists runs that wait for another run of their job. `since` and `until` filter by the
@@ -844,7 +844,7 @@ class AsyncMethods(ABC):
         Returns the run with its last 20 attempts. For a result above 2 KB the response has its size and a temporary
         address (`result_url`).
 
-        `run_id`: the id of the run: job, occurrence (UTC) and, for runs on request, a suffix.
+        `run_id`: the id of the run: job, occurrence (UTC) and, for manual runs, a suffix.
         """
         return self._send(Call("GET", Call.at("runs/{run_id}", run_id=run_id)), SingleRun)
 
@@ -855,7 +855,7 @@ class AsyncMethods(ABC):
         retried. A run that waits for a callback without heartbeats ends immediately; with heartbeats, the response
         to the next heartbeat has `cancel_requested`. A run of a workflow ends immediately.
 
-        `run_id`: the id of the run: job, occurrence (UTC) and, for runs on request, a suffix.
+        `run_id`: the id of the run: job, occurrence (UTC) and, for manual runs, a suffix.
         """
         return self._send(Call("POST", Call.at("runs/{run_id}/cancel", run_id=run_id)), Accepted)
 
@@ -864,7 +864,7 @@ class AsyncMethods(ABC):
 
         Can be repeated with the same token: the status is 200 after the run has ended.
 
-        `run_id`: the id of the run: job, occurrence (UTC) and, for runs on request, a suffix.
+        `run_id`: the id of the run: job, occurrence (UTC) and, for manual runs, a suffix.
 
         `token`: the attempt's callback token.
         """
@@ -888,7 +888,7 @@ class AsyncMethods(ABC):
         The retry policy of the job applies; `retryable: false` prevents another attempt. The body can have up to 32
         KB.
 
-        `run_id`: the id of the run: job, occurrence (UTC) and, for runs on request, a suffix.
+        `run_id`: the id of the run: job, occurrence (UTC) and, for manual runs, a suffix.
 
         `token`: the attempt's callback token.
         """
@@ -911,7 +911,7 @@ class AsyncMethods(ABC):
         heartbeat per run is stored in five seconds. The body can have up to 4 KB. Stop working if
         `cancel_requested` is true, and on every 401 and 409.
 
-        `run_id`: the id of the run: job, occurrence (UTC) and, for runs on request, a suffix.
+        `run_id`: the id of the run: job, occurrence (UTC) and, for manual runs, a suffix.
 
         `token`: the attempt's callback token.
 
@@ -936,7 +936,7 @@ class AsyncMethods(ABC):
         stored, but computed from the run and the current definition of its job. A run that ended before its first
         attempt has no payload (see `problem`). For a run of a workflow it is the payload that its steps can use.
 
-        `run_id`: the id of the run: job, occurrence (UTC) and, for runs on request, a suffix.
+        `run_id`: the id of the run: job, occurrence (UTC) and, for manual runs, a suffix.
         """
         return self._send(Call("GET", Call.at("runs/{run_id}/payload", run_id=run_id)), RunPayload)
 
@@ -947,7 +947,7 @@ class AsyncMethods(ABC):
         had not happened: a redrive of its run also redrives its dead steps; a redrive of a step's run decides again
         about the skipped steps after it. If a step is paused, it starts after it is resumed.
 
-        `run_id`: the id of the run: job, occurrence (UTC) and, for runs on request, a suffix.
+        `run_id`: the id of the run: job, occurrence (UTC) and, for manual runs, a suffix.
         """
         return self._send(Call("POST", Call.at("runs/{run_id}/redrive", run_id=run_id)), Accepted)
 
@@ -960,7 +960,7 @@ class AsyncMethods(ABC):
         steps after them follow. The other steps keep their outcomes and results: a dead step makes the new run
         dead, unless it may fail. A repeated request with the same `Idempotency-Key` returns the same run.
 
-        `run_id`: the id of the run: job, occurrence (UTC) and, for runs on request, a suffix.
+        `run_id`: the id of the run: job, occurrence (UTC) and, for manual runs, a suffix.
 
         `idempotency_key`: your own unique key for this request, such as a UUID. A repeated request with the same
         key has no further effect.
@@ -1078,9 +1078,9 @@ class AsyncMethods(ABC):
         Counts the runs from `from` (default: now) to `to` (exclusive; default and maximum: 48 hours later), in
         intervals of `step` seconds (default: 3600). A page has the counts of some jobs: pass `next_cursor`, with
         `from` and `to` of the first page, and add up the pages. With a step of one minute the largest buckets are
-        the busiest minutes. The counts have the occurrences of the current schedules. They do not include runs on
-        request, backfills and the runs of steps. A page also has the number of jobs that are paused, are late now,
-        or do not fire.
+        the busiest minutes. The counts have the occurrences of the current schedules. They do not include manual
+        runs, backfills and the runs of steps. A page also has the number of jobs that are paused, are late now, or
+        do not fire.
 
         `from_`: only items at this instant or later.
 
@@ -1203,7 +1203,7 @@ class AsyncMethods(ABC):
 
         `workflow_id`: the id of the workflow.
 
-        `instant`: the part of the run id after the id of the workflow: occurrence (UTC) and, for runs on request, a
+        `instant`: the part of the run id after the id of the workflow: occurrence (UTC) and, for manual runs, a
         suffix.
         """
         return self._send(

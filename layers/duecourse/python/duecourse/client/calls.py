@@ -35,7 +35,7 @@ class Call:
     """One request. `fields` is a body without its empty fields, `body` is sent unchanged.
 
     A POST needs an idempotency key for retries. The client generates one unless `idempotency_key` or `headers` has one.
-    A request with a run's `token` needs no key and no other authentication.
+    A request with a run's `token` does not need a key or other authentication.
     """
 
     method: str

@@ -212,7 +212,7 @@ class IssuedAuth(httpx.Auth):
 
 
 def cognito_request(issuer: Issuer, flow: str, parameters: Mapping[str, str]) -> httpx.Request:
-    """Return the request of InitiateAuth to a user pool, which needs no signature."""
+    """Return the request of InitiateAuth to a user pool, which does not need a signature."""
     parts = urlsplit(issuer.url)
     body = {"ClientId": issuer.client_id, "AuthFlow": flow, "AuthParameters": dict(parameters)}
     target = "AWSCognitoIdentityProviderService.InitiateAuth"

@@ -364,7 +364,7 @@ class Job(Answer):
 
     schedule: str | None
     """Cron with five fields, or six with seconds first; @daily and the like; rate(5 minutes); at(2026-12-31T09:00:00);
-    EventBridge's cron(...); an ISO-8601 instant; R/start/period. Null: the job runs only on request.
+    EventBridge's cron(...); an ISO-8601 instant; R/start/period. Null: the job runs only on demand.
     """
     timezone: str
     """An IANA zone."""
@@ -447,8 +447,8 @@ class Job(Answer):
     paused_because: str | None
     """The reason of the pause: the caller's note, or Duecourse's reason."""
     paused_until: datetime | None
-    """When the pause ends by itself; null if it does not. The job can be ACTIVE up to 90 seconds earlier, but nothing
-    runs before this time.
+    """When the pause ends automatically; null if it does not. The job can be ACTIVE up to 90 seconds earlier, but
+    nothing runs before this time.
     """
     created_at: datetime
     """UTC, to the millisecond."""
@@ -992,7 +992,7 @@ class WorkflowSummary(Answer):
 
     schedule: str | None
     """Cron with five fields, or six with seconds first; @daily and the like; rate(5 minutes); at(2026-12-31T09:00:00);
-    EventBridge's cron(...); an ISO-8601 instant; R/start/period. Null: the job runs only on request.
+    EventBridge's cron(...); an ISO-8601 instant; R/start/period. Null: the job runs only on demand.
     """
     timezone: str
     """An IANA zone."""
@@ -1056,8 +1056,8 @@ class WorkflowSummary(Answer):
     paused_because: str | None
     """The reason of the pause: the caller's note, or Duecourse's reason."""
     paused_until: datetime | None
-    """When the pause ends by itself; null if it does not. The job can be ACTIVE up to 90 seconds earlier, but nothing
-    runs before this time.
+    """When the pause ends automatically; null if it does not. The job can be ACTIVE up to 90 seconds earlier, but
+    nothing runs before this time.
     """
     created_at: datetime
     """UTC, to the millisecond."""

@@ -130,7 +130,7 @@ class ScheduleBody(Body):
 
     model_config = ConfigDict(defer_build=True)  # only its subclasses validate values
 
-    schedule: Annotated[Expression | None, Field(description=f"{_FORMS} Null: the job runs only on request.")]
+    schedule: Annotated[Expression | None, Field(description=f"{_FORMS} Null: the job runs only on demand.")]
     timezone: Annotated[
         str,
         Field(min_length=1, max_length=MAX_ZONE_NAME, description="An IANA zone.", examples=["UTC", "Europe/Berlin"]),

@@ -53,8 +53,8 @@ class KeptBody(Body):
     paused_until: Annotated[
         Second | None,
         Field(
-            description="When the pause ends by itself; null if it does not. The job can be ACTIVE up to 90 seconds "
-            "earlier, but nothing runs before this time."
+            description="When the pause ends automatically; null if it does not. The job can be ACTIVE up to 90 "
+            "seconds earlier, but nothing runs before this time."
         ),
     ]
     created_at: Millisecond

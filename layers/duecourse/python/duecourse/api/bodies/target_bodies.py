@@ -88,7 +88,7 @@ def task_problem(name: str, tasks: Tasks) -> str | None:
         return "must be the name of a registered task: 1 to 64 letters, digits, - and _"
     if tasks.get(name) is None:
         return (
-            f"names no task of this stage: {name} is not registered; correct the "
+            f"does not reference a task of this stage: {name} is not registered; correct the "
             "name, ask the operator to add it to the stage's setting tasks, or write the complete target"
         )
     return None

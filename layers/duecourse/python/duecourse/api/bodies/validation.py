@@ -121,7 +121,9 @@ DEFAULT_FIELDS = JobBody.model_fields.keys() - {
     "calendar", "on_excluded", "jitter_seconds", "max_runs", "expect_every", "target", "task", "precision", "tags",
     "after_completion",
 }  # fmt: skip
-"""The fields of a job for which a task may have defaults. The fields that name or schedule the job are not included."""
+"""The fields of a job for which a task may have defaults. The fields that identify or schedule the job are not
+included.
+"""
 
 _MERGED = ("retry", "missed")
 _OF_CALLBACKS = ("completion_seconds", "heartbeat_seconds")
@@ -129,7 +131,7 @@ _OF_CALLBACKS = ("completion_seconds", "heartbeat_seconds")
 
 @dataclass(frozen=True, slots=True)
 class WrittenOut:
-    """A posted job, expanded for validation. `short`: the job used the field `task`. `defaulted`: pointers to the
+    """A posted job, expanded for validation. `short`: the job used the `task` field. `defaulted`: pointers to the
     fields that have a default of the task. `faults`: the faults found during the expansion.
     """
 
@@ -278,7 +280,7 @@ _REQUIRED = {
     "WorkflowBody/jobs": "is required: list the steps by the ids of their jobs, such as "
     '{"extract": {}, "load": {"after": ["extract"]}}',
     "/schedule": "is required: write cron such as 0 9 * * 1, rate(5 minutes) or at(2026-01-31T09:00:00), "
-    "or null for a job that runs only on request",
+    "or null for a job that runs only on demand",
     "/target": f'is required: {_TARGET_FORM}, or "task" with the name of a registered task',
     **{
         f"/target/{name}": f"is required: write {each.wanted}"
@@ -487,7 +489,7 @@ def read_body(
 ) -> Model:
     """Read the body of a request, of at most `most` bytes. A missing `optional` body is equal to an empty object.
 
-    `more` returns further faults of an otherwise valid body. The value of the field `apart` is checked by the caller.
+    `more` returns further faults of an otherwise valid body. The value of the `apart` field is checked by the caller.
     Raises the problems of `Request.json`, and Problem of this `kind` with all faults of the body.
     """
     if optional and not request.body:

@@ -179,9 +179,10 @@ TAGS: Mapping[str, str] = {
 DESCRIPTION = """\
 Duecourse is a distributed job scheduler on AWS serverless services. It supports one-off, cron and rate schedules.
 
-**Access.** A bearer token of the stage's issuer (or, on a stage with `auth: iam`, a SigV4 signature) names the tenant
-and gives access only to the jobs of that tenant. It contains scopes: `jobs:read`, `jobs:write`, `ops`. Health and this
-document need no authentication; targets call `heartbeat`, `complete` and `fail` with the callback token of the run.
+**Access.** A bearer token of the stage's issuer (or, on a stage with `auth: iam`, a SigV4 signature) determines the
+tenant and gives access only to the jobs of that tenant. It contains scopes: `jobs:read`, `jobs:write`, `ops`. Health
+and this document do not need authentication; targets call `heartbeat`, `complete` and `fail` with the callback token of
+the run.
 
 **Responses.** All errors are problem documents (RFC 9457) that list every invalid field; compare the last part of
 `type`, which is stable, and show `detail`. Each response has the id of its request in `x-request-id`, and in
@@ -233,7 +234,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "JobId": _path("job_id", "The id of the job.", f"^{ID_PATTERN}$", "nightly"),
     "RunId": _path(
         "run_id",
-        "The id of the run: job, occurrence (UTC) and, for runs on request, a suffix.",
+        "The id of the run: job, occurrence (UTC) and, for manual runs, a suffix.",
         RUN_ID,
         "nightly.20261121T030000Z",
     ),
@@ -241,7 +242,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "CalendarId": _path("calendar_id", "The id of the calendar.", f"^{ID_PATTERN}$", "de-bank"),
     "Instant": _path(
         "instant",
-        "The part of the run id after the id of the workflow: occurrence (UTC) and, for runs on request, a suffix.",
+        "The part of the run id after the id of the workflow: occurrence (UTC) and, for manual runs, a suffix.",
         f"^{LOCAL}",
         "20261121T030000Z",
     ),

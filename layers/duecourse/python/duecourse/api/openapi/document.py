@@ -272,7 +272,7 @@ def table() -> str:
     rows = [
         f"| `{route.method} {braces(route.path)}` | {described(route)[0]} | {_opened_by(route)} |" for route in ROUTES
     ]
-    return "\n".join(["| route | what | scope |", "|---|---|---|", *rows])
+    return "\n".join(["| route | purpose | scope |", "|---|---|---|", *rows])
 
 
 def with_table(text: str) -> str:

@@ -383,7 +383,7 @@ STATS: Document = {
 }
 
 REQUEST_EXAMPLES: Mapping[type[Body], Mapping[str, Document]] = {
-    JobBody: {"nightly": NEW_JOB, "queue": NEW_QUEUE_JOB, "on request": NEW_QUEUE_JOB | {"schedule": None}},
+    JobBody: {"nightly": NEW_JOB, "queue": NEW_QUEUE_JOB, "on demand": NEW_QUEUE_JOB | {"schedule": None}},
     JobPatch: {"schedule": {"schedule": "30 3 * * *"}},
     BatchBody: {"two": {"jobs": [NEW_JOB, {"schedule": "61 * * * *"}]}},
     PauseBody: {"note": {"note": "until the printer is repaired"}},

@@ -51,7 +51,7 @@ from duecourse.usecases.jobs.view import JobView
 
 
 class DryRunQuery(Query):
-    """The parameter `dry_run`, which prevents writes. Unknown parameters are rejected, so that a misspelled `dry_run`
+    """The `dry_run` parameter, which prevents writes. Unknown parameters are rejected, so that a misspelled `dry_run`
     does not write.
     """
 

@@ -41,9 +41,9 @@ PageCursor = Annotated[str, AfterValidator(_cursor)]
 
 
 class PauseBody(Body):
-    """`note`: the reason, for people; it is returned as `paused_because`. `until`: when the pause ends by itself, at
-    most 366 days ahead; without it the pause has no planned end. `catch_up`: at that end, treat the occurrences of the
-    pause as missed, according to the job's policy, instead of skipping them.
+    """`note`: the reason, for people; it is returned as `paused_because`. `until`: when the pause ends automatically,
+    at most 366 days ahead; without it the pause has no planned end. `catch_up`: at that end, treat the occurrences of
+    the pause as missed, according to the job's policy, instead of skipping them.
     """
 
     note: Note | None = None
@@ -89,7 +89,7 @@ class ManyBody(Body):
 
 class PauseManyBody(ManyBody, PauseBody):
     """The jobs to pause, the reason, and the end of the pause. A job that is already paused in another way is included
-    only if it would resume by itself earlier.
+    only if it would resume automatically earlier.
     """
 
 
@@ -126,9 +126,9 @@ class ChangedJobsAnswer(TypedDict):
 def pause_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Pause a job.
 
-    Occurrences that are due during the pause do not run. With `until` the job resumes by itself; the occurrence at that
-    instant runs. A paused job stays paused, and its pause ends at the `until` of the last request. If the job is a step
-    of a workflow, its runs, including redriven runs, wait until it is resumed.
+    Occurrences that are due during the pause do not run. With `until` the job resumes automatically; the occurrence at
+    that instant runs. A paused job stays paused, and its pause ends at the `until` of the last request. If the job is a
+    step of a workflow, its runs, including redriven runs, wait until it is resumed.
     """
     job_id, expected = job_id_in(parameters), read_expected(request)
     body = read_body(request, PauseBody, optional=True)

@@ -113,7 +113,7 @@ class RunsQuery(PageQuery):
 def find_runs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """Find runs across jobs.
 
-    Lists runs in the states `DEAD`, `RETRYING`, `CANCELLED` and `SKIPPED`, or in the states of `state`; the run that
+    Lists runs in the `DEAD`, `RETRYING`, `CANCELLED` and `SKIPPED` states, or in the states of `state`; the run that
     entered its state last is first. `RUNNING` lists runs whose call has lasted more than ten seconds; they appear a few
     seconds later. `WAITING` lists runs that wait for their callback or for the steps of a workflow, and `QUEUED` lists
     runs that wait for another run of their job. `since` and `until` filter by the time at which the run entered its

@@ -44,7 +44,7 @@ class HealthAnswer(TypedDict):
 def get_health(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """Check whether ticks run.
 
-    The status is 503 if the last tick ran more than three minutes ago. Callers without the scope `ops` see no details.
+    The status is 503 if the last tick ran more than three minutes ago. Callers without the `ops` scope see no details.
     """
     pulse = api.health.pulse()
     body = HealthAnswer(status=pulse.status)

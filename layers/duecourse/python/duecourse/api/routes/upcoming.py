@@ -182,7 +182,7 @@ def list_upcoming(api: Api, request: Request, _parameters: Mapping[str, str]) ->
     Counts the runs from `from` (default: now) to `to` (exclusive; default and maximum: 48 hours later), in intervals of
     `step` seconds (default: 3600). A page has the counts of some jobs: pass `next_cursor`, with `from` and `to` of the
     first page, and add up the pages. With a step of one minute the largest buckets are the busiest minutes. The counts
-    have the occurrences of the current schedules. They do not include runs on request, backfills and the runs of steps.
+    have the occurrences of the current schedules. They do not include manual runs, backfills and the runs of steps.
     A page also has the number of jobs that are paused, are late now, or do not fire.
     """
     query = UpcomingQuery.of(request)
