@@ -571,7 +571,7 @@ def test_a_put_shows_the_graph_and_what_it_made(tmp_path: Path) -> None:
     document.write_text(json.dumps({"schedule": None, "jobs": {}}))
     shown = asked(lambda *_: PUT, "workflows", "put", "nightly", str(document))
     assert shown.exit_code == 0, shown.output
-    for text in ("on request", "all_done", "only 0 2 * * 1 may fail", "created: extract, nightly"):
+    for text in ("on demand", "all_done", "only 0 2 * * 1 may fail", "created: extract, nightly"):
         assert text in shown.output
 
 

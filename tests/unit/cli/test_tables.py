@@ -176,7 +176,7 @@ def test_a_pipe_and_a_table_with_all_columns_say_nothing_about_columns() -> None
         ({**RUN, "id": f"{RUN['id']}.b{'x' * 32}", "error": "!" * 900}, ("dead-letters", "list")),
         ({**JOB, "id": "x" * 64, "next_occurrence": "2026-11-22T03:00:00Z", "error": "!" * 900}, ("jobs", "list")),
     ],
-    ids=["on request", "backfill", "dead letter", "job"],
+    ids=["on demand", "backfill", "dead letter", "job"],
 )
 def test_a_table_with_a_long_id_fits_into_80_columns_without_its_least_columns(
     item: dict[str, object], command: tuple[str, ...]
@@ -313,4 +313,4 @@ def test_a_narrow_list_keeps_the_reasons_of_pauses_longer_than_names() -> None:
 
 def test_a_job_without_a_schedule_runs_when_asked() -> None:
     shown = told({"items": [{**JOB, "schedule": None, "state": "ACTIVE"}], "next_cursor": None}, "jobs", "list").stdout
-    assert re.search(rf"^{LONG}  ACTIVE +on request +- *$", shown, re.MULTILINE)
+    assert re.search(rf"^{LONG}  ACTIVE +on demand +- *$", shown, re.MULTILINE)

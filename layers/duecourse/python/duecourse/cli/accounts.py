@@ -152,7 +152,7 @@ class Accounts:
         return (group["GroupName"] for page in pages for group in page["Groups"])
 
     def delete(self, name: str) -> None:
-        """Delete an account, so that it gets no more tokens. Raises CliError if it does not exist."""
+        """Delete an account, so that it does not get more tokens. Raises CliError if it does not exist."""
         found = self._cognito.list_users(UserPoolId=self.pool, Filter=f'email = "{name}{ENDING}"')["Users"]
         if not found:
             raise CliError(

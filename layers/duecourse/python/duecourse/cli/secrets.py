@@ -131,11 +131,11 @@ STORES: Mapping[str, type[Parameters | ManagedSecrets]] = {
     "parameters": Parameters,
     "secrets_manager": ManagedSecrets,
 }
-"""The stores by the values of the setting `secret_store`."""
+"""The stores by the values of the `secret_store` setting."""
 
 
 def check(name: str | None, tenant: str) -> None:
-    """Raises UsageError that names what is wrong."""
+    """Raises UsageError with the problem."""
     if name is not None and NAME.fullmatch(name) is None:
         raise UsageError(f"NAME must have 1 to 64 letters (a-z), digits, _, . or -: {name}")
     if TENANT.fullmatch(tenant) is None:

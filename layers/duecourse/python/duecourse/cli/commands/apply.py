@@ -146,7 +146,7 @@ def _summary(step: Step) -> str:
     target = body.get("target")
     kind = target.get("type") if isinstance(target, dict) else None
     jobs = f"{len(body['jobs'])} jobs" if step.is_workflow else body.get("task") or kind or ""
-    return f": {body.get('schedule') or 'on request'} ({body.get('timezone', 'UTC')}), {jobs}"
+    return f": {body.get('schedule') or 'on demand'} ({body.get('timezone', 'UTC')}), {jobs}"
 
 
 def _counts(steps: Sequence[Step]) -> str:

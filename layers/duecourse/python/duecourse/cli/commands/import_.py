@@ -68,7 +68,7 @@ def import_() -> None:
 
     The documents are written to standard output, or with -o to a folder, in the format of `duecourse apply`. Standard
     error has a line for each entry, with the parts that cannot be imported and the reason. The exit code is 3 if an
-    entry was not imported. The command sends no requests to a stage.
+    entry was not imported. The command does not send requests to a stage.
     """
 
 

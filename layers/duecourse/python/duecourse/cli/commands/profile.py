@@ -13,7 +13,7 @@ from duecourse.client.access import FIELDS, profiles, profiles_file
 
 DEFAULT = "default"
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
-"""Names that need no quotes in TOML."""
+"""Names that do not need quotes in TOML."""
 
 
 @click.group(cls=Group, example="duecourse profile add prod --api https://… --issuer https://login.example.com")

@@ -76,7 +76,7 @@ def upcoming(
 ) -> None:
     """Show the number of runs that are due in the next hours, and their jobs.
 
-    Only occurrences of schedules are counted: runs on request, backfills and steps of workflows are not included.
+    Only occurrences of schedules are counted: manual runs, backfills and steps of workflows are not included.
     """
     now = datetime.now(UTC).replace(second=0, microsecond=0)
     seconds = 60 if hot else _seconds(step)

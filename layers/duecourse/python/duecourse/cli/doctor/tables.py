@@ -1,4 +1,4 @@
-"""Facts from the jobs table and its index `due`, and from the items that audit and index repair write to it.
+"""Facts from the jobs table and its `due` index, and from the items that audit and index repair write to it.
 
 docs/data.md lists the attributes of these items.
 """

@@ -72,8 +72,8 @@ def rules(found: ClockRules) -> Check:
 
 
 def event_sources(found: Sequence[Source]) -> Check:
-    """Check whether every queue and the stream are read. A disabled event source raises no error, and its messages
-    wait or expire.
+    """Check whether every queue and the stream are read. A disabled event source does not raise an error, and its
+    messages wait or expire.
     """
     off = [each for each in found if each.state not in ("Enabled", *PASSING)]
     ill = [each for each in found if each not in off and (each.result or "").startswith(PROBLEM)]

@@ -1,1 +1,3 @@
-"""The whole system on one machine: MiniStack, the CDK app with stage `local`, and a receiver of the targets' calls."""
+"""The whole system on one machine: MiniStack, the CDK app with the `local` stage, and a receiver of the targets'
+calls.
+"""

@@ -107,7 +107,7 @@ class CdkProgress:
 
 
 class Deployment:
-    """One deployment of stage `local`. `work` stores the synthesised app and the digest of its sources."""
+    """One deployment of the `local` stage. `work` stores the synthesised app and the digest of its sources."""
 
     def __init__(
         self,

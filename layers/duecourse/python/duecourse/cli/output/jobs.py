@@ -53,7 +53,7 @@ def print_jobs(jobs: Iterable[Job], *, wide: bool = False) -> None:
         return [
             job.id,
             coloured(job.state),
-            job.schedule or "on request",
+            job.schedule or "on demand",
             job.next_occurrence,
             *said,
             *more,

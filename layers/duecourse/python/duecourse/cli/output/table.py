@@ -23,7 +23,7 @@ CUT = {
         ("schedule", "tags", "after", "waits for", "also", "jobs", "what", "paused because", "name", "error"), 16
     ),
 }
-"""The columns of texts that are cut (of a state, its reason), and what they keep as long as a spare column can be left
+"""The columns of text that are cut (of a state, its reason), and what they keep as long as a spare column can be left
 out instead. The first get room first.
 """
 
@@ -84,7 +84,7 @@ def table(
     width: int | None = None,
     zone: tzinfo | None = None,
 ) -> Text:
-    """A header that names the zone of its times (by default this machine's), and a line for each row.
+    """A header with the zone of its times (by default this machine's), and a line for each row.
 
     Empty columns are omitted. To fit the width, values are truncated and columns are omitted in the order of
     `spare`, then of LAST.

@@ -21,7 +21,7 @@ from duecourse.client.models import (
 
 def print_workflows(workflows: Iterable[WorkflowSummary], *, wide: bool = False) -> None:
     """Workflows as a table."""
-    rows = [(each.id, coloured(each.state), each.schedule or "on request", each.next_occurrence) for each in workflows]
+    rows = [(each.id, coloured(each.state), each.schedule or "on demand", each.next_occurrence) for each in workflows]
     print_table(("workflow", "state", "schedule", "next occurrence"), rows, wide=wide)
 
 

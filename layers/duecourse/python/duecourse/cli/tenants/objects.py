@@ -88,7 +88,7 @@ class Objects:
     def erase_rows(self) -> int:
         """Remove the tenant's rows from every version of the archive's objects, and return their number.
 
-        An object with other tenants' rows is replaced, unless another writer has replaced it meanwhile; then it is left
+        An object with other tenants' rows is replaced, unless another writer has replaced it since; then it is left
         for the next pass. Its old version is deleted after that: a process that dies in between leaves it for the next
         pass, which reads all versions.
         """
@@ -100,7 +100,7 @@ class Objects:
                 body, tag = self.read(self.archive, version)
             except ClientError as error:
                 if error.response["Error"]["Code"] in {"NoSuchVersion", "NoSuchKey"}:
-                    continue  # deleted meanwhile
+                    continue  # deleted in the meantime
                 raise
             ours, others = parted(body, self.place.tenant)
             if not ours:

@@ -93,7 +93,7 @@ class Place:
         return True
 
     def job_ids(self) -> Iterator[list[str]]:
-        """Yield the ids of the tenant's jobs in pages, from the index `tenant`, which lags by a moment."""
+        """Yield the ids of the tenant's jobs in pages, from the `tenant` index, which lags by a moment."""
         start: dict[str, Any] = {}
         while True:
             page = self.database.query(

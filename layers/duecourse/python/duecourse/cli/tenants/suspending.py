@@ -10,7 +10,7 @@ from duecourse.cli.terminal import CliError
 
 PASSES = 5
 """Passes over the jobs before a suspension gives up. The first one finds all but those that requests in progress write
-meanwhile, and the second finds these.
+in the meantime, and the second finds these.
 """
 
 
@@ -54,7 +54,7 @@ def close(place: Place, state: str, *, by: str, note: str | None = None) -> Clos
     )
     closed = place.closed()
     if closed is None:
-        raise CliError(f"the tenant {place.tenant} was resumed meanwhile; repeat the command")
+        raise CliError(f"the tenant {place.tenant} was resumed in the meantime; repeat the command")
     return closed
 
 
@@ -71,7 +71,7 @@ def _pass(place: Place) -> int:
 
 def _mark(place: Place, item: Item) -> bool:
     """Mark one item. A job is marked before its cursor leaves the index, so that a message that dispatch sends
-    meanwhile waits at the worker. The new revision makes an edit fail that has read the job before.
+    in the meantime waits at the worker. The new revision makes an edit fail that has read the job before.
     """
     key = {name: item[name] for name in ("PK", "SK")}
     if item["SK"]["S"] == "JOB":
@@ -90,7 +90,7 @@ def resume(place: Place) -> dict[str, Any]:
     """Resume the tenant and return the report. Raises CliError for a tenant that is not suspended.
 
     The jobs are resumed before their cursors return to the index, so that no run that dispatch starts waits at the
-    worker. Occurrences that came due meanwhile are missed ones, as after an outage. At last the API accepts requests.
+    worker. Occurrences that came due since are missed ones, as after an outage. At last the API accepts requests.
     """
     closed = place.closed()
     if closed is None:

@@ -74,7 +74,7 @@ class Screen:
             self.line(f"  lateness by {source:<17} {found or 'no starts'}")
 
     def _print(self, *parts: str | tuple[str, str]) -> None:
-        """Print one line without markup, because external texts can contain brackets, colons and line breaks."""
+        """Print one line without markup, because external text can contain brackets, colons and line breaks."""
         told = (plain(part) if isinstance(part, str) else (plain(part[0]), part[1]) for part in parts)
         self._console.print(Text.assemble(*told))
         self._console.file.flush()
