@@ -103,13 +103,13 @@ def test_form_and_json_follow_each_other(scheduler: Scheduler, console: ServedCo
     write(page, When_Time="10:30:00")
     assert shown(page)["schedule"] == "at(2026-03-29T10:30:00)"
     page.get_by_role("button", name="Start from").click()
-    page.get_by_role("menuitem", name="Run on request").click()
+    page.get_by_role("menuitem", name="Run on demand").click()
     dialog = page.get_by_role("dialog", name="Replace your input?")
     expect(dialog).to_contain_text("These values will be lost: schedule, target.")
     dialog.get_by_role("button", name="Replace").click()
     expect(dialog).to_be_hidden()
     assert shown(page)["schedule"] is None
-    expect(page.get_by_text("The job runs only on request.")).to_be_visible()
+    expect(page.get_by_text("The job runs only on demand.")).to_be_visible()
 
 
 def test_a_job_is_created_from_another_one(scheduler: Scheduler, console: ServedConsole, open_page: Open) -> None:

@@ -26,7 +26,7 @@ export class ApiProblem extends Error {
     this.name = "ApiProblem";
   }
 
-  /** Whether the same request may succeed by itself a little later. */
+  /** Whether the same request may succeed without a change a little later. */
   get passes(): boolean {
     return this.title === UNREACHABLE || this.late || PASSING.includes(this.status);
   }

@@ -5,7 +5,7 @@ import { useEffect, useState } from "react";
 import { asProblem } from "../api/problem";
 import { useStage } from "./context";
 
-/** Says so as soon as any answer was 401: nothing is left by itself, so that nothing that was written is lost. */
+/** Says so as soon as any answer was 401: no page is left automatically, so that nothing that was written is lost. */
 export function ExpiredLogin() {
   const { settings, session } = useStage();
   const client = useQueryClient();

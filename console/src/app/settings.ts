@@ -27,7 +27,7 @@ export const API = new URL("./", document.baseURI);
 /** The address of the page, without its route. */
 export const PAGE = new URL(location.pathname, location.origin);
 
-/** The address of the page after a logout, which starts no login. */
+/** The address of the page after a logout, which does not start a login. */
 export const LOGGED_OUT = `${PAGE.href}?logged-out`;
 
 export async function loadSettings(): Promise<Settings> {

@@ -49,7 +49,7 @@ function entry(doc: Doc, name: string) {
 export function Preview({ doc, preview }: { doc: Doc; preview: ReturnType<typeof usePreview> }) {
   const now = useNow(10_000);
   if (typeof doc.schedule !== "string") {
-    return <Box color="text-body-secondary">The job runs only on request.</Box>;
+    return <Box color="text-body-secondary">The job runs only on demand.</Box>;
   }
   if (preview.isError) {
     const { status, title, detail } = asProblem(preview.error);

@@ -104,7 +104,7 @@ export function WorkflowEditor({
             ) : (
               <>
                 <StatusIndicator type="success">The workflow is valid</StatusIndicator>
-                <Box>Schedule: {trial.data.understood_as ?? "only on request"}.</Box>
+                <Box>Schedule: {trial.data.understood_as ?? "only on demand"}.</Box>
                 <Box>{effectsOf(trial.data) || "Nothing would change."}</Box>
               </>
             )}

@@ -8,7 +8,7 @@ export interface Written {
   doc: Doc;
   /** Why the text is no document; null: it is. */
   syntax: string | null;
-  /** Texts of single fields that are no JSON, by their places. */
+  /** Values of single fields that are not JSON, by their places. */
   broken: Record<string, string>;
 }
 

@@ -4,7 +4,7 @@ export const KINDS: { id: Kind; text: string }[] = [
   { id: "expression", text: "Cron" },
   { id: "every", text: "Every" },
   { id: "once", text: "Once" },
-  { id: "request", text: "On request" },
+  { id: "request", text: "On demand" },
 ];
 
 /** Schedules that many want. */

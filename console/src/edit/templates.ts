@@ -56,7 +56,7 @@ export const TEMPLATES: Template[] = [
   },
   {
     id: "request",
-    text: "Run on request",
+    text: "Run on demand",
     description: "No schedule; runs wait for each other",
     doc: { schedule: null, target: http("https://example.com/rebuild"), overlap: "queue" },
   },

@@ -2,7 +2,7 @@ import { type ReactNode, useEffect } from "react";
 import { useConfirm } from "../shared/useConfirm";
 
 /** Requires a confirmation before a link leaves the page or the tab closes, while something is unsaved. The browser's
- * Back button needs no confirmation: the input is kept in the tab.
+ * Back button does not need a confirmation: the input is kept in the tab.
  */
 export function useLeaving(unsaved: boolean, tabToo: boolean): ReactNode {
   const { ask, modal } = useConfirm();

@@ -50,7 +50,7 @@ export function jobAt(jobId: string): Subject<Schemas["Job"]> {
   };
 }
 
-/** Saving an edit: the changes are shown first. If another user has changed it meanwhile, the user decides again. */
+/** Saving an edit: the changes are shown first. If another user has changed it since, the user decides again. */
 export function useSaving<Thing extends Saved>(subject: Subject<Thing>, editor: Editor) {
   const [step, setStep] = useState<Step<Thing>>(null);
   const client = useQueryClient();
@@ -164,7 +164,7 @@ function Review({
     >
       {changes.some((each) => each.path[0] === "schedule") && (
         <Box>
-          Schedule: <span className="text">{wanted.understood_as ?? "only on request"}</span>.
+          Schedule: <span className="text">{wanted.understood_as ?? "only on demand"}</span>.
         </Box>
       )}
       {effects}

@@ -45,7 +45,7 @@ function Schedule({
   job: Pick<Schemas["Job"], "schedule" | "understood_as" | "workflow" | "expect_every">;
 }) {
   if (job.schedule === null) {
-    return <>{job.workflow === null ? "None: runs on request only" : "The schedule of its workflow"}</>;
+    return <>{job.workflow === null ? "None: runs only on demand" : "The schedule of its workflow"}</>;
   }
   if (job.expect_every !== null) {
     return <>{`If no ping comes for ${job.expect_every.toLocaleString("en")} s`}</>;

@@ -31,7 +31,7 @@ export function NextTab({ job }: { job: Schemas["Job"] }) {
     enabled: job.schedule !== null,
   });
   if (job.schedule === null)
-    return <Box>The job has no schedule: it runs on request or with its workflow.</Box>;
+    return <Box>The job has no schedule: it runs on demand or with its workflow.</Box>;
   if (query.error !== null) return <ProblemBox error={query.error} retry={() => void query.refetch()} />;
   const fate = (at: string | null) => {
     if (at === null) return "";

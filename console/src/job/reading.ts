@@ -19,7 +19,7 @@ type Job = Pick<
   | "on_excluded"
 >;
 
-/** What the job's schedule names after an instant. */
+/** The next occurrence of the job's schedule after an instant. */
 export async function readPreview(
   job: Job,
   after: string,

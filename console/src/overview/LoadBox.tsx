@@ -24,7 +24,7 @@ export function LoadBox({ load }: { load: ReturnType<typeof useLoad> }) {
           description={
             found &&
             `${found.runs.toLocaleString("en-GB")} runs are due, according to the schedules of ` +
-              `${found.cut ? "the first " : ""}${found.jobs.toLocaleString("en-GB")} jobs. Runs on request are not included.`
+              `${found.cut ? "the first " : ""}${found.jobs.toLocaleString("en-GB")} jobs. Manual runs are not included.`
           }
         >
           The next 24 hours

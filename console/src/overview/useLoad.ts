@@ -29,7 +29,7 @@ export function useLoad(enabled: boolean) {
     enabled,
     placeholderData: keepPreviousData,
     staleTime: MINUTE,
-    retry: false, // Each page is retried by itself: the walk must not restart.
+    retry: false, // Each page is retried separately: the walk must not restart.
     refetchInterval: ({ state }) => (state.data !== undefined && state.data.pages > 1 ? false : MINUTE),
     queryFn: async ({ signal }) => {
       const window = {

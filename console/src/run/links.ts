@@ -30,7 +30,7 @@ function cloudWatch(region: string): string {
 }
 
 /** CloudWatch Logs Insights with the query that docs/observability.md has, for one field of the log lines; null where
- * the stage names no log groups.
+ * the stage does not list log groups.
  */
 export function logsLink(
   settings: Pick<Settings, "region" | "logs">,

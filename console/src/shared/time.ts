@@ -1,4 +1,4 @@
-/** Texts of instants and durations. Instants come from the API as RFC 3339 texts in UTC; durations are seconds. */
+/** Labels of instants and durations. Instants come from the API as RFC 3339 strings in UTC; durations are seconds. */
 
 /** The viewer's own zone, an IANA name. */
 export const HERE = Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC";

@@ -16,7 +16,7 @@ export interface Question {
 }
 
 /** Requests a confirmation before something is lost or many things change: `ask({...})`, and the modal to render. A
- * failure is shown in the modal, which stays open; if it was closed meanwhile, in a notice.
+ * failure is shown in the modal, which stays open; if it was closed in the meantime, in a notice.
  */
 export function useConfirm(): { ask(question: Question): void; modal: ReactNode } {
   const [question, setQuestion] = useState<Question | null>(null);

@@ -46,7 +46,7 @@ export function usePages<Item>(
       let passed = 0;
       for (; page.items.length === 0 && page.next_cursor !== null && passed < PASSED_OVER; passed += 1) {
         const { next_cursor } = page;
-        // Each by itself: the search must not restart if the API requires a wait.
+        // Each separately: the search must not restart if the API requires a wait.
         page = await patiently(() => read(next_cursor, signal), signal);
       }
       return { ...page, passed };

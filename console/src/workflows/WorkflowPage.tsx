@@ -63,7 +63,7 @@ export default function WorkflowPage() {
             { label: "State", value: <State job={workflow} /> },
             {
               label: "Schedule",
-              value: workflow.understood_as ?? "None: runs on request only",
+              value: workflow.understood_as ?? "None: runs only on demand",
             },
             {
               label: "Next run",
