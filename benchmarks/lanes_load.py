@@ -18,7 +18,7 @@ SIDE_BY_SIDE = 4
 """The number of concurrent requests to the API. More requests would only wait in the emulator."""
 
 LONG_TIMEOUT_SECONDS = 120
-"""A timeout that assigns a job to the lane `long`, which is for attempts of more than 90 s."""
+"""A timeout that assigns a job to the `long` lane, which is for attempts of more than 90 s."""
 
 Priority = Literal["high", "normal", "low"]
 

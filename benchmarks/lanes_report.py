@@ -106,7 +106,7 @@ class Report:
         }
 
     def __str__(self) -> str:
-        head = f"{'lane':8}{'runs':>6}{'done':>6}{'p50':>10}{'p99':>10}{'max':>10}   low runs waiting meanwhile"
+        head = f"{'lane':8}{'runs':>6}{'done':>6}{'p50':>10}{'p99':>10}{'max':>10}   low runs waiting in the meantime"
         facts = [f"{name.replace('_', ' '):30}{value}" for name, value in self.facts.items()]
         checks = [f"{'kept' if check.kept else 'BROKEN':8}{check.name}: {check.detail}" for check in self.checks]
         return "\n".join([*facts, "", head, *map(_lane_line, self.lanes), "", *checks])

@@ -2,7 +2,7 @@
 
     python -m benchmarks.oneoff [--json]
 
-There are two cases. A job with the schedule `at` is created, fires and ends, and the table removes it a day later. A
+There are two cases. A job with the `at` schedule is created, fires and ends, and the table removes it a day later. A
 run of an existing job is requested for two hours later. The figures are counted, so they are the same on any machine.
 """
 
@@ -47,7 +47,7 @@ def counted(client: Metered, step: Callable[[], object]) -> dict[str, int]:
 
 
 def at_job(overlap: Overlap) -> dict[str, dict[str, int]]:
-    """Return the write units of a job with the schedule `at`, by part of its life."""
+    """Return the write units of a job with the `at` schedule, by part of its life."""
     world, client = metered_world()
     for number in range(64):  # the tenant's counters are stocked
         world.office.create("0 3 * * *", f"earlier-{number}", overlap=Overlap.ALLOW)

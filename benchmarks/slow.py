@@ -85,7 +85,7 @@ class Stage:
     tokens: dict[str, str]
 
     def have_seats(self, seats: int) -> None:
-        """Give each tenant so many in lane `normal`."""
+        """Give each tenant so many in the `normal` lane."""
         functions = client("lambda", self.endpoint)
         variables = functions.get_function_configuration(FunctionName=self.function)["Environment"]["Variables"]
         variables |= {"DUECOURSE_SEAT_NORMAL": str(seats)}

@@ -1,7 +1,7 @@
 """`python -m scripts.handle_message OUTPUT FOLDER BODY`: handle a message in this process, to step through its handler.
 
-OUTPUT is the output of the local stack that names the function (DispatchFunction), FOLDER its folder in functions/, and
-BODY the text of the message. AWS_ENDPOINT_URL and AWS_DEFAULT_REGION are those of the local stack.
+OUTPUT is the output of the local stack that contains the function (DispatchFunction), FOLDER its folder in functions/,
+and BODY the text of the message. AWS_ENDPOINT_URL and AWS_DEFAULT_REGION are those of the local stack.
 """
 
 from __future__ import annotations

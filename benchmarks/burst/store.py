@@ -166,7 +166,7 @@ class Cursors:
 
     def claim(self, claims: Sequence[Claim], shards: int) -> list[Claimed]:
         """See ports.CursorStore. As many requests side by side as there are connections; a statement that is throttled
-        is tried again by itself, with backoff.
+        is tried again automatically, with backoff.
         """
         given, size = self._given, int(STATEMENTS.value)
         results = [Claimed(ClaimResult.FAILED)] * len(claims)

@@ -2,7 +2,7 @@
 
     python -m benchmarks.local.receiver --ready FILE     writes its port into the file, serves until it is terminated
 
-`POST /<side>/<job>` is a call; the occurrence is in the header `X-Duecourse-Scheduled-At` (an instant) or `X-Due`
+`POST /<side>/<job>` is a call; the occurrence is in the `X-Duecourse-Scheduled-At` header (an instant) or `X-Due`
 (seconds since 1970). `GET /arrivals` answers `[[side, job, due, arrived at], ...]`.
 """
 

@@ -13,7 +13,7 @@ WAITING = ("most", "fewest", "met_by")
 
 
 def page(document: Mapping[str, Any]) -> list[str]:
-    """Each lane, how late its runs started, what waited meanwhile, and each promise."""
+    """Each lane, how late its runs started, what waited in the meantime, and each promise."""
     lines = table(
         [
             "lane",

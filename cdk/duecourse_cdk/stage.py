@@ -43,7 +43,7 @@ class Duecourse(Construct):
     def from_api(
         cls, scope: Construct, construct_id: str, *, api: str, auth: Auth, allowed_names: Sequence[str] = ALLOWED
     ) -> Duecourse:
-        """Return the stage at this address (its output `ApiUrl`).
+        """Return the stage at this address (its `ApiUrl` output).
 
         `allowed_names` are the patterns of the stage's `allowed_targets`, if its operator has changed them. They are
         used only for warnings; the stage decides. Raises ValueError for an invalid address.

@@ -13,7 +13,7 @@ for (const schema of Object.values(document.components.schemas)) {
   if (schema.properties) delete schema.patternProperties;
 }
 const types = await openapiTS(document, { defaultNonNullable: false, silent: true });
-// Renamed at the end, since another build may read it meanwhile.
+// Renamed at the end, since another build may read it at the same time.
 const written = new URL(`src/.schema.${process.pid}.ts`, import.meta.url);
 writeFileSync(written, astToString(types));
 renameSync(written, new URL("src/schema.ts", import.meta.url));

@@ -137,7 +137,7 @@ def best_coding(accepted: str) -> str:
 
 
 def weight(parameters: list[str]) -> float:
-    """Return the parameter `q` of a coding: 1 by default, and 0 for anything other than a number from 0 to 1."""
+    """Return the `q` parameter of a coding: 1 by default, and 0 for anything other than a number from 0 to 1."""
     for parameter in parameters:
         name, _, value = parameter.partition("=")
         if name.strip() == "q":

@@ -23,7 +23,7 @@ _workers = made_at_start(lambda: Wiring(ExecuteSettings.from_env(os.environ)).wo
 
 @logger.inject_lambda_context
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
-    """Process a batch of messages. The response names the messages that stay in the queue, and the
+    """Process a batch of messages. The response lists the messages that stay in the queue, and the
     others are deleted.
     """
     deadline = time.time() + context.get_remaining_time_in_millis() / 1000

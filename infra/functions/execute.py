@@ -156,7 +156,9 @@ class Execute(Construct):
         yield from target_statements(Stack.of(self), self._parts.config.allowed_targets)
 
     def _secrets(self) -> tuple[list[str], str]:
-        """Return the permission for the stage's secrets of tenants. The default keys of both stores need no grant."""
+        """Return the permission for the stage's secrets of tenants. The default keys of both stores do not need a
+        grant.
+        """
         stack, stage = Stack.of(self), self._parts.config.stage
         if self._parts.config.secret_store == "parameters":
             name = f"duecourse/{stage}/secrets/*"

@@ -1,7 +1,7 @@
 """The alarms that page: jobs do not fire; runs are late, lost or failing; the API fails.
 
 Each is derived from few metrics, because CloudWatch bills every metric of an alarm. What the functions can count
-themselves, and what the tick sees for others (usecases/dispatch/watch.py), arrives as the metric `Failures` of a
+themselves, and what the tick sees for others (usecases/dispatch/watch.py), arrives as the `Failures` metric of a
 symptom, which does not exist while a stage is healthy.
 """
 

@@ -14,7 +14,7 @@ from infra.stores.encryption import Encryption
 class EventBus(Construct):
     """A separate bus, so that only this stage determines who can put events on it and what a rule can match.
 
-    With a key of the account, there is also a queue `failures` for events that could not be processed because the key
+    With a key of the account, there is also a `failures` queue for events that could not be processed because the key
     could not be used. Without it, EventBridge drops these events (Amazon EventBridge User Guide, "Using dead-letter
     queues to capture encrypted event errors"). The queue is encrypted with SQS's own key, because the same key would
     fail here as well.

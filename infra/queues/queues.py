@@ -1,4 +1,4 @@
-"""The queues: the lanes `high`, `normal`, `low` and `long`, which hold runs until they are due and distribute them;
+"""The queues: the `high`, `normal`, `low` and `long` lanes, which hold runs until they are due and distribute them;
 their common dead-letter queue; and the shard queue with one message group per shard, so that only one dispatch runs per
 shard.
 """
@@ -92,7 +92,7 @@ class ShardFifoQueue(Construct):
             self,
             "Queue",
             fifo=True,
-            content_based_deduplication=False,  # the id has shard and minute: a second tick of a minute adds no round
+            content_based_deduplication=False,  # by shard and minute: a second tick of a minute does not add a round
             visibility_timeout=Duration.seconds(SHARD_VISIBILITY_SECONDS),
             retention_period=Duration.seconds(SHARD_RETENTION_SECONDS),
             enforce_ssl=config.refuse_plain_http,
@@ -100,7 +100,7 @@ class ShardFifoQueue(Construct):
         )
         acknowledge(
             self.queue,
-            "A lost round of dispatch needs no dead-letter queue: the next tick sends the same shard again "
+            "A lost round of dispatch does not need a dead-letter queue: the next tick sends the same shard again "
             "one minute later, and a kept message would only repeat an old round.",
             "SQS3",
         )

@@ -78,7 +78,7 @@ def _changed(current: Any, given: Any, kind: Any, where: str, wrong: list[str]) 
         fits = isinstance(given, dict) and all(isinstance(each, dict) for each in given.values())
         expected = "an object of objects"
     elif get_origin(kind) is tuple:
-        fits, expected = isinstance(given, list) and all(isinstance(each, str) for each in given), "a list of texts"
+        fits, expected = isinstance(given, list) and all(isinstance(each, str) for each in given), "a list of strings"
         given = tuple(given) if fits else given
     else:
         fits, expected = type(given) is kind, _WORDS[kind]

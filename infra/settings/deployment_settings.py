@@ -40,9 +40,9 @@ def with_deployment_settings(
 ) -> Callable[[str], Any]:
     """Return the context with the settings in the stage's file in `folder`, if there is one.
 
-    Values other than texts are returned as JSON, as `-c` has them. Raises ConfigError for a file that is not an object
-    with the names above, each once, and for texts that are empty or no texts. Also raises it for the file of an unknown
-    stage; otherwise the file would be ignored, and the stage deployed without it.
+    Values other than strings are returned as JSON, as `-c` has them. Raises ConfigError for a file that is not an
+    object with the names above, each once, and for strings that are empty or values that are not strings. Also raises
+    it for the file of an unknown stage; otherwise the file would be ignored, and the stage deployed without it.
     """
     for file in sorted(folder.glob("*.json")):
         if file.stem not in stages:
@@ -78,7 +78,7 @@ def _read(file: Path) -> dict[str, str]:
         for name in found
         if name not in DEPLOYMENT_SETTINGS
     ]
-    wrong += [f"{name} must be a text" for name in found if name in TEXTS and not isinstance(found[name], str)]
+    wrong += [f"{name} must be a string" for name in found if name in TEXTS and not isinstance(found[name], str)]
     wrong += [
         f"{name} must not be empty" for name, value in found.items() if isinstance(value, str) and not value.strip()
     ]

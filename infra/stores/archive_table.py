@@ -43,7 +43,7 @@ COLUMNS = {
     "correlation_id": "string",
     "workflow": "string",
 }
-"""The fields of a row (`row_of` in duecourse.domain.maintenance.archive) in order. Instants are ISO 8601 texts in the
+"""The fields of a row (`row_of` in duecourse.domain.maintenance.archive) in order. Instants are ISO 8601 strings in the
 API's format. `result` is always JSON text.
 """
 

@@ -1,5 +1,5 @@
-"""The tables of a stage. `jobs` has definitions, cursors, timers and watermarks, and the indexes `due`, `tenant` and
-`state`. `runs` has a record of each run for the retention time, the indexes `dead` and `active`, and a stream for the
+"""The tables of a stage. `jobs` has definitions, cursors, timers and watermarks, and the `due`, `tenant` and `state`
+indexes. `runs` has a record of each run for the retention time, the `dead` and `active` indexes, and a stream for the
 archive.
 """
 

@@ -102,7 +102,9 @@ def _literal(values: list[Any]) -> str:
 
 
 def _many(inner: str) -> str:
-    """The type of several values. A text is a sequence of texts, so that is not it where a text would pass."""
+    """The type of several values. A string is a sequence of strings, so a sequence is not the type where a string is
+    accepted.
+    """
     takes_text = {"str", "Any", "datetime"} & set(re.findall(r"\w+", re.sub(r"\[.*\]", "", inner)))
     return f"list[{inner}] | tuple[{inner}, ...]" if takes_text else f"Sequence[{inner}]"
 

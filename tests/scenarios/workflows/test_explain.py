@@ -169,4 +169,4 @@ def test_a_job_that_its_workflow_does_not_have_is_explained_alone(world: Workflo
     for name in ("stranger", "orphan"):
         found = asked(name).found
         assert found.verdict is Verdict.NOT_AN_OCCURRENCE
-        assert found.sentence == "The job has no schedule: it runs only on request."
+        assert found.sentence == "The job has no schedule: it runs only on demand."

@@ -86,7 +86,7 @@ def _left(jobs: Iterable[dict[str, Any]], runs: Iterable[dict[str, Any]]) -> Ite
     """Items that should be gone once nothing is to be done any more."""
     for item in jobs:
         sort = item["SK"]["S"]
-        if sort.startswith("WAKE#") and "expires_at" not in item:  # one of a run on request is kept after it was sent
+        if sort.startswith("WAKE#") and "expires_at" not in item:  # one of a manual run is kept after it was sent
             yield "a timer"
         if sort == "CURSOR" and "slot" in item:
             yield "a cursor in the due index"

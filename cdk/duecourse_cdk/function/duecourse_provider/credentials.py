@@ -85,7 +85,7 @@ def _granted(secret: str, patience: Patience) -> str:
 
 
 def _of_pool(issuer: str, client_id: str, account: str, password: str, *, patience: Patience) -> str:
-    """Return a token of a user pool (Amazon Cognito, InitiateAuth, which needs no signature)."""
+    """Return a token of a user pool (Amazon Cognito, InitiateAuth, which does not need a signature)."""
     shown = {"USERNAME": account, "PASSWORD": password}
     body = {"ClientId": client_id, "AuthFlow": "USER_PASSWORD_AUTH", "AuthParameters": shown}
     answer = Api(issuer.rpartition("/")[0], patience).send(

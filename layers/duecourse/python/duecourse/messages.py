@@ -58,7 +58,7 @@ class Redrive:
 
 @dataclass(frozen=True, slots=True)
 class CheckDeadline:
-    """Check whether the run's deadline has passed. `deadline_message_id` names the message in the run's record."""
+    """Check whether the run's deadline has passed. `deadline_message_id` identifies the message in the run's record."""
 
     kind: ClassVar[MessageKind] = MessageKind.DEADLINE
     deadline_message_id: str | None = None
@@ -254,7 +254,7 @@ def _is_empty(value: object) -> bool:
 
 
 def read_run_message(body: str) -> RunMessage:
-    """Parse a message body. Unknown fields are ignored. Raises MessageError, which names the field, if it is not a run
+    """Parse a message body. Unknown fields are ignored. Raises MessageError, with the field, if it is not a run
     message.
     """
     try:

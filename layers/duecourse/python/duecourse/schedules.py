@@ -7,7 +7,7 @@
 
 docs/schedules.md describes the expressions, the rules of daylight saving time, and the options, which are those of a
 job. Results are in whole seconds in the requested time zone. Instants must be aware datetimes. Every invalid argument
-raises ScheduleError, a ValueError that names the field and a valid alternative. The only dependency is the package
+raises ScheduleError, a ValueError with the field and a valid alternative. The only dependency is the package
 tzdata.
 """
 

@@ -49,7 +49,7 @@ SYMPTOMS: Mapping[str, frozenset[str]] = {
     ),
     "release": frozenset({"RoundsFailed", "CursorsQuarantined", "MessagesFailed", "MessagesUnreadable"}),
 }
-"""The counts of failures by symptom. Their sum is the metric `Failures`, whose only dimension in addition to the
+"""The counts of failures by symptom. Their sum is the `Failures` metric, whose only dimension in addition to the
 service is the symptom: one alarm watches all functions, and the metric costs nothing while there are no failures.
 """
 

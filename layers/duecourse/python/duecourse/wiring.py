@@ -274,7 +274,7 @@ class Wiring(Generic[S_co]):
 
     @cached_property
     def bus(self: Wiring[DispatchSettings | ExecuteSettings | ReconcilerSettings]) -> Bus:
-        """The bus for the events of jobs with the field `events`."""
+        """The bus for the events of jobs with the `events` field."""
         from duecourse.adapters.aws.event_bus import EventBridgeBus
 
         return EventBridgeBus(self._client("events"), self.settings.bus_name)

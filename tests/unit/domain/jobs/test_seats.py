@@ -73,7 +73,7 @@ def test_a_job_that_allows_overlap_may_have_a_seat_if_its_occurrences_are_far_en
     ("of", "step", "may"),
     [
         (STEP, True, True),
-        (STEP, False, False),  # it runs on request only, any number of runs at once
+        (STEP, False, False),  # it runs only on demand, any number of runs at once
         (replace(STEP, completion=Completion.CALLBACK), True, False),
         (replace(STEP, overlap=Overlap.QUEUE), False, True),
     ],

@@ -222,9 +222,9 @@ def test_a_deadline_is_as_much_a_failure_as_any_other() -> None:
 
 def test_a_deadline_that_has_moved_is_asked_about_again_when_the_next_one_comes() -> None:
     beating = waiting_run(heartbeat_until=NOW + 0.5)
-    assert decide(deadline(), beating) == Reschedule(NOW + 0.5, "it sent a heartbeat meanwhile")
+    assert decide(deadline(), beating) == Reschedule(NOW + 0.5, "it sent a heartbeat in the meantime")
     completion = waiting_run(heartbeat_until=WAITS_UNTIL + 60)
-    assert decide(deadline(), completion) == Reschedule(WAITS_UNTIL, "it sent a heartbeat meanwhile")
+    assert decide(deadline(), completion) == Reschedule(WAITS_UNTIL, "it sent a heartbeat in the meantime")
 
 
 def test_a_deadline_that_comes_while_the_call_is_on_its_way_waits_for_its_end() -> None:
@@ -240,12 +240,12 @@ def test_the_deadline_of_a_workflows_run_ends_it_while_its_jobs_are_being_starte
     workflow = replace(OF, retry=RetryPolicy(on=OWN_FAULTS))
     ended = settled(deadline(), starting, workflow, now=WAITS_UNTIL)
     assert (ended.state, ended.code) == (RunState.DEAD, "workflow.deadline")
-    assert decide(deadline(), starting) == Reschedule(WAITS_UNTIL, "it sent a heartbeat meanwhile")
+    assert decide(deadline(), starting) == Reschedule(WAITS_UNTIL, "it sent a heartbeat in the meantime")
 
 
 def test_of_several_messages_about_a_deadline_the_one_that_the_record_names_is_sent_again() -> None:
     beating = waiting_run(heartbeat_until=NOW + 0.5, deadline_message_id="this")
-    again = Reschedule(NOW + 0.5, "it sent a heartbeat meanwhile")
+    again = Reschedule(NOW + 0.5, "it sent a heartbeat in the meantime")
     assert decide(replace(deadline(), deadline_message_id="this"), beating) == again
     assert decide(replace(deadline(), deadline_message_id="that"), beating) == Drop(
         "another message monitors its deadline"
@@ -402,7 +402,7 @@ def test_a_marked_run_whose_worker_vanished_ends_instead_of_being_taken_over() -
     assert (decision.run.state, decision.run.reason, decision.reason) == (
         RunState.CANCELLED,
         "replaced",
-        "cancelled meanwhile",
+        "cancelled in the meantime",
     )
     assert decision.run.finished_at == BELIEVED
 

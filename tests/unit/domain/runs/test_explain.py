@@ -293,7 +293,7 @@ class TestWhatItsScheduleDoesNotName:
         found = asked(at("21T14:20:00"), of, cursor(of), now=at("21T15:00:00"))
         assert (found.verdict, found.sentence, found.before, found.after) == (
             Verdict.NOT_AN_OCCURRENCE,
-            "The job has no schedule: it runs only on request.",
+            "The job has no schedule: it runs only on demand.",
             None,
             None,
         )

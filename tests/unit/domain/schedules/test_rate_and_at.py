@@ -272,7 +272,7 @@ def test_no_schedule_names_no_time() -> None:
 
 def test_no_schedule_lets_a_job_run_again_and_again() -> None:
     none = schedule("")
-    assert (none.kind, none.recurring, none.canonical, none.words) == ("none", True, "", "only on request")
+    assert (none.kind, none.recurring, none.canonical, none.words) == ("none", True, "", "only on demand")
 
 
 def test_no_schedule_still_needs_a_zone_for_the_dates_of_templates() -> None:

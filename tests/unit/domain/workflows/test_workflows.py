@@ -102,7 +102,7 @@ def times(schedule: str, **fields: str) -> list[str]:
 def test_times_of_a_job_are_understood_and_meet_the_schedule() -> None:
     assert times("0 2 * * *", only="0 2 * * 1", not_before="0 8 * * *") == []
     assert times("0 2 * * *", only="0 3 * * 1") == [
-        "matches no occurrence of the workflow's schedule; choose a schedule that shares occurrences with it"
+        "does not match any occurrence of the workflow's schedule; choose a schedule that shares occurrences with it"
     ]
     assert times("", only="0 3 * * 1") == [], "a workflow that runs when asked meets nothing"
     assert times("0 2 * * *", not_before="8 o'clock")[0].startswith("is not valid: ")

@@ -36,8 +36,8 @@ RECORD_SECONDS = 400 * 86_400
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """A tenant that makes no requests: `suspended` or `erased`, since when (UTC seconds), and a note for its callers.
-    `until` (UTC seconds) is when an erased tenant may be used again; None if that is not known yet.
+    """A tenant that may not make requests: `suspended` or `erased`, since when (UTC seconds), and a note for its
+    callers. `until` (UTC seconds) is when an erased tenant may be used again; None if that is not known yet.
     """
 
     state: str

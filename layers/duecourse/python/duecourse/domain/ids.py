@@ -13,7 +13,9 @@ from operator import attrgetter
 from typing import Any
 
 ID_PATTERN = r"[A-Za-z0-9_-]{1,64}"
-"""The pattern for ids of jobs and tenants. Such ids need no escaping in keys (`#`), run ids (`.`) and paths (`/`)."""
+"""The pattern for ids of jobs and tenants. Such ids do not need escaping in keys (`#`), run ids (`.`) and paths
+(`/`).
+"""
 
 _ID = re.compile(ID_PATTERN)
 _RUN = re.compile(rf"(?P<job>{ID_PATTERN})\.(?P<at>[0-9]{{8}}T[0-9]{{6}}Z)(?P<suffix>(\.[mbf][A-Za-z0-9_-]{{1,32}})?)")
@@ -38,7 +40,7 @@ def from_basic(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class RunName:
-    """The job and the nominal instant (UTC seconds) of a run. Runs on request have a suffix `.m…`, runs of backfills
+    """The job and the nominal instant (UTC seconds) of a run. Manual runs have a suffix `.m…`, runs of backfills
     `.b…`, or `.f…` if the backfill forces new idempotency keys. `local` is the name within its job, which is part of
     the sort key of the run's record. It sorts by occurrence.
     """
@@ -85,7 +87,7 @@ class RunIdentity:
     """The identity of a run: `tenant`'s job and one `occurrence`, due at `due` with its jitter (UTC seconds).
 
     - `generation`: the generation of the definition that enqueued the run.
-    - `suffix`: marks a run on request (`.m…`, `.b…`), requested by `requested_by`.
+    - `suffix`: marks a manual run (`.m…`, `.b…`), requested by `requested_by`.
     - `own_payload`: the run is called with the payload of that request (ports.Inputs) instead of the job's payload.
     - `count`, `through`: the number of missed occurrences that the run covers, and the last of them.
     - `correlation_id`: the id of the request that created the run, or of the round that enqueued it. None in data
@@ -94,7 +96,7 @@ class RunIdentity:
       differ only in the job.
     - `name`, `is_step`, `is_workflow`, `manual` follow from the other fields: the run's name, and whether this is the
       run of a workflow's step, of a workflow, or on request (run now, backfill, by a workflow). Changes of the schedule
-      do not affect a run on request.
+      do not affect a manual run.
     """
 
     tenant: str

@@ -42,5 +42,5 @@ class InlineExecutor:
     """Runs the calls one after another in the caller's thread."""
 
     def map(self, work: Callable[[T], R], items: Sequence[T]) -> list[R]:
-        """See Executor."""
+        """Apply `work` to each item in order, and return the results. The first error ends the loop."""
         return [work(item) for item in items]

@@ -75,7 +75,7 @@ class Timer:
 
     @property
     def requested(self) -> bool:
-        """Whether it starts a run on request. Such a timer is kept for some days after its message was sent. Lists show
+        """Whether it starts a manual run. Such a timer is kept for some days after its message was sent. Lists show
         its run until the run has a record, and index repair detects a run that never gets one.
         """
         message = self.message
@@ -95,7 +95,7 @@ class Timers(Protocol):
         """Return a timer by its key, even after its message was sent. Strongly consistent."""
 
     def requested_runs(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> list[Timer]:
-        """Return the timers of a job's runs on request, even after their messages were sent. Their local names sort
+        """Return the timers of a job's manual runs, even after their messages were sent. Their local names sort
         before `before`; the newest come first. Strongly consistent.
         """
 
@@ -114,8 +114,8 @@ class CursorStore(Protocol):
         """
 
     def clear(self, timers: Sequence[Timer]) -> list[Claimed]:
-        """Delete each timer separately, after its message was sent, if its `due` is unchanged. The timer of a run on
-        request only leaves the index.
+        """Delete each timer separately, after its message was sent, if its `due` is unchanged. The timer of a manual
+        run only leaves the index.
         """
 
     def claim(self, claims: Sequence[Claim], shards: int) -> list[Claimed]:
@@ -125,7 +125,7 @@ class CursorStore(Protocol):
 
     def quarantine(self, cursor: Cursor | BrokenCursor, error: str) -> bool:
         """Remove a cursor that cannot be planned or claimed from the index and record its error. Return False if the
-        cursor moved meanwhile or cannot be written.
+        cursor moved in the meantime or cannot be written.
         """
 
     def watermark(self, shard: int) -> str | None:

@@ -117,7 +117,7 @@ class Refusal(Enum):
     TAKEN = auto()
     """The id is taken, or reserved by another request."""
     BUSY = auto()
-    """Another job with that id was created and deleted meanwhile."""
+    """Another job with that id was created and deleted in the meantime."""
 
 
 class KeyUsedError(Exception):
@@ -133,7 +133,7 @@ class JobQuotaError(Exception):
 
 
 class SeatsChangedError(Exception):
-    """Another job of the tenant took a seat meanwhile; nothing was written."""
+    """Another job of the tenant took a seat in the meantime; nothing was written."""
 
 
 class StoreBusyError(Exception):
@@ -266,7 +266,7 @@ class JobStore(Protocol):
         records exists.
 
         A job has changed if its generation, its revision, its state or its reservation differs. A cursor equal to
-        `standing` is not written, and may move meanwhile. A COMPLETED job that becomes ACTIVE counts towards the
+        `standing` is not written, and may move in the meantime. A COMPLETED job that becomes ACTIVE counts towards the
         `quota` again. Raises JobQuotaError, and writes nothing then.
         """
 

@@ -68,7 +68,7 @@ class AuditStore(Protocol):
         """Return the last turn of each segment. Strongly consistent."""
 
     def save(self, turn: Turn, *, now: float) -> bool:
-        """Write the turn over its previous version. Return False if another audit has written it meanwhile."""
+        """Write the turn over its previous version. Return False if another audit has written it in the meantime."""
 
     def known(self, finding: Finding) -> bool:
         """Return whether the finding is stored. Strongly consistent."""
@@ -86,7 +86,7 @@ class AuditStore(Protocol):
 
     def settle(self, standing: Undecided, left: Sequence[OccurrenceRange], *, now: float) -> bool:
         """Replace a job's undecided ranges by `left`. Return False, and write nothing, if they were written
-        meanwhile.
+        in the meantime.
         """
 
 
@@ -105,4 +105,4 @@ class RepairStore(Protocol):
         """Return the position of the last pass; None before the first one. Strongly consistent."""
 
     def save(self, position: RepairPass, *, now: float) -> bool:
-        """Write the position over its previous version. Return False if another invocation has written it meanwhile."""
+        """Write the position over its previous version. Return False if another invocation has written it since."""

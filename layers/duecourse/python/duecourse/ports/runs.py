@@ -49,8 +49,8 @@ class RunStore(Protocol):
 
     def write(self, run: Run, previous: Run | None) -> Conflict | None:
         """Write `run` if the current record is exactly `previous` (None: if there is no record). Return None if it was
-        written. If the write is rejected or gets no response, the record is read back; it counts as written if the
-        record is this write (`Run.written_as`).
+        written. If the write is rejected or does not get a response, the record is read back; it counts as written if
+        the record is this write (`Run.written_as`).
         """
 
     def page(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> list[Run]:
@@ -73,7 +73,7 @@ class RunStore(Protocol):
         limit: int | None = None,
     ) -> list[Recorded]:
         """Return the records of a job's scheduled runs after `low` and up to `high` (UTC seconds), in ascending order,
-        with those of `backfills`, without other runs on request. At most `limit` records are read. Raises KeyError or
+        with those of `backfills`, without other manual runs. At most `limit` records are read. Raises KeyError or
         ValueError for a record that this version cannot read.
         """
 

@@ -1,6 +1,6 @@
 """Settings: one frozen class per function, read from its environment.
 
-Invalid or missing values are rejected at start, and the error names all of them. Each variable is `DUECOURSE_` and the
+Invalid or missing values are rejected at start, and the error lists all of them. Each variable is `DUECOURSE_` and the
 field's name in capitals. A mapping by lane has one variable per lane.
 """
 
@@ -20,7 +20,7 @@ PREFIX = "DUECOURSE_"
 
 
 class SettingsError(ValueError):
-    """The environment is invalid. The message names every missing or invalid variable and its expected value."""
+    """The environment is invalid. The message lists every missing or invalid variable and its expected value."""
 
 
 def _integer(low: int, high: int) -> Callable[[str], int]:
@@ -98,7 +98,7 @@ class FromEnvironment:
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str]) -> Self:
-        """Read all fields. Raises SettingsError, which names all problems."""
+        """Read all fields. Raises SettingsError, which lists all problems."""
         values: dict[str, Any] = {}
         wrong: list[str] = []
         hints = get_type_hints(cls)

@@ -15,11 +15,11 @@ class SettableClock:
     _lock: Lock = field(default_factory=Lock, repr=False)
 
     def now(self) -> float:
-        """See Clock."""
+        """Return the instant that was set last (UTC seconds)."""
         return float(self.instant)
 
     def sleep_until(self, instant: float) -> None:
-        """See Clock."""
+        """Advance the clock to this instant (UTC seconds) if it is later."""
         with self._lock:
             if instant > self.instant:
                 self.slept.append(instant - self.instant)
@@ -43,11 +43,11 @@ class Numbered:
     _lock: Lock = field(default_factory=Lock, repr=False)
 
     def draw(self) -> float:
-        """See Randomness."""
+        """Return the fixed number."""
         return self.drawn
 
     def nonce(self) -> str:
-        """See Randomness."""
+        """Return the next nonce: `nonce-1`, `nonce-2` and so on."""
         with self._lock:
             self.count += 1
             return f"nonce-{self.count}"

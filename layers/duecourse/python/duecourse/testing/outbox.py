@@ -16,7 +16,7 @@ class Announced:
     deadlines: list[DeadlineNotification] = field(default_factory=list)
 
     def death(self, death: FailureNotification) -> None:
-        """See Notices."""
+        """Record the notification."""
         self.deaths.append(death)
 
     def deadline(self, missed: DeadlineNotification) -> None:
@@ -32,7 +32,7 @@ class RecordedEvents:
     refuses: bool = False
 
     def publish(self, events: Sequence[OutboundEvent]) -> int:
-        """See Bus."""
+        """Record the events and return the number of rejected ones: all of them with `refuses`."""
         if self.refuses:
             return len(events)
         self.events += events
@@ -66,11 +66,11 @@ class StoredResults:
     refuses: bool = False
 
     def put(self, key: str, document: bytes) -> None:
-        """See Results."""
+        """Keep the document. Raises ConnectionError with `refuses`."""
         if self.refuses:
             raise ConnectionError("the store is not available")
         self.documents[key] = document
 
     def link(self, key: str) -> str:
-        """See Results."""
+        """Return an address that depends only on the key."""
         return f"https://results.example/{key}"

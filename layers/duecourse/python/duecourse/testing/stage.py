@@ -86,7 +86,7 @@ class NoTasks:
     """Implementation of ports.Tasks for a stage without registered tasks."""
 
     def get(self, name: str) -> RegisteredTask | None:
-        """See Tasks."""
+        """Return None, since no task is registered."""
         del name
         return None
 
@@ -96,7 +96,7 @@ class NoAlarms:
     """Implementation of ports.StageAlarms for a stage without CloudWatch."""
 
     def alarms(self) -> Alarms:
-        """See StageAlarms."""
+        """Raise CloudWatchUnavailableError."""
         raise CloudWatchUnavailableError("a stage in memory has no CloudWatch")
 
 
@@ -108,23 +108,23 @@ class Ticked:
     stored: TickMark
 
     def mark(self, at: float) -> None:
-        """See TickMark."""
+        """Store the time of a tick (UTC seconds)."""
         self.stored.mark(at)
 
     def last(self) -> float:
-        """See TickMark."""
+        """Return the last full minute (UTC seconds)."""
         return self.clock.now() // MINUTE * MINUTE
 
     def beat(self, function: str, at: float) -> None:
-        """See TickMark."""
+        """Store the time at which a maintenance function ended (UTC seconds)."""
         self.stored.beat(function, at)
 
     def marks(self) -> Mapping[str, float]:
-        """See TickMark."""
+        """Return the stored times, with the last full minute as that of the tick."""
         return {**self.stored.marks(), "tick": self.last()}
 
     def progress(self) -> Progress:
-        """See TickMark."""
+        """Return the watermarks of the shards."""
         return self.stored.progress()
 
 

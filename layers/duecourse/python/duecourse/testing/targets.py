@@ -76,7 +76,7 @@ class Secrets:
     known: Mapping[str, str]
 
     def get(self, tenant: str, name: str) -> str:
-        """See Secrets."""
+        """Return the secret of that name. Raises SecretUnknownError."""
         del tenant
         try:
             return self.known[name]
@@ -91,7 +91,7 @@ class _Http(HttpCaller):
     answer: Callable[[HttpRequest], Answer] = field(kw_only=True)
 
     def exchange(self, request: HttpRequest, deadline: Deadline) -> HttpAnswer:
-        """See HttpCaller."""
+        """Return the test's response to the request."""
         del deadline
         given = self.answer(request)
         headers = {name.lower(): value for name, value in given.headers.items()}
@@ -132,7 +132,7 @@ class Targets:
             self._once.setdefault(job_id, []).extend([answer] * times)
 
     def call(self, call: Call) -> Outcome:
-        """See Caller."""
+        """Return the outcome of the response that the test has set for the job."""
         target = call.job.target
         if isinstance(target, HttpTarget):
             http = _Http(

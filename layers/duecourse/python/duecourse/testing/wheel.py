@@ -50,7 +50,7 @@ class Wheel:
     _lock: Lock = field(default_factory=Lock, repr=False)
 
     def send(self, outgoing: Sequence[Outgoing]) -> list[bool]:
-        """See Lanes."""
+        """Keep the messages until they are due. Return whether each was accepted; `refuse` rejects messages."""
         with self._lock:
             accepted = []
             for one in outgoing:
@@ -66,11 +66,11 @@ class Wheel:
             return accepted
 
     def postpone(self, receipt: str, seconds: int) -> None:
-        """See Received."""
+        """Hide the message for so many seconds."""
         self._postponed[receipt] = self.clock.now() + seconds
 
     def depth(self, lane: Lane) -> Depth:
-        """See Depths."""
+        """Return how many messages of the lane are visible, and how many are not visible yet."""
         now = self.clock.now()
         with self._lock:
             visible = [held.visible <= now for held in self._held if held.lane is lane]

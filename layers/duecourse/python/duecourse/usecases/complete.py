@@ -35,7 +35,7 @@ def complete_if_over(jobs: JobStore, runs: RunStore, cursor: Cursor, *, at: floa
     if last is None:
         return False
     recent = runs.page(tenant, job_id, limit=RECENT_RUNS, before=None)
-    if recent and recent[-1].occurrence > last:  # many runs on request since
+    if recent and recent[-1].occurrence > last:  # many manual runs since
         recent += runs.page(tenant, job_id, limit=RECENT_RUNS, before=RunName(job_id, last + 1).local)
     if not all(run.state.final for run in recent) or not any(_covers(run, last) for run in (*recent, *besides)):
         return False

@@ -46,7 +46,7 @@ REMEMBERED = 1_000
 
 
 class TenantClosedError(Exception):
-    """The tenant is `closed` and makes no requests."""
+    """The tenant is `closed` and may not make requests."""
 
     def __init__(self, closed: Closed) -> None:
         super().__init__(closed.state)
@@ -88,7 +88,7 @@ class _Lease:
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Limits the requests of tenants. There is one instance per process, which keeps the tokens that it took. One write
-    serves up to 20 requests; rejections need no write.
+    serves up to 20 requests; rejections do not need a write.
     """
 
     store: TenantLimits

@@ -47,7 +47,7 @@ class Handler:
     """Waits for a number of seconds."""
 
     def handle(self, received: TaskMessage) -> None:
-        """Process a message. It is deleted when its run needs no further work. Otherwise it becomes
+        """Process a message. It is deleted when its run does not need further work. Otherwise it becomes
         visible again later.
         """
         try:

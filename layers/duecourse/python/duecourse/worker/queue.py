@@ -138,7 +138,7 @@ class WorkerRun:
 
 
 def read_run(body: str) -> WorkerRun:
-    """Return the run of a message's body (JSON). Raises TaskMessageError, which names the invalid field."""
+    """Return the run of a message's body (JSON). Raises TaskMessageError with the invalid field."""
     try:
         event = json.loads(body)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Process runs on any machine: long-running tasks of jobs with `completion: callback` and a target of type `sqs`.
+"""Process runs on any machine: long-running tasks of jobs with `completion: callback` and an `sqs` target.
 
     worker = Worker(queue="duecourse-target-invoices", api="https://…", concurrency=4)
 

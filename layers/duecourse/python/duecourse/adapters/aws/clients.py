@@ -48,7 +48,7 @@ retried instead.
 """
 _USER_AGENT = f"duecourse/{VERSION}"
 _CA_BUNDLES = ("AWS_CA_BUNDLE", "REQUESTS_CA_BUNDLE")
-"""Environment variables that name certificate authorities for AWS. The first that is set is used."""
+"""Environment variables that specify certificate authorities for AWS. The first that is set is used."""
 
 _SUFFIXES = {
     "cn": "amazonaws.com.cn",

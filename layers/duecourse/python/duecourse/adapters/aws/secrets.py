@@ -21,7 +21,7 @@ _logger = logging.getLogger(__name__)
 
 
 class SsmSecrets:
-    """Reads each secret from a parameter `/duecourse/<stage>/secrets/<tenant>/<name>`, usually a SecureString."""
+    """Reads each secret from the `/duecourse/<stage>/secrets/<tenant>/<name>` parameter, usually a SecureString."""
 
     def __init__(self, client: Any, stage: str, clock: Clock) -> None:
         self._client = client

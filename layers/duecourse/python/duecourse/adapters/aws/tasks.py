@@ -35,7 +35,7 @@ class _Read:
 
 
 class SsmTasks:
-    """Reads each task from a parameter `/duecourse/<stage>/tasks/<name>`. Safe to share between threads.
+    """Reads each task from the `/duecourse/<stage>/tasks/<name>` parameter. Safe to share between threads.
 
     A task is cached for a minute, and its absence for five seconds.
     """

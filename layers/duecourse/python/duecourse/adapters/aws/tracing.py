@@ -20,7 +20,7 @@ _IDS = re.compile("Root=1-([0-9a-f]{8})-([0-9a-f]{24});Parent=([0-9a-f]{16})")
 
 
 def trace_header() -> str | None:
-    """Return the value of the header `X-Amzn-Trace-Id` for messages and calls of this invocation. Returns None outside
+    """Return the value of the `X-Amzn-Trace-Id` header for messages and calls of this invocation. Returns None outside
     Lambda.
     """
     return os.environ.get(TRACE_VARIABLE) or None

@@ -67,7 +67,7 @@ def tenant_key(tenant: str, sort: str) -> Item:
 
 
 def state_key(tenant: str, state: str) -> str:
-    """Return the key of the index `state`, which has the jobs that are not ACTIVE, such as `acme#PAUSED`."""
+    """Return the key of the `state` index, which has the jobs that are not ACTIVE, such as `acme#PAUSED`."""
     return f"{tenant}#{state}"
 
 

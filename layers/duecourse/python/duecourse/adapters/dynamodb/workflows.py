@@ -41,7 +41,7 @@ class DynamoWorkflows:
     A graph is the item `JOB#<tenant>#<workflow>/GRAPH#<hash>` (compressed JSON) in the jobs table. The outcomes of
     steps are the items `ENDS#<tenant>#<workflow>#<instant><suffix>#<part>/ENDS` in the runs table. Such an item has an
     attribute for each step that has ended: the name is the number of the step, the value has the round and rank of its
-    end (`domain.workflows.graph.entry`). The attribute `again` is set after an end was withdrawn in this run.
+    end (`domain.workflows.graph.entry`). The `again` attribute is set after an end was withdrawn in this run.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class DynamoWorkflows:
         """Store a graph and return its reference. Without `expires_at`, the expiry of an existing graph is removed."""
         text = orjson.dumps(to_document(graph), option=orjson.OPT_SORT_KEYS)
         ref = WorkflowRef(workflow, sha256(text).hexdigest()[:HASH_CHARACTERS])
-        packed = b64encode(gzip.compress(text, mtime=0)).decode()  # text: the fast JSON encoder accepts no bytes
+        packed = b64encode(gzip.compress(text, mtime=0)).decode()  # text: the fast JSON encoder does not accept bytes
         item = values.pack({"expires_at": expires_at, "graph": packed})
         key = job_key(tenant, workflow, GRAPH_PREFIX + ref.graph)
         self._client.put_item(TableName=self._jobs_table, Item=key | item)

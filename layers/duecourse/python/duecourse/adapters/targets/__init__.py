@@ -10,7 +10,7 @@ from duecourse.ports import Call, Tasks, TasksUnavailableError
 
 
 class Targets:
-    """Calls any target. The kind of the target names its caller (domain/targets/kinds.py)."""
+    """Calls any target. The kind of the target determines its caller (domain/targets/kinds.py)."""
 
     def __init__(self, callers: Callers, tasks: Tasks, allowed: AllowedTargets) -> None:
         """`allowed` limits the targets that jobs define themselves. The target of a registered task is chosen by the

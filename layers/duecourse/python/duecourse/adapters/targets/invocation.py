@@ -84,7 +84,7 @@ class Automaton:
         """Return the ranges of words, in order and with overlapping ranges merged, and the number of bytes at the end
         that are the prefix of a word.
         """
-        first = self._beginnings.search(data)  # nearly all short texts do not even contain this
+        first = self._beginnings.search(data)  # nearly all short strings do not even contain this
         if first is None:
             return [], 0
         spans: list[Span] = []

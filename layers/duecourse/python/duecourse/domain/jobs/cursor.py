@@ -69,8 +69,8 @@ could be too late for the occurrences that follow the end.
 
 @dataclass(frozen=True, slots=True)
 class PlannedResume:
-    """The end of a pause at `at` (UTC seconds), at which the job resumes by itself. With `catch_up` the job's policy
-    for missed occurrences handles those of the pause.
+    """The end of a pause at `at` (UTC seconds), at which the job resumes automatically. With `catch_up` the job's
+    policy for missed occurrences handles those of the pause.
     """
 
     at: int
@@ -90,7 +90,7 @@ class Cursor:
     Both are None if the schedule is exhausted. Then the cursor is not in the index, and `last` is the occurrence of the
     last run. An `ending` cursor stays in the index until dispatch has checked whether its job is completed. A job
     without a schedule has no `last` either, and is never completed. The cursor of a paused job is not in the index
-    either, unless the job is to `resume` by itself: then `due` is the time at which a round resumes it.
+    either, unless the job is to `resume` automatically: then `due` is the time at which a round resumes it.
 
     `occurrence` is the first one after `after`, computed with zone data of version `tzdata`. `remaining` is the number
     of occurrences that may still come due (None: no limit). `bulk`: messages go to the bulk queue of the lane. `seed`:

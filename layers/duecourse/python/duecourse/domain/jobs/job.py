@@ -316,7 +316,7 @@ MAX_ACTIVE_LIMIT = 100
 """The maximum `active_limit`. A start reads up to this many records, one after the other."""
 
 SHORT_TIMEOUT_SECONDS = 90
-"""The longest attempt in the lanes high, normal and low. Longer attempts run in the lane `long`."""
+"""The longest attempt in the lanes high, normal and low. Longer attempts run in the `long` lane."""
 
 COMPLETION_SECONDS = 86_400
 """The default time that a run waits for its callback."""
@@ -401,7 +401,7 @@ class JobDefinition:
     A field added here is stored and returned under its name. The API's model of the same name validates it.
 
     - `owner`, `runbook_url`: the owner, and instructions for the person who is paged for a dead run.
-    - `estimated_seconds`: a large value is sufficient to put the job into the lane `long`.
+    - `estimated_seconds`: a large value is sufficient to put the job into the `long` lane.
     - `start_deadline_seconds`: a run that has not started this long after it was due is skipped.
     - `start_within_seconds`, `finish_by`, `on_deadline`: the deadlines of a run, and the effect of a missed one.
     - `pause_on_failure`: the job is paused after this many dead runs in a row.
@@ -467,8 +467,8 @@ class Job(JobDefinition):
     - `seated`: whether the job has a seat in its lane (domain.tenants.seats).
     - `paused_at`, `paused_by`, `paused_because`: the time, author and reason of the last pause. `paused_with`: the tag
       of a pause of many jobs, or ALL_JOBS; None for a pause of this job alone.
-    - `paused_until`: when that pause ends by itself (UTC seconds; None: it has no planned end). Dispatch makes the job
-      ACTIVE shortly before, so `is_paused` also compares the time.
+    - `paused_until`: when that pause ends automatically (UTC seconds; None: it has no planned end). Dispatch makes the
+      job ACTIVE shortly before, so `is_paused` also compares the time.
     - `resumed_at`: the end of that pause, if the schedule was changed since (None: the pause ended at `changed_at`).
     - `earlier`: the previous definitions, oldest first. Messages in the queues may belong to them.
     - `workflow`, `claimed_at`: the id of the workflow that has this job as a step, and when the job became a step.
@@ -479,7 +479,7 @@ class Job(JobDefinition):
     - `former`: the ids that the job had, latest first. The runs of that time keep these ids.
     - `failing`: the run that died since the last success. Only set if `notify` has RECOVERED.
     - `seed`: the id with which the job was created, if it was renamed. The jitter of its occurrences depends on it.
-    - `suspended_at`: since when the job's tenant is suspended (None: it is not). No run starts meanwhile.
+    - `suspended_at`: since when the job's tenant is suspended (None: it is not). No run starts in the meantime.
     """
 
     tenant: str
@@ -548,7 +548,7 @@ class Job(JobDefinition):
 
     @property
     def pause_ends_at(self) -> int | None:
-        """When the present pause ends by itself (UTC seconds); None if the job is not paused or stays paused."""
+        """When the present pause ends automatically (UTC seconds); None if the job is not paused or stays paused."""
         return self.paused_until if self.state is JobState.PAUSED else None
 
     @property
@@ -621,7 +621,7 @@ class Job(JobDefinition):
 
     @property
     def scheduled(self) -> bool:
-        """Whether the job has a schedule. A job without a schedule runs only on request."""
+        """Whether the job has a schedule. A job without a schedule runs only on demand."""
         return bool(self.schedule.expression)
 
     @property

@@ -21,7 +21,7 @@ EXPIRY = "dynamodb.amazonaws.com"
 REMOVE = "REMOVE"
 
 SCHEMA_VERSION = 1
-"""The version of the rows. Additional fields need no new version, since readers ignore unknown fields."""
+"""The version of the rows. Additional fields do not need a new version, since readers ignore unknown fields."""
 
 FIRST_DAY = "2020-01-01"
 """The first day of the archive. Earlier occurrences (of backfills) are stored under this day."""

@@ -59,7 +59,7 @@ class IndexFault(StrEnum):
 
 
 BEGUN_SECONDS = 6 * 3600
-"""A run on request has started this long (seconds) after its due time, unless its message is lost or its lane is far
+"""A manual run has started this long (seconds) after its due time, unless its message is lost or its lane is far
 behind.
 """
 

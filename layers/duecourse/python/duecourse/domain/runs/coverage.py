@@ -19,7 +19,7 @@ MAX_STEPS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A record of a scheduled run (not of a run on request).
+    """A record of a scheduled run (not of a manual run).
 
     It covers the occurrences from `occurrence` through `through` (UTC seconds) and was due at `due`. `ran`: an attempt
     was made. `caught_up`: the run was enqueued because its occurrences were missed. `backfilled`: the run belongs to a

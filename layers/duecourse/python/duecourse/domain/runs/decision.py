@@ -441,7 +441,7 @@ def retrying(run: Run, now: float, not_before: float) -> Retrying:
 
 
 def succeeded(run: Run, result: object, now: float) -> Succeeded:
-    """Return the run as succeeded, even if its cancellation was requested meanwhile."""
+    """Return the run as succeeded, even if its cancellation was requested in the meantime."""
     over = _over(run, None) | {"error": None, "code": None}
     return Succeeded(**over, finished_at=now, result=result, cancel_requested=cancel_requested(run))
 

@@ -101,7 +101,7 @@ _REASONS = {
     "not_needed": "it runs only after a failure, and no upstream step of its workflow failed",
     "not_its_time": "it takes part in other occurrences of its workflow only",
 }
-"""The texts for the reasons in records."""
+"""The phrases for the reasons in records."""
 
 _VERDICTS = {
     RunState.QUEUED: Verdict.QUEUED,
@@ -343,7 +343,7 @@ def _judge(
 def _unnamed(at: int, job: Job, cursor: Cursor | None, occurrences: Occurrences) -> Explanation:
     """Explain why the current schedule does not contain the instant."""
     if not job.scheduled:
-        return Explanation(Verdict.NOT_AN_OCCURRENCE, "The job has no schedule: it runs only on request.")
+        return Explanation(Verdict.NOT_AN_OCCURRENCE, "The job has no schedule: it runs only on demand.")
     spec = job.schedule
     if spec.start is not None and at < spec.start:
         return Explanation(Verdict.BEFORE_START, f"Its window begins later, at {to_iso(spec.start)}.")

@@ -155,7 +155,7 @@ def outdated(request: StartRequest, job: Job, context: AttemptContext, now: floa
     if request.generation < job.created_generation:
         return Drop("the job was deleted and created again")
     if request.manual:
-        return None  # a run on request does not depend on the schedule or the job's state
+        return None  # a manual run does not depend on the schedule or the job's state
     current = request.generation == job.generation
     if current or (held_until := job.superseded_at(request.generation)) is None:
         return _ended_job(request, job, context, now)
@@ -225,7 +225,7 @@ def _following(request: StartRequest, job: Job) -> int | None:
 
 def _follows(request: StartRequest, run: Run, context: AttemptContext) -> bool:
     """Return whether the message follows from the one that wrote the run's record, which had sent the remaining
-    occurrences of a catch-up before. Such a message still names the whole catch-up.
+    occurrences of a catch-up before. Such a message still covers the whole catch-up.
     """
     wrote = request.carries(run, context.message_id) or request.is_known_to(run)
     return wrote or request.attempt > 1 or request.redrive
@@ -357,7 +357,7 @@ def _take_over(request: StartRequest, job: JobSnapshot, run: Running, context: A
     if not isinstance(job, Job):
         return Transition(cancelled(run, "deleted", now, context), run, "the job was deleted")
     if run.cancel_requested is not None:
-        return Transition(cancelled(run, run.cancel_requested, now, context), run, "cancelled meanwhile")
+        return Transition(cancelled(run, run.cancel_requested, now, context), run, "cancelled in the meantime")
     once = job.delivery is Delivery.AT_MOST_ONCE
     if once or run.attempt >= run.attempts_allowed:
         lost = replace(run, error=run.error or LOST_ERROR, code=LOST, nonce=request.nonce)
@@ -382,7 +382,7 @@ def decide_finish(run: Running | Waiting, job: JobSnapshot, outcome: Outcome, *,
 
 
 def succeed(run: Run, result: object, now: float) -> Transition:
-    """Return the transition to success, even if the cancellation was requested meanwhile."""
+    """Return the transition to success, even if the cancellation was requested in the meantime."""
     return Transition(succeeded(run, result, now), run, "succeeded")
 
 
@@ -541,7 +541,7 @@ def _deadline(
     if run.deadlines is None:
         return Drop("it has no deadline")
     if now < run.deadlines.next:
-        return _rescheduled(event, run, run.deadlines.next, "it sent a heartbeat meanwhile")
+        return _rescheduled(event, run, run.deadlines.next, "it sent a heartbeat in the meantime")
     if now >= run.deadlines.waiting_until:
         failed = LATE_WORKFLOW if run.is_workflow else LATE_CALLBACK
     else:

@@ -188,7 +188,7 @@ class Moved:
         self._step = step
 
     def first_from(self, wall: int) -> int | None:
-        """See Pattern."""
+        """Return the first match at or after this wall second, after moves off excluded days."""
         day, second = divmod(wall, DAY_SECONDS)
         # The days that move to this day or a later one begin here.
         low, high = self._sources(day)
@@ -231,7 +231,7 @@ class Moved:
         return moved_day(self._days, self._step, day)
 
     def origin(self, wall: int) -> int | None:
-        """Return the wall second from which an occurrence moved to `wall`; None if the schedule itself names `wall`,
+        """Return the wall second from which an occurrence moved to `wall`; None if the schedule itself contains `wall`,
         or nothing moves there.
         """
         if self._pattern.first_from(wall) == wall:
@@ -335,7 +335,9 @@ def _recurring(entry: str) -> Cron | None:
 
 
 def _whole(cron: Cron) -> bool:
-    """Return whether the expression excludes whole minutes: it names second 0, as with five fields, or all seconds."""
+    """Return whether the expression excludes whole minutes: it matches second 0, as with five fields, or all
+    seconds.
+    """
     return cron.seconds in (1, _ALL_MINUTES)
 
 

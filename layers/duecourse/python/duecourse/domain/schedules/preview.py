@@ -42,7 +42,7 @@ class PreviewEntry:
         instant: UTC seconds; None if dropped.
         wall: the time on the zone's clock, ``2026-03-08T03:00:00``; for dropped times the first of them.
         offset: seconds east of UTC at that instant; None if dropped.
-        mark: ``moved``: the expression names a time in a gap, and this is the moment after the gap.
+        mark: ``moved``: the expression matches a time in a gap, and this is the moment after the gap.
             ``dropped``: the clock never shows the named time, so there is no occurrence.
             ``repeated``: the clock shows this time again, and the job fires again.
             ``excluded``: the first occurrence of excluded days, or an excluded instant; the job does not fire.
@@ -122,7 +122,7 @@ class _View:
         else:
             self.timeline = load_timeline(spec.timezone, True, spec.dst_gap, spec.dst_fold)
             wall = schedule.moment.wall if isinstance(schedule, AtSchedule) and schedule.moment.offset is None else None
-            # No DST rule applies to a rate or an instant with an offset, since they name no wall time.
+            # No DST rule applies to a rate or an instant with an offset, since they do not contain a wall time.
             self._named = lambda low: wall if wall is not None and wall >= low else None
         self.local = isinstance(schedule, CronSchedule) or self._named(-(10**15)) is not None
         self._asked, self._answer = 0, -1

@@ -161,7 +161,7 @@ class CronSchedule(Schedule):
         return self._pattern
 
     def next(self, after: int) -> int | None:
-        """See Schedule."""
+        """Return the first occurrence strictly after ``after``. Fast while the offset of the zone is unchanged."""
         if after < self._start:
             after = self._start
         low, high, offset, _ = self._piece
@@ -191,12 +191,12 @@ class CronSchedule(Schedule):
 
     @property
     def canonical(self) -> str:
-        """See Schedule."""
+        """The cron expression in canonical form."""
         return canonical_cron(self.cron)
 
     @property
     def words(self) -> str:
-        """See Schedule."""
+        """The cron expression in English, with the time zone."""
         return f"{cron_words(self.cron)}, {self.spec.timezone}{_MOVES[self.spec.on_excluded]}"
 
 
@@ -219,7 +219,7 @@ class AtSchedule(Schedule):
         self._instants = tuple(at for at in instants if self._start < at < self._end)
 
     def next(self, after: int) -> int | None:
-        """See Schedule."""
+        """Return the first of the instants strictly after ``after``, or None."""
         for at in self._instants:
             if at > after:
                 return at
@@ -227,12 +227,12 @@ class AtSchedule(Schedule):
 
     @property
     def canonical(self) -> str:
-        """See Schedule."""
+        """The time in canonical form."""
         return self.moment.canonical
 
     @property
     def words(self) -> str:
-        """See Schedule."""
+        """The time in English, with the time zone."""
         return moment_words(self.moment, self.spec.timezone) + _MOVES[self.spec.on_excluded]
 
 
@@ -250,7 +250,7 @@ class RateSchedule(Schedule):
         self.last = LATEST if rate.count is None else anchor + (rate.count - 1) * rate.seconds
 
     def next(self, after: int) -> int | None:
-        """See Schedule."""
+        """Return the first instant of the rate strictly after ``after``, or None after the last one."""
         if after < self._start:
             after = self._start
         anchor, step = self.anchor, self.rate.seconds
@@ -259,17 +259,17 @@ class RateSchedule(Schedule):
 
     @property
     def canonical(self) -> str:
-        """See Schedule."""
+        """The rate in canonical form."""
         return self.rate.canonical
 
     @property
     def words(self) -> str:
-        """See Schedule."""
+        """The rate in English, with its anchor."""
         return rate_words(self.rate, self.anchor)
 
 
 class NoSchedule(Schedule):
-    """The schedule of a job that runs only on request."""
+    """The schedule of a job that runs only on demand."""
 
     __slots__ = ()
     kind: Kind = "none"
@@ -281,13 +281,13 @@ class NoSchedule(Schedule):
 
     @property
     def canonical(self) -> str:
-        """See Schedule."""
+        """The empty string, since there is no expression."""
         return ""
 
     @property
     def words(self) -> str:
-        """See Schedule."""
-        return "only on request"
+        """The phrase for a job without a schedule."""
+        return "only on demand"
 
 
 LONGEST = 256

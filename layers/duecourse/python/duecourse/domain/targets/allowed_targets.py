@@ -109,7 +109,9 @@ ALLOW_LISTS: Mapping[str, AllowList] = {
 
 
 def every_target(actions: tuple[str, ...] = ()) -> AllowedTargets:
-    """Return the allowed targets of a stage on which jobs may call everything, with these `actions` for type `aws`."""
+    """Return the allowed targets of a stage on which jobs may call everything, with these `actions` for the `aws`
+    type.
+    """
     names = {name: ("*:*",) if name == "task_definitions" else ("*",) for name in ALLOW_LISTS}
     return AllowedTargets(**(names | {"actions": actions}), public_ip=True)
 

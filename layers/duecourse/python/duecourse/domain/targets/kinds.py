@@ -34,7 +34,7 @@ from duecourse.domain.targets.targets import (
 Document = dict[str, Any]
 
 DEFAULT_GROUP = "default"
-"""The network's default security group. A task gets it if its job names none."""
+"""The network's default security group. A task gets it if its job does not specify one."""
 
 _AWS = "duecourse.adapters.targets.aws"
 

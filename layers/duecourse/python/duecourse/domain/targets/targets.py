@@ -51,7 +51,7 @@ class HttpTarget:
 
     `headers` are pairs, so that the target stays hashable and ordered. Their values may contain secrets
     (`{{secret:name}}`). `expect`: the statuses that count as success, such as `2xx` or `404`. `sign` is the name of the
-    secret for the signatures of calls. `auth` determines the header `Authorization`.
+    secret for the signatures of calls. `auth` determines the `Authorization` header.
     """
 
     url: str

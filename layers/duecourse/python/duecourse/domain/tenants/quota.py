@@ -28,7 +28,7 @@ MAX_OWNER = 128
 """In characters: a team, a person or an address. The notification of a dead run has it as an attribute."""
 
 MAX_DESCRIPTION = 500
-"""In characters. It is copied into every response about its job. Longer texts belong into the runbook."""
+"""In characters. It is copied into every response about its job. Longer notes belong in the runbook."""
 
 MAX_RUNBOOK_URL = 2048
 """In characters, the same limit as for a target's URL."""

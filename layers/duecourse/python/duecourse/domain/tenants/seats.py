@@ -72,7 +72,7 @@ def has_left(lane: Lane, snapshot: JobSnapshot, *, now: float) -> bool:
         case Tombstone(deleted_at=at):
             return at < gone_at
         case Job(state=JobState.COMPLETED):
-            return True  # its last run has ended, and later runs on request have no seat
+            return True  # its last run has ended, and later manual runs have no seat
         case Job():
             sits = snapshot.seated and snapshot.lane is lane
             return not sits and snapshot.updated_at < gone_at
@@ -141,7 +141,7 @@ def loses_seat(job: Job, changed: Job, due: int | None, *, now: float, step: boo
     """Return whether an edit could let a run of `changed` start at the same time as a run of `job`.
 
     This is possible if overlap is allowed, if another rule separates the runs now, or if a one-off job is rescheduled
-    after it came due (a one-off job takes no lock). `due` is when the next occurrence of `job` is due.
+    after it came due (a one-off job does not take a lock). `due` is when the next occurrence of `job` is due.
     """
     if not may_have_seat(changed, step=step):
         return True
@@ -163,7 +163,7 @@ def loses_seat(job: Job, changed: Job, due: int | None, *, now: float, step: boo
 class Starting:
     """A run that is about to start at `now` (UTC seconds), with the `generation` of its definition.
 
-    - `manual`: it is a run on request.
+    - `manual`: it is a manual run.
     - `first`: it has no final record and no earlier attempt.
     - `following`: when the next occurrence is due.
     - `last`: there is no next occurrence.

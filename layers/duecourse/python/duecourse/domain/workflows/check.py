@@ -105,7 +105,7 @@ def time_faults(
                     faults.append(
                         WorkflowFault(
                             place,
-                            "matches no occurrence of the workflow's schedule; choose a schedule that shares "
+                            "does not match any occurrence of the workflow's schedule; choose a schedule that shares "
                             "occurrences with it",
                         )
                     )

@@ -201,7 +201,7 @@ class Graph:
 
     `timezone` is the time zone of the steps' expressions, `lane` the lane of the workflow. A rerun has a separate
     graph: `rerun_of` is the id of the run that it repeats, `rerun_from` are the steps that it starts with. `timed`:
-    `not_before` and `only` apply. They do not apply in a run on request at an arbitrary instant.
+    `not_before` and `only` apply. They do not apply in a manual run at an arbitrary instant.
     """
 
     steps: tuple[Step, ...]

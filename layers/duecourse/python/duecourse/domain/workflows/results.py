@@ -35,7 +35,7 @@ _NAME = re.compile(
     rf"(?:upstream\.(?P<job>{ID_PATTERN})\.(?:(?P<field>{'|'.join(FIELDS)})|result)|workflow\.payload)"
     rf"(?P<path>(?:\.{_STEP}){{0,{MAX_STEPS}}})"
 )
-# The text after `{{` excludes braces, so that each character is read only once. Texts have up to 200 KB.
+# The text after `{{` excludes braces, so that each character is read only once. A string has up to 200 KB.
 _PLACEHOLDER = re.compile(r"(?<![\\{])\{\{\s*(?P<name>(?:upstream|workflow)\.[^{}]*)\}\}")
 _BRACES = re.compile(r"\{\{|\}\}")
 

@@ -107,7 +107,7 @@ GROUP_FIRINGS = 2000
 
 
 MAX_FAILED_SECONDS = 10
-"""After failed reads of records have taken this long, a round reads no more records: its other cursors are due."""
+"""After failed reads of records have taken this long, a round does not read more records: its other cursors are due."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +236,7 @@ class Planning:
 
 
 PAUSE_ENDED = "the planned end of the pause"
-"""The reason in the history of a job that resumed by itself."""
+"""The reason in the history of a job that resumed automatically."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,7 +87,7 @@ class SendAndClaim:
         self, group: list[Planned], retry: WriteRetry, report: Report, *, aligned: bool = True
     ) -> ClaimOutcome:
         """Send the messages, and claim the cursors whose messages were all accepted. Throttled claims are retried with
-        `retry` because their messages are already sent; nothing else is sent meanwhile. `aligned`: wait for the start
+        `retry` because their messages are already sent; until then nothing else is sent. `aligned`: wait for the start
         of the next second before sending, so that messages become visible at the start of their second.
         """
         sent = self._send(group, report, aligned=aligned)
@@ -330,7 +330,7 @@ class _Round:
 
     def _bucket(self, slot: str, until: float) -> int:
         """Dispatch all entries due in a slot. Return the number of entries. After throttling the slot is read again
-        from the beginning; the entries that were claimed meanwhile are no longer in it.
+        from the beginning; the entries that were claimed in the meantime are no longer in it.
         """
         self.report.counts["SlotsRead"] += 1
         seen = 0

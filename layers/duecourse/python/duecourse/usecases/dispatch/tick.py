@@ -83,7 +83,8 @@ class Tick:
                 report.counts["ShardsOverdue"] = len(overdue)
                 report.add("shards_overdue", alarming=True, overdue=overdue)
         refused = self.queue.send(woken, minute) if woken else []
-        # A shard without due work is served as well. A queue that accepts no message is a tick that was not sent.
+        # A shard without due work is served as well. A queue that does not accept a message is a tick that was not
+        # sent.
         served = 0 if woken and len(refused) == len(woken) else shards - len(refused)
         report.counts["TicksSent"] = served
         report.counts["TicksRefused"] = len(refused)
@@ -108,7 +109,7 @@ class Tick:
     def _look(self, shard: int, minute: int, now: float, report: Report) -> Look:
         """Return whether a round of the shard has work, or must run now, and whether work is overdue. Entries of
         earlier hours than the last one wait for the full turn: only rounds that failed for an hour leave such entries
-        behind. A shard without due work costs no second query.
+        behind. A shard without due work does not cost a second query.
         """
         if (minute + shard) % FULL_TURN_MINUTES == 0:
             return Look(wakes=True)

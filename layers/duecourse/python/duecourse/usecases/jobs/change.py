@@ -393,7 +393,7 @@ class Edited:
 
 @dataclass(frozen=True, slots=True)
 class EditJobs:
-    """Edits jobs. A draft is created from the job as it was read, and again if the job changed meanwhile, so that
+    """Edits jobs. A draft is created from the job as it was read, and again if the job changed in the meantime, so that
     exactly the validated draft is written.
     """
 
@@ -525,7 +525,7 @@ class EditJobs:
         step: bool = False,
         recorded: bool = True,
     ) -> Edited | None:
-        """Write the change. Return None if the job, its cursor or a run changed meanwhile. Raises
+        """Write the change. Return None if the job, its cursor or a run changed in the meantime. Raises
         JobUnreadableError.
         """
         cursor = self.store.get_cursor(job.tenant, job.id)

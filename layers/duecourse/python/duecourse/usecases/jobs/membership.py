@@ -35,7 +35,7 @@ class Membership:
 
     def graph(self, job: Job) -> Graph | None:
         """Return the current graph of the workflow that has the job as a step; None if the job is not a step. A job
-        without the name of a workflow costs no read.
+        without the name of a workflow does not cost a read.
         """
         if job.workflow is None:
             return None

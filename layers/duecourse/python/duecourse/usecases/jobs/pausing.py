@@ -76,7 +76,7 @@ class PauseEndError(Exception):
 class Pausing:
     """Pauses and resumes jobs. All methods are idempotent. A completed job stays completed.
 
-    With an `end` the job resumes by itself: a round of dispatch writes this (`Claiming.resume`).
+    With an `end` the job resumes automatically: a round of dispatch writes this (`Claiming.resume`).
     """
 
     jobs: Jobs
@@ -189,7 +189,7 @@ class Pausing:
         if end is not None and end.at <= now:
             raise PauseEndError("is in the past; choose a time in the future")
         if end is not None and end.at > now + MAX_PAUSE_DAYS * DAY_SECONDS:
-            remedy = "or omit it, and resume the job on request"
+            remedy = "or omit it, and resume the job manually"
             raise PauseEndError(f"is too far ahead; choose a time within {MAX_PAUSE_DAYS} days, {remedy}")
 
     def _resume(
@@ -247,7 +247,7 @@ class Pausing:
             try:
                 changed += act(job_id)
             except JobUnknownError:
-                continue  # deleted meanwhile
+                continue  # deleted in the meantime
             except (JobChangedError, JobUnreadableError, StoreBusyError, ScheduleError, ExclusionError):
                 failed.append(job_id)
         return BulkResult(changed, tuple(failed), page.following)

@@ -60,7 +60,7 @@ occurrence a second.
 
 PAGE = 100
 MAX_READ = 3000
-"""The maximum number of records read before a range to find one that covers it. Only many runs on request require
+"""The maximum number of records read before a range to find one that covers it. Only many manual runs require
 more.
 """
 
@@ -86,7 +86,7 @@ class ClassifyGaps:
         There are few parts per verdict. `served`: see `held_back`. Raises KeyError or ValueError for an item that this
         version cannot read.
 
-        The cursor and the lane are read before the records, so that a run that starts meanwhile is found as started.
+        The cursor and the lane are read before the records, so that a run that starts between them is found as started.
         """
         job, cursor = self.jobs.get_both(tenant, job_id)
         if job is None:

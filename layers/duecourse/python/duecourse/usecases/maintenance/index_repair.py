@@ -143,7 +143,7 @@ class _Mend:
         return anew if self._placed(self.slots.slot_for(self.entry, anew.due, self.now), anew) else None
 
     def _send_again(self) -> None:
-        """Put back the timer of a run on request that has no record, because its message was lost. If the message was
+        """Put back the timer of a manual run that has no record, because its message was lost. If the message was
         not lost, the worker drops the second one.
         """
         uses, entry = self.uses, self.entry
@@ -195,7 +195,7 @@ class _Mend:
         return anew if self._placed(self.slots.slot_for(self.entry, anew.due, self.now), anew) else None
 
     def _placed(self, slot: str, cursor: Cursor | None = None) -> bool:
-        """Place the entry. Return False if another writer has changed it meanwhile."""
+        """Place the entry. Return False if another writer has changed it in the meantime."""
         done = self.uses.store.place(self.entry, slot, cursor)
         self.report.counts["CursorsRepaired"] += done
         return done

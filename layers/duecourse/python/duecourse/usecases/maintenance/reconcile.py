@@ -96,7 +96,7 @@ class ReconcileDeadLetters:
         answers = self.executor.map(self._receive, range(wide))
         found = [message for messages, _ in answers for message in messages]
         fresh = list({message.message_id: message for message in found if message.message_id not in seen}.values())
-        # If a message became visible meanwhile, only its newest receipt is valid.
+        # If a message became visible in the meantime, only its newest receipt is valid.
         seen.update({message.message_id: replace(message, body="") for message in found})
         looks = self.executor.map(self._look, fresh)
         for message, (gone, _) in zip(fresh, looks, strict=True):

@@ -23,7 +23,7 @@ def scan(
 
     `page` reads and checks the page at a position, and returns the next start (None: that was the last page) and its
     counts. The position is saved after each page, so that no page is repeated. Return None if another invocation has
-    saved a position meanwhile.
+    saved a position in the meantime.
     """
     while not position.done and going():
         following, counts = page(position)

@@ -34,7 +34,7 @@ from duecourse.usecases.workflows.workflows import NoWorkflowRunError, WorkflowR
 PAGE = 100
 MAX_READ = 400
 """The maximum number of records read before an instant. The record of a range may come after the records of occurrences
-that the API sent immediately (100) and of runs on request.
+that the API sent immediately (100) and of manual runs.
 """
 
 
@@ -84,7 +84,7 @@ class Explain:
         self, tenant: str, job_id: str, at: int, tags: Set[str] | None, charge: Charge
     ) -> tuple[Explained, WorkflowRunView | None]:
         """Return the explanation, and the run of a workflow that was read for it."""
-        # The cursor is read before the records, so that a run that starts meanwhile is found as started.
+        # The cursor is read before the records, so that a run that starts between them is found as started.
         job = self.jobs.snapshot(tenant, job_id)
         job_id = job.id if isinstance(job, Job) else job_id
         cursor = self.jobs.get_cursor(tenant, job_id) if isinstance(job, Job) else None
@@ -142,7 +142,7 @@ class Explain:
 
     def _record(self, tenant: str, names: Sequence[str], at: int, *, by_hand: bool) -> tuple[Run | None, bool]:
         """Return the record of this occurrence, or of the newest earlier run that covers it, and whether the search was
-        complete. Runs on request are considered only for a job that has no other runs (`by_hand`).
+        complete. Manual runs are considered only for a job that has no other runs (`by_hand`).
         """
         before = RunName(names[0], at + 1).local
         for _ in range(0, MAX_READ, PAGE):

@@ -72,7 +72,7 @@ are already enqueued.
 """
 
 FRESH_SECONDS = 5
-"""How long the mark is cached, so that unauthenticated health requests cost no reads."""
+"""How long the mark is cached, so that unauthenticated health requests do not cost reads."""
 
 
 class Status(StrEnum):

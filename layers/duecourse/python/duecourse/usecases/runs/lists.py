@@ -152,7 +152,7 @@ class History:
 
         Raises JobUnknownError if there is neither a job nor a record.
         """
-        # The cursor is read first, so that a run that starts meanwhile is shown exactly once.
+        # The cursor is read first, so that a run that starts in the meantime is shown exactly once.
         job, cursor = self.jobs.get_both(tenant, job_id)
         if job is None and before is None and not self.runs.page(tenant, job_id, limit=1, before=None):
             raise JobUnknownError(job_id)
@@ -217,7 +217,7 @@ class History:
     def _requested(
         self, job: Job, names: Sequence[str], records: list[Run], count: int, before: str | None
     ) -> list[Run]:
-        """Return the newest `count` runs on request of this page that are due later and have no record."""
+        """Return the newest `count` manual runs of this page that are due later and have no record."""
         known = {run.name.local for run in records}
         oldest = records[-1].name.local if len(records) == count else ""  # older runs are on later pages
         timers = (self.timers.requested_runs(job.tenant, name, limit=count, before=before) for name in names)
@@ -427,7 +427,7 @@ class Runs:
         return job is not None and binds_nobody(job, run)
 
     def _enqueued(self, tenant: str, name: RunName) -> Run | None:
-        """Return the run with that name from its job's history: QUEUED, or a record that was written meanwhile."""
+        """Return the run with that name from its job's history: QUEUED, or a record that was written since."""
         try:
             page = self.history.page(tenant, name.job_id, limit=1, before=name.local + JUST_AFTER)
         except JobUnknownError:

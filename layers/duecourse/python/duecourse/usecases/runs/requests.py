@@ -1,4 +1,4 @@
-"""Runs on request: immediate, delayed, and for past occurrences.
+"""Manual runs: immediate, delayed, and for past occurrences.
 
 A request has an author and an idempotency key. Its run has no record until it starts.
 """

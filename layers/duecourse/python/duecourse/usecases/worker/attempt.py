@@ -105,7 +105,7 @@ HELD_SECONDS = 31 * DAY_SECONDS
 """How long a message is kept until its job is resumed: longer than a workflow's run can last."""
 
 MAX_FINISHES = 6
-"""How many times the end of a call is decided again because its record changed meanwhile."""
+"""How many times the end of a call is decided again because its record changed in the meantime."""
 
 LAST_FINISH_SECONDS = 8
 """In the last seconds of its lease a worker does not try again to write a finish. The SDK's four tries pause for at
@@ -338,7 +338,7 @@ class LaneWorker:
     def _hold(
         self, item: WorkItem, run: Run | None, until: float, reason: str, *, suspended: bool
     ) -> Disposition | Conflict:
-        """Keep the message until its job is resumed. Then read the job again, since it may have been resumed meanwhile.
+        """Keep the message until its job is resumed. Then read the job again, since it may have been resumed.
         A copy of the message checks again from time to time, in case the message sent on resumption is lost. For a run
         in the wait queue, the queue's watch does this. If the tenant is `suspended`, there is only the copy.
         """
@@ -504,7 +504,7 @@ class Starter:
             first=run.attempt == 1 and not isinstance(decision.previous, Final),
             following=message.following,
             last=message.final,
-            called_until=None if run.is_workflow else run.called_until,  # a workflow's run calls no target
+            called_until=None if run.is_workflow else run.called_until,  # a workflow's run does not call a target
             in_workflow=None if turn is None else turn.called_until,
         )
         return has_seat(job, self.rules.lane, start)
@@ -516,7 +516,7 @@ class Starter:
 
     def _wait(self, item: WorkItem, wait: Wait, decision: Start, job: Job) -> Disposition | Conflict:
         """Record that the run waits and put it in the wait queue. Then read the lock again, since it may have been
-        released meanwhile. The message is deleted: the worker that releases the lock starts the run.
+        released in the meantime. The message is deleted: the worker that releases the lock starts the run.
         """
         standing, report = decision.previous, item.report
         if standing is None:
@@ -670,7 +670,7 @@ def _overtaken(item: WorkItem, run: Run, found: Run | None) -> Disposition:
 
 
 NEARBY = 10
-"""How many records are read before an occurrence. The nearest one, except for runs on request, is the one that may
+"""How many records are read before an occurrence. The nearest one, except for manual runs, is the one that may
 cover it.
 """
 

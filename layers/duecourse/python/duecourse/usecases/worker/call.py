@@ -29,7 +29,7 @@ end of the attempt.
 
 
 LONG_CALL_SECONDS = 10
-"""A call that lasts longer is listed across jobs. Shorter calls cost no write."""
+"""A call that lasts longer is listed across jobs. Shorter calls do not cost a write."""
 
 LOOK_SECONDS = 5
 """How often an invocation looks for long calls."""

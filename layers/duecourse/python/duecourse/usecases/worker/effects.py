@@ -98,7 +98,7 @@ class FailingJobs:
                 return
         report.counts["PausesFailed"] += 1
         report.add(
-            "job_not_paused", alarming=True, tenant=job.tenant, job_id=job.id, reason="the job changed meanwhile"
+            "job_not_paused", alarming=True, tenant=job.tenant, job_id=job.id, reason="the job changed in the meantime"
         )
 
     def _recent(self, job: Job, wanted: int) -> list[Run]:

@@ -69,7 +69,7 @@ LockResult = Held | Skip | RetryLater | Wait | Conflict
 
 @dataclass(frozen=True, slots=True)
 class Overlaps:
-    """Takes and releases locks. One-off jobs and jobs that allow overlap without a limit need no lock."""
+    """Takes and releases locks. One-off jobs and jobs that allow overlap without a limit do not need a lock."""
 
     runs: RunStore
     wait_queues: WaitQueues
@@ -234,7 +234,7 @@ KEPT_SECONDS = 400 * DAY_SECONDS
 """The TTL of items that were not deleted. It exceeds the retention of all records."""
 
 MAX_LOOKS = 4
-"""How many times the watch reads its item again because a call was recorded meanwhile."""
+"""How many times the watch reads its item again because a call was recorded in the meantime."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,7 +355,7 @@ class WaitQueue:
 
     def _call(self, first: RunMessage, report: Report) -> None:
         """Send the wait queue's call to its first run, unless a call is in transit. If another worker has changed the
-        watch meanwhile, that worker has sent a call, or will read the lock after this worker has released it.
+        watch in the meantime, that worker has sent a call, or will read the lock after this worker has released it.
         """
         watch = self._watched(first)
         called = replace(watch, call=self.randomness.nonce())

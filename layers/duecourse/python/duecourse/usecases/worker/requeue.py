@@ -32,7 +32,7 @@ with a record is exempt: it may have died long ago and just been redriven.
 
 PROMPT_SECONDS = 5
 """How soon a message is retried after a fault of Duecourse or AWS. A command must be handled quickly, because a program
-that has completed its attempt sends no more heartbeats. The first retry of a start must be quick too, because a
+that has completed its attempt does not send more heartbeats. The first retry of a start must be quick too, because a
 throttled request must not use up the run's grace period. The delay then doubles each time to relieve a busy table.
 """
 

@@ -498,7 +498,7 @@ class ManageWorkflows:
         self.workflows.expire_graph(job.tenant, ref_of(job), standing, at=expires_at)
         left = [name for name in before.numbers if name not in graph.numbers]
         steps = [each for each in self.workflows.jobs(job.tenant, left).values() if each.workflow == job.id]
-        # A job that was changed meanwhile is not released; its claim is void.
+        # A job that was changed in the meantime is not released; its claim is void.
         self.workflows.free(steps, job.id, standing, at=now)
 
 

@@ -302,7 +302,7 @@ class Workflows:
     def _after_step(self, run: Run, graph: Graph) -> list[RunMessage]:
         number, messages = graph.numbers[run.job_id], self._messages(run, graph)
         if isinstance(run, Cancelled) and run.reason == WORKFLOW_OVER:
-            # It has no outcome. It runs when its workflow's run is redriven, which may have happened meanwhile, or if
+            # It has no outcome. It runs when its workflow's run is redriven, which may have happened since, or if
             # that run continues because this step was redriven.
             state = self._state(run, graph, self._ends_before(run, graph, number, own=True))
             if self._is_alive(run):

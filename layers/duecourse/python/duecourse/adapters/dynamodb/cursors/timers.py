@@ -16,7 +16,7 @@ from duecourse.messages import read_run_message
 from duecourse.ports import Claimed, ClaimResult, Clock, Executor, Timer
 
 KEPT_SECONDS = 7 * DAY_SECONDS
-"""How long the timer of a run on request is kept after its message was sent. Index repair passes several times in this
+"""How long the timer of a manual run is kept after its message was sent. Index repair passes several times in this
 period.
 """
 
@@ -75,7 +75,7 @@ def is_timer(item: Item) -> bool:
 
 
 def clear(client: Any, table: str, timers: Sequence[Timer], clock: Clock, executor: Executor) -> list[Claimed]:
-    """Remove each timer, or only its index entry if it is the timer of a run on request. The result is LOST if the
+    """Remove each timer, or only its index entry if it is the timer of a manual run. The result is LOST if the
     timer was set again or is already removed.
     """
     first: dict[tuple[str, str, str], int] = {}

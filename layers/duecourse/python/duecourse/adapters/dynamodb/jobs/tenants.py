@@ -40,7 +40,7 @@ RATE = "RATE"
 DELAYED_PREFIX = "DELAYED#"
 
 KEPT_SECONDS = 86_400
-"""How long an unused bucket is kept in seconds. By then it is full again, and a full bucket needs no item."""
+"""How long an unused bucket is kept in seconds. By then it is full again, and a full bucket does not need an item."""
 
 
 def part_of(job: Job) -> int:

@@ -1,4 +1,4 @@
-"""Requests of callers (runs on request, backfills, skips) in the runs table."""
+"""Requests of callers (manual runs, backfills, skips) in the runs table."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class DynamoRunChanges:
 
 def _change(record: Mapping[str, Any]) -> RunChange:
     """Return the change of a stream record. Lambda's events name the service that made the change `principalId`; the
-    stream itself names it `PrincipalId`.
+    stream itself calls it `PrincipalId`.
     """
     change, kind = record["dynamodb"], record["eventName"]
     identity = record.get("userIdentity") or {}

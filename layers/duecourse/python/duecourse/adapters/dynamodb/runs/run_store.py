@@ -187,7 +187,7 @@ def recorded_between(
 
 
 def _recorded(job_id: str, item: Item, backfills: bool) -> Recorded | None:
-    """Return the occurrences of a record. Returns None for a run on request, which has no occurrence."""
+    """Return the occurrences of a record. Returns None for a manual run, which has no occurrence."""
     name = parse_run_id(f"{job_id}.{item['SK']['S'].removeprefix(RUN_PREFIX)}")
     if name.suffix and not (backfills and name.backfilled):
         return None

@@ -216,7 +216,7 @@ _MEANINGS = {
     "the service had an internal error": ("internal",),
     "the resource does not exist": ("notfound", "doesnotexist", "nonexistent", "nosuch"),
 }
-"""Error texts for codes that contain one of these parts, in upper or lower case."""
+"""Error messages for codes that contain one of these parts, in upper or lower case."""
 
 
 def attempted(
@@ -225,7 +225,7 @@ def attempted(
     """Call `request` with a deadline and return its outcome. The deadline is the call's timeout, at most `longest`
     seconds.
 
-    `what` names the target in error texts. Exceptions of botocore and templates that cannot be rendered become
+    `what` is the target in error messages. Exceptions of botocore and templates that cannot be rendered become
     failures. The run's token is removed from the response of the target.
     """
     return _kept(_outcome(what, call, clock, request, longest), redaction_of(call))

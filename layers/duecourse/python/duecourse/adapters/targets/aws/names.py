@@ -50,9 +50,9 @@ def deduplication_id(call: Call) -> str:
     """Return the id by which FIFO queues and topics discard duplicates for five minutes: a hash of the tenant's
     idempotency key.
 
-    So an attempt that is repeated after a lost response sends no second message. If the run waits for a callback, the
-    attempt number is also hashed: the message of each attempt has a different token, without which the run could not be
-    completed.
+    So an attempt that is repeated after a lost response does not send a second message. If the run waits for a
+    callback, the attempt number is also hashed: the message of each attempt has a different token, without which the
+    run could not be completed.
     """
     words = [call.run.tenant, call.idempotency_key]
     if call.callback_token is not None:

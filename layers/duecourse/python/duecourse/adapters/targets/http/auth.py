@@ -1,4 +1,4 @@
-"""The header `Authorization` of a call: basic authentication (RFC 7617), and access tokens for client credentials (RFC
+"""The `Authorization` header of a call: basic authentication (RFC 7617), and access tokens for client credentials (RFC
 6749, section 4.4; RFC 6750).
 """
 

@@ -126,7 +126,7 @@ def with_timeout(deadline: Deadline, ask: Callable[[], T], name: str) -> T:
     """Return or raise the result of `ask`. Raises TimeoutError if the deadline passes first.
 
     `ask` runs in a separate thread named `name`. Only these threads may outlive their call: `ask` must hold no
-    resources, change nothing important, and end by itself.
+    resources, change nothing important, and end automatically.
     """
     answer: Future[T] = Future()
 
@@ -166,7 +166,7 @@ class Endpoint:
 
     @property
     def authority(self) -> str:
-        """The value of the header `Host`."""
+        """The value of the `Host` header."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
 

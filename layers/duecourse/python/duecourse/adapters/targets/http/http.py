@@ -337,7 +337,7 @@ class HttpCaller:
         followed.
 
         Retryable: 408, 425, 429, 5xx, connection errors, timeouts, secrets that could not be fetched. A response with
-        the header `X-Duecourse-Retry: never` forbids further attempts.
+        the `X-Duecourse-Retry: never` header forbids further attempts.
         """
         deadline, began = Deadline(call.timeout_seconds), self.clock.now()
         outcome = self._call(call, target, deadline)

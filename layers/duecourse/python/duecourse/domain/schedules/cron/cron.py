@@ -65,7 +65,7 @@ class Field:
         self.size = size or high - low + 1
 
     def error(self, item: str, reason: str) -> ScheduleError:
-        """Return an error that names the field and the item."""
+        """Return an error about the field and the item."""
         return refuse(f"{self.name} {shown(item)}: {reason}")
 
     def number(self, text: str, item: str) -> int:
@@ -489,7 +489,7 @@ class Cron:
     """A parsed cron expression.
 
     Attributes:
-        fields: the texts in the order second, minute, hour, day of month, month, day of week, year; upper case.
+        fields: the strings in the order second, minute, hour, day of month, month, day of week, year; upper case.
         seconds, minutes, hours, months: sets of values, one bit each.
         days: both day fields.
         years: the years as bits from bit 0 = 1970, or None for all.

@@ -96,7 +96,7 @@ class Pattern(Protocol):
     """A set of wall seconds.
 
     Attributes:
-        endless: the expression names no years. The caller then stops after HORIZON_YEARS (named years are searched to
+        endless: the expression has no years. The caller then stops after HORIZON_YEARS (named years are searched to
             the last).
 
     """
@@ -134,7 +134,7 @@ class GridPattern:
         self._first = first
 
     def first_from(self, wall: int) -> int | None:
-        """See Pattern."""
+        """Return the next point of the grid at or after this wall second."""
         return wall + (self._first - wall) % self._period
 
 
@@ -153,7 +153,7 @@ class WeekPattern:
         ]
 
     def first_from(self, wall: int) -> int | None:
-        """See Pattern."""
+        """Return the first match at or after this wall second, on a matching day of the week."""
         day, second = divmod(wall, DAY)
         today, ahead = self._wait[day % 7]
         if today:
@@ -179,7 +179,7 @@ class MonthPattern:
         self._month = (0, 0, 0)
 
     def first_from(self, wall: int) -> int | None:
-        """See Pattern."""
+        """Return the first match at or after this wall second, or None if no later month or year has one."""
         day, second = divmod(wall, DAY)
         low, high, mask = self._month
         if not low <= day < high:

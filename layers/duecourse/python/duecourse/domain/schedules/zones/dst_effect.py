@@ -1,4 +1,4 @@
-"""Times that an expression names but that are not occurrences because of DST: in a gap, or in the other pass of
+"""Times that an expression matches but that are not occurrences because of DST: in a gap, or in the other pass of
 a fold.
 """
 
