@@ -223,7 +223,7 @@ class RunMessage(OfRun):
 def deadline_checks(
     start: RunMessage, rules: DeadlineRules, timezone: str, nonce: Callable[[], str]
 ) -> list[RunMessage]:
-    """Return the messages that check the deadlines of the run that `start` starts. They go through the lane `high`, so
+    """Return the messages that check the deadlines of the run that `start` starts. They go through the `high` lane, so
     that a backlog in the run's lane does not delay them.
     """
     commands = {each.deadline: each() for each in (CheckStart, CheckFinish)}

@@ -174,7 +174,7 @@ def skipping(stage: Stage) -> list[LastRuns]:
 
 
 def _last_runs(database: Any, table: str, partition: str) -> LastRuns:
-    """Return the last runs of a job, without runs on request."""
+    """Return the last runs of a job, without manual runs."""
     answer = database.query(
         TableName=table,
         KeyConditionExpression="PK = :partition AND begins_with(SK, :run)",

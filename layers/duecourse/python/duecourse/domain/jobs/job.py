@@ -174,7 +174,7 @@ NO_DEADLINES: Final = DeadlineRules()
 
 class NoticeCause(StrEnum):
     """What a notice is about. LATE: a run started after its grace period. MISSED: a run was skipped because it was too
-    late. RECOVERED: the first success after a dead run. PAUSED: Duecourse paused the job. TEST: only on request.
+    late. RECOVERED: the first success after a dead run. PAUSED: Duecourse paused the job. TEST: only on demand.
     """
 
     DEAD = "dead"
