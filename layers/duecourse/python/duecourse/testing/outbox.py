@@ -20,7 +20,7 @@ class Announced:
         self.deaths.append(death)
 
     def deadline(self, missed: DeadlineNotification) -> None:
-        """See Notices."""
+        """Record the notification of a missed deadline."""
         self.deadlines.append(missed)
 
 
@@ -52,7 +52,7 @@ class RecordedPings:
     problem: str | None = None
 
     def ping(self, url: str, timeout: float) -> str | None:
-        """See Pinger."""
+        """Record the address of the ping."""
         del timeout
         self.urls.append(url)
         return self.problem

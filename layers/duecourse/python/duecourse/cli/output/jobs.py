@@ -83,7 +83,7 @@ def print_job(job: Job, occurrences: Sequence[datetime], zone: tzinfo) -> None:
         "description": job.description,
         "state": state,
         "paused because": job.paused_because,
-        "schedule": f"{job.schedule}{words}" if job.schedule else "on request",
+        "schedule": f"{job.schedule}{words}" if job.schedule else "on demand",
         "zone": job.timezone if job.schedule else None,
         "clock changes": clock if job.schedule and job.timezone not in (None, "UTC") else None,
         "starts": at(job.start),

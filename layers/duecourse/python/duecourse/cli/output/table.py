@@ -54,7 +54,7 @@ def print_table(
     narrow: tuple[Sequence[str], Sequence[Sequence[Cell]], Sequence[str]] | None = None,
 ) -> None:
     """Print a table that fits the terminal, if its ids and times do. A `wide` one has everything, in lines of any
-    length. See `table`. The table `narrow` (columns, rows, spare columns) is printed instead if errors have no room
+    length. See `table`. The `narrow` table (columns, rows, spare columns) is printed instead if errors have no room
     beside the ids. A terminal gets a line with the columns that are omitted.
     """
     console = Console(highlight=False)

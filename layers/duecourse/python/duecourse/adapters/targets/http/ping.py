@@ -16,7 +16,7 @@ class _NoSecrets:
     """Implementation of ports.Secrets: an address of a ping refers to none."""
 
     def get(self, tenant: str, name: str) -> NoReturn:
-        """See Secrets."""
+        """Raise SecretUnknownError, since a ping has no secrets."""
         raise SecretUnknownError(f"{tenant}/{name}")
 
 
@@ -29,7 +29,7 @@ class HttpPinger:
     """Whether addresses that are not public are allowed (stage `local`)."""
 
     def ping(self, url: str, timeout: float) -> str | None:
-        """See Pinger."""
+        """Send the request. Return None after a success, otherwise the error."""
         caller = HttpCaller(self.clock, private=self.private, secrets=_NoSecrets())
         none: frozenset[str] = frozenset()
         try:
