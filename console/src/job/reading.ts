@@ -82,7 +82,7 @@ export async function readLast(jobId: string, limit: number, signal: AbortSignal
   return data?.items ?? [];
 }
 
-/** The instants of a window that the schedule names and the job does not exclude. Where the past has more of them than
+/** The instants of a window that the schedule has and the job does not exclude. Where the past has more of them than
  * are read it has none, and `complete` is false. `until`: the last one that was read, where there are more to come.
  */
 export async function readExpected(

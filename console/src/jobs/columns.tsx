@@ -42,7 +42,7 @@ export const columns = (zone: string): Column<Job>[] => [
     width: 145,
     grow: 2,
     card: 55,
-    cell: (job) => <Text>{job.understood_as ?? "only on request"}</Text>,
+    cell: (job) => <Text>{job.understood_as ?? "only on demand"}</Text>,
   },
   {
     id: "note",

@@ -70,7 +70,7 @@ export default function WorkflowsPage() {
           header: "Schedule",
           width: 220,
           grow: 1,
-          cell: (each) => each.understood_as ?? "None: runs on request only",
+          cell: (each) => each.understood_as ?? "None: runs only on demand",
         },
         {
           id: "next",
