@@ -179,8 +179,8 @@ class Overlaps:
         return Wait("its holder changed repeatedly")
 
     def _take_place(self, job: Job, limit: int, wanted: Lock, record: Run | None) -> LockResult:
-        """Take a place of a job that has at most `limit` active runs. A run that has one keeps it until its end, even
-        beyond a lowered limit.
+        """Take a place of a job that has at most `limit` active runs. A run that has started keeps its place until its
+        end, even beyond a lowered limit.
         """
         for _ in range(MAX_TAKE_OVERS):
             held = self.runs.locks(job.tenant, job.id)
@@ -192,8 +192,11 @@ class Overlaps:
             if 0 in held and held[0].holder == RENAMED:
                 return Conflict(record)
             active = self._active(job, held, wanted.holder, record)
-            kept = sorted(mine.keys() & active)
-            place = kept[0] if kept else free_place(active, limit)
+            kept = min(mine.keys() & active, default=None)
+            begun = not isinstance(record, Queued | Final | None)
+            # The limit may have been lowered since the run took its place, if its worker died before the start.
+            keeps = kept is not None and (begun or len(active) <= limit)
+            place = kept if keeps else free_place(active, limit)
             if place is None:
                 return Wait(f"{len(active)} runs are active")
             if self.runs.lock(job.tenant, job.id, wanted, held.get(place), place=place) is None:
