@@ -320,7 +320,7 @@ def test_a_round_has_its_functions_time_less_what_the_handler_keeps(stack: Stack
     ("file", "told"),
     [
         ("layers/duecourse/python/duecourse/cli/doctor/surroundings.py", r"A round takes up to (\d+) s"),
-        ("docs/sizing.md", r"A round works for (\d+) s of each minute"),
+        ("docs/sizing.md", r"A round runs for up to (\d+) s of each minute"),
     ],
 )
 def test_the_length_of_a_round_is_told_as_it_is(file: str, told: str) -> None:

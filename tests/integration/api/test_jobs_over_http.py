@@ -112,6 +112,8 @@ def test_what_was_posted_comes_back_with_what_became_of_it(api: ApiClient) -> No
         "error": None,
         "workflow": None,
         "after_completion": None,
+        "ping_url": None,
+        "expect_every": None,
         "delete_at": None,
     }
     assert api.get("/v1/jobs/weekly-report").json == answer.json

@@ -136,7 +136,7 @@ def test_a_schedule_with_nothing_left_is_an_empty_list() -> None:
         ({"start": "2026-01-01T00:00:00Z", "end": "2026-01-01T00:00:00Z"}, "/end", "later than start"),
         ({"anchor": "2026-01-01T00:00:00.5Z"}, "/anchor", "whole seconds"),
         ({"dst_gaps": "skip"}, "/dst_gaps", "did you mean dst_gap?"),
-        ({"payload": {}}, "/payload", "the fields are after, anchor, count"),
+        ({"payload": {}}, "/payload", "the fields are after, anchor, calendar, count"),
     ],
 )
 def test_a_bad_field_is_named_with_the_remedy(change: dict[str, Any], place: str, said: str) -> None:

@@ -45,8 +45,8 @@ def definition_document(job: JobDefinition) -> dict[str, Any]:
         "end": _second(spec.end),
         "on_excluded": spec.on_excluded,
         **part_of(job, _PLAIN),
-        "exclude": list(without_calendar(job.exclude)),
-        "calendar": calendar_of(job.exclude),
+        "exclude": list(without_calendar(job.exclude) if job.exclude else ()),
+        "calendar": calendar_of(job.exclude) if job.exclude else None,
         "target": target_document(job.target),
         "missed": {
             "policy": missed.mode.value,
@@ -69,12 +69,12 @@ def definition_fields(document: Mapping[str, Any]) -> dict[str, Any]:
     word, limit = next(iter(overlap.items())) if isinstance(overlap, Mapping) else (overlap, None)
     rule = Overlap(word)
     calendar = document.get("calendar")
-    entry = None if calendar is None else named(calendar)
+    exclude = tuple(map(canonical_exclusion, document["exclude"]))
     return read_fields(
         JobDefinition,
         document,
         schedule=ScheduleSpec(document["schedule"] or "", *spec),
-        exclude=with_entry(map(canonical_exclusion, document["exclude"]), entry),
+        exclude=exclude if calendar is None else with_entry(exclude, named(calendar)),
         target=target_of(document["target"]),
         completion_seconds=COMPLETION_SECONDS if seconds is None else seconds,
         missed=MissedPolicy(MissedMode(missed["policy"]), missed["grace_seconds"], missed["max_missed"]),
@@ -201,7 +201,7 @@ def _shown(job: Job) -> Document:
     document = definition_document(job)
     target = {f"target.{name}": value for name, value in document.pop("target").items()}
     end = _second(job.pause_ends_at)
-    if (entry := entry_of(job.exclude)) is not None:
+    if job.exclude and (entry := entry_of(job.exclude)) is not None:
         document["calendar"] = f"{job.calendar} (version {version_of(entry)})"
     return document | target | {"state": job.state.value, "paused_because": job.paused_because, "paused_until": end}
 

@@ -456,6 +456,11 @@ class JobDefinition:
     ping_url: str | None = None
     expect_every: int | None = None
 
+    @property
+    def calendar(self) -> str | None:
+        """The id of the calendar that the job uses."""
+        return calendar_of(self.exclude) if self.exclude else None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job(JobDefinition):
@@ -623,11 +628,6 @@ class Job(JobDefinition):
     def scheduled(self) -> bool:
         """Whether the job has a schedule. A job without a schedule runs only on demand."""
         return bool(self.schedule.expression)
-
-    @property
-    def calendar(self) -> str | None:
-        """The id of the calendar that the job uses."""
-        return calendar_of(self.exclude)
 
     def occurrences(self) -> Occurrences:
         """Return the job's compiled occurrences (from a cache). Raises ScheduleError or ExclusionError."""

@@ -53,15 +53,16 @@ class MemoryCalendars:
 
 def are_current(items: Items, jobs: Iterable[Job]) -> bool:
     """Return whether the calendars of jobs have the versions that the jobs copied."""
-    for job in jobs:
-        entry, calendar = entry_of(job.exclude), items.calendars.get((job.tenant, job.calendar or ""))
-        if entry is not None and (calendar is None or calendar.version != version_of(entry)):
-            return False
+    for job in (each for each in jobs if each.exclude):
+        if (entry := entry_of(job.exclude)) is not None:
+            calendar = items.calendars.get((job.tenant, job.calendar or ""))
+            if calendar is None or calendar.version != version_of(entry):
+                return False
     return True
 
 
 def use(items: Items, jobs: Iterable[Job]) -> None:
     """Raise the revisions of the calendars of jobs."""
-    for where in {(job.tenant, job.calendar) for job in jobs if job.calendar is not None}:
+    for where in {(job.tenant, job.calendar) for job in jobs if job.exclude and job.calendar is not None}:
         standing = items.calendars[where]
         items.calendars[where] = replace(standing, revision=standing.revision + 1)

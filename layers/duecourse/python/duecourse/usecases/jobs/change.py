@@ -224,9 +224,9 @@ class Jobs:
         """Return exclusions with the present days of their calendar. The entry of `had` stays if its days are the same.
         Raises ScheduleError.
         """
-        calendar_id, before = calendar_of(exclude), entry_of(had)
-        if calendar_id is None:
+        if not exclude or (calendar_id := calendar_of(exclude)) is None:
             return exclude
+        before = entry_of(had)
         found = self.store.calendars.get(tenant, calendar_id)
         if found is None:
             remedy = f"create it with PUT /v1/calendars/{calendar_id}, or remove this field"
