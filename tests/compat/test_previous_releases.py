@@ -51,7 +51,7 @@ def scene(request: pytest.FixtureRequest) -> dict[str, Any]:
     return scene_of(request.param)
 
 
-def test_every_item_means_what_it_meant_to_the_code_that_wrote_it(scene: dict[str, Any]) -> None:
+def test_compatibility_stored_items_keep_the_meaning_that_their_release_recorded(scene: dict[str, Any]) -> None:
     now = meanings(scene["jobs"], scene["runs"])
     differing = {
         name: (old, now.get(name)) for name, old in scene["meanings"].items() if not within(old, now.get(name))
@@ -60,19 +60,19 @@ def test_every_item_means_what_it_meant_to_the_code_that_wrote_it(scene: dict[st
     assert len(scene["meanings"]) > 20
 
 
-def test_every_message_is_read_with_all_that_it_says(scene: dict[str, Any]) -> None:
+def test_compatibility_stored_messages_are_read_without_loss(scene: dict[str, Any]) -> None:
     for held in [*scene["messages"], *scene["dead_letters"]]:
         said = json.loads(held["body"])
         assert json.loads(read_run_message(held["body"]).to_json()) == said
 
 
-def test_a_scene_is_carried_on_to_the_ends_that_its_own_code_would_have_come_to(
+def test_compatibility_recorded_scene_reaches_the_ends_that_its_own_release_reached(
     scene: dict[str, Any], tables: Tables
 ) -> None:
     assert carry_on(World(tables, at=MOMENT), scene) == scene["endings"]
 
 
-def test_the_ticks_messages_name_their_shard(scene: dict[str, Any]) -> None:
+def test_compatibility_tick_messages_name_their_shard(scene: dict[str, Any]) -> None:
     assert [json.loads(body)["shard"] for body in scene["shard_queue"]] == [0, 7]
 
 
@@ -94,7 +94,7 @@ def written_now() -> dict[str, Any]:
     return scene
 
 
-def test_the_scene_holds_runs_in_every_state_and_messages_of_every_kind(written_now: dict[str, Any]) -> None:
+def test_compatibility_recorded_scene_covers_every_run_state_and_message_kind(written_now: dict[str, Any]) -> None:
     states = {item["state"]["S"] for item in written_now["runs"] if item["SK"]["S"].startswith("RUN#")}
     assert states == {str(state) for state in RunState}
     kinds = {json.loads(held["body"]).get("kind", "start") for held in written_now["messages"]}
@@ -145,14 +145,14 @@ def expected(written_now: dict[str, Any]) -> dict[str, Any]:
     return ends
 
 
-def test_the_release_before_reads_in_what_is_written_now_what_is_meant(written_now: dict[str, Any]) -> None:
+def test_compatibility_previous_release_reads_current_items_with_their_meaning(written_now: dict[str, Any]) -> None:
     old = ask(ARCHIVE, "read", scene=written_now)
     assert set(old) == set(written_now["meanings"])
     differing = {name: read for name, read in old.items() if not within(read, written_now["meanings"][name])}
     assert not differing
 
 
-def test_the_release_before_reads_a_job_without_a_schedule() -> None:
+def test_compatibility_previous_release_reads_job_without_schedule() -> None:
     made = job("")
     items = [job_item.to_item(made)[0], cursor_item.to_item(cursor(made), 1, now=NOON)]
     assert ask(ARCHIVE, "read", scene={"jobs": items, "runs": []}).keys() == meanings(items, []).keys()
@@ -166,13 +166,13 @@ def but_for_fails(endings: dict[str, Any]) -> dict[str, Any]:
     } | {"wakes": endings["wakes"]}
 
 
-def test_the_release_before_carries_on_what_is_written_now_and_passes_over_what_later_releases_add(
+def test_compatibility_previous_release_continues_current_work_and_ignores_later_additions(
     of_the_old: dict[str, Any], expected: dict[str, Any]
 ) -> None:
     assert but_for_fails(of_the_old) == but_for_fails(expected)
 
 
-def test_old_and_new_take_turns_on_the_same_tables_and_lanes_and_come_to_the_same_ends(
+def test_compatibility_alternating_releases_reach_the_same_ends_on_shared_tables_and_lanes(
     ministack: str, written_now: dict[str, Any]
 ) -> None:
     """As behind a weighted alias: a message that one of them sent is worked on by the other, and sent on again."""
@@ -203,7 +203,7 @@ def test_old_and_new_take_turns_on_the_same_tables_and_lanes_and_come_to_the_sam
     assert told == written_now["endings"]
 
 
-def test_a_message_of_a_kind_that_is_not_known_yet_waits_among_the_dead_letters(
+def test_compatibility_message_of_unknown_kind_goes_to_the_dead_letters(
     written_later: dict[str, Any], of_the_old: dict[str, Any], expected: dict[str, Any]
 ) -> None:
     """It is left in the queue, where a new worker may get it; with old ones alone it is dead after five deliveries,
@@ -215,7 +215,7 @@ def test_a_message_of_a_kind_that_is_not_known_yet_waits_among_the_dead_letters(
     assert of_the_old["wrong"]["MessagesUnreadable"] == 5
 
 
-def test_a_run_in_a_state_that_is_not_known_yet_is_left_as_it_is(
+def test_compatibility_run_in_unknown_state_is_left_unchanged(
     written_later: dict[str, Any], of_the_old: dict[str, Any], expected: dict[str, Any]
 ) -> None:
     """Its messages fail and come again, afresh before they were received too often, until a worker knows the state.

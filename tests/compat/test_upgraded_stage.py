@@ -132,7 +132,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
             yield Stage(endpoint, outputs, url, api, target)
 
 
-def test_what_the_previous_release_left_in_flight_comes_to_its_right_end_exactly_once(stage: Stage) -> None:
+def test_upgraded_stage_work_in_flight_from_previous_release_ends_correctly_exactly_once(stage: Stage) -> None:
     retry = {"backoff": "fixed", "min_seconds": 5, "max_seconds": 5}
     stage.create("waiting", target=WITH_TOKEN, **SOON_ONCE, **CALLBACK)
     stage.create("retrying", "/broken", **SOON_ONCE, retry={**retry, "max_attempts": 50})

@@ -17,7 +17,7 @@ def choose(page: Page, zone: str) -> None:
     page.get_by_role("menuitemcheckbox", name=zone).click()
 
 
-def test_one_switch_changes_the_times_of_all_pages_and_is_remembered(
+def test_time_zone_switch_applies_to_all_pages_and_persists(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:
     job = {"id": "report", "schedule": "0 2 * * *", "timezone": "America/New_York", "target": TARGET}
@@ -38,7 +38,7 @@ def test_one_switch_changes_the_times_of_all_pages_and_is_remembered(
     expect(main.get_by_text("2026-03-29 02:00:00 America/New_York").first).to_be_visible()  # in the first tab
 
 
-def test_times_are_entered_in_the_zone_that_is_shown(
+def test_time_zone_shown_applies_to_entered_times(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:
     scheduler.client.create_job({"id": "report", "schedule": None, "timezone": "America/New_York", "target": TARGET})

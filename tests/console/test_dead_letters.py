@@ -41,7 +41,7 @@ def _succeeded(scheduler: Scheduler, job_id: str) -> int:
     return len(scheduler.client.list_runs(job_id, state="SUCCEEDED").items)
 
 
-def test_a_group_of_errors_is_looked_at_and_redriven_at_a_pace(
+def test_dead_letters_error_group_is_inspected_and_redriven_at_a_limited_rate(
     dead: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:
     page = open_page(console, "/dead-letters")
@@ -60,7 +60,7 @@ def test_a_group_of_errors_is_looked_at_and_redriven_at_a_pace(
     assert _succeeded(dead, "mail") == 0
 
 
-def test_all_that_a_filter_chooses_are_counted_stopped_and_gone_on_with(
+def test_dead_letters_filtered_redrive_counts_all_matches_and_can_be_stopped_and_continued(
     dead: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:
     page = open_page(console, "/dead-letters?tag=mail")
@@ -82,7 +82,7 @@ def test_all_that_a_filter_chooses_are_counted_stopped_and_gone_on_with(
     assert _succeeded(dead, "export") == 0
 
 
-def test_what_is_refused_of_a_selection_is_told(dead: Scheduler, console: ServedConsole, open_page: Open) -> None:
+def test_dead_letters_refused_selections_are_reported(dead: Scheduler, console: ServedConsole, open_page: Open) -> None:
     dead.client.delete_job("mail")
     page = open_page(console, "/dead-letters?error=no+route")
     page.get_by_role("checkbox", name="mail.20260328T180000Z").check()
@@ -92,7 +92,9 @@ def test_what_is_refused_of_a_selection_is_told(dead: Scheduler, console: Served
     expect(_dialog(page)).to_contain_text(re.compile("mail.20260328T180000Z .*deleted"))
 
 
-def test_more_than_a_hundred_are_shown_in_pages(scheduler: Scheduler, console: ServedConsole, open_page: Open) -> None:
+def test_dead_letters_more_than_a_hundred_are_paginated(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
     scheduler.client.create_job(
         {"id": "export", "schedule": "* * * * *", "target": HTTP, "retry": {"max_attempts": 1}, "overlap": "allow"}
     )

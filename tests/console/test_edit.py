@@ -29,7 +29,9 @@ def choose(page: Page, field: str, option: str) -> None:
     page.get_by_role("option", name=option).click()
 
 
-def test_a_job_made_with_the_form_fires(scheduler: Scheduler, console: ServedConsole, open_page: Open) -> None:
+def test_job_editor_form_creates_a_job_that_fires(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
     page = open_page(console, "/jobs/new")
     write(page, Id="hourly", Name="Every hour", Expression="15 * * * *", URL="https://shop.example/sync")
     write(page, Tags="crm, eu", Payload='{"day": "{{due_at}}"}', Attempts="2")
@@ -53,7 +55,7 @@ def test_a_job_made_with_the_form_fires(scheduler: Scheduler, console: ServedCon
     assert (call.job_id, call.payload) == ("hourly", {"day": "2026-03-28T12:15:00Z"})
 
 
-def test_the_login_of_a_call_has_fields_of_its_own(
+def test_job_editor_login_of_a_call_has_fields_of_its_own(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:
     page = open_page(console, "/jobs/new")
@@ -70,7 +72,7 @@ def test_the_login_of_a_call_has_fields_of_its_own(
     assert "auth" not in shown(page)["target"]
 
 
-def test_form_and_json_follow_each_other(scheduler: Scheduler, console: ServedConsole, open_page: Open) -> None:
+def test_job_editor_form_and_json_stay_in_sync(scheduler: Scheduler, console: ServedConsole, open_page: Open) -> None:
     page = open_page(console, "/jobs/new")
     text = page.get_by_role("textbox", name="The job as JSON")
     text.fill(
@@ -112,7 +114,7 @@ def test_form_and_json_follow_each_other(scheduler: Scheduler, console: ServedCo
     expect(page.get_by_text("The job runs only on demand.")).to_be_visible()
 
 
-def test_a_job_is_created_from_another_one(scheduler: Scheduler, console: ServedConsole, open_page: Open) -> None:
+def test_job_editor_copies_an_existing_job(scheduler: Scheduler, console: ServedConsole, open_page: Open) -> None:
     scheduler.client.create_job({"id": "nightly", "schedule": "0 3 * * *", "target": TARGET, "tags": ["finance"]})
     page = open_page(console, "/jobs/nightly")
     page.get_by_role("button", name="More", exact=True).click()
@@ -126,7 +128,9 @@ def test_a_job_is_created_from_another_one(scheduler: Scheduler, console: Served
     assert (other.schedule, other.target, other.tags) == (one.schedule, one.target, one.tags)
 
 
-def test_what_is_refused_stands_at_its_field(scheduler: Scheduler, console: ServedConsole, open_page: Open) -> None:
+def test_job_editor_shows_refusals_at_their_fields(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
     page = open_page(console, "/jobs/new")
     write(page, Expression="61 * * * *")
     when = page.get_by_role("textbox", name="Expression")
@@ -158,7 +162,7 @@ def test_what_is_refused_stands_at_its_field(scheduler: Scheduler, console: Serv
     assert page.title() != "owned"
 
 
-def test_an_edit_across_a_dst_night_tells_what_becomes_of_it(
+def test_job_editor_explains_the_effect_of_a_dst_change(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:
     scheduler.client.create_job(
@@ -185,7 +189,7 @@ def test_an_edit_across_a_dst_night_tells_what_becomes_of_it(
     assert scheduler.advance(hours=23) == []
 
 
-def test_who_was_slower_sees_what_changed_and_puts_theirs_on_top(
+def test_job_editor_conflict_shows_the_other_changes_and_reapplies_own_changes(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:
     scheduler.client.create_job({"id": "shared", "schedule": "0 3 * * *", "target": TARGET})
@@ -205,7 +209,7 @@ def test_who_was_slower_sees_what_changed_and_puts_theirs_on_top(
     assert (job.name, job.owner, job.retry.max_attempts) == ("mine", "them", 7)
 
 
-def test_an_unsaved_edit_survives_an_expired_login_and_leaving(
+def test_job_editor_unsaved_changes_survive_expired_login_and_leaving(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:
     scheduler.client.create_job({"id": "kept", "schedule": "0 3 * * *", "target": TARGET})
@@ -236,7 +240,7 @@ def test_an_unsaved_edit_survives_an_expired_login_and_leaving(
     expect(page.get_by_role("heading", level=1, name="Stage")).to_be_visible()
 
 
-def test_a_creation_whose_answer_was_lost_makes_one_job(
+def test_job_editor_creation_with_lost_response_creates_one_job(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:
     page = open_page(console, "/jobs/new")
@@ -257,7 +261,7 @@ def test_a_creation_whose_answer_was_lost_makes_one_job(
     assert len(list(scheduler.client.list_jobs())) == 1
 
 
-def test_an_edit_whose_answer_was_lost_is_saved_once_and_is_nobody_elses(
+def test_job_editor_save_with_lost_response_is_saved_once_and_not_reported_as_a_conflict(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:
     signed = {"id": "shared", "schedule": "0 3 * * *", "target": {**TARGET, "sign": {"secret": "hooks"}}}
@@ -285,7 +289,9 @@ def test_an_edit_whose_answer_was_lost_is_saved_once_and_is_nobody_elses(
     assert not after.target.get("sign")
 
 
-def test_what_cannot_be_edited_is_said(scheduler: Scheduler, console: ServedConsole, open_page: Open) -> None:
+def test_job_editor_explains_why_editing_is_not_possible(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
     scheduler.client.put_workflow("flow", {"schedule": None, "jobs": {"step": {"job": {"target": TARGET}}}})
     scheduler.client.create_job({"id": "over", "schedule": "at(2026-03-28T12:30:00)", "target": TARGET})
     scheduler.advance(hours=1)
@@ -301,7 +307,7 @@ def test_what_cannot_be_edited_is_said(scheduler: Scheduler, console: ServedCons
     expect(page.get_by_text("The schedule has no future occurrences.")).to_be_visible()
 
 
-def test_on_a_narrow_screen_the_json_is_a_tab(sampled: ServedConsole, open_page: Open) -> None:
+def test_job_editor_shows_json_as_a_tab_on_a_narrow_screen(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled, "/jobs/nightly-report/edit")
     page.set_viewport_size({"width": 390, "height": 844})
     expect(page.get_by_role("textbox", name="Owner")).to_have_value("finance")

@@ -17,7 +17,9 @@ PAGES = (
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_axe_finds_no_serious_fault_in_either_theme(sampled: ServedConsole, open_page: Open, path: str) -> None:
+def test_page_frame_has_no_serious_axe_violations_in_either_theme(
+    sampled: ServedConsole, open_page: Open, path: str
+) -> None:
     page = open_page(sampled, path)
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     page.wait_for_load_state("networkidle")
@@ -28,7 +30,9 @@ def test_axe_finds_no_serious_fault_in_either_theme(sampled: ServedConsole, open
 
 
 @pytest.mark.parametrize("path", ["/", "/jobs", "/jobs/nightly-report"])
-def test_axe_finds_no_serious_fault_on_a_small_screen(sampled: ServedConsole, open_page: Open, path: str) -> None:
+def test_page_frame_has_no_serious_axe_violations_on_a_small_screen(
+    sampled: ServedConsole, open_page: Open, path: str
+) -> None:
     page = open_page(sampled, path)
     page.set_viewport_size({"width": 390, "height": 844})
     page.reload()
@@ -39,7 +43,7 @@ def test_axe_finds_no_serious_fault_on_a_small_screen(sampled: ServedConsole, op
     assert (closed, accessibility_faults(page)) == ([], [])
 
 
-def test_the_first_tab_stop_leads_past_the_menu(sampled: ServedConsole, open_page: Open) -> None:
+def test_page_frame_first_tab_stop_skips_the_menu(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled, "/jobs")
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     page.keyboard.press("Tab")
@@ -51,21 +55,21 @@ def test_the_first_tab_stop_leads_past_the_menu(sampled: ServedConsole, open_pag
     expect(page).to_have_url(re.compile("#/jobs$"))
 
 
-def test_the_menu_leads_to_every_page(sampled: ServedConsole, open_page: Open) -> None:
+def test_page_frame_menu_links_to_every_page(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled)
     for name in ("Jobs", "Runs", "Workflows", "Dead letters", "Stage", "Overview"):
         page.get_by_role("navigation").get_by_role("link", name=name, exact=True).click()
         expect(page.get_by_role("heading", level=1, name=re.compile(name))).to_be_visible()
 
 
-def test_the_title_names_what_is_looked_at(sampled: ServedConsole, open_page: Open) -> None:
+def test_page_frame_title_names_the_current_page(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled, "/jobs/hourly-sync")
     expect(page).to_have_title("hourly-sync · Jobs · Duecourse test")
     page.get_by_role("navigation").get_by_role("link", name="Runs", exact=True).click()
     expect(page).to_have_title("Runs · Duecourse test")
 
 
-def test_below_a_list_the_way_back_is_shown(sampled: ServedConsole, open_page: Open) -> None:
+def test_page_frame_detail_pages_show_breadcrumbs(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled, "/workflows/month-end/runs/20260322T060000Z")
     way = page.get_by_role("navigation", name="Breadcrumbs")
     expect(way.get_by_role("link", name="20260322T060000Z")).to_be_visible()
@@ -77,7 +81,7 @@ def test_below_a_list_the_way_back_is_shown(sampled: ServedConsole, open_page: O
     expect(way).to_have_count(0)
 
 
-def test_the_bar_stays_above_what_sticks_below_it(sampled: ServedConsole, open_page: Open) -> None:
+def test_page_frame_bar_stays_above_what_sticks_below_it(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled, "/jobs")
     for width in (1280, 390):
         page.set_viewport_size({"width": width, "height": 300})
@@ -91,13 +95,13 @@ def test_the_bar_stays_above_what_sticks_below_it(sampled: ServedConsole, open_p
         assert page.locator("#top-bar").bounding_box()["y"] == 0  # type: ignore[index]
 
 
-def test_the_address_may_end_with_a_slash(sampled: ServedConsole, open_page: Open) -> None:
+def test_page_frame_address_may_end_with_a_slash(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled, "/nowhere")
     page.goto(f"{sampled.url}/#/jobs")
     expect(page.get_by_role("link", name="nightly-report")).to_be_visible()
     expect(page).to_have_url(f"{sampled.url}#/jobs")
 
 
-def test_an_address_of_nothing_says_so(sampled: ServedConsole, open_page: Open) -> None:
+def test_page_frame_unknown_address_is_reported(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled, "/nowhere")
     expect(page.get_by_role("heading", name="Page not found")).to_be_visible()

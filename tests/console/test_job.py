@@ -24,7 +24,7 @@ def choose(page: Page, action: str) -> None:
     page.get_by_role("menuitem", name=action).click()
 
 
-def test_it_is_paused_with_a_note_and_says_why_it_did_not_run(
+def test_job_page_pauses_with_a_note_and_explains_the_missed_run(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:
     create(scheduler, timezone="Europe/Berlin")
@@ -55,7 +55,7 @@ def test_it_is_paused_with_a_note_and_says_why_it_did_not_run(
     expect(changes.get_by_role("row", name=re.compile("local paused"))).to_contain_text("The data are wrong")
 
 
-def test_it_warns_of_skipped_runs_and_has_deadlines(
+def test_job_page_it_warns_of_skipped_runs_and_has_deadlines(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:
     create(scheduler, "* * * * *", completion="callback", finish_by="06:00", on_deadline="cancel")
@@ -69,7 +69,7 @@ def test_it_warns_of_skipped_runs_and_has_deadlines(
     expect(page.get_by_label("The job as JSON")).to_contain_text('"finish_by": "06:00"')
 
 
-def test_it_is_paused_until_a_time_and_shows_the_end(
+def test_job_page_pauses_until_a_time_and_shows_the_end(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:
     create(scheduler, timezone="Europe/Berlin")
@@ -92,7 +92,7 @@ def test_it_is_paused_until_a_time_and_shows_the_end(
     expect(rows.nth(1)).to_contain_text("2026-03-30 06:00:00")
 
 
-def test_exclusions_are_among_its_facts_and_in_the_next_occurrences(
+def test_job_page_exclusions_are_among_its_facts_and_in_the_next_occurrences(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:
     create(scheduler, "0 14 * * *", exclude=["2026-03-29"])
@@ -103,7 +103,7 @@ def test_exclusions_are_among_its_facts_and_in_the_next_occurrences(
     expect(excluded).to_contain_text("Excluded by the job")
 
 
-def test_a_record_of_several_occurrences_is_counted_as_such(
+def test_job_page_record_of_several_occurrences_is_counted_as_such(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:
     create(scheduler, "* * * * *")
@@ -118,7 +118,7 @@ def test_a_record_of_several_occurrences_is_counted_as_such(
     expect(page.get_by_text(f"The last {total} occurrences in {len(runs)} records")).to_be_visible()
 
 
-def test_the_last_occurrence_and_the_last_night_are_explained_at_a_click(
+def test_job_page_explains_the_last_occurrence_and_the_last_night_on_click(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:
     create(scheduler, "0 2 * * *", timezone="Europe/Berlin", retry={"max_attempts": 1})
@@ -142,7 +142,7 @@ def test_the_last_occurrence_and_the_last_night_are_explained_at_a_click(
     expect(page.get_by_text("The job has had no occurrence yet.")).to_be_visible()
 
 
-def test_the_next_is_skipped_once_its_number_is_confirmed_though_an_answer_is_lost(
+def test_job_page_skips_next_occurrences_after_confirmation_despite_a_lost_response(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:
     create(scheduler)
@@ -169,7 +169,7 @@ def test_the_next_is_skipped_once_its_number_is_confirmed_though_an_answer_is_lo
     assert [call.run_id for call in scheduler.calls] == ["report.20260328T150000Z"]
 
 
-def test_a_backfill_says_its_runs_and_its_price_first(
+def test_job_page_backfill_shows_its_runs_and_cost_first(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:
     create(scheduler, timezone="Europe/Berlin")
@@ -195,7 +195,7 @@ def test_a_backfill_says_its_runs_and_its_price_first(
     expect(dialog.get_by_text("No runs would start. Occurrences in the range: 6 succeeded.")).to_be_visible()
 
 
-def test_it_runs_now_with_a_payload_of_its_own_and_is_deleted(
+def test_job_page_starts_run_with_own_payload_and_deletes_the_job(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:
     create(scheduler, schedule="0 0 1 1 *")
@@ -219,7 +219,7 @@ def test_it_runs_now_with_a_payload_of_its_own_and_is_deleted(
     expect(page.get_by_text("report is deleted.")).to_be_visible()
 
 
-def test_an_answer_that_comes_after_its_question_was_closed_leaves_the_next_question_as_it_is(
+def test_job_page_late_response_of_closed_dialog_leaves_the_next_dialog_unchanged(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:
     create(scheduler, schedule="0 0 1 1 *")
@@ -245,7 +245,7 @@ def test_an_answer_that_comes_after_its_question_was_closed_leaves_the_next_ques
     expect(page.get_by_role("dialog").get_by_text("Conflict")).to_be_hidden()
 
 
-def test_it_opens_with_its_last_occurrences_each_a_link_to_its_run(sampled: ServedConsole, open_page: Open) -> None:
+def test_job_page_opens_with_last_occurrences_linked_to_their_runs(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled, "/jobs/flaky-import")
     grid = page.get_by_role("group", name=re.compile(r"Last occurrences: 60 ran"))
     expect(grid.get_by_role("link")).to_have_count(60)
@@ -260,7 +260,7 @@ def test_it_opens_with_its_last_occurrences_each_a_link_to_its_run(sampled: Serv
     expect(page).to_have_url(re.compile(r"#/runs/flaky-import\.20260328T113000Z$"))
 
 
-def test_a_job_that_has_not_run_says_when_it_will(
+def test_job_page_without_runs_shows_when_the_first_is_due(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:
     create(scheduler)
@@ -269,7 +269,7 @@ def test_a_job_that_has_not_run_says_when_it_will(
 
 
 @pytest.mark.parametrize("width", [390, 1280, 1440])
-def test_nothing_overflows_and_all_tabs_fit(sampled: ServedConsole, open_page: Open, width: int) -> None:
+def test_job_page_fits_without_overflow_and_shows_all_tabs(sampled: ServedConsole, open_page: Open, width: int) -> None:
     page = open_page(sampled, "/jobs/flaky-import")
     page.set_viewport_size({"width": width, "height": 900})
     for tab in page.get_by_role("tab").all():
@@ -281,7 +281,7 @@ def test_nothing_overflows_and_all_tabs_fit(sampled: ServedConsole, open_page: O
         expect(page.get_by_role("button", name=re.compile("Scroll"))).to_have_count(0)
 
 
-def test_its_timeline_says_what_became_of_each_occurrence(sampled: ServedConsole, open_page: Open) -> None:
+def test_job_page_timeline_shows_the_outcome_of_each_occurrence(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled, "/jobs/broken-export?tab=timeline")
     timeline = page.get_by_role("group", name=re.compile(r"Timeline: \d+ failed, \d+ upcoming"))
     mark = timeline.get_by_role("link", name=re.compile("2026-03-28 08:15:00 UTC: failed.*no space left on device"))
@@ -304,20 +304,20 @@ def test_its_timeline_says_what_became_of_each_occurrence(sampled: ServedConsole
     expect(page.get_by_text(re.compile("^2026-03-27, UTC: 6 failed$"))).to_be_visible()
 
 
-def test_what_the_clocks_do_to_the_next_ones_is_said(sampled: ServedConsole, open_page: Open) -> None:
+def test_job_page_next_occurrences_show_dst_changes(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled, "/jobs/nightly-report?tab=next")
     rows = page.get_by_role("grid", name="Next occurrences").get_by_role("row")
     expect(rows).to_have_count(11)
     expect(rows.filter(has_text="2026-03-29 03:00:00+02:00")).to_contain_text("go forward")
 
 
-def test_its_figures_are_said_in_words_beside_the_charts(sampled: ServedConsole, open_page: Open) -> None:
+def test_job_page_metrics_are_described_in_words_beside_the_charts(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled, "/jobs/hourly-sync?tab=figures")
     expect(page.get_by_text(re.compile(r"^\d+ runs: median .*, longest")).first).to_be_visible()
     expect(page.get_by_role("application", name="Duration")).to_be_visible()
 
 
-def test_texts_of_others_are_shown_as_they_are(scheduler: Scheduler, console: ServedConsole, open_page: Open) -> None:
+def test_job_page_shows_foreign_text_literally(scheduler: Scheduler, console: ServedConsole, open_page: Open) -> None:
     create(scheduler, name=HOSTILE, description=HOSTILE, owner=HOSTILE, retry={"max_attempts": 1})
     scheduler.answer("report", status=422, body={"error": HOSTILE})
     scheduler.advance(hours=1)
@@ -330,11 +330,11 @@ def test_texts_of_others_are_shown_as_they_are(scheduler: Scheduler, console: Se
     assert page.evaluate("window.broken") is None
 
 
-def test_a_job_that_is_not_there_says_so(sampled: ServedConsole, open_page: Open) -> None:
+def test_job_page_reports_an_unknown_id(sampled: ServedConsole, open_page: Open) -> None:
     expect(open_page(sampled, "/jobs/gone").get_by_role("heading", name="Job not found")).to_be_visible()
 
 
-def test_a_renamed_job_shows_its_former_id_and_the_runs_of_that_time(
+def test_job_page_shows_former_id_and_earlier_runs_after_a_rename(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:
     create(scheduler, tags=["shop"])

@@ -40,7 +40,7 @@ def act(page: Page, action: str, confirmed: str) -> None:
     page.get_by_role("dialog").get_by_role("button", name=confirmed).click()
 
 
-def test_pages_without_a_job_that_is_asked_for_are_passed_over(
+def test_jobs_page_search_continues_past_empty_results(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:
     asked: list[str] = []
@@ -68,7 +68,7 @@ def test_pages_without_a_job_that_is_asked_for_are_passed_over(
     assert asked[:5] == ["0", "1", "2", "2", "3"], "the search goes on where it was refused"
 
 
-def test_a_job_is_told_in_a_row(sampled: ServedConsole, open_page: Open) -> None:
+def test_jobs_page_row_summarizes_a_job(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled, "/nowhere")
     page.set_viewport_size({"width": 1800, "height": 900})
     page.goto(f"{sampled.url}#/jobs")
@@ -85,7 +85,7 @@ def test_a_job_is_told_in_a_row(sampled: ServedConsole, open_page: Open) -> None
     expect(mailing).to_contain_text("The template is being rewritten")
 
 
-def test_a_search_is_in_the_address(sampled: ServedConsole, open_page: Open) -> None:
+def test_jobs_page_search_is_kept_in_the_address(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled, "/jobs?tag=crm")
     expect(page.get_by_role("rowheader")).to_have_count(2)
     assert rows(page) == ["flaky-import", "hourly-sync"]
@@ -100,7 +100,7 @@ def test_a_search_is_in_the_address(sampled: ServedConsole, open_page: Open) -> 
     expect(page.get_by_text("The query parameter prefix must be")).to_be_visible()
 
 
-def test_a_part_of_an_id_or_name_is_found_while_it_is_typed_with_totals(
+def test_jobs_page_search_finds_parts_of_ids_and_names_while_typing_with_totals(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:
     make(scheduler, 120)
@@ -118,7 +118,7 @@ def test_a_part_of_an_id_or_name_is_found_while_it_is_typed_with_totals(
     expect(page.get_by_role("heading", name="Jobs (60 of 121)")).to_be_visible()
 
 
-def test_all_results_of_a_search_are_selected_on_all_pages(
+def test_jobs_page_all_search_results_are_selected_across_pages(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:
     make(scheduler, 60)
@@ -134,7 +134,7 @@ def test_all_results_of_a_search_are_selected_on_all_pages(
     assert [job.id for job in scheduler.client.list_jobs(state="ACTIVE")] == ["other"]
 
 
-def test_a_separate_pause_outlives_the_pause_and_the_resume_of_a_selection(
+def test_jobs_page_separate_pause_outlives_the_pause_and_the_resume_of_a_selection(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:
     make(scheduler, 3)
@@ -168,7 +168,7 @@ def test_a_separate_pause_outlives_the_pause_and_the_resume_of_a_selection(
     assert [job.id for job in scheduler.client.list_jobs(state="PAUSED")] == ["job-002"]
 
 
-def test_a_change_by_others_appears_without_a_reload(
+def test_jobs_page_changes_by_other_users_appear_without_a_reload(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:
     make(scheduler, 1)
@@ -179,7 +179,7 @@ def test_a_change_by_others_appears_without_a_reload(
     expect(page.get_by_role("row", name=re.compile("job-000"))).to_contain_text("PAUSED")
 
 
-def test_a_hundred_and_twenty_jobs_come_in_pages(scheduler: Scheduler, console: ServedConsole, open_page: Open) -> None:
+def test_jobs_page_paginates_120_jobs(scheduler: Scheduler, console: ServedConsole, open_page: Open) -> None:
     make(scheduler, 120)
     page = open_page(console, "/jobs")
     expect(page.get_by_role("rowheader")).to_have_count(50)
@@ -200,7 +200,7 @@ def test_a_hundred_and_twenty_jobs_come_in_pages(scheduler: Scheduler, console: 
     ]
 
 
-def test_many_are_run_paused_and_deleted_and_what_failed_is_told(
+def test_jobs_page_bulk_run_pause_and_delete_report_their_failures(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:
     make(scheduler, 2)
@@ -227,7 +227,7 @@ def test_many_are_run_paused_and_deleted_and_what_failed_is_told(
     expect(page.get_by_role("checkbox", name="Select step")).to_be_checked()
 
 
-def test_texts_of_tenants_stay_texts_and_chosen_columns_stay_chosen(
+def test_jobs_page_tenant_text_is_shown_literally_and_chosen_columns_persist(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:
     make(scheduler, 1, name=HOSTILE, owner=HOSTILE)
@@ -253,7 +253,7 @@ def test_texts_of_tenants_stay_texts_and_chosen_columns_stay_chosen(
     expect(page.get_by_role("columnheader", name="Target")).to_have_count(0)
 
 
-def test_a_row_has_one_line_and_columns_stay_as_wide_as_they_were_made(sampled: ServedConsole, open_page: Open) -> None:
+def test_jobs_page_rows_have_one_line_and_column_widths_persist(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled, "/nowhere")
     page.set_viewport_size({"width": 1800, "height": 900})
     page.goto(f"{sampled.url}#/jobs")

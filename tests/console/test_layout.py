@@ -67,12 +67,12 @@ def filled(files: Mapping[str, bytes]) -> Iterator[ServedConsole]:
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_pages_with_many_long_rows_fit(filled: ServedConsole, open_page: Open, width: int) -> None:
+def test_layout_pages_with_many_long_rows_fit(filled: ServedConsole, open_page: Open, width: int) -> None:
     assert _faults(open_page(filled, "/nowhere"), filled.url, PAGES, width) == {}
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_pages_of_runs_and_of_runs_of_workflows_fit(filled: ServedConsole, open_page: Open, width: int) -> None:
+def test_layout_run_and_workflow_run_pages_fit(filled: ServedConsole, open_page: Open, width: int) -> None:
     """A dead run, one after retries, one that waits for its callback; the run of a workflow, and one of its steps."""
     page = open_page(filled, "/nowhere")
     jobs = (f"{LONG}00", TRIED, WAITS, "month-end", "step-of-the-month-end-3")
@@ -83,11 +83,11 @@ def test_pages_of_runs_and_of_runs_of_workflows_fit(filled: ServedConsole, open_
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_pages_without_data_fit(console: ServedConsole, open_page: Open, width: int) -> None:
+def test_layout_pages_without_data_fit(console: ServedConsole, open_page: Open, width: int) -> None:
     assert _faults(open_page(console, "/nowhere"), console.url, (*LISTS, "/jobs/new", "/nowhere"), width) == {}
 
 
-def test_twenty_runs_fill_a_large_screen(filled: ServedConsole, open_page: Open) -> None:
+def test_layout_twenty_runs_fill_a_large_screen(filled: ServedConsole, open_page: Open) -> None:
     page = open_page(filled, "/nowhere")
     page.set_viewport_size({"width": 1440, "height": 900})
     page.goto(f"{filled.url}#/runs")
@@ -98,7 +98,7 @@ def test_twenty_runs_fill_a_large_screen(filled: ServedConsole, open_page: Open)
 
 
 @pytest.mark.parametrize("path", ["/jobs", "/runs", "/dead-letters"])
-def test_a_phone_shows_cards_with_the_jobs_name_first(filled: ServedConsole, open_page: Open, path: str) -> None:
+def test_layout_phone_shows_cards_with_the_job_name_first(filled: ServedConsole, open_page: Open, path: str) -> None:
     page = open_page(filled, "/nowhere")
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(f"{filled.url}#{path}")
@@ -108,7 +108,7 @@ def test_a_phone_shows_cards_with_the_jobs_name_first(filled: ServedConsole, ope
     assert page.evaluate("document.documentElement.scrollHeight") <= SCREENS * 844
 
 
-def test_the_whole_error_is_shown_on_request(filled: ServedConsole, open_page: Open) -> None:
+def test_layout_whole_error_is_shown_on_request(filled: ServedConsole, open_page: Open) -> None:
     page = open_page(filled, "/runs?state=DEAD")
     page.get_by_role("row").nth(1).get_by_role("button", name="no space left on device").click()
     shown = page.get_by_role("dialog")

@@ -13,7 +13,7 @@ from tests.support.console import SETTINGS, served_console
 from tests.support.issuer import issuing
 
 
-def test_whoever_logs_out_stays_logged_out_where_the_issuer_has_no_address_for_it(
+def test_login_logout_persists_where_the_issuer_has_no_logout_address(
     scheduler: Scheduler, files: Mapping[str, bytes], open_page: Open
 ) -> None:
     with issuing() as issuer:
@@ -33,7 +33,7 @@ def test_whoever_logs_out_stays_logged_out_where_the_issuer_has_no_address_for_i
             expect(page.get_by_role("heading", level=1, name="Overview")).to_be_visible()
 
 
-def test_a_login_stays_in_the_tab_that_began_it(
+def test_login_stays_in_the_tab_where_it_started(
     scheduler: Scheduler, files: Mapping[str, bytes], open_page: Open, context: BrowserContext
 ) -> None:
     with issuing() as issuer:

@@ -16,7 +16,7 @@ from tests.support.console import SETTINGS, ServedConsole, served_console
 HTTP = {"type": "http", "url": "https://shop.example/hooks"}
 
 
-def test_the_overview_counts_what_there_is_to_look_at_and_links_to_it(sampled: ServedConsole, open_page: Open) -> None:
+def test_overview_counts_and_links_what_needs_attention(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled)
     expect(page.get_by_role("link", name="Paused jobs: 1")).to_have_attribute("href", "#/jobs?state=PAUSED")
     expect(page.get_by_role("link", name=re.compile("^Failed permanently in 24 hours: [1-9]"))).to_have_attribute(
@@ -25,7 +25,9 @@ def test_the_overview_counts_what_there_is_to_look_at_and_links_to_it(sampled: S
     expect(page.get_by_role("link", name=re.compile("failed permanently$"))).to_be_visible()
 
 
-def test_failed_jobs_are_named_and_redriven(scheduler: Scheduler, console: ServedConsole, open_page: Open) -> None:
+def test_overview_failed_jobs_are_named_and_redriven(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
     for job_id in ("export", "mail"):
         scheduler.client.create_job(
             {"id": job_id, "schedule": "0 * * * *", "target": HTTP, "retry": {"max_attempts": 1}}
@@ -49,7 +51,7 @@ def test_failed_jobs_are_named_and_redriven(scheduler: Scheduler, console: Serve
     expect(page.get_by_text("No job failed.")).to_be_visible()
 
 
-def test_runs_in_progress_are_named(scheduler: Scheduler, console: ServedConsole, open_page: Open) -> None:
+def test_overview_runs_in_progress_are_named(scheduler: Scheduler, console: ServedConsole, open_page: Open) -> None:
     page = open_page(console)
     expect(page.get_by_text("No run is in progress.")).to_be_visible()
     scheduler.client.create_job({"id": "render", "schedule": "0 * * * *", "target": HTTP, "completion": "callback"})
@@ -59,14 +61,16 @@ def test_runs_in_progress_are_named(scheduler: Scheduler, console: ServedConsole
     expect(run.get_by_role("link", name="render")).to_have_attribute("href", "#/runs/render.20260328T130000Z")
 
 
-def test_the_load_to_come_names_the_fullest_minutes_and_their_jobs(sampled: ServedConsole, open_page: Open) -> None:
+def test_overview_upcoming_load_names_the_busiest_minutes_and_their_jobs(
+    sampled: ServedConsole, open_page: Open
+) -> None:
     page = open_page(sampled)
     fullest = page.get_by_role("listitem").filter(has_text=re.compile(r"\d runs: "))
     expect(fullest.filter(has_text="2026-03-29 08:00:00 Europe/Berlin")).to_contain_text("month-end (1)")
     expect(fullest.get_by_role("link", name="month-end")).to_have_attribute("href", "#/jobs/month-end")
 
 
-def test_jobs_that_are_late_or_do_not_fire_are_named(sampled: ServedConsole, open_page: Open) -> None:
+def test_overview_late_and_inactive_jobs_are_named(sampled: ServedConsole, open_page: Open) -> None:
     def troubled(route: Route) -> None:
         wrong = {"late": 7, "late_jobs": ["month-end", *"bcdefg"], "uncounted": 1, "uncounted_jobs": ["broken"]}
         route.fulfill(json={**route.fetch().json(), **wrong})
@@ -82,7 +86,7 @@ def test_jobs_that_are_late_or_do_not_fire_are_named(sampled: ServedConsole, ope
     expect(silent.get_by_role("link", name="broken")).to_have_attribute("href", "#/jobs/broken")
 
 
-def test_the_load_of_many_jobs_is_counted_to_the_end_under_the_limit_of_requests(
+def test_overview_load_of_many_jobs_is_counted_completely_within_the_request_limit(
     sampled: ServedConsole, open_page: Open
 ) -> None:
     asked = list[str]()
@@ -104,7 +108,7 @@ def test_the_load_of_many_jobs_is_counted_to_the_end_under_the_limit_of_requests
     assert asked == [each for each in "12345" for _ in range(2)]
 
 
-def test_a_paused_job_is_explained_by_a_time_of_its_own_zone(
+def test_overview_paused_job_is_explained_at_a_time_in_its_own_zone(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:
     scheduler.client.create_job(
@@ -126,7 +130,7 @@ def test_a_paused_job_is_explained_by_a_time_of_its_own_zone(
     expect(answer).to_contain_text("paused")
 
 
-def test_a_time_is_read_by_the_zone_of_its_label_while_suggestions_are_looked_for(
+def test_overview_time_is_read_in_the_labelled_zone_while_suggestions_load(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:
     scheduler.client.create_job(
@@ -150,7 +154,7 @@ def test_a_time_is_read_by_the_zone_of_its_label_while_suggestions_are_looked_fo
         route.abort()
 
 
-def test_what_was_asked_wrongly_is_said_at_its_field(sampled: ServedConsole, open_page: Open) -> None:
+def test_overview_invalid_input_is_reported_at_its_field(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled)
     page.get_by_role("button", name="Explain", exact=True).click()
     page.get_by_role("button", name="Explain").click()
@@ -165,7 +169,7 @@ def test_what_was_asked_wrongly_is_said_at_its_field(sampled: ServedConsole, ope
     expect(night).to_have_attribute("href", "#/jobs/no-such-job?tab=why&at=last-night")
 
 
-def test_a_clock_that_stands_is_told_with_its_runbook(sampled: ServedConsole, open_page: Open) -> None:
+def test_overview_stopped_clock_is_reported_with_its_runbook(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled, "/nowhere")
     page.route("**/v1/stats", _late)
     page.get_by_role("navigation").get_by_role("link", name="Overview").click()
@@ -203,7 +207,7 @@ def _with_metrics(page: Page, figures: object, error: str | None = None) -> Page
     return page
 
 
-def test_lateness_and_outcomes_of_the_last_day_are_drawn_by_the_half_hour(
+def test_overview_lateness_and_outcomes_of_the_last_day_are_charted_by_half_hour(
     sampled: ServedConsole, open_page: Open
 ) -> None:
     page, asked = open_page(sampled, "/nowhere"), list[str]()
@@ -228,20 +232,20 @@ def test_lateness_and_outcomes_of_the_last_day_are_drawn_by_the_half_hour(
     assert (light, accessibility_faults(page)) == ([], [])
 
 
-def test_a_stage_without_figures_has_no_data_yet(sampled: ServedConsole, open_page: Open) -> None:
+def test_overview_stage_without_metrics_shows_no_data_yet(sampled: ServedConsole, open_page: Open) -> None:
     page = _with_metrics(open_page(sampled, "/nowhere"), {**FIGURES, "lateness": [], "outcomes": []})
     expect(page.get_by_role("region", name="Lateness")).to_contain_text("No data yet.")
     expect(page.get_by_role("region", name="Outcomes")).to_contain_text("No data yet.")
 
 
-def test_figures_that_cannot_be_read_are_not_known_and_the_reason_is_told(
+def test_overview_unreadable_metrics_are_shown_as_unknown_with_the_reason(
     sampled: ServedConsole, open_page: Open
 ) -> None:
     page = _with_metrics(open_page(sampled, "/nowhere"), None, "CloudWatch's metrics could not be read: not authorized")
     expect(page.get_by_text("Unknown: CloudWatch's metrics could not be read: not authorized")).to_be_visible()
 
 
-def test_a_login_without_ops_neither_sees_the_figures_nor_asks_for_them(
+def test_overview_login_without_ops_scope_neither_shows_nor_requests_metrics(
     scheduler: Scheduler, files: Mapping[str, bytes], context: BrowserContext, open_page: Open
 ) -> None:
     login = {"auth": "jwt", "issuer": "https://login.example", "client_id": "console"}
@@ -270,7 +274,7 @@ def _logged_in(scheduler: Scheduler, *scopes: str) -> str:
     return f"if (location.host) sessionStorage.setItem({key}, {kept})"
 
 
-def test_the_overview_fits_a_phone(sampled: ServedConsole, open_page: Open) -> None:
+def test_overview_fits_a_phone(sampled: ServedConsole, open_page: Open) -> None:
     page: Page = open_page(sampled, "/nowhere")
     page.set_viewport_size({"width": 390, "height": 844})
     page.route("**/v1/stage/metrics", lambda route: route.fulfill(json={"figures": FIGURES, "error": None}))

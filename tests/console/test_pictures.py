@@ -25,7 +25,7 @@ PICTURES = {
 
 
 @pytest.mark.parametrize("name", PICTURES)
-def test_a_picture_is_made(sampled: ServedConsole, open_page: Open, name: str, tmp_path: Path) -> None:
+def test_screenshots_each_picture_is_made(sampled: ServedConsole, open_page: Open, name: str, tmp_path: Path) -> None:
     page = open_page(sampled, PICTURES[name])
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     page.wait_for_load_state("networkidle")
@@ -35,7 +35,7 @@ def test_a_picture_is_made(sampled: ServedConsole, open_page: Open, name: str, t
     assert file.stat().st_size > 10_000, "it shows more than an empty page"
 
 
-def test_every_picture_that_a_page_shows_is_made_here() -> None:
+def test_screenshots_every_picture_in_the_documentation_is_made() -> None:
     pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
     shown = {
         line.split("pictures/", 1)[1].split(".png", 1)[0]

@@ -22,7 +22,7 @@ def _ask_again(page: Page) -> None:
     page.clock.fast_forward(10_000)
 
 
-def test_a_run_that_died_is_redriven_by_hand_and_succeeds(
+def test_run_page_manual_redrive_of_a_dead_run_succeeds(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:
     _job(scheduler, retry={"max_attempts": 2, "backoff": "fixed", "min_seconds": 60})
@@ -47,7 +47,7 @@ def test_a_run_that_died_is_redriven_by_hand_and_succeeds(
     expect(page.get_by_text(re.compile("^0 s in 3 attempts; .* from the first start to the end$"))).to_be_visible()
 
 
-def test_a_run_that_has_ended_runs_again_with_its_payload(
+def test_run_page_starts_an_ended_run_again_with_its_payload(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:
     _job(scheduler, schedule=None)
@@ -65,7 +65,7 @@ def test_a_run_that_has_ended_runs_again_with_its_payload(
     expect(page).to_have_url(re.compile(re.escape(again.run_id)))
 
 
-def test_what_a_run_was_sent_with_is_shown_as_its_target_got_it(
+def test_run_page_shows_the_request_as_the_target_received_it(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:
     _job(scheduler, schedule=None, payload=None)
@@ -79,7 +79,7 @@ def test_what_a_run_was_sent_with_is_shown_as_its_target_got_it(
     expect(page.get_by_text("The job and its payload were deleted")).to_be_visible()
 
 
-def test_a_run_is_cancelled_while_it_waits_for_its_next_attempt(
+def test_run_page_cancels_before_the_next_attempt(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:
     _job(scheduler, retry={"max_attempts": 5, "backoff": "fixed", "min_seconds": 600})
@@ -95,7 +95,9 @@ def test_a_run_is_cancelled_while_it_waits_for_its_next_attempt(
     expect(page.get_by_text("CANCELLED", exact=True)).to_be_visible()
 
 
-def test_numbers_are_shown_as_they_were_sent(scheduler: Scheduler, console: ServedConsole, open_page: Open) -> None:
+def test_run_page_shows_numbers_as_they_were_sent(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
     _job(scheduler, payload={"order": 9007199254740993})
     scheduler.answer("export", status=200, body={"receipt": 9007199254740995})
     scheduler.advance(minutes=6)
@@ -104,9 +106,7 @@ def test_numbers_are_shown_as_they_were_sent(scheduler: Scheduler, console: Serv
     expect(page.get_by_text('"order": 9007199254740993')).to_be_visible()
 
 
-def test_how_far_a_run_says_to_be_is_followed_while_it_works(
-    scheduler: Scheduler, console: ServedConsole, open_page: Open
-) -> None:
+def test_run_page_shows_progress_during_the_work(scheduler: Scheduler, console: ServedConsole, open_page: Open) -> None:
     _job(scheduler, completion="callback", heartbeat_seconds=600)
     (call,) = scheduler.advance(minutes=6)
     assert call.callback_token is not None
@@ -122,7 +122,7 @@ def test_how_far_a_run_says_to_be_is_followed_while_it_works(
     expect(page.get_by_text("reads page 4 of 10")).to_be_hidden()
 
 
-def test_it_leads_to_its_job_its_workflow_and_its_log_lines(sampled: ServedConsole, open_page: Open) -> None:
+def test_run_page_links_to_job_workflow_and_log_entries(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled, "/runs/refunds.20260322T060000Z")
 
     def leads(name: str, address: str | re.Pattern[str]) -> None:
@@ -135,6 +135,6 @@ def test_it_leads_to_its_job_its_workflow_and_its_log_lines(sampled: ServedConso
     leads("Log lines", re.compile("^https://eu-central-1.console.aws.amazon.com/cloudwatch/"))
 
 
-def test_an_address_of_no_run_says_so(sampled: ServedConsole, open_page: Open) -> None:
+def test_run_page_reports_an_address_without_a_run(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled, "/runs/nightly.20200101T000000Z")
     expect(page.get_by_role("heading", name="Run not found")).to_be_visible()

@@ -13,7 +13,7 @@ DIED = "/runs/refunds.20260322T060000Z"
 HOSTILE = "<img src=x onerror=\"document.title='taken'\"> \u202eآخر\u202c " + "x" * 10_000
 
 
-def test_what_did_not_go_well_is_found_across_jobs_by_its_error(sampled: ServedConsole, open_page: Open) -> None:
+def test_runs_page_finds_unsuccessful_runs_across_jobs_by_error(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled, "/runs")
     expect(page.get_by_role("link", name="flaky-import").first).to_be_visible()
     page.get_by_role("combobox", name="Find runs").fill("no such account")
@@ -23,14 +23,14 @@ def test_what_did_not_go_well_is_found_across_jobs_by_its_error(sampled: ServedC
     expect(page.get_by_role("link", name="flaky-import")).to_have_count(0)
 
 
-def test_all_runs_of_a_job_are_listed_where_its_name_is_in_the_address(sampled: ServedConsole, open_page: Open) -> None:
+def test_runs_page_lists_everything_of_the_job_named_in_the_address(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled, "/runs?job=nightly-report&state=SUCCEEDED&since=2026-03-27T00:00:00Z")
     expect(page.get_by_text("All runs of nightly-report, in the order of their occurrences.")).to_be_visible()
     expect(page.get_by_role("link", name="2026-03-28 02:00")).to_be_visible()
     expect(page.get_by_role("row")).to_have_count(3)
 
 
-def test_all_runs_of_all_jobs_are_listed_newest_first(sampled: ServedConsole, open_page: Open) -> None:
+def test_runs_page_lists_everything_of_all_jobs_newest_first(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled, "/runs")
     expect(page.get_by_role("row")).to_have_count(51)
     latest = page.get_by_role("row").nth(1)
@@ -41,7 +41,9 @@ def test_all_runs_of_all_jobs_are_listed_newest_first(sampled: ServedConsole, op
     expect(page.get_by_role("row").nth(1).get_by_role("link", name=re.compile("^2026-03-2[78]"))).to_be_visible()
 
 
-def test_successful_runs_of_too_many_jobs_are_left_out_with_the_reason(sampled: ServedConsole, open_page: Open) -> None:
+def test_runs_page_omits_successful_runs_of_too_many_jobs_with_the_reason(
+    sampled: ServedConsole, open_page: Open
+) -> None:
     page = open_page(sampled, "/nowhere")
     refused = {"type": "/problems/job-needed", "title": "Unprocessable Content", "status": 422, "detail": "too many"}
     page.route(re.compile("/v1/runs.*SUCCEEDED"), lambda route: route.fulfill(status=422, json=refused))
@@ -51,7 +53,7 @@ def test_successful_runs_of_too_many_jobs_are_left_out_with_the_reason(sampled: 
     expect(page.get_by_text("SUCCEEDED")).to_have_count(0)
 
 
-def test_nothing_found_offers_to_clear_the_filters(sampled: ServedConsole, open_page: Open) -> None:
+def test_runs_page_empty_result_offers_to_clear_the_filters(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled, "/runs?error=nobody+knows")
     page.get_by_role("button", name="Clear the filters").click()
     expect(page.get_by_role("link", name="broken-export").first).to_be_visible()
@@ -65,7 +67,7 @@ NONSENSE = {
 
 
 @pytest.mark.parametrize("answer", NONSENSE)
-def test_an_answer_that_is_none_is_said_and_asked_for_again(
+def test_runs_page_invalid_response_is_reported_and_can_be_retried(
     sampled: ServedConsole, open_page: Open, answer: str
 ) -> None:
     page = open_page(sampled, "/nowhere")
@@ -83,7 +85,9 @@ def test_an_answer_that_is_none_is_said_and_asked_for_again(
     expect(page.get_by_role("link", name="broken-export").first).to_be_visible()
 
 
-def test_too_many_requests_are_asked_again_as_late_as_the_api_says(sampled: ServedConsole, open_page: Open) -> None:
+def test_runs_page_rate_limited_requests_are_retried_after_the_delay_that_the_api_sets(
+    sampled: ServedConsole, open_page: Open
+) -> None:
     page = open_page(sampled, "/nowhere")
     answers = [429]
 
@@ -106,7 +110,7 @@ def test_too_many_requests_are_asked_again_as_late_as_the_api_says(sampled: Serv
 
 
 @pytest.mark.parametrize("path", ["/runs", "/dead-letters", DIED])
-def test_a_hostile_error_is_shown_as_it_is(sampled: ServedConsole, open_page: Open, path: str) -> None:
+def test_runs_page_shows_hostile_error_text_literally(sampled: ServedConsole, open_page: Open, path: str) -> None:
     page = open_page(sampled, "/nowhere")
 
     def hostile(route: Route) -> None:

@@ -9,9 +9,7 @@ from tests.console.conftest import Open
 from tests.support.console import ServedConsole
 
 
-def test_the_stage_says_what_it_is_what_is_in_order_and_what_is_not_known(
-    sampled: ServedConsole, open_page: Open
-) -> None:
+def test_stage_page_shows_release_scopes_checks_and_unreadable_parts(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled, "/stage")
     alarms = page.get_by_role("region", name="alarms")
     expect(alarms).to_contain_text("could not be checked: a stage in memory has no CloudWatch")
@@ -22,7 +20,7 @@ def test_the_stage_says_what_it_is_what_is_in_order_and_what_is_not_known(
     expect(page.get_by_text("Release of the API")).to_be_visible()
 
 
-def test_the_clock_and_the_lanes_are_shown_with_the_oldest_message(sampled: ServedConsole, open_page: Open) -> None:
+def test_stage_page_shows_clock_and_lanes_with_the_oldest_message(sampled: ServedConsole, open_page: Open) -> None:
     ages = {"high": 4.0, "normal": 150.0, "low": None, "long": None}
     figures = {"since": "2026-03-27T12:30:00Z", "step_seconds": 1800, "lateness": [], "outcomes": []}
     page = open_page(sampled, "/nowhere")
@@ -36,7 +34,7 @@ def test_the_clock_and_the_lanes_are_shown_with_the_oldest_message(sampled: Serv
     expect(page.get_by_role("row", name=re.compile("^low")).get_by_role("cell").last).to_have_text("no data")
 
 
-def test_an_alarm_that_rings_says_since_when_and_where_its_runbook_is(sampled: ServedConsole, open_page: Open) -> None:
+def test_stage_page_alarm_shows_its_start_and_its_runbook(sampled: ServedConsole, open_page: Open) -> None:
     page = _at_stage(
         open_page(sampled, "/nowhere"),
         alarms={
@@ -63,12 +61,12 @@ def test_an_alarm_that_rings_says_since_when_and_where_its_runbook_is(sampled: S
     expect(page.get_by_text("2 have no data yet.")).to_be_visible()
 
 
-def test_another_release_of_the_api_is_told(sampled: ServedConsole, open_page: Open) -> None:
+def test_stage_page_reports_a_different_api_release(sampled: ServedConsole, open_page: Open) -> None:
     page = _at_stage(open_page(sampled, "/nowhere"), version="9.9.9")
     expect(page.get_by_text("9.9.9: a deployment is in progress, or this page is outdated")).to_be_visible()
 
 
-def test_the_stage_fits_a_phone(sampled: ServedConsole, open_page: Open) -> None:
+def test_stage_page_fits_a_phone(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled, "/nowhere")
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(f"{sampled.url}#/stage")

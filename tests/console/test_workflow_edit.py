@@ -27,7 +27,7 @@ def write(page: Page, document: object) -> None:
     text_of(page).fill(json.dumps(document))
 
 
-def test_a_workflow_is_created_from_json_that_the_api_checks_while_it_is_written(
+def test_workflow_editor_creates_from_json_that_the_api_validates_while_typing(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:
     page = open_page(console, "/workflows")
@@ -52,7 +52,7 @@ def test_a_workflow_is_created_from_json_that_the_api_checks_while_it_is_written
     assert [call.job_id for call in scheduler.advance(hours=1)] == ["extract", "load"]
 
 
-def test_an_edit_shows_its_changes_and_those_that_another_user_has_made_meanwhile(
+def test_workflow_editor_shows_own_changes_and_concurrent_changes_by_another_user(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:
     scheduler.client.put_workflow("close", {"schedule": "0 * * * *", "jobs": JOBS})
@@ -81,7 +81,7 @@ def test_an_edit_shows_its_changes_and_those_that_another_user_has_made_meanwhil
     assert (stored.schedule, list(stored.jobs)) == ("30 * * * *", ["extract", "load", "report"])
 
 
-def test_a_workflow_that_exists_is_not_replaced_by_a_new_one(
+def test_workflow_editor_does_not_replace_an_existing_workflow_with_a_new_one(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:
     scheduler.client.put_workflow("close", {"schedule": "0 * * * *", "jobs": JOBS})
@@ -91,7 +91,9 @@ def test_a_workflow_that_exists_is_not_replaced_by_a_new_one(
 
 
 @pytest.mark.parametrize("path", ["/workflows/new", "/workflows/month-end/edit"])
-def test_the_editor_is_accessible_and_fits_every_window(sampled: ServedConsole, open_page: Open, path: str) -> None:
+def test_workflow_editor_is_accessible_and_fits_every_window(
+    sampled: ServedConsole, open_page: Open, path: str
+) -> None:
     page = open_page(sampled, path)
     expect(page.get_by_role("region", name="API validation")).to_contain_text("The workflow is valid")
     assert accessibility_faults(page) == []

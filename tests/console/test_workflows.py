@@ -31,7 +31,7 @@ def put(scheduler: Scheduler, extract: dict[str, Any] | None = None, **more: obj
     )
 
 
-def test_one_of_four_fails_and_a_rerun_from_there_succeeds(
+def test_workflow_pages_rerun_from_the_failed_one_of_four_steps_succeeds(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:
     put(scheduler)
@@ -60,7 +60,7 @@ def test_one_of_four_fails_and_a_rerun_from_there_succeeds(
     expect(page.get_by_role("grid", name="Runs").get_by_role("row").filter(has_text="rerun")).to_have_count(1)
 
 
-def test_a_dead_run_is_redriven_or_rerun_from_its_failed_steps_at_its_top(
+def test_workflow_pages_dead_run_is_redriven_or_rerun_from_its_failed_steps_in_the_header(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:
     put(scheduler)
@@ -82,7 +82,7 @@ def test_a_dead_run_is_redriven_or_rerun_from_its_failed_steps_at_its_top(
     expect(page.get_by_text("4 succeeded")).to_be_visible()
 
 
-def test_it_says_whom_a_job_waits_for_and_is_cancelled_with_their_number(
+def test_workflow_pages_run_shows_pending_upstream_steps_and_is_cancelled_with_their_count(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:
     put(scheduler, extract={"completion": "callback"})
@@ -104,7 +104,7 @@ def test_it_says_whom_a_job_waits_for_and_is_cancelled_with_their_number(
     )  # by itself, while it is not over
 
 
-def test_the_list_leads_to_a_graph_whose_jobs_are_links(sampled: ServedConsole, open_page: Open) -> None:
+def test_workflow_pages_list_links_to_a_graph_whose_steps_are_links(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled, "/workflows")
     page.get_by_role("link", name="month-end").click()
     runs = page.get_by_role("grid", name="Runs")
@@ -122,7 +122,9 @@ def test_the_list_leads_to_a_graph_whose_jobs_are_links(sampled: ServedConsole, 
     expect(page.get_by_role("link", name="month-end")).to_be_visible()
 
 
-def test_hundreds_of_jobs_are_a_picture(scheduler: Scheduler, console: ServedConsole, open_page: Open) -> None:
+def test_workflow_pages_graph_shows_hundreds_of_steps(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
     jobs = {f"job-{number:03}": {"job": {"target": TARGET}, "after": after(number)} for number in range(400)}
     scheduler.client.put_workflow("wide", {"schedule": None, "jobs": jobs})
     page = open_page(console, "/workflows/wide")
@@ -138,7 +140,9 @@ def after(number: int) -> list[str]:
     return [] if number < 40 else [f"job-{number - 40:03}"]
 
 
-def test_jobs_are_shown_whatever_they_are_called(scheduler: Scheduler, console: ServedConsole, open_page: Open) -> None:
+def test_workflow_pages_steps_are_shown_regardless_of_their_names(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
     names = ["constructor", "__proto__", "toString"]
     jobs = {name: {"job": {"target": TARGET}, "after": names[:number]} for number, name in enumerate(names)}
     scheduler.client.put_workflow("odd", {"schedule": "0 * * * *", "jobs": jobs})
@@ -160,14 +164,14 @@ def test_jobs_are_shown_whatever_they_are_called(scheduler: Scheduler, console: 
         expect(page.get_by_role("region", name=re.compile("Graph of")).get_by_role("link", name=name)).to_be_visible()
 
 
-def test_a_workflow_and_a_run_that_are_not_there_say_so(sampled: ServedConsole, open_page: Open) -> None:
+def test_workflow_pages_report_a_missing_workflow_and_a_missing_run(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled, "/workflows/gone")
     expect(page.get_by_role("heading", name="Workflow not found")).to_be_visible()
     page = open_page(sampled, "/workflows/month-end/runs/20200101T000000Z")
     expect(page.get_by_role("heading", name="Run not found")).to_be_visible()
 
 
-def test_the_page_of_its_run_leads_to_the_steps(sampled: ServedConsole, open_page: Open) -> None:
+def test_workflow_pages_page_of_its_run_leads_to_the_steps(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled, "/runs/month-end.20260322T060000Z")
     page.get_by_role("link", name="View the steps").click()
     expect(page.get_by_role("heading", level=1, name="Workflow run")).to_be_visible()

@@ -121,7 +121,7 @@ def assert_erased(site: Site) -> None:
     assert site.secrets("other") == ["key"]
 
 
-def test_an_erasure_leaves_nothing_of_the_tenant_and_everything_of_the_others(site: Site) -> None:
+def test_erased_tenants_erasure_leaves_nothing_of_the_tenant_and_everything_of_the_others(site: Site) -> None:
     before = counted(site.place())
     assert (before["jobs"], before["results"], before["archived runs"], before["secrets"]) == (2, 1, 3, 1)
     others = site.items("other")
@@ -135,19 +135,19 @@ def test_an_erasure_leaves_nothing_of_the_tenant_and_everything_of_the_others(si
     assert not counted(site.place()).total()
 
 
-def test_a_dry_run_changes_nothing(site: Site) -> None:
+def test_erased_tenants_dry_run_changes_nothing(site: Site) -> None:
     items, objects = site.items("acme"), site.objects("ArchiveBucket")
     counted(site.place())
     assert (site.items("acme"), site.objects("ArchiveBucket"), site.place().closed()) == (items, objects, None)
 
 
-def test_a_second_erasure_finds_nothing_and_keeps_the_report(site: Site) -> None:
+def test_erased_tenants_second_erasure_finds_nothing_and_keeps_the_report(site: Site) -> None:
     first = erase(site.place(), by="olga")
     site.world.clock.advance(3600)
     assert erase(site.place(), by="otto") == first
 
 
-def test_the_tenant_stays_closed_for_fifteen_days(site: Site) -> None:
+def test_erased_tenants_tenant_stays_closed_for_fifteen_days(site: Site) -> None:
     report = erase(site.place(), by="olga")
     with pytest.raises(Problem) as refused:
         admit(site.world.api, Request("request-1", tenant="acme"))
@@ -158,7 +158,7 @@ def test_the_tenant_stays_closed_for_fifteen_days(site: Site) -> None:
     assert site.place().rate()["expires_at"] == {"N": str(int(report["ended_at"]) + 15 * 86_400)}
 
 
-def test_an_erasure_of_a_tenant_that_was_suspended_before_does_not_wait(site: Site) -> None:
+def test_erased_tenants_erasure_of_a_tenant_that_was_suspended_before_does_not_wait(site: Site) -> None:
     suspend(site.place(), by="olga", note=None)
     site.world.clock.advance(1200)
     began = site.world.clock.now()
@@ -167,7 +167,7 @@ def test_an_erasure_of_a_tenant_that_was_suspended_before_does_not_wait(site: Si
     assert_erased(site)
 
 
-def test_an_erasure_that_must_wait_can_be_continued_later(site: Site) -> None:
+def test_erased_tenants_erasure_that_must_wait_can_be_continued_later(site: Site) -> None:
     report = erase(site.place(), by="olga", wait=False)
     assert (report["state"], report["ended_at"]) == ("waiting", None)
     assert report["repeat_after"] == site.world.clock.now() + 1200
@@ -176,7 +176,7 @@ def test_an_erasure_that_must_wait_can_be_continued_later(site: Site) -> None:
     assert_erased(site)
 
 
-def test_runs_in_progress_write_nothing_back(site: Site) -> None:
+def test_erased_tenants_runs_in_progress_write_nothing_back(site: Site) -> None:
     """The tenant is erased during a call; afterwards its messages, timers and dead letters go on as on any day."""
     world = site.world
     erased = []
@@ -200,7 +200,7 @@ def test_runs_in_progress_write_nothing_back(site: Site) -> None:
     assert world.count("MessagesFailed") == 0
 
 
-def test_an_erasure_continues_after_the_process_died_at_any_request(site: Site) -> None:
+def test_erased_tenants_erasure_continues_after_the_process_died_at_any_request(site: Site) -> None:
     shared, ended = [0], None
     for after in range(1, 200):
         clients = {name: dying(client, after, shared) for name, client in site.clients.items() if name != "lambda"}
@@ -216,7 +216,7 @@ def test_an_erasure_continues_after_the_process_died_at_any_request(site: Site) 
     assert_erased(site)
 
 
-def test_an_export_has_everything_of_the_tenant(site: Site, tmp_path: Path) -> None:
+def test_erased_tenants_export_has_everything_of_the_tenant(site: Site, tmp_path: Path) -> None:
     folder = tmp_path / "export"
     summary = export(site.place(), folder)
     lines = {
@@ -235,13 +235,13 @@ def test_an_export_has_everything_of_the_tenant(site: Site, tmp_path: Path) -> N
     assert export(site.place(), folder)["counts"] == summary["counts"], "an export can be repeated into its folder"
 
 
-def test_an_export_into_a_folder_with_other_files_is_refused(site: Site, tmp_path: Path) -> None:
+def test_erased_tenants_export_into_a_folder_with_other_files_is_refused(site: Site, tmp_path: Path) -> None:
     (tmp_path / "letter.txt").write_text("mine")
     with pytest.raises(CliError, match="is not empty; choose another folder with --to"):
         export(site.place(), tmp_path)
 
 
-def test_messages_of_a_workflow_that_was_erased_are_dropped(site: Site) -> None:
+def test_erased_tenants_messages_of_a_workflow_that_was_erased_are_dropped(site: Site) -> None:
     world = WorkflowWorld(site.tables)
     site = replace(site, world=world)
     world.begin(CHAIN, NOON + 59)

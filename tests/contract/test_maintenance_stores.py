@@ -35,7 +35,7 @@ def stored(tables: Tables, **changes: Any) -> Entry:
     return entry
 
 
-def test_a_cursor_is_read_with_its_place_and_its_jobs_state(dynamodb_tables: Tables) -> None:
+def test_maintenance_stores_cursor_is_read_with_its_slot_and_job_state(dynamodb_tables: Tables) -> None:
     entry = stored(dynamodb_tables)
     assert (entry.tenant, entry.job_id, entry.state, entry.unreadable) == (
         "default",
@@ -47,7 +47,7 @@ def test_a_cursor_is_read_with_its_place_and_its_jobs_state(dynamodb_tables: Tab
     assert entry.cursor == cursor(job("rate(5 minutes)"))
 
 
-def test_a_timer_is_read_without_its_message_and_placed(dynamodb_tables: Tables) -> None:
+def test_maintenance_stores_timer_is_read_without_its_message_and_placed(dynamodb_tables: Tables) -> None:
     message = RunMessage(RunIdentity("default", "gone", N, N, N * 1000), Lane.NORMAL, N, "nonce", attempt=2)
     dynamodb_tables.timers().put(Timer(message, N))
     (entry,) = repair(dynamodb_tables).page(None).entries
@@ -58,7 +58,7 @@ def test_a_timer_is_read_without_its_message_and_placed(dynamodb_tables: Tables)
     assert not repair(dynamodb_tables).place(entry, ELSEWHERE)
 
 
-def test_an_entry_is_placed_once_with_or_without_another_occurrence(dynamodb_tables: Tables) -> None:
+def test_maintenance_stores_entry_is_placed_once_with_or_without_another_occurrence(dynamodb_tables: Tables) -> None:
     entry, store = stored(dynamodb_tables), repair(dynamodb_tables)
     assert entry.cursor is not None
     assert store.place(entry, ELSEWHERE)
@@ -70,7 +70,9 @@ def test_an_entry_is_placed_once_with_or_without_another_occurrence(dynamodb_tab
     assert (last.slot, last.due, last.cursor) == ("2026-11-21T12/0000", N + 61, earlier)
 
 
-def test_what_was_claimed_quarantined_or_deleted_meanwhile_is_not_placed(dynamodb_tables: Tables) -> None:
+def test_maintenance_stores_concurrently_claimed_quarantined_or_deleted_entry_is_not_placed(
+    dynamodb_tables: Tables,
+) -> None:
     entry, store = stored(dynamodb_tables), repair(dynamodb_tables)
     cursors, jobs = dynamodb_tables.cursor_store(SettableClock(NOON)), dynamodb_tables.job_store(SettableClock(NOON))
     assert entry.cursor is not None
@@ -86,7 +88,7 @@ def test_what_was_claimed_quarantined_or_deleted_meanwhile_is_not_placed(dynamod
     assert not store.place(replace(entry, slot=None, due=None, cursor=None), ELSEWHERE)
 
 
-def test_of_two_passes_one_writes_how_far_it_is(dynamodb_tables: Tables) -> None:
+def test_maintenance_stores_only_one_of_two_passes_saves_its_progress(dynamodb_tables: Tables) -> None:
     store = repair(dynamodb_tables)
     assert store.last_pass() is None
     begun = RepairPass(NOON)
@@ -101,7 +103,7 @@ def test_of_two_passes_one_writes_how_far_it_is(dynamodb_tables: Tables) -> None
     assert store.last_pass() == finished
 
 
-def test_jobs_that_are_completed_come_with_their_last_change(dynamodb_tables: Tables) -> None:
+def test_maintenance_stores_completed_jobs_are_read_with_their_last_change(dynamodb_tables: Tables) -> None:
     store = dynamodb_tables.job_store(SettableClock(NOON))
     done, running, paused = job(id="done"), job(id="running"), replace(job(id="paused"), state=JobState.PAUSED)
     for made in (done, running, paused):
@@ -110,7 +112,9 @@ def test_jobs_that_are_completed_come_with_their_last_change(dynamodb_tables: Ta
     assert repair(dynamodb_tables).page(None).completed == [CompletedJob("default", "done", NOON + 9)]
 
 
-def test_records_and_requests_are_items_of_a_job_and_a_lock_is_none(dynamodb_tables: Tables) -> None:
+def test_maintenance_stores_records_and_run_requests_are_items_of_a_job_but_a_lock_is_not(
+    dynamodb_tables: Tables,
+) -> None:
     runs, made = dynamodb_tables.run_store(), job()
     assert not runs.has_items("default", made.id)
     runs.lock("default", made.id, Lock("tick-tock.20261121T120000Z", NOON), None)
@@ -123,7 +127,7 @@ def test_records_and_requests_are_items_of_a_job_and_a_lock_is_none(dynamodb_tab
     assert runs.has_items("default", "asked-for")
 
 
-def test_of_two_audits_one_writes_how_far_a_turn_is(dynamodb_tables: Tables) -> None:
+def test_maintenance_stores_only_one_of_two_audits_saves_the_progress_of_a_turn(dynamodb_tables: Tables) -> None:
     store = DynamoAuditStore(dynamodb_tables.client, dynamodb_tables.jobs)
     turn = Turn(1, 3, N - 3600, N)
     assert store.save(turn, now=NOON)
@@ -133,7 +137,7 @@ def test_of_two_audits_one_writes_how_far_a_turn_is(dynamodb_tables: Tables) -> 
     assert store.turns() == [further]
 
 
-def test_a_finding_is_known_once_it_is_kept(dynamodb_tables: Tables) -> None:
+def test_maintenance_stores_finding_is_known_once_stored(dynamodb_tables: Tables) -> None:
     store = DynamoAuditStore(dynamodb_tables.client, dynamodb_tables.jobs)
     lost = Finding("lost", "default", "tick-tock", OccurrenceRange(N, N + 60, 2))
     assert not store.known(lost)
@@ -143,7 +147,9 @@ def test_a_finding_is_known_once_it_is_kept(dynamodb_tables: Tables) -> None:
     assert not store.known(replace(lost, kind="doubled"))
 
 
-def test_findings_in_runs_of_a_workflow_with_one_instant_are_known_each_by_itself(dynamodb_tables: Tables) -> None:
+def test_maintenance_stores_findings_in_workflow_runs_of_one_instant_are_known_separately(
+    dynamodb_tables: Tables,
+) -> None:
     store = DynamoAuditStore(dynamodb_tables.client, dynamodb_tables.jobs)
     lost = Finding("lost", "default", "load", OccurrenceRange(N, N, 1), "load.20261121T120000Z")
     store.keep(lost, now=NOON)
@@ -151,7 +157,9 @@ def test_findings_in_runs_of_a_workflow_with_one_instant_are_known_each_by_itsel
     assert not store.known(replace(lost, run_id="load.20261121T120000Z.mabc"))
 
 
-def test_a_job_has_one_row_of_what_is_open_which_grows_and_shrinks(dynamodb_tables: Tables) -> None:
+def test_maintenance_stores_open_occurrences_of_a_job_share_one_row_that_grows_and_shrinks(
+    dynamodb_tables: Tables,
+) -> None:
     store = DynamoAuditStore(dynamodb_tables.client, dynamodb_tables.jobs)
     rows = [OccurrenceRange(N + second, N + second, 1) for second in (0, 60, 120)]
     assert store.undecided("default", "later", rows[1:2], now=NOON)
@@ -170,7 +178,7 @@ def test_a_job_has_one_row_of_what_is_open_which_grows_and_shrinks(dynamodb_tabl
     assert len(store.open(1)) == 1
 
 
-def test_an_audit_goes_on_after_any_job_of_a_page(dynamodb_tables: Tables) -> None:
+def test_maintenance_stores_audit_continues_after_any_job_of_a_page(dynamodb_tables: Tables) -> None:
     store, jobs = (
         DynamoAuditStore(dynamodb_tables.client, dynamodb_tables.jobs),
         dynamodb_tables.job_store(SettableClock(NOON)),
@@ -182,7 +190,7 @@ def test_an_audit_goes_on_after_any_job_of_a_page(dynamodb_tables: Tables) -> No
         assert store.jobs(0, 1, store.after(each)).jobs == whole[position + 1 :]
 
 
-def test_records_of_a_window_are_those_of_the_schedule_in_their_order(dynamodb_tables: Tables) -> None:
+def test_maintenance_stores_records_of_a_window_are_scheduled_runs_in_order(dynamodb_tables: Tables) -> None:
     made, store = job(), dynamodb_tables.run_store()
     caught_up = run(made, RunState.SUCCEEDED, after=20, through=N + 40, count=3)
     skipped = run(made, RunState.SKIPPED, after=50, attempt=0)
@@ -197,7 +205,7 @@ def test_records_of_a_window_are_those_of_the_schedule_in_their_order(dynamodb_t
 
 
 @pytest.mark.parametrize("suffix", [".babc", ".fabc"])
-def test_records_of_backfills_are_read_if_they_are_asked_for(any_tables: Tables, suffix: str) -> None:
+def test_maintenance_stores_backfill_records_are_read_on_request(any_tables: Tables, suffix: str) -> None:
     made, store = job(), any_tables.run_store()
     dead = run(made, RunState.DEAD, after=20)
     again = run(made, RunState.SUCCEEDED, after=20, suffix=suffix)
@@ -209,7 +217,9 @@ def test_records_of_backfills_are_read_if_they_are_asked_for(any_tables: Tables,
     assert store.between("default", made.id, **window, backfills=True, limit=1) == [recorded(dead)]
 
 
-def test_jobs_come_page_by_page_without_their_payloads_and_each_in_one_segment(dynamodb_tables: Tables) -> None:
+def test_maintenance_stores_jobs_are_paginated_without_payloads_and_each_belongs_to_one_segment(
+    dynamodb_tables: Tables,
+) -> None:
     store = DynamoAuditStore(dynamodb_tables.client, dynamodb_tables.jobs, limit=2)
     jobs = dynamodb_tables.job_store(SettableClock(NOON))
     for number in range(5):

@@ -69,7 +69,7 @@ def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
         yield Deployed(endpoint, base, outputs["UserPoolId"])
 
 
-def test_one_command_gives_a_program_its_access(deployed: Deployed) -> None:
+def test_service_accounts_one_command_grants_a_program_access(deployed: Deployed) -> None:
     environment = deployed.created("reports", "acme", "jobs:read", "jobs:write")
     assert set(environment) == {
         *("DUECOURSE_API", "DUECOURSE_ISSUER", "DUECOURSE_CLIENT_ID", "DUECOURSE_ACCOUNT", "DUECOURSE_CLIENT_SECRET")
@@ -81,14 +81,14 @@ def test_one_command_gives_a_program_its_access(deployed: Deployed) -> None:
             program.pause_jobs(all=True)
 
 
-def test_an_account_sees_its_tenant_alone(deployed: Deployed) -> None:
+def test_service_accounts_see_only_their_tenant(deployed: Deployed) -> None:
     with deployed.client(deployed.created("elsewhere", "globex", "jobs:read", "jobs:write")) as program:
         program.create_job({**BODY, "id": "secret-plan"})
     with deployed.client(deployed.created("curious", "initech", "jobs:read")) as program:
         assert list(program.list_jobs()) == []
 
 
-def test_the_scope_of_an_account_can_be_narrowed_to_a_tag(deployed: Deployed) -> None:
+def test_service_accounts_scope_can_be_narrowed_to_a_tag(deployed: Deployed) -> None:
     with deployed.client(deployed.created("all", "umbrella", "jobs:write")) as program:
         program.create_job({**BODY, "id": "invoices", "tags": ["billing"]})
         program.create_job({**BODY, "id": "payroll"})
@@ -98,7 +98,7 @@ def test_the_scope_of_an_account_can_be_narrowed_to_a_tag(deployed: Deployed) ->
             program.get_job("payroll")
 
 
-def test_the_token_of_an_account_has_its_tenant_its_scopes_and_none_of_the_pools_own(deployed: Deployed) -> None:
+def test_service_accounts_token_has_tenant_and_scopes_but_no_user_pool_scopes(deployed: Deployed) -> None:
     """So that a program cannot change its own account."""
     environment = deployed.created("honest", "acme", "jobs:read")
     shown = {"USERNAME": environment["DUECOURSE_ACCOUNT"], "PASSWORD": environment["DUECOURSE_CLIENT_SECRET"]}
@@ -109,7 +109,7 @@ def test_the_token_of_an_account_has_its_tenant_its_scopes_and_none_of_the_pools
     assert (claims["tenant"], claims["scope"]) == ("acme", "duecourse/jobs:read")
 
 
-def test_a_deleted_account_gets_no_further_token(deployed: Deployed) -> None:
+def test_service_accounts_get_no_further_token_after_deletion(deployed: Deployed) -> None:
     environment = deployed.created("short-lived", "acme", "jobs:read")
     assert deployed.accounts("delete", "short-lived", "--yes").exit_code == 0
     with (
@@ -121,7 +121,7 @@ def test_a_deleted_account_gets_no_further_token(deployed: Deployed) -> None:
     assert (again.exit_code, "there is no account short-lived" in again.stderr) == (1, True)
 
 
-def test_accounts_are_listed_without_people_and_without_secrets(deployed: Deployed) -> None:
+def test_service_accounts_list_omits_people_and_secrets(deployed: Deployed) -> None:
     client("cognito-idp", deployed.endpoint).admin_create_user(
         UserPoolId=deployed.pool, Username="ann@example.com", MessageAction="SUPPRESS", TemporaryPassword=new_secret()
     )
@@ -134,7 +134,7 @@ def test_accounts_are_listed_without_people_and_without_secrets(deployed: Deploy
     assert "listed  acme  jobs:read:tag=a/b ops" in deployed.accounts("list").stdout.splitlines()
 
 
-def test_a_name_is_taken_once_and_nothing_is_changed_then(deployed: Deployed) -> None:
+def test_service_accounts_taken_name_is_refused_without_changes(deployed: Deployed) -> None:
     first = deployed.created("only-one", "acme", "jobs:read")
     second = deployed.accounts("create", "only-one", "--tenant", "globex", "--scope", "ops")
     assert (second.exit_code, "the account only-one already exists" in second.stderr) == (1, True)
@@ -151,13 +151,15 @@ def test_a_name_is_taken_once_and_nothing_is_changed_then(deployed: Deployed) ->
         (("reports", "--tenant", "acme", "--scope", "ops:tag=a"), "--scope must be"),
     ],
 )
-def test_what_cannot_be_is_refused_before_anything_is_made(arguments: tuple[str, ...], problem: str) -> None:
+def test_service_accounts_invalid_arguments_are_refused_before_any_change(
+    arguments: tuple[str, ...], problem: str
+) -> None:
     result = CliRunner().invoke(
         main, ["accounts", "create", *arguments], env={"AWS_ENDPOINT_URL": "http://127.0.0.1:1"}
     )
     assert (result.exit_code, problem in result.stderr) == (2, True), result.output
 
 
-def test_a_new_account_is_shown_as_lines_for_a_shell(deployed: Deployed) -> None:
+def test_service_accounts_are_shown_as_shell_assignments_when_created(deployed: Deployed) -> None:
     result = deployed.accounts("create", "for-a-shell", "--tenant", "acme", "--scope", "jobs:read")
     assert all(line.startswith("export DUECOURSE_") for line in result.stdout.splitlines())

@@ -61,7 +61,7 @@ def ended(system: System) -> Run:
     return awaited("the run's end", run_in(system, "archived", "SUCCEEDED"))
 
 
-def test_an_expired_run_is_archived_as_the_api_showed_it_once_and_not_lost_to_a_failure(
+def test_archive_expired_run_is_archived_once_as_the_api_showed_it_despite_a_failure(
     system: System, archived: Archived, ended: Run
 ) -> None:
     batch = event(removed(archived.record(ended), 1))
@@ -76,14 +76,14 @@ def test_an_expired_run_is_archived_as_the_api_showed_it_once_and_not_lost_to_a_
     assert row == {"schema_version": 1, "tenant": "default", "result_key": None} | shown
 
 
-def test_the_catalogue_describes_the_archive(archived: Archived) -> None:
+def test_archive_is_described_by_the_catalogue(archived: Archived) -> None:
     glue = client("glue", archived.endpoint)
     table = glue.get_table(DatabaseName=archived.outputs["ArchiveDatabase"], Name="runs")["Table"]
     assert table["StorageDescriptor"]["Location"] == f"s3://{archived.outputs['ArchiveBucket']}/runs/"
     assert table["Parameters"]["projection.day.range"] == "2020-01-01,NOW"
 
 
-def test_the_event_source_reads_the_runs_stream_with_the_failure_queue_behind_it(archived: Archived) -> None:
+def test_archive_event_source_reads_the_runs_stream_with_a_failure_queue(archived: Archived) -> None:
     function = archived.outputs["ArchiveFunction"]
     found = client("lambda", archived.endpoint).list_event_source_mappings(FunctionName=function)
     (mapping,) = found["EventSourceMappings"]

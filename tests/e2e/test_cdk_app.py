@@ -29,7 +29,7 @@ def ids(system: System) -> set[str]:
     return {job.id for job in system.client.list_jobs(tag=TAG)}
 
 
-def test_the_jobs_of_a_stack_come_change_and_go_with_it(system: System, app: CdkApp) -> None:
+def test_cdk_app_jobs_are_created_updated_and_deleted_with_the_stack(system: System, app: CdkApp) -> None:
     app.deploy("create")
     assert ids(system) == IDS
     assert system.client.get_job("invoices").timezone == "Europe/Berlin"
@@ -46,20 +46,20 @@ def test_the_jobs_of_a_stack_come_change_and_go_with_it(system: System, app: Cdk
             system.client.get_job(job_id)
 
 
-def test_another_id_replaces_the_job(system: System, app: CdkApp) -> None:
+def test_cdk_app_changed_id_replaces_the_job(system: System, app: CdkApp) -> None:
     app.deploy("create")
     app.deploy("update", job_id="bills")
     assert ids(system) == IDS - {"invoices"} | {"bills"}
 
 
-def test_neither_template_nor_log_has_the_token(app: CdkApp) -> None:
+def test_cdk_app_template_and_log_do_not_contain_the_token(app: CdkApp) -> None:
     app.deploy("create")
     lines = [line for line in logged(app.endpoint) if "PhysicalResourceId" in line]
     assert lines, "the function says what it did"
     assert TOKEN not in json.dumps([app.template(), lines])
 
 
-def test_what_was_changed_by_hand_is_shown_by_apply(system: System, app: CdkApp, tmp_path: Path) -> None:
+def test_cdk_app_apply_shows_manual_changes(system: System, app: CdkApp, tmp_path: Path) -> None:
     (tmp_path / "Billing.template.json").write_text(json.dumps(app.template()))
     assert write_documents(str(tmp_path)) == 0
     documents = str(tmp_path / "Billing.duecourse.json")

@@ -31,7 +31,7 @@ def script(system: System) -> str:
 
 
 @pytest.mark.parametrize(("coding", "ending"), [("br", ".br"), ("gzip", ".gz")])
-def test_a_browser_gets_page_and_files_as_they_were_compressed(
+def test_console_browser_receives_page_and_files_as_compressed(
     system: System, script: str, coding: str, ending: str
 ) -> None:
     for path, name in (("", "index.html"), (f"/{script}", script)):
@@ -41,18 +41,18 @@ def test_a_browser_gets_page_and_files_as_they_were_compressed(
         assert response.headers["content-security-policy"].startswith("default-src 'none'; script-src 'self'")
 
 
-def test_a_program_that_decompresses_nothing_gets_the_file_itself(system: System, script: str) -> None:
+def test_console_client_without_decompression_receives_the_plain_file(system: System, script: str) -> None:
     _, body = sent(system, f"/{script}", **{"Accept-Encoding": "identity"})
     assert body == gzip.decompress((built_files() / f"{script}.gz").read_bytes())
 
 
-def test_a_page_that_the_browser_has_is_not_sent_again(system: System) -> None:
+def test_console_cached_page_is_not_sent_again(system: System) -> None:
     first, _ = sent(system, "")
     again, body = sent(system, "", **{"If-None-Match": first.headers["etag"]})
     assert (again.status_code, body) == (304, b"")
 
 
-def test_the_page_learns_of_which_stage_it_is_and_that_nobody_has_to_log_in(system: System) -> None:
+def test_console_settings_name_the_stage_and_require_no_login(system: System) -> None:
     response, body = sent(system, "/settings.json")
     assert response.status_code == 200, body
     told = json.loads(body)
@@ -61,7 +61,7 @@ def test_the_page_learns_of_which_stage_it_is_and_that_nobody_has_to_log_in(syst
     assert len(told["logs"]["execute"]) == 4
 
 
-def test_a_file_that_is_not_there_is_a_problem_document(system: System) -> None:
+def test_console_missing_file_returns_a_problem_document(system: System) -> None:
     response, body = sent(system, "/index-00000000.js")
     assert (response.status_code, response.headers["content-type"]) == (404, "application/problem+json")
     assert b"/problems/not-found" in body

@@ -61,7 +61,7 @@ def address(system: System, path: str) -> str:
     return f"{system.stack.console}#{path}"
 
 
-def test_a_paused_job_says_by_whom_and_why_where_a_job_of_the_same_instant_ran(
+def test_console_stories_paused_job_shows_who_paused_it_and_why_at_an_instant_when_another_job_ran(
     system: System, page: Page, create: Callable[..., None]
 ) -> None:
     same = {"schedule": "rate(5 seconds)", "anchor": "2026-01-01T00:00:00Z"}
@@ -88,7 +88,7 @@ def test_a_paused_job_says_by_whom_and_why_where_a_job_of_the_same_instant_ran(
     assert called & {"story-held", "story-going"} == {"story-going"}
 
 
-def test_an_edit_across_a_dst_night_is_saved_and_reopened_with_its_note(
+def test_console_stories_edit_across_a_dst_change_is_saved_and_reopened_with_its_note(
     system: System, page: Page, create: Callable[..., None]
 ) -> None:
     night = next_gap(datetime.now(BERLIN) + timedelta(days=3))
@@ -124,7 +124,9 @@ def next_gap(day: datetime) -> datetime:
     return next(night for night in nights if night.astimezone(UTC).astimezone(BERLIN).hour != night.hour)
 
 
-def test_a_workflow_of_four_is_run_again_from_the_one_that_failed(system: System, page: Page, left: list[str]) -> None:
+def test_console_stories_workflow_of_four_steps_is_rerun_from_the_failed_one(
+    system: System, page: Page, left: list[str]
+) -> None:
     answers = {"/story-refunds": answering(422, IMAGE.encode())}
 
     def behave(handler: BaseHTTPRequestHandler) -> None:
@@ -183,7 +185,7 @@ def take_dead_letters(system: System, jobs: set[str]) -> None:
     awaited(f"the dead letters of {jobs}", taken)
 
 
-def test_hostile_texts_are_shown_as_texts_under_the_policy_that_is_served(
+def test_console_stories_hostile_text_is_shown_literally_under_the_served_policy(
     system: System, page: Page, create: Callable[..., None]
 ) -> None:
     dialogs: list[str] = []

@@ -85,7 +85,7 @@ def patient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Patient]:
         yield up
 
 
-def test_a_stack_that_is_well_is_found_well(patient: Patient) -> None:
+def test_doctor_healthy_stack_has_no_findings(patient: Patient) -> None:
     status, checks = patient.examined()
     assert {name: check["verdict"] for name, check in checks.items() if check["verdict"] != "ok"} == {}
     assert status == 0
@@ -93,7 +93,7 @@ def test_a_stack_that_is_well_is_found_well(patient: Patient) -> None:
     assert {"rules", "archive", "alarms", "event sources"} <= set(checks)
 
 
-def test_the_api_says_the_same_of_what_it_may_look_at(patient: Patient) -> None:
+def test_doctor_api_reports_the_same_results_for_the_checks_it_may_run(patient: Patient) -> None:
     with patient.api() as api:
         stage = api.get_stage()
     assert (stage.stage, stage.shards) == ("local", STAGES["local"].shards)
@@ -103,7 +103,7 @@ def test_the_api_says_the_same_of_what_it_may_look_at(patient: Patient) -> None:
     assert (stage.alarms.count > 0, list(stage.alarms.ringing)) == (True, [])
 
 
-def test_what_is_broken_is_found_and_said_with_its_runbook(patient: Patient) -> None:
+def test_doctor_faults_are_reported_with_their_runbooks(patient: Patient) -> None:
     set_a_cursor_aside(patient)
     disable_the_tick(patient)
     disable_the_archive(patient)
@@ -126,7 +126,7 @@ def test_what_is_broken_is_found_and_said_with_its_runbook(patient: Patient) -> 
     assert "ok       lane high     0 visible" in told
 
 
-def test_a_job_that_was_paused_with_its_error_is_no_finding(patient: Patient) -> None:
+def test_doctor_job_paused_with_its_error_is_not_a_finding(patient: Patient) -> None:
     with patient.api() as api:
         target = {"type": "http", "url": "http://127.0.0.1:9/nobody"}
         api.create_job({"id": "resting", "schedule": "0 0 1 1 *", "target": target})
@@ -137,7 +137,7 @@ def test_a_job_that_was_paused_with_its_error_is_no_finding(patient: Patient) ->
     assert "default/resting" not in says
 
 
-def test_a_tick_that_does_not_come_is_found_by_its_age(patient: Patient) -> None:
+def test_doctor_missing_tick_is_detected_by_its_age(patient: Patient) -> None:
     """Its rule starts it, and it fails."""
     patient.aws("lambda").update_function_configuration(
         FunctionName=patient.outputs["TickFunction"], Environment={"Variables": {}}
@@ -149,7 +149,7 @@ def test_a_tick_that_does_not_come_is_found_by_its_age(patient: Patient) -> None
     assert "the last tick ran 15 min ago" in checks["tick"]["says"]
 
 
-def test_a_stage_that_is_not_there_cannot_be_looked_at(patient: Patient) -> None:
+def test_doctor_missing_stage_cannot_be_examined(patient: Patient) -> None:
     result = CliRunner(env=credentials(patient)).invoke(main, ["doctor", "--stage", "nowhere"])
     assert result.exit_code == 2
     assert "the stack Duecourse-nowhere cannot be read" in result.stderr

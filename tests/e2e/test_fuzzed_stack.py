@@ -34,7 +34,7 @@ def http(system: System) -> Iterator[httpx.Client]:
         system.client.delete_job(job.id)
 
 
-def test_the_stack_serves_its_document_and_each_route_keeps_to_it(system: System, http: httpx.Client) -> None:
+def test_api_fuzzing_stack_serves_its_document_and_each_route_conforms(system: System, http: httpx.Client) -> None:
     assert http.get("/v1/openapi.json").json() == json.loads(FILE.read_bytes())
     routes = [(method, path) for method, path, *_ in ROUTES]
     made = ("PUT", "/v1/jobs/<job_id>"), ("PUT", "/v1/workflows/<workflow_id>")
@@ -57,7 +57,7 @@ def called(body: Any, url: str) -> Any:
 
 
 @pytest.mark.fuzz
-def test_it_keeps_to_it_whatever_is_done_one_after_the_other(
+def test_api_fuzzing_chained_requests_conform_to_the_document(
     system: System, http: httpx.Client, tmp_path: Path
 ) -> None:
     target, file = system.receiver.url + OK_PATH, tmp_path / "openapi.json"

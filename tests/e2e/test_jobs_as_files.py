@@ -31,7 +31,7 @@ def command(system: System, *words: str) -> Result:
     return CliRunner().invoke(main, [*words, "--api", system.stack.api])
 
 
-def test_jobs_are_applied_exported_applied_again_and_pruned(system: System, tmp_path: Path) -> None:
+def test_jobs_as_files_are_applied_exported_reapplied_and_pruned(system: System, tmp_path: Path) -> None:
     file, folder = tmp_path / "jobs.yaml", tmp_path / "jobs"
     file.write_text(FILES % {"url": system.receiver.url + OK_PATH})
     applied = command(system, "apply", "-f", str(file), "--owner", "files", "--yes")
@@ -49,7 +49,7 @@ def test_jobs_are_applied_exported_applied_again_and_pruned(system: System, tmp_
     assert [job.id for job in system.client.list_jobs(tag="managed-by=files")] == ["files-nightly"]
 
 
-def test_a_crontab_is_imported_applied_and_run_by_a_worker(system: System, tmp_path: Path) -> None:
+def test_jobs_as_files_crontab_is_imported_applied_and_run_by_a_worker(system: System, tmp_path: Path) -> None:
     queue, folder, commands = "duecourse-target-cron", tmp_path / "cron", tmp_path / "commands.txt"
     with closing(aws.client(system.stack.endpoint, "sqs")) as sqs:
         sqs.create_queue(QueueName=queue)

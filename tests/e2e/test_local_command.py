@@ -132,7 +132,7 @@ def off_for(checkout: Path, seconds: float) -> None:
     state.write_text(json.dumps(document))
 
 
-def test_a_second_start_names_the_address_of_the_one_that_runs(checkout: Path, first: Command) -> None:
+def test_local_command_second_start_names_the_address_of_the_running_stack(checkout: Path, first: Command) -> None:
     second = Command(checkout)
     try:
         assert second.end() == 2
@@ -142,7 +142,7 @@ def test_a_second_start_names_the_address_of_the_one_that_runs(checkout: Path, f
     assert f"a local stack is already running: {first.api}" in line
 
 
-def test_it_stops_by_ctrl_c_and_says_what_it_does_and_starts_again_after_an_hour(
+def test_local_command_stops_on_ctrl_c_with_a_message_and_starts_again_after_an_hour(
     checkout: Path, first: Command
 ) -> None:
     address = first.api
@@ -180,7 +180,7 @@ def test_it_stops_by_ctrl_c_and_says_what_it_does_and_starts_again_after_an_hour
         again.close()
 
 
-def test_with_authentication_two_teams_have_tokens_of_their_own(checkout: Path) -> None:
+def test_local_command_authentication_gives_two_teams_their_own_tokens(checkout: Path) -> None:
     command = Command(checkout, "--auth")
     try:
         command.until("export DUECOURSE_TOKEN=", START_SECONDS)

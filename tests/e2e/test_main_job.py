@@ -29,7 +29,7 @@ def posted(system: System) -> dict[str, Job]:
     return {job.id: job for job in map(system.client.create_job, documents)}
 
 
-def test_a_one_off_job_runs_on_its_second_and_exactly_once(system: System, posted: dict[str, Job]) -> None:
+def test_job_lifecycle_one_off_runs_on_its_second_exactly_once(system: System, posted: dict[str, Job]) -> None:
     instant = posted["once"].next_occurrence
     assert instant is not None
     run = awaited("the end of the run", run_in(system, "once", "SUCCEEDED", "DEAD", "SKIPPED"))
@@ -40,7 +40,7 @@ def test_a_one_off_job_runs_on_its_second_and_exactly_once(system: System, poste
     assert call.arrived_at >= instant
 
 
-def test_a_run_whose_target_always_fails_dies_is_announced_and_waits_in_the_dead_letter_queue(
+def test_job_lifecycle_always_failing_run_dies_is_announced_and_enters_the_dead_letter_queue(
     system: System, posted: dict[str, Job]
 ) -> None:
     dead = awaited("the death", run_in(system, "doomed", "DEAD"))
@@ -54,7 +54,7 @@ def test_a_run_whose_target_always_fails_dies_is_announced_and_waits_in_the_dead
     assert letters.waiting_jobs() == {"doomed"}, "reading it has taken it away"
 
 
-def test_a_job_every_ten_seconds_runs_at_each_of_its_instants_once(system: System, posted: dict[str, Job]) -> None:
+def test_job_lifecycle_ten_second_job_runs_once_at_each_instant(system: System, posted: dict[str, Job]) -> None:
     first = posted["ticking"].next_occurrence
     assert first is not None
     instants = [first + n * timedelta(seconds=10) for n in range(2)]
@@ -72,7 +72,7 @@ def test_a_job_every_ten_seconds_runs_at_each_of_its_instants_once(system: Syste
         assert call.arrived_at >= run.occurrence
 
 
-def test_a_stack_that_was_stopped_and_started_again_goes_on_where_it_was(system: System) -> None:
+def test_job_lifecycle_restarted_stack_continues_where_it_stopped(system: System) -> None:
     instant = datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=15)
     system.client.create_job(
         {"id": "kept", "schedule": at(instant), "target": {"type": "http", "url": system.receiver.url + OK_PATH}}
@@ -86,7 +86,7 @@ def test_a_stack_that_was_stopped_and_started_again_goes_on_where_it_was(system:
     assert call.arrived_at >= instant
 
 
-def test_a_job_that_is_not_valid_is_refused_with_the_field(system: System) -> None:
+def test_job_lifecycle_invalid_job_is_refused_with_the_field(system: System) -> None:
     with pytest.raises(ApiError) as caught:
         system.client.create_job(
             {"id": "wrong", "schedule": "61 * * * *", "target": {"type": "http", "url": "http://x"}}

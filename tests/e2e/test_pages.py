@@ -58,7 +58,7 @@ def environment(system: System, tmp_path: Path) -> Iterator[dict[str, str]]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_the_page_does_what_it_says(
+def test_documentation_each_page_works_as_described(
     system: System, page: Path, tmp_path: Path, environment: dict[str, str], target: HttpTargetServer
 ) -> None:
     folder = tmp_path / "work"
@@ -69,7 +69,7 @@ def test_the_page_does_what_it_says(
     follow(page, folder, environment | own, {"https://example.com": target.url("")})
 
 
-def test_a_message_is_handled_in_the_process_of_the_caller(environment: dict[str, str]) -> None:
+def test_documentation_handle_message_script_runs_the_handler_in_its_own_process(environment: dict[str, str]) -> None:
     """docs/debugging.md: a round of dispatch, without its function."""
     command = [sys.executable, "-m", "scripts.handle_message", "DispatchFunction", "dispatch", '{"shard": 0}']
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)

@@ -112,7 +112,7 @@ def raised(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Raised]:
             yield Raised(endpoint, outputs, api, receiver.url + OK_PATH, log)
 
 
-def test_after_the_count_was_raised_what_either_count_has_written_fires_once(raised: Raised) -> None:
+def test_shard_increase_entries_written_under_either_count_fire_once(raised: Raised) -> None:
     before, after = ([f"{when}-{number}" for number in range(MANY)] for when in ("before", "after"))
     for job_id in before:
         raised.write(job_id, shards=FEW)
@@ -132,7 +132,7 @@ def test_after_the_count_was_raised_what_either_count_has_written_fires_once(rai
 
 
 @pytest.mark.extended
-def test_raising_the_count_while_jobs_fire_loses_and_doubles_no_firing(raised: Raised) -> None:
+def test_shard_increase_while_jobs_fire_neither_loses_nor_duplicates_firings(raised: Raised) -> None:
     """Real time passes: what fires later than two minutes after a job was made comes from the dispatcher alone."""
     raised.update(**LOOKING_AHEAD)
     before = [raised.create(f"before-{number}") for number in range(3)]

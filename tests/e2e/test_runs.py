@@ -56,7 +56,7 @@ def ended(system: System, posted: dict[str, Job]) -> Callable[[str], Run]:
     return lambda job_id: awaited(f"the end of {job_id}'s run", run_in(system, job_id, *ENDS))
 
 
-def test_a_run_that_is_queued_and_cancelled_is_never_called(
+def test_runs_cancelled_in_the_queue_are_never_called(
     system: System, posted: dict[str, Job], ended: Callable[[str], Run]
 ) -> None:
     (queued,) = system.client.list_runs("unwanted").items
@@ -67,7 +67,7 @@ def test_a_run_that_is_queued_and_cancelled_is_never_called(
     assert system.log.of_run(run.id) == ()
 
 
-def test_a_run_is_completed_by_a_worker_elsewhere_and_its_large_result_is_fetched_by_a_link(
+def test_runs_are_completed_by_external_workers_and_large_results_are_fetched_by_link(
     system: System, sqs: Any, posted: dict[str, Job], ended: Callable[[str], Run]
 ) -> None:
     worker = Worker(WORKED, client=system.client, sqs=sqs)
@@ -91,7 +91,7 @@ def test_a_run_is_completed_by_a_worker_elsewhere_and_its_large_result_is_fetche
     assert len(answer.content) == document["result_bytes"]
 
 
-def test_a_death_is_listed_and_redriven_once_its_cause_is_gone(
+def test_runs_that_died_are_listed_and_redriven_once_the_cause_is_fixed(
     system: System, sqs: Any, posted: dict[str, Job], ended: Callable[[str], Run]
 ) -> None:
     dead = ended("too-soon")

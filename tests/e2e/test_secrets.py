@@ -27,7 +27,7 @@ def written(system: System) -> str:
     return "report-api"
 
 
-def test_a_secret_that_a_command_writes_is_used_by_a_run(system: System, written: str) -> None:
+def test_secrets_written_by_a_command_are_used_by_a_run(system: System, written: str) -> None:
     headers = {"Authorization": f"Bearer {{{{secret:{written}}}}}"}
     target = {"type": "http", "url": system.receiver.url + OK_PATH, "headers": headers}
     system.client.create_job({"id": "secretive", "schedule": None, "target": target, "retry": {"max_attempts": 1}})

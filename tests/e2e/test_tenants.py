@@ -15,7 +15,7 @@ def tenants(system: System, *words: str) -> Result:
     return CliRunner(env=env).invoke(main, ["tenants", *words])
 
 
-def test_a_tenant_is_exported_from_the_stack(system: System, tmp_path: Path) -> None:
+def test_tenant_is_exported_from_the_stack(system: System, tmp_path: Path) -> None:
     system.client.create_job({"id": "kept", "schedule": None, "target": {"type": "http", "url": system.receiver.url}})
     done = tenants(system, "export", "default", "--to", str(tmp_path / "export"), "--json")
     assert done.exit_code == 0, done.output
@@ -24,7 +24,7 @@ def test_a_tenant_is_exported_from_the_stack(system: System, tmp_path: Path) -> 
     assert "kept" in {job.get("job_id") for job in jobs}
 
 
-def test_an_erasure_counts_first_and_requires_the_tenants_name(system: System) -> None:
+def test_tenants_erasure_counts_first_and_requires_the_tenants_name(system: System) -> None:
     system.client.create_job(
         {"id": "counted", "schedule": None, "target": {"type": "http", "url": system.receiver.url}}
     )
@@ -40,7 +40,7 @@ def test_an_erasure_counts_first_and_requires_the_tenants_name(system: System) -
     assert system.client.get_job("counted").id == "counted"
 
 
-def test_a_tenant_without_jobs_is_suspended_resumed_and_erased(system: System) -> None:
+def test_tenant_without_jobs_is_suspended_resumed_and_erased(system: System) -> None:
     suspended = tenants(system, "suspend", "leaver", "--note", "moved away", "--yes", "--json")
     assert suspended.exit_code == 0, suspended.output
     shown = json.loads(tenants(system, "show", "leaver", "--json").stdout)

@@ -87,13 +87,13 @@ def problem(answer: httpx.Response) -> str:
     return str(answer.json().get("type", "")).removeprefix("/problems/")
 
 
-def test_without_a_token_nobody_gets_in(deployed: Deployed) -> None:
+def test_tokens_are_required_by_every_route(deployed: Deployed) -> None:
     for method, path in (("GET", "/jobs"), ("POST", "/jobs"), ("GET", "/stats"), ("GET", "/nothing")):
         answer = deployed.ask(method, path, body=BODY if method == "POST" else None)
         assert (answer.status_code, problem(answer)) == (401, ""), (method, path)
 
 
-def test_a_token_that_another_signed_expired_or_is_for_others_is_worth_nothing(deployed: Deployed) -> None:
+def test_tokens_wrongly_signed_expired_or_for_others_are_refused(deployed: Deployed) -> None:
     foreign = Issuer(deployed.issuer.url)  # says the same, with a key of its own
     now = int(time.time())
     for token in (
@@ -109,7 +109,7 @@ def test_a_token_that_another_signed_expired_or_is_for_others_is_worth_nothing(d
         assert (answer.status_code, problem(answer)) == (401, "")
 
 
-def test_a_token_opens_what_its_scopes_say_and_no_more(deployed: Deployed) -> None:
+def test_tokens_permit_exactly_their_scopes(deployed: Deployed) -> None:
     reader = deployed.token(scopes="openid jobs:read")
     assert deployed.ask("GET", "/jobs", reader).status_code == 200
     refused = deployed.ask("POST", "/jobs", reader, BODY)
@@ -123,12 +123,12 @@ def test_a_token_opens_what_its_scopes_say_and_no_more(deployed: Deployed) -> No
 
 
 @pytest.mark.parametrize("tenant", [None, "", "a#b", "a" * 65, "../default"])
-def test_a_token_without_a_tenant_that_can_be_opens_nothing(deployed: Deployed, tenant: str | None) -> None:
+def test_tokens_without_a_valid_tenant_permit_nothing(deployed: Deployed, tenant: str | None) -> None:
     answer = deployed.ask("GET", "/jobs", deployed.issuer.token(tenant, EVERYTHING))
     assert (answer.status_code, problem(answer)) == (403, "bad-tenant")
 
 
-def test_what_one_tenant_makes_another_cannot_see_or_change(deployed: Deployed) -> None:
+def test_tokens_jobs_of_one_tenant_are_invisible_and_unchangeable_for_another(deployed: Deployed) -> None:
     acme, globex = deployed.token("acme"), deployed.token("globex")
     created = deployed.ask("POST", "/jobs", acme, {**BODY, "id": "secret-plan"})
     assert (created.status_code, created.json()["tenant"]) == (201, "acme")
@@ -142,19 +142,19 @@ def test_what_one_tenant_makes_another_cannot_see_or_change(deployed: Deployed) 
     assert deployed.ask("GET", "/jobs/secret-plan", acme).json()["state"] == "ACTIVE"
 
 
-def test_the_page_on_two_teams_does_what_it_says(deployed: Deployed, tmp_path: Path) -> None:
+def test_tokens_two_teams_page_works_as_described(deployed: Deployed, tmp_path: Path) -> None:
     tokens = {"ACME_TOKEN": deployed.token("two-teams-a"), "GLOBEX_TOKEN": deployed.token("two-teams-b")}
     tokens["BILLING_TOKEN"] = deployed.token("two-teams-a", "jobs:read:tag=billing jobs:write:tag=billing")
     environment = shell(tmp_path / "bin", deployed.endpoint, deployed.base) | tokens
     follow(ROOT / "docs" / "howto" / "two-teams.md", tmp_path, environment, {})
 
 
-def test_a_stranger_learns_whether_the_api_answers_and_nothing_else(deployed: Deployed) -> None:
+def test_tokens_unauthenticated_caller_only_learns_whether_the_api_responds(deployed: Deployed) -> None:
     assert set(deployed.ask("GET", "/health").json()) == {"status"}
 
 
 @pytest.mark.parametrize("callback", ["heartbeat", "complete", "fail"])
-def test_callbacks_ask_for_the_token_of_the_run_and_for_nothing_else(deployed: Deployed, callback: str) -> None:
+def test_tokens_callbacks_require_only_the_token_of_the_run(deployed: Deployed, callback: str) -> None:
     path = f"/runs/nightly.20261121T064700Z/{callback}"
     for token in (None, deployed.token()):
         answer = deployed.ask("POST", path, token, {"error": "no"} if callback == "fail" else {})
@@ -162,7 +162,7 @@ def test_callbacks_ask_for_the_token_of_the_run_and_for_nothing_else(deployed: D
         assert deployed.ask("GET", path, token).status_code in (401, 405)
 
 
-def test_a_target_ends_its_run_by_the_runs_token(deployed: Deployed) -> None:
+def test_tokens_target_ends_its_run_with_the_token_of_the_run(deployed: Deployed) -> None:
     job = {**BODY, **SOON_ONCE, "completion": "callback", "completion_seconds": 600, "heartbeat_seconds": 300}
     assert deployed.ask("POST", "/jobs", deployed.token(), {**job, "id": "handed-over"}).status_code == 201
     event = deployed.received()
@@ -173,7 +173,7 @@ def test_a_target_ends_its_run_by_the_runs_token(deployed: Deployed) -> None:
     assert done.status_code == 202, done.text
 
 
-def test_the_client_shows_a_token(deployed: Deployed) -> None:
+def test_tokens_client_sends_its_token(deployed: Deployed) -> None:
     token = Bearer(deployed.token("initech"))
     with Client(deployed.base, auth=token, timeout=PATIENCE_SECONDS, trust_env=False) as duecourse:
         made = duecourse.create_job({**BODY, "id": "reports"})
@@ -195,7 +195,7 @@ def console(deployed: Deployed, browser: Browser, tenant: str, scopes: str = EVE
     context.close()
 
 
-def test_the_console_shows_each_tenant_only_its_own(deployed: Deployed, browser: Browser) -> None:
+def test_tokens_console_shows_each_tenant_only_its_own_jobs(deployed: Deployed, browser: Browser) -> None:
     for tenant, job in (("console-a", "of-a"), ("console-b", "of-b")):
         assert deployed.ask("POST", "/jobs", deployed.token(tenant), {**BODY, "id": job}).status_code == 201
     for tenant, own, other in (("console-a", "of-a", "of-b"), ("console-b", "of-b", "of-a")):
@@ -207,7 +207,7 @@ def test_the_console_shows_each_tenant_only_its_own(deployed: Deployed, browser:
             expect(page.get_by_role("heading", name="Job not found")).to_be_visible()
 
 
-def test_an_expired_login_is_said_and_a_new_one_comes_back_to_the_same_place(
+def test_tokens_expired_login_is_reported_and_a_new_one_returns_to_the_same_place(
     deployed: Deployed, browser: Browser
 ) -> None:
     with console(deployed, browser, "console-c") as page:
@@ -221,7 +221,7 @@ def test_an_expired_login_is_said_and_a_new_one_comes_back_to_the_same_place(
         assert page.url.endswith("/console#/jobs")
 
 
-def test_who_may_only_read_finds_the_reason_at_the_buttons(deployed: Deployed, browser: Browser) -> None:
+def test_tokens_read_only_user_sees_the_reason_at_the_buttons(deployed: Deployed, browser: Browser) -> None:
     with console(deployed, browser, "console-d", "jobs:read") as page:
         create = page.get_by_role("link", name="Create job")
         create.hover()
@@ -229,7 +229,9 @@ def test_who_may_only_read_finds_the_reason_at_the_buttons(deployed: Deployed, b
         expect(page.get_by_text("Your login lacks the scope jobs:write.").first).to_be_attached()
 
 
-def test_a_job_made_with_the_form_fires_dies_and_is_redriven_by_hand(deployed: Deployed, browser: Browser) -> None:
+def test_tokens_job_created_with_the_form_fires_dies_and_is_redriven_manually(
+    deployed: Deployed, browser: Browser
+) -> None:
     status = 500
 
     def behave(handler: BaseHTTPRequestHandler) -> None:

@@ -57,7 +57,7 @@ def ended(system: System, run_id: str, state: str) -> WorkflowRun:
     return awaited(f"{run_id} is {state}", look)
 
 
-def test_a_workflow_whose_job_fails_shows_what_was_cut_and_goes_on_when_the_job_is_redriven(
+def test_workflows_failed_job_shows_which_steps_were_cut_and_its_redrive_continues_the_workflow(
     system: System, nightly: Path
 ) -> None:
     put = command(system, "put", "nightly", str(nightly))
@@ -91,7 +91,7 @@ def test_a_workflow_whose_job_fails_shows_what_was_cut_and_goes_on_when_the_job_
     assert deleted.exit_code == 0, deleted.output
 
 
-def test_a_circle_is_refused_by_its_path(system: System, nightly: Path) -> None:
+def test_workflows_cycle_is_refused_with_its_path(system: System, nightly: Path) -> None:
     document = json.loads(nightly.read_text())
     document["jobs"]["extract"]["after"] = ["report"]
     nightly.write_text(json.dumps(document))

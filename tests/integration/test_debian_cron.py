@@ -73,7 +73,7 @@ def ours(expression, zone, begin, end):
 
 
 @pytest.mark.parametrize(("zone", "change"), TRANSITIONS)
-def test_fires_in_the_same_minutes_around_a_change_of_clocks(tmp_path, zone, change):
+def test_debian_cron_fires_in_the_same_minutes_around_a_clock_change(tmp_path, zone, change):
     at = utc(change)
     begin, end = at - 2 * HOUR, at + 3 * HOUR
     random = Random(zone + change)
@@ -86,7 +86,7 @@ def test_fires_in_the_same_minutes_around_a_change_of_clocks(tmp_path, zone, cha
     assert fired > 50
 
 
-def test_fires_on_the_same_days_of_two_months(tmp_path):
+def test_debian_cron_fires_on_the_same_days_of_two_months(tmp_path):
     random = Random(29)
     begin, end = utc("2028-02-01 00:00"), utc("2028-04-01 00:00")
     jobs = []
@@ -98,7 +98,7 @@ def test_fires_on_the_same_days_of_two_months(tmp_path):
         assert (expression, ours(expression, "UTC", begin, end)) == (expression, minutes(instants))
 
 
-def test_takes_a_day_lost_to_the_date_line_as_a_correction_and_we_as_a_gap(tmp_path):
+def test_debian_cron_treats_a_day_skipped_at_the_date_line_as_a_correction_instead_of_a_gap(tmp_path):
     begin, end = utc("2011-12-30 00:00"), utc("2011-12-31 04:00")
     [instants] = debian_cron.fired(tmp_path, ["0 12 * * *"], "Pacific/Apia", begin, end)
     assert minutes(instants) == [utc("2011-12-30 22:00")]
@@ -106,20 +106,20 @@ def test_takes_a_day_lost_to_the_date_line_as_a_correction_and_we_as_a_gap(tmp_p
 
 
 @pytest.mark.parametrize("expression", ["5/15 1 * * *", "0 1 * * FRI-SUN", "0 1 L * *", "0 1 * * MONL", "0 1 ? * *"])
-def test_refuses_what_we_understand(tmp_path, expression):
+def test_debian_cron_rejects_expressions_that_duecourse_accepts(tmp_path, expression):
     begin, end = utc("2028-12-30 00:00"), utc("2029-02-01 00:00")
     assert debian_cron.fired(tmp_path, [expression], "UTC", begin, end) == [[]]
     assert ours(expression, "UTC", begin, end)
 
 
-def test_reads_no_further_than_the_name_in_an_nth_weekday(tmp_path):
+def test_debian_cron_reads_only_the_name_of_an_nth_weekday(tmp_path):
     begin, end = utc("2028-12-31 00:00"), utc("2029-01-09 00:00")
     [instants] = debian_cron.fired(tmp_path, ["0 1 * * MON#1"], "UTC", begin, end)
     assert minutes(instants) == ours("0 1 * * MON", "UTC", begin, end) != ours("0 1 * * MON#1", "UTC", begin, end)
 
 
 @pytest.mark.parametrize("expression", ["*/70 1 * * *", "0 1 */40 * *", "0 1 30 2 *"])
-def test_takes_what_we_refuse(tmp_path, expression):
+def test_debian_cron_accepts_expressions_that_duecourse_rejects(tmp_path, expression):
     begin, end = utc("2028-12-30 00:00"), utc("2029-01-09 00:00")
     [instants] = debian_cron.fired(tmp_path, [expression], "UTC", begin, end)
     assert bool(instants) == ("30 2" not in expression)

@@ -113,13 +113,13 @@ def checkout(tmp_path: Path, ministack: str, stacks: Stacks) -> Checkout:
     return checkout
 
 
-def test_what_has_not_changed_is_neither_synthesised_nor_deployed(checkout: Checkout) -> None:
+def test_local_deployment_neither_synthesises_nor_deploys_without_changes(checkout: Checkout) -> None:
     assert checkout.deploy().tick_function == "the TickFunction"
     assert checkout.called() == []
     assert checkout.steps[-1] == ("cdk deploy", "nothing has changed")
 
 
-def test_a_change_is_synthesised_and_deployed(checkout: Checkout) -> None:
+def test_local_deployment_synthesises_and_deploys_a_change(checkout: Checkout) -> None:
     checkout.edit("second")
     checkout.deploy()
     assert checkout.called() == ["deploy --output"]
@@ -127,7 +127,7 @@ def test_a_change_is_synthesised_and_deployed(checkout: Checkout) -> None:
     assert checkout.called() == []
 
 
-def test_a_stack_whose_state_is_older_than_the_synthesis_gets_it_without_another_one(
+def test_local_deployment_deploys_the_existing_synthesis_to_a_stack_with_older_state(
     checkout: Checkout, stacks: Stacks
 ) -> None:
     """The emulator was killed before it could save what was deployed last."""
@@ -136,13 +136,13 @@ def test_a_stack_whose_state_is_older_than_the_synthesis_gets_it_without_another
     assert checkout.called() == ["deploy --app"]
 
 
-def test_a_lost_assembly_is_synthesised_anew(checkout: Checkout) -> None:
+def test_local_deployment_synthesises_a_missing_assembly_again(checkout: Checkout) -> None:
     (checkout.work / "cdk.out" / f"{STACK_NAME}.template.json").unlink()
     checkout.deploy()
     assert checkout.called() == ["deploy --output"]
 
 
-def test_a_deployment_that_failed_is_made_again(checkout: Checkout) -> None:
+def test_local_deployment_repeats_a_failed_deployment(checkout: Checkout) -> None:
     checkout.edit("second")
     checkout.synthesises(template("second"), status=1)
     with pytest.raises(CliError, match="cdk deploy failed"):
@@ -153,7 +153,7 @@ def test_a_deployment_that_failed_is_made_again(checkout: Checkout) -> None:
     assert checkout.called() == ["deploy --output"]
 
 
-def test_a_change_that_failed_and_was_taken_back_leaves_nothing_of_its_own(checkout: Checkout) -> None:
+def test_local_deployment_replaces_the_synthesis_of_a_failed_change_after_its_revert(checkout: Checkout) -> None:
     checkout.edit("second")
     checkout.synthesises(template("second"), status=1)
     with pytest.raises(CliError, match="cdk deploy failed"):
@@ -165,7 +165,7 @@ def test_a_change_that_failed_and_was_taken_back_leaves_nothing_of_its_own(check
     assert checkout.called() == ["deploy --output"]
 
 
-def test_the_first_deployment_of_all_bootstraps(tmp_path: Path, ministack: str) -> None:
+def test_local_deployment_bootstraps_at_the_first_deployment(tmp_path: Path, ministack: str) -> None:
     checkout = Checkout(tmp_path, ministack)
     with pytest.raises(CliError, match="is not complete"):  # for this command line deploys nothing
         checkout.deploy()

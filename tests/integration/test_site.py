@@ -23,13 +23,13 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "site"
 
 
-def test_nothing_is_loaded_from_another_host(site: Path) -> None:
+def test_site_loads_nothing_from_another_host(site: Path) -> None:
     for page in site.rglob("*.html"):
         assert not LOADED.search(page.read_text()), page.name
         assert 'class="mermaid"' not in page.read_text(), f"{page.name}: mermaid comes from another host"
 
 
-def test_dollars_are_no_mathematics_and_marks_of_numbers_are_not_shown(site: Path) -> None:
+def test_site_shows_dollar_signs_as_text_and_hides_number_markers(site: Path) -> None:
     for page in site.rglob("*.html"):
         text = page.read_text()
         assert 'class="arithmatex"' not in text, page.name
@@ -37,7 +37,7 @@ def test_dollars_are_no_mathematics_and_marks_of_numbers_are_not_shown(site: Pat
     assert "production stage costs $" in (site / "index.html").read_text().replace("&#36;", "$")
 
 
-def test_every_page_is_in_the_menu_but_decisions_which_have_a_list() -> None:
+def test_site_menu_contains_every_page_except_decisions() -> None:
     menu = set(re.findall(r'"([^"]+\.md)"', CONFIGURATION.read_text()))
     assert tomllib.loads(CONFIGURATION.read_text())["project"]["site_name"] == "Duecourse"
     others = {name for name in pages() if not name.startswith("decisions/")}
@@ -45,7 +45,7 @@ def test_every_page_is_in_the_menu_but_decisions_which_have_a_list() -> None:
     assert menu <= set(pages())
 
 
-def test_the_reference_has_every_field_command_and_setting() -> None:
+def test_site_reference_contains_every_field_command_and_setting() -> None:
     made = pages()
     assert "| `schedule` (required) |" in made["reference/job.md"]
     assert "| `max_attempts` | integer | `4` | at least 1, at most 100 |" in made["reference/job.md"]

@@ -34,7 +34,7 @@ def queues(ministack: str) -> list[str]:
     ],
 )
 @pytest.mark.parametrize("method", ["GET", "POST", "OPTIONS"])
-def test_a_web_page_is_refused_with_a_sentence_and_nothing_is_done(
+def test_local_stack_rejects_requests_of_a_web_page_with_an_explanation_and_does_nothing(
     ministack: str, http: httpx.Client, method: str, headers: dict[str, str]
 ) -> None:
     answer = http.request(method, "/", params={"Action": "CreateQueue", "QueueName": QUEUE}, headers=headers)
@@ -45,7 +45,7 @@ def test_a_web_page_is_refused_with_a_sentence_and_nothing_is_done(
 
 
 @pytest.mark.parametrize("name", ["127.0.0.1", "localhost", "sqs.us-east-1.localhost"])
-def test_a_program_is_served_under_each_name_of_this_machine(ministack: str, http: httpx.Client, name: str) -> None:
+def test_local_stack_serves_programs_under_each_local_host_name(ministack: str, http: httpx.Client, name: str) -> None:
     made = f"{QUEUE}-not-{name.replace('.', '-')}"
     host = f"{name}:{urlsplit(ministack).port}"
     assert http.get("/", params={"Action": "CreateQueue", "QueueName": made}, headers={"Host": host}).status_code == 200
@@ -53,5 +53,5 @@ def test_a_program_is_served_under_each_name_of_this_machine(ministack: str, htt
     emulators.client("sqs", ministack).delete_queue(QueueUrl=url)
 
 
-def test_a_person_may_type_its_address_into_a_browser(http: httpx.Client) -> None:
+def test_local_stack_can_be_opened_in_a_browser(http: httpx.Client) -> None:
     assert http.get("/_ministack/health", headers={"Sec-Fetch-Site": "none"}).status_code == 200

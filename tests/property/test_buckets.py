@@ -20,7 +20,7 @@ ROUNDING = 1e-3
 
 
 @given(RULES, st.lists(st.tuples(st.integers(0, 4), st.floats(0, 3), st.booleans(), st.integers(0, 99)), max_size=120))
-def test_a_bucket_gives_no_more_than_rate_and_burst(
+def test_token_bucket_grants_no_more_than_rate_and_burst(
     rules: BucketRules, steps: list[tuple[int, float, bool, int]]
 ) -> None:
     """Each step: who acts, how long after the one before, whether it reads or writes its plan, how many it wants."""
@@ -58,7 +58,7 @@ class Meddled(MemoryLimits):
     st.lists(st.integers(-5, 5), min_size=4, max_size=4),
     st.lists(st.tuples(st.integers(0, 3), st.floats(0, 2), st.integers(0, 3)), max_size=150),
 )
-def test_instances_let_in_no_more_than_what_was_taken_in_time(
+def test_token_bucket_instances_admit_no_more_than_the_tokens_taken_in_time(
     rules: BucketRules, skews: list[int], steps: list[tuple[int, float, int]]
 ) -> None:
     """Each step: whose request, how long after the one before, and who takes tokens between its look and its write."""
@@ -86,7 +86,7 @@ def test_instances_let_in_no_more_than_what_was_taken_in_time(
     st.lists(st.floats(-5, 5), min_size=3, max_size=3),
     st.lists(st.tuples(st.integers(0, 2), st.floats(0, 4)), max_size=15),
 )
-def test_flooded_instances_admit_no_more_than_burst_and_rate_by_clocks_that_differ(
+def test_token_bucket_overloaded_instances_with_clock_skew_admit_no_more_than_burst_and_rate(
     rules: BucketRules, skews: list[float], steps: list[tuple[int, float]]
 ) -> None:
     """Each step: the instance that gets requests until it refuses one, and how long after the step before."""

@@ -86,35 +86,35 @@ def explore(rule: str, **how: Any) -> Found:
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_two_runs_keep_the_lines_promises_in_every_order_of_their_steps(rule: str) -> None:
+def test_wait_queue_protocol_holds_for_two_runs_in_every_order(rule: str) -> None:
     found = explore(rule)
     assert found.repairs == 0
     assert found.most_messages <= 6
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-def test_two_runs_and_one_worker_keep_them_whatever_goes_wrong_once(wrong: str) -> None:
+def test_wait_queue_protocol_holds_for_two_runs_and_one_worker_after_any_single_fault(wrong: str) -> None:
     assert explore("queue", workers=1, left=WRONG[wrong], callback=True).most_messages <= 8
 
 
 @pytest.mark.parametrize("rule", ["queue", "newest", "replace"])
-def test_calls_that_multiply_are_found(rule: str) -> None:
+def test_wait_queue_protocol_model_detects_duplicate_calls(rule: str) -> None:
     with pytest.raises(AssertionError, match="in flight"):
         explore(rule, runs=3, workers=1, callback=True, changed=doubling)
 
 
-def test_a_call_that_remains_recorded_is_found() -> None:
+def test_wait_queue_protocol_model_detects_a_call_that_remains_recorded() -> None:
     with pytest.raises(AssertionError, match="the lock is free, and nobody is called"):
         explore("queue", runs=3, workers=1, callback=True, changed=never_received)
 
 
-def test_a_lock_whose_release_is_not_seen_is_found() -> None:
+def test_wait_queue_protocol_model_detects_an_unnoticed_lock_release() -> None:
     with pytest.raises(AssertionError, match="the lock is free, and nobody is called"):
         explore("queue", changed=blind)
 
 
 @pytest.mark.parametrize("rule", ["skip", "queue"])
-def test_a_lock_that_is_taken_from_an_active_run_is_found(rule: str) -> None:
+def test_wait_queue_protocol_model_detects_a_lock_taken_from_an_active_run(rule: str) -> None:
     with pytest.raises(AssertionError, match="two runs are alive at once"):
         explore(rule, changed=reckless)
 
@@ -124,49 +124,53 @@ def test_a_lock_that_is_taken_from_an_active_run_is_found(rule: str) -> None:
 
 @pytest.mark.parametrize(("rule", "then"), [("allow 1", "allow 2"), ("allow 2", "allow 1")])
 @pytest.mark.parametrize("wrong", [Left(limits=1), Left(limits=1, crashes=1)])
-def test_three_runs_and_one_worker_keep_them_while_the_limit_changes(rule: str, then: str, wrong: Left) -> None:
+def test_wait_queue_protocol_three_runs_and_one_worker_keep_them_while_the_limit_changes(
+    rule: str, then: str, wrong: Left
+) -> None:
     assert explore(rule, runs=3, workers=1, callback=True, left=wrong, then=then, most=60_000).ends
 
 
 @pytest.mark.parametrize("rule", ["allow 1", "allow 2"])
-def test_places_that_are_taken_from_active_runs_are_found(rule: str) -> None:
+def test_wait_queue_protocol_places_that_are_taken_from_active_runs_are_found(rule: str) -> None:
     with pytest.raises(AssertionError, match="may be"):
         explore(rule, runs=3, workers=1, callback=True, changed=opened)
 
 
-def test_runs_beyond_a_lowered_limit_that_do_not_count_are_found() -> None:
+def test_wait_queue_protocol_runs_beyond_a_lowered_limit_that_do_not_count_are_found() -> None:
     with pytest.raises(AssertionError, match="2 runs are alive, and 1 may be"):
         explore("allow 2", runs=3, workers=1, callback=True, left=Left(limits=1), then="allow 1", changed=within)
 
 
-def test_a_start_that_does_not_call_the_next_run_is_found() -> None:
+def test_wait_queue_protocol_start_that_does_not_call_the_next_run_is_found() -> None:
     with pytest.raises(AssertionError, match="nobody is called"):
         explore("allow 2", runs=4, workers=1, callback=True, changed=lonely)
 
 
 @pytest.mark.parametrize(("rule", "then"), [("allow 1", "allow 2"), ("allow 2", "allow 1")])
-def test_three_runs_and_two_workers_keep_them_with_a_crash_and_a_copy_in_histories_drawn(rule: str, then: str) -> None:
+def test_wait_queue_protocol_three_runs_and_two_workers_keep_them_with_a_crash_and_a_copy_in_histories_drawn(
+    rule: str, then: str
+) -> None:
     of = case(rule, runs=3, left=Left(crashes=1, copies=1, limits=1), callback=True, then=then)
     found = Explorer(of).wander(Random(rule), 40)
     assert found.ends
 
 
 @pytest.mark.extended
-def test_a_lost_run_that_keeps_its_place_is_found() -> None:
+def test_wait_queue_protocol_lost_run_that_keeps_its_place_is_found() -> None:
     with pytest.raises(AssertionError, match="may be"):
         explore("allow 2", runs=3, workers=2, left=Left(limits=1, crashes=1), then="allow 1", changed=own_place)
 
 
 @pytest.mark.extended
 @pytest.mark.parametrize(("rule", "workers"), [("skip", 2), ("queue", 1)])
-def test_two_runs_keep_them_with_a_crash_and_a_copy(rule: str, workers: int) -> None:
+def test_wait_queue_protocol_holds_for_two_runs_with_a_crash_and_a_copy(rule: str, workers: int) -> None:
     assert explore(rule, workers=workers, left=Left(crashes=1, copies=1)).repairs == 0
 
 
 @pytest.mark.extended
 @pytest.mark.parametrize("wrong", ["a crash", "a lost answer", "a copy", "a lost watch"])
 @pytest.mark.parametrize("rule", RULES)
-def test_two_runs_keep_them_whatever_goes_wrong_once(rule: str, wrong: str) -> None:
+def test_wait_queue_protocol_holds_for_two_runs_after_any_single_fault(rule: str, wrong: str) -> None:
     found = explore(rule, left=WRONG[wrong])
     assert found.repairs == 0 or wrong == "a lost watch"
     assert found.most_messages <= 8
@@ -175,11 +179,11 @@ def test_two_runs_keep_them_whatever_goes_wrong_once(rule: str, wrong: str) -> N
 @pytest.mark.extended
 @pytest.mark.parametrize("wrong", ["a crash", "a lost answer"])
 @pytest.mark.parametrize("rule", ["queue"])
-def test_two_runs_with_callbacks_keep_them_whatever_goes_wrong_once(rule: str, wrong: str) -> None:
+def test_wait_queue_protocol_holds_for_two_runs_with_callbacks_after_any_single_fault(rule: str, wrong: str) -> None:
     assert explore(rule, left=WRONG[wrong], callback=True).most_messages <= 12
 
 
 @pytest.mark.extended
 @pytest.mark.parametrize("rule", RULES)
-def test_three_runs_and_one_worker_keep_them_in_every_order(rule: str) -> None:
+def test_wait_queue_protocol_holds_for_three_runs_and_one_worker_in_every_order(rule: str) -> None:
     assert explore(rule, runs=3, workers=1, callback=True).repairs == 0

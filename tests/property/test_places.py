@@ -95,15 +95,15 @@ def first_within(active: Collection[int], limit: int, _: int) -> int | None:
 
 
 @pytest.mark.parametrize(("before", "limit", "takers"), [(2, 1, 2), (3, 2, 2), (4, 2, 2), (2, 2, 3)])
-def test_a_lowered_limit_holds_for_each_start(before: int, limit: int, takers: int) -> None:
+def test_places_lowered_limit_holds_for_each_start(before: int, limit: int, takers: int) -> None:
     assert most_beside_a_start(before, limit, takers, first) == limit
 
 
-def test_a_lowered_limit_would_not_hold_if_a_run_took_any_free_place() -> None:
+def test_places_lowered_limit_would_not_hold_if_a_run_took_any_free_place() -> None:
     assert most_beside_a_start(3, 2, 2, any_of_them) == 3
 
 
-def test_a_lowered_limit_would_not_hold_if_runs_beyond_it_did_not_count() -> None:
+def test_places_lowered_limit_would_not_hold_if_runs_beyond_it_did_not_count() -> None:
     assert most_beside_a_start(3, 2, 2, first_within) == 3
 
 
@@ -111,5 +111,5 @@ def test_a_lowered_limit_would_not_hold_if_runs_beyond_it_did_not_count() -> Non
     ("active", "limit", "place"),
     [([], 2, 0), ([0], 2, 1), ([1], 2, 0), ([0, 1], 2, None), ([5], 2, 0), ([0, 5], 2, None), ([1, 2], 5, 0)],
 )
-def test_a_run_takes_the_first_free_place(active: list[int], limit: int, place: int | None) -> None:
+def test_places_run_takes_the_first_free_place(active: list[int], limit: int, place: int | None) -> None:
     assert free_place(active, limit) == place

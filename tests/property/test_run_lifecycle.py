@@ -196,7 +196,7 @@ def _still(world: World) -> bool:
 
 @examples(3_000)
 @given(JOBS, BEGINNINGS, st.lists(STEPS, max_size=40))
-def test_a_run_keeps_its_promises_and_ends(of: Job, beginning: list[Step], steps: list[Step]) -> None:
+def test_run_lifecycle_keeps_its_guarantees_and_ends(of: Job, beginning: list[Step], steps: list[Step]) -> None:
     promises = Promises()
     world = World(of, promises.seen, promises.wrote)
     for step in (*beginning, *steps):

@@ -11,13 +11,13 @@ CLOCKS = [(0.0, 0.0), (-2.5, 2.5), (2.5, -2.5)]
 
 
 @pytest.mark.parametrize(("workflow", "step"), CLOCKS)
-def test_seats_of_a_workflows_steps_two_runs_in_all_orders(workflow: float, step: float) -> None:
+def test_seat_protocol_holds_for_workflow_steps_of_two_runs_in_every_order(workflow: float, step: float) -> None:
     found = explore(Rules(workflow, step), runs=2, tick=65, horizon=260)
     assert isinstance(found, int), found.path
 
 
 @pytest.mark.parametrize(("workflow", "step"), CLOCKS)
-def test_seats_of_a_workflows_steps_three_runs_in_quick_succession(workflow: float, step: float) -> None:
+def test_seat_protocol_holds_for_workflow_steps_of_three_runs_in_quick_succession(workflow: float, step: float) -> None:
     found = explore(Rules(workflow, step), runs=3, tick=60, horizon=60)
     assert isinstance(found, int), found.path
 
@@ -48,7 +48,5 @@ def never_lost(run: Run | None, now: float) -> float | None:
     ],
     ids=["released", "handed on", "recorded", "asked", "lost"],
 )
-def test_seats_of_a_workflows_steps_the_model_detects_planted_faults(
-    planted: Rules, runs: int, tick: float, horizon: float
-) -> None:
+def test_seat_protocol_model_detects_planted_faults(planted: Rules, runs: int, tick: float, horizon: float) -> None:
     assert isinstance(explore(planted, runs=runs, tick=tick, horizon=horizon), Broken)

@@ -17,16 +17,16 @@ def named(case: Case) -> str:
 
 
 @pytest.mark.parametrize("case", SHORT, ids=named)
-def test_every_order_of_the_steps_keeps_the_promises(case: Case) -> None:
+def test_workflow_protocol_keeps_its_guarantees_in_every_order_of_the_steps(case: Case) -> None:
     assert Explorer(case).exhaust().rests
 
 
 @pytest.mark.parametrize("case", WALKS, ids=named)
-def test_larger_graphs_keep_them_in_orders_at_random(case: Case) -> None:
+def test_workflow_protocol_keeps_its_guarantees_in_random_orders_for_larger_graphs(case: Case) -> None:
     assert Explorer(case).walk(seed=1, steps=2_500).rests
 
 
 @pytest.mark.parametrize("changed", MUTANTS)
-def test_a_protocol_with_one_line_changed_breaks_one(changed: str) -> None:
+def test_workflow_protocol_with_one_changed_line_breaks_a_guarantee(changed: str) -> None:
     with pytest.raises(BrokenPromiseError):
         Explorer(MUTANTS[changed], changed).exhaust()

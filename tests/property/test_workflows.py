@@ -84,7 +84,7 @@ def as_the_model_says(world: WorkflowWorld, model: Model) -> None:
 
 @examples(60)
 @given(graphs(), failing, st.sets(st.integers(0, 30), max_size=6))
-def test_what_runs_is_what_the_rules_say_though_messages_come_twice(
+def test_workflows_run_exactly_the_jobs_of_the_model_despite_duplicate_messages(
     graph: Graph, fails: frozenset[str], twice: set[int]
 ) -> None:
     world = WorkflowWorld(create_tables(in_process.dynamodb()))
@@ -113,7 +113,7 @@ class Redriven(Model):
 
 @examples(40)
 @given(graphs(), failing, failing)
-def test_a_workflow_that_is_redriven_ends_as_if_what_is_well_now_had_always_been(
+def test_workflows_that_are_redriven_end_as_if_the_corrected_jobs_had_never_failed(
     graph: Graph, fails: frozenset[str], still: frozenset[str]
 ) -> None:
     world = WorkflowWorld(create_tables(in_process.dynamodb()))
@@ -133,7 +133,7 @@ def test_a_workflow_that_is_redriven_ends_as_if_what_is_well_now_had_always_been
 
 @examples(40)
 @given(graphs(), failing, st.lists(st.tuples(st.integers(0, JOBS), st.booleans()), min_size=1, max_size=3))
-def test_a_job_that_is_redriven_takes_with_it_what_its_failure_had_decided(
+def test_workflows_redriven_job_also_restarts_the_jobs_decided_by_its_failure(
     graph: Graph, fails: frozenset[str], redrives: list[tuple[int, bool]]
 ) -> None:
     world = WorkflowWorld(create_tables(in_process.dynamodb()))

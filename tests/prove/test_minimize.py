@@ -20,7 +20,7 @@ from tests.support.template import ROOT
 DETECTED_BY = "the next run in the wait queue starts when the one before it ends"
 
 
-def test_a_history_keeps_what_makes_it_fail() -> None:
+def test_minimize_keeps_the_parts_of_a_history_that_make_it_fail() -> None:
     """Of a large plan what matters is one operation and one fault."""
     plan = draw(7, "workflow")
     plan = replace(
@@ -37,7 +37,7 @@ def test_a_history_keeps_what_makes_it_fail() -> None:
     assert Plan.from_json(small.to_json()) == small
 
 
-def test_the_finding_of_a_planted_fault_is_made_smaller_and_still_fails(tmp_path: Path) -> None:
+def test_minimize_reduces_the_finding_of_a_planted_fault_and_it_still_fails(tmp_path: Path) -> None:
     """`make prove` does so: the plan that it keeps breaks the same promise, and none without the fault."""
     mutant = next(each for each in MUTANTS if each.name == "the next run in the wait queue is not called")
     environ = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": str(planted(mutant, tmp_path))}

@@ -17,15 +17,15 @@ def sources() -> dict[Path, str]:
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
-def test_a_mutant_is_one_of_the_present_source(mutant: Mutant, sources: dict[Path, str]) -> None:
+def test_mutants_apply_to_the_current_source(mutant: Mutant, sources: dict[Path, str]) -> None:
     assert mutant.profile in PROFILES
     for source in changed(mutant, sources).values():
         ast.parse(source)
 
 
-def test_mutants_have_names_of_their_own() -> None:
+def test_mutants_have_unique_names() -> None:
     assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS) >= 30
 
 
-def test_the_table_has_a_row_of_each_mutant() -> None:
+def test_mutants_table_has_a_row_for_each_mutant() -> None:
     assert set(rows()) == {mutant.name for mutant in MUTANTS}

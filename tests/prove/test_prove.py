@@ -21,7 +21,7 @@ def _prove(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=False)
 
 
-def test_histories_break_no_promise() -> None:
+def test_prove_histories_break_no_guarantee() -> None:
     """Time is simulated; that of the machine changes nothing."""
     played = _prove("--seed", str(SEED), "--histories", str(HISTORIES), "--go-on", "--minimize", "0")
     assert played.returncode == 0, played.stdout + played.stderr
@@ -39,10 +39,10 @@ def test_histories_break_no_promise() -> None:
         ("none_failed", ["skipped", "ok"], "starts"),
     ],
 )
-def test_the_reference_of_rules_is_that_of_the_page(when: str, before: list[str], then: str) -> None:
+def test_prove_reference_rules_match_the_documentation(when: str, before: list[str], then: str) -> None:
     assert expected(when, before) == then
 
 
-def test_each_time_without_a_seed_other_histories_are_played() -> None:
+def test_prove_without_a_seed_plays_different_histories_each_time() -> None:
     first, second = (_prove("--histories", "1", "--profile", "timed", "--minimize", "0") for _ in range(2))
     assert first.stdout.splitlines()[-1].split()[4] != second.stdout.splitlines()[-1].split()[4]

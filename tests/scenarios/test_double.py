@@ -64,7 +64,7 @@ def over_tables(tables: Tables) -> Made:
     return world.caller.calls
 
 
-def test_the_same_calls_are_made_at_the_same_instants(tables: Tables) -> None:
+def test_testing_scheduler_makes_the_same_calls_at_the_same_instants_as_a_stage(tables: Tables) -> None:
     made = by_job(in_memory())
     assert all(made.values())
     assert made == by_job(over_tables(tables))

@@ -10,14 +10,14 @@ NAMES = [story.name for story in STORIES]
 
 
 @pytest.mark.parametrize("story", STORIES, ids=NAMES)
-def test_the_page_says_what_each_fault_at_each_write_of_a_story_changes(story: Story) -> None:
+def test_fault_table_shows_the_effect_of_each_fault_at_each_write_of_a_story(story: Story) -> None:
     assert section(story, rows(story)) == kept_sections()[story.name], "see tests/fixtures/faults.md, or: make faults"
 
 
-def test_every_fault_leaves_a_correct_ending() -> None:
+def test_fault_table_contains_only_correct_final_states() -> None:
     assert [name for name, found in kept_sections().items() if WRONG in found] == []
 
 
-def test_the_page_has_all_stories_and_nothing_else() -> None:
+def test_fault_table_contains_all_stories_and_nothing_else() -> None:
     assert list(kept_sections()) == NAMES
     assert PAGE.read_text().startswith(HEAD)

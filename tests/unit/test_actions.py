@@ -25,40 +25,40 @@ ACTIONS = {cells[0].strip("`"): set(cells[1].split(", ")) for cells in rows("Log
 METRICS = {cells[0].strip("`"): cells[1:] for cells in rows("Metrics")}
 
 
-def test_every_action_of_the_code_is_in_the_table() -> None:
+def test_observability_tables_contain_every_action_of_the_code() -> None:
     assert [name for name in sorted(actions()) if not any(fnmatchcase(row, name) for row in ACTIONS)] == []
 
 
-def test_every_action_of_the_table_is_in_the_code() -> None:
+def test_observability_tables_contain_only_actions_of_the_code() -> None:
     assert [row for row in ACTIONS if not any(fnmatchcase(row, name) for name in actions())] == []
 
 
 @pytest.mark.parametrize("row", ACTIONS)
-def test_an_action_is_logged_at_the_levels_that_the_table_says(row: str) -> None:
+def test_observability_tables_contain_the_levels_at_which_actions_are_logged(row: str) -> None:
     logged = set().union(*(levels for name, levels in actions().items() if fnmatchcase(row, name)))
     assert ACTIONS[row]
     assert ACTIONS[row] <= logged
 
 
-def test_every_metric_of_the_code_is_in_the_table() -> None:
+def test_observability_tables_contain_every_metric_of_the_code() -> None:
     assert sorted(metrics() - METRICS.keys()) == sorted(LOGGED_ONLY)
 
 
-def test_every_metric_of_the_table_is_in_the_code() -> None:
+def test_observability_tables_contain_only_metrics_of_the_code() -> None:
     assert sorted(METRICS.keys() - texts()) == []
 
 
-def test_units_are_those_that_reports_have() -> None:
+def test_observability_tables_contain_only_units_of_reports() -> None:
     assert {cells[0] for cells in METRICS.values()} == {"Count", "Seconds", "Milliseconds"}
 
 
-def test_what_is_written_though_it_is_zero_is_a_metric_and_named_above_the_table() -> None:
+def test_observability_tables_name_all_metrics_that_are_emitted_when_zero() -> None:
     _, _, section = PAGE.partition("written even when zero:")
     assert set(METRICS) >= EVEN_WHEN_ZERO
     named = set(re.findall(r"`(\w+)`", section.partition("\n\n")[0]))
     assert named == EVEN_WHEN_ZERO
 
 
-def test_names_are_alike() -> None:
+def test_observability_tables_names_have_a_consistent_form() -> None:
     assert [row for row in ACTIONS if re.fullmatch(r"[a-z]+(_[a-z]+)*", row) is None] == []
     assert [row for row in METRICS if re.fullmatch(r"([A-Z][a-z]+)+", row) is None] == []

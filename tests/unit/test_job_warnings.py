@@ -3,21 +3,21 @@
 from duecourse.checks.jobs import PastRun, job_warnings
 
 
-def test_runs_that_take_longer_than_the_interval_are_a_warning() -> None:
+def test_job_warnings_runs_that_take_longer_than_the_interval_are_a_warning() -> None:
     runs = [PastRun(seconds=seconds) for seconds in (10, 95, 100)]
     (found,) = job_warnings(runs, 60.0)
     assert (found.kind, found.facts) == ("slow", {"median_seconds": 95, "interval_seconds": 60.0})
     assert "95 s (the median), with an occurrence every 60 s" in found.says
 
 
-def test_few_or_short_runs_or_an_unknown_interval_are_none() -> None:
+def test_job_warnings_few_or_short_runs_or_an_unknown_interval_are_none() -> None:
     slow = [PastRun(seconds=95.0)] * 3
     assert job_warnings(slow[:2], 60.0) == []
     assert job_warnings(slow, 100.0) == []
     assert job_warnings(slow, None) == []
 
 
-def test_runs_that_were_skipped_without_a_request_and_merged_ones_count() -> None:
+def test_job_warnings_runs_that_were_skipped_without_a_request_and_merged_ones_count() -> None:
     runs = [PastRun("overlap")] * 3 + [PastRun(count=7)] * 2 + [PastRun("paused")] * 9 + [PastRun(seconds=1.0)] * 6
     (found,) = job_warnings(runs, None)
     assert found.says == "5 of the last 20 runs were skipped or merged."

@@ -93,64 +93,64 @@ def without(name: str) -> str:
 
 
 @given(MESSAGES)
-def test_a_message_is_read_as_it_was_written(message: RunMessage) -> None:
+def test_message_round_trips_through_json(message: RunMessage) -> None:
     assert read_run_message(message.to_json()) == message
 
 
-def test_a_message_of_an_older_version_is_a_first_attempt_that_stands_for_itself() -> None:
+def test_message_of_an_older_version_is_a_first_attempt_of_one_occurrence() -> None:
     message = read_run_message(body())
     assert (message.attempt, message.suffix, message.count) == (1, "", 1)
     assert (message.through, message.caught_up_at) == (None, None)
 
 
-def test_a_message_of_an_older_version_asks_for_a_start() -> None:
+def test_message_of_an_older_version_requests_a_start() -> None:
     assert read_run_message(body()).kind is MessageKind.START
 
 
-def test_a_start_is_written_as_it_has_always_been() -> None:
+def test_message_start_is_written_without_a_kind() -> None:
     assert "kind" not in orjson.loads(read_run_message(body(kind="start")).to_json())
 
 
 @pytest.mark.parametrize("kind", [kind for kind in MessageKind if kind is not MessageKind.START])
-def test_any_other_kind_is_said(kind: MessageKind) -> None:
+def test_message_of_any_other_kind_contains_its_kind(kind: MessageKind) -> None:
     message = read_run_message(body(kind=kind.value, attempt=3))
     assert (message.kind, message.attempt) == (kind, 3)
     assert orjson.loads(message.to_json())["kind"] == kind.value
 
 
 @pytest.mark.parametrize("result", [False, 0, "", [], {}, {"rows": 3}, [None], "text"])
-def test_an_empty_result_is_a_result_all_the_same(result: object) -> None:
+def test_message_keeps_an_empty_result(result: object) -> None:
     read = read_run_message(read_run_message(body(kind="complete", result=result)).to_json()).command
     assert read == Complete(result)
     assert isinstance(read, Complete)
     assert type(read.result) is type(result)
 
 
-def test_a_no_to_another_attempt_is_said_and_silence_is_not() -> None:
+def test_message_distinguishes_a_forbidden_retry_from_an_unspecified_one() -> None:
     said = read_run_message(body(kind="fail", retryable=False, error="no such invoice", retry_after=0))
     assert read_run_message(said.to_json()) == said
     assert said.command == Fail("no such invoice", retryable=False, retry_after=0)
     assert read_run_message(body(kind="fail")).command == Fail()
 
 
-def test_a_field_that_a_newer_version_added_is_ignored() -> None:
+def test_message_ignores_a_field_of_a_newer_version() -> None:
     assert read_run_message(body(colour="blue", nested={"deep": [1]})) == read_run_message(body())
 
 
-def test_an_optional_field_may_be_null() -> None:
+def test_message_accepts_null_for_optional_fields() -> None:
     assert read_run_message(body(through=None, caught_up_at=None, suffix=None)) == read_run_message(body())
 
 
-def test_a_whole_number_of_seconds_may_be_an_instant_in_a_fraction_field() -> None:
+def test_message_accepts_a_whole_number_for_a_fractional_instant() -> None:
     assert isinstance(read_run_message(body(not_before=1_795_243_625)).not_before, float)
 
 
-def test_what_is_empty_is_not_sent() -> None:
+def test_message_omits_empty_fields() -> None:
     assert orjson.loads(read_run_message(body()).to_json()) == BODY | {"attempt": 1, "count": 1}
 
 
 @pytest.mark.parametrize("name", sorted(BODY))
-def test_a_missing_field_is_named(name: str) -> None:
+def test_message_without_a_required_field_is_rejected_with_its_name(name: str) -> None:
     with pytest.raises(MessageError, match=f"{name} is missing"):
         read_run_message(without(name))
 
@@ -190,7 +190,7 @@ def test_a_missing_field_is_named(name: str) -> None:
         ("reason", {}),
     ],
 )
-def test_a_wrong_field_is_named_with_its_value_and_what_it_wants(name: str, value: object) -> None:
+def test_message_with_a_wrong_field_is_rejected_with_its_value_and_the_expected_one(name: str, value: object) -> None:
     with pytest.raises(MessageError) as caught:
         read_run_message(body(**{name: value}))
     said = str(caught.value)
@@ -198,14 +198,14 @@ def test_a_wrong_field_is_named_with_its_value_and_what_it_wants(name: str, valu
     assert "expected" in said
 
 
-def test_a_value_without_end_does_not_fill_the_log() -> None:
+def test_message_error_truncates_a_long_value() -> None:
     with pytest.raises(MessageError) as caught:
         read_run_message(body(occurrence="9" * 100_000))
     assert len(str(caught.value)) < 200
 
 
 @pytest.mark.parametrize("text", ["", "{", "null", "7", '"text"', "[]", '[{"tenant":"default"}]', "NaN", "\ud800"])
-def test_what_is_no_json_object_is_no_run_message(text: str) -> None:
+def test_message_that_is_not_a_json_object_is_rejected(text: str) -> None:
     with pytest.raises(MessageError, match=r"not (a|valid) JSON"):
         read_run_message(text)
 
@@ -220,7 +220,7 @@ def test_what_is_no_json_object_is_no_run_message(text: str) -> None:
         [field.name for of in (RunIdentity, RunMessage) for field in fields(of) if field.name != "identity"]
     ),
 )
-def test_whatever_stands_in_a_field_the_message_is_read_or_refused_by_name(value: object, name: str) -> None:
+def test_message_with_any_value_in_a_field_is_read_or_rejected_with_its_name(value: object, name: str) -> None:
     try:
         text = body(**{name: value})
     except TypeError:  # a lone surrogate cannot even be written
@@ -233,11 +233,11 @@ def test_whatever_stands_in_a_field_the_message_is_read_or_refused_by_name(value
         assert str(message.name)
 
 
-def test_a_message_names_its_run() -> None:
+def test_message_identifies_its_run() -> None:
     assert read_run_message(body(suffix=".m1")).name == RunName("nightly", 1_795_243_620, ".m1")
 
 
-def test_a_fresh_copy_differs_in_its_nonce_and_in_what_was_asked_for_only() -> None:
+def test_message_copy_differs_only_in_its_nonce_and_the_requested_changes() -> None:
     message = read_run_message(body(attempt=2, count=3, through=1_795_243_800))
     assert message.again(nonce="n-2") == read_run_message(body(attempt=2, count=3, through=1_795_243_800, nonce="n-2"))
     moved = message.again(nonce="n-2", not_before=1_795_243_700.5)
@@ -245,7 +245,7 @@ def test_a_fresh_copy_differs_in_its_nonce_and_in_what_was_asked_for_only() -> N
     assert message.nonce == "n-1"
 
 
-def test_copies_name_the_messages_that_they_are_sent_instead_of() -> None:
+def test_message_copy_lists_the_messages_that_it_replaces() -> None:
     copy = read_run_message(body()).again(nonce="n-2", instead_of="m-1").again(nonce="n-3", instead_of="m-2")
     assert copy.replaces == (("m-1", "n-1"), ("m-2", "n-2"))
     assert read_run_message(copy.to_json()) == copy
@@ -256,7 +256,7 @@ def test_copies_name_the_messages_that_they_are_sent_instead_of() -> None:
     assert many.replaces[-1] == ("m-39", "n-39")
 
 
-def test_a_catch_up_brings_the_rules_that_named_it_and_what_a_later_release_adds_to_them_is_passed_over() -> None:
+def test_message_of_a_catch_up_contains_its_rules_and_ignores_unknown_ones() -> None:
     spec = ScheduleSpec("*/5 * * * *", "Europe/Berlin", dst_gap="skip", start=1_795_000_000)
     rules = OccurrenceRules(spec, ("2026-12-24",), 30)
     said = replace(read_run_message(body()), rules=rules, following=1_795_243_900)
@@ -267,12 +267,12 @@ def test_a_catch_up_brings_the_rules_that_named_it_and_what_a_later_release_adds
     assert read_run_message(orjson.dumps(raw).decode()).rules == rules
 
 
-def test_a_copy_may_be_asked_for_the_beginning_of_time() -> None:
+def test_message_copy_accepts_zero_as_its_time() -> None:
     assert read_run_message(body()).again(nonce="n-2", not_before=0.0).not_before == 0.0
 
 
 @given(MESSAGES)
-def test_whatever_a_message_asked_for_it_can_be_made_one_that_starts_an_attempt(message: RunMessage) -> None:
+def test_message_of_any_kind_can_be_turned_into_the_start_of_an_attempt(message: RunMessage) -> None:
     start = message.to_start(7, nonce="n-2", not_before=1_795_243_700.5)
     assert (start.command, start.attempt, start.nonce, start.not_before) == (StartAttempt(), 7, "n-2", 1_795_243_700.5)
     whose = ("name", "tenant", "generation", "lane", "own_payload", "requested_by", "correlation_id")
@@ -281,7 +281,7 @@ def test_whatever_a_message_asked_for_it_can_be_made_one_that_starts_an_attempt(
     assert not start.waited  # a later attempt is not the call of a line
 
 
-def test_a_fresh_copy_asks_for_the_same() -> None:
+def test_message_copy_has_the_same_command() -> None:
     message = read_run_message(body(kind="complete", attempt=2, result=""))
     again = message.again(nonce="n-2")
     assert (again.command, again.attempt) == (Complete(""), 2)

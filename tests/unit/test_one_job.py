@@ -19,7 +19,7 @@ OUTSIDE = ("client/", "testing/")
 JOB = {"id": "hourly", "schedule": "0 * * * *", "target": {"type": "http", "url": "https://example.com/work"}}
 
 
-def test_the_story_of_one_job_does_not_become_longer() -> None:
+def test_one_job_crosses_a_limited_number_of_files_up_to_its_first_successful_run() -> None:
     one_run()  # fills the caches, which would otherwise depend on the tests before this one
     visited = [name for name, _ in groupby(one_run())]
     assert len(set(visited)) <= FILES

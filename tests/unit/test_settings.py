@@ -114,7 +114,7 @@ def refusal(settings: Any, environ: dict[str, str]) -> str:
     return str(caught.value)
 
 
-def test_a_dispatchers_environment_is_read() -> None:
+def test_settings_of_the_dispatcher_are_read_from_the_environment() -> None:
     read = DispatchSettings.from_env(DISPATCH)
     assert (read.stage, read.jobs_table, read.runs_table, read.shards) == ("dev", "jobs", "runs", 16)
     assert (read.lookahead_seconds, read.horizon_seconds, read.run_retention_days) == (300, 840, 90)
@@ -122,62 +122,64 @@ def test_a_dispatchers_environment_is_read() -> None:
     assert read.bulk_urls == {lane: f"https://sqs.example/{lane}-bulk" for lane in Lane}
 
 
-def test_a_workers_environment_is_read() -> None:
+def test_settings_of_a_worker_are_read_from_the_environment() -> None:
     read = ExecuteSettings.from_env(EXECUTE)
     assert (read.lane, read.max_receive_count, read.private_targets) == (Lane.HIGH, 5, "refuse")
     assert read.queue_url == "https://sqs.example/high"
 
 
-def test_the_apis_environment_is_read() -> None:
+def test_settings_of_the_api_are_read_from_the_environment() -> None:
     read = ApiSettings.from_env(API)
     assert read.default_precision is Precision.EXACT
     functions = ("duecourse-target-*", "reports")
     assert read.allowed_targets == AllowedTargets(functions=functions, actions=("ecs:UpdateService",))
 
 
-def test_the_workers_know_what_is_allowed_too() -> None:
+def test_settings_of_a_worker_include_the_allowed_targets() -> None:
     assert ExecuteSettings.from_env(EXECUTE).allowed_targets == AllowedTargets(actions=("ecs:UpdateService",))
     public = EXECUTE | {"DUECOURSE_ALLOWED_TARGETS": '{"public_ip": true, "subnets": ["*"]}'}
     assert ExecuteSettings.from_env(public).allowed_targets == AllowedTargets(public_ip=True, subnets=("*",))
 
 
-def test_what_is_left_out_of_the_allowed_targets_is_not_allowed() -> None:
+def test_settings_allow_no_targets_that_are_omitted() -> None:
     assert ApiSettings.from_env(API | {"DUECOURSE_ALLOWED_TARGETS": "{}"}).allowed_targets == AllowedTargets()
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"servers": ["a"]}', '{"queues": 5}', "null", '"queues"'])
-def test_allowed_targets_that_make_no_sense_are_refused_with_what_is_wanted(text: str) -> None:
+def test_settings_with_invalid_allowed_targets_are_rejected_with_the_expected_form(text: str) -> None:
     said = refusal(ApiSettings, API | {"DUECOURSE_ALLOWED_TARGETS": text})
     assert "must be a JSON object of lists named functions, queues, topics" in said
 
 
 @each
-def test_what_belongs_to_others_is_ignored(settings: Any, environ: dict[str, str]) -> None:
+def test_settings_ignore_unrelated_variables(settings: Any, environ: dict[str, str]) -> None:
     assert settings.from_env(environ | {"PATH": "/bin", "DUECOURSE_LATER": "?"}) == settings.from_env(environ)
 
 
 @each
-def test_settings_cannot_be_changed(settings: Any, environ: dict[str, str]) -> None:
+def test_settings_are_immutable(settings: Any, environ: dict[str, str]) -> None:
     read = settings.from_env(environ)
     with pytest.raises(FrozenInstanceError):
         read.stage = "prod"
 
 
 @each
-def test_an_empty_environment_is_refused_with_every_variable_named(settings: Any, environ: dict[str, str]) -> None:
+def test_settings_from_an_empty_environment_are_rejected_with_every_missing_variable(
+    settings: Any, environ: dict[str, str]
+) -> None:
     said = refusal(settings, {})
     assert set(re.findall(r"DUECOURSE_[A-Z_]+(?= is missing)", said)) == set(environ)
     assert said.startswith(settings.__name__)
 
 
 @each
-def test_any_single_missing_variable_is_named_alone(settings: Any, environ: dict[str, str]) -> None:
+def test_settings_without_one_variable_are_rejected_with_only_that_one(settings: Any, environ: dict[str, str]) -> None:
     for name in environ:
         rest = {key: value for key, value in environ.items() if key != name}
         assert refusal(settings, rest) == f"{settings.__name__}: {name} is missing"
 
 
-def test_missing_and_wrong_variables_are_named_in_one_message() -> None:
+def test_settings_report_missing_and_wrong_variables_in_one_message() -> None:
     wrong = API | {"DUECOURSE_SHARDS": "many", "DUECOURSE_QUEUE_URL_LONG": " ", "DUECOURSE_PRIVATE_TARGETS": "maybe"}
     del wrong["DUECOURSE_JOBS_TABLE"]
     assert refusal(ApiSettings, wrong).split("; ") == [
@@ -192,7 +194,7 @@ def test_missing_and_wrong_variables_are_named_in_one_message() -> None:
     "text",
     ["", "0", "-1", "+1", "1.0", "1e3", " 16", "16 ", "1_0", "10000", "١٦", "²", pytest.param("9" * 5000, id="huge")],
 )
-def test_a_number_is_digits_within_its_bounds(text: str) -> None:
+def test_settings_numbers_must_consist_of_digits_within_their_bounds(text: str) -> None:
     assert "DUECOURSE_SHARDS=" in refusal(TickSettings, TICK | {"DUECOURSE_SHARDS": text})
 
 
@@ -212,7 +214,7 @@ def test_a_number_is_digits_within_its_bounds(text: str) -> None:
         (ApiSettings, API, "DELAYED_RUNS_PER_HOUR", 1, 10_000_000),
     ],
 )
-def test_a_number_may_reach_its_bounds_and_no_further(
+def test_settings_numbers_include_their_bounds(
     settings: Any, environ: dict[str, str], name: str, low: int, high: int
 ) -> None:
     for good in (low, high):
@@ -231,7 +233,7 @@ def test_a_number_may_reach_its_bounds_and_no_further(
         (ApiSettings, API, "AUTH", "none, iam, jwt"),
     ],
 )
-def test_a_word_that_is_none_of_those_known_is_refused_with_those_that_are(
+def test_settings_unknown_word_is_rejected_with_the_known_ones(
     settings: Any, environ: dict[str, str], name: str, words: str
 ) -> None:
     said = refusal(settings, environ | {f"DUECOURSE_{name}": "HIGH"})
@@ -239,16 +241,14 @@ def test_a_word_that_is_none_of_those_known_is_refused_with_those_that_are(
 
 
 @pytest.mark.parametrize(("settings", "environ"), [(DispatchSettings, DISPATCH), (ApiSettings, API)])
-def test_a_reach_below_the_lead_is_refused_for_its_cursors_would_be_planned_without_end(
-    settings: Any, environ: dict[str, str]
-) -> None:
+def test_settings_horizon_below_the_lookahead_is_rejected(settings: Any, environ: dict[str, str]) -> None:
     said = refusal(settings, environ | {"DUECOURSE_LOOKAHEAD_SECONDS": "300", "DUECOURSE_HORIZON_SECONDS": "299"})
     assert "DUECOURSE_HORIZON_SECONDS=299: must not be less than DUECOURSE_LOOKAHEAD_SECONDS=300" in said
     even = settings.from_env(environ | {"DUECOURSE_LOOKAHEAD_SECONDS": "300", "DUECOURSE_HORIZON_SECONDS": "300"})
     assert even.horizon_seconds == even.lookahead_seconds
 
 
-def test_an_api_that_anybody_may_call_is_refused_outside_the_local_stage() -> None:
+def test_settings_api_without_authentication_is_rejected_outside_the_local_stage() -> None:
     open_to_all = API | {"DUECOURSE_AUTH": "none"}
     assert (
         refusal(ApiSettings, open_to_all) == "ApiSettings: DUECOURSE_AUTH='none': is allowed only for the stage local"
@@ -257,7 +257,7 @@ def test_an_api_that_anybody_may_call_is_refused_outside_the_local_stage() -> No
 
 
 @each
-def test_every_text_must_say_something(settings: Any, environ: dict[str, str]) -> None:
+def test_settings_texts_must_not_be_empty(settings: Any, environ: dict[str, str]) -> None:
     words = ("private_targets", "secret_store", "auth")
     texts = [field.name for field in fields(settings) if field.type == "str" and field.name not in words]
     assert texts

@@ -37,7 +37,9 @@ class Emulator:
         self.events.append("ended")
 
 
-def test_workers_that_come_at_once_start_it_once_and_all_have_it_until_the_last_has_left(tmp_path: Path) -> None:
+def test_shared_resources_start_once_for_concurrent_workers_and_are_available_until_the_last_one_leaves(
+    tmp_path: Path,
+) -> None:
     emulator, together = Emulator(), Barrier(5, timeout=PATIENCE_SECONDS)
 
     def work(_: int) -> str:
@@ -51,7 +53,7 @@ def test_workers_that_come_at_once_start_it_once_and_all_have_it_until_the_last_
     assert emulator.events == ["started", "ended"]
 
 
-def test_a_shared_emulator_ends_after_its_last_user(tmp_path: Path) -> None:
+def test_shared_resources_end_after_their_last_user(tmp_path: Path) -> None:
     emulator, entered, first_leaves = Emulator(), Event(), Event()
 
     def another() -> list[str]:
@@ -69,7 +71,7 @@ def test_a_shared_emulator_ends_after_its_last_user(tmp_path: Path) -> None:
         assert seen.result(PATIENCE_SECONDS) == ["started"]
 
 
-def test_a_shared_emulator_is_started_anew_after_its_end(tmp_path: Path) -> None:
+def test_shared_resources_start_again_after_their_end(tmp_path: Path) -> None:
     emulator = Emulator()
     for _ in range(2):
         with shared(tmp_path / "emulator", emulator):
@@ -77,7 +79,7 @@ def test_a_shared_emulator_is_started_anew_after_its_end(tmp_path: Path) -> None
     assert emulator.events == ["started", "ended"] * 2
 
 
-def test_a_start_that_fails_is_left_to_the_next(tmp_path: Path) -> None:
+def test_shared_resources_failed_start_is_repeated_by_the_next_user(tmp_path: Path) -> None:
     @contextmanager
     def broken(folder: Path) -> Iterator[str]:
         raise RuntimeError(folder.name)
@@ -91,7 +93,7 @@ def test_a_start_that_fails_is_left_to_the_next(tmp_path: Path) -> None:
     assert emulator.events == ["started", "ended"]
 
 
-def test_a_worker_that_dies_is_not_waited_for(tmp_path: Path) -> None:
+def test_shared_resources_do_not_wait_for_a_worker_that_died(tmp_path: Path) -> None:
     emulator = Emulator()
     with shared(tmp_path / "emulator", emulator) as endpoint:
         died = subprocess.run(
@@ -116,13 +118,13 @@ print(len((filled_once(Path(sys.argv[1]), fill) / "parts").read_text().split()),
 """
 
 
-def test_processes_that_need_a_folder_at_once_all_see_it_complete(tmp_path: Path) -> None:
+def test_shared_resources_folder_is_complete_for_all_concurrent_processes(tmp_path: Path) -> None:
     command = [sys.executable, "-c", FILLS, str(tmp_path / "folder")]
     asking = [subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) for _ in range(3)]
     assert [process.communicate(timeout=PATIENCE_SECONDS)[0].strip() for process in asking] == ["20"] * 3
 
 
-def test_a_folder_that_could_not_be_filled_is_filled_by_the_next_process(tmp_path: Path) -> None:
+def test_shared_resources_folder_is_filled_by_the_next_process_after_a_failure(tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError):
         filled_once(tmp_path / "folder", lambda _: 1 / 0)
     assert (filled_once(tmp_path / "folder", lambda folder: (folder / "part").touch()) / "part").exists()

@@ -25,7 +25,7 @@ Emitted = dict[tuple[tuple[str, str], ...], dict[str, Any]]
 
 
 @pytest.mark.parametrize("name", ["created", "name", "args", "message", "module", "process"])
-def test_a_fact_whose_name_logging_keeps_for_itself_is_told_under_another(name: str) -> None:
+def test_telemetry_fact_with_a_name_reserved_by_logging_is_logged_under_another_name(name: str) -> None:
     assert loggable({name: 1, "job_id": "nightly"}) == {f"{name}_": 1, "job_id": "nightly"}
     out = StringIO()
     logger = Logger(service=f"test-{name}", level=logging.INFO, stream=out)
@@ -37,7 +37,7 @@ def test_a_fact_whose_name_logging_keeps_for_itself_is_told_under_another(name: 
 STEERING = "a\x00b\x1b[2Jc\x7fd\x9be\u061cf\u200eg\u200fh\u202ei\u2066j\u2069k\ud800l\nm"
 
 
-def test_nothing_in_a_log_line_can_steer_a_terminal_and_nothing_is_lost() -> None:
+def test_telemetry_log_entry_contains_no_control_characters_and_loses_no_text() -> None:
     out = StringIO()
     logger = function_logger(service="test-steering", level=logging.INFO, stream=out)
     publish(Report(events=[Event("told", {"error": STEERING})]), logger, Metrics(namespace="Duecourse"))
@@ -52,7 +52,7 @@ def test_nothing_in_a_log_line_can_steer_a_terminal_and_nothing_is_lost() -> Non
 
 
 @pytest.mark.parametrize("handler", sorted(FUNCTIONS.glob("*/handler.py")), ids=lambda file: file.parent.name)
-def test_every_function_logs_so(handler: Path) -> None:
+def test_telemetry_all_functions_use_the_common_logger(handler: Path) -> None:
     text = handler.read_text()
     assert "Logger(" not in text
     assert ("logger = function_logger()" in text) == ("logger" in text)
@@ -78,7 +78,7 @@ SERVICE = ("service", "duecourse")
 OF_EXECUTE = (("function", "execute"), SERVICE)
 
 
-def test_a_workers_durations_are_there_by_lane_too_and_the_ends_of_its_runs_by_target(
+def test_telemetry_worker_metrics_are_emitted_by_lane_and_run_outcomes_by_target(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     report = Report()
@@ -97,7 +97,7 @@ def test_a_workers_durations_are_there_by_lane_too_and_the_ends_of_its_runs_by_t
     }
 
 
-def test_a_rounds_metrics_are_over_all_shards(capsys: pytest.CaptureFixture[str]) -> None:
+def test_telemetry_round_metrics_cover_all_shards(capsys: pytest.CaptureFixture[str]) -> None:
     report = Report({"shard": 3})
     report.counts["SlotsRead"] += 3
     report.age("WatermarkAge", 7812.25)
@@ -108,7 +108,9 @@ def test_a_rounds_metrics_are_over_all_shards(capsys: pytest.CaptureFixture[str]
     assert emitted(report, capsys, function="dispatch") == {}, "what every round counts is in its log line only"
 
 
-def test_what_is_zero_is_not_emitted_but_for_what_somebody_waits_for(capsys: pytest.CaptureFixture[str]) -> None:
+def test_telemetry_zero_metrics_are_omitted_except_those_that_are_always_expected(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     report = Report()
     report.counts.update({"RunsDead": 0, "RunsSkipped": 0})
     assert emitted(report, capsys, function="execute") == {
@@ -118,13 +120,13 @@ def test_what_is_zero_is_not_emitted_but_for_what_somebody_waits_for(capsys: pyt
     assert emitted(report, capsys, function="execute") == {}
 
 
-def test_a_tick_that_finds_nothing_emits_no_metric(capsys: pytest.CaptureFixture[str]) -> None:
+def test_telemetry_tick_without_findings_emits_no_metric(capsys: pytest.CaptureFixture[str]) -> None:
     report = Report()
     report.counts.update({"TicksSent": 16, "TicksRefused": 0})
     assert emitted(report, capsys, function="tick") == {}
 
 
-def test_failures_are_emitted_once_more_by_symptom_over_all_functions(capsys: pytest.CaptureFixture[str]) -> None:
+def test_telemetry_failures_are_also_emitted_by_symptom_over_all_functions(capsys: pytest.CaptureFixture[str]) -> None:
     report = Report()
     report.counts.update({"EventsRefused": 2, "ResultsLost": 1, "MessagesFailed": 1, "SendsRefused": 0})
     found = emitted(report, capsys, function="execute")
@@ -136,7 +138,7 @@ def test_failures_are_emitted_once_more_by_symptom_over_all_functions(capsys: py
     }
 
 
-def test_a_publication_leaves_nothing_behind_for_the_next(capsys: pytest.CaptureFixture[str]) -> None:
+def test_telemetry_publication_leaves_no_metrics_for_the_next_one(capsys: pytest.CaptureFixture[str]) -> None:
     report = Report()
     report.count("RunsDead", "http")
     emitted(report, capsys, function="execute", lane="low")
@@ -145,7 +147,7 @@ def test_a_publication_leaves_nothing_behind_for_the_next(capsys: pytest.Capture
     assert list(emitted(other, capsys, function="tick")) == [(("function", "tick"), SERVICE)]
 
 
-def test_a_report_that_takes_over_another_has_all_of_both() -> None:
+def test_telemetry_merged_report_contains_the_values_of_both() -> None:
     one, other = Report({"shard": 1}), Report({"shard": 1})
     for report, target, age in ((one, "http", 1.0), (other, "http", 3.0), (other, None, 2.0)):
         report.count("RunsDead", target)
@@ -157,7 +159,7 @@ def test_a_report_that_takes_over_another_has_all_of_both() -> None:
     assert one.part() == Report({"shard": 1})
 
 
-def test_lines_say_whose_message_it_is_and_what_that_is_part_of() -> None:
+def test_telemetry_log_entries_contain_tenant_job_run_and_correlation_id() -> None:
     message = RunMessage(RunIdentity("acme", "nightly", 1_795_243_620, 1_795_243_620, 1), Lane.NORMAL, 0.0, "n")
     whose = {"tenant": "acme", "job_id": "nightly", "run_id": "nightly.20261121T064700Z"}
     assert about(message) == whose

@@ -13,18 +13,18 @@ def project(folder: str) -> dict[str, object]:
     return tomllib.loads((ROOT / folder / "pyproject.toml").read_text())["project"]
 
 
-def test_code_and_packages_have_one_version():
+def test_version_is_the_same_in_code_and_packages():
     assert project(".")["version"] == project("cdk")["version"] == VERSION
 
 
-def test_packages_of_both_languages_have_one_licence():
+def test_version_licence_is_the_same_in_packages_of_both_languages():
     python = [project(folder)["license"] for folder in (".", "cdk")]
     node = [json.loads((ROOT / folder / "package.json").read_text()) for folder in (".", "console")]
     assert {*python, *(package["license"] for package in node)} == {"Apache-2.0"}
     assert all(package["private"] for package in node)
 
 
-def test_changelog_has_a_section_for_each_recorded_release_with_the_newest_first():
+def test_version_changelog_has_a_section_for_each_recorded_release_newest_first():
     """`next` is what the next release will write: it is recorded anew until that release is made."""
     recorded = {folder.name for folder in (ROOT / "tests" / "fixtures" / "releases").iterdir() if folder.is_dir()}
     headings = re.findall(r"^## (?!Milestone)([\w.-]+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)

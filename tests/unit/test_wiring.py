@@ -17,13 +17,13 @@ def test_wiring_makes_each_object_once() -> None:
     assert wiring.api.callbacks is wiring.callbacks
 
 
-def test_wiring_makes_use_cases_of_the_objects_that_were_assigned() -> None:
+def test_wiring_builds_use_cases_from_assigned_objects() -> None:
     wiring = Wiring(TickSettings.from_env(ENVIRONMENT))
     wiring.clock = clock = SettableClock(0.0)
     assert wiring.tick.clock is clock
 
 
-def test_wiring_imports_only_what_the_use_case_needs() -> None:
+def test_wiring_imports_only_modules_that_the_use_case_needs() -> None:
     program = """
 import os, sys
 from duecourse.settings import TickSettings
@@ -38,7 +38,7 @@ print([name for name in sys.modules if name.startswith(("duecourse.usecases.work
     assert done.stdout.strip() == "[]"
 
 
-def test_made_at_start_makes_at_once_and_once() -> None:
+def test_wiring_made_at_start_creates_the_object_immediately_and_once() -> None:
     made: list[int] = []
 
     def make() -> int:
@@ -50,14 +50,14 @@ def test_made_at_start_makes_at_once_and_once() -> None:
     assert (get(), get()) == (1, 1)
 
 
-def test_made_at_start_names_wrong_settings_at_each_call() -> None:
+def test_wiring_made_at_start_reports_wrong_settings_at_each_call() -> None:
     get = made_at_start(lambda: TickSettings.from_env({}))
     for _ in range(2):
         with pytest.raises(SettingsError, match="DUECOURSE_SHARD_QUEUE_URL is missing"):
             get()
 
 
-def test_made_at_start_makes_it_as_soon_as_the_settings_are_right() -> None:
+def test_wiring_made_at_start_creates_the_object_as_soon_as_the_settings_are_valid() -> None:
     environ: dict[str, str] = {}
     get = made_at_start(lambda: TickSettings.from_env(environ))
     environ.update(ENVIRONMENT)

@@ -28,7 +28,7 @@ STEP = NOW // STEP_SECONDS * STEP_SECONDS
 EARLIER = STEP - STEP_SECONDS
 
 
-def test_values_that_the_functions_wrote_are_figures_of_the_stage(clients):
+def test_metrics_values_written_by_functions_are_read_for_the_stage(clients):
     cloudwatch, clock, stage = clients.get("cloudwatch"), SettableClock(NOW), uuid4().hex
 
     def put(name, at, *values, function="execute", of=stage, namespace=None, dimensions=None):
@@ -66,7 +66,7 @@ def test_values_that_the_functions_wrote_are_figures_of_the_stage(clients):
     assert found.since == STEP - (STEPS - 1) * STEP_SECONDS
 
 
-def test_an_alarm_of_the_stage_is_found_while_it_rings(clients):
+def test_metrics_stage_alarm_is_found_while_active(clients):
     cloudwatch, clock, stage = clients.get("cloudwatch"), SettableClock(1_795_243_620.0), uuid4().hex
     alarms = CloudWatchAlarms(cloudwatch, stage, clock)
     for name in (f"Duecourse/{stage}/targets-failing", f"Duecourse/{stage}-other/targets-failing"):
@@ -90,7 +90,7 @@ def test_an_alarm_of_the_stage_is_found_while_it_rings(clients):
     assert ringing.since is not None
 
 
-def test_a_task_is_found_from_the_moment_it_is_registered(clients):
+def test_metrics_task_is_found_once_registered(clients):
     ssm, clock, stage = clients.get("ssm"), SettableClock(1_795_243_620.0), uuid4().hex
     tasks = SsmTasks(ssm, stage, clock)
     assert tasks.get("invoice") is None

@@ -53,7 +53,7 @@ def subscribed(sns: Any, sqs: Any, topic_arn: str) -> str:
     return queue_url
 
 
-def test_a_death_says_which_run_died_of_what(sns, sqs, topic_arn, subscribed):
+def test_aws_outputs_death_notice_names_the_run_and_its_error(sns, sqs, topic_arn, subscribed):
     dead = a_run(attempt=4, error="POST https://example.test answered 503 Service Unavailable")
     SnsNotifier(sns, topic_arn).death(FailureNotification(dead, DIED_AT))
     (message,) = receive(sqs, subscribed)
@@ -75,7 +75,7 @@ def test_a_death_says_which_run_died_of_what(sns, sqs, topic_arn, subscribed):
     assert "owner" not in envelope["MessageAttributes"]
 
 
-def test_a_notice_names_owner_and_runbook(sns, sqs, topic_arn, subscribed):
+def test_aws_outputs_notice_names_owner_and_runbook(sns, sqs, topic_arn, subscribed):
     runbook = "https://wiki.example.com/runbooks/report"
     SnsNotifier(sns, topic_arn).death(FailureNotification(a_run(attempt=4), DIED_AT, "billing", runbook))
     (message,) = receive(sqs, subscribed)
@@ -85,7 +85,7 @@ def test_a_notice_names_owner_and_runbook(sns, sqs, topic_arn, subscribed):
     assert envelope["MessageAttributes"]["owner"]["Value"] == "billing"
 
 
-def test_a_notice_that_comes_twice_is_known_by_its_run_and_attempt_and_a_later_death_is_another(
+def test_aws_outputs_repeated_notice_is_identified_by_run_and_attempt_and_a_later_death_is_distinct(
     sns, sqs, topic_arn, subscribed
 ):
     notices = SnsNotifier(sns, topic_arn)
@@ -97,7 +97,7 @@ def test_a_notice_that_comes_twice_is_known_by_its_run_and_attempt_and_a_later_d
     ]  # fmt: skip
 
 
-def test_a_missed_deadline_is_a_notice_with_another_cause(sns, sqs, topic_arn, subscribed):
+def test_aws_outputs_missed_deadline_is_a_notice_with_another_cause(sns, sqs, topic_arn, subscribed):
     missed = DeadlineNotification(a_run(), Deadline.FINISH, 1_795_243_680, "billing")
     SnsNotifier(sns, topic_arn).deadline(missed)
     (message,) = receive(sqs, subscribed)
@@ -113,7 +113,7 @@ def test_a_missed_deadline_is_a_notice_with_another_cause(sns, sqs, topic_arn, s
     assert attributes["deduplication_id"]["Value"] == "acme/nightly.20261121T064700Z/finish"
 
 
-def test_the_subject_of_the_longest_run_id_fits(sns, sqs, topic_arn, subscribed):
+def test_aws_outputs_notice_subject_fits_the_longest_run_id(sns, sqs, topic_arn, subscribed):
     SnsNotifier(sns, topic_arn).death(FailureNotification(a_run(job_id="j" * 64, suffix=".b" + "s" * 32), DIED_AT))
     (message,) = receive(sqs, subscribed)
     subject = orjson.loads(message["Body"])["Subject"]
@@ -121,7 +121,7 @@ def test_the_subject_of_the_longest_run_id_fits(sns, sqs, topic_arn, subscribed)
     assert subject.endswith("... is dead")
 
 
-def test_a_topic_that_is_gone_is_an_error(sns, topic_arn):
+def test_aws_outputs_missing_topic_is_an_error(sns, topic_arn):
     with pytest.raises(ServiceError):
         SnsNotifier(sns, topic_arn + "-gone").death(FailureNotification(a_run(), DIED_AT))
 
@@ -147,7 +147,7 @@ def listening(clients, sqs: Any, bus_name: str) -> str:
     return queue_url
 
 
-def test_outbound_events_reach_whoever_listens(clients, sqs, bus_name, listening):
+def test_aws_outputs_outbound_events_reach_subscribers(clients, sqs, bus_name, listening):
     outbound_events = [
         OutboundEvent("Run Dead", {"event": f"e-{number}", "run_id": "nightly"}, AT) for number in range(12)
     ]
@@ -167,7 +167,7 @@ def results(clients) -> S3Results:
     return S3Results(clients.get("s3"), bucket)
 
 
-def test_a_result_is_read_by_its_link_without_credentials(results):
+def test_aws_outputs_result_is_read_through_its_link_without_credentials(results):
     document = b'{"rows":"' + b"x" * 200_000 + b'"}'
     results.put(KEY, document)
     answer = httpx.get(results.link(KEY), timeout=PATIENCE_SECONDS, trust_env=False)
@@ -175,17 +175,17 @@ def test_a_result_is_read_by_its_link_without_credentials(results):
     assert answer.headers["content-type"] == "application/json"
 
 
-def test_a_result_is_replaced_by_a_later_one_of_its_attempt(results):
+def test_aws_outputs_later_result_of_the_same_attempt_replaces_the_earlier_one(results):
     results.put(KEY, b"1")
     results.put(KEY, b"2")
     assert httpx.get(results.link(KEY), timeout=PATIENCE_SECONDS, trust_env=False).content == b"2"
 
 
-def test_a_link_to_nothing_finds_nothing(results):
+def test_aws_outputs_link_to_a_missing_result_finds_nothing(results):
     assert httpx.get(results.link("results/none"), timeout=PATIENCE_SECONDS, trust_env=False).status_code == 404
 
 
-def test_a_bucket_that_is_gone_is_an_error(clients):
+def test_aws_outputs_missing_bucket_is_an_error(clients):
     with pytest.raises(ServiceError):
         S3Results(clients.get("s3"), f"gone-{uuid4().hex}").put(KEY, b"{}")
 
@@ -206,7 +206,7 @@ def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         yield client
 
 
-def test_rows_are_lines_of_json_in_gzip(s3: Any) -> None:
+def test_aws_outputs_archive_rows_are_newline_delimited_json_in_gzip(s3: Any) -> None:
     S3Archive(s3, BUCKET).put(Sheet(ARCHIVE_KEY, ROWS))
     stored = s3.get_object(Bucket=BUCKET, Key=ARCHIVE_KEY)
     assert [json.loads(line) for line in gzip.decompress(stored["Body"].read()).decode().splitlines()] == list(ROWS)
@@ -214,7 +214,7 @@ def test_rows_are_lines_of_json_in_gzip(s3: Any) -> None:
     assert "ContentEncoding" not in stored
 
 
-def test_a_sheet_that_is_written_again_is_the_same_object_byte_for_byte(s3: Any) -> None:
+def test_aws_outputs_rewritten_archive_sheet_is_the_same_object_byte_for_byte(s3: Any) -> None:
     archive = S3Archive(s3, BUCKET)
     archive.put(Sheet(ARCHIVE_KEY, ROWS))
     archive.put(Sheet(ARCHIVE_KEY, ROWS))
@@ -223,6 +223,6 @@ def test_a_sheet_that_is_written_again_is_the_same_object_byte_for_byte(s3: Any)
     assert len({version["ETag"] for version in versions}) == 1
 
 
-def test_a_store_that_refuses_is_an_error(s3: Any) -> None:
+def test_aws_outputs_archive_store_refusal_is_an_error(s3: Any) -> None:
     with pytest.raises(ClientError, match="NoSuchBucket"):
         S3Archive(s3, "gone").put(Sheet(ARCHIVE_KEY, ROWS))

@@ -87,12 +87,12 @@ def refusal(code: str) -> ServiceError:
     return ServiceError(code, "because of arn:aws:iam::1:role/x")
 
 
-def test_a_secret_is_read_as_it_was_written(store):
+def test_secrets_value_is_read_as_written(store):
     store.put("acme", "api.key_1-a", " s3cr3t é\n")
     assert store.secrets.get("acme", "api.key_1-a") == " s3cr3t é\n"
 
 
-def test_tenants_do_not_see_each_others_secrets(store):
+def test_secrets_of_other_tenants_are_not_visible(store):
     store.put("acme", "key", "acme's")
     store.put("other", "key", "other's")
     assert store.secrets.get("acme", "key") == "acme's"
@@ -104,14 +104,14 @@ def test_tenants_do_not_see_each_others_secrets(store):
 @pytest.mark.parametrize(
     "name", ["", "../other/key", "a/b", "key:1", "x" * 65, "arn:aws:ssm:eu-west-1:1:parameter/x", "key\n"]
 )
-def test_a_name_leads_nowhere_else(store, name):
+def test_secrets_invalid_names_are_unknown_without_a_lookup(store, name):
     store.put("other", "key", "other's")
     broken = Broken(AssertionError("it must not even be asked for"))
     with pytest.raises(SecretUnknownError):
         store.over(broken).get("acme", name)
 
 
-def test_a_secret_that_is_changed_is_used_within_a_minute(store, clock):
+def test_secrets_changed_value_is_used_within_a_minute(store, clock):
     store.put("acme", "key", "old")
     assert store.secrets.get("acme", "key") == "old"
     store.put("acme", "key", "new")
@@ -120,7 +120,7 @@ def test_a_secret_that_is_changed_is_used_within_a_minute(store, clock):
     assert store.secrets.get("acme", "key") == "new"
 
 
-def test_a_secret_that_is_added_is_found_within_five_seconds(store, clock):
+def test_secrets_are_found_within_five_seconds_after_being_added(store, clock):
     with pytest.raises(SecretUnknownError, match="no secret named key"):
         store.secrets.get("acme", "key")
     store.put("acme", "key", "added")
@@ -139,7 +139,7 @@ def test_a_secret_that_is_added_is_found_within_five_seconds(store, clock):
         (NoAnswerError("GetParameter: refused"), "NoAnswerError"),
     ],
 )
-def test_a_store_that_does_not_answer_is_no_unknown_secret_and_is_asked_again(store, problem, reason):
+def test_secrets_unavailable_store_is_not_an_unknown_secret_and_is_retried(store, problem, reason):
     client = Broken(problem)
     secrets = store.over(client)
     for _ in range(2):
@@ -149,7 +149,7 @@ def test_a_store_that_does_not_answer_is_no_unknown_secret_and_is_asked_again(st
     assert client.asked == 2
 
 
-def test_a_secret_that_is_about_to_be_deleted_is_unknown(clients, clock):
+def test_secrets_pending_deletion_is_unknown(clients, clock):
     manager = clients.get("secretsmanager")
     manager.create_secret(Name=f"duecourse/{STAGE}/acme/key", SecretString="value")
     manager.delete_secret(SecretId=f"duecourse/{STAGE}/acme/key", RecoveryWindowInDays=7)
@@ -157,7 +157,7 @@ def test_a_secret_that_is_about_to_be_deleted_is_unknown(clients, clock):
         SecretsManagerSecrets(manager, STAGE, clock).get("acme", "key")
 
 
-def test_a_secret_without_text_is_unknown(clients, clock):
+def test_secrets_value_without_text_is_unknown(clients, clock):
     manager = clients.get("secretsmanager")
     manager.create_secret(Name=f"duecourse/{STAGE}/acme/key", SecretBinary=b"\x00\x01")
     with pytest.raises(SecretUnknownError):
@@ -174,11 +174,11 @@ def written(request: pytest.FixtureRequest, clients: AwsClients, clock: Settable
     )
 
 
-def test_a_secret_has_the_same_names_in_the_command_and_in_jobs():
+def test_secrets_command_and_jobs_accept_the_same_names():
     assert NAME.pattern == SECRET_NAME
 
 
-def test_a_secret_that_the_command_writes_is_read_by_workers(written, clock):
+def test_secrets_written_by_the_command_are_read_by_workers(written, clock):
     command, workers = written
     command.put("api.key_1-a", " s3cr3t é")
     assert workers.get("acme", "api.key_1-a") == " s3cr3t é"
@@ -189,7 +189,7 @@ def test_a_secret_that_the_command_writes_is_read_by_workers(written, clock):
         workers.get("other", "api.key_1-a")
 
 
-def test_a_secret_that_the_command_deletes_is_unknown_and_can_be_written_again(written, clock):
+def test_secrets_deletion_by_the_command_makes_a_secret_unknown_and_rewritable(written, clock):
     command, workers = written
     command.put("key", "old")
     command.delete("key")
@@ -203,7 +203,7 @@ def test_a_secret_that_the_command_deletes_is_unknown_and_can_be_written_again(w
     assert workers.get("acme", "key") == "new"
 
 
-def test_the_command_lists_the_names_of_a_tenants_secrets_alone(written):
+def test_secrets_command_lists_only_the_names_of_the_tenant(written):
     command, _ = written
     for number in range(12, 0, -1):
         command.put(f"key{number:02}", "value")

@@ -58,7 +58,7 @@ def lambda_caller(clients: AwsClients) -> LambdaCaller:
     return LambdaCaller(SettableClock(0), partial(clients.calling, "lambda"), ARNS)
 
 
-def test_the_function_is_given_the_run_and_its_answer_is_kept(lambda_caller, function):
+def test_targets_lambda_receives_the_run_and_its_response_is_kept(lambda_caller, function):
     target = LambdaTarget(function)
     outcome = lambda_caller.call(a_call(target, payload={"n": [1, "zwei"]}), target)
     assert isinstance(outcome, Returned)
@@ -66,7 +66,7 @@ def test_the_function_is_given_the_run_and_its_answer_is_kept(lambda_caller, fun
     assert outcome.result["body"]["received"]["payload"] == {"n": [1, "zwei"]}
 
 
-def test_what_the_function_raises_is_the_error(lambda_caller, function):
+def test_targets_lambda_exception_is_the_error(lambda_caller, function):
     target = LambdaTarget(function)
     outcome = lambda_caller.call(a_call(target, payload="raise"), target)
     assert outcome.retryable
@@ -75,12 +75,12 @@ def test_what_the_function_raises_is_the_error(lambda_caller, function):
     assert outcome.code == "Runtime.HandlerError"  # MiniStack's word for all; Lambda says KeyError, see the unit tests
 
 
-def test_an_asynchronous_call_does_not_wait_for_what_the_function_makes_of_it(lambda_caller, function):
+def test_targets_asynchronous_lambda_call_does_not_wait_for_the_outcome(lambda_caller, function):
     target = LambdaTarget(function, LambdaMode.ASYNC)
     assert lambda_caller.call(a_call(target, payload="raise"), target) == Returned({"status": 202})
 
 
-def test_a_function_that_does_not_exist_is_not_worth_a_retry(lambda_caller):
+def test_targets_missing_lambda_is_not_retryable(lambda_caller):
     target = LambdaTarget("nobody")
     outcome = lambda_caller.call(a_call(target), target)
     assert not outcome.retryable
@@ -108,7 +108,7 @@ def read(sqs: Any, queue_url: str) -> list[dict[str, Any]]:
     return answer.get("Messages", [])
 
 
-def test_the_queue_is_given_the_run_with_attributes_to_filter_by(sqs_caller, sqs, queue_url):
+def test_targets_sqs_receives_the_run_with_filterable_attributes(sqs_caller, sqs, queue_url):
     target = SqsTarget(name_of(queue_url))
     outcome = sqs_caller.call(a_call(target, payload={"day": "{{date}}", "n": 1}), target)
     (message,) = read(sqs, queue_url)
@@ -120,7 +120,7 @@ def test_the_queue_is_given_the_run_with_attributes_to_filter_by(sqs_caller, sqs
     assert attributes == {"run_id": "nightly.20261121T064700Z", "job_id": "nightly", "tenant": "acme"}
 
 
-def test_a_run_that_waits_sends_its_token_along(sqs_caller, sqs, queue_url):
+def test_targets_waiting_run_sends_its_token(sqs_caller, sqs, queue_url):
     target = SqsTarget(name_of(queue_url))
     outcome = sqs_caller.call(a_waiting_call(target), target)
     (message,) = read(sqs, queue_url)
@@ -128,7 +128,7 @@ def test_a_run_that_waits_sends_its_token_along(sqs_caller, sqs, queue_url):
     assert TOKEN not in str(outcome)
 
 
-def test_in_a_fifo_queue_a_job_is_a_group_unless_it_says_otherwise(sqs_caller, sqs, fifo_url):
+def test_targets_fifo_queue_groups_by_job_unless_configured_otherwise(sqs_caller, sqs, fifo_url):
     plain = SqsTarget(name_of(fifo_url))
     grouped = SqsTarget(name_of(fifo_url), group="{{tenant}}-{{month}}")
     sqs_caller.call(a_call(plain, idempotency_key="one"), plain)
@@ -137,7 +137,7 @@ def test_in_a_fifo_queue_a_job_is_a_group_unless_it_says_otherwise(sqs_caller, s
     assert groups == ["nightly", "acme-2026-11"]
 
 
-def test_a_fifo_queue_drops_the_repeat_of_a_run_whose_answer_was_lost(sqs_caller, sqs, fifo_url):
+def test_targets_fifo_queue_drops_repeated_run_after_a_lost_response(sqs_caller, sqs, fifo_url):
     target = SqsTarget(name_of(fifo_url))
     assert isinstance(sqs_caller.call(a_call(target), target), Returned)
     assert isinstance(sqs_caller.call(a_call(target, attempt=2), target), Returned)
@@ -145,7 +145,7 @@ def test_a_fifo_queue_drops_the_repeat_of_a_run_whose_answer_was_lost(sqs_caller
     assert orjson.loads(message["Body"])["attempt"] == 1
 
 
-def test_but_brings_each_attempt_through_that_waits_for_its_own_token(sqs_caller, sqs, fifo_url):
+def test_targets_fifo_queue_delivers_each_attempt_that_waits_for_its_own_token(sqs_caller, sqs, fifo_url):
     target = SqsTarget(name_of(fifo_url), group="{{run_id}}-{{attempt}}")
     for attempt in (1, 2):
         call = a_waiting_call(target, attempt=attempt, token=TOKEN.replace(".1.", f".{attempt}."))
@@ -154,7 +154,7 @@ def test_but_brings_each_attempt_through_that_waits_for_its_own_token(sqs_caller
     assert [event["callback"]["token"] for event in events] == [TOKEN, TOKEN.replace(".1.", ".2.")]
 
 
-def test_tenants_with_equal_keys_do_not_drop_each_others_messages(sqs_caller, sqs, fifo_url):
+def test_targets_tenants_with_equal_keys_do_not_drop_each_others_messages(sqs_caller, sqs, fifo_url):
     target = SqsTarget(name_of(fifo_url), group="{{tenant}}")
     call = a_call(target, idempotency_key="report")
     sqs_caller.call(call, target)
@@ -162,7 +162,7 @@ def test_tenants_with_equal_keys_do_not_drop_each_others_messages(sqs_caller, sq
     assert len(receive(sqs, fifo_url)) == 2
 
 
-def test_a_queue_is_looked_up_once(clients, queue_url):
+def test_targets_queue_is_looked_up_once(clients, queue_url):
     asked = []
     client = clients.calling("sqs", PATIENCE_SECONDS)
     caller = SqsCaller(SettableClock(0), lambda _: client, ARNS)  # which the factory would make anew after ten seconds
@@ -174,7 +174,7 @@ def test_a_queue_is_looked_up_once(clients, queue_url):
     assert asked == ["GetQueueUrl", "SendMessage", "SendMessage", "SendMessage"]
 
 
-def test_a_queue_that_does_not_exist_is_not_worth_a_retry(sqs_caller):
+def test_targets_missing_queue_is_not_retryable(sqs_caller):
     target = SqsTarget("nobody")
     outcome = sqs_caller.call(a_call(target), target)
     assert not outcome.retryable

@@ -37,13 +37,13 @@ def results(claimed: list[Claimed]) -> list[ClaimResult]:
     return [each.result for each in claimed]
 
 
-def test_a_new_jobs_cursor_is_found_in_its_slot_by_its_due_time(any_tables: Tables) -> None:
+def test_cursor_store_finds_new_cursor_in_its_slot_by_due_time(any_tables: Tables) -> None:
     put(any_tables, "a")
     assert due(any_tables) == [cursor(job(id="a"))]
     assert due(any_tables, until=NOON + 9) == []
 
 
-def test_a_slot_has_due_work_if_an_entry_is_due_by_then(any_tables: Tables) -> None:
+def test_cursor_store_slot_has_due_work_if_an_entry_is_due_by_then(any_tables: Tables) -> None:
     put(any_tables, "a", "b")
     store = any_tables.cursor_store(SettableClock(NOON))
     assert store.has_due(SLOT, NOON + 10)
@@ -51,7 +51,7 @@ def test_a_slot_has_due_work_if_an_entry_is_due_by_then(any_tables: Tables) -> N
     assert not store.has_due("2026-11-21T11/0000", NOON + 10)
 
 
-def test_a_claim_moves_the_cursor_and_only_one_of_two_wins(any_tables: Tables) -> None:
+def test_cursor_store_claim_moves_the_cursor_and_only_one_of_two_wins(any_tables: Tables) -> None:
     put(any_tables, "a")
     store, old = any_tables.cursor_store(SettableClock(NOON)), cursor(job(id="a"))
     assert results(store.claim([Claim(old, moved(old, int(NOON) + 850))], 1)) == [ClaimResult.WON]
@@ -59,14 +59,14 @@ def test_a_claim_moves_the_cursor_and_only_one_of_two_wins(any_tables: Tables) -
     assert due(any_tables, NOON + 3000) == [moved(old, int(NOON) + 850)]
 
 
-def test_a_claim_whose_answer_was_lost_counts_as_won(any_tables: Tables) -> None:
+def test_cursor_store_claim_with_lost_response_counts_as_won(any_tables: Tables) -> None:
     put(any_tables, "a")
     store, claim = any_tables.cursor_store(SettableClock(NOON)), claim_of("a", 850)
     assert results(store.claim([claim], 1)) == [ClaimResult.WON]
     assert results(store.claim([claim], 1)) == [ClaimResult.WON]
 
 
-def test_each_claim_of_a_batch_succeeds_or_fails_by_itself(any_tables: Tables) -> None:
+def test_cursor_store_each_claim_of_a_batch_succeeds_or_fails_independently(any_tables: Tables) -> None:
     names = [f"job-{number}" for number in range(60)]
     put(any_tables, *names)
     store = any_tables.cursor_store(SettableClock(NOON))
@@ -77,13 +77,13 @@ def test_each_claim_of_a_batch_succeeds_or_fails_by_itself(any_tables: Tables) -
     assert [name for name, result in zip(names, made, strict=True) if result is ClaimResult.LOST] == names[::3]
 
 
-def test_a_cursor_named_twice_in_one_call_is_claimed_once(any_tables: Tables) -> None:
+def test_cursor_store_claims_a_cursor_repeated_in_one_call_once(any_tables: Tables) -> None:
     put(any_tables, "a")
     store, claim = any_tables.cursor_store(SettableClock(NOON)), claim_of("a", 850)
     assert results(store.claim([claim, claim], 1)) == [ClaimResult.WON, ClaimResult.LOST]
 
 
-def test_a_claim_of_an_older_generation_is_lost(any_tables: Tables) -> None:
+def test_cursor_store_claim_of_an_older_generation_is_lost(any_tables: Tables) -> None:
     put(any_tables, "a")
     old = cursor(job(id="a"))
     store = any_tables.cursor_store(SettableClock(NOON))
@@ -92,7 +92,7 @@ def test_a_claim_of_an_older_generation_is_lost(any_tables: Tables) -> None:
     ]
 
 
-def test_an_exhausted_cursor_leaves_the_index_and_keeps_the_name_of_its_last_run(any_tables: Tables) -> None:
+def test_cursor_store_exhausted_cursor_leaves_the_index_and_keeps_the_name_of_its_last_run(any_tables: Tables) -> None:
     put(any_tables, "a")
     old = cursor(job(id="a"))
     store = any_tables.cursor_store(SettableClock(NOON))
@@ -102,7 +102,7 @@ def test_an_exhausted_cursor_leaves_the_index_and_keeps_the_name_of_its_last_run
     assert (left.occurrence, left.last) == (None, old.occurrence)
 
 
-def test_a_cursor_that_cannot_be_read_comes_as_broken_and_can_be_quarantined(dynamodb_tables: Tables) -> None:
+def test_cursor_store_returns_unreadable_cursor_as_broken_and_can_quarantine_it(dynamodb_tables: Tables) -> None:
     put(dynamodb_tables, "a", "b")
     dynamodb_tables.client.update_item(
         TableName=dynamodb_tables.jobs,
@@ -120,14 +120,14 @@ def test_a_cursor_that_cannot_be_read_comes_as_broken_and_can_be_quarantined(dyn
     assert due(dynamodb_tables) == [cursor(job(id="b"))]
 
 
-def test_a_cursor_that_was_quarantined_shows_its_error(any_tables: Tables) -> None:
+def test_cursor_store_shows_the_error_of_a_quarantined_cursor(any_tables: Tables) -> None:
     put(any_tables, "a")
     clock = SettableClock(NOON)
     assert any_tables.cursor_store(clock).quarantine(cursor(job(id="a")), "schedule: it makes no sense")
     assert any_tables.job_store(clock).get_cursor("default", "a").error == "schedule: it makes no sense"
 
 
-def test_a_cursor_that_was_quarantined_is_not_put_back_by_a_claim_of_who_had_read_it_before(any_tables: Tables) -> None:
+def test_cursor_store_quarantined_cursor_is_not_restored_by_a_stale_claim(any_tables: Tables) -> None:
     put(any_tables, "a", "b")
     store, clock = any_tables.cursor_store(SettableClock(NOON)), SettableClock(NOON)
     assert store.quarantine(cursor(job(id="a")), "schedule: it makes no sense")
@@ -138,14 +138,14 @@ def test_a_cursor_that_was_quarantined_is_not_put_back_by_a_claim_of_who_had_rea
     assert [entry.job_id for entry in due(any_tables, NOON + 3000)] == ["b"]  # type: ignore[attr-defined]
 
 
-def test_a_cursor_that_moved_meanwhile_is_not_quarantined(any_tables: Tables) -> None:
+def test_cursor_store_concurrently_moved_cursor_is_not_quarantined(any_tables: Tables) -> None:
     put(any_tables, "a")
     old, store = cursor(job(id="a")), any_tables.cursor_store(SettableClock(NOON))
     store.claim([Claim(old, moved(old, int(NOON) + 850))], 1)
     assert not store.quarantine(old, "too late")
 
 
-def test_a_watermark_only_ever_rises(any_tables: Tables) -> None:
+def test_cursor_store_watermark_only_rises(any_tables: Tables) -> None:
     store = any_tables.cursor_store(SettableClock(NOON))
     assert store.watermark(3) is None
     assert store.advance_watermark(3, "2026-11-21T10")
@@ -154,14 +154,14 @@ def test_a_watermark_only_ever_rises(any_tables: Tables) -> None:
     assert store.watermark(4) is None
 
 
-def test_the_largest_shard_count_ever_used_is_remembered(any_tables: Tables) -> None:
+def test_cursor_store_largest_shard_count_ever_used_is_recorded(any_tables: Tables) -> None:
     store = any_tables.cursor_store(SettableClock(NOON))
     assert store.highest_shards(4) == 4
     assert store.highest_shards(16) == 16
     assert store.highest_shards(8) == 16
 
 
-def test_pages_of_due_cursors_come_oldest_first_and_whole(any_tables: Tables) -> None:
+def test_cursor_store_due_cursors_are_paginated_completely_from_the_oldest(any_tables: Tables) -> None:
     names = [f"job-{number:03}" for number in range(30)]
     store = any_tables.job_store(SettableClock(NOON))
     for offset, name in enumerate(reversed(names)):
@@ -175,19 +175,19 @@ def recorded(tables: Tables) -> int:
     return tables.cursor_store(SettableClock(NOON)).highest_shards(1)
 
 
-def test_a_count_is_recorded_before_it_is_used_and_a_smaller_one_leaves_the_record(dynamodb_tables: Tables) -> None:
+def test_cursor_store_shard_count_is_recorded_before_use_and_never_lowered(dynamodb_tables: Tables) -> None:
     assert ShardRecord(dynamodb_tables.client, dynamodb_tables.jobs).covering(4) == 4
     assert recorded(dynamodb_tables) == 4
     assert ShardRecord(dynamodb_tables.client, dynamodb_tables.jobs).covering(2) == 2
     assert recorded(dynamodb_tables) == 4
 
 
-def test_the_highest_count_is_that_of_whoever_used_most(dynamodb_tables: Tables) -> None:
+def test_cursor_store_highest_shard_count_is_the_largest_of_any_writer(dynamodb_tables: Tables) -> None:
     record = ShardRecord(dynamodb_tables.client, dynamodb_tables.jobs)
     assert [record.highest(count) for count in (2, 16, 4)] == [2, 16, 16]
 
 
-def test_a_process_asks_once_and_writes_only_where_the_count_was_raised(tables: Tables) -> None:
+def test_cursor_store_shard_count_is_read_once_per_process_and_written_only_when_raised(tables: Tables) -> None:
     first, second = (FaultyClient(tables.client, kinds=READS | WRITES) for _ in range(2))
     for client in (first, second):
         record = ShardRecord(client, tables.jobs)
@@ -196,14 +196,14 @@ def test_a_process_asks_once_and_writes_only_where_the_count_was_raised(tables: 
     assert [asked.operation for asked in second.seen] == ["get_item"]
 
 
-def test_a_shard_count_that_is_raised_twice_at_once_is_the_larger_one(tables: Tables) -> None:
+def test_cursor_store_concurrent_raises_record_the_larger_shard_count(tables: Tables) -> None:
     other = ShardRecord(tables.client, tables.jobs)
     slow = around(tables.client, update_item=before(lambda: other.covering(16)))
     assert ShardRecord(slow, tables.jobs).covering(4) == 4
     assert recorded(tables) == 16
 
 
-def test_a_job_is_written_into_no_shard_that_the_tick_does_not_cover(tables: Tables) -> None:
+def test_cursor_store_job_is_written_only_into_shards_that_the_tick_covers(tables: Tables) -> None:
     clock = SettableClock(NOON)
     made = job()
     assert tables.job_store(clock, 16).create(made, cursor(made))
@@ -215,7 +215,7 @@ def test_a_job_is_written_into_no_shard_that_the_tick_does_not_cover(tables: Tab
 NOW = 1_795_262_400.25
 
 
-def test_a_mark_is_there_once_it_was_made_and_the_last_one_counts(any_tables: Stores) -> None:
+def test_cursor_store_tick_mark_exists_once_set_and_the_latest_counts(any_tables: Stores) -> None:
     mark = any_tables.tick_mark()
     assert mark.last() is None
     mark.mark(NOW)
@@ -223,7 +223,7 @@ def test_a_mark_is_there_once_it_was_made_and_the_last_one_counts(any_tables: St
     assert mark.last() == NOW + 60
 
 
-def test_every_shard_ever_used_is_told_with_its_watermark(any_tables: Stores) -> None:
+def test_cursor_store_every_shard_ever_used_is_listed_with_its_watermark(any_tables: Stores) -> None:
     mark = any_tables.tick_mark()
     assert mark.progress().watermarks == {}
     cursors = any_tables.cursor_store(SettableClock(NOW))

@@ -21,7 +21,7 @@ def using(calendar: Calendar, **changes: object) -> Job:
     return job("0 9 * * *", exclude=with_entry(("2026-11-25",), calendar.entry), **changes)  # type: ignore[arg-type]
 
 
-def test_a_calendar_comes_back_as_it_was_written(any_tables: Tables) -> None:
+def test_calendar_comes_back_as_it_was_written(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON)).calendars
     assert store.get("default", "bank") is None
     assert store.put(BANK, None)
@@ -32,7 +32,7 @@ def test_a_calendar_comes_back_as_it_was_written(any_tables: Tables) -> None:
     assert store.get("default", "bank") == changed
 
 
-def test_a_change_of_another_version_is_not_written(any_tables: Tables) -> None:
+def test_calendars_change_of_another_version_is_not_written(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON)).calendars
     changed = replace(BANK, version=2, revision=2)
     assert not store.put(changed, BANK)
@@ -56,7 +56,7 @@ def test_calendars_are_listed_page_by_page(any_tables: Tables) -> None:
     assert ([each.id for each in second.items], second.following) == (["c"], None)
 
 
-def test_the_jobs_of_a_calendar_are_found_whatever_writes_them(any_tables: Tables) -> None:
+def test_calendars_jobs_of_a_calendar_are_found_whatever_writes_them(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     assert store.calendars.put(BANK, None)
 
@@ -77,7 +77,7 @@ def test_the_jobs_of_a_calendar_are_found_whatever_writes_them(any_tables: Table
     assert users() == ["b"]
 
 
-def test_a_job_that_starts_to_use_a_calendar_raises_its_revision(any_tables: Tables) -> None:
+def test_calendars_job_that_starts_to_use_a_calendar_raises_its_revision(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     assert store.calendars.put(BANK, None)
     made = using(BANK, id="a")
@@ -89,7 +89,7 @@ def test_a_job_that_starts_to_use_a_calendar_raises_its_revision(any_tables: Tab
     assert store.calendars.get("default", "bank") == replace(BANK, revision=2)
 
 
-def test_a_job_with_an_outdated_copy_is_not_written(any_tables: Tables) -> None:
+def test_calendars_job_with_an_outdated_copy_is_not_written(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     assert store.calendars.put(replace(BANK, version=2), None)
     late, plain = using(BANK, id="a"), job("0 9 * * *", id="b")
@@ -104,7 +104,7 @@ def test_a_job_with_an_outdated_copy_is_not_written(any_tables: Tables) -> None:
     assert any_tables.limits().jobs("default") == 1
 
 
-def test_the_cursor_of_a_job_with_a_full_calendar_takes_one_write_unit(dynamodb_tables: Tables) -> None:
+def test_calendars_cursor_of_a_job_with_a_full_calendar_takes_one_write_unit(dynamodb_tables: Tables) -> None:
     days = packed_days([f"{year}-{month:02}-{day:02}" for year in range(2026, 2036) for month, day in HOLIDAYS])
     store = dynamodb_tables.job_store(SettableClock(NOON))
     full = replace(BANK, days=days)
@@ -120,7 +120,7 @@ def test_the_cursor_of_a_job_with_a_full_calendar_takes_one_write_unit(dynamodb_
 HOLIDAYS = [(1, 1), (1, 6), (4, 3), (4, 6), (5, 1), (5, 14), (5, 25), (8, 15), (10, 3), (11, 1), (12, 25), (12, 26)]
 
 
-def test_a_job_without_a_calendar_neither_reads_nor_writes_one(dynamodb_tables: Tables) -> None:
+def test_calendars_job_without_a_calendar_neither_reads_nor_writes_one(dynamodb_tables: Tables) -> None:
     client = FaultyClient(dynamodb_tables.client, kinds=READS | WRITES)
     store = replace(dynamodb_tables, client=client).job_store(SettableClock(NOON))
     stored_job(store, id="a")

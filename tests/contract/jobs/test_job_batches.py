@@ -41,7 +41,7 @@ def used(digest: str, job_id: str) -> UsedKey:
     return UsedKey(digest, "request", job_id, int(NOON) + 100)
 
 
-def test_all_of_a_group_are_written_with_all_that_belongs_to_them(any_tables: Tables) -> None:
+def test_job_batches_group_is_written_with_all_related_items(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     large, tagged = job(id="a", payload="x" * 5_000), job(id="b", tags=("t", "u"))
     plain = job(id="c", seated=False, created_by="anna")
@@ -57,7 +57,7 @@ def test_all_of_a_group_are_written_with_all_that_belongs_to_them(any_tables: Ta
     assert any_tables.limits().jobs("default") == 3
 
 
-def test_a_group_is_not_written_where_a_job_of_it_is_refused(any_tables: Tables) -> None:
+def test_job_batches_group_with_a_refused_job_is_not_written(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     taken, keyed, deleted, fine = jobs(4)
     for each in (taken, deleted):
@@ -80,7 +80,7 @@ def test_a_group_is_not_written_where_a_job_of_it_is_refused(any_tables: Tables)
     assert store.create_all(group[3:]) == {}
 
 
-def test_a_key_is_the_better_answer_than_a_taken_id(any_tables: Tables) -> None:
+def test_job_batches_used_idempotency_key_takes_precedence_over_a_taken_id(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     (made,) = jobs(1)
     group = [creation(made, key=used("k", made.id), quota=1)]
@@ -89,7 +89,7 @@ def test_a_key_is_the_better_answer_than_a_taken_id(any_tables: Tables) -> None:
     assert store.create_all([creation(made, quota=1)]) == {0: Refusal.TAKEN}
 
 
-def test_seats_that_have_changed_are_not_written_and_neither_are_the_jobs(any_tables: Tables) -> None:
+def test_job_batches_changed_seats_prevent_writing_seats_and_jobs(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     first, second, third = jobs(3)
     seats = store.seats.seats("default", Lane.NORMAL)
@@ -118,7 +118,7 @@ def filled(store: JobStore, waiting: list[Creation]) -> int:
 
 
 @pytest.mark.parametrize("early", [0, 3])
-def test_a_group_takes_places_of_the_quota_or_says_how_many_are_left(any_tables: Tables, early: int) -> None:
+def test_job_batches_group_takes_quota_places_or_reports_how_many_are_left(any_tables: Tables, early: int) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     for number in range(early):
         first = job(id=f"early-{number}")
@@ -127,7 +127,7 @@ def test_a_group_takes_places_of_the_quota_or_says_how_many_are_left(any_tables:
     assert any_tables.limits().jobs("default") == 10
 
 
-def test_places_that_were_given_back_are_found_by_groups(any_tables: Tables) -> None:
+def test_job_batches_groups_find_released_quota_places(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     group = jobs(30)
     assert store.create_all([creation(each, quota=30) for each in group]) == {}
@@ -138,7 +138,7 @@ def test_places_that_were_given_back_are_found_by_groups(any_tables: Tables) -> 
     assert any_tables.limits().jobs("default") == 30
 
 
-def test_groups_and_single_jobs_at_once_fill_the_quota_and_no_more(any_tables: Tables) -> None:
+def test_job_batches_concurrent_groups_and_single_jobs_never_exceed_the_quota(any_tables: Tables) -> None:
     store = any_tables.job_store(SystemClock())
 
     def create(number: int) -> int:
@@ -162,7 +162,7 @@ def lost() -> None:
     raise NoAnswerError("TransactWriteItems: timed out")
 
 
-def test_a_group_whose_answer_is_lost_is_read_back(dynamodb_tables: Tables) -> None:
+def test_job_batches_group_with_lost_response_is_read_back(dynamodb_tables: Tables) -> None:
     client = around(dynamodb_tables.client, transact_write_items=after(lost))
     store = replace(dynamodb_tables, client=client).job_store(SettableClock(NOON))
     group = jobs(3)
@@ -170,7 +170,7 @@ def test_a_group_whose_answer_is_lost_is_read_back(dynamodb_tables: Tables) -> N
     assert written(store, *group).keys() == {each.id for each in group}
 
 
-def test_a_group_that_was_not_written_raises_its_error(dynamodb_tables: Tables) -> None:
+def test_job_batches_unwritten_group_raises_its_error(dynamodb_tables: Tables) -> None:
     client = around(dynamodb_tables.client, transact_write_items=before(lost))
     store = replace(dynamodb_tables, client=client).job_store(SettableClock(NOON))
     with pytest.raises(NoAnswerError):

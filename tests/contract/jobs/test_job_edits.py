@@ -48,7 +48,7 @@ def tagged(store: JobStore, tag: str) -> list[str]:
     return [of.id for of, _ in store.page("default", JobFilter(tag=tag), limit=10, after=None).items]
 
 
-def test_an_edit_is_written_over_the_revision_that_was_read_and_no_other(any_tables: Tables) -> None:
+def test_job_edits_overwrite_only_the_revision_they_read(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     made = job()
     added(store, made)
@@ -60,7 +60,7 @@ def test_an_edit_is_written_over_the_revision_that_was_read_and_no_other(any_tab
     assert store.delete(first, deleted_at=NOON + 1)
 
 
-def test_an_edit_does_not_undo_the_end_of_a_job(any_tables: Tables) -> None:
+def test_job_edits_do_not_undo_the_end_of_a_job(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     made = job()
     added(store, made)
@@ -70,7 +70,7 @@ def test_an_edit_does_not_undo_the_end_of_a_job(any_tables: Tables) -> None:
     assert (found.state, found.revision, found.name) == (JobState.COMPLETED, made.revision + 1, "")
 
 
-def test_an_edit_that_leaves_the_cursor_as_it_is_does_not_meet_a_claim(any_tables: Tables) -> None:
+def test_job_edits_with_unchanged_cursor_do_not_conflict_with_a_claim(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     made = job()
     added(store, made)
@@ -84,7 +84,7 @@ def test_an_edit_that_leaves_the_cursor_as_it_is_does_not_meet_a_claim(any_table
     assert store.get_both("default", made.id) == (y, claimed)
 
 
-def test_an_edit_beside_the_schedule_keeps_no_job_from_ending(any_tables: Tables) -> None:
+def test_job_edits_outside_the_schedule_do_not_prevent_completion(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     made = job()
     added(store, made)
@@ -92,7 +92,7 @@ def test_an_edit_beside_the_schedule_keeps_no_job_from_ending(any_tables: Tables
     assert store.complete(made, at=NOON + 1)
 
 
-def test_jobs_are_found_by_tag_as_long_as_they_have_it(any_tables: Tables) -> None:
+def test_job_edits_jobs_are_found_by_tag_while_they_have_it(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     one, other, foreign = job(id="a", tags=("x", "y")), job(id="b", tags=("x",)), job(id="a", tags=("x",))
     added(store, one, other, replace(foreign, tenant="somebody"))
@@ -104,7 +104,7 @@ def test_jobs_are_found_by_tag_as_long_as_they_have_it(any_tables: Tables) -> No
     assert (tagged(store, "y"), tagged(store, "z")) == ([], [])
 
 
-def test_a_refused_write_leaves_tags_and_count_alone(dynamodb_tables: Tables) -> None:
+def test_job_edits_refused_write_leaves_tags_and_count_unchanged(dynamodb_tables: Tables) -> None:
     store = dynamodb_tables.job_store(SettableClock(NOON))
     made = job(tags=("x",))
     added(store, made)
@@ -115,7 +115,7 @@ def test_a_refused_write_leaves_tags_and_count_alone(dynamodb_tables: Tables) ->
     assert (tagged(store, "x"), tagged(store, "other"), count(dynamodb_tables)) == ([made.id], [], 1)
 
 
-def test_pages_by_prefix_and_by_tag_go_on_where_they_ended(any_tables: Tables) -> None:
+def test_job_edits_pages_by_prefix_and_by_tag_continue_where_they_ended(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     added(store, *(job(id=f"{name}-{number}", tags=("all",)) for name in "ab" for number in range(4)))
 
@@ -130,7 +130,7 @@ def test_pages_by_prefix_and_by_tag_go_on_where_they_ended(any_tables: Tables) -
     assert walk(prefix="c") == []
 
 
-def test_a_quota_is_kept_and_what_is_deleted_makes_room(any_tables: Tables) -> None:
+def test_job_edits_quota_is_enforced_and_deletions_free_places(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     made = [job(id=f"job-{number}") for number in range(3)]
     assert store.create(made[0], cursor(made[0]), CreationTerms(quota=2))
@@ -143,7 +143,7 @@ def test_a_quota_is_kept_and_what_is_deleted_makes_room(any_tables: Tables) -> N
     assert store.create(made[2], cursor(made[2]), CreationTerms(quota=2))
 
 
-def test_a_key_creates_one_job_until_it_has_expired(dynamodb_tables: Tables) -> None:
+def test_job_edits_key_creates_one_job_until_it_expires(dynamodb_tables: Tables) -> None:
     store = dynamodb_tables.job_store(SettableClock(NOON))
     first, second = job(id="first"), job(id="second")
     used = replace(KEY, job_id="first")
@@ -160,7 +160,7 @@ def test_a_key_creates_one_job_until_it_has_expired(dynamodb_tables: Tables) -> 
     assert store.used_key("default", "digest", now=NOON + 100) == later
 
 
-def test_a_job_that_is_refused_uses_up_no_key(any_tables: Tables) -> None:
+def test_job_edits_refused_job_does_not_use_its_key(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     made = job()
     added(store, made)
@@ -168,7 +168,7 @@ def test_a_job_that_is_refused_uses_up_no_key(any_tables: Tables) -> None:
     assert store.used_key("default", "digest", now=NOON) is None
 
 
-def test_a_payload_grows_into_an_item_of_its_own_and_shrinks_out_of_it(dynamodb_tables: Tables) -> None:
+def test_job_edits_payload_moves_to_its_own_item_when_large_and_back_when_small(dynamodb_tables: Tables) -> None:
     store = dynamodb_tables.job_store(SettableClock(NOON))
     small = job(payload="small")
     added(store, small)
@@ -188,7 +188,9 @@ def edited_between(client: Any, edit: Callable[[], object]) -> Any:
 
 
 @pytest.mark.parametrize("payload", ["y" * 9000, "small"])
-def test_a_job_is_never_read_with_the_payload_of_another_revision(dynamodb_tables: Tables, payload: str) -> None:
+def test_job_edits_job_is_never_read_with_the_payload_of_another_revision(
+    dynamodb_tables: Tables, payload: str
+) -> None:
     clock = SettableClock(NOON)
     store = dynamodb_tables.job_store(clock)
     made = job(payload="x" * 9000)
@@ -198,7 +200,7 @@ def test_a_job_is_never_read_with_the_payload_of_another_revision(dynamodb_table
     assert replace(dynamodb_tables, client=between).job_store(clock).get("default", made.id) == changed
 
 
-def test_a_job_that_is_deleted_while_its_payload_is_read_is_gone(dynamodb_tables: Tables) -> None:
+def test_job_edits_job_deleted_while_its_payload_is_read_is_gone(dynamodb_tables: Tables) -> None:
     store = dynamodb_tables.job_store(SettableClock(NOON))
     made = job(payload="x" * 9000)
     added(store, made)
@@ -206,7 +208,7 @@ def test_a_job_that_is_deleted_while_its_payload_is_read_is_gone(dynamodb_tables
     assert replace(dynamodb_tables, client=between).job_store(SettableClock(NOON)).get("default", made.id) is None
 
 
-def test_a_cursor_that_was_quarantined_is_not_put_back_by_an_edit_beside_the_schedule(any_tables: Tables) -> None:
+def test_job_edits_outside_the_schedule_do_not_restore_a_quarantined_cursor(any_tables: Tables) -> None:
     clock = SettableClock(NOON)
     store, cursors = any_tables.job_store(clock), any_tables.cursor_store(clock)
     made = job()
@@ -249,7 +251,7 @@ def state_of(tables: Tables) -> tuple[Job, Cursor]:
     return found, standing
 
 
-def test_of_two_who_saw_the_same_version_one_is_refused(any_tables: Tables) -> None:
+def test_job_edits_of_the_same_version_have_one_winner(any_tables: Tables) -> None:
     """Eight at once, each with the version that all of them saw; the tags tell whether anything is half written."""
     made = race_added(any_tables, job("* * * * *", tags=("old",)))
     expected = Precondition(frozenset({made.version}), exists=True)
@@ -277,7 +279,7 @@ def test_of_two_who_saw_the_same_version_one_is_refused(any_tables: Tables) -> N
     ]
 
 
-def test_patches_of_different_fields_at_once_all_come_to_pass(any_tables: Tables) -> None:
+def test_job_edits_concurrent_patches_of_different_fields_all_apply(any_tables: Tables) -> None:
     made = race_added(any_tables, job("* * * * *"))
     changes: list[dict[str, Any]] = [{"name": "new"}, {"tags": ("a",)}, {"payload": 5}]
     barrier = Barrier(len(changes))
@@ -303,7 +305,7 @@ def claimed(tables: Tables) -> ClaimResult:
 
 
 @pytest.mark.parametrize("changes", [{"priority": Lane.HIGH}, {"schedule": ScheduleSpec("*/7 * * * *")}])
-def test_an_edit_that_a_claim_overtakes_is_made_from_where_the_cursor_stands_then(
+def test_job_edits_overtaken_by_a_claim_continue_from_the_new_cursor_position(
     any_tables: Tables, changes: dict[str, Any]
 ) -> None:
     made = race_added(any_tables, job("* * * * *"))
@@ -318,7 +320,7 @@ def test_an_edit_that_a_claim_overtakes_is_made_from_where_the_cursor_stands_the
         assert (standing.occurrence, standing.generation) == (int(NOON) + 420, found.generation)
 
 
-def test_a_claim_that_an_edit_of_the_schedule_overtakes_is_lost(any_tables: Tables) -> None:
+def test_job_edits_claim_overtaken_by_a_schedule_edit_is_lost(any_tables: Tables) -> None:
     made = race_added(any_tables, job("* * * * *"))
     clock = SettableClock(NOON + 30)
     _, standing = state_of(any_tables)
@@ -328,7 +330,7 @@ def test_a_claim_that_an_edit_of_the_schedule_overtakes_is_lost(any_tables: Tabl
     assert (result.result, state_of(any_tables)[1].occurrence) == (ClaimResult.LOST, int(NOON) + 420)
 
 
-def test_a_claim_over_an_edit_beside_the_schedule_is_won_and_keeps_the_edit(any_tables: Tables) -> None:
+def test_job_edits_claim_after_an_edit_outside_the_schedule_wins_and_keeps_the_edit(any_tables: Tables) -> None:
     made = race_added(any_tables, job("* * * * *"))
     clock = SettableClock(NOON + 30)
     _, standing = state_of(any_tables)
@@ -339,7 +341,7 @@ def test_a_claim_over_an_edit_beside_the_schedule_is_won_and_keeps_the_edit(any_
     assert (result.result, now.lane, now.occurrence) == (ClaimResult.WON, Lane.LOW, int(NOON) + 900)
 
 
-def test_an_edit_gives_up_when_it_is_overtaken_again_and_again(any_tables: Tables) -> None:
+def test_job_edits_fail_after_repeated_conflicts(any_tables: Tables) -> None:
     made = race_added(any_tables, job("* * * * *"))
     names = iter("abcdefgh")
 
@@ -352,7 +354,7 @@ def test_an_edit_gives_up_when_it_is_overtaken_again_and_again(any_tables: Table
     assert state_of(any_tables)[0].payload is None
 
 
-def test_a_job_that_ends_while_it_is_edited_has_ended(any_tables: Tables) -> None:
+def test_job_edits_leave_a_concurrently_ended_job_ended(any_tables: Tables) -> None:
     made = race_added(any_tables, job("* * * * *"))
     plain = any_tables.job_store(SystemClock())
     store = around(plain, change=before(lambda: plain.complete(made, at=NOON + 31), times=1))
@@ -361,7 +363,7 @@ def test_a_job_that_ends_while_it_is_edited_has_ended(any_tables: Tables) -> Non
     assert (found.state.value, found.name, found.revision) == ("COMPLETED", "x", made.revision + 2)
 
 
-def test_creations_at_once_are_all_counted(dynamodb_tables: Tables) -> None:
+def test_job_edits_concurrent_creations_are_all_counted(dynamodb_tables: Tables) -> None:
     barrier = Barrier(6)
 
     def act(number: int) -> bool:
@@ -375,7 +377,7 @@ def test_creations_at_once_are_all_counted(dynamodb_tables: Tables) -> None:
     assert total(dynamodb_tables.client, dynamodb_tables.jobs, "default") == 6
 
 
-def test_a_job_that_loses_its_tag_meanwhile_is_not_deleted_by_who_reaches_it_by_the_tag(any_tables: Tables) -> None:
+def test_job_edits_delete_by_tag_fails_if_the_job_loses_its_tag_first(any_tables: Tables) -> None:
     race_added(any_tables, job(id="tick-tock", tags=("billing",)))
     stored = any_tables.job_store(SystemClock())
 

@@ -36,7 +36,7 @@ from tests.support.jobs import NOON, cursor, followed, job, stored_job
 from tests.support.tables import Tables
 
 
-def test_a_job_comes_back_as_it_was_written(any_tables: Tables) -> None:
+def test_job_store_reads_a_job_as_written(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     made = job(
         "0 9 * * 1",
@@ -55,20 +55,20 @@ def test_a_job_comes_back_as_it_was_written(any_tables: Tables) -> None:
     assert store.get_cursor("default", made.id) == cursor(made)
 
 
-def test_a_job_without_a_schedule_comes_back_as_it_was_written(any_tables: Tables) -> None:
+def test_job_store_reads_a_job_without_schedule_as_written(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     made = stored_job(store, "", timezone="Europe/Berlin")
     assert store.get_both("default", made.id) == (made, cursor(made))
 
 
-def test_every_target_comes_back_as_it_was_written(any_tables: Tables) -> None:
+def test_job_store_reads_every_target_as_written(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     for target in EVERY_TARGET:
         made = stored_job(store, id=f"job-{type_of(target)}", target=target)
         assert store.get("default", made.id) == made
 
 
-def test_how_a_job_fails_waits_and_tells_comes_back_as_it_was_written(any_tables: Tables) -> None:
+def test_job_store_reads_retry_overlap_callback_and_event_settings_as_written(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     made = job(
         retry=RetryPolicy(on=("5xx", "Throttling*"), never=("501",), max_age_seconds=7200),
@@ -86,7 +86,7 @@ def test_how_a_job_fails_waits_and_tells_comes_back_as_it_was_written(any_tables
     assert store.get("default", made.id) == made
 
 
-def test_a_large_payload_lives_in_an_item_of_its_own_and_goes_with_its_job(dynamodb_tables: Tables) -> None:
+def test_job_store_large_payload_has_its_own_item_and_is_deleted_with_its_job(dynamodb_tables: Tables) -> None:
     store = dynamodb_tables.job_store(SettableClock(NOON))
     made = stored_job(store, payload={"text": "x" * 100_000})
     assert store.get("default", made.id) == made
@@ -99,7 +99,7 @@ def test_a_large_payload_lives_in_an_item_of_its_own_and_goes_with_its_job(dynam
     assert [item["SK"]["S"] for item in left] == ["GONE"]
 
 
-def test_an_id_is_taken_only_once_and_the_second_writes_nothing(any_tables: Tables) -> None:
+def test_job_store_id_is_taken_only_once_and_the_second_creation_writes_nothing(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     first, second = job(), job("rate(20 seconds)", name="another")
     assert store.create(first, cursor(first))
@@ -108,14 +108,14 @@ def test_an_id_is_taken_only_once_and_the_second_writes_nothing(any_tables: Tabl
     assert store.get_cursor("default", first.id) == cursor(first)
 
 
-def test_another_tenants_job_is_not_there(any_tables: Tables) -> None:
+def test_job_store_hides_jobs_of_other_tenants(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     made = stored_job(store)
     assert store.get("somebody", made.id) is None
     assert store.page("somebody", limit=10, after=None).items == ()
 
 
-def test_a_deleted_job_leaves_the_moment_of_its_deletion(any_tables: Tables) -> None:
+def test_job_store_deletion_leaves_its_time(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     made = stored_job(store)
     assert store.snapshot("default", made.id) == made
@@ -125,7 +125,7 @@ def test_a_deleted_job_leaves_the_moment_of_its_deletion(any_tables: Tables) -> 
     assert store.snapshot("default", "unknown") is None
 
 
-def test_a_job_created_anew_comes_after_the_very_deletion_that_it_was_told_of(any_tables: Tables) -> None:
+def test_job_store_recreation_requires_the_latest_deletion(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     made = job()
     assert store.gone("default", made.id) is None
@@ -141,14 +141,14 @@ def test_a_job_created_anew_comes_after_the_very_deletion_that_it_was_told_of(an
     assert store.create(made, cursor(made), CreationTerms(after=store.gone("default", made.id)))
 
 
-def test_a_job_that_changed_meanwhile_is_not_deleted(any_tables: Tables) -> None:
+def test_job_store_concurrently_changed_job_is_not_deleted(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     made = stored_job(store)
     assert not store.delete(replace(made, generation=1), deleted_at=NOON + 5)
     assert store.get("default", made.id) == made
 
 
-def test_a_job_can_be_created_anew_after_its_deletion(any_tables: Tables) -> None:
+def test_job_store_recreates_a_deleted_job(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     old, new = job(), job(at=NOON + 60)
     store.create(old, cursor(old))
@@ -157,7 +157,7 @@ def test_a_job_can_be_created_anew_after_its_deletion(any_tables: Tables) -> Non
     assert store.snapshot("default", new.id) == new
 
 
-def test_a_job_is_completed_once_and_only_in_its_own_generation(any_tables: Tables) -> None:
+def test_job_store_completes_a_job_once_and_only_in_its_own_generation(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     made = stored_job(store)
     assert not store.complete(replace(made, generation=1), at=NOON + 1)
@@ -167,7 +167,7 @@ def test_a_job_is_completed_once_and_only_in_its_own_generation(any_tables: Tabl
     assert (found.state, found.updated_at) == (JobState.COMPLETED, NOON + 1)
 
 
-def test_pages_of_jobs_come_by_id_with_their_cursors_and_nothing_twice(any_tables: Tables) -> None:
+def test_job_store_pages_are_sorted_by_id_with_cursors_and_without_duplicates(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     names = [f"job-{number:02}" for number in range(7)]
     for name in reversed(names):
@@ -176,7 +176,7 @@ def test_pages_of_jobs_come_by_id_with_their_cursors_and_nothing_twice(any_table
     assert [(of.id, standing == cursor(of)) for of, standing in found] == [(name, True) for name in names]
 
 
-def test_a_full_page_may_be_the_last_one(any_tables: Tables) -> None:
+def test_job_store_full_page_may_be_the_last_one(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     for number in range(3):
         stored_job(store, id=f"job-{number}", tags=("x",))
@@ -184,7 +184,7 @@ def test_a_full_page_may_be_the_last_one(any_tables: Tables) -> None:
     assert [(len(page.items), page.following) for page in pages] == [(3, None)] * 2
 
 
-def test_a_page_of_one_state_looks_at_many_jobs_for_those_in_it(any_tables: Tables) -> None:
+def test_job_store_page_of_one_state_reads_many_jobs_for_its_matches(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     for number in range(12):
         stored_job(store, id=f"job-{number:02}", state=JobState.PAUSED if number in {2, 9, 10} else JobState.ACTIVE)
@@ -196,7 +196,7 @@ def test_a_page_of_one_state_looks_at_many_jobs_for_those_in_it(any_tables: Tabl
     assert (none.items, none.following) == ((), None)
 
 
-def test_a_search_finds_any_part_of_an_id_or_a_name_and_counts(any_tables: Tables) -> None:
+def test_job_store_search_finds_any_part_of_an_id_or_name_and_counts(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     for number in range(6):
         stored_job(
@@ -216,7 +216,7 @@ def test_a_search_finds_any_part_of_an_id_or_a_name_and_counts(any_tables: Table
     assert found(1) == (["job-0"], Total(6, 6, complete=True))
 
 
-def test_a_search_goes_on_after_a_megabyte_and_pays_for_each_further_one(dynamodb_tables: Tables) -> None:
+def test_job_store_search_continues_past_a_megabyte_and_charges_for_each_further_one(dynamodb_tables: Tables) -> None:
     store, paid = dynamodb_tables.job_store(SettableClock(NOON)), list[int]()
     for number in range(27):
         stored_job(store, id=f"job-{number:02}", name="last" if number == 26 else "", description="x" * 100_000)
@@ -226,7 +226,7 @@ def test_a_search_goes_on_after_a_megabyte_and_pays_for_each_further_one(dynamod
     assert (page.total, paid) == (Total(1, 27, complete=True), [2, 2])
 
 
-def test_jobs_in_one_state_are_looked_at_with_one_query(dynamodb_tables: Tables) -> None:
+def test_job_store_reads_jobs_in_one_state_with_one_query(dynamodb_tables: Tables) -> None:
     store = dynamodb_tables.job_store(SettableClock(NOON))
     for number in range(5):
         stored_job(store, id=f"job-{number}", state=JobState.PAUSED if number % 2 else JobState.ACTIVE)
@@ -237,7 +237,7 @@ def test_jobs_in_one_state_are_looked_at_with_one_query(dynamodb_tables: Tables)
     assert [each.operation for each in client.seen] == ["query", "batch_get_item"]
 
 
-def test_jobs_in_a_rare_state_are_found_without_reading_the_others(dynamodb_tables: Tables) -> None:
+def test_job_store_finds_jobs_in_a_rare_state_without_reading_others(dynamodb_tables: Tables) -> None:
     store = dynamodb_tables.job_store(SettableClock(NOON))
     for number in range(30):
         made = stored_job(store, id=f"job-{number:02}")
@@ -267,7 +267,7 @@ def test_jobs_in_a_rare_state_are_found_without_reading_the_others(dynamodb_tabl
     assert store.page("default", JobFilter(state=JobState.COMPLETED), limit=1, after="job-07").items == ()
 
 
-def test_only_the_jobs_of_a_page_have_their_large_payloads_read(dynamodb_tables: Tables) -> None:
+def test_job_store_large_payloads_are_read_only_for_the_jobs_of_the_page(dynamodb_tables: Tables) -> None:
     store = dynamodb_tables.job_store(SettableClock(NOON))
     for number in range(5):
         stored_job(store, id=f"job-{number}", owner="mara" if number % 2 else "ben", payload="x" * 5000)
@@ -279,7 +279,7 @@ def test_only_the_jobs_of_a_page_have_their_large_payloads_read(dynamodb_tables:
     assert [each.operation for each in client.seen] == ["query", "get_item", "get_item", "batch_get_item"]
 
 
-def test_an_item_that_cannot_be_read_takes_no_page_with_it(dynamodb_tables: Tables) -> None:
+def test_job_store_unreadable_item_does_not_fail_the_page(dynamodb_tables: Tables) -> None:
     store = dynamodb_tables.job_store(SettableClock(NOON))
     for name in ("bad-cursor", "bad-job", "good"):
         stored_job(store, id=name)
@@ -295,7 +295,7 @@ def test_an_item_that_cannot_be_read_takes_no_page_with_it(dynamodb_tables: Tabl
     assert store.get_cursor("default", "bad-cursor") is None
 
 
-def test_a_change_is_written_only_over_the_job_and_the_cursor_that_were_read(any_tables: Tables) -> None:
+def test_job_store_change_overwrites_only_the_job_and_cursor_it_read(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     made = job()
     standing = cursor(made)
@@ -311,7 +311,7 @@ def test_a_change_is_written_only_over_the_job_and_the_cursor_that_were_read(any
     assert not store.change(made, standing, changed, after)
 
 
-def test_a_job_and_its_cursor_are_read_by_one_request(any_tables: Tables) -> None:
+def test_job_store_reads_job_and_cursor_in_one_request(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     for number, payload in enumerate(("small", "x" * 5000)):
         made = stored_job(store, id=f"job-{number}", payload=payload)
@@ -336,12 +336,12 @@ def cancelled(number: int, at: float = NOON) -> ChangeRecord:
     return asked(ChangeAction.CANCELLED, JOB, "anna", at, f"nonce-{number}", None, run_ids=[f"run-{number}"])
 
 
-def test_a_record_comes_back_as_it_was_written(store: DynamoJobStore) -> None:
+def test_job_store_reads_a_history_record_as_written(store: DynamoJobStore) -> None:
     made = stored_job(store, id="nightly", created_by="anna")
     assert store.history(*JOB, limit=1, before=None).items == (created(made),)
 
 
-def test_the_record_of_a_change_is_written_with_it_or_not_at_all(store: DynamoJobStore) -> None:
+def test_job_store_change_and_its_record_are_written_together_or_not_at_all(store: DynamoJobStore) -> None:
     made = job(id="nightly", created_by="anna")
     after = replace(made, revision=2, updated_at=NOON + 1, name="x")
     assert store.create(made, cursor(made))
@@ -354,7 +354,7 @@ def test_the_record_of_a_change_is_written_with_it_or_not_at_all(store: DynamoJo
     assert actions(store) == [("edited", "bob"), ("created", "anna")]
 
 
-def test_a_creation_is_in_the_history_once_whatever_becomes_of_the_job(store: DynamoJobStore) -> None:
+def test_job_store_creation_stays_in_the_history_once_through_later_changes(store: DynamoJobStore) -> None:
     made = stored_job(store, id="nightly", created_by="anna")
     stored = store.get(*JOB)
     assert stored is not None
@@ -370,7 +370,7 @@ def test_a_creation_is_in_the_history_once_whatever_becomes_of_the_job(store: Dy
     assert store.history(*JOB, limit=1, before=page.following).items == (created(made),)
 
 
-def test_a_new_job_is_on_its_page_of_the_history(store: DynamoJobStore) -> None:
+def test_job_store_creation_record_is_on_its_page_of_the_history(store: DynamoJobStore) -> None:
     made = stored_job(store, id="nightly", created_by="anna")
     store.note([cancelled(number, NOON + number) for number in range(1, 4)])
     first = store.history(*JOB, limit=3, before=None)
@@ -378,7 +378,7 @@ def test_a_new_job_is_on_its_page_of_the_history(store: DynamoJobStore) -> None:
     assert store.history(*JOB, limit=3, before=first.following).items == (created(made),)
 
 
-def test_a_creation_that_the_quota_refuses_leaves_no_record(store: DynamoJobStore) -> None:
+def test_job_store_creation_refused_by_the_quota_leaves_no_record(store: DynamoJobStore) -> None:
     first, made = job(id="first"), job(id="nightly", created_by="anna")
     assert store.create(first, cursor(first), CreationTerms(quota=1))
     with pytest.raises(JobQuotaError):
@@ -391,7 +391,7 @@ def put_where_earlier_releases_kept_it(tables: Tables, record: ChangeRecord) -> 
     tables.client.put_item(TableName=tables.jobs, Item=item)
 
 
-def test_the_history_shows_the_records_of_an_earlier_release_in_their_place(dynamodb_tables: Tables) -> None:
+def test_job_store_history_shows_records_of_an_earlier_release_in_order(dynamodb_tables: Tables) -> None:
     store, records = dynamodb_tables.job_store(SettableClock(NOON)), [cancelled(n, NOON + n) for n in range(9)]
     for number, record in enumerate(records):
         if number % 3:
@@ -403,7 +403,9 @@ def test_the_history_shows_the_records_of_an_earlier_release_in_their_place(dyna
         assert list(found) == records[::-1]
 
 
-def test_a_job_is_at_most_a_kilobyte_in_the_scanned_table_whatever_its_history(dynamodb_tables: Tables) -> None:
+def test_job_store_uses_at_most_a_kilobyte_per_job_in_the_scanned_table_regardless_of_history(
+    dynamodb_tables: Tables,
+) -> None:
     store, made = dynamodb_tables.job_store(SettableClock(NOON)), job("30 2 * * *", id="nightly", created_by="anna")
     assert store.create(made, cursor(made))
     for number in range(20):
@@ -417,7 +419,7 @@ def test_a_job_is_at_most_a_kilobyte_in_the_scanned_table_whatever_its_history(d
     assert len(actions(store)) == 51
 
 
-def test_the_history_outlives_the_job_and_the_job_recreated_after_it_goes_on_with_it(store: DynamoJobStore) -> None:
+def test_job_store_history_survives_deletion_and_continues_with_the_recreated_job(store: DynamoJobStore) -> None:
     made = job(id="nightly", created_by="anna")
     again = replace(
         made,
@@ -432,29 +434,29 @@ def test_the_history_outlives_the_job_and_the_job_recreated_after_it_goes_on_wit
     assert actions(store) == [("created", "carl"), ("deleted", "bob"), ("created", "anna")]
 
 
-def test_the_history_is_read_page_by_page_newest_first(store: DynamoJobStore) -> None:
+def test_job_store_history_is_paginated_newest_first(store: DynamoJobStore) -> None:
     store.note([cancelled(number, NOON + number) for number in range(60)])
     records = followed(lambda before: store.history(*JOB, limit=25, before=before))
     assert [record.key for record in records] == [f"nonce-{number}" for number in reversed(range(60))]
 
 
-def test_a_page_that_ends_with_the_last_record_has_no_next(store: DynamoJobStore) -> None:
+def test_job_store_page_ending_with_the_last_record_has_no_next_page(store: DynamoJobStore) -> None:
     store.note([cancelled(number) for number in range(3)])
     assert store.history(*JOB, limit=3, before=None).following is None
 
 
-def test_a_repeated_request_is_one_record(store: DynamoJobStore) -> None:
+def test_job_store_repeated_request_leaves_one_record(store: DynamoJobStore) -> None:
     store.note([cancelled(1)])
     store.note([cancelled(1)])
     assert len(actions(store)) == 1
 
 
-def test_records_are_of_one_job_of_one_tenant(store: DynamoJobStore) -> None:
+def test_job_store_records_belong_to_one_job_of_one_tenant(store: DynamoJobStore) -> None:
     store.note([cancelled(1), replace(cancelled(2), tenant="acme"), replace(cancelled(3), job_id="nightly-2")])
     assert [record.key for record in store.history(*JOB, limit=9, before=None).items] == ["nonce-1"]
 
 
-def test_a_record_is_removed_in_time_and_stands_in_no_index(dynamodb_tables: Tables) -> None:
+def test_job_store_record_expires_and_is_in_no_index(dynamodb_tables: Tables) -> None:
     dynamodb_tables.job_store(SettableClock(NOON)).note([cancelled(1)])
     (item,) = dynamodb_tables.client.scan(TableName=dynamodb_tables.runs)["Items"]
     assert int(item["expires_at"]["N"]) == NOON + KEPT_DAYS * 86_400

@@ -44,7 +44,7 @@ def expiring(tables: Tables) -> Mapping[str, int | None]:
     }
 
 
-def test_a_job_is_there_until_it_is_removed(any_tables: Tables) -> None:
+def test_removed_jobs_exist_until_their_removal_time(any_tables: Tables) -> None:
     clock = SettableClock(NOON)
     store = any_tables.job_store(clock)
     made = ended(store)
@@ -55,7 +55,7 @@ def test_a_job_is_there_until_it_is_removed(any_tables: Tables) -> None:
     assert store.tagged("default", "x", [made.id]) == {made.id}
 
 
-def test_a_removed_job_is_found_by_no_read(any_tables: Tables) -> None:
+def test_removed_jobs_are_not_found_by_any_read(any_tables: Tables) -> None:
     clock = SettableClock(NOON)
     store = any_tables.job_store(clock)
     made = ended(store)
@@ -72,7 +72,7 @@ def test_a_removed_job_is_found_by_no_read(any_tables: Tables) -> None:
     assert store.tagged("default", "x", [made.id]) == set()
 
 
-def test_a_page_that_looked_at_removed_jobs_alone_is_followed_by_another_one(any_tables: Tables) -> None:
+def test_removed_jobs_alone_on_a_page_are_followed_by_a_next_page(any_tables: Tables) -> None:
     clock = SettableClock(NOON)
     store = any_tables.job_store(clock)
     ended(store, id="a")
@@ -85,7 +85,7 @@ def test_a_page_that_looked_at_removed_jobs_alone_is_followed_by_another_one(any
     assert [found for found, _ in page.items] == [other]
 
 
-def test_another_job_can_be_created_under_its_id(any_tables: Tables) -> None:
+def test_removed_jobs_leave_their_id_free_for_another_job(any_tables: Tables) -> None:
     clock = SettableClock(NOON)
     store = any_tables.job_store(clock)
     old = ended(store)
@@ -102,7 +102,7 @@ def test_another_job_can_be_created_under_its_id(any_tables: Tables) -> None:
     assert not store.create(again(clock), cursor(again(clock)))
 
 
-def test_of_two_that_create_a_job_under_its_id_one_wins(any_tables: Tables) -> None:
+def test_removed_jobs_concurrent_creations_under_the_id_have_one_winner(any_tables: Tables) -> None:
     clock = SettableClock(NOON)
     store = any_tables.job_store(clock)
     ended(store)
@@ -113,7 +113,7 @@ def test_of_two_that_create_a_job_under_its_id_one_wins(any_tables: Tables) -> N
     assert store.get("default", first.id) == first
 
 
-def test_a_removed_job_is_not_changed_over_the_one_that_was_created_after_it(any_tables: Tables) -> None:
+def test_removed_jobs_are_not_written_over_their_successors(any_tables: Tables) -> None:
     clock = SettableClock(NOON)
     store = any_tables.job_store(clock)
     old = ended(store)
@@ -126,7 +126,7 @@ def test_a_removed_job_is_not_changed_over_the_one_that_was_created_after_it(any
     assert store.get("default", new.id) == new
 
 
-def test_a_workflow_can_reserve_the_id_of_a_removed_job(any_tables: Tables) -> None:
+def test_removed_jobs_workflow_can_reserve_the_id(any_tables: Tables) -> None:
     clock = SettableClock(NOON)
     store = any_tables.job_store(clock)
     old = ended(store)
@@ -140,7 +140,7 @@ def test_a_workflow_can_reserve_the_id_of_a_removed_job(any_tables: Tables) -> N
     assert store.create(new, cursor(new))
 
 
-def test_a_change_that_comes_first_keeps_the_job(any_tables: Tables) -> None:
+def test_removed_jobs_change_before_the_removal_keeps_the_job(any_tables: Tables) -> None:
     clock = SettableClock(NOON)
     store = any_tables.job_store(clock)
     old = ended(store)
@@ -151,7 +151,7 @@ def test_a_change_that_comes_first_keeps_the_job(any_tables: Tables) -> None:
     assert store.tagged("default", "x", [old.id]) == {old.id}
 
 
-def test_the_removal_is_put_off_for_all_items_or_none(any_tables: Tables) -> None:
+def test_removed_jobs_removal_is_postponed_for_all_items_or_none(any_tables: Tables) -> None:
     clock = SettableClock(NOON)
     store = any_tables.job_store(clock)
     old = ended(store)
@@ -164,7 +164,7 @@ def test_the_removal_is_put_off_for_all_items_or_none(any_tables: Tables) -> Non
     assert store.get("default", old.id) is None
 
 
-def test_a_job_that_changed_after_it_was_read_is_not_set_to_be_removed(any_tables: Tables) -> None:
+def test_removed_jobs_exclude_jobs_that_changed_after_the_read(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     made = stored_job(store)
     edited = replace(made, revision=2, tags=("z",))
@@ -174,7 +174,7 @@ def test_a_job_that_changed_after_it_was_read_is_not_set_to_be_removed(any_table
 
 
 @pytest.mark.parametrize("alive", [False, True])
-def test_every_item_of_the_job_bears_the_time_of_its_removal(dynamodb_tables: Tables, *, alive: bool) -> None:
+def test_removed_jobs_every_item_of_the_job_has_the_removal_time(dynamodb_tables: Tables, *, alive: bool) -> None:
     store = dynamodb_tables.job_store(SettableClock(NOON))
     old = ended(store)
     if alive:
@@ -185,7 +185,7 @@ def test_every_item_of_the_job_bears_the_time_of_its_removal(dynamodb_tables: Ta
     assert total(dynamodb_tables.client, dynamodb_tables.jobs, "default") == (1 if alive else 0)
 
 
-def test_a_removed_job_is_no_step(dynamodb_tables: Tables) -> None:
+def test_removed_jobs_cannot_be_steps(dynamodb_tables: Tables) -> None:
     clock = SettableClock(NOON)
     old = ended(dynamodb_tables.job_store(clock))
     workflows: DynamoWorkflows = dynamodb_tables.workflows(clock)

@@ -39,7 +39,7 @@ def move(store: JobStore, of: Job, standing: Cursor, new: str = NEW, released: L
     return change.job if written else None
 
 
-def test_everything_of_a_job_has_the_new_id(any_tables: Stores) -> None:
+def test_renamed_jobs_all_items_have_the_new_id(any_tables: Stores) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     of, standing = added(store, job(tags=("x", "y"), payload="x" * 5000, jitter_seconds=3, created_by="anna"))
     moved = move(store, of, standing)
@@ -54,7 +54,7 @@ def test_everything_of_a_job_has_the_new_id(any_tables: Stores) -> None:
     assert [(each.job_id, each.action) for each in changes] == [(NEW, "renamed"), (OLD, "created")]
 
 
-def test_the_old_id_leads_to_the_job_and_is_reserved(any_tables: Stores) -> None:
+def test_renamed_jobs_old_id_resolves_to_the_job_and_stays_reserved(any_tables: Stores) -> None:
     clock = SettableClock(NOON)
     store = any_tables.job_store(clock)
     moved = move(store, *added(store, job()))
@@ -70,7 +70,7 @@ def test_the_old_id_leads_to_the_job_and_is_reserved(any_tables: Stores) -> None
     assert store.current("default", OLD) == job()
 
 
-def test_all_former_ids_lead_to_the_job(any_tables: Stores) -> None:
+def test_renamed_jobs_all_former_ids_resolve_to_the_job(any_tables: Stores) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     first = move(store, *added(store, job()))
     assert first is not None
@@ -87,7 +87,7 @@ def test_all_former_ids_lead_to_the_job(any_tables: Stores) -> None:
     assert [each.id for each in back.former] == ["third", NEW]
 
 
-def test_a_deleted_job_is_deleted_under_its_former_ids_which_are_free(any_tables: Stores) -> None:
+def test_renamed_jobs_deletion_also_frees_the_former_ids(any_tables: Stores) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     moved = move(store, *added(store, job()))
     assert moved is not None
@@ -106,7 +106,7 @@ def test_a_deleted_job_is_deleted_under_its_former_ids_which_are_free(any_tables
     ],
     ids=["the job", "its state", "its cursor"],
 )
-def test_a_job_that_has_changed_is_not_renamed(
+def test_renamed_jobs_must_not_have_changed_since_the_read(
     any_tables: Stores, change: Callable[[Job, Cursor], tuple[Job, Cursor]]
 ) -> None:
     store = any_tables.job_store(SettableClock(NOON))
@@ -117,7 +117,7 @@ def test_a_job_that_has_changed_is_not_renamed(
     assert store.page("default", JobFilter(tag="x"), limit=10, after=None).items == ((of, standing),)
 
 
-def test_a_job_whose_run_has_the_lock_is_not_renamed(any_tables: Stores) -> None:
+def test_renamed_jobs_must_have_no_run_that_holds_the_lock(any_tables: Stores) -> None:
     store, runs = any_tables.job_store(SettableClock(NOON)), any_tables.run_store()
     of, standing = added(store, job())
     held = Lock("20261121T120000Z", NOON)
@@ -127,7 +127,7 @@ def test_a_job_whose_run_has_the_lock_is_not_renamed(any_tables: Stores) -> None
     assert move(store, of, standing, released=held) is not None
 
 
-def test_no_run_takes_the_lock_under_the_old_id_until_the_job_is_renamed_back(any_tables: Stores) -> None:
+def test_renamed_jobs_runs_cannot_lock_the_old_id_until_the_job_is_renamed_back(any_tables: Stores) -> None:
     store, runs = any_tables.job_store(SettableClock(NOON)), any_tables.run_store()
     moved = move(store, *added(store, job()))
     assert moved is not None
@@ -143,13 +143,13 @@ def test_no_run_takes_the_lock_under_the_old_id_until_the_job_is_renamed_back(an
     assert runs.lock("default", OLD, mine, free) is None
 
 
-def test_a_lock_of_runs_that_may_overlap_is_left_alone(any_tables: Stores) -> None:
+def test_renamed_jobs_that_allow_overlap_take_no_lock(any_tables: Stores) -> None:
     store, runs = any_tables.job_store(SettableClock(NOON)), any_tables.run_store()
     assert move(store, *added(store, job(overlap=Overlap.ALLOW))) is not None
     assert runs.locked("default", OLD) is None
 
 
-def test_a_deletion_meanwhile_or_before_is_noticed(any_tables: Stores) -> None:
+def test_renamed_jobs_concurrent_or_earlier_deletion_is_detected(any_tables: Stores) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     of, standing = added(store, job())
     assert store.delete(of, deleted_at=NOON)
@@ -162,7 +162,9 @@ def test_a_deletion_meanwhile_or_before_is_noticed(any_tables: Stores) -> None:
 
 
 @pytest.mark.parametrize(("fault", "read_back"), [(Fault.ANSWER_LOST, True), (Fault.TWICE, False)])
-def test_a_rename_without_an_answer_is_read_back(dynamodb_tables: Tables, fault: Fault, read_back: bool) -> None:
+def test_renamed_jobs_rename_with_lost_response_is_read_back(
+    dynamodb_tables: Tables, fault: Fault, read_back: bool
+) -> None:
     """After a second try the first one looks like another request's; the use case finds the job as it wants it."""
     store = dynamodb_tables.job_store(SettableClock(NOON))
     of, standing = added(store, job(tags=("x",), payload="x" * 5000))
@@ -176,7 +178,7 @@ def test_a_rename_without_an_answer_is_read_back(dynamodb_tables: Tables, fault:
     assert moved == (present if read_back else None)
 
 
-def test_of_two_renames_at_the_same_moment_one_is_written(dynamodb_tables: Tables) -> None:
+def test_renamed_jobs_concurrent_renames_of_one_job_have_one_winner(dynamodb_tables: Tables) -> None:
     store = dynamodb_tables.job_store(SettableClock(NOON))
     of, standing = added(store, job())
     start = Barrier(2)
@@ -193,7 +195,7 @@ def test_of_two_renames_at_the_same_moment_one_is_written(dynamodb_tables: Table
     assert [each for each, _ in store.page("default", limit=10, after=None).items] == [present]
 
 
-def test_of_two_jobs_that_get_the_same_name_one_does(any_tables: Stores) -> None:
+def test_renamed_jobs_concurrent_renames_to_one_id_have_one_winner(any_tables: Stores) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     one, other = added(store, job(id="one")), added(store, job(id="other"))
     assert move(store, *one) is not None

@@ -36,12 +36,14 @@ def dynamodb_store(dynamodb_tables: Tables) -> TenantLimits:
     return dynamodb_tables.limits()
 
 
-def test_a_bucket_that_nobody_has_touched_is_not_there(store: TenantLimits) -> None:
+def test_tenant_limits_unused_bucket_does_not_exist(store: TenantLimits) -> None:
     assert store.bucket("acme") is None
     assert store.jobs("acme") == 0
 
 
-def test_a_bucket_changes_while_its_time_is_within_the_bounds_of_the_change(store: TenantLimits) -> None:
+def test_tenant_limits_bucket_changes_only_while_its_time_is_within_the_bounds_of_the_change(
+    store: TenantLimits,
+) -> None:
     full, start = Bucket(AT, AT - 9 * SECOND), Restart(AT, AT - 9 * SECOND, AT + 9 * SECOND)
     assert store.change_bucket("acme", start) == full
     assert store.change_bucket("acme", start) == BucketConflict(full)
@@ -55,18 +57,18 @@ def test_a_bucket_changes_while_its_time_is_within_the_bounds_of_the_change(stor
     assert store.bucket("other") is None
 
 
-def test_a_bucket_shows_its_writer_that_the_writer_before_was_ahead(store: TenantLimits) -> None:
+def test_tenant_limits_bucket_shows_that_the_previous_writer_was_ahead(store: TenantLimits) -> None:
     store.change_bucket("acme", Restart(AT, AT, AT + SECOND))
     assert store.change_bucket("acme", Add(7, AT - SECOND, AT)) == Bucket(AT + 7, AT)
     assert store.bucket("acme") == Bucket(AT + 7, AT - SECOND)
     assert store.change_bucket("acme", Restart(1, AT - 2 * SECOND, AT)) == Bucket(1, AT - SECOND)
 
 
-def test_a_bucket_that_is_absent_cannot_be_added_to(store: TenantLimits) -> None:
+def test_tenant_limits_absent_bucket_cannot_be_added_to(store: TenantLimits) -> None:
     assert store.change_bucket("acme", Add(1, 0, AT)) == BucketConflict(None)
 
 
-def test_an_untouched_bucket_is_cleared_away_after_a_day(dynamodb_store: TenantLimits, dynamodb_tables: Tables) -> None:
+def test_tenant_limits_unused_bucket_expires_after_a_day(dynamodb_store: TenantLimits, dynamodb_tables: Tables) -> None:
     def expiry() -> int:
         item = dynamodb_tables.client.get_item(TableName=dynamodb_tables.jobs, Key=key("TENANT#acme", "RATE"))["Item"]
         return int(item["expires_at"]["N"])
@@ -77,7 +79,7 @@ def test_an_untouched_bucket_is_cleared_away_after_a_day(dynamodb_store: TenantL
     assert expiry() == AT // SECOND + 1 + 86_400
 
 
-def test_the_count_of_jobs_is_the_one_that_their_writes_keep(
+def test_tenant_limits_job_count_is_the_one_kept_by_job_writes(
     dynamodb_store: TenantLimits, dynamodb_tables: Tables
 ) -> None:
     dynamodb_tables.client.put_item(
@@ -86,7 +88,7 @@ def test_the_count_of_jobs_is_the_one_that_their_writes_keep(
     assert dynamodb_store.jobs("acme") == 17
 
 
-def test_instances_share_one_bucket(store: TenantLimits) -> None:
+def test_tenant_limits_instances_share_one_bucket(store: TenantLimits) -> None:
     clock = SettableClock(NOW)
     instances = [Limits(store, clock, BucketRules(10, 60)) for _ in range(4)]
     let_in = sum(instance.admit("acme") is None for _ in range(40) for instance in instances)
@@ -97,7 +99,7 @@ def test_instances_share_one_bucket(store: TenantLimits) -> None:
 
 @pytest.mark.parametrize("known", [False, True], ids=["untouched", "used_an_hour_ago"])
 @pytest.mark.parametrize(("rate", "burst"), [(20, 40), (50, 100), (1_000, 2_000)])
-def test_simultaneous_requests_within_the_burst_are_admitted(
+def test_tenant_limits_concurrent_requests_within_the_burst_are_admitted(
     store: TenantLimits, rate: int, burst: int, *, known: bool
 ) -> None:
     clock = SettableClock(NOW)
@@ -134,13 +136,13 @@ def taken(tables: Tables, sort: str = "LIMITS", name: str = "jobs") -> int:
 
 
 @pytest.mark.parametrize("quota", [1, 3, 25])
-def test_exactly_as_many_jobs_as_the_quota_allows_can_be_created(any_tables: Tables, quota: int) -> None:
+def test_tenant_limits_exactly_as_many_jobs_as_the_quota_can_be_created(any_tables: Tables, quota: int) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     assert len([of for of in jobs(quota + 3) if create(store, of, quota)]) == quota
     assert any_tables.limits().jobs("default") == quota
 
 
-def test_a_place_that_is_free_anywhere_is_found(any_tables: Tables) -> None:
+def test_tenant_limits_free_place_in_any_part_is_found(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     first, second = jobs(2)
     assert part_of(first) != part_of(second)
@@ -150,7 +152,7 @@ def test_a_place_that_is_free_anywhere_is_found(any_tables: Tables) -> None:
     assert not create(store, replace(first, id="job-9"), 1)
 
 
-def test_creations_of_a_tenant_seldom_write_the_same_item(dynamodb_tables: Tables) -> None:
+def test_tenant_limits_creations_of_a_tenant_rarely_write_the_same_item(dynamodb_tables: Tables) -> None:
     store = dynamodb_tables.job_store(SettableClock(NOON))
     for of in jobs(3 * PARTS):
         assert create(store, of)
@@ -159,7 +161,7 @@ def test_creations_of_a_tenant_seldom_write_the_same_item(dynamodb_tables: Table
     assert taken(dynamodb_tables) - sum(free) == 3 * PARTS
 
 
-def test_a_full_stock_is_given_back_so_that_the_count_falls_too(tables: Tables) -> None:
+def test_tenant_limits_surplus_places_are_returned_so_that_the_count_falls(tables: Tables) -> None:
     store = tables.job_store(SettableClock(NOON))
     same = [of for of in jobs(2_000) if part_of(of) == 3][: 3 * PORTION]
     for of in same:
@@ -170,7 +172,7 @@ def test_a_full_stock_is_given_back_so_that_the_count_falls_too(tables: Tables) 
     assert tables.limits().jobs("default") == 0
 
 
-def test_a_job_that_has_ended_gives_its_place_back_once(any_tables: Tables) -> None:
+def test_tenant_limits_ended_job_returns_its_place_once(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     first, second, third = jobs(3)
     assert create(store, first, 1)
@@ -186,7 +188,7 @@ def test_a_job_that_has_ended_gives_its_place_back_once(any_tables: Tables) -> N
     assert not create(store, third, 1)
 
 
-def test_a_job_that_becomes_active_again_takes_a_place_again(any_tables: Tables) -> None:
+def test_tenant_limits_reactivated_job_takes_a_place_again(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     first, second = jobs(2)
     assert create(store, first, 1)
@@ -203,7 +205,7 @@ def test_a_job_that_becomes_active_again_takes_a_place_again(any_tables: Tables)
     assert any_tables.limits().jobs("default") == 1
 
 
-def test_many_jobs_that_end_leave_no_place_taken(tables: Tables) -> None:
+def test_tenant_limits_many_ended_jobs_leave_no_place_taken(tables: Tables) -> None:
     store = tables.job_store(SettableClock(NOON))
     same = [of for of in jobs(2_000) if part_of(of) == 3][: 3 * PORTION]
     for of in same:
@@ -214,7 +216,7 @@ def test_many_jobs_that_end_leave_no_place_taken(tables: Tables) -> None:
     assert tables.limits().jobs("default") == 0
 
 
-def test_creations_at_once_fill_the_quota_and_no_more(any_tables: Tables) -> None:
+def test_tenant_limits_concurrent_creations_never_exceed_the_quota(any_tables: Tables) -> None:
     store = any_tables.job_store(SystemClock())
     with ThreadPoolExecutor(6) as pool:
         made = sum(pool.map(lambda of: create(store, of, 10), jobs(18)))
@@ -222,7 +224,7 @@ def test_creations_at_once_fill_the_quota_and_no_more(any_tables: Tables) -> Non
     assert any_tables.limits().jobs("default") == 10
 
 
-def test_delayed_runs_are_counted_by_tenant_and_hour(any_tables: Tables) -> None:
+def test_tenant_limits_delayed_runs_are_counted_by_tenant_and_hour(any_tables: Tables) -> None:
     limits, hour = any_tables.limits(), "2026-11-21T14"
     assert limits.delayed("acme", hour) == 0
     limits.count_delayed("acme", hour, 20, expires_at=int(NOON))

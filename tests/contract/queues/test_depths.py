@@ -11,7 +11,7 @@ from duecourse.ports import Depth
 from duecourse.testing.clock import SettableClock
 
 
-def test_what_waits_what_is_worked_on_and_what_is_held_back_are_told_apart(sqs: Any, queue_url: str) -> None:
+def test_queue_depths_waiting_in_flight_and_delayed_messages_are_counted_separately(sqs: Any, queue_url: str) -> None:
     for delay in (0, 0, 0, 600):
         sqs.send_message(QueueUrl=queue_url, MessageBody="{}", DelaySeconds=delay)
     sqs.receive_message(QueueUrl=queue_url, MaxNumberOfMessages=1)
@@ -20,7 +20,7 @@ def test_what_waits_what_is_worked_on_and_what_is_held_back_are_told_apart(sqs: 
     assert not depth.empty
 
 
-def test_a_count_is_used_again_for_some_seconds(sqs: Any, queue_url: str) -> None:
+def test_queue_depths_count_is_cached_for_seconds(sqs: Any, queue_url: str) -> None:
     clock = SettableClock(1000.0)
     depths = SqsDepths(sqs, {Lane.LOW: queue_url}, clock)
     assert depths.depth(Lane.LOW) == Depth(0, 0, 0)
@@ -30,7 +30,7 @@ def test_a_count_is_used_again_for_some_seconds(sqs: Any, queue_url: str) -> Non
     assert depths.depth(Lane.LOW) == Depth(1, 0, 0)
 
 
-def test_a_queue_that_cannot_be_asked_is_no_reason_to_fail(
+def test_queue_depths_are_unknown_for_an_unreachable_queue_without_an_error(
     sqs: Any, queue_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING):

@@ -46,7 +46,7 @@ class Entries:
         return (entry for each in self.sqs.seen for entry in each.asked["Entries"])
 
 
-def test_messages_bear_the_trace_that_is_recorded_beside_their_attributes(sqs, queue_urls, entries):
+def test_lane_traces_are_carried_by_messages_outside_their_attributes(sqs, queue_urls, entries):
     lanes = SqsLanes(sqs, queue_urls, SystemClock(), SystemRandomness(), trace=lambda: RECORDED)
     assert all(lanes.send([Outgoing(a_message(number), 0) for number in range(11)]))
     trace = {"AWSTraceHeader": {"DataType": "String", "StringValue": RECORDED}}
@@ -58,21 +58,19 @@ def test_messages_bear_the_trace_that_is_recorded_beside_their_attributes(sqs, q
 
 
 @pytest.mark.parametrize("trace", [None, RECORDED.replace("Sampled=1", "Sampled=0"), "Root=1-5759e988"])
-def test_a_trace_that_is_not_recorded_costs_the_messages_nothing(sqs, queue_urls, entries, trace):
+def test_lane_traces_that_are_not_recorded_add_nothing_to_messages(sqs, queue_urls, entries, trace):
     SqsLanes(sqs, queue_urls, SystemClock(), SystemRandomness(), trace=lambda: trace).send([Outgoing(a_message(), 0)])
     assert ["MessageSystemAttributes" in entry for entry in entries] == [False]
 
 
-def test_the_lineage_of_an_invocation_ends_with_it_since_a_run_may_go_round_as_often_as_it_has_attempts(
-    sqs, queue_urls, entries
-):
+def test_lane_traces_lineage_of_an_invocation_is_not_passed_on(sqs, queue_urls, entries):
     trace = f"{RECORDED};Lineage=2:a87bd80c:16|68fd508a:5"
     SqsLanes(sqs, queue_urls, SystemClock(), SystemRandomness(), trace=lambda: trace).send([Outgoing(a_message(), 0)])
     (entry,) = entries
     assert entry["MessageSystemAttributes"]["AWSTraceHeader"]["StringValue"] == RECORDED
 
 
-def test_the_trace_is_that_of_each_invocation(sqs, queue_urls, entries, monkeypatch):
+def test_lane_traces_belong_to_each_invocation(sqs, queue_urls, entries, monkeypatch):
     lanes = SqsLanes(sqs, queue_urls, SystemClock(), SystemRandomness())
     for number in range(2):
         monkeypatch.setenv("_X_AMZN_TRACE_ID", RECORDED.replace("1-5759e988", f"1-5759e98{number}"))

@@ -49,13 +49,13 @@ def lanes(sqs: Any, queue_urls: dict[Lane, str]) -> SqsLanes:
     return SqsLanes(sqs, queue_urls, SystemClock(), SystemRandomness())
 
 
-def test_a_message_arrives_as_it_was_sent(lanes, sqs, queue_urls):
+def test_lanes_message_arrives_as_sent(lanes, sqs, queue_urls):
     assert lanes.send([Outgoing(a_message(), 0)]) == [True]
     (received,) = receive(sqs, queue_urls[Lane.NORMAL])
     assert read_run_message(received["Body"]) == a_message()
 
 
-def test_the_tenant_is_the_message_group(lanes, sqs, queue_urls):
+def test_lanes_tenant_is_the_message_group(lanes, sqs, queue_urls):
     lanes.send([Outgoing(a_message(0, tenant="acme"), 0), Outgoing(a_message(1, tenant="zenith"), 0)])
     received = receive(sqs, queue_urls[Lane.NORMAL])
     assert {message["Attributes"]["MessageGroupId"] for message in received} == {"acme", "zenith"}
@@ -121,31 +121,31 @@ def groups(sqs: Any, queue_url: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("tenant", TENANTS)
-def test_what_the_dispatcher_sends_is_in_its_tenants_group(senders, sqs, queue_urls, tenant):
+def test_lanes_dispatcher_sends_in_the_group_of_the_tenant(senders, sqs, queue_urls, tenant):
     senders.dispatcher(tenant)
     assert groups(sqs, queue_urls[Lane.NORMAL]) == [(tenant, tenant)]
 
 
 @pytest.mark.parametrize("tenant", TENANTS)
 @pytest.mark.parametrize("kind", [kind for kind in MessageKind if kind is not MessageKind.START])
-def test_what_is_asked_of_a_run_is_in_its_tenants_group(senders, sqs, queue_urls, kind, tenant):
+def test_lanes_run_requests_are_sent_in_the_group_of_the_tenant(senders, sqs, queue_urls, kind, tenant):
     senders.api_that_was_asked_to(kind, tenant)
     assert groups(sqs, queue_urls[Lane.NORMAL]) == [(tenant, tenant)]
 
 
 @pytest.mark.parametrize("tenant", TENANTS)
-def test_a_retry_that_a_worker_sends_is_in_its_tenants_group(senders, sqs, queue_urls, tenant):
+def test_lanes_worker_retries_are_sent_in_the_group_of_the_tenant(senders, sqs, queue_urls, tenant):
     senders.worker_that_tries_again(tenant)
     assert groups(sqs, queue_urls[Lane.NORMAL]) == [(tenant, tenant)]
 
 
 @pytest.mark.parametrize("tenant", TENANTS)
-def test_a_timer_that_the_dispatcher_sends_is_in_its_tenants_group(senders, sqs, queue_urls, tenant):
+def test_lanes_dispatcher_timers_are_sent_in_the_group_of_the_tenant(senders, sqs, queue_urls, tenant):
     senders.dispatcher_that_wakes_up(tenant)
     assert groups(sqs, queue_urls[Lane.NORMAL]) == [(tenant, tenant)]
 
 
-def test_a_queue_of_one_tenants_messages_holds_each_other_tenant_by_its_own_name(senders, sqs, queue_urls):
+def test_lanes_every_sender_groups_messages_by_tenant(senders, sqs, queue_urls):
     """SQS can be fair only to tenants that it can tell apart: nobody sends without a group, or in a common one."""
     for tenant in TENANTS:
         senders.dispatcher(tenant)
@@ -154,12 +154,12 @@ def test_a_queue_of_one_tenants_messages_holds_each_other_tenant_by_its_own_name
     assert sorted(groups(sqs, queue_urls[Lane.NORMAL])) == sorted((tenant, tenant) for tenant in TENANTS * 3)
 
 
-def test_messages_of_one_tenant_are_handed_out_side_by_side(lanes, sqs, queue_urls):
+def test_lanes_messages_of_one_tenant_are_received_in_parallel(lanes, sqs, queue_urls):
     lanes.send([Outgoing(a_message(number), 0) for number in range(3)])
     assert len(receive(sqs, queue_urls[Lane.NORMAL])) == 3
 
 
-def test_each_message_goes_to_its_own_lane(lanes, sqs, queue_urls):
+def test_lanes_each_message_goes_to_its_own_lane(lanes, sqs, queue_urls):
     sent = lanes.send([Outgoing(a_message(number, lane=lane), 0) for number, lane in enumerate(Lane)])
     assert sent == [True] * len(Lane)
     for number, lane in enumerate(Lane):
@@ -167,24 +167,24 @@ def test_each_message_goes_to_its_own_lane(lanes, sqs, queue_urls):
         assert read_run_message(received["Body"]) == a_message(number, lane=lane)
 
 
-def test_more_than_ten_messages_need_several_batches_and_all_arrive(lanes, sqs, queue_urls):
+def test_lanes_more_than_ten_messages_use_several_batches_and_all_arrive(lanes, sqs, queue_urls):
     mixed = [a_message(number, lane=Lane.HIGH if number % 3 else Lane.LOW) for number in range(47)]
     assert lanes.send([Outgoing(message, 0) for message in mixed]) == [True] * 47
     arrived = receive(sqs, queue_urls[Lane.HIGH]) + receive(sqs, queue_urls[Lane.LOW])
     assert {read_run_message(message["Body"]) for message in arrived} == set(mixed)
 
 
-def test_a_delayed_message_is_held_back(lanes, sqs, queue_urls):
+def test_lanes_delayed_message_is_held_back(lanes, sqs, queue_urls):
     lanes.send([Outgoing(a_message(0), 900), Outgoing(a_message(1), 0)])
     (received,) = receive(sqs, queue_urls[Lane.NORMAL])
     assert read_run_message(received["Body"]).job_id == "job-1"
 
 
-def test_nothing_to_send_is_nothing_sent(lanes):
+def test_lanes_receive_nothing_from_an_empty_send(lanes):
     assert lanes.send([]) == []
 
 
-def test_a_queue_that_is_gone_accepts_nothing_and_the_reason_is_logged(sqs, queue_urls, caplog):
+def test_lanes_missing_queue_accepts_nothing_and_the_reason_is_logged(sqs, queue_urls, caplog):
     lanes = SqsLanes(sqs, queue_urls | {Lane.LOW: queue_urls[Lane.LOW] + "-gone"}, SystemClock(), SystemRandomness())
     with caplog.at_level(logging.WARNING, "duecourse"):
         sent = lanes.send([Outgoing(a_message(0, lane=Lane.LOW), 0), Outgoing(a_message(1), 0)])
@@ -192,7 +192,7 @@ def test_a_queue_that_is_gone_accepts_nothing_and_the_reason_is_logged(sqs, queu
     assert "NonExistentQueue" in caplog.records[0].error
 
 
-def test_an_endpoint_that_cannot_be_reached_accepts_nothing(queue_urls, caplog):
+def test_lanes_unreachable_endpoint_accepts_nothing(queue_urls, caplog):
     session = boto3.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name="us-east-1")
     nowhere = AwsClients(session, endpoint_url="http://127.0.0.1:1").get("sqs", once=True)
     with caplog.at_level(logging.WARNING, "duecourse"):
@@ -200,14 +200,14 @@ def test_an_endpoint_that_cannot_be_reached_accepts_nothing(queue_urls, caplog):
     assert "ConnectionRefusedError" in caplog.records[0].error
 
 
-def test_a_lane_without_a_queue_is_not_sent_to(sqs, queue_urls, caplog):
+def test_lanes_without_a_queue_receive_nothing(sqs, queue_urls, caplog):
     worker = SqsLanes(sqs, {Lane.HIGH: queue_urls[Lane.HIGH]}, SystemClock(), SystemRandomness())
     with caplog.at_level(logging.ERROR, "duecourse"):
         assert worker.send([Outgoing(a_message(), 0), Outgoing(a_message(lane=Lane.HIGH), 0)]) == [False, True]
     assert caplog.records[0].lane is Lane.NORMAL
 
 
-def test_a_message_is_small(queue_urls):
+def test_lanes_message_is_small(queue_urls):
     longest = varied(a_message(tenant="t" * 64), job_id="j" * 64, suffix=".b" + "s" * 32, nonce="n" * 16)
     longest = varied(longest, correlation_id="c" * 36)
     assert len(longest.to_json()) < 500

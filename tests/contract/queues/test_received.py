@@ -18,19 +18,19 @@ def receipt(sqs: Any, queue_url: str) -> str:
     return found
 
 
-def test_a_message_postponed_by_nothing_is_visible_at_once(sqs, queue_url, receipt):
+def test_received_messages_postponed_by_zero_are_visible_immediately(sqs, queue_url, receipt):
     assert receive(sqs, queue_url) == []
     SqsReceived(sqs, queue_url).postpone(receipt, 0)
     (again,) = receive(sqs, queue_url)
     assert again["Attributes"]["ApproximateReceiveCount"] == "2"
 
 
-def test_a_message_can_be_postponed_for_hours_and_stays_hidden(sqs, queue_url, receipt):
+def test_received_messages_can_be_postponed_for_hours_and_stay_hidden(sqs, queue_url, receipt):
     SqsReceived(sqs, queue_url).postpone(receipt, 99_999)
     assert receive(sqs, queue_url) == []
 
 
-def test_a_hold_that_is_lost_does_no_harm(sqs, queue_url, receipt, caplog):
+def test_received_messages_lost_hold_does_no_harm(sqs, queue_url, receipt, caplog):
     sqs.delete_message(QueueUrl=queue_url, ReceiptHandle=receipt)
     with caplog.at_level(logging.WARNING, "duecourse"):
         SqsReceived(sqs, queue_url).postpone(receipt, 5)

@@ -34,7 +34,7 @@ def left_in(sqs, queue_url: str) -> list[str]:
     return ["?"] * left
 
 
-def test_everything_that_is_visible_is_worked_on_and_deleted(sqs, queue_url, api):
+def test_sqs_worker_all_visible_messages_are_processed_and_deleted(sqs, queue_url, api):
     for number in range(5):
         send(sqs, queue_url, payload=number)
     worked = []
@@ -44,31 +44,31 @@ def test_everything_that_is_visible_is_worked_on_and_deleted(sqs, queue_url, api
     assert left_in(sqs, queue_url) == []
 
 
-def test_a_queue_is_found_by_its_name(sqs, queue_url, api):
+def test_sqs_worker_queue_is_found_by_name(sqs, queue_url, api):
     send(sqs, queue_url)
     assert worker(queue_url.rsplit("/", 1)[-1], api, lambda run: None, sqs=sqs).run_once(wait_seconds=0) == 1
 
 
-def test_a_queue_that_does_not_exist_is_told_at_once(sqs, api):
+def test_sqs_worker_missing_queue_is_reported_immediately(sqs, api):
     with pytest.raises(ClientError, match=r"NonExistentQueue|does not exist"):
         Worker(f"none-{uuid4().hex}", client=api.client, sqs=sqs)
 
 
-def test_a_message_is_hidden_from_others_while_its_task_works(sqs, queue_url, api):
+def test_sqs_worker_message_stays_hidden_while_its_task_works(sqs, queue_url, api):
     send(sqs, queue_url)
     seen = []
     worker(queue_url, api, lambda run: seen.append(receive(sqs, queue_url)), sqs=sqs).run_once(wait_seconds=0)
     assert seen == [[]]
 
 
-def test_a_message_whose_run_could_not_be_reported_stays(sqs, queue_url, api):
+def test_sqs_worker_message_stays_if_its_run_cannot_be_reported(sqs, queue_url, api):
     send(sqs, queue_url)
     api.will("complete", *[None] * 100)
     worker(queue_url, api, lambda run: None, sqs=sqs).run_once(wait_seconds=0)
     assert len(left_in(sqs, queue_url)) == 1
 
 
-def test_a_fifo_queue_serves_its_groups_in_order(sqs, api):
+def test_sqs_worker_fifo_groups_are_processed_in_order(sqs, api):
     queue_url = create_queue(sqs, fifo=True)
     for number in range(3):
         sqs.send_message(
@@ -82,7 +82,7 @@ def test_a_fifo_queue_serves_its_groups_in_order(sqs, api):
     assert worked == [0, 1, 2]
 
 
-def test_a_message_can_be_shown_to_others_at_once(sqs, queue_url):
+def test_sqs_worker_message_can_be_released_immediately(sqs, queue_url):
     send(sqs, queue_url)
     queue = SqsTaskQueue(sqs, queue_url)
     received = queue.receive(hidden_seconds=60, wait_seconds=0)
@@ -91,7 +91,7 @@ def test_a_message_can_be_shown_to_others_at_once(sqs, queue_url):
     assert queue.receive(hidden_seconds=60, wait_seconds=0).body == received.body
 
 
-def test_what_sqs_refuses_is_logged_and_stops_nobody(sqs, queue_url, caplog):
+def test_sqs_worker_sqs_refusals_are_logged_and_do_not_stop_the_worker(sqs, queue_url, caplog):
     queue = SqsTaskQueue(sqs, queue_url)
     send(sqs, queue_url)
     received = queue.receive(hidden_seconds=60, wait_seconds=0)

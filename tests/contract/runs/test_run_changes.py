@@ -37,20 +37,20 @@ def handed(records: dict[str, Any]) -> Any:
     return DynamoRunChanges(Nobody()).handed(records["Records"])
 
 
-def test_runs_that_expired_come_as_they_were() -> None:
+def test_run_changes_return_expired_runs_as_stored() -> None:
     changes = handed(expired(*RUNS))
     assert [change.content for change in changes] == RUNS
     assert all(is_archived(change) for change in changes)
     assert {change.by for change in changes} == {EXPIRY}
 
 
-def test_a_removal_by_a_request_names_nobody() -> None:
+def test_run_changes_removal_by_request_names_no_principal() -> None:
     (change,) = handed(event(removed(to_item(RUNS[0]), 1, by=None)))
     assert change.by is None
     assert not is_archived(change)
 
 
-def test_what_expired_beside_the_runs_has_no_content() -> None:
+def test_run_changes_other_expired_items_have_no_content() -> None:
     asked = job_key("default", "nightly", "INPUT#.mabc") | {"expires_at": {"N": "1"}}
     waits = job_key("default", "nightly", "QUEUE#01795262400#20261121T120000Z") | {"expires_at": {"N": "1"}}
     assert [change.content for change in handed(event(removed(asked, 1), removed(waits, 2)))] == [None, None]
@@ -61,7 +61,7 @@ def test_what_expired_beside_the_runs_has_no_content() -> None:
     [{"state": {"S": "LATER"}}, {"due": {"S": "noon"}}, {"attempt": {"NULL": True}}, {"PK": {"S": "RUN"}}],
     ids=str,
 )
-def test_a_run_that_this_version_cannot_read_is_told_with_its_image(wrong: dict[str, Any]) -> None:
+def test_run_changes_report_runs_unreadable_by_this_version_with_their_image(wrong: dict[str, Any]) -> None:
     image = to_item(RUNS[0]) | wrong
     (change,) = handed(event(removed(image, 1)))
     assert isinstance(change.content, Unreadable)
@@ -69,7 +69,7 @@ def test_a_run_that_this_version_cannot_read_is_told_with_its_image(wrong: dict[
     assert change.content.error
 
 
-def test_a_removal_without_an_image_is_told_with_its_key() -> None:
+def test_run_changes_report_removals_without_image_with_their_key() -> None:
     record = removed(to_item(RUNS[0]), 1, by=TTL)
     del record["dynamodb"]["OldImage"]
     (change,) = handed(event(record))
@@ -77,7 +77,9 @@ def test_a_removal_without_an_image_is_told_with_its_key() -> None:
     assert change.content.image == record["dynamodb"]["Keys"]
 
 
-def test_a_failed_batch_is_read_again_with_the_same_objects(served_tables: Tables, streams: SignedStream) -> None:
+def test_run_changes_failed_batch_is_read_again_into_the_same_objects(
+    served_tables: Tables, streams: SignedStream
+) -> None:
     expire(served_tables, *RUNS)
     failed = batch_info(streams, stream_of(served_tables))
     stretch = DynamoRunChanges(streams).again(failed)
@@ -88,7 +90,7 @@ def test_a_failed_batch_is_read_again_with_the_same_objects(served_tables: Table
     assert sheets(archived) == sheets(stretch.changes)
 
 
-def test_only_the_changes_of_the_batch_are_read_again(served_tables: Tables, streams: SignedStream) -> None:
+def test_run_changes_only_changes_of_the_batch_are_read_again(served_tables: Tables, streams: SignedStream) -> None:
     expire(served_tables, RUNS[0])
     first = batch_info(streams, stream_of(served_tables))
     expire(served_tables, RUNS[1])
@@ -100,7 +102,7 @@ def test_only_the_changes_of_the_batch_are_read_again(served_tables: Tables, str
     assert [change.content for change in later if is_archived(change)] == [RUNS[0], RUNS[1]]
 
 
-def test_what_the_stream_has_forgotten_is_told_and_the_rest_is_read(
+def test_run_changes_trimmed_stream_records_are_reported_and_the_rest_is_read(
     served_tables: Tables, streams: SignedStream
 ) -> None:
     expire(served_tables, *RUNS)
@@ -110,14 +112,14 @@ def test_what_the_stream_has_forgotten_is_told_and_the_rest_is_read(
     assert [change.content for change in stretch.changes if is_archived(change)] == RUNS
 
 
-def test_a_shard_that_is_gone_is_told(served_tables: Tables, streams: SignedStream) -> None:
+def test_run_changes_missing_shard_is_reported_as_incomplete(served_tables: Tables, streams: SignedStream) -> None:
     expire(served_tables, RUNS[0])
     failed = batch_info(streams, stream_of(served_tables))
     stretch = DynamoRunChanges(streams).again({**failed, "shardId": "shardId-00000000000000000001-00000001"})
     assert (stretch.changes, stretch.whole) == ((), False)
 
 
-def test_a_stretch_whose_end_is_never_met_is_not_whole(served_tables: Tables, streams: SignedStream) -> None:
+def test_run_changes_stretch_with_unreachable_end_is_incomplete(served_tables: Tables, streams: SignedStream) -> None:
     expire(served_tables, RUNS[0])
     failed = batch_info(streams, stream_of(served_tables))
     stretch = DynamoRunChanges(streams).again({**failed, "endSequenceNumber": "9" * 40})
@@ -139,6 +141,6 @@ def test_run_changes_raise_other_refusals() -> None:
         )
 
 
-def test_the_records_of_one_batch_may_be_of_several_jobs_and_tenants() -> None:
+def test_run_changes_records_of_one_batch_may_belong_to_several_jobs_and_tenants() -> None:
     other = varied(RUNS[0], tenant="acme", job_id="hourly")
     assert [change.content for change in handed(expired(RUNS[0], other))] == [RUNS[0], other]

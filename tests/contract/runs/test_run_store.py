@@ -45,20 +45,20 @@ def ended(run: Run, state: RunState = RunState.SUCCEEDED) -> Run:
     return varied(run, state=state, finished_at=run.due + 1.25, **result)
 
 
-def test_a_run_comes_back_as_it_was_written(any_tables: Tables) -> None:
+def test_run_store_reads_a_run_as_written(any_tables: Tables) -> None:
     store = any_tables.run_store()
     for run in (started(), ended(started(int(NOON) + 10)), varied(started(int(NOON) + 20), suffix=".mnow", count=3)):
         assert store.write(run, None) is None
         assert store.get("default", "tick-tock", run.name.local) == run
 
 
-def test_a_run_starts_only_once_and_the_second_is_told_who_was_first(any_tables: Tables) -> None:
+def test_run_store_starts_a_run_only_once_and_returns_the_first_record_to_the_second_start(any_tables: Tables) -> None:
     store = any_tables.run_store()
     assert store.write(started(fencing_token="first"), None) is None
     assert store.write(started(fencing_token="second"), None) == Conflict(started(fencing_token="first"))
 
 
-def test_an_end_is_written_over_exactly_the_attempt_that_was_started(any_tables: Tables) -> None:
+def test_run_store_end_overwrites_only_the_attempt_that_was_started(any_tables: Tables) -> None:
     store = any_tables.run_store()
     run = started()
     store.write(run, None)
@@ -68,11 +68,11 @@ def test_an_end_is_written_over_exactly_the_attempt_that_was_started(any_tables:
     assert store.write(ended(taken_over), taken_over) is None
 
 
-def test_nothing_is_written_over_a_record_that_is_gone(any_tables: Tables) -> None:
+def test_run_store_missing_record_is_not_overwritten(any_tables: Tables) -> None:
     assert any_tables.run_store().write(ended(started()), started()) == Conflict(None)
 
 
-def test_only_dead_runs_are_in_the_dead_index(dynamodb_tables: Tables) -> None:
+def test_run_store_only_dead_runs_are_in_the_dead_index(dynamodb_tables: Tables) -> None:
     store = dynamodb_tables.run_store()
     alive, dead = ended(started()), ended(started(int(NOON) + 10), RunState.DEAD)
     store.write(alive, None)
@@ -84,7 +84,7 @@ def test_only_dead_runs_are_in_the_dead_index(dynamodb_tables: Tables) -> None:
     assert dynamodb_tables.client.scan(TableName=dynamodb_tables.runs, IndexName="dead")["Items"] == []
 
 
-def test_pages_of_runs_come_newest_first(any_tables: Tables) -> None:
+def test_run_store_pages_are_sorted_newest_first(any_tables: Tables) -> None:
     store = any_tables.run_store()
     runs = [started(int(NOON) + 10 * number) for number in range(5)]
     for run in runs:
@@ -94,7 +94,7 @@ def test_pages_of_runs_come_newest_first(any_tables: Tables) -> None:
     assert store.page("default", "tick-tock", limit=3, before=runs[2].name.local) == [runs[1], runs[0]]
 
 
-def test_the_last_runs_are_read_by_name_and_state(any_tables: Tables) -> None:
+def test_run_store_last_runs_are_read_by_name_and_state(any_tables: Tables) -> None:
     store = any_tables.run_store()
     runs = [started(), ended(started(int(NOON) + 10)), ended(started(int(NOON) + 20), RunState.DEAD)]
     for run in runs:
@@ -106,7 +106,7 @@ def test_the_last_runs_are_read_by_name_and_state(any_tables: Tables) -> None:
     assert store.last("default", "other", limit=9, before="21") == []
 
 
-def test_the_overlap_lock_has_one_holder(any_tables: Tables) -> None:
+def test_run_store_overlap_lock_has_one_holder(any_tables: Tables) -> None:
     store = any_tables.run_store()
     mine, theirs = Lock("20261121T120000Z", NOON + 120), Lock("20261121T120010Z", NOON + 130)
     assert store.locked("default", "tick-tock") is None
@@ -116,7 +116,7 @@ def test_the_overlap_lock_has_one_holder(any_tables: Tables) -> None:
     assert store.locked("default", "tick-tock") == mine
 
 
-def test_the_overlap_lock_is_taken_over_from_exactly_the_holder_that_was_seen(any_tables: Tables) -> None:
+def test_run_store_overlap_lock_is_taken_over_only_from_the_holder_that_was_read(any_tables: Tables) -> None:
     store = any_tables.run_store()
     mine = Lock("20261121T120000Z", NOON + 120, rank=2, called_until=NOON + 4)
     theirs = Lock("20261121T120010Z", NOON + 130, rank=2)
@@ -128,7 +128,7 @@ def test_the_overlap_lock_is_taken_over_from_exactly_the_holder_that_was_seen(an
     assert store.lock("default", "tick-tock", mine, None) == theirs
 
 
-def test_each_place_of_a_job_has_its_own_lock(any_tables: Tables) -> None:
+def test_run_store_each_place_of_a_job_has_its_own_lock(any_tables: Tables) -> None:
     store = any_tables.run_store()
     mine, theirs = Lock("20261121T120000Z", NOON + 120, rank=2), Lock("20261121T120010Z", NOON + 130, rank=2)
     assert store.locks("default", "tick-tock") == {}
@@ -143,7 +143,7 @@ def test_each_place_of_a_job_has_its_own_lock(any_tables: Tables) -> None:
     assert not store.has_items("default", "tick-tock")
 
 
-def test_the_overlap_lock_of_a_redriven_run_is_another_one(any_tables: Tables) -> None:
+def test_run_store_overlap_lock_of_a_redriven_run_is_distinct(any_tables: Tables) -> None:
     store = any_tables.run_store()
     first, redriven = Lock("20261121T120000Z", NOON + 120, rank=2), Lock("20261121T120000Z", NOON + 120, rank=5)
     assert store.lock("default", "tick-tock", first, None) is None
@@ -152,14 +152,14 @@ def test_the_overlap_lock_of_a_redriven_run_is_another_one(any_tables: Tables) -
     assert store.locked("default", "tick-tock") == redriven
 
 
-def test_the_overlap_lock_that_was_seen_may_have_expired_meanwhile(any_tables: Tables) -> None:
+def test_run_store_overlap_lock_that_expired_after_the_read_can_be_taken(any_tables: Tables) -> None:
     store = any_tables.run_store()
     first, second = Lock("20261121T120000Z", NOON + 120), Lock("20261121T120010Z", NOON + 130)
     assert store.lock("default", "tick-tock", second, first) is None
     assert store.locked("default", "tick-tock") == second
 
 
-def test_the_overlap_lock_expires_after_every_record_of_its_holder(dynamodb_tables: Tables) -> None:
+def test_run_store_overlap_lock_expires_after_every_record_of_its_holder(dynamodb_tables: Tables) -> None:
     store, until = dynamodb_tables.run_store(), int(NOON) + 120
     for lock, days in ((Lock("20261121T120000Z", NOON + 120), 400), (Lock("", NOON + 120, called_until=NOON), 1)):
         store.lock("default", "tick-tock", lock, store.locked("default", "tick-tock"))
@@ -167,7 +167,7 @@ def test_the_overlap_lock_expires_after_every_record_of_its_holder(dynamodb_tabl
         assert item["expires_at"] == {"N": str(until + days * 86_400)}
 
 
-def test_whether_all_runs_have_ended_is_asked_with_a_strong_read() -> None:
+def test_run_store_end_of_all_runs_is_checked_with_a_consistent_read() -> None:
     asked = []
 
     class Client:
@@ -198,7 +198,7 @@ def waiting(**changes: Any) -> Run:
 
 
 @pytest.mark.parametrize("state", [RunState.RUNNING, RunState.WAITING])
-def test_a_heartbeat_moves_the_deadline_and_touches_nothing_else(any_tables: Tables, state: RunState) -> None:
+def test_run_store_heartbeat_moves_only_the_deadline(any_tables: Tables, state: RunState) -> None:
     store = any_tables.run_store()
     run = waiting(state=state)
     store.write(run, None)
@@ -207,7 +207,7 @@ def test_a_heartbeat_moves_the_deadline_and_touches_nothing_else(any_tables: Tab
     assert store.get("default", "tick-tock", run.name.local) == moved
 
 
-def test_a_heartbeat_keeps_what_it_reports_and_leaves_what_it_does_not(any_tables: Tables) -> None:
+def test_run_store_heartbeat_keeps_reported_progress_and_preserves_unreported_values(any_tables: Tables) -> None:
     store = any_tables.run_store()
     run = waiting()
     store.write(run, None)
@@ -233,7 +233,7 @@ def test_a_heartbeat_keeps_what_it_reports_and_leaves_what_it_does_not(any_table
         {"callback_hash": None},
     ],
 )
-def test_a_heartbeat_of_what_is_over_changes_nothing_and_is_told_what_is_there(
+def test_run_store_heartbeat_of_an_ended_attempt_changes_nothing_and_returns_the_record(
     any_tables: Tables, became: dict[str, Any]
 ) -> None:
     store = any_tables.run_store()
@@ -243,13 +243,13 @@ def test_a_heartbeat_of_what_is_over_changes_nothing_and_is_told_what_is_there(
     assert store.get("default", "tick-tock", now.name.local) == now
 
 
-def test_a_heartbeat_makes_no_record(any_tables: Tables) -> None:
+def test_run_store_heartbeat_creates_no_record(any_tables: Tables) -> None:
     store = any_tables.run_store()
     assert store.heartbeat(waiting(), BEAT) == Conflict(None)
     assert store.page("default", "tick-tock", limit=1, before=None) == []
 
 
-def test_what_was_decided_before_a_heartbeat_came_is_not_written_over_it(any_tables: Tables) -> None:
+def test_run_store_heartbeat_is_not_overwritten_by_an_earlier_decision(any_tables: Tables) -> None:
     store = any_tables.run_store()
     run = waiting()
     store.write(run, None)
@@ -261,7 +261,7 @@ def test_what_was_decided_before_a_heartbeat_came_is_not_written_over_it(any_tab
     assert store.write(ended, conflict.found) is None
 
 
-def test_what_was_decided_before_progress_was_reported_is_not_written_over_it(any_tables: Tables) -> None:
+def test_run_store_progress_is_not_overwritten_by_an_earlier_decision(any_tables: Tables) -> None:
     store = any_tables.run_store()
     run = waiting(heartbeat_until=None)
     store.write(run, None)

@@ -54,7 +54,7 @@ class Desk:
 SEAT, BULK = (True, False), (False, True)
 
 
-def test_the_first_jobs_of_a_lane_have_seats_and_the_others_go_through_bulk(any_tables: Tables) -> None:
+def test_seats_first_jobs_of_a_lane_get_seats_and_the_others_use_the_bulk_queue(any_tables: Tables) -> None:
     desk = Desk(any_tables)
     for each in ("a", "b", "c"):
         desk.create(each)
@@ -64,7 +64,7 @@ def test_the_first_jobs_of_a_lane_have_seats_and_the_others_go_through_bulk(any_
     assert (desk.holders(), desk.holders(Lane.HIGH), desk.holders(Lane.LONG)) == (("a", "b"), ("d",), ("e",))
 
 
-def test_a_job_that_allows_overlap_takes_a_seat_if_its_runs_end_before_the_next_one_is_due(any_tables: Tables) -> None:
+def test_seats_are_given_to_jobs_with_overlap_if_runs_end_before_the_next_is_due(any_tables: Tables) -> None:
     desk = Desk(any_tables)
     desk.create("a", "rate(10 seconds)", overlap=Overlap.ALLOW)
     assert (desk.stands("a"), desk.holders()) == (BULK, ())
@@ -72,14 +72,14 @@ def test_a_job_that_allows_overlap_takes_a_seat_if_its_runs_end_before_the_next_
     assert (desk.stands("b"), desk.holders()) == (SEAT, ("b",))
 
 
-def test_a_job_without_a_schedule_takes_a_seat_when_a_workflow_defines_it(any_tables: Tables) -> None:
+def test_seats_are_given_to_jobs_without_schedule_only_as_workflow_steps(any_tables: Tables) -> None:
     desk = Desk(any_tables)
     alone = desk.jobs.create(_draft(job(""), id="a", overlap=Overlap.ALLOW))
     step = desk.jobs.create(_draft(job(""), id="b", overlap=Overlap.ALLOW), step=True)
     assert (alone.view.job.seated, step.view.job.seated, desk.holders()) == (False, True, ("b",))
 
 
-def test_a_seat_of_a_job_that_has_left_is_taken_once_its_call_must_have_ended(
+def test_seats_of_deleted_jobs_are_reused_once_their_last_call_must_have_ended(
     any_tables: Tables,
 ) -> None:
     desk = Desk(any_tables)
@@ -93,7 +93,7 @@ def test_a_seat_of_a_job_that_has_left_is_taken_once_its_call_must_have_ended(
     assert (desk.stands("d"), desk.holders()) == (SEAT, ("b", "d"))
 
 
-def test_a_recreated_job_waits_for_the_end_of_what_its_predecessor_may_still_run(
+def test_seats_recreated_job_waits_until_runs_of_its_predecessor_must_have_ended(
     any_tables: Tables,
 ) -> None:
     desk = Desk(any_tables)
@@ -109,7 +109,7 @@ def test_a_recreated_job_waits_for_the_end_of_what_its_predecessor_may_still_run
     assert desk.stands("a") == SEAT
 
 
-def test_an_edit_takes_a_seat_in_its_new_lane_and_keeps_it(any_tables: Tables) -> None:
+def test_seats_edit_takes_a_seat_in_the_new_lane_and_keeps_it(any_tables: Tables) -> None:
     desk = Desk(any_tables)
     desk.create("a")
     desk.edit("a", priority=Lane.LOW)
@@ -121,7 +121,7 @@ def test_an_edit_takes_a_seat_in_its_new_lane_and_keeps_it(any_tables: Tables) -
     assert desk.stands("a") == BULK
 
 
-def test_seats_that_somebody_else_has_taken_meanwhile_are_not_taken_twice(any_tables: Tables) -> None:
+def test_seats_taken_concurrently_are_not_taken_twice(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     read = store.seats.seats("default", Lane.NORMAL)
     first, second = job(id="first", seated=True), job(id="second", seated=True)
@@ -134,7 +134,7 @@ def test_seats_that_somebody_else_has_taken_meanwhile_are_not_taken_twice(any_ta
     assert store.get("default", "first") == first
 
 
-def test_a_note_of_a_look_gives_way_to_who_took_a_seat_meanwhile(any_tables: Tables) -> None:
+def test_seats_check_time_does_not_overwrite_a_concurrently_taken_seat(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     read = store.seats.seats("default", Lane.NORMAL)
     made = job(id="first", seated=True)
@@ -143,7 +143,7 @@ def test_a_note_of_a_look_gives_way_to_who_took_a_seat_meanwhile(any_tables: Tab
     assert store.seats.seats("default", Lane.NORMAL) == Seats("default", Lane.NORMAL, ("first",), 0.0, 1)
 
 
-def test_of_many_who_ask_at_once_as_many_sit_as_there_are_seats(any_tables: Tables) -> None:
+def test_seats_concurrent_creations_take_no_more_seats_than_exist(any_tables: Tables) -> None:
     desk = Desk(any_tables, SystemClock())
     with ThreadPoolExecutor(8) as threads:
         made = list(threads.map(desk.create, [f"job-{number}" for number in range(12)]))

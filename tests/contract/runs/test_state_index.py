@@ -56,7 +56,7 @@ def paged(store: RunStore, limit: int, job_id: str | None = None) -> list[Run]:
     return found
 
 
-def test_dead_runs_that_died_last_come_first_for_any_job(any_tables: Tables) -> None:
+def test_state_index_latest_deaths_come_first_across_jobs(any_tables: Tables) -> None:
     store = any_tables.run_store()
     runs = written(store, *(dead(job, 0, NOON + 0.125 * number) for number, job in enumerate(JOBS)))
     assert store.by_state("default", DEAD, limit=100) == runs[::-1]
@@ -64,7 +64,7 @@ def test_dead_runs_that_died_last_come_first_for_any_job(any_tables: Tables) -> 
 
 
 @pytest.mark.parametrize("limit", [1, 3, 7, 50])
-def test_pages_hold_each_dead_run_once_though_many_died_at_the_same_instant(any_tables: Tables, limit: int) -> None:
+def test_state_index_pages_contain_each_dead_run_once_despite_equal_times(any_tables: Tables, limit: int) -> None:
     store = any_tables.run_store()
     instants = [NOON, NOON, NOON, NOON + 0.1]
     runs = written(store, *(dead(job, minute, at) for job in JOBS for minute, at in enumerate(instants)))
@@ -74,7 +74,7 @@ def test_pages_hold_each_dead_run_once_though_many_died_at_the_same_instant(any_
 
 
 @pytest.mark.parametrize("limit", [1, 4, 50])
-def test_dead_runs_of_one_job_are_found_among_those_of_others(any_tables: Tables, limit: int) -> None:
+def test_state_index_dead_runs_of_one_job_are_found_among_others(any_tables: Tables, limit: int) -> None:
     store = any_tables.run_store()
     runs = written(store, *(dead(job, minute, NOON + minute // 2) for job in JOBS for minute in range(9)))
     mine = [run for run in runs if run.job_id == "job-3"]
@@ -83,7 +83,7 @@ def test_dead_runs_of_one_job_are_found_among_those_of_others(any_tables: Tables
     assert [state_since(run) for run in found] == sorted((run.finished_at for run in mine), reverse=True)  # type: ignore[type-var]
 
 
-def test_a_list_goes_on_though_its_last_run_was_redriven_meanwhile(any_tables: Tables) -> None:
+def test_state_index_list_continues_after_its_last_run_was_redriven(any_tables: Tables) -> None:
     store = any_tables.run_store()
     runs = written(store, *(dead(job, 0, NOON + number) for number, job in enumerate(JOBS)))
     first = store.by_state("default", DEAD, limit=4)
@@ -93,14 +93,14 @@ def test_a_list_goes_on_though_its_last_run_was_redriven_meanwhile(any_tables: T
     assert rest == runs[7::-1]
 
 
-def test_a_mark_without_a_run_stands_before_everything_of_its_instant(any_tables: Tables) -> None:
+def test_state_index_mark_without_a_run_precedes_all_runs_of_its_instant(any_tables: Tables) -> None:
     store = any_tables.run_store()
     runs = written(store, *(dead(job, 0, NOON + number) for number, job in enumerate(JOBS)))
     assert store.by_state("default", DEAD, limit=100, before=StateMark(NOON + 3, ""), job_id=None) == runs[2::-1]
     assert store.by_state("default", DEAD, limit=100, before=StateMark(NOON + 3, ""), job_id="job-1") == [runs[1]]
 
 
-def test_the_dead_of_another_tenant_are_not_shown(any_tables: Tables) -> None:
+def test_state_index_dead_runs_of_another_tenant_are_not_shown(any_tables: Tables) -> None:
     store = any_tables.run_store()
     written(store, dead("job-1", 0, NOON, tenant="other"), dead("job-1", 0, NOON, tenant="default"))
     (found,) = store.by_state("default", DEAD, limit=10)
@@ -117,7 +117,7 @@ IN_PROGRESS = (RunState.RUNNING, RunState.WAITING, RunState.QUEUED)
 
 
 @pytest.mark.parametrize("state", [state for state in LISTED if state is not RunState.RUNNING])
-def test_each_state_has_a_list_of_its_own(any_tables: Tables, state: RunState) -> None:
+def test_state_index_has_a_separate_list_for_each_state(any_tables: Tables, state: RunState) -> None:
     store = any_tables.run_store()
     runs = written(store, *(in_state("job-1", minute, each, NOON) for minute, each in enumerate(RunState)))
     expected = [run for run in runs if run.state is state]
@@ -126,7 +126,7 @@ def test_each_state_has_a_list_of_its_own(any_tables: Tables, state: RunState) -
 
 
 @pytest.mark.parametrize("limit", [1, 3, 7, 50])
-def test_pages_of_several_states_hold_each_run_once_from_the_latest_on(any_tables: Tables, limit: int) -> None:
+def test_state_index_pages_of_several_states_contain_each_run_once_latest_first(any_tables: Tables, limit: int) -> None:
     store = any_tables.run_store()
     instants = [NOON, NOON, NOON + 1, NOON + 2]
     runs = written(
@@ -155,7 +155,7 @@ def listed(store: RunStore, run: Run) -> Run:
     return replace(run, listed=True)
 
 
-def test_a_run_is_listed_as_running_once_its_worker_says_so(any_tables: Tables) -> None:
+def test_state_index_run_is_listed_as_running_once_its_worker_reports_it(any_tables: Tables) -> None:
     store = any_tables.run_store()
     short, long = written(store, *(in_state("job-1", minute, RunState.RUNNING, NOON) for minute in range(2)))
     assert store.by_state("default", LISTED, limit=10) == []
@@ -167,7 +167,7 @@ def test_a_run_is_listed_as_running_once_its_worker_says_so(any_tables: Tables) 
 @pytest.mark.parametrize(
     "change", [{"fencing_token": "another"}, {"attempt": 5}, {"state": RunState.SUCCEEDED, "attempt": 4}]
 )
-def test_a_worker_that_was_overtaken_lists_nothing(any_tables: Tables, change: dict[str, Any]) -> None:
+def test_state_index_overtaken_worker_lists_nothing(any_tables: Tables, change: dict[str, Any]) -> None:
     store = any_tables.run_store()
     (run,) = written(store, in_state("job-1", 0, RunState.RUNNING, NOON))
     now = varied(run, **change)
@@ -177,14 +177,16 @@ def test_a_worker_that_was_overtaken_lists_nothing(any_tables: Tables, change: d
     assert store.get("default", "job-1", run.name.local) == now
 
 
-def test_a_run_without_a_record_is_not_listed(any_tables: Tables) -> None:
+def test_state_index_run_without_record_is_not_listed(any_tables: Tables) -> None:
     store, run = any_tables.run_store(), in_state("job-1", 0, RunState.RUNNING, NOON)
     listed(store, run)
     assert (store.by_state("default", LISTED, limit=10), store.get("default", "job-1", run.name.local)) == ([], None)
 
 
 @pytest.mark.parametrize("state", [RunState.RUNNING, RunState.WAITING])
-def test_a_heartbeat_leaves_a_run_in_its_list_and_the_list_shows_it(any_tables: Tables, state: RunState) -> None:
+def test_state_index_heartbeat_keeps_the_run_listed_and_is_shown_in_the_list(
+    any_tables: Tables, state: RunState
+) -> None:
     store = any_tables.run_store()
     (run,) = written(store, varied(in_state("job-1", 0, state, NOON), callback_hash="hash", waiting_until=NOON + 3600))
     if isinstance(run, Running):
@@ -198,7 +200,7 @@ def test_a_heartbeat_leaves_a_run_in_its_list_and_the_list_shows_it(any_tables: 
 
 @pytest.mark.parametrize("then", [RunState.SUCCEEDED, RunState.RUNNING])
 @pytest.mark.parametrize("state", IN_PROGRESS)
-def test_a_run_that_is_no_longer_in_progress_leaves_the_list(
+def test_state_index_run_no_longer_in_progress_leaves_the_list(
     any_tables: Tables, state: RunState, then: RunState
 ) -> None:
     store = any_tables.run_store()
@@ -212,14 +214,16 @@ def test_a_run_that_is_no_longer_in_progress_leaves_the_list(
 
 @pytest.mark.parametrize("then", [RunState.RUNNING, RunState.SUCCEEDED])
 @pytest.mark.parametrize("state", UNSUCCESSFUL)
-def test_a_run_that_goes_on_or_succeeds_is_in_no_list(any_tables: Tables, state: RunState, then: RunState) -> None:
+def test_state_index_continuing_or_succeeded_run_is_in_no_list(
+    any_tables: Tables, state: RunState, then: RunState
+) -> None:
     store = any_tables.run_store()
     (bad,) = written(store, in_state("job-1", 0, state, NOON))
     store.write(varied(bad, state=then, fencing_token="again"), bad)
     assert store.by_state("default", UNSUCCESSFUL, limit=10) == []
 
 
-def test_a_run_that_is_given_up_moves_from_one_list_to_the_other(any_tables: Tables) -> None:
+def test_state_index_run_that_dies_moves_between_lists(any_tables: Tables) -> None:
     store = any_tables.run_store()
     (bad,) = written(store, in_state("job-1", 0, RunState.RETRYING, NOON))
     given_up = varied(bad, state=RunState.DEAD, finished_at=NOON + 60, fencing_token="again")
@@ -228,7 +232,9 @@ def test_a_run_that_is_given_up_moves_from_one_list_to_the_other(any_tables: Tab
     assert store.by_state("default", UNSUCCESSFUL, limit=10) == [given_up]
 
 
-def test_a_run_that_never_began_stands_where_the_last_occurrence_that_it_covers_was_due(any_tables: Tables) -> None:
+def test_state_index_run_that_never_started_is_sorted_by_the_due_time_of_its_last_covered_occurrence(
+    any_tables: Tables,
+) -> None:
     store = any_tables.run_store()
     never = varied(in_state("job-1", 0, RunState.SKIPPED, NOON), finished_at=None, attempt=0)
     covering = varied(never, occurrence=int(NOON) + 60, due=int(NOON) + 60, through=int(NOON) + 600)
@@ -260,7 +266,7 @@ class Meeting:
                 self._under_way -= 1
 
 
-def test_a_list_of_all_states_reads_its_partitions_eight_at_a_time(dynamodb_tables: Tables) -> None:
+def test_state_index_list_of_all_states_reads_eight_partitions_at_a_time(dynamodb_tables: Tables) -> None:
     store = dynamodb_tables.run_store()
     written(store, *(in_state(job, minute, state, NOON) for minute, state in enumerate(UNSUCCESSFUL) for job in JOBS))
     meeting = Meeting(dynamodb_tables.client, 8)

@@ -54,7 +54,7 @@ def stand(tables: Tables, *entries: RunMessage) -> None:
     assert [lines.enter(entry, expires_at=LATER) for entry in entries] == [True] * len(entries)
 
 
-def test_a_line_is_ordered_by_due_times_not_by_arrival(any_tables: Tables) -> None:
+def test_wait_queues_order_follows_due_times_not_arrival(any_tables: Tables) -> None:
     late, jittered, early = message(60), message(10, due=70), message(30)
     stand(any_tables, late, jittered, early)
     lines = any_tables.wait_queues()
@@ -63,14 +63,14 @@ def test_a_line_is_ordered_by_due_times_not_by_arrival(any_tables: Tables) -> No
     assert lines.waiting(*JOB, limit=2, newest=True) == [jittered, late]
 
 
-def test_of_two_that_are_due_at_once_the_names_decide(any_tables: Tables) -> None:
+def test_wait_queues_equal_due_times_are_ordered_by_run_name(any_tables: Tables) -> None:
     plain, by_hand = message(30), message(30, suffix=".mabc")
     stand(any_tables, by_hand, plain)
     assert any_tables.wait_queues().waiting(*JOB, limit=10) == [plain, by_hand]
     assert place(plain) < place(by_hand)
 
 
-def test_a_redrive_replaces_a_message_that_only_evaluates_the_run(any_tables: Tables) -> None:
+def test_wait_queues_redrive_replaces_a_message_that_only_evaluates_the_run(any_tables: Tables) -> None:
     evaluation = replace(message(0), command=Evaluate())
     redrive = replace(message(0), nonce="another", command=Redrive())
     stand(any_tables, evaluation, redrive)
@@ -80,21 +80,21 @@ def test_a_redrive_replaces_a_message_that_only_evaluates_the_run(any_tables: Ta
     assert not lines.leave(*JOB, place(redrive), through=1)
 
 
-def test_a_run_is_in_line_once(any_tables: Tables) -> None:
+def test_wait_queues_run_is_queued_only_once(any_tables: Tables) -> None:
     stand(any_tables, message(0))
     again = replace(message(0), nonce="another")
     assert not any_tables.wait_queues().enter(again, expires_at=LATER)
     assert any_tables.wait_queues().waiting(*JOB, limit=10) == [message(0)]
 
 
-def test_a_run_that_leaves_the_line_is_gone_and_may_leave_twice(any_tables: Tables) -> None:
+def test_wait_queues_removal_of_a_run_is_repeatable(any_tables: Tables) -> None:
     stand(any_tables, message(0), message(60))
     lines = any_tables.wait_queues()
     assert [lines.leave(*JOB, place(message(0))) for _ in range(2)] == [True, False]
     assert lines.waiting(*JOB, limit=10) == [message(60)]
 
 
-def test_a_run_that_waits_for_a_later_attempt_stays_in_line(any_tables: Tables) -> None:
+def test_wait_queues_run_waiting_for_a_later_attempt_stays_queued(any_tables: Tables) -> None:
     third = replace(message(0), command=Redrive(), attempt=2)
     stand(any_tables, third, message(60))
     lines = any_tables.wait_queues()
@@ -106,25 +106,25 @@ def test_a_run_that_waits_for_a_later_attempt_stays_in_line(any_tables: Tables) 
 
 
 @pytest.mark.parametrize(("limit", "found"), [(1, 1), (3, 3), (5, 3)])
-def test_a_line_is_counted_up_to_a_limit(any_tables: Tables, limit: int, found: int) -> None:
+def test_wait_queues_count_stops_at_a_limit(any_tables: Tables, limit: int, found: int) -> None:
     stand(any_tables, message(0), message(60), message(120))
     assert any_tables.wait_queues().length(*JOB, limit=limit) == found
 
 
-def test_a_line_longer_than_a_page_is_counted_whole(any_tables: Tables) -> None:
+def test_wait_queues_count_continues_past_one_page(any_tables: Tables) -> None:
     big = "x" * 200_000  # six of them are more than the megabyte of a page
     stand(any_tables, *(message(60 * number, padding=big) for number in range(8)))
     assert any_tables.wait_queues().length(*JOB, limit=1000) == 8
     assert any_tables.wait_queues().length(*JOB, limit=7) == 7
 
 
-def test_the_lines_of_other_jobs_and_tenants_are_not_seen(any_tables: Tables) -> None:
+def test_wait_queues_other_jobs_and_tenants_are_excluded(any_tables: Tables) -> None:
     stand(any_tables, varied(message(0), job_id="tick"), varied(message(0), tenant="acme"))
     assert any_tables.wait_queues().waiting(*JOB, limit=10) == []
     assert any_tables.wait_queues().length(*JOB, limit=10) == 0
 
 
-def test_the_watch_is_set_by_the_one_who_knows_the_last(any_tables: Tables) -> None:
+def test_wait_queues_watch_is_set_only_over_the_previous_watch(any_tables: Tables) -> None:
     lines = any_tables.wait_queues()
     first, second = Watch("one", NOON), Watch("two", NOON + 30.25)
     assert lines.watch(*JOB) is None
@@ -135,7 +135,7 @@ def test_the_watch_is_set_by_the_one_who_knows_the_last(any_tables: Tables) -> N
     assert lines.watch(*JOB) == second
 
 
-def test_the_watch_is_taken_away_by_the_one_who_knows_it(any_tables: Tables) -> None:
+def test_wait_queues_watch_is_removed_only_by_a_writer_that_knows_it(any_tables: Tables) -> None:
     lines = any_tables.wait_queues()
     standing = Watch("one", NOON)
     lines.set_watch(*JOB, standing, None, expires_at=LATER)
@@ -145,7 +145,7 @@ def test_the_watch_is_taken_away_by_the_one_who_knows_it(any_tables: Tables) -> 
     assert lines.watch(*JOB) is None
 
 
-def test_the_call_of_a_line_is_recorded_once_and_removed_once(any_tables: Tables) -> None:
+def test_wait_queues_call_is_recorded_once_and_removed_once(any_tables: Tables) -> None:
     lines = any_tables.wait_queues()
     standing = Watch("one", NOON)
     assert lines.set_watch(*JOB, standing, None, expires_at=LATER)
@@ -158,7 +158,7 @@ def test_the_call_of_a_line_is_recorded_once_and_removed_once(any_tables: Tables
     assert lines.watch(*JOB) == standing
 
 
-def test_a_watch_and_a_lock_are_nobody_in_line(any_tables: Tables) -> None:
+def test_wait_queues_watch_and_lock_are_not_queued_runs(any_tables: Tables) -> None:
     any_tables.wait_queues().set_watch(*JOB, Watch("one", NOON), None, expires_at=LATER)
     assert any_tables.wait_queues().waiting(*JOB, limit=10) == []
     assert any_tables.run_store().page(*JOB, limit=10, before=f"{to_basic(LATER)}") == []
@@ -191,20 +191,20 @@ BACKFILL = replace(ASKED, suffix=".bAbCd1234", occurrence=None, backfill=Backfil
         replace(ASKED, sent=True),
     ],
 )
-def test_a_request_is_read_as_it_was_written(any_tables: Tables, asked: Input) -> None:
+def test_wait_queues_run_request_is_read_as_written(any_tables: Tables, asked: Input) -> None:
     inputs = any_tables.inputs()
     assert inputs.put("acme", "nightly", asked) is None
     assert inputs.get("acme", "nightly", asked.suffix) == asked
 
 
-def test_a_request_for_a_run_that_exists_is_answered_and_not_written_over(any_tables: Tables) -> None:
+def test_wait_queues_repeated_run_request_is_answered_and_not_overwritten(any_tables: Tables) -> None:
     inputs = any_tables.inputs()
     inputs.put("acme", "nightly", ASKED)
     assert inputs.put("acme", "nightly", replace(ASKED, requested_by="bert")) == ASKED
     assert inputs.get("acme", "nightly", ASKED.suffix) == ASKED
 
 
-def test_a_request_for_a_run_belongs_to_its_tenant_and_job(any_tables: Tables) -> None:
+def test_wait_queues_run_request_belongs_to_its_tenant_and_job(any_tables: Tables) -> None:
     inputs = any_tables.inputs()
     inputs.put("acme", "nightly", ASKED)
     assert inputs.get("other", "nightly", ASKED.suffix) is None
@@ -212,12 +212,12 @@ def test_a_request_for_a_run_belongs_to_its_tenant_and_job(any_tables: Tables) -
     assert inputs.get("acme", "nightly", BACKFILL.suffix) is None
 
 
-def test_a_request_for_a_run_is_no_run(any_tables: Tables) -> None:
+def test_wait_queues_run_request_is_not_a_run(any_tables: Tables) -> None:
     any_tables.inputs().put("acme", "nightly", ASKED)
     assert any_tables.run_store().page("acme", "nightly", limit=10, before=None) == []
 
 
-def test_what_was_sent_is_noted_and_nothing_else(any_tables: Tables) -> None:
+def test_wait_queues_marking_a_run_request_as_sent_changes_nothing_else(any_tables: Tables) -> None:
     inputs = any_tables.inputs()
     inputs.put("acme", "nightly", ASKED)
     inputs.mark_sent("acme", "nightly", ASKED.suffix)
@@ -226,7 +226,7 @@ def test_what_was_sent_is_noted_and_nothing_else(any_tables: Tables) -> None:
     assert inputs.get("acme", "nightly", ".mGone1234") is None
 
 
-def test_many_timers_are_written_and_found_by_the_due_index(any_tables: Tables) -> None:
+def test_wait_queues_many_timers_are_written_and_found_in_the_due_index(any_tables: Tables) -> None:
     def timer(number: int) -> Timer:
         message = RunMessage(
             RunIdentity(

@@ -132,7 +132,7 @@ def dynamodb_desk(dynamodb_tables: Tables) -> Desk:
     return Desk(dynamodb_tables)
 
 
-def test_a_request_whose_expectation_fails_meanwhile_changes_nothing(desk: Desk) -> None:
+def test_put_workflows_request_whose_precondition_fails_concurrently_changes_nothing(desk: Desk) -> None:
     desk.put("extract", "load")
     extract, expected = desk.job("extract"), desk.as_read()
     changed = interrupted(desk.world.workflows, "jobs", lambda: desk.office.edit("nightly", name="Other"))
@@ -142,7 +142,7 @@ def test_a_request_whose_expectation_fails_meanwhile_changes_nothing(desk: Desk)
     assert desk.world.jobs.get("default", "mail") is None
 
 
-def test_what_is_expected_stays_so_from_the_first_write_to_the_switch(desk: Desk) -> None:
+def test_put_workflows_precondition_holds_from_the_first_write_to_the_switch(desk: Desk) -> None:
     desk.put("extract", "load")
     read, refused = desk.as_read(), list[Exception]()
 
@@ -161,7 +161,9 @@ def test_what_is_expected_stays_so_from_the_first_write_to_the_switch(desk: Desk
 
 
 @pytest.mark.parametrize("what", ["delete", "replace"])
-def test_nothing_is_deleted_or_replaced_under_a_request_that_expects_it(desk: Desk, what: str) -> None:
+def test_put_workflows_concurrent_deletion_or_replacement_is_refused_during_a_conditional_request(
+    desk: Desk, what: str
+) -> None:
     desk.put("extract", "load")
     read = desk.as_read()
 
@@ -173,7 +175,7 @@ def test_nothing_is_deleted_or_replaced_under_a_request_that_expects_it(desk: De
     assert desk.put("extract", "load", "mail", store=between, expected=read).changed
 
 
-def test_a_pause_under_a_request_that_expects_a_version_holds(desk: Desk) -> None:
+def test_put_workflows_concurrent_pause_during_a_conditional_request_persists(desk: Desk) -> None:
     desk.put("extract", "load")
     read = desk.as_read()
     between = interrupted(desk.world.workflows, "put_graph", lambda: desk.office.pause("nightly"))
@@ -181,7 +183,7 @@ def test_a_pause_under_a_request_that_expects_a_version_holds(desk: Desk) -> Non
     assert (desk.job("nightly").state, desk.job("mail").workflow) == (JobState.PAUSED, "nightly")
 
 
-def test_an_id_is_kept_for_the_request_that_expects_no_such_workflow(desk: Desk) -> None:
+def test_put_workflows_id_is_reserved_for_a_request_that_expects_no_workflow(desk: Desk) -> None:
     def other() -> None:
         with pytest.raises(JobExistsError):
             desk.create("nightly")
@@ -193,7 +195,7 @@ def test_an_id_is_kept_for_the_request_that_expects_no_such_workflow(desk: Desk)
     assert desk.job("nightly").reserved is None
 
 
-def test_a_workflow_that_is_created_meanwhile_refuses_one_that_expects_none(desk: Desk) -> None:
+def test_put_workflows_concurrently_created_workflow_refuses_a_request_that_expects_none(desk: Desk) -> None:
     created = interrupted(desk.world.workflows, "jobs", lambda: desk.put("load"))
     with pytest.raises(JobVersionError):
         desk.put("extract", store=created, expected=Precondition(absent=True))
@@ -204,7 +206,9 @@ def test_a_workflow_that_is_created_meanwhile_refuses_one_that_expects_none(desk
     ("exists", "at"),
     [(True, "claim"), (True, "put_graph"), (True, "expire_graph"), (False, "claim"), (False, "put_graph")],
 )
-def test_the_same_request_with_an_expectation_goes_on_after_a_crash(desk: Desk, at: str, *, exists: bool) -> None:
+def test_put_workflows_repeated_conditional_request_continues_after_a_crash(
+    desk: Desk, at: str, *, exists: bool
+) -> None:
     class Died(BaseException):
         """Nothing runs after it."""
 
@@ -229,7 +233,7 @@ def test_the_same_request_with_an_expectation_goes_on_after_a_crash(desk: Desk, 
     assert desk.job("mail").workflow == "nightly"
 
 
-def test_a_deletion_frees_the_steps_though_the_id_is_reserved_again(desk: Desk) -> None:
+def test_put_workflows_deletion_frees_the_steps_although_the_id_is_reserved_again(desk: Desk) -> None:
     desk.put("extract")
     gone = desk.office.delete("nightly")
     assert desk.world.jobs.reserve("default", "nightly", None, Reservation("a", NOON + RESERVED_SECONDS))
@@ -238,7 +242,7 @@ def test_a_deletion_frees_the_steps_though_the_id_is_reserved_again(desk: Desk) 
 
 
 @pytest.mark.parametrize("exists", [True, False])
-def test_a_reservation_that_the_same_request_made_anew_outlasts_the_first(desk: Desk, *, exists: bool) -> None:
+def test_put_workflows_renewed_reservation_of_the_same_request_outlasts_the_first(desk: Desk, *, exists: bool) -> None:
     if exists:
         desk.put("extract")
     jobs, first, second = desk.world.jobs, Reservation("a", NOON + 60), Reservation("a", NOON + 61)
@@ -253,7 +257,7 @@ def test_a_reservation_that_the_same_request_made_anew_outlasts_the_first(desk: 
     assert jobs.reserve("default", "nightly", desk.job("nightly") if exists else None, other)
 
 
-def test_a_change_is_refused_where_the_same_request_reserved_the_job_anew(desk: Desk) -> None:
+def test_put_workflows_change_is_refused_where_the_same_request_renewed_its_reservation(desk: Desk) -> None:
     desk.put("extract")
     jobs, first, second = desk.world.jobs, Reservation("a", NOON + 60), Reservation("a", NOON + 61)
     assert jobs.reserve("default", "nightly", desk.job("nightly"), first)
@@ -263,7 +267,7 @@ def test_a_change_is_refused_where_the_same_request_reserved_the_job_anew(desk: 
     assert not jobs.change(read, cursor, replace(read, name="Other"), cursor)
 
 
-def test_a_request_is_answered_though_its_reservation_cannot_be_ended(
+def test_put_workflows_request_is_answered_although_its_reservation_cannot_be_released(
     dynamodb_desk: Desk, caplog: pytest.LogCaptureFixture
 ) -> None:
     class Tombstone:
@@ -275,7 +279,7 @@ def test_a_request_is_answered_though_its_reservation_cannot_be_ended(
     assert [(each.levelname, each.getMessage()) for each in caplog.records] == [("WARNING", "reservation_left")]
 
 
-def test_a_reserved_id_holds_no_seat(dynamodb_desk: Desk) -> None:
+def test_put_workflows_reserved_id_holds_no_seat(dynamodb_desk: Desk) -> None:
     jobs = dynamodb_desk.world.jobs
     assert jobs.reserve("default", "nightly", None, Reservation("a", NOON + 60))
     seats = Seats("default", Lane.NORMAL, ("nightly",))
@@ -283,7 +287,7 @@ def test_a_reserved_id_holds_no_seat(dynamodb_desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("exists", [True, False])
-def test_a_reservation_of_a_request_that_ended_half_way_counts_for_a_minute(desk: Desk, *, exists: bool) -> None:
+def test_put_workflows_reservation_of_an_unfinished_request_lasts_a_minute(desk: Desk, *, exists: bool) -> None:
     if exists:
         desk.put("extract")
     job = desk.job("nightly") if exists else None
@@ -298,7 +302,7 @@ def test_a_reservation_of_a_request_that_ended_half_way_counts_for_a_minute(desk
 
 
 @pytest.mark.parametrize("at", ["claim", "put_graph", "expire_graph"])
-def test_the_same_request_goes_on_where_one_ended(desk: Desk, at: str) -> None:
+def test_put_workflows_repeated_request_continues_where_the_first_stopped(desk: Desk, at: str) -> None:
     desk.put("extract", "load")
     with pytest.raises(Lost):
         desk.put("extract", "mail", store=interrupted(desk.world.workflows, at, lost))
@@ -311,7 +315,7 @@ def test_the_same_request_goes_on_where_one_ended(desk: Desk, at: str) -> None:
 
 
 @pytest.mark.parametrize("at", ["claim", "put_graph"])
-def test_until_it_is_switched_the_workflow_is_as_it_was(desk: Desk, at: str) -> None:
+def test_put_workflows_are_unchanged_until_the_switch(desk: Desk, at: str) -> None:
     desk.put("extract", "load")
     before = desk.job("nightly")
     with pytest.raises(Lost):
@@ -322,7 +326,7 @@ def test_until_it_is_switched_the_workflow_is_as_it_was(desk: Desk, at: str) -> 
     assert desk.office.delete("mail").id == "mail"  # it is free again
 
 
-def test_a_job_that_is_edited_meanwhile_becomes_a_step_as_it_is_now(desk: Desk) -> None:
+def test_put_workflows_concurrently_edited_job_becomes_a_step_with_the_edit(desk: Desk) -> None:
     desk.create("extract")
 
     def edit() -> None:
@@ -332,7 +336,7 @@ def test_a_job_that_is_edited_meanwhile_becomes_a_step_as_it_is_now(desk: Desk) 
     assert (desk.job("extract").name, desk.job("extract").workflow) == ("Renamed", "nightly")
 
 
-def test_a_job_that_gets_out_of_reach_meanwhile_becomes_no_step(desk: Desk) -> None:
+def test_put_workflows_job_that_concurrently_leaves_the_reach_of_the_caller_becomes_no_step(desk: Desk) -> None:
     class OutOfReachError(Exception):
         pass
 
@@ -350,7 +354,7 @@ def test_a_job_that_gets_out_of_reach_meanwhile_becomes_no_step(desk: Desk) -> N
     assert desk.job("extract").workflow is None
 
 
-def test_a_job_cannot_be_deleted_between_its_claim_and_the_switch(desk: Desk) -> None:
+def test_put_workflows_job_cannot_be_deleted_between_claim_and_switch(desk: Desk) -> None:
     desk.put("extract", "load")
 
     def delete() -> None:
@@ -362,7 +366,7 @@ def test_a_job_cannot_be_deleted_between_its_claim_and_the_switch(desk: Desk) ->
 
 
 @pytest.mark.parametrize("at", ["claim", "put_graph"])
-def test_a_job_is_in_one_workflow_whenever_another_wants_it(desk: Desk, at: str) -> None:
+def test_put_workflows_job_belongs_to_one_workflow_whenever_another_claims_it(desk: Desk, at: str) -> None:
     desk.create("extract")
     refused = []
 
@@ -381,7 +385,7 @@ def test_a_job_is_in_one_workflow_whenever_another_wants_it(desk: Desk, at: str)
     assert named == [desk.job("extract").workflow]
 
 
-def test_a_refused_request_leaves_every_job_as_it_was(desk: Desk) -> None:
+def test_put_workflows_refused_request_leaves_every_job_unchanged(desk: Desk) -> None:
     for name in ("extract", "load"):
         desk.create(name)
 
@@ -395,7 +399,7 @@ def test_a_refused_request_leaves_every_job_as_it_was(desk: Desk) -> None:
     assert desk.world.jobs.get("default", "nightly") is None
 
 
-def test_a_claim_of_a_request_that_ended_half_way_counts_for_a_minute(desk: Desk) -> None:
+def test_put_workflows_claim_of_an_unfinished_request_lasts_a_minute(desk: Desk) -> None:
     desk.create("extract")
     assert desk.world.workflows.claim([desk.job("extract")], "nightly", at=NOON) == []
     other = replace(draft(["extract"], ()), definition=_other)
@@ -406,7 +410,7 @@ def test_a_claim_of_a_request_that_ended_half_way_counts_for_a_minute(desk: Desk
     assert desk.job("extract").workflow == "other"
 
 
-def test_a_job_that_is_deleted_meanwhile_leaves_the_workflow_as_it_was(desk: Desk) -> None:
+def test_put_workflows_concurrently_deleted_job_leaves_the_workflow_unchanged(desk: Desk) -> None:
     desk.create("extract")
 
     def delete() -> None:
@@ -417,7 +421,7 @@ def test_a_job_that_is_deleted_meanwhile_leaves_the_workflow_as_it_was(desk: Des
     assert desk.world.jobs.get("default", "nightly") is None
 
 
-def test_of_two_workflows_that_want_a_job_one_gets_it(desk: Desk) -> None:
+def test_put_workflows_only_one_of_two_workflows_claims_a_job(desk: Desk) -> None:
     desk.create("extract")
 
     def other() -> None:
@@ -433,7 +437,7 @@ def _other(graph: str) -> Draft:
     return replace(draft(["extract"], ()).definition(graph), id="other")
 
 
-def test_a_job_that_takes_the_workflows_id_meanwhile_stays_as_it_is(desk: Desk) -> None:
+def test_put_workflows_job_concurrently_created_under_the_workflow_id_is_unchanged(desk: Desk) -> None:
     def take() -> None:
         desk.create("nightly")
 
@@ -442,7 +446,7 @@ def test_a_job_that_takes_the_workflows_id_meanwhile_stays_as_it_is(desk: Desk) 
     assert not isinstance(desk.job("nightly").target, WorkflowTarget)
 
 
-def test_a_graph_that_was_replaced_expires_and_one_that_comes_back_is_kept(dynamodb_desk: Desk) -> None:
+def test_put_workflows_replaced_graph_expires_and_a_restored_one_is_kept(dynamodb_desk: Desk) -> None:
     first = dynamodb_desk.put("extract", "load").graph
     second = dynamodb_desk.put("extract").graph
     at = int(NOON) + GRAPH_DAYS * 86_400
@@ -451,7 +455,7 @@ def test_a_graph_that_was_replaced_expires_and_one_that_comes_back_is_kept(dynam
     assert (dynamodb_desk.expiry(first), dynamodb_desk.expiry(second)) == (None, at)
 
 
-def test_a_graph_that_another_request_replaced_meanwhile_is_written_again(dynamodb_desk: Desk) -> None:
+def test_put_workflows_graph_concurrently_replaced_by_another_request_is_written_again(dynamodb_desk: Desk) -> None:
     first = dynamodb_desk.put("extract", "load").graph
 
     def replaced() -> None:
@@ -465,14 +469,14 @@ def test_a_graph_that_another_request_replaced_meanwhile_is_written_again(dynamo
     assert dynamodb_desk.job("load").workflow == "nightly"
 
 
-def test_a_graph_that_comes_back_is_not_let_expire_by_who_replaced_it_late(dynamodb_desk: Desk) -> None:
+def test_put_workflows_restored_graph_is_not_expired_by_a_late_replacement(dynamodb_desk: Desk) -> None:
     first = dynamodb_desk.put("extract", "load").graph
     late = interrupted(dynamodb_desk.world.workflows, "expire_graph", lambda: dynamodb_desk.put("extract", "load"))
     dynamodb_desk.put("extract", store=late)
     assert dynamodb_desk.expiry(first) is None
 
 
-def test_a_graph_that_expires_just_before_the_switch_to_it_is_kept(dynamodb_desk: Desk) -> None:
+def test_put_workflows_graph_expiring_just_before_the_switch_to_it_is_kept(dynamodb_desk: Desk) -> None:
     first = dynamodb_desk.put("extract", "load").graph
     put = dynamodb_desk.put("extract").graph
 
@@ -486,7 +490,7 @@ def test_a_graph_that_expires_just_before_the_switch_to_it_is_kept(dynamodb_desk
     assert dynamodb_desk.expiry(first) is None
 
 
-def test_a_deletion_that_ends_late_leaves_what_was_created_anew(dynamodb_desk: Desk) -> None:
+def test_put_workflows_late_deletion_does_not_affect_the_recreated_workflow(dynamodb_desk: Desk) -> None:
     first = dynamodb_desk.put("extract", "load").graph
     gone = dynamodb_desk.office.delete("nightly")
     late = interrupted(dynamodb_desk.world.workflows, "expire_graph", lambda: dynamodb_desk.put("extract", "load"))
@@ -495,7 +499,7 @@ def test_a_deletion_that_ends_late_leaves_what_was_created_anew(dynamodb_desk: D
     assert dynamodb_desk.job("load").workflow == "nightly"
 
 
-def test_what_another_request_took_out_meanwhile_is_a_step_again(desk: Desk) -> None:
+def test_put_workflows_concurrently_removed_step_becomes_a_step_again(desk: Desk) -> None:
     desk.put("extract", "load")
     switched = interrupted(desk.world.workflows, "put_graph", lambda: desk.put("extract"))
     desk.put("extract", "load", "mail", store=switched)
@@ -504,14 +508,14 @@ def test_what_another_request_took_out_meanwhile_is_a_step_again(desk: Desk) -> 
     )
 
 
-def test_a_request_that_frees_late_frees_nothing_that_was_taken_in_again(desk: Desk) -> None:
+def test_put_workflows_late_release_does_not_free_steps_that_were_added_again(desk: Desk) -> None:
     desk.put("extract", "load")
     late = interrupted(desk.world.workflows, "free", lambda: desk.put("extract", "load"))
     desk.put("extract", store=late)
     assert desk.job("load").workflow == "nightly"
 
 
-def test_a_workflow_whose_graph_is_gone_can_be_put_again(dynamodb_desk: Desk) -> None:
+def test_put_workflows_replace_a_missing_graph(dynamodb_desk: Desk) -> None:
     put = dynamodb_desk.put("extract", "load")
     target = put.view.job.target
     assert isinstance(target, WorkflowTarget)
@@ -522,7 +526,7 @@ def test_a_workflow_whose_graph_is_gone_can_be_put_again(dynamodb_desk: Desk) ->
     assert list(Desk(dynamodb_desk.tables).managing().get("default", "nightly").graph.numbers) == ["extract", "load"]
 
 
-def test_somebody_who_writes_all_the_time_is_given_way(desk: Desk) -> None:
+def test_put_workflows_request_fails_after_persistent_conflicts(desk: Desk) -> None:
     desk.create("extract")
     refusing = around(desk.world.workflows, claim=lambda _, jobs, *__, **___: [job.id for job in jobs])
     with pytest.raises(JobChangedError):

@@ -24,19 +24,19 @@ def note(store: WorkflowStore, number: int, end: StepOutcome) -> StepOutcomes:
     return store.record_end("default", RUN, number, end, expires_at=LATER)
 
 
-def test_a_graph_is_known_by_its_content(any_tables: Tables, store: WorkflowStore) -> None:
+def test_workflow_store_graph_is_identified_by_its_content(any_tables: Tables, store: WorkflowStore) -> None:
     graph = graph_of(DIAMOND, report={"not_before": "0 8 * * *"})
     ref = store.put_graph("default", "nightly", graph)
     assert store.put_graph("default", "nightly", graph) == ref
     assert any_tables.workflows(SettableClock(NOON)).graph("default", ref) == graph
 
 
-def test_a_graph_that_is_not_there_is_an_error(store: WorkflowStore) -> None:
+def test_workflow_store_missing_graph_is_an_error(store: WorkflowStore) -> None:
     with pytest.raises(GraphMissingError):
         store.graph("default", WorkflowRef("nightly", "gone"))
 
 
-def test_ends_of_a_part_are_answered_with_each_one(store: WorkflowStore) -> None:
+def test_workflow_store_recording_an_end_returns_all_ends_of_its_part(store: WorkflowStore) -> None:
     assert note(store, 0, StepOutcome.SUCCEEDED) == StepOutcomes(succeeded=0b1)
     assert note(store, 3, StepOutcome.FAILED) == StepOutcomes(succeeded=0b1, failed=0b1000)
     assert note(store, PART_STEPS, StepOutcome.ABORTED) == StepOutcomes(aborted=1 << PART_STEPS), "another part"
@@ -44,7 +44,7 @@ def test_ends_of_a_part_are_answered_with_each_one(store: WorkflowStore) -> None
     assert store.read("default", RUN, range(3)).ends == whole
 
 
-def test_an_end_is_replaced_by_one_of_a_higher_rank_only(store: WorkflowStore) -> None:
+def test_workflow_store_end_is_replaced_only_by_one_of_higher_rank(store: WorkflowStore) -> None:
     assert note(store, 0, StepOutcome.ABORTED) == StepOutcomes(aborted=1)
     assert note(store, 0, StepOutcome.SKIPPED) == StepOutcomes(aborted=1)
     assert note(store, 0, StepOutcome.FAILED) == StepOutcomes(failed=1)
@@ -52,13 +52,15 @@ def test_an_end_is_replaced_by_one_of_a_higher_rank_only(store: WorkflowStore) -
     assert note(store, 0, StepOutcome.FAILED) == StepOutcomes(succeeded=1)
 
 
-def test_tenants_and_runs_have_ends_of_their_own(store: WorkflowStore) -> None:
+def test_workflow_store_ends_are_separate_by_tenant_and_run(store: WorkflowStore) -> None:
     note(store, 0, StepOutcome.SUCCEEDED)
     assert store.read("other", RUN, [0]).ends == StepOutcomes()
     assert store.read("default", RunName("nightly", int(NOON), ".mx"), [0]).ends == StepOutcomes()
 
 
-def test_steps_are_claimed_as_they_were_read(any_tables: Tables, store: WorkflowStore) -> None:
+def test_workflow_store_only_steps_unchanged_since_the_read_are_claimed(
+    any_tables: Tables, store: WorkflowStore
+) -> None:
     jobs = any_tables.job_store(SettableClock(NOON))
     for number in range(120):
         stored_job(jobs, "", id=f"job-{number}")
@@ -76,7 +78,7 @@ def test_steps_are_claimed_as_they_were_read(any_tables: Tables, store: Workflow
     assert freed.workflow is None
 
 
-def test_an_end_that_is_withdrawn_counts_no_more_and_no_late_note_of_it_does(store: WorkflowStore) -> None:
+def test_workflow_store_withdrawn_end_and_its_late_repetition_do_not_count(store: WorkflowStore) -> None:
     note(store, 0, StepOutcome.FAILED)
     note(store, 1, StepOutcome.SUCCEEDED)
     store.withdraw("default", RUN, {0: 1, PART_STEPS: 2}, [0, 1, 2], expires_at=LATER)

@@ -100,7 +100,7 @@ def deployed(account: Account, *arguments: str, fails_at: int = 0, settings: Pat
     return Deployed(status, made, said)
 
 
-def test_deploy_refuses_the_endpoint_of_a_local_stack() -> None:
+def test_deployment_deploy_refuses_the_endpoint_of_a_local_stack() -> None:
     said: list[str] = []
     account = Account()
     status = deploy(
@@ -112,12 +112,12 @@ def test_deploy_refuses_the_endpoint_of_a_local_stack() -> None:
 
 
 @pytest.mark.parametrize("status", [None, "REVIEW_IN_PROGRESS"])
-def test_a_stage_that_keeps_its_data_is_made_first_and_protected_once_it_stands(status: str | None) -> None:
+def test_deployment_stage_that_retains_data_is_created_first_and_protected_afterwards(status: str | None) -> None:
     done = deployed(Account(status=status, reserved={}), *PROD)
     assert (done.status, done.deployments) == (0, [FIRST, PROD])
 
 
-def test_what_could_not_be_made_is_not_protected_so_that_the_same_command_makes_it_anew() -> None:
+def test_deployment_failed_creation_is_not_protected_so_the_same_command_can_retry() -> None:
     done = deployed(Account(status=None, reserved={}), *PROD, fails_at=1)
     assert (done.status, done.deployments) == (1, [FIRST])
     again = deployed(Account(status="ROLLBACK_COMPLETE", protected=False, reserved={}), *PROD)
@@ -125,7 +125,7 @@ def test_what_could_not_be_made_is_not_protected_so_that_the_same_command_makes_
 
 
 @pytest.mark.parametrize("status", ["CREATE_FAILED", "ROLLBACK_COMPLETE", "ROLLBACK_FAILED"])
-def test_protection_of_a_stack_that_was_never_made_is_taken_off_so_that_it_can_be_made_anew(status: str) -> None:
+def test_deployment_protection_of_a_failed_creation_is_removed_so_it_can_be_retried(status: str) -> None:
     """`cdk deploy` by itself sets it before it makes anything, and cannot delete what is left of the failure."""
     account = Account(status=status, reserved={})
     done = deployed(account, *PROD)
@@ -135,23 +135,23 @@ def test_protection_of_a_stack_that_was_never_made_is_taken_off_so_that_it_can_b
 
 
 @pytest.mark.parametrize("status", ["CREATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE"])
-def test_a_stage_that_stands_is_deployed_once_and_stays_protected(status: str) -> None:
+def test_deployment_existing_stage_is_deployed_once_and_stays_protected(status: str) -> None:
     account = Account(status=status)
     done = deployed(account, *PROD, "--require-approval", "never")
     assert (done.status, done.deployments) == (0, [[*PROD, "--require-approval", "never"]])
     assert account.protected
 
 
-def test_a_stage_whose_data_go_with_it_is_made_at_once() -> None:
+def test_deployment_stage_that_does_not_retain_data_is_created_in_one_deployment() -> None:
     assert deployed(Account(status=None), "-c", "stage=dev").deployments == [["-c", "stage=dev"]]
 
 
-def test_a_stage_that_is_to_be_deleted_is_deployed_without_protection_and_left_so() -> None:
+def test_deployment_stage_to_be_deleted_is_deployed_without_protection_and_left_unprotected() -> None:
     assert deployed(Account(), *FIRST).deployments == [FIRST]
     assert deployed(Account(status=None, reserved={}), *FIRST).deployments == [FIRST]
 
 
-def test_an_account_without_room_for_what_is_reserved_is_said_in_one_sentence_and_nothing_is_deployed() -> None:
+def test_deployment_insufficient_quota_is_reported_in_one_sentence_and_nothing_is_deployed() -> None:
     done = deployed(Account(status=None, reserved={}, others=850), *PROD)
     assert (done.status, done.deployments) == (1, [])
     (line,) = done.said
@@ -160,18 +160,18 @@ def test_an_account_without_room_for_what_is_reserved_is_said_in_one_sentence_an
     assert "reserved_concurrency=none" in line
 
 
-def test_a_young_account_has_no_room_at_all() -> None:
+def test_deployment_new_account_lacks_the_whole_reserved_concurrency() -> None:
     done = deployed(Account(status=None, reserved={}, quota=10), *PROD)
     assert (done.status, done.deployments) == (1, [])
     assert "183 are missing" in done.said[0]
 
 
-def test_what_the_stage_holds_already_is_not_asked_for_again() -> None:
+def test_deployment_already_reserved_concurrency_is_not_required_again() -> None:
     account = Account(others=807)  # AWS's own hundred are left
     assert deployed(account, *PROD).status == 0
 
 
-def test_what_one_function_gives_back_does_not_yet_serve_another() -> None:
+def test_deployment_concurrency_released_by_one_function_is_not_counted_for_another() -> None:
     """Functions are changed in any order."""
     held = {"TickFunction": 2, "DispatchFunction": 6, "ApiFunction": 60, "CallbacksFunction": 25}
     account = Account(others=807, reserved=held)
@@ -180,17 +180,17 @@ def test_what_one_function_gives_back_does_not_yet_serve_another() -> None:
     assert "10 are missing" in done.said[0]
 
 
-def test_a_stage_that_reserves_nothing_is_deployed_whatever_the_quota_is() -> None:
+def test_deployment_stage_without_reserved_concurrency_is_deployed_with_any_quota() -> None:
     account = Account(status=None, reserved={}, quota=10)
     assert deployed(account, *PROD, "-c", "reserved_concurrency=none").status == 0
 
 
-def test_what_a_deployment_keeps_by_itself_is_looked_at_too(tmp_path: Path) -> None:
+def test_deployment_considers_settings_stored_for_the_stage(tmp_path: Path) -> None:
     (tmp_path / "prod.json").write_text('{"reserved_concurrency": "none"}')
     assert deployed(Account(status=None, reserved={}, quota=10), *PROD, settings=tmp_path).status == 0
 
 
-def test_a_deployment_without_credentials_ends_before_the_synthesis_and_says_what_is_missing() -> None:
+def test_deployment_without_credentials_fails_before_synthesis_and_names_what_is_missing() -> None:
     done = deployed(Account(refuses=NoCredentialsError()), *PROD)
     assert (done.status, done.deployments) == (1, [])
     assert done.said == [
@@ -198,7 +198,7 @@ def test_a_deployment_without_credentials_ends_before_the_synthesis_and_says_wha
     ]
 
 
-def test_a_deployment_without_the_right_to_look_says_what_was_not_checked_and_goes_on() -> None:
+def test_deployment_without_read_permission_reports_what_was_not_checked_and_continues() -> None:
     refusal = error("AccessDenied", "not authorized to perform: cloudformation:DescribeStacks")
     done = deployed(Account(refuses=refusal), *PROD)
     assert (done.status, done.deployments) == (0, [PROD])
@@ -208,7 +208,7 @@ def test_a_deployment_without_the_right_to_look_says_what_was_not_checked_and_go
     assert afterwards.startswith("the subscribers and the quota could not be checked: ")
 
 
-def test_a_stage_that_is_none_is_refused_before_anything_is_asked() -> None:
+def test_deployment_of_an_unknown_stage_is_refused_before_any_request() -> None:
     account = Account()
     done = deployed(account, "-c", "stage=qa")
     assert (done.status, done.deployments, account.asked) == (1, [], [])
@@ -252,13 +252,13 @@ def dimensions(alarm: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("queue", QUEUES)
-def test_in_prod_every_queue_is_worked_on_by_an_alias(prod: Stack, queue: str) -> None:
+def test_deployment_prod_processes_every_queue_through_an_alias(prod: Stack, queue: str) -> None:
     mapping = prod.consumers()[prod.output(queue)]
     assert mapping["FunctionName"]["Fn::Join"][1][-1] == ":live"
 
 
 @pytest.mark.parametrize("queue", QUEUES)
-def test_going_over_to_an_alias_changes_the_mapping_and_replaces_nothing(prod: Stack, queue: str) -> None:
+def test_deployment_switch_to_an_alias_changes_the_mapping_without_replacement(prod: Stack, queue: str) -> None:
     """With another logical id, CloudFormation would make a second mapping before it takes the first one away."""
     names = {
         stage: [
@@ -272,21 +272,21 @@ def test_going_over_to_an_alias_changes_the_mapping_and_replaces_nothing(prod: S
 
 
 @pytest.mark.parametrize("stage", ["local", "dev"])
-def test_deployments_of_other_stages_put_new_code_in_place_at_once(stage: str) -> None:
+def test_deployment_other_stages_replace_the_code_at_once(stage: str) -> None:
     made = Stack(stage, template(stage))
     for kind in ("AWS::Lambda::Alias", "AWS::Lambda::Version", "AWS::CodeDeploy::DeploymentGroup"):
         assert not made.resources(kind)
 
 
 @pytest.mark.parametrize("worker", WORKERS)
-def test_a_new_version_gets_a_tenth_of_the_batches_for_ten_minutes(prod: Stack, worker: str) -> None:
+def test_deployment_new_version_gets_a_tenth_of_the_batches_for_ten_minutes(prod: Stack, worker: str) -> None:
     group = group_of(prod, worker)
     assert group["DeploymentConfigName"] == "CodeDeployDefault.LambdaCanary10Percent10Minutes"
     assert group["DeploymentStyle"] == {"DeploymentOption": "WITH_TRAFFIC_CONTROL", "DeploymentType": "BLUE_GREEN"}
 
 
 @pytest.mark.parametrize("worker", WORKERS)
-def test_an_alarm_takes_the_deployment_back(prod: Stack, worker: str) -> None:
+def test_deployment_alarm_rolls_back_the_new_version(prod: Stack, worker: str) -> None:
     group = group_of(prod, worker)
     assert group["AlarmConfiguration"]["Enabled"]
     assert "DEPLOYMENT_STOP_ON_ALARM" in group["AutoRollbackConfiguration"]["Events"]
@@ -294,7 +294,7 @@ def test_an_alarm_takes_the_deployment_back(prod: Stack, worker: str) -> None:
 
 
 @pytest.mark.parametrize("worker", WORKERS)
-def test_a_brake_goes_off_within_the_canarys_time_and_says_what_to_do(prod: Stack, worker: str) -> None:
+def test_deployment_rollback_alarms_fire_within_the_canary_period_and_say_what_to_do(prod: Stack, worker: str) -> None:
     for alarm in brakes_of(prod, worker).values():
         assert (alarm["Period"], alarm["EvaluationPeriods"], alarm["Threshold"]) == (60, 1, 0)
         assert alarm["ComparisonOperator"] == "GreaterThanThreshold"
@@ -303,7 +303,9 @@ def test_a_brake_goes_off_within_the_canarys_time_and_says_what_to_do(prod: Stac
 
 
 @pytest.mark.parametrize("worker", WORKERS)
-def test_only_errors_of_the_new_version_count_so_that_a_fix_can_replace_what_fails(prod: Stack, worker: str) -> None:
+def test_deployment_only_errors_of_the_new_version_count_so_a_fix_can_replace_failing_code(
+    prod: Stack, worker: str
+) -> None:
     told = dimensions(brakes_of(prod, worker)["Errors"])
     function = {"Ref": prod.output(f"{worker}Function")}
     assert told == {
@@ -313,21 +315,21 @@ def test_only_errors_of_the_new_version_count_so_that_a_fix_can_replace_what_fai
     }
 
 
-def test_what_new_code_reports_as_failed_stops_every_deployment(prod: Stack) -> None:
+def test_deployment_failures_reported_by_new_code_stop_every_deployment(prod: Stack) -> None:
     for worker in WORKERS:
         assert dimensions(brakes_of(prod, worker)["Failures"]) == {"service": "duecourse", "symptom": "release"}
     assert SYMPTOMS["release"] == {"RoundsFailed", "CursorsQuarantined", "MessagesFailed", "MessagesUnreadable"}
 
 
 @pytest.mark.parametrize("worker", WORKERS)
-def test_old_versions_stay_but_one_that_was_taken_back_goes(prod: Stack, worker: str) -> None:
+def test_deployment_old_versions_are_kept_but_rolled_back_ones_are_deleted(prod: Stack, worker: str) -> None:
     """A retained one would be in the way of the next try: Lambda publishes nothing that is like the version before."""
     version = prod.resource(version_of(prod, worker)["Fn::GetAtt"][0])
     assert version["DeletionPolicy"] == "RetainExceptOnCreate"
     assert version["UpdateReplacePolicy"] == "Retain"
 
 
-def test_a_change_of_the_layers_makes_new_versions() -> None:
+def test_deployment_changed_layers_create_new_versions() -> None:
     """Nearly all code is in a layer; without these the alias would go on with the old one."""
     context = json.loads((ROOT / "cdk.json").read_text())["context"]
     assert context["@aws-cdk/aws-lambda:recognizeLayerVersion"]
@@ -335,7 +337,7 @@ def test_a_change_of_the_layers_makes_new_versions() -> None:
 
 
 @pytest.mark.parametrize("worker", WORKERS)
-def test_codedeploy_may_shift_this_alias_and_read_alarms_and_no_more(prod: Stack, worker: str) -> None:
+def test_deployment_codedeploy_may_only_shift_this_alias_and_read_alarms(prod: Stack, worker: str) -> None:
     group = group_of(prod, worker)
     role = prod.resource(group["ServiceRoleArn"]["Fn::GetAtt"][0])["Properties"]
     assert "ManagedPolicyArns" not in role
@@ -353,7 +355,7 @@ def test_codedeploy_may_shift_this_alias_and_read_alarms_and_no_more(prod: Stack
     assert (watching["Action"], watching["Resource"]) == ("cloudwatch:DescribeAlarms", "*")
 
 
-def test_what_is_reserved_and_how_the_queues_are_read_stays_with_both_versions(prod: Stack) -> None:
+def test_deployment_reserved_concurrency_and_queue_mappings_apply_to_both_versions(prod: Stack) -> None:
     assert prod.function("DispatchFunction")["ReservedConcurrentExecutions"] == 16
     mapping = prod.consumers()[prod.output("ShardQueueUrl")]
     assert (mapping["BatchSize"], mapping["ScalingConfig"]) == (1, {"MaximumConcurrency": 16})
@@ -366,35 +368,35 @@ def test_what_is_reserved_and_how_the_queues_are_read_stays_with_both_versions(p
             assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
 
 
-def test_a_deployment_can_do_without_the_canary_by_its_context() -> None:
+def test_deployment_canary_can_be_skipped_by_context() -> None:
     given = {"stage": "prod", "deployment": "all_at_once"}
     assert from_context(given.get).deployment == "all_at_once"
     assert from_context({"stage": "prod"}.get).deployment == "canary"
 
 
-def test_an_unknown_deployment_is_refused_by_its_name() -> None:
+def test_deployment_of_an_unknown_kind_is_refused_by_name() -> None:
     with pytest.raises(ConfigError, match="deployment must be all_at_once or canary"):
         replace(STAGES["dev"], deployment="big_bang")
 
 
-def test_the_local_stack_cannot_have_a_canary() -> None:
+def test_deployment_local_stack_cannot_have_a_canary() -> None:
     with pytest.raises(ConfigError, match="deployment must be all_at_once on the local stage"):
         replace(STAGES["local"], deployment="canary")
 
 
-def test_a_stack_that_was_not_deleted_completely_is_not_deployed() -> None:
+def test_deployment_incompletely_deleted_stack_is_not_deployed() -> None:
     done = deployed(Account(status="DELETE_FAILED"), *PROD)
     assert (done.status, done.deployments) == (1, [])
     assert "delete it again (docs/deleting.md)" in done.said[0]
 
 
-def test_lanes_beyond_the_accounts_concurrency_are_said_and_deployed() -> None:
+def test_deployment_lanes_beyond_the_account_concurrency_are_reported_and_deployed() -> None:
     done = deployed(Account(quota=10, reserved={}), "-c", "stage=dev")
     assert (done.status, len(done.deployments)) == (0, 1)
     assert any("can use 60 concurrent executions, and the account has 10" in line for line in done.said)
 
 
-def test_an_alarm_on_another_quota_is_said() -> None:
+def test_deployment_mismatched_account_quota_in_settings_is_reported() -> None:
     done = deployed(Account(quota=800, reserved={}), "-c", "stage=dev")
     assert any("set account_concurrency of stage dev" in line for line in done.said)
 
@@ -406,6 +408,6 @@ def test_an_alarm_on_another_quota_is_said() -> None:
         (("PendingConfirmation",), "1 wait for their confirmation"),
     ],
 )
-def test_a_deployment_says_if_a_page_reaches_no_person(subscribed: tuple[str, ...], said: str) -> None:
+def test_deployment_missing_subscription_to_pages_is_reported(subscribed: tuple[str, ...], said: str) -> None:
     assert said in deployed(Account(subscribed=subscribed), *PROD).said[-1]
     assert deployed(Account(), *PROD).said == []

@@ -32,7 +32,7 @@ def check(folder: Path, *arguments: str, uv: str = "exit 0") -> subprocess.Compl
 
 
 @pytest.mark.parametrize("broken", [False, True])
-def test_unit_tests_are_skipped_with_one_line_without_that_python(tmp_path: Path, broken: bool) -> None:
+def test_lambda_python_unit_tests_skip_with_one_message_without_that_python(tmp_path: Path, broken: bool) -> None:
     if broken:  # as the shims of version managers are
         (tmp_path / "python9.99").write_text("#!/bin/sh\nexit 127\n")
         (tmp_path / "python9.99").chmod(0o755)
@@ -43,20 +43,20 @@ def test_unit_tests_are_skipped_with_one_line_without_that_python(tmp_path: Path
     ]
 
 
-def test_wheels_that_are_all_there(tmp_path: Path) -> None:
+def test_lambda_python_complete_wheels_pass_the_check(tmp_path: Path) -> None:
     done = check(tmp_path, "wheels")
     assert (done.returncode, done.stderr) == (0, "")
     assert "all packages of the layer have wheels for Python 3.14 on aarch64-manylinux2014" in done.stdout
 
 
-def test_wheels_that_are_missing_are_named(tmp_path: Path) -> None:
+def test_lambda_python_missing_wheels_are_named(tmp_path: Path) -> None:
     said = "Because orjson==3.13.0 has no usable wheels and you require orjson==3.13.0, unsatisfiable"
     done = check(tmp_path, "wheels", uv=f"echo 'No solution found: {said}' >&2; exit 1")
     assert done.returncode == 1
     assert "orjson==3.13.0 has no usable wheels" in done.stderr
 
 
-def test_wheels_are_not_checked_without_a_package_index(tmp_path: Path) -> None:
+def test_lambda_python_wheels_are_not_checked_without_a_package_index(tmp_path: Path) -> None:
     done = check(tmp_path, "wheels", uv="echo 'error: Failed to fetch: https://example.com/simple/' >&2; exit 2")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == ["wheels-314: skipped: the package index could not be reached"]

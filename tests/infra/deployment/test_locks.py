@@ -34,7 +34,7 @@ def versions(lock: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("lock", [*PYTHON_LOCKS, "package-lock.json"])
-def test_no_lock_names_a_host(lock: str) -> None:
+def test_lock_files_contain_no_host_names(lock: str) -> None:
     text = (ROOT / lock).read_text()
     assert "://" not in text
     assert "--index" not in text
@@ -43,16 +43,16 @@ def test_no_lock_names_a_host(lock: str) -> None:
 
 
 @pytest.mark.parametrize("lock", PYTHON_LOCKS)
-def test_every_locked_package_has_hashes(lock: str) -> None:
+def test_lock_files_have_hashes_for_every_package(lock: str) -> None:
     for requirement in re.split(r"^(?=[a-z0-9])", (ROOT / lock).read_text(), flags=re.MULTILINE)[1:]:
         assert "--hash=sha256:" in requirement, requirement
 
 
-def test_what_is_tested_is_what_runs() -> None:
+def test_lock_files_test_environment_has_the_versions_that_functions_run() -> None:
     assert versions("layers/dependencies/requirements.txt").items() <= versions("requirements/dev.txt").items()
 
 
-def test_the_extra_server_is_what_the_functions_install() -> None:
+def test_lock_files_server_extra_matches_the_packages_of_the_functions() -> None:
     """But for botocore, which the layer pins to what the emulator resolves with, and what every program has."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     lines = (ROOT / "layers" / "dependencies" / "requirements.in").read_text().splitlines()
@@ -62,12 +62,12 @@ def test_the_extra_server_is_what_the_functions_install() -> None:
 
 
 @pytest.mark.parametrize("lock", ["requirements/bench.txt", "requirements/audit.txt"])
-def test_what_is_added_for_a_while_changes_no_version_of_the_environment(lock: str) -> None:
+def test_lock_files_temporary_additions_change_no_version_of_the_environment(lock: str) -> None:
     tested, added = versions("requirements/dev.txt"), versions(lock)
     assert {name: tested[name] for name in tested.keys() & added.keys()}.items() <= added.items()
 
 
-def test_node_tools_are_pinned_and_have_hashes() -> None:
+def test_lock_files_node_tools_are_pinned_with_hashes() -> None:
     tools = json.loads((ROOT / "package.json").read_text())["devDependencies"]
     assert all(re.fullmatch(r"[0-9.]+", version) for version in tools.values())
     packages = json.loads((ROOT / "package-lock.json").read_text())["packages"]
@@ -102,11 +102,11 @@ NODE = {
 }
 
 
-def test_a_known_vulnerability_is_named_with_the_version_that_mends_it() -> None:
+def test_lock_files_known_vulnerability_is_named_with_the_fixing_version() -> None:
     assert of_python(json.dumps(VULNERABLE)) == Audit(2, ("jinja2 3.0: PYSEC-1, mended in 3.1.4",), skipped=("ours",))
 
 
-def test_a_vulnerability_of_the_node_tools_is_named_once_where_it_is() -> None:
+def test_lock_files_vulnerability_of_node_tools_is_named_once_at_its_source() -> None:
     assert of_node(json.dumps(NODE)) == Audit(40, ("braces <3.0.3: Uncontrolled resource consumption (high)",))
 
 
@@ -119,7 +119,7 @@ def test_a_vulnerability_of_the_node_tools_is_named_once_where_it_is() -> None:
         json.dumps({"dependencies": [{"name": "six", "skip_reason": "not found on PyPI"}], "fixes": []}),
     ],
 )
-def test_a_database_that_knew_none_of_the_packages_was_not_reached(said: str) -> None:
+def test_lock_files_database_that_knows_no_package_counts_as_unreachable(said: str) -> None:
     """A mirror without PyPI's database answers so, and pip-audit calls that no known vulnerabilities."""
     assert of_python(said) is None
 
@@ -128,7 +128,7 @@ def test_a_database_that_knew_none_of_the_packages_was_not_reached(said: str) ->
     "said",
     ["", "npm error", json.dumps({"message": "405 Method Not Allowed", "statusCode": 405, "error": {"summary": ""}})],
 )
-def test_a_registry_that_does_not_audit_was_not_reached(said: str) -> None:
+def test_lock_files_registry_without_audit_counts_as_unreachable(said: str) -> None:
     assert of_node(said) is None
 
 
@@ -141,11 +141,11 @@ def test_a_registry_that_does_not_audit_was_not_reached(said: str) -> None:
         (Audit(15, ("a 1: X",)), "python locks: known vulnerabilities in 15 packages:\n  a 1: X", 1),
     ],
 )
-def test_an_audit_of_locks_ends_with_one_line(found: Audit | None, line: str, status: int) -> None:
+def test_lock_files_audit_ends_with_one_summary(found: Audit | None, line: str, status: int) -> None:
     assert report("python locks", found) == (line, status)
 
 
-def test_every_lock_is_audited() -> None:
+def test_lock_files_are_all_audited() -> None:
     from scripts.audit_locks import PYTHON_LOCKS
 
     told: Any = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
@@ -168,33 +168,33 @@ PROXY = {"HTTPS_PROXY": "http://someone:secret@proxy.example:3128/"}
         ("client error (Connect): invalid peer certificate: UnknownIssuer", "a certificate is not trusted"),
     ],
 )
-def test_causes_on_this_machine_are_found_in_what_tools_print(said: str, cause: str) -> None:
+def test_lock_files_local_causes_are_recognized_in_tool_output(said: str, cause: str) -> None:
     for found in (local_cause(said), cause_of_download(said, "npm", PROXY, lambda _: False)):
         assert found.startswith(cause)
         assert found.endswith("and run the same command again")
 
 
-def test_a_proxy_that_does_not_answer_is_named_without_its_credentials() -> None:
+def test_lock_files_unresponsive_proxy_is_named_without_its_credentials() -> None:
     assert cause_of_download("tcp connect error", "uv", PROXY, lambda _: False) == (
         "the proxy proxy.example:3128 (HTTPS_PROXY) does not answer: correct or unset HTTPS_PROXY, "
         "and run the same command again"
     )
 
 
-def test_a_proxy_that_refuses_is_told_from_one_that_does_not_answer() -> None:
+def test_lock_files_refusing_proxy_is_distinguished_from_an_unresponsive_one() -> None:
     said = "tunnel error: unsuccessful"
     assert "(HTTPS_PROXY) refused the connection" in cause_of_download(said, "uv", PROXY, lambda _: True)
 
 
 @pytest.mark.parametrize("environment", [{}, PROXY])
-def test_without_a_network_the_tools_index_is_the_cause(environment: dict[str, str]) -> None:
+def test_lock_files_missing_network_points_to_the_index_of_the_tool(environment: dict[str, str]) -> None:
     assert cause_of_download("dns error", "npm", environment, lambda _: True) == (
         "check the network connection, and the package index that npm is configured to use, "
         "and run the same command again"
     )
 
 
-def test_a_proxys_address_is_tried() -> None:
+def test_lock_files_proxy_address_is_tested_by_connecting() -> None:
     with http_target(answering(200, b"")) as server:
         address = server.url("").rstrip("/")
         assert accepts_connections(address)
@@ -203,13 +203,13 @@ def test_a_proxys_address_is_tried() -> None:
     assert not accepts_connections("http://proxy.example:no-port")
 
 
-def test_a_full_disk_is_the_cause_of_an_error_of_the_system(tmp_path: Path) -> None:
+def test_lock_files_full_disk_is_recognized_as_the_cause_of_a_system_error(tmp_path: Path) -> None:
     error = OSError(errno.ENOSPC, "No space left on device", ".tools/setup.lock")
     found = cause_of(error, tmp_path)
     assert found.startswith("No space left on device (.tools/setup.lock): the disk is full: free about 3 GB")
 
 
-def test_a_checkout_that_is_not_writable_is_the_cause_of_an_error_of_the_system(tmp_path: Path) -> None:
+def test_lock_files_read_only_checkout_is_recognized_as_the_cause_of_a_system_error(tmp_path: Path) -> None:
     assert cause_of(PermissionError(errno.EACCES, "Permission denied", ".tools"), tmp_path / "missing") == (
         "Permission denied (.tools): this checkout is not writable for you: clone it into a folder of your own"
     )

@@ -70,23 +70,23 @@ def checked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return Checked(rules_in(folder), acknowledged)
 
 
-def test_nag_rules_find_nothing(checked: Checked) -> None:
+def test_cdk_nag_rules_have_no_findings(checked: Checked) -> None:
     assert checked.report["conclusion"] == "success"
     assert checked.report.get("violations", []) == []
 
 
-def test_every_exception_says_why(checked: Checked) -> None:
+def test_cdk_nag_every_exception_has_a_reason(checked: Checked) -> None:
     assert checked.acknowledged
     for (path, rule), reason in checked.acknowledged.items():
         assert len(reason.split()) >= MIN_WORDS, f"{rule} of {path} is acknowledged with nothing but {reason!r}"
 
 
-def test_every_exception_is_still_needed(checked: Checked) -> None:
+def test_cdk_nag_every_exception_is_still_needed(checked: Checked) -> None:
     used = {(each["acknowledgedAt"], each["acknowledgedId"]) for each in checked.report["suppressedViolations"]}
     assert set(checked.acknowledged) == used
 
 
-def test_a_finding_fails_the_synthesis_naming_resource_and_rule(tmp_path: Path) -> None:
+def test_cdk_nag_finding_fails_the_synthesis_with_resource_and_rule(tmp_path: Path) -> None:
     app = App(outdir=str(tmp_path))
     s3.Bucket(Stack(app, "Careless"), "Open")
     check(app)
@@ -99,7 +99,7 @@ def test_a_finding_fails_the_synthesis_naming_resource_and_rule(tmp_path: Path) 
     assert found["AwsSolutions-S10"] == ["Careless/Open/Resource"]
 
 
-def test_what_cloudformation_would_refuse_fails_the_synthesis(tmp_path: Path) -> None:
+def test_cdk_nag_invalid_cloudformation_fails_the_synthesis(tmp_path: Path) -> None:
     ours = json.loads((ROOT / "cdk.json").read_text())["context"]
     context = {**ours, "aws:cdk:bundling-stacks": [], "stage": "dev"}
     app = build(outdir=str(tmp_path), context=context, checked=True)
@@ -110,7 +110,7 @@ def test_what_cloudformation_would_refuse_fails_the_synthesis(tmp_path: Path) ->
     assert "VisibilityTimeout" in (tmp_path / REPORT).read_text()
 
 
-def test_the_local_stage_is_not_held_up_by_rules_for_aws(tmp_path: Path) -> None:
+def test_cdk_nag_local_stage_is_exempt_from_aws_rules(tmp_path: Path) -> None:
     ours = json.loads((ROOT / "cdk.json").read_text())["context"]
     build(outdir=str(tmp_path), context={**ours, "aws:cdk:bundling-stacks": [], "stage": "local"}, checked=True).synth()
     assert not (tmp_path / REPORT).exists() or "AwsSolutions" not in (tmp_path / REPORT).read_text()

@@ -69,20 +69,20 @@ esac"""
 NPM = "/bin/mkdir -p node_modules/.bin; echo > node_modules/.bin/cdk"
 
 
-def test_no_python_that_is_new_enough(setup: Setup) -> None:
+def test_setup_missing_suitable_python_is_reported(setup: Setup) -> None:
     done = setup(python3="exit 1")
     assert done.returncode == 1
     assert done.stderr.startswith("setup: Python 3.11 or newer is needed and was not found")
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_a_python_that_was_named_is_not_silently_replaced(setup: Setup) -> None:
+def test_setup_named_python_is_not_silently_replaced(setup: Setup) -> None:
     done = setup(python3=PYTHON, named_python="/nowhere/python3")
     assert done.returncode == 1
     assert done.stderr.splitlines() == ["setup: PYTHON=/nowhere/python3 is no Python 3.11 or newer"]
 
 
-def test_no_node_is_said_before_anything_is_downloaded(setup: Setup, checkout: Path) -> None:
+def test_setup_missing_node_is_reported_before_any_download(setup: Setup, checkout: Path) -> None:
     done = setup(python3=PYTHON)
     assert done.returncode == 1
     assert done.stderr.splitlines() == [
@@ -91,13 +91,13 @@ def test_no_node_is_said_before_anything_is_downloaded(setup: Setup, checkout: P
     assert not (checkout / ".venv").exists()
 
 
-def test_a_node_that_is_too_old(setup: Setup) -> None:
+def test_setup_outdated_node_is_reported(setup: Setup) -> None:
     done = setup(python3=PYTHON, node="echo v16.20.2", npm="exit 1")
     assert done.returncode == 1
     assert done.stderr.splitlines() == ["setup: Node.js 20.19 or newer (with npm) is needed; this is v16.20.2"]
 
 
-def test_an_index_that_cannot_be_reached(setup: Setup, checkout: Path) -> None:
+def test_setup_unreachable_index_is_reported(setup: Setup, checkout: Path) -> None:
     done = setup(python3=PYTHON, uv=UV % "echo no route >&2; exit 2", node="echo v22.1.0", npm=NPM)
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1].startswith(
@@ -106,7 +106,7 @@ def test_an_index_that_cannot_be_reached(setup: Setup, checkout: Path) -> None:
     assert not list((checkout / ".tools").glob("*.stamp"))
 
 
-def test_what_failed_once_works_on_the_next_run_and_the_third_has_nothing_to_do(setup: Setup) -> None:
+def test_setup_retry_succeeds_after_a_failure_and_a_third_run_does_nothing(setup: Setup) -> None:
     tools = {"python3": PYTHON, "uv": UV % "exit 0", "node": "echo v22.1.0"}
     assert setup(**tools, npm="exit 1").returncode == 1
     second = setup(**tools, npm=NPM)
@@ -117,7 +117,7 @@ def test_what_failed_once_works_on_the_next_run_and_the_third_has_nothing_to_do(
     assert (third.returncode, third.stdout) == (0, "")
 
 
-def test_a_full_disk_is_one_line_with_the_remedy(setup: Setup, checkout: Path) -> None:
+def test_setup_full_disk_is_reported_in_one_message_with_the_remedy(setup: Setup, checkout: Path) -> None:
     full = UV.replace("echo > .venv/bin/python", "echo > .venv/bin/python; /bin/ln -s /dev/full .venv/.made")
     done = setup(python3=PYTHON, uv=full % "exit 0", node="echo v22.1.0", npm=NPM)
     assert done.returncode == 1
@@ -126,7 +126,7 @@ def test_a_full_disk_is_one_line_with_the_remedy(setup: Setup, checkout: Path) -
     assert not list((checkout / ".tools").glob("*.stamp"))
 
 
-def test_setup_needs_neither_venv_nor_pip(tmp_path: Path) -> None:
+def test_setup_requires_neither_venv_nor_pip(tmp_path: Path) -> None:
     python = tmp_path / "python3"
     python.write_text("#!/bin/sh\nexit 1\n")
     python.chmod(0o755)

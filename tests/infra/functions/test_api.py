@@ -42,7 +42,7 @@ OF_CONSOLE = {"GET /console", "GET /console/{file+}"}
 OF_CALLBACKS = {f"POST /v1/runs/{{run_id}}/{name}" for name in ("heartbeat", "complete", "fail")}
 
 
-def test_all_routes_lead_to_the_api_function_except_those_of_callbacks_and_of_the_console(stack: Stack) -> None:
+def test_api_all_routes_except_callbacks_and_console_lead_to_the_api_function(stack: Stack) -> None:
     integrations = stack.resources("AWS::ApiGatewayV2::Integration")
     assert {each["PayloadFormatVersion"] for each in integrations.values()} == {"2.0"}
     behind = {
@@ -57,7 +57,7 @@ def test_all_routes_lead_to_the_api_function_except_those_of_callbacks_and_of_th
     assert others == set(leads) - OF_CONSOLE - OF_CALLBACKS
 
 
-def test_the_functions_can_be_invoked_by_every_route_of_this_api_alone(stack: Stack) -> None:
+def test_api_functions_can_be_invoked_only_by_routes_of_this_api(stack: Stack) -> None:
     permissions = stack.resources("AWS::Lambda::Permission").values()
     sources = [each["SourceArn"] for each in permissions if each["Principal"] == "apigateway.amazonaws.com"]
     assert len(sources) == 3
@@ -66,7 +66,7 @@ def test_the_functions_can_be_invoked_by_every_route_of_this_api_alone(stack: St
         assert (api, rest) == ({"Ref": stack.output("ApiId")}, "/*/*/*")
 
 
-def test_the_api_is_throttled_and_writes_access_logs_in_aws(aws_stack: Stack) -> None:
+def test_api_aws_stages_have_throttling_and_access_logs(aws_stack: Stack) -> None:
     (stage,) = aws_stack.resources("AWS::ApiGatewayV2::Stage").values()
     assert stage["StageName"] == "$default"
     assert stage["DefaultRouteSettings"]["ThrottlingRateLimit"] > 0
@@ -74,7 +74,7 @@ def test_the_api_is_throttled_and_writes_access_logs_in_aws(aws_stack: Stack) ->
     assert {"requestId", "status", "path"} <= set(line)
 
 
-def test_what_anybody_may_read_is_throttled_by_itself_so_that_strangers_can_neither_run_up_costs_nor_use_up_the_rest(
+def test_api_public_routes_have_their_own_throttle_to_limit_cost_and_protect_other_routes(
     aws_stack: Stack,
 ) -> None:
     (stage,) = [each for each in aws_stack.template["Resources"].values() if each["Type"] == "AWS::ApiGatewayV2::Stage"]
@@ -99,7 +99,7 @@ def test_what_anybody_may_read_is_throttled_by_itself_so_that_strangers_can_neit
 
 
 @pytest.mark.parametrize("told", ["-", "Forbidden", "200"])
-def test_a_line_of_the_access_log_is_json_whether_something_is_set_or_not(aws_stack: Stack, told: str) -> None:
+def test_api_access_log_entry_is_json_with_set_and_unset_values(aws_stack: Stack, told: str) -> None:
     """What is not set is a bare hyphen. `error.messageString` brings quotes of its own, but only where it is set, so
     that it is JSON neither with ours nor without.
     """
@@ -110,7 +110,7 @@ def test_a_line_of_the_access_log_is_json_whether_something_is_set_or_not(aws_st
     assert "messageString" not in stage["AccessLogSettings"]["Format"]
 
 
-def test_a_dead_letter_raises_an_alarm(stack: Stack) -> None:
+def test_api_dead_letter_raises_an_alarm(stack: Stack) -> None:
     """The alarm counts dead runs in the logs (tests/support/alarm_cases), on the local stack the queue's messages."""
     (alarm,) = [
         each
@@ -121,13 +121,13 @@ def test_a_dead_letter_raises_an_alarm(stack: Stack) -> None:
     assert alarm["AlarmActions"] == [{"Ref": stack.output("TicketsTopicArn")}, {"Ref": stack.output("AlarmsTopicArn")}]
 
 
-def test_the_outputs_are_those_that_clients_read(stack: Stack) -> None:
+def test_api_outputs_are_those_that_clients_read(stack: Stack) -> None:
     users = OF_USERS if STAGES[stack.stage].auth.kind == "cognito" else set()
     under_a_key = {"EventFailuresQueueUrl"} if STAGES[stack.stage].encryption_key else set()
     assert set(stack.template["Outputs"]) == OUTPUTS | users | under_a_key
 
 
-def test_no_resource_has_a_name_that_keeps_two_stacks_apart(stack: Stack) -> None:
+def test_api_resources_have_no_fixed_names_so_two_stacks_can_coexist(stack: Stack) -> None:
     named = [
         name
         for name, each in stack.template["Resources"].items()
@@ -144,7 +144,7 @@ def test_no_resource_has_a_name_that_keeps_two_stacks_apart(stack: Stack) -> Non
     assert named == []
 
 
-def test_a_template_fits_into_what_cloudformation_takes(stack: Stack) -> None:
+def test_api_template_fits_within_the_cloudformation_limits(stack: Stack) -> None:
     """1 MB and 500 resources; well below, so that one notices in time."""
     assert len(json.dumps(stack.template)) < 500_000
     assert len(stack.template["Resources"]) < 300
@@ -179,25 +179,25 @@ def pool(stack: Stack) -> dict[str, Any]:
     return found
 
 
-def test_outside_local_all_routes_ask_for_a_token_but_callbacks_health_and_the_description(aws_stack: Stack) -> None:
+def test_api_aws_routes_require_a_token_except_callbacks_health_and_description(aws_stack: Stack) -> None:
     assert authorization(aws_stack) == {EVERYTHING_ELSE: "JWT", **dict.fromkeys(WITHOUT_AUTHORIZER | CONSOLE, "NONE")}
 
 
-def test_the_local_api_is_open(local: Stack) -> None:
+def test_api_local_stage_requires_no_token(local: Stack) -> None:
     assert set(authorization(local).values()) == {"NONE"}
     assert local.environment("ApiFunction")["DUECOURSE_AUTH"] == "none"
 
 
-def test_the_function_holds_the_same_routes_for_open_as_the_gateway() -> None:
+def test_api_function_and_gateway_have_the_same_open_routes() -> None:
     assert {f"{method} {path.replace('<', '{').replace('>', '}')}" for method, path in OPEN} == WITHOUT_AUTHORIZER
 
 
-def test_every_open_route_is_a_route_or_still_to_come() -> None:
+def test_api_open_routes_are_existing_routes_or_the_planned_description() -> None:
     """None of them is open under a name that something else may get one day."""
     assert OPEN - {(method, path) for method, path, *_ in ROUTES} <= {("GET", "/v1/openapi.json")}
 
 
-def test_tokens_of_any_issuer_can_stand_in_the_place_of_the_stages_own() -> None:
+def test_api_any_token_issuer_can_replace_the_user_pool() -> None:
     stack = made("prod", tenant_claim="org", **ISSUER)
     (authorizer,) = stack.resources("AWS::ApiGatewayV2::Authorizer").values()
     assert authorizer["AuthorizerType"] == "JWT"
@@ -210,7 +210,7 @@ def test_tokens_of_any_issuer_can_stand_in_the_place_of_the_stages_own() -> None
     assert stack.resources("AWS::Cognito::UserPool") == {}
 
 
-def test_signatures_can_stand_there_too() -> None:
+def test_api_iam_signatures_can_replace_tokens() -> None:
     stack = made("dev", auth="iam")
     without_console = dict.fromkeys((EVERYTHING_ELSE, *CONSOLE), "AWS_IAM")
     assert authorization(stack) == {**without_console, **dict.fromkeys(WITHOUT_AUTHORIZER, "NONE")}
@@ -218,7 +218,7 @@ def test_signatures_can_stand_there_too() -> None:
     assert stack.resources("AWS::Cognito::UserPool") == {}
 
 
-def test_another_kind_of_authorization_removes_no_route_that_has_settings(aws_stack: Stack) -> None:
+def test_api_another_kind_of_authorization_removes_no_route_that_has_settings(aws_stack: Stack) -> None:
     """API Gateway keeps the settings of a removed route, and rejects the next update of the stage for them."""
     for other in (made(aws_stack.stage, auth="iam"), made(aws_stack.stage, **ISSUER)):
         (before,) = aws_stack.resources("AWS::ApiGatewayV2::Stage").values()
@@ -227,7 +227,7 @@ def test_another_kind_of_authorization_removes_no_route_that_has_settings(aws_st
         assert set(after["RouteSettings"]) <= set(authorization(other))
 
 
-def test_another_kind_of_authorization_replaces_no_route(aws_stack: Stack) -> None:
+def test_api_another_kind_of_authorization_replaces_no_route(aws_stack: Stack) -> None:
     """A new route with the key of an old one would be rejected. So only the type of the authorization changes."""
     before, after = (
         {name: each["RouteKey"] for name, each in stack.resources("AWS::ApiGatewayV2::Route").items()}
@@ -236,7 +236,7 @@ def test_another_kind_of_authorization_replaces_no_route(aws_stack: Stack) -> No
     assert after == before
 
 
-def test_a_user_pool_is_the_issuer_where_nobody_names_another(aws_stack: Stack) -> None:
+def test_api_user_pool_is_the_default_issuer(aws_stack: Stack) -> None:
     (authorizer,) = aws_stack.resources("AWS::ApiGatewayV2::Authorizer").values()
     users, client = aws_stack.output("UserPoolId"), aws_stack.output("UserPoolClientId")
     (consoles,) = set(aws_stack.resources("AWS::Cognito::UserPoolClient")) - {client}
@@ -248,11 +248,11 @@ def test_a_user_pool_is_the_issuer_where_nobody_names_another(aws_stack: Stack) 
     assert (told["DUECOURSE_AUTH"], told["DUECOURSE_TENANT_CLAIM"]) == ("jwt", "tenant")
 
 
-def test_users_do_not_sign_up_by_themselves(aws_stack: Stack) -> None:
+def test_api_users_cannot_sign_up_themselves(aws_stack: Stack) -> None:
     assert pool(aws_stack)["AdminCreateUserConfig"] == {"AllowAdminCreateUserOnly": True}
 
 
-def test_users_cannot_choose_their_tenant(aws_stack: Stack) -> None:
+def test_api_users_cannot_choose_their_tenant(aws_stack: Stack) -> None:
     assert [attribute["Name"] for attribute in pool(aws_stack)["Schema"]] == ["tenant"]
     for client in aws_stack.resources("AWS::Cognito::UserPoolClient").values():
         assert client["WriteAttributes"] == ["email"], "left out, every attribute could be written"
@@ -263,7 +263,7 @@ def test_users_cannot_choose_their_tenant(aws_stack: Stack) -> None:
     assert commands["AllowedOAuthFlowsUserPoolClient"] is False
 
 
-def test_the_pool_knows_the_apis_scopes_and_a_group_for_each(aws_stack: Stack) -> None:
+def test_api_user_pool_has_the_api_scopes_and_a_group_for_each(aws_stack: Stack) -> None:
     (server,) = aws_stack.resources("AWS::Cognito::UserPoolResourceServer").values()
     assert server["Identifier"] == "duecourse"
     assert {scope["ScopeName"] for scope in server["Scopes"]} == SCOPES
@@ -271,7 +271,7 @@ def test_the_pool_knows_the_apis_scopes_and_a_group_for_each(aws_stack: Stack) -
     assert {group["GroupName"] for group in groups} == SCOPES
 
 
-def test_the_pool_has_its_access_tokens_shaped(aws_stack: Stack) -> None:
+def test_api_user_pool_customizes_access_tokens(aws_stack: Stack) -> None:
     assert pool(aws_stack)["LambdaConfig"]["PreTokenGenerationConfig"] == {
         "LambdaArn": {"Fn::GetAtt": [aws_stack.output("ClaimsFunction"), "Arn"]},
         "LambdaVersion": "V2_0",
@@ -279,7 +279,7 @@ def test_the_pool_has_its_access_tokens_shaped(aws_stack: Stack) -> None:
     assert pool(aws_stack)["UserPoolTier"] == "ESSENTIALS", "in a smaller one, access tokens cannot be shaped"
 
 
-def test_users_outlive_the_stack_where_data_do(aws_stack: Stack) -> None:
+def test_api_users_are_retained_where_data_is_retained(aws_stack: Stack) -> None:
     kept = STAGES[aws_stack.stage].retain_data
     resource = aws_stack.resource(aws_stack.output("UserPoolId"))
     assert (resource["DeletionPolicy"], resource["UpdateReplacePolicy"]) == (
@@ -289,7 +289,7 @@ def test_users_outlive_the_stack_where_data_do(aws_stack: Stack) -> None:
 
 
 @pytest.mark.parametrize("stage", sorted(set(STAGES) - {"local"}))
-def test_a_deployed_stage_is_never_open(stage: str) -> None:
+def test_api_deployed_stage_always_requires_authentication(stage: str) -> None:
     with pytest.raises(ConfigError, match=r"auth\.kind must not be none outside the local stage"):
         replace(STAGES[stage], auth=AuthConfig(kind="none"))
     with pytest.raises(ConfigError, match=r"auth\.kind must not be none outside the local stage"):
@@ -297,7 +297,7 @@ def test_a_deployed_stage_is_never_open(stage: str) -> None:
     assert STAGES[stage].auth.kind == "cognito"
 
 
-def test_the_open_local_stage_goes_to_no_account_of_aws() -> None:
+def test_api_open_local_stage_cannot_be_deployed_to_an_aws_account() -> None:
     with pytest.raises(ConfigError, match="every caller could run jobs in account 123456789012"):
         build(context={"stage": "local"}, environ={"CDK_DEFAULT_ACCOUNT": "123456789012"})
 
@@ -320,18 +320,18 @@ def test_the_open_local_stage_goes_to_no_account_of_aws() -> None:
         ({"tenant_claim": "c" * 65}, "auth.claim must have 1 to 64 characters"),
     ],
 )
-def test_half_a_configuration_is_refused_with_the_field(context: dict[str, str], problem: str) -> None:
+def test_api_incomplete_configuration_is_refused_with_the_field(context: dict[str, str], problem: str) -> None:
     with pytest.raises(ConfigError) as refused:
         configured(stage="prod", **context)
     assert problem in str(refused.value)
 
 
-def test_an_issuer_beside_another_kind_is_refused() -> None:
+def test_api_issuer_with_another_auth_kind_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"auth\.issuer and audience are for the kind jwt, not cognito"):
         replace(STAGES["dev"], auth=AuthConfig(kind="cognito", issuer="https://issuer.example"))
 
 
-def test_the_local_stage_may_have_an_issuer_on_this_machine() -> None:
+def test_api_local_stage_may_use_an_issuer_on_this_machine() -> None:
     auth = configured(stage="local", issuer="http://127.0.0.1:8080", audience="duecourse").auth
     assert (auth.kind, auth.issuer, auth.tenant_claim) == ("jwt", "http://127.0.0.1:8080", "tenant")
 
@@ -347,7 +347,7 @@ def test_the_local_stage_may_have_an_issuer_on_this_machine() -> None:
         "delayed_runs_per_hour",
     ],
 )
-def test_a_limit_of_nothing_is_refused(limit: str) -> None:
+def test_api_zero_limit_is_refused(limit: str) -> None:
     fine = {
         "job_quota": 5, "requests_per_second": 5, "burst": 5, "smallest_interval_seconds": 5, "backfill_limit": 5,
         "delayed_runs_per_hour": 5,
@@ -356,7 +356,7 @@ def test_a_limit_of_nothing_is_refused(limit: str) -> None:
         replace(STAGES["dev"], limits=LimitsConfig(**(fine | {limit: 0})))
 
 
-def test_no_tenant_may_use_up_the_gateways_rate_alone() -> None:
+def test_api_one_tenant_cannot_use_up_the_gateway_rate() -> None:
     for stage in set(STAGES) - {"local"}:
         config = STAGES[stage]
         assert config.limits.requests_per_second * 2 <= config.api.requests_per_second
@@ -393,7 +393,7 @@ def claims(
 @pytest.mark.parametrize(
     "trigger", ["TokenGeneration_Authentication", "TokenGeneration_HostedAuth", "TokenGeneration_RefreshTokens"]
 )
-def test_a_users_token_names_the_tenant_and_the_scopes_of_its_groups_and_loses_all_others(trigger: str) -> None:
+def test_api_user_token_has_tenant_and_group_scopes_and_loses_all_others(trigger: str) -> None:
     """By password, at the console's login page, where all scopes are asked for, and when it is renewed."""
     assert claims(["jobs:read", "jobs:write", "accountants"], {"custom:tenant": "acme"}, trigger) == {
         "claimsToAddOrOverride": {"tenant": "acme"},
@@ -402,20 +402,20 @@ def test_a_users_token_names_the_tenant_and_the_scopes_of_its_groups_and_loses_a
     }
 
 
-def test_a_group_may_be_a_scope_that_is_narrowed_to_a_tag() -> None:
+def test_api_group_may_be_a_scope_narrowed_to_a_tag() -> None:
     shaped = claims(["jobs:read:tag=billing", "jobs:write:tag=a/b", "ops:tag=x"], {"custom:tenant": "acme"})
     assert shaped["scopesToAdd"] == ["duecourse/jobs:read:tag=billing", "duecourse/jobs:write:tag=a/b"]
     assert len(shaped["scopesToSuppress"]) == len(SCOPES)
 
 
-def test_a_service_account_cannot_change_itself() -> None:
+def test_api_service_account_cannot_change_itself() -> None:
     address = {"email": f"reports{ENDING}", "custom:tenant": "acme"}
     assert claims(["ops"], address)["scopesToSuppress"][-1] == "aws.cognito.signin.user.admin"
     assert "aws.cognito.signin.user.admin" not in claims(["ops"], {"custom:tenant": "acme"})["scopesToSuppress"]
 
 
 @pytest.mark.parametrize("groups", [None, []])
-def test_a_user_without_tenant_or_groups_gets_a_token_without_them(groups: list[str] | None) -> None:
+def test_api_user_without_tenant_or_groups_gets_a_token_without_them(groups: list[str] | None) -> None:
     shaped = claims(groups, {})
     assert (shaped["claimsToAddOrOverride"], shaped["scopesToAdd"]) == ({}, [])
     assert len(shaped["scopesToSuppress"]) == len(SCOPES)

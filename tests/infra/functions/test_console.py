@@ -31,7 +31,7 @@ def told(stack: Stack) -> dict[str, Any]:
     return found
 
 
-def test_people_log_in_to_the_console_at_the_user_pool_by_a_code_and_come_back_to_the_console(aws_stack: Stack) -> None:
+def test_console_stack_user_pool_login_uses_a_code_and_returns_to_the_console(aws_stack: Stack) -> None:
     name, client = browser_client(aws_stack)
     api, users = aws_stack.output("ApiId"), aws_stack.output("UserPoolId")
     assert client["AllowedOAuthFlows"] == ["code"]
@@ -55,13 +55,13 @@ def logs_of(stack: Stack, output: str) -> str:
     return f"{{{stack.function(output)['LoggingConfig']['LogGroup']['Ref']}}}"
 
 
-def test_a_copy_of_a_browsers_refresh_token_ends_when_the_page_renews_its_own(aws_stack: Stack) -> None:
+def test_console_stack_copied_refresh_token_expires_when_the_page_rotates_its_own(aws_stack: Stack) -> None:
     _, client = browser_client(aws_stack)
     assert client["RefreshTokenRotation"] == {"Feature": "ENABLED", "RetryGracePeriodSeconds": 10}
     assert "ALLOW_REFRESH_TOKEN_AUTH" not in client["ExplicitAuthFlows"], "with it, Cognito refuses the rotation"
 
 
-def test_the_login_page_has_a_domain_of_the_stage_and_a_style_without_which_it_is_an_error(aws_stack: Stack) -> None:
+def test_console_stack_login_page_has_a_stage_domain_and_the_required_branding(aws_stack: Stack) -> None:
     (domain,) = aws_stack.resources("AWS::Cognito::UserPoolDomain").values()
     assert written(domain["Domain"]) == f"duecourse-{aws_stack.stage}-{{AccountId}}"
     assert domain["ManagedLoginVersion"] == 2
@@ -69,7 +69,7 @@ def test_the_login_page_has_a_domain_of_the_stage_and_a_style_without_which_it_i
     assert branding["ClientId"] == {"Ref": browser_client(aws_stack)[0]}
 
 
-def test_the_console_may_talk_to_the_user_pool_and_its_login_page(aws_stack: Stack) -> None:
+def test_console_stack_allows_connections_to_the_user_pool_and_its_login_page(aws_stack: Stack) -> None:
     connect = aws_stack.function("ConsoleFunction")["Environment"]["Variables"]["DUECOURSE_CONSOLE_CONNECT"]
     (domain,) = aws_stack.resources("AWS::Cognito::UserPoolDomain")
     issuer = {"Fn::GetAtt": [aws_stack.output("UserPoolId"), "ProviderURL"]}
@@ -78,7 +78,7 @@ def test_the_console_may_talk_to_the_user_pool_and_its_login_page(aws_stack: Sta
     assert connect == {"Fn::Join": ["", ["https://", host, " https://", {"Ref": domain}, *page]]}
 
 
-def test_people_log_in_to_the_console_at_another_issuer_by_the_client_that_it_knows() -> None:
+def test_console_stack_login_at_another_issuer_uses_its_configured_client() -> None:
     stack = made("prod", console_client="web", console_scope="openid api", **ISSUER)
     page = told(stack)
     assert (page["auth"], page["issuer"], page["client_id"]) == ("oidc", ISSUER["issuer"], "web")
@@ -88,13 +88,13 @@ def test_people_log_in_to_the_console_at_another_issuer_by_the_client_that_it_kn
     assert [route["AuthorizationType"] for route in open_routes] == ["NONE", "NONE"]
 
 
-def test_the_console_of_the_local_stack_needs_no_login(local: Stack) -> None:
+def test_console_stack_requires_no_login_locally(local: Stack) -> None:
     page = told(local)
     assert (page["auth"], page["issuer"], page["client_id"], page["scope"]) == ("none", None, None, None)
     assert local.environment("ConsoleFunction")["DUECOURSE_CONSOLE_CONNECT"] == ""
 
 
-def test_the_console_is_left_out_where_no_browser_could_ask_the_api() -> None:
+def test_console_stack_is_omitted_where_browsers_cannot_call_the_api() -> None:
     for stack in (made("prod", tenant_claim="org", **ISSUER), made("dev", auth="iam")):
         assert {"ConsoleUrl", "ConsoleFunction"}.isdisjoint(stack.template["Outputs"])
         routes = stack.resources("AWS::ApiGatewayV2::Route").values()

@@ -29,14 +29,14 @@ def compressed(tmp_path: Path, *names: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def test_two_builds_give_the_same_bytes(tmp_path: Path) -> None:
+def test_console_files_two_builds_give_the_same_bytes(tmp_path: Path) -> None:
     build(tmp_path / "again")
     kept = contents(built_files())
     assert {"index.html.br", "index.html.gz"} <= set(kept)
     assert contents(tmp_path / "again") == kept
 
 
-def test_every_file_is_there_in_both_codings_and_in_no_folder(tmp_path: Path) -> None:
+def test_console_files_are_stored_flat_in_both_encodings(tmp_path: Path) -> None:
     done = compressed(tmp_path, "index.html", SCRIPT, "console/font-AbCd_12-.woff2")
     assert done.returncode == 0, done.stderr
     files = contents(tmp_path / "files")
@@ -49,18 +49,18 @@ def test_every_file_is_there_in_both_codings_and_in_no_folder(tmp_path: Path) ->
 @pytest.mark.parametrize(
     "name", ["console/index.js", "console/index-AbCd1234.js.map", "robots.txt", "console/deeper/index-AbCd1234.js"]
 )
-def test_what_browsers_could_not_keep_or_nobody_serves_ends_the_build(tmp_path: Path, name: str) -> None:
+def test_console_files_that_are_uncacheable_or_unserved_fail_the_build(tmp_path: Path, name: str) -> None:
     done = compressed(tmp_path, "index.html", name)
     assert done.returncode == 1
     assert f"what is not served: {name}" in done.stderr
     assert not (tmp_path / "files").exists()
 
 
-def test_a_build_without_a_page_is_refused(tmp_path: Path) -> None:
+def test_console_files_build_without_a_page_is_refused(tmp_path: Path) -> None:
     assert "built no index.html" in compressed(tmp_path, SCRIPT).stderr
 
 
-def test_sources_are_the_pages_code_the_apis_description_and_the_lock(tmp_path: Path) -> None:
+def test_console_files_sources_are_page_code_api_description_and_lock_file(tmp_path: Path) -> None:
     read = [
         "clients/typescript/src/client.ts",
         "console/src/distance.ts",

@@ -50,7 +50,7 @@ def built(target: Target) -> Path:
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_the_layers_hold_everything_that_the_handlers_import(name: str, tmp_path: Path) -> None:
+def test_layers_contain_all_imports_of_the_handlers(name: str, tmp_path: Path) -> None:
     """A handler that finds its settings makes its use case at once, with all that this imports."""
     copy_code(CORE, tmp_path)
     paths = [built(Target.host()), tmp_path / "python", ROOT / "functions" / name]
@@ -68,13 +68,13 @@ def test_the_layers_hold_everything_that_the_handlers_import(name: str, tmp_path
         assert "'pydantic'" not in done.stdout, "only the API pays for pydantic at its cold start"
 
 
-def test_no_function_has_what_people_install(tmp_path: Path) -> None:
+def test_layers_exclude_modules_that_only_users_install(tmp_path: Path) -> None:
     copy_code(CORE, tmp_path)
     packed = [path.relative_to(tmp_path / "python") for path in (tmp_path / "python").rglob("*.py")]
     assert sorted(packed) == [path.relative_to(PACKAGE) for path in deployed()]
 
 
-def test_the_layer_for_aws_holds_wheels_for_arm64_and_its_python() -> None:
+def test_layers_for_aws_contain_wheels_for_arm64_and_its_python() -> None:
     site = built(Target.lambda_arm64("3.14"))
     libraries = [path.name for path in site.rglob("*.so")]
     assert libraries
@@ -82,13 +82,13 @@ def test_the_layer_for_aws_holds_wheels_for_arm64_and_its_python() -> None:
     assert any("cpython-314" in name for name in libraries)
 
 
-def test_the_layer_leaves_room_for_the_code() -> None:
+def test_layers_dependencies_leave_room_for_the_code() -> None:
     files = [path for path in built(Target.lambda_arm64("3.14")).rglob("*") if path.is_file()]
     assert sum(path.stat().st_size for path in files) < 40_000_000  # Lambda unpacks at most 250 MB
     assert len(files) < 2_500
 
 
-def test_the_core_is_compiled_where_its_python_is_at_hand_as_a_layer_cannot_be_written_to(tmp_path: Path) -> None:
+def test_layers_core_is_precompiled_where_its_python_is_available_since_layers_are_read_only(tmp_path: Path) -> None:
     install_core(Target.host(), tmp_path)
     sources = {path.stem for path in (tmp_path / "python" / "duecourse" / "domain").glob("*.py")}
     compiled = {path.name.split(".")[0] for path in (tmp_path / "python" / "duecourse" / "domain").rglob("*.pyc")}
@@ -96,7 +96,7 @@ def test_the_core_is_compiled_where_its_python_is_at_hand_as_a_layer_cannot_be_w
     assert sources <= compiled
 
 
-def test_a_python_that_is_not_here_leaves_the_core_as_source(tmp_path: Path) -> None:
+def test_layers_core_stays_source_code_without_its_python(tmp_path: Path) -> None:
     nowhere = Target(python="3.99", machine="aarch64-manylinux2014", this_machine=False)
     install_core(nowhere, tmp_path)
     assert nowhere.interpreter is None
@@ -113,7 +113,7 @@ def strict_umask() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("strict_umask")
-def test_what_lambda_unpacks_can_be_read_by_it_whatever_the_umask_of_the_deploying_machine(tmp_path: Path) -> None:
+def test_layers_unpacked_files_are_readable_by_lambda_regardless_of_the_umask(tmp_path: Path) -> None:
     """Lambda reads as another user; the CDK's command line packs the modes that files have here."""
     stack = Stack(App(outdir=str(tmp_path), analytics_reporting=False), "Any")
     for number, code in enumerate((core_code(Target.host()), function_code("tick"), function_code("execute"))):
@@ -125,7 +125,7 @@ def test_what_lambda_unpacks_can_be_read_by_it_whatever_the_umask_of_the_deployi
     assert {stat.S_IMODE(path.stat().st_mode) for path in folders} == {0o755}
 
 
-def test_a_functions_code_is_packed_anew_when_a_file_or_the_way_of_packing_changes(tmp_path: Path) -> None:
+def test_layers_function_code_is_repackaged_when_a_file_or_the_packaging_changes(tmp_path: Path) -> None:
     (tmp_path / "handler.py").write_text("handler = print\n")
     once = function_hash(tmp_path)
     (tmp_path / "__pycache__").mkdir()
@@ -136,7 +136,7 @@ def test_a_functions_code_is_packed_anew_when_a_file_or_the_way_of_packing_chang
     assert function_hash(tmp_path) != once
 
 
-def test_layers_deployed_as_source_are_reported_with_what_to_install() -> None:
+def test_layers_deployment_as_source_code_is_reported_with_what_to_install() -> None:
     nowhere = Target(python="3.99", machine="aarch64-manylinux2014", this_machine=False)
     assert nowhere.warning is not None
     assert "no python3.99 on the PATH" in nowhere.warning
@@ -145,7 +145,7 @@ def test_layers_deployed_as_source_are_reported_with_what_to_install() -> None:
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_the_warning_stands_with_the_stack_until_its_python_is_there(
+def test_layers_stack_warning_remains_until_its_python_is_available(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, there: bool
 ) -> None:
     if there:  # says that it is 3.14, which is all that is asked of it without bundling
@@ -161,7 +161,7 @@ def test_the_warning_stands_with_the_stack_until_its_python_is_there(
     assert len(found) == (0 if there else 1)
 
 
-def test_an_unchanged_lock_is_not_built_again() -> None:
+def test_layers_unchanged_lock_is_not_rebuilt() -> None:
     assert Target.host().asset_hash == Target.host().asset_hash
     assert Target.lambda_arm64("3.14").asset_hash != Target.lambda_arm64("3.13").asset_hash
     assert LOCK.read_text()
@@ -179,7 +179,7 @@ def site(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_layer_describes_the_services_that_are_called_in_their_newest_version(site: Path) -> None:
+def test_layers_called_services_are_described_in_their_newest_version(site: Path) -> None:
     prune(site, frozenset({"sqs", "dynamodb", "ecs"}))
     kept = {str(path.relative_to(site / "botocore" / "data")) for path in site.rglob("*") if path.is_file()}
     assert kept == {
@@ -190,12 +190,12 @@ def test_the_layer_describes_the_services_that_are_called_in_their_newest_versio
     }
 
 
-def test_an_allowed_call_of_a_service_that_boto3_does_not_know_is_refused(site: Path) -> None:
+def test_layers_allowed_call_of_a_service_unknown_to_boto3_is_refused(site: Path) -> None:
     with pytest.raises(BundlingError, match=r"boto3 has no service states; correct allowed_targets"):
         prune(site, frozenset({"sqs", "states"}))
 
 
-def test_what_a_stage_allows_to_call_is_in_its_layer() -> None:
+def test_layers_services_that_the_stage_may_call_are_included() -> None:
     allowed = AllowedTargetsConfig(actions=("batch:SubmitJob", "ecs:UpdateService", "batch:CancelJob"))
     assert allowed.services == {"batch", "ecs"}
     assert Target.host(allowed.services).services == SERVICES | {"batch"}

@@ -74,7 +74,9 @@ def health(deployed: Deployed, **more: Any) -> dict[str, Any]:
 NOBODY = {"type": "lambda", "function": "duecourse-target-that-nobody-made"}
 
 
-def test_jobs_run_end_die_and_are_deleted(deployed: Deployed, receivers: Receivers) -> None:
+def test_least_privilege_suffices_for_jobs_to_run_end_die_and_be_deleted(
+    deployed: Deployed, receivers: Receivers
+) -> None:
     works = health(deployed, headers={"X-Greeting": "{{secret:greeting}}"})
     posted = [
         job("recurring", works, schedule="rate(5 seconds)", events=["all"]),
@@ -94,13 +96,13 @@ def test_jobs_run_end_die_and_are_deleted(deployed: Deployed, receivers: Receive
     assert deployed.api.post(f"/runs/{dead['id']}/redrive").status_code == 202
 
 
-def test_a_target_of_every_kind_is_called(deployed: Deployed, receivers: Receivers) -> None:
+def test_least_privilege_suffices_for_calls_to_every_kind_of_target(deployed: Deployed, receivers: Receivers) -> None:
     post(deployed, *(job(f"to-{kind}", target, **SOON_ONCE) for kind, target in receivers.targets.items()))
     for kind in receivers.targets:
         deployed.run_in(f"to-{kind}", "SUCCEEDED")
 
 
-def test_a_large_result_is_kept_and_handed_out_by_a_link(deployed: Deployed, receivers: Receivers) -> None:
+def test_least_privilege_suffices_for_large_results_and_their_links(deployed: Deployed, receivers: Receivers) -> None:
     post(deployed, job("reporting", receivers.targets["lambda"], **SOON_ONCE))
     run = deployed.run_in("reporting", "SUCCEEDED")
     read = deployed.api.get(f"/runs/{run['id']}").json()
@@ -108,7 +110,7 @@ def test_a_large_result_is_kept_and_handed_out_by_a_link(deployed: Deployed, rec
     assert len(httpx.get(read["result_url"], timeout=PATIENCE_SECONDS, trust_env=False).json()["body"]["text"]) == LARGE
 
 
-def test_a_run_waits_for_its_callback(deployed: Deployed, receivers: Receivers) -> None:
+def test_least_privilege_suffices_for_runs_that_wait_for_a_callback(deployed: Deployed, receivers: Receivers) -> None:
     receivers.messages()
     waiting = {"completion": "callback", "completion_seconds": 600, "heartbeat_seconds": 300}
     post(deployed, job("handed-over", receivers.targets["sqs"], **SOON_ONCE, **waiting))
@@ -121,7 +123,7 @@ def test_a_run_waits_for_its_callback(deployed: Deployed, receivers: Receivers) 
     deployed.run_in("handed-over", "SUCCEEDED")
 
 
-def test_the_function_of_a_users_cdk_app_reads_its_secret(deployed: Deployed) -> None:
+def test_least_privilege_lets_the_function_of_a_users_cdk_app_read_its_secret(deployed: Deployed) -> None:
     api = str(deployed.api.base_url).removesuffix("/").removesuffix("/v1")
     app = CdkApp(deployed.endpoint, api, deployed.endpoint + HEALTH)
     app.deploy("create")
@@ -129,7 +131,7 @@ def test_the_function_of_a_users_cdk_app_reads_its_secret(deployed: Deployed) ->
     app.destroy()
 
 
-def test_long_waits_go_through_the_due_index(deployed: Deployed) -> None:
+def test_least_privilege_suffices_for_long_waits_in_the_due_index(deployed: Deployed) -> None:
     retry = {"max_attempts": 2, "backoff": "fixed", "min_seconds": 1000, "max_seconds": 1000, "on": ["*"]}
     post(deployed, job("patient", NOBODY, **SOON_ONCE, retry=retry))
     deployed.run_in("patient", "RETRYING")
@@ -143,7 +145,7 @@ def test_long_waits_go_through_the_due_index(deployed: Deployed) -> None:
     awaited("the end of the timer", lambda: "gone" not in deployed.timers())
 
 
-def test_the_reconciler_records_what_nobody_else_did(deployed: Deployed) -> None:
+def test_least_privilege_suffices_for_the_reconciler_to_record_unrecorded_deaths(deployed: Deployed) -> None:
     post(deployed, job("stranded", health(deployed), **HOURLY, events=["all"], pause_on_failure=1))
     now, generation = int(time.time()), deployed.generation("stranded")
     message = RunMessage(RunIdentity("default", "stranded", now, now, generation), Lane.NORMAL, now, "nonce")
@@ -154,7 +156,7 @@ def test_the_reconciler_records_what_nobody_else_did(deployed: Deployed) -> None
     deployed.job_in("stranded", "PAUSED")
 
 
-def test_jobs_are_changed_run_by_hand_filled_up_and_asked_about(deployed: Deployed) -> None:
+def test_least_privilege_suffices_for_changes_manual_runs_backfills_and_queries(deployed: Deployed) -> None:
     """What only the API does; its role is stretched by nothing else here."""
     api, path = deployed.api, "/jobs/changing"
     body = job("changing", health(deployed), **HOURLY, tags=["night"], events=["all"])
@@ -191,7 +193,7 @@ def test_jobs_are_changed_run_by_hand_filled_up_and_asked_about(deployed: Deploy
     assert api.delete(path).status_code == 204
 
 
-def test_what_expires_is_archived_and_a_failed_batch_is_read_again(deployed: Deployed) -> None:
+def test_least_privilege_suffices_to_archive_expired_runs_and_read_a_failed_batch_again(deployed: Deployed) -> None:
     """The emulator's stream tells of no expiry, so the function is given what AWS would give it."""
     made = run(made_job(id="archived"), RunState.SUCCEEDED)
     deployed.invoke("ArchiveFunction", expired(made))
@@ -204,7 +206,7 @@ def test_what_expires_is_archived_and_a_failed_batch_is_read_again(deployed: Dep
     deployed.invoke("ArchiveFunction", failure(1, 2) | {"DDBStreamBatchInfo": info})
 
 
-def test_the_audit_and_index_repair_find_a_job_that_no_round_reads(deployed: Deployed) -> None:
+def test_least_privilege_suffices_for_audit_and_index_repair_to_find_an_unread_job(deployed: Deployed) -> None:
     """Due for hours, in a slot of long ago: open, until index repair has moved it and it has run."""
     dynamodb, table = client("dynamodb", deployed.endpoint), deployed.outputs["JobsTable"]
     tables = Tables(dynamodb, table, deployed.outputs["RunsTable"])
@@ -237,7 +239,7 @@ def test_the_audit_and_index_repair_find_a_job_that_no_round_reads(deployed: Dep
     assert audit() == 0
 
 
-def test_completed_jobs_are_removed_by_index_repair(deployed: Deployed) -> None:
+def test_least_privilege_suffices_for_index_repair_to_remove_completed_jobs(deployed: Deployed) -> None:
     tables = Tables(client("dynamodb", deployed.endpoint), deployed.outputs["JobsTable"], deployed.outputs["RunsTable"])
     store, long_ago = tables.job_store(SettableClock(NOON)), time.time() - 1000 * 86_400
     made = made_job(id="over", at=long_ago, tags=("over",))

@@ -24,23 +24,23 @@ from tests.support.policies import as_list, key_uses, written
 from tests.support.template import ROOT, source_of
 
 
-def test_each_function_may_do_exactly_what_its_code_asks_for(stack: Stack) -> None:
+def test_permissions_each_function_has_exactly_what_its_code_requires(stack: Stack) -> None:
     for name in stack.functions():
         assert granted(stack, name) == expected(stack, name), name
 
 
-def test_every_function_is_one_that_is_known_here(stack: Stack) -> None:
+def test_permissions_every_function_is_known_to_these_tests(stack: Stack) -> None:
     users = {CLAIMS} if STAGES[stack.stage].auth.kind == "cognito" else set()
     assert {kind_of(name) for name in stack.functions()} == set(FUNCTIONS) - {CLAIMS} | users
 
 
-def test_what_is_not_granted_is_still_asked_for(prod: Stack) -> None:
+def test_permissions_withheld_actions_are_still_requested_by_the_code(prod: Stack) -> None:
     for (kind, store, action), reason in NOT_GRANTED.items():
         names = [name for name in prod.functions() if kind_of(name) == kind]
         assert all(action in asked_for(prod, name)[store] for name in names), reason
 
 
-def test_indexes_are_opened_to_those_who_query_them(stack: Stack) -> None:
+def test_permissions_indexes_are_granted_only_to_functions_that_query_them(stack: Stack) -> None:
     for name, function in stack.functions().items():
         resources = [
             each for statement in stack.statements(role_of(function)) for each in as_list(statement["Resource"])
@@ -51,7 +51,7 @@ def test_indexes_are_opened_to_those_who_query_them(stack: Stack) -> None:
 
 
 @pytest.mark.parametrize("kept", ["prod", "keyed"])
-def test_a_key_is_used_for_what_a_role_does_to_the_stores_under_it_and_through_them_alone(
+def test_permissions_encryption_key_is_used_only_through_the_stores_of_the_role(
     kept: str, request: pytest.FixtureRequest
 ) -> None:
     stack: Stack = request.getfixturevalue(kept)
@@ -71,14 +71,14 @@ def test_a_key_is_used_for_what_a_role_does_to_the_stores_under_it_and_through_t
         assert found == (key_uses(rights) if keys else set()), name
 
 
-def test_no_worker_takes_a_message_before_it_has_its_rights(stack: Stack) -> None:
+def test_permissions_workers_receive_no_message_before_their_policies_exist(stack: Stack) -> None:
     for name, function in stack.functions().items():
         policies = stack.resources("AWS::IAM::Policy").items()
         own = {policy for policy, each in policies if {"Ref": role_of(function)} in each["Roles"]}
         assert own <= set(stack.resource(stack.output(f"{name}Function"))["DependsOn"])
 
 
-def test_tasks_run_in_allowed_clusters_only_and_roles_are_passed_to_them_alone(stack: Stack) -> None:
+def test_permissions_tasks_run_only_in_allowed_clusters_and_roles_are_passed_only_to_tasks(stack: Stack) -> None:
     statements = stack.statements(role_of(stack.functions()["ExecuteLong"]))
     conditions = {str(each["Action"]): each["Condition"] for each in statements if "Condition" in each}
     clusters = conditions["ecs:RunTask"]["ArnLike"]["ecs:cluster"]
@@ -86,7 +86,7 @@ def test_tasks_run_in_allowed_clusters_only_and_roles_are_passed_to_them_alone(s
     assert conditions["iam:PassRole"] == {"StringEquals": {"iam:PassedToService": "ecs-tasks.amazonaws.com"}}
 
 
-def test_no_statement_has_a_wildcard_resource_or_action_but_for_traces_and_metrics(stack: Stack) -> None:
+def test_permissions_only_traces_and_metrics_have_wildcard_resources_or_actions(stack: Stack) -> None:
     for policy in stack.resources("AWS::IAM::Policy").values():
         for statement in policy["PolicyDocument"]["Statement"]:
             if not set(as_list(statement["Action"])) <= TRACES | METRICS:
@@ -94,7 +94,7 @@ def test_no_statement_has_a_wildcard_resource_or_action_but_for_traces_and_metri
             assert not [action for action in as_list(statement["Action"]) if "*" in action]
 
 
-def test_each_function_has_a_role_of_its_own_without_managed_policies(stack: Stack) -> None:
+def test_permissions_each_function_has_its_own_role_without_managed_policies(stack: Stack) -> None:
     roles = [role_of(function) for function in stack.functions().values()]
     assert len(roles) == len(set(roles))
     ours = {
@@ -107,7 +107,7 @@ def test_each_function_has_a_role_of_its_own_without_managed_policies(stack: Sta
         assert "ManagedPolicyArns" not in role
 
 
-def test_the_layer_knows_every_service_that_a_role_may_use(stack: Stack) -> None:
+def test_permissions_layer_knows_every_service_that_a_role_may_use(stack: Stack) -> None:
     used = {
         action.split(":")[0]
         for policy in stack.resources("AWS::IAM::Policy").values()
@@ -122,7 +122,7 @@ def test_the_layer_knows_every_service_that_a_role_may_use(stack: Stack) -> None
 
 
 @pytest.mark.parametrize("name", ["Alarms", "Pages", "Tickets"])
-def test_alarms_of_this_account_may_publish(aws_stack: Stack, name: str) -> None:
+def test_permissions_alarms_of_this_account_may_publish(aws_stack: Stack, name: str) -> None:
     topic = {"Ref": aws_stack.output(f"{name}TopicArn")}
     policies = aws_stack.resources("AWS::SNS::TopicPolicy").values()
     (policy,) = [policy for policy in policies if policy["Topics"] == [topic]]
@@ -131,7 +131,7 @@ def test_alarms_of_this_account_may_publish(aws_stack: Stack, name: str) -> None
     assert allow["Condition"] == {"StringEquals": {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}}
 
 
-def test_the_docs_show_what_each_function_may_do(prod: Stack) -> None:
+def test_permissions_of_each_function_are_listed_in_the_documentation(prod: Stack) -> None:
     page = (ROOT / "docs" / "security.md").read_text()
     shown = page.partition("<!-- permissions -->\n")[2].partition("\n<!-- /permissions -->")[0]
     assert shown == table(prod), "put the right-hand side between the marks in docs/security.md"

@@ -43,7 +43,7 @@ def told(minutes: str, of: MetricAlarm) -> MetricData:
         ("---X-", 2, KEPT, ALARM, OK),
     ],
 )
-def test_missing_data_are_treated_as_the_guide_shows(
+def test_alarm_evaluator_treats_missing_data_as_the_guide_shows(
     minutes: str, needed: int, ignore: str, breaching: str, not_breaching: str
 ) -> None:
     for treatment, expected in (("ignore", ignore), ("breaching", breaching), ("notBreaching", not_breaching)):
@@ -52,7 +52,7 @@ def test_missing_data_are_treated_as_the_guide_shows(
             assert judge.state(told(minutes, judge), BEGIN + 300, before) == (before if expected == KEPT else expected)
 
 
-def test_an_alarm_on_dynamodb_keeps_its_state_while_nothing_is_told_whatever_it_says() -> None:
+def test_alarm_evaluator_keeps_the_state_of_dynamodb_alarms_without_data_regardless_of_their_setting() -> None:
     judge = alarm(Namespace="AWS/DynamoDB", EvaluationPeriods=1)
     assert judge.states(told("-X", judge), BEGIN, BEGIN + 3600)[1:] == [OK, *[ALARM] * 59]
 
@@ -69,7 +69,7 @@ def test_an_alarm_on_dynamodb_keeps_its_state_while_nothing_is_told_whatever_it_
         ({"ExtendedStatistic": "p50"}, 50.0),
     ],
 )
-def test_a_period_has_the_value_of_its_statistic(statistic: dict[str, str], value: float) -> None:
+def test_alarm_evaluator_period_has_the_value_of_its_statistic(statistic: dict[str, str], value: float) -> None:
     data = MetricData()
     for number in range(100, 0, -1):
         data.put("Duecourse", "M", dimensions({}), BEGIN + number / 2, float(number))
@@ -91,18 +91,18 @@ def test_a_period_has_the_value_of_its_statistic(statistic: dict[str, str], valu
         ("MAX([missing])", None),
     ],
 )
-def test_an_expression_is_worked_out_per_period(expression: str, value: float | None) -> None:
+def test_alarm_evaluator_expression_is_evaluated_per_period(expression: str, value: float | None) -> None:
     assert evaluate(expression, {"failed": 25.0, "started": 100.0, "missing": None}) == value
 
 
 @pytest.mark.parametrize(("told_now", "value"), [(None, 3.0), (0.0, 0.0), (2.0, 2.0)])
-def test_an_expression_that_repeats_has_the_value_of_the_period_before_where_nothing_is_told(
+def test_alarm_evaluator_repeat_expression_uses_the_previous_value_without_data(
     told_now: float | None, value: float
 ) -> None:
     assert evaluate("FILL(failed * 1, REPEAT)", {"failed": told_now}, 3.0) == value
 
 
-def test_what_no_alarm_of_ours_uses_is_refused_and_not_guessed() -> None:
+def test_alarm_evaluator_refuses_features_that_no_alarm_uses() -> None:
     judge = alarm(TreatMissingData="missing")
     with pytest.raises(NotUsedError):
         judge.state(told("X", judge), BEGIN + 300)

@@ -49,7 +49,7 @@ def validate_draft(observed: Observed, stage: str = "prod") -> Judge:
 
 
 @pytest.mark.parametrize("name", sorted(CASES))
-def test_an_alarm_goes_off_when_a_failure_happens(name: str, tables: Tables) -> None:
+def test_alarms_fire_when_their_failures_happen(name: str, tables: Tables) -> None:
     failure, alarm = CASES[name]
     observed = Observed(tables, lane=lane_of(name), bulk=name.endswith("Bulk"))
     failure(observed)
@@ -57,22 +57,22 @@ def test_an_alarm_goes_off_when_a_failure_happens(name: str, tables: Tables) -> 
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_every_alarm_of_a_stage_has_a_failure_that_it_is_tried_with(stage: str) -> None:
+def test_alarms_of_a_stage_each_have_a_failure_that_tests_them(stage: str) -> None:
     """Where each metric has an alarm of its own, that one's name goes on with a label."""
     tried = {alarm for _, alarm in CASES.values()}
     assert [name for name in alarms(stage) if not any(name.startswith(each) for each in tried)] == []
 
 
-def test_every_failure_belongs_to_an_alarm() -> None:
+def test_alarms_cover_every_failure_case() -> None:
     assert {alarm for _, alarm in CASES.values()} == set(alarms("prod"))
 
 
-def test_a_stage_has_few_alarms_and_none_watches_more_than_metric_math_takes() -> None:
+def test_alarms_each_stage_has_few_and_none_exceeds_the_metric_math_limit() -> None:
     assert len(alarms("prod")) <= MAX_ALARMS
     assert max(len(watched(each)) for each in alarms("prod").values()) <= MAX_METRICS
 
 
-def test_the_page_of_operations_has_the_numbers_of_alarms_pages_and_metrics() -> None:
+def test_alarms_page_of_operations_has_the_numbers_of_alarms_pages_and_metrics() -> None:
     page = (ROOT / "docs" / "operations.md").read_text()
     pages = sum(each["AlarmDescription"].startswith("[page]") for each in alarms("prod").values())
     assert f"Prod has {len(alarms('prod'))} alarms, {pages} of them pages." in page
@@ -80,19 +80,19 @@ def test_the_page_of_operations_has_the_numbers_of_alarms_pages_and_metrics() ->
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_no_alarm_counts_on_fill(stage: str) -> None:
+def test_alarms_no_alarm_counts_on_fill(stage: str) -> None:
     """AWS does not say whether it completes a metric that never had data."""
     assert [name for name, each in alarms(stage).items() if "FILL(" in json.dumps(each)] == []
 
 
-def test_the_published_costs_are_those_of_the_metrics_that_alarms_watch() -> None:
+def test_alarms_published_costs_match_the_metrics_that_alarms_watch() -> None:
     published = result_of("cost")
     assert published is not None
     assert published["counts"]["alarm_metrics"] == billed_metrics("prod"), 'run make bench BENCH="--only cost"'
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_an_alarm_and_its_end_go_to_the_topic_of_its_severity_and_the_one_of_all(stage: str) -> None:
+def test_alarms_notify_the_topic_of_their_severity_and_the_common_topic_at_start_and_end(stage: str) -> None:
     topics = {name: template(stage)["Outputs"][f"{name}TopicArn"]["Value"] for name in ("Pages", "Tickets", "Alarms")}
     severities = {"page": topics["Pages"], "ticket": topics["Tickets"]}
     for name, each in alarms(stage).items():
@@ -103,7 +103,7 @@ def test_an_alarm_and_its_end_go_to_the_topic_of_its_severity_and_the_one_of_all
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_an_alarm_says_its_stage_how_to_find_the_jobs_and_where_the_steps_are(stage: str) -> None:
+def test_alarms_description_names_stage_job_search_and_runbook_section(stage: str) -> None:
     for name, each in alarms(stage).items():
         described = each["AlarmDescription"]
         assert 100 < len(described) < 1024, name
@@ -114,7 +114,7 @@ def test_an_alarm_says_its_stage_how_to_find_the_jobs_and_where_the_steps_are(st
         assert name.startswith(section_of(each))
 
 
-def test_a_stage_that_says_where_its_docs_are_has_links_to_the_runbooks() -> None:
+def test_alarms_runbooks_are_linked_if_the_stage_configures_the_docs_address() -> None:
     config = replace(STAGES_BY_NAME["prod"], docs_url="https://example.com/duecourse/docs")
     assert config.runbooks == "https://example.com/duecourse/docs/runbooks.md"
     with pytest.raises(ConfigError, match="docs_url must be an address"):
@@ -122,7 +122,7 @@ def test_a_stage_that_says_where_its_docs_are_has_links_to_the_runbooks() -> Non
 
 
 @pytest.mark.parametrize("lane", ["high", "normal", "low", "long"])
-def test_nothing_goes_off_while_jobs_fire_in_time_and_little_goes_wrong_once(lane: str, tables: Tables) -> None:
+def test_alarms_none_fires_while_jobs_are_on_time_with_isolated_faults(lane: str, tables: Tables) -> None:
     """An attempt fails now and then, a round fails, a lane refuses for a minute, a function breaks and is throttled
     once: what repairs itself wakes nobody.
     """
@@ -148,7 +148,7 @@ def fails_at_first(call: Call) -> Outcome:
     return Failed("HTTP 500") if first else Returned()
 
 
-def test_nothing_goes_off_while_runs_wait_for_one_another_as_their_job_wants_it(tables: Tables) -> None:
+def test_alarms_none_fires_while_runs_wait_for_each_other_as_configured(tables: Tables) -> None:
     """Each takes two minutes and one comes due every minute, so they wait for longer and longer."""
     observed = Observed(tables)
     observed.world.add(job("rate(60 seconds)", id="line", overlap=Overlap.QUEUE, completion=Completion.CALLBACK))
@@ -163,7 +163,7 @@ def test_nothing_goes_off_while_runs_wait_for_one_another_as_their_job_wants_it(
     assert validate_draft(observed).all_that_tell() == set()
 
 
-def test_an_ill_target_pages_nobody(tables: Tables) -> None:
+def test_alarms_do_not_page_for_a_failing_target(tables: Tables) -> None:
     observed = Observed(tables)
     observed.world.caller.answer = lambda call: Failed("no", retryable=False) if call.job.id == "ill" else Returned()
     for name in ("ill", "well", "fine"):
@@ -172,7 +172,7 @@ def test_an_ill_target_pages_nobody(tables: Tables) -> None:
     assert validate_draft(observed).all_that_tell() == {"jobs-need-attention"}
 
 
-def test_a_tick_that_stops_is_noticed_before_a_run_can_be_late(tables: Tables) -> None:
+def test_alarms_stopped_tick_is_detected_before_a_run_can_be_late(tables: Tables) -> None:
     observed = Observed(tables)
     observed.minutes(10)
     last = observed.world.clock.now()
@@ -182,7 +182,7 @@ def test_a_tick_that_stops_is_noticed_before_a_run_can_be_late(tables: Tables) -
     assert 180 <= silent <= 360
 
 
-def test_two_stages_of_an_account_share_no_metric_of_ours() -> None:
+def test_alarms_two_stages_of_an_account_share_no_duecourse_metric() -> None:
     dev, prod = (
         {
             (each["Namespace"], each["MetricName"])
@@ -198,12 +198,12 @@ def test_two_stages_of_an_account_share_no_metric_of_ours() -> None:
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_no_alarm_is_over_others_and_on_this_machine_none_is_over_several_metrics(stage: str) -> None:
+def test_alarms_none_is_composite_and_local_ones_use_a_single_metric(stage: str) -> None:
     assert resources(stage, "AWS::CloudWatch::CompositeAlarm") == {}
     assert stage != "local" or not any("Metrics" in each for each in alarms(stage).values())
 
 
-def test_on_this_machine_the_depth_of_the_dead_letter_queue_rings_no_other_queues_alarm() -> None:
+def test_alarms_local_dead_letter_queue_depth_fires_only_its_own_alarm() -> None:
     """The emulator's alarms know metrics by their names alone, and `duecourse local` tells it that depth."""
     assert [name for name, each in alarms("local").items() if each["MetricName"] == DEPTH_METRIC] == [
         "jobs-need-attention"
@@ -211,12 +211,12 @@ def test_on_this_machine_the_depth_of_the_dead_letter_queue_rings_no_other_queue
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_only_what_is_started_by_a_rule_is_alarming_where_nothing_is_told(stage: str) -> None:
+def test_alarms_treat_missing_data_as_breaching_only_for_what_a_rule_starts(stage: str) -> None:
     breaching = {name for name, each in alarms(stage).items() if each["TreatMissingData"] == "breaching"}
     assert breaching == {"ticks-missing"}
 
 
-def test_nothing_goes_off_while_there_is_nothing_to_do(tables: Tables) -> None:
+def test_alarms_none_fires_while_idle(tables: Tables) -> None:
     observed = Observed(tables)
     observed.minutes(30)
     assert validate_draft(observed).all_that_tell() == set()

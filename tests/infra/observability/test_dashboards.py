@@ -44,7 +44,7 @@ def joined(value: str | Mapping[str, Any]) -> str:
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_a_second_region_has_dashboards_of_its_own(stage: str) -> None:
+def test_dashboards_second_region_has_its_own(stage: str) -> None:
     """Dashboards are global: a name that is taken in one region is taken in all (Amazon CloudWatch User Guide)."""
     names = {
         joined(each["Properties"]["DashboardName"]) for each in resources(stage, "AWS::CloudWatch::Dashboard").values()
@@ -68,14 +68,14 @@ def metrics(body: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, str]]]:
 
 @pytest.mark.parametrize("stage", STAGES)
 @pytest.mark.parametrize("which", DASHBOARDS)
-def test_every_metric_that_is_drawn_exists(stage: str, which: str) -> None:
+def test_dashboards_every_charted_metric_exists(stage: str, which: str) -> None:
     drawn = list(metrics(dashboard(stage, which)))
     assert len(drawn) > 20
     assert [problem for one in drawn if (problem := problem_of(*one))] == []
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_every_metric_that_an_alarm_watches_exists(stage: str) -> None:
+def test_dashboards_every_metric_watched_by_an_alarm_exists(stage: str) -> None:
     for name, alarm in alarms(stage).items():
         watched = (
             [alarm]
@@ -87,14 +87,14 @@ def test_every_metric_that_an_alarm_watches_exists(stage: str) -> None:
             assert problem_of(one["Namespace"], one["MetricName"], given) is None, name
 
 
-def test_every_metric_of_the_contract_is_told_somewhere_in_the_code() -> None:
+def test_dashboards_every_metric_of_the_contract_is_emitted_in_the_code() -> None:
     code = "".join(path.read_text() for path in (*deployed(), *(ROOT / "functions").rglob("*.py")))
     missing = [name for names in OURS.values() for name in names if f'"{name}"' not in code]
     assert missing == []
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_the_machinerys_dashboard_shows_every_function_queue_and_table(stage: str) -> None:
+def test_dashboards_technical_one_shows_every_function_queue_and_table(stage: str) -> None:
     shown = {value for _, _, given in metrics(dashboard(stage, "technical")) for value in given.values()}
     outputs = template(stage)["Outputs"]
     ours = [name for name in outputs if name.endswith(("Function", "QueueUrl", "Table")) or name.startswith("Lane")]
@@ -104,7 +104,7 @@ def test_the_machinerys_dashboard_shows_every_function_queue_and_table(stage: st
 
 
 @pytest.mark.parametrize("which", DASHBOARDS)
-def test_a_dashboard_explains_itself_and_everything_in_it_has_a_title(which: str) -> None:
+def test_dashboards_each_explains_itself_and_titles_every_widget(which: str) -> None:
     widgets = dashboard("prod", which)["widgets"]
     texts = [widget["properties"]["markdown"] for widget in widgets if widget["type"] == "text"]
     assert texts[0].startswith("# Duecourse")
@@ -113,7 +113,7 @@ def test_a_dashboard_explains_itself_and_everything_in_it_has_a_title(which: str
 
 
 @pytest.mark.parametrize("which", DASHBOARDS)
-def test_nothing_of_a_dashboard_covers_anything_else_or_ends_outside(which: str) -> None:
+def test_dashboards_widgets_neither_overlap_nor_exceed_the_grid(which: str) -> None:
     widgets = dashboard("prod", which)["widgets"]
     assert all(widget["x"] + widget["width"] <= 24 for widget in widgets)
     for one, following in pairwise(widgets):
@@ -121,7 +121,7 @@ def test_nothing_of_a_dashboard_covers_anything_else_or_ends_outside(which: str)
         assert beside or following["y"] >= one["y"] + one["height"]
 
 
-def test_a_widget_has_no_more_metrics_or_alarms_than_cloudwatch_shows() -> None:
+def test_dashboards_widgets_do_not_exceed_the_cloudwatch_limits_on_metrics_and_alarms() -> None:
     """Amazon CloudWatch User Guide, "CloudWatch service quotas" and "Dashboard Body Structure and Syntax"."""
     for which in DASHBOARDS:
         for widget in dashboard("prod", which)["widgets"]:
@@ -130,14 +130,14 @@ def test_a_widget_has_no_more_metrics_or_alarms_than_cloudwatch_shows() -> None:
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_the_state_of_every_alarm_is_shown(stage: str) -> None:
+def test_dashboards_state_of_every_alarm_is_shown(stage: str) -> None:
     (shown,) = [each["properties"] for each in dashboard(stage, "technical")["widgets"] if each["type"] == "alarm"]
     made = resources(stage, "AWS::CloudWatch::Alarm")
     ours = {name for name in made if name.startswith("Observability")}
     assert set(shown["alarms"]) == ours
 
 
-def test_every_type_of_target_has_a_line() -> None:
+def test_dashboards_every_target_type_is_charted() -> None:
     types = {type_of(object.__new__(each)) for each in (*get_args(CallableTarget), TaskTarget)}
     shown = [each["properties"].get("metrics", []) for each in dashboard("prod", "business")["widgets"]]
     words = json.dumps(shown)
@@ -145,11 +145,11 @@ def test_every_type_of_target_has_a_line() -> None:
 
 
 @pytest.mark.parametrize("value", [{"high": 5}, {"high": 5, "normal": 0, "low": 5, "long": 5}])
-def test_a_threshold_that_cannot_be_is_refused_by_its_name(value: dict[str, int]) -> None:
+def test_dashboards_invalid_threshold_is_refused_by_name(value: dict[str, int]) -> None:
     with pytest.raises(ConfigError, match=r"alarms\.lateness_seconds"):
         replace(CONFIG_STAGES["prod"], alarms=AlarmsConfig(lateness_seconds=value))
 
 
-def test_what_the_emulator_cannot_deploy_is_refused_on_this_machine() -> None:
+def test_dashboards_metric_math_is_refused_on_the_local_stage() -> None:
     with pytest.raises(ConfigError, match=r"alarms\.metric_math must be false on the local stage"):
         replace(CONFIG_STAGES["local"], alarms=replace(CONFIG_STAGES["local"].alarms, metric_math=True))

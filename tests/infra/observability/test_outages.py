@@ -64,7 +64,7 @@ def first_commands(section: str) -> str:
 
 
 @pytest.mark.parametrize("name", OUTAGES)
-def test_an_outage_pages_in_time_by_a_name_and_with_first_commands_that_show_it(name: str) -> None:
+def test_outages_each_pages_in_time_with_the_right_alarm_and_a_first_command_that_shows_it(name: str) -> None:
     outage = OUTAGES[name]
     observed = happened(outage.story, name)
     pages = paged(observed)
@@ -74,29 +74,29 @@ def test_an_outage_pages_in_time_by_a_name_and_with_first_commands_that_show_it(
 
 
 @pytest.mark.parametrize("name", HEALTHY)
-def test_a_busy_hour_pages_nobody(name: str) -> None:
+def test_outages_busy_hours_do_not_page(name: str) -> None:
     observed = happened(HEALTHY[name], name)
     assert paged(observed) == {}
 
 
 @pytest.mark.parametrize("name", TICKETS)
-def test_what_can_wait_is_a_ticket_and_no_page(name: str) -> None:
+def test_outages_non_urgent_faults_create_a_ticket_and_no_page(name: str) -> None:
     observed = happened(TICKETS[name], name)
     assert paged(observed) == {}
     ticket = MetricAlarm(alarms("prod")["maintenance-failing"])
     assert ALARM in ticket.states(observed.data, NOON, observed.world.clock.now() + 300)
 
 
-def test_there_are_at_least_thirty_outages_and_twenty_busy_hours() -> None:
+def test_outages_number_at_least_thirty_and_busy_hours_at_least_twenty() -> None:
     assert len(OUTAGES) >= 30
     assert len(HEALTHY) >= 20
 
 
 @pytest.mark.parametrize("stage", ["dev", "prod"])
-def test_every_stage_on_aws_pages_for_workers_that_crash(stage: str) -> None:
+def test_outages_every_aws_stage_pages_for_crashing_workers(stage: str) -> None:
     name = "every worker of high crashes"
     assert "workers-failing" in paged(happened(OUTAGES[name].story, name, stage))
 
 
-def test_every_page_is_the_answer_to_an_outage() -> None:
+def test_outages_every_paging_alarm_is_covered_by_an_outage() -> None:
     assert {outage.alarm for outage in OUTAGES.values()} == set(paging("prod"))

@@ -58,16 +58,16 @@ def named(stage: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("stage", ["dev", "prod"])
-def test_every_alarm_names_a_section_that_is_there(stage: str) -> None:
+def test_runbooks_every_alarm_links_to_an_existing_section(stage: str) -> None:
     missing = {name: section for name, section in named(stage).items() if section not in sections()}
     assert not missing
 
 
-def test_every_section_is_that_of_an_alarm() -> None:
+def test_runbooks_every_section_belongs_to_an_alarm() -> None:
     assert sections() - set(named("prod").values()) == set()
 
 
-def test_every_section_says_what_an_operator_asks() -> None:
+def test_runbooks_every_section_answers_the_standard_questions() -> None:
     for section in re.split(r"^## ", text(RUNBOOKS), flags=re.MULTILINE)[2:]:
         if section.startswith("Throttling"):
             continue
@@ -83,13 +83,13 @@ def links() -> Iterator[tuple[Path, Path, str]]:
             yield page, (page if not target else (page.parent / target).resolve()), anchor
 
 
-def test_links_between_the_pages_lead_somewhere() -> None:
+def test_runbooks_links_between_pages_resolve() -> None:
     assert {f"{page.name}: {target.name}" for page, target, _ in links() if not target.exists()} == set()
     for page, target, anchor in links():
         assert not anchor or anchor in anchors(target), f"{page.name}: {target.name}#{anchor}"
 
 
-def test_the_doctor_sends_nobody_to_a_section_that_is_not_there() -> None:
+def test_runbooks_doctor_links_to_existing_sections() -> None:
     for source in (PACKAGE / "duecourse" / "cli" / "doctor").glob("*.py"):
         code = text(source)
         for page, anchor in re.findall(r"docs/(\w+)\.md#([\w-]+)", code):
@@ -113,7 +113,7 @@ def commands(page: Path) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page.stem != "quickstart"], ids=lambda page: page.name)
-def test_every_duecourse_command_is_one(page: Path) -> None:
+def test_runbooks_every_duecourse_command_exists(page: Path) -> None:
     """The quick start and the how-tos are followed on a stack (tests/e2e/test_pages.py)."""
     for command in commands(page):
         understood(shlex.split(command, comments=True))
@@ -167,7 +167,7 @@ def operations(service: str) -> dict[str, Any]:
     return {xform_name(name, "-"): model.operation_model(name) for name in model.operation_names}
 
 
-def test_every_aws_command_is_one_with_options_that_it_has() -> None:
+def test_runbooks_every_aws_command_and_its_options_exist() -> None:
     looked_at = 0
     for called, operation, options in aws_commands():
         service = {"s3api": "s3", "deploy": "codedeploy"}.get(called, called)
@@ -186,7 +186,7 @@ def test_every_aws_command_is_one_with_options_that_it_has() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_a_function_is_not_waited_for_less_long_than_it_may_take(page: Path) -> None:
+def test_runbooks_invocations_wait_at_least_the_function_timeout(page: Path) -> None:
     """The command line gives up after a minute and invokes once more: the work would be done twice, side by side."""
     for line in re.findall(r"[^\n;&]*\baws lambda invoke\b[^\n]*", code_of(page)):
         if "--invocation-type Event" in line:
@@ -201,20 +201,20 @@ def test_a_function_is_not_waited_for_less_long_than_it_may_take(page: Path) -> 
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_a_queue_is_asked_long_enough_for_what_lies_in_it(page: Path) -> None:
+def test_runbooks_queue_reads_use_long_polling(page: Path) -> None:
     """A short poll asks some of its servers only, and may find nothing in a queue that holds messages."""
     for line in re.findall(r"aws sqs receive-message\b[^\n]*", code_of(page)):
         assert "--wait-time-seconds" in line, line
 
 
-def test_what_is_picked_from_an_answer_can_be_read() -> None:
+def test_runbooks_query_expressions_are_valid() -> None:
     for page in (*PAGES, FUNCTIONS):
         found = re.findall(r"--query (?:\"([^\"]+)\"|'([^']+)'|([\w.]+))", text(page))
         for expressions in found:
             jmespath.compile("".join(expressions))
 
 
-def test_outputs_that_are_named_are_those_of_the_stack() -> None:
+def test_runbooks_named_outputs_exist_in_the_stack() -> None:
     outputs = set(template("prod", encryption_key=OWN)["Outputs"])
     for page in (*PAGES, FUNCTIONS):
         code = text(page)
@@ -224,7 +224,7 @@ def test_outputs_that_are_named_are_those_of_the_stack() -> None:
         assert asked <= outputs, asked - outputs
 
 
-def test_actions_that_are_searched_for_are_logged() -> None:
+def test_runbooks_searched_actions_are_logged() -> None:
     """docs/observability.md lists all of them, and is held against the code by a test of its own."""
     logged = set(re.findall(r"^\| `(\w+)` \|", text(ROOT / "docs" / "observability.md"), re.MULTILINE))
     for page in PAGES:
@@ -234,7 +234,7 @@ def test_actions_that_are_searched_for_are_logged() -> None:
         assert found <= logged, f"{page.name}: {found - logged}"
 
 
-def test_the_brake_on_everything_stops_every_rule_and_every_queue_that_is_read() -> None:
+def test_runbooks_emergency_stop_disables_every_rule_and_every_queue_mapping() -> None:
     values = {name: each["Value"] for name, each in template("prod")["Outputs"].items()}
     outputs = {value["Ref"]: name for name, value in values.items() if isinstance(value, dict) and "Ref" in value}
     started = {
@@ -253,7 +253,7 @@ def test_the_brake_on_everything_stops_every_rule_and_every_queue_that_is_read()
         assert set(found[1].split()) == stopped
 
 
-def test_the_page_on_deleting_a_stage_takes_up_everything_that_outlives_the_stack() -> None:
+def test_runbooks_deletion_page_covers_every_resource_that_outlives_the_stack() -> None:
     outliving = {
         each["Type"]
         for each in template("prod", encryption_key=OWN)["Resources"].values()
@@ -267,7 +267,7 @@ def test_the_page_on_deleting_a_stage_takes_up_everything_that_outlives_the_stac
         assert re.search(rf"\${name}\b", last_steps), name
 
 
-def test_the_page_on_deleting_a_stage_empties_the_log_bucket_last_and_warns_first(tmp_path: Path) -> None:
+def test_runbooks_page_on_deleting_a_stage_empties_the_log_bucket_last_and_warns_first(tmp_path: Path) -> None:
     page = text(ROOT / "docs" / "deleting.md")
     step = page[page.index("## 4. ") : page.index("## 5. ")]
     assert step.index("**In prod, this step deletes the history.**") < step.index("```bash")

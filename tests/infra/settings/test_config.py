@@ -25,12 +25,12 @@ def configured(**context: str) -> StageConfig:
     return from_context(context.get)
 
 
-def test_a_wrong_stage_is_refused_naming_the_known_ones() -> None:
+def test_stage_config_unknown_name_is_refused_with_the_known_ones() -> None:
     with pytest.raises(ConfigError, match=r"stage must be one of local, dev, prod, not 'production'"):
         configured(stage="production")
 
 
-def test_all_wrong_fields_are_named_at_once() -> None:
+def test_stage_config_all_invalid_fields_are_reported_at_once() -> None:
     with pytest.raises(ConfigError) as refused:
         replace(STAGES["dev"], shards=0, horizon_seconds=900, private_targets="perhaps", alarm_email="me")
     for field in ("shards", "horizon_seconds", "private_targets", "alarm_email"):
@@ -46,12 +46,12 @@ def test_all_wrong_fields_are_named_at_once() -> None:
         ("memory_mb", LaneConfig(timeout_seconds=10, batch_size=1, max_concurrency=2, memory_mb=64)),
     ],
 )
-def test_a_lane_that_aws_would_refuse_is_refused_here(field: str, lane: LaneConfig) -> None:
+def test_stage_config_lane_that_aws_would_refuse_is_refused(field: str, lane: LaneConfig) -> None:
     with pytest.raises(ConfigError, match=rf"lanes\.low\.{field}"):
         replace(STAGES["dev"], lanes={**STAGES["dev"].lanes, "low": lane})
 
 
-def test_a_missing_lane_is_refused() -> None:
+def test_stage_config_missing_lane_is_refused() -> None:
     lanes = {name: lane for name, lane in STAGES["dev"].lanes.items() if name != "long"}
     with pytest.raises(ConfigError, match="lanes must be high, normal, low, long"):
         replace(STAGES["dev"], lanes=lanes)
@@ -67,13 +67,15 @@ def allowing(**allowed: tuple[str, ...]) -> StageConfig:
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in OF_NETWORKS])
 @pytest.mark.parametrize("pattern", ["*", "**", "?*", "", "arn:aws:sqs:us-east-1:000000000000:jobs", "a[bc]", "a/b"])
-def test_no_stage_may_call_everything_of_a_kind_or_what_a_role_cannot_say(kind: str, pattern: str) -> None:
+def test_stage_config_target_patterns_that_allow_everything_or_do_not_fit_a_role_are_refused(
+    kind: str, pattern: str
+) -> None:
     with pytest.raises(ConfigError, match=f"allowed_targets.{kind} must"):
         allowing(**{kind: ("duecourse-target-*", pattern)})
 
 
 @pytest.mark.parametrize("revision", ["", "0", "x", "1:2", "1*"])
-def test_the_revision_of_a_task_definition_is_a_number_or_any(revision: str) -> None:
+def test_stage_config_task_definition_revision_is_a_number_or_a_wildcard(revision: str) -> None:
     with pytest.raises(ConfigError, match=r"allowed_targets\.task_definitions must have a revision"):
         allowing(task_definitions=(f"batch:{revision}",))
     allowing(task_definitions=("batch", "batch:7", "batch-*:*"))
@@ -82,33 +84,33 @@ def test_the_revision_of_a_task_definition_is_a_number_or_any(revision: str) -> 
 @pytest.mark.parametrize(
     ("kind", "wrong"), [("subnets", "subnet-*"), ("subnets", "sg-0123456789abcdef0"), ("security_groups", "sg-1")]
 )
-def test_networks_are_allowed_by_ids_or_all_of_them(kind: str, wrong: str) -> None:
+def test_stage_config_networks_are_allowed_by_ids_or_all(kind: str, wrong: str) -> None:
     with pytest.raises(ConfigError, match=rf"allowed_targets\.{kind} must be ids"):
         allowing(**{kind: (wrong,)})
     allowing(subnets=("subnet-0123456789abcdef0",), security_groups=("default", "sg-0123456789abcdef0"))
 
 
-def test_no_task_has_a_public_address_until_an_operator_allows_it() -> None:
+def test_stage_config_tasks_get_no_public_address_unless_allowed() -> None:
     assert AllowedTargetsConfig().public_ip is False
 
 
 @pytest.mark.parametrize("action", ["ecs:*", "ecs:Update*", "UpdateService", "ecs:update_service", "ECS:UpdateService"])
-def test_api_calls_are_allowed_one_by_one(action: str) -> None:
+def test_stage_config_api_calls_are_allowed_individually(action: str) -> None:
     with pytest.raises(ConfigError, match=r"allowed_targets\.actions must name API calls such as ecs:UpdateService"):
         allowing(actions=(action,))
 
 
-def test_api_calls_need_roles_to_be_made_with() -> None:
+def test_stage_config_api_calls_require_roles() -> None:
     with pytest.raises(ConfigError, match=r"allowed_targets\.roles must have the roles"):
         allowing(actions=("ecs:UpdateService",), roles=())
 
 
-def test_the_stage_knows_every_kind_of_target_that_the_functions_know() -> None:
+def test_stage_config_knows_every_target_kind_of_the_functions() -> None:
     assert set(KINDS) - {"task_roles"} == {field.name for field in fields(AllowedTargets)}
 
 
 @pytest.mark.parametrize("stage", ["dev", "prod"])
-def test_api_calls_are_refused_until_an_operator_allows_them(stage: str) -> None:
+def test_stage_config_api_calls_are_refused_unless_allowed(stage: str) -> None:
     assert STAGES[stage].allowed_targets == AllowedTargetsConfig()
     assert AllowedTargetsConfig().actions == ()
 
@@ -131,7 +133,7 @@ LAMBDA = {"type": "lambda", "function": "duecourse-target-mail"}
         ("mail", {"target": LAMBDA, "defaults": {"payload": "é" * 700}}, "must not take more than 4096 bytes"),
     ],
 )
-def test_a_task_that_could_not_be_registered_is_refused_by_name(name: str, task: dict[str, Any], problem: str) -> None:
+def test_stage_config_invalid_task_is_refused_by_name(name: str, task: dict[str, Any], problem: str) -> None:
     with pytest.raises(ConfigError) as refused:
         replace(STAGES["dev"], tasks={name: task})
     assert f"tasks.{name} {problem}" in str(refused.value)
@@ -140,24 +142,24 @@ def test_a_task_that_could_not_be_registered_is_refused_by_name(name: str, task:
 @pytest.mark.parametrize(
     ("field", "value"), [("secret_store", "vault"), ("reconcile_minutes", 0), ("reconcile_minutes", 61)]
 )
-def test_other_wrong_settings_are_named(field: str, value: object) -> None:
+def test_stage_config_other_invalid_settings_are_named(field: str, value: object) -> None:
     with pytest.raises(ConfigError, match=f"{field} must"):
         replace(STAGES["dev"], **{field: value})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("stage", ["Prod", "1st", "prod_eu", "", "p" * 32, "prod "])
-def test_a_stage_whose_name_does_not_fit_into_other_names_is_refused(stage: str) -> None:
+def test_stage_config_name_too_long_for_derived_names_is_refused(stage: str) -> None:
     with pytest.raises(ConfigError, match="stage must match"):
         replace(STAGES["dev"], stage=stage)
 
 
-def test_logs_are_kept_for_one_of_the_times_that_the_stack_knows() -> None:
+def test_stage_config_log_retention_is_one_of_the_supported_times() -> None:
     assert tuple(LOG_RETENTION) == LOG_RETENTION_DAYS
     with pytest.raises(ConfigError, match="log_retention_days must be one of 7, 14, 30, 90"):
         replace(STAGES["dev"], log_retention_days=60)
 
 
-def test_what_is_reserved_leaves_what_aws_keeps_unreserved() -> None:
+def test_stage_config_reserved_concurrency_leaves_the_unreserved_minimum_of_aws() -> None:
     small = lanes(high=2, normal=2, low=2, long=2)
     reserved = ReservedConcurrency(tick=2, dispatch=16, api=50)
     replace(STAGES["dev"], lanes=small, reserved_concurrency=reserved, account_concurrency=168)
@@ -166,36 +168,36 @@ def test_what_is_reserved_leaves_what_aws_keeps_unreserved() -> None:
     replace(STAGES["dev"], lanes=small, account_concurrency=16)
 
 
-def test_young_accounts_can_do_without_reserved_concurrency() -> None:
+def test_stage_config_new_accounts_can_omit_reserved_concurrency() -> None:
     assert configured(stage="prod").reserved_concurrency.tick is not None
     assert configured(stage="prod", reserved_concurrency="none").reserved_concurrency == ReservedConcurrency()
     with pytest.raises(ConfigError, match="reserved_concurrency must be an object with some of api, callbacks, "):
         configured(stage="prod", reserved_concurrency="5")
 
 
-def test_an_address_can_be_subscribed_to_the_alarms() -> None:
+def test_stage_config_email_address_can_be_subscribed_to_the_alarms() -> None:
     assert configured(stage="prod", alarm_email="ops@example.com").alarm_email == "ops@example.com"
 
 
-def test_a_late_tick_delays_nothing_in_any_stage() -> None:
+def test_stage_config_lookahead_covers_a_late_tick_in_every_stage() -> None:
     for config in STAGES.values():
         assert config.lookahead_seconds >= 2 * 60
         assert config.lookahead_seconds <= config.horizon_seconds < 900
 
 
-def test_protection_from_deletion_can_be_taken_off_for_one_deployment_and_not_kept_off() -> None:
+def test_stage_config_deletion_protection_can_be_turned_off_for_one_deployment_only() -> None:
     assert configured(stage="prod").refuses_deletion
     assert not configured(stage="prod", deletion_protection="off").refuses_deletion
     assert not configured(stage="dev").refuses_deletion, "its data go with it"
     assert "deletion_protection" not in DEPLOYMENT_SETTINGS
 
 
-def test_protection_from_deletion_can_be_said_one_way_only() -> None:
+def test_stage_config_deletion_protection_can_only_be_set_to_off() -> None:
     with pytest.raises(ConfigError, match="deletion_protection can only be set to 'off', not 'on'"):
         configured(stage="prod", deletion_protection="on")
 
 
-def test_the_open_routes_cannot_be_closed_nor_given_more_than_the_whole_api() -> None:
+def test_stage_config_open_route_limits_are_neither_zero_nor_above_the_api_limit() -> None:
     api = STAGES["prod"].api
     for wrong in (0, 2001):
         with pytest.raises(ConfigError, match=r"api\.open_requests_per_second must be between 1 and 2000"):
@@ -204,14 +206,14 @@ def test_the_open_routes_cannot_be_closed_nor_given_more_than_the_whole_api() ->
         replace(STAGES["prod"], api=replace(api, open_burst=4))
 
 
-def test_the_gateway_lets_in_ten_times_what_one_tenant_may_ask_for_at_least() -> None:
+def test_stage_config_gateway_rate_is_at_least_ten_times_the_tenant_limit() -> None:
     prod = STAGES["prod"]
     few = replace(prod.api, requests_per_second=10 * prod.limits.requests_per_second - 1)
     with pytest.raises(ConfigError, match=r"api\.requests_per_second must be at least ten times limits"):
         replace(prod, api=few)
 
 
-def test_callbacks_and_the_console_have_throttles_of_their_own_that_cannot_be_closed() -> None:
+def test_stage_config_callbacks_and_console_have_their_own_throttles_above_zero() -> None:
     api = STAGES["prod"].api
     with pytest.raises(ConfigError, match=r"api\.callback_requests_per_second must be at least 1"):
         replace(STAGES["prod"], api=replace(api, callback_requests_per_second=0))
@@ -246,7 +248,7 @@ def figures(limits: LimitsConfig) -> list[str]:
     ]
 
 
-def test_the_table_of_limits_has_what_the_stages_set() -> None:
+def test_stage_config_documented_limits_match_the_stages() -> None:
     head, *rows = documented()
     stages = head[1:-1]
     assert stages == ["dev", "prod"]

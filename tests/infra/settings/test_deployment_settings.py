@@ -59,7 +59,7 @@ def configured(folder: Path, **context: str) -> StageConfig:
     return from_context(with_deployment_settings(context.get, folder, STAGES))
 
 
-def test_what_the_file_of_a_stage_says_holds_for_its_deployments(folder: Path) -> None:
+def test_deployment_settings_of_a_stage_file_apply_to_its_deployments(folder: Path) -> None:
     keep(folder, "prod", OF_PROD)
     config = configured(folder, stage="prod")
     assert config.alarm_email == "ops@example.com"
@@ -96,7 +96,7 @@ SIZED = {
 """A value of each setting that is no text."""
 
 
-def test_every_setting_of_a_stage_can_be_changed_in_its_file(folder: Path) -> None:
+def test_deployment_settings_every_setting_of_a_stage_can_be_changed_in_its_file(folder: Path) -> None:
     keep(folder, "prod", SIZED)
     prod, config = STAGES["prod"], configured(folder, stage="prod")
     assert set(SIZED) == set(CHANGEABLE)
@@ -126,7 +126,7 @@ def test_every_setting_of_a_stage_can_be_changed_in_its_file(folder: Path) -> No
     )
 
 
-def test_the_command_line_gives_such_a_setting_as_json(folder: Path) -> None:
+def test_deployment_settings_command_line_gives_such_a_setting_as_json(folder: Path) -> None:
     keep(folder, "prod", {"shards": 64, "limits": {"job_quota": 5}})
     config = configured(folder, stage="prod", shards="32", lanes='{"low": {"max_concurrency": 30}}')
     assert (config.shards, config.lanes["low"].max_concurrency, config.limits.job_quota) == (32, 30, 5)
@@ -134,12 +134,12 @@ def test_the_command_line_gives_such_a_setting_as_json(folder: Path) -> None:
         configured(folder, stage="prod", shards="many")
 
 
-def test_the_file_of_one_stage_says_nothing_of_another(folder: Path) -> None:
+def test_deployment_settings_of_one_stage_file_do_not_affect_other_stages(folder: Path) -> None:
     keep(folder, "prod", OF_PROD)
     assert configured(folder, stage="dev") == STAGES["dev"]
 
 
-def test_what_the_command_line_says_wins_for_once(folder: Path) -> None:
+def test_deployment_settings_command_line_overrides_the_file_for_one_deployment(folder: Path) -> None:
     keep(folder, "prod", OF_PROD | {"deployment": "canary"})
     config = configured(folder, stage="prod", deployment="all_at_once", alarm_email="me@example.com")
     assert (config.deployment, config.alarm_email) == ("all_at_once", "me@example.com")
@@ -156,7 +156,7 @@ def test_what_the_command_line_says_wins_for_once(folder: Path) -> None:
         ({"auth": "iam"}, {"auth": "jwt", "issuer": ISSUER, "audience": "duecourse"}, "jwt"),
     ],
 )
-def test_callers_that_the_command_line_names_win_over_kept_ones_of_another_kind(
+def test_deployment_settings_auth_on_the_command_line_replaces_stored_auth_of_another_kind(
     folder: Path, kept: dict[str, str], given: dict[str, str], kind: str
 ) -> None:
     keep(folder, "prod", kept)
@@ -165,7 +165,7 @@ def test_callers_that_the_command_line_names_win_over_kept_ones_of_another_kind(
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_without_a_file_the_stages_are_as_they_come(folder: Path, stage: str) -> None:
+def test_deployment_settings_missing_file_leaves_stage_defaults(folder: Path, stage: str) -> None:
     assert configured(folder, stage=stage) == STAGES[stage]
 
 
@@ -210,13 +210,13 @@ def test_without_a_file_the_stages_are_as_they_come(folder: Path, stage: str) ->
         ({"issuer": ISSUER}, "auth.audience must"),
     ],
 )
-def test_a_wrong_file_is_refused_naming_the_field(folder: Path, settings: Any, told: str) -> None:
+def test_deployment_settings_invalid_file_is_refused_with_the_field(folder: Path, settings: Any, told: str) -> None:
     keep(folder, "prod", settings)
     with pytest.raises(ConfigError, match=told):
         configured(folder, stage="prod")
 
 
-def test_the_file_of_a_stage_that_is_none_is_refused(folder: Path) -> None:
+def test_deployment_settings_file_of_an_unknown_stage_is_refused(folder: Path) -> None:
     keep(folder, "production", OF_PROD)
     with pytest.raises(
         ConfigError, match=r"settings/production\.json does not belong to a stage; the stages are local, dev, prod"
@@ -224,7 +224,7 @@ def test_the_file_of_a_stage_that_is_none_is_refused(folder: Path) -> None:
         configured(folder, stage="prod")
 
 
-def test_every_setting_of_the_context_can_be_kept(folder: Path) -> None:
+def test_deployment_settings_can_store_every_context_setting(folder: Path) -> None:
     asked: list[str] = []
 
     def context(name: str) -> str | None:
@@ -235,13 +235,13 @@ def test_every_setting_of_the_context_can_be_kept(folder: Path) -> None:
     assert set(asked) - {"stage", "deletion_protection"} == set(DEPLOYMENT_SETTINGS)
 
 
-def test_the_application_is_built_with_what_is_kept(folder: Path) -> None:
+def test_deployment_settings_that_are_stored_are_used_to_build_the_application(folder: Path) -> None:
     keep(folder, "dev", {"alarm_email": "ops"})
     with pytest.raises(ConfigError, match="alarm_email must be an e-mail address"):
         build(context={"stage": "dev"}, settings=folder)
 
 
-def test_the_app_reads_the_folder_beside_it_wherever_it_is_started_and_says_what_is_wrong_in_one_line(
+def test_deployment_settings_app_finds_its_folder_from_anywhere_and_reports_errors_in_one_message(
     tmp_path: Path,
 ) -> None:
     """The very file that `cdk` runs, with a folder of settings beside it."""
@@ -261,7 +261,7 @@ def test_the_app_reads_the_folder_beside_it_wherever_it_is_started_and_says_what
     assert line.startswith("duecourse: settings/prod.json: alarm_mail is not a setting")
 
 
-def test_the_context_of_this_checkout_overrides_nothing_that_is_kept() -> None:
+def test_deployment_settings_checkout_context_overrides_no_stored_setting() -> None:
     assert set(json.loads((ROOT / "cdk.json").read_text())["context"]) & set(DEPLOYMENT_SETTINGS) == set()
 
 
@@ -288,7 +288,7 @@ def settings_of(words: list[str]) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_no_documented_command_undoes_what_is_kept(page: Path, folder: Path) -> None:
+def test_deployment_settings_documented_commands_undo_no_stored_setting(page: Path, folder: Path) -> None:
     keep(folder, "prod", OF_PROD)
     kept = configured(folder, stage="prod")
     for words in deploying(page):
@@ -297,12 +297,12 @@ def test_no_documented_command_undoes_what_is_kept(page: Path, folder: Path) -> 
         assert configured(folder, **once) == kept, words
 
 
-def test_the_commands_that_deploy_are_found_in_the_pages() -> None:
+def test_deployment_settings_pages_contain_the_deploying_commands() -> None:
     found = {page.name: len(list(deploying(page))) for page in PAGES}
     assert all(found[name] for name in ("README.md", "operations.md", "upgrading.md", "sizing.md")), found
 
 
-def test_the_settings_in_the_pages_are_valid_and_change_the_stage(folder: Path) -> None:
+def test_deployment_settings_settings_in_the_pages_are_valid_and_change_the_stage(folder: Path) -> None:
     found = [
         example
         for page in PAGES
@@ -317,7 +317,7 @@ def test_the_settings_in_the_pages_are_valid_and_change_the_stage(folder: Path) 
 @pytest.mark.parametrize(
     "lane", [{"max_concurrency": 0}, {"max_concurrency": None, "pollers": {"minimum": 0, "maximum": 0}}]
 )
-def test_the_steps_between_a_maximum_and_pollers_can_be_set(folder: Path, lane: dict[str, Any]) -> None:
+def test_deployment_settings_steps_between_a_maximum_and_pollers_can_be_set(folder: Path, lane: dict[str, Any]) -> None:
     keep(folder, "prod", {"lanes": {"high": lane}, "account_concurrency": 5_000})
     assert configured(folder, stage="prod").lanes["high"].most_concurrent == 1_250
 
@@ -327,7 +327,7 @@ FITTING = replace(STAGES["prod"], auth=AuthConfig(kind="iam"), tracing=False, lo
 
 
 @pytest.mark.parametrize("region", ["cn-north-1", "cn-northwest-1"])
-def test_what_a_region_does_not_have_is_refused_at_once_with_the_reason(region: str) -> None:
+def test_deployment_settings_features_missing_in_a_region_are_refused_with_the_reason(region: str) -> None:
     with pytest.raises(ConfigError) as refused:
         build(context={"stage": "prod"}, environ={"CDK_DEFAULT_REGION": region})
     first, *others = str(refused.value).split("; ")
@@ -338,19 +338,19 @@ def test_what_a_region_does_not_have_is_refused_at_once_with_the_reason(region: 
 
 
 @pytest.mark.parametrize("region", ["eu-central-1", "us-gov-west-1", None])
-def test_elsewhere_nothing_of_it_is_refused(region: str | None) -> None:
+def test_deployment_settings_other_regions_refuse_no_feature(region: str | None) -> None:
     ours = json.loads((ROOT / "cdk.json").read_text())["context"] | {"aws:cdk:bundling-stacks": [], "stage": "dev"}
     build(context=ours, environ={} if region is None else {"CDK_DEFAULT_REGION": region})
 
 
-def test_a_stage_can_be_made_to_fit() -> None:
+def test_deployment_settings_stage_can_be_adapted_to_a_region_with_missing_features() -> None:
     assert not list(missing_in_china(FITTING))
     polled = {**FITTING.lanes, "low": LaneConfig(120, 10, None, pollers=Pollers(minimum=2, maximum=3))}
     (problem,) = missing_in_china(replace(FITTING, lanes=polled))
     assert problem.startswith("lanes.low.pollers must be null")
 
 
-def test_a_stage_that_fits_asks_for_none_of_it() -> None:
+def test_deployment_settings_adapted_stage_uses_none_of_the_missing_features() -> None:
     ours = json.loads((ROOT / "cdk.json").read_text())["context"] | {"aws:cdk:bundling-stacks": []}
     app = App(context=ours, analytics_reporting=False)
     DuecourseStack(app, FITTING)
@@ -362,6 +362,6 @@ def test_a_stage_that_fits_asks_for_none_of_it() -> None:
     assert not prod.resources("AWS::Cognito::UserPool")
 
 
-def test_the_address_of_the_api_is_the_gateways_own_word(stack: Stack) -> None:
+def test_deployment_settings_api_address_is_the_endpoint_that_the_gateway_reports(stack: Stack) -> None:
     """Whatever the host's ending in the partition."""
     assert list(stack.template["Outputs"]["ApiUrl"]["Value"]["Fn::GetAtt"])[1] == "ApiEndpoint"

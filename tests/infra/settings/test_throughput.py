@@ -58,7 +58,7 @@ def warmed(made: dict[str, Any]) -> dict[str, Any]:
     return {name: warm for name, warm in found.items() if warm is not None}
 
 
-def test_a_bulk_queue_grows_as_its_lane_or_by_a_size_of_its_own() -> None:
+def test_throughput_bulk_queue_scales_as_its_lane_or_by_its_own_size() -> None:
     sized = lanes(high=POLLERS, normal=60, low=20, long=50, bulk={"low": POLLERS, "long": 70})
     found = {name: (lane.bulk_max_concurrency, lane.bulk_pollers, lane.seats) for name, lane in sized.items()}
     assert found == {
@@ -72,12 +72,12 @@ def test_a_bulk_queue_grows_as_its_lane_or_by_a_size_of_its_own() -> None:
         configured(lanes={**STAGES["prod"].lanes, "normal": wrong}, account_concurrency=100_000)
 
 
-def test_nothing_is_kept_ready_unless_a_stage_says_so(stack: Stack) -> None:
+def test_throughput_default_reserves_no_warm_capacity(stack: Stack) -> None:
     assert warmed(stack.template) == {}
     assert not [each for each in stack.consumers().values() if "ProvisionedPollerConfig" in each]
 
 
-def test_a_stage_can_warm_its_tables_and_keep_pollers() -> None:
+def test_throughput_stage_can_configure_warm_tables_and_pollers() -> None:
     sized = lanes(high=POLLERS, normal=100, low=20, long=50)
     config = configured(throughput=BURST, lanes=sized, account_concurrency=3_000)
     prod = made(config)
@@ -110,7 +110,7 @@ def test_a_stage_can_warm_its_tables_and_keep_pollers() -> None:
         ),
     ],
 )
-def test_a_throughput_that_aws_would_refuse_or_that_helps_nobody_is_refused_here(
+def test_throughput_values_that_aws_would_refuse_or_that_have_no_use_are_refused(
     throughput: ThroughputConfig, problem: str
 ) -> None:
     with pytest.raises(ConfigError, match=problem):
@@ -127,12 +127,12 @@ def test_a_throughput_that_aws_would_refuse_or_that_helps_nobody_is_refused_here
         (Pollers(minimum=9, maximum=8), r"lanes\.low\.pollers\.maximum must be at least minimum"),
     ],
 )
-def test_pollers_that_aws_would_refuse_are_refused_here(pollers: Pollers, problem: str) -> None:
+def test_throughput_pollers_that_aws_would_refuse_are_refused(pollers: Pollers, problem: str) -> None:
     with pytest.raises(ConfigError, match=problem):
         configured(lanes=lanes(high=10, normal=10, low=pollers, long=10), account_concurrency=100_000)
 
 
-def test_lambda_takes_as_many_as_a_stage_may_ask_for() -> None:
+def test_throughput_limits_match_those_of_lambda() -> None:
     shapes = botocore.session.get_session().get_service_model("lambda")
     ranges = {
         name: (shapes.shape_for(name).metadata["min"], shapes.shape_for(name).metadata["max"])
@@ -143,7 +143,7 @@ def test_lambda_takes_as_many_as_a_stage_may_ask_for() -> None:
     assert ranges["MaximumConcurrency"] == (MIN_MAX_CONCURRENCY, MAX_MAX_CONCURRENCY)
 
 
-def test_a_lane_can_go_from_its_concurrency_to_pollers_and_back_by_a_deployment_in_between() -> None:
+def test_throughput_lane_switches_between_concurrency_and_pollers_with_an_intermediate_deployment() -> None:
     """AWS takes one of the two, and what a template leaves out stays in Lambda: it is taken away by an empty value."""
     sized = lanes(high=NO_MAXIMUM, normal=NO_POLLERS, low=Pollers(minimum=200, maximum=10_000), long=50)
     consumers = {
@@ -159,7 +159,7 @@ def test_a_lane_can_go_from_its_concurrency_to_pollers_and_back_by_a_deployment_
 
 
 @pytest.mark.parametrize("between", [NO_MAXIMUM, NO_POLLERS])
-def test_a_lane_in_between_may_take_what_lambdas_own_pollers_take(between: int | Pollers) -> None:
+def test_throughput_intermediate_lane_counts_with_the_maximum_of_default_pollers(between: int | Pollers) -> None:
     reserved = ReservedConcurrency(tick=2, dispatch=16, api=50)
     sized = lanes(high=between, normal=100, low=20, long=50)
     with pytest.raises(ConfigError, match="account_concurrency must be at least 1758"):
@@ -168,20 +168,20 @@ def test_a_lane_in_between_may_take_what_lambdas_own_pollers_take(between: int |
 
 
 @pytest.mark.parametrize(("most", "pollers"), [(100, POLLERS), (0, POLLERS), (None, None), (1_001, None), (1, None)])
-def test_a_lane_grows_by_its_concurrency_or_by_its_pollers(most: int | None, pollers: Pollers | None) -> None:
+def test_throughput_lane_requires_either_concurrency_or_pollers(most: int | None, pollers: Pollers | None) -> None:
     both = LaneConfig(timeout_seconds=120, batch_size=10, max_concurrency=most, pollers=pollers)
     with pytest.raises(ConfigError, match=r"lanes\.low\.max_concurrency must"):
         configured(lanes={**STAGES["prod"].lanes, "low": both}, account_concurrency=100_000)
 
 
-def test_the_emulator_is_asked_for_nothing_of_it() -> None:
+def test_throughput_local_stage_refuses_all_its_settings() -> None:
     with pytest.raises(ConfigError) as refused:
         replace(STAGES["local"], throughput=BURST, lanes=lanes(high=4, normal=POLLERS, low=2, long=2))
     for field in ("throughput.jobs", "throughput.due", "throughput.runs", "lanes.normal.pollers"):
         assert f"{field} must be null on the local stage" in str(refused.value)
 
 
-def test_lanes_and_reserved_concurrency_must_fit_into_the_account() -> None:
+def test_throughput_lanes_and_reserved_concurrency_must_fit_the_account() -> None:
     reserved = ReservedConcurrency(tick=2, dispatch=64, api=50)
     sized = lanes(high=Pollers(minimum=2, maximum=50), normal=300, low=50, long=50)
     with pytest.raises(ConfigError, match="account_concurrency must be at least 1516"):
@@ -199,6 +199,8 @@ def test_lanes_and_reserved_concurrency_must_fit_into_the_account() -> None:
         ),
     ],
 )
-def test_counts_that_the_functions_or_aws_do_not_take_are_refused(changes: dict[str, Any], problem: str) -> None:
+def test_throughput_counts_that_functions_or_aws_do_not_support_are_refused(
+    changes: dict[str, Any], problem: str
+) -> None:
     with pytest.raises(ConfigError, match=problem):
         configured(**changes)

@@ -40,7 +40,7 @@ def table(stack: Stack) -> dict[str, Any]:
     return described
 
 
-def test_the_archiver_is_invoked_for_runs_that_expired_and_for_nothing_else(stack: Stack) -> None:
+def test_archive_archiver_is_invoked_only_for_expired_runs(stack: Stack) -> None:
     (only,) = mapping(stack)["FilterCriteria"]["Filters"]
     assert json.loads(only["Pattern"]) == {
         "eventName": ["REMOVE"],
@@ -49,14 +49,14 @@ def test_the_archiver_is_invoked_for_runs_that_expired_and_for_nothing_else(stac
     }
 
 
-def test_how_the_jobs_of_a_workflows_run_ended_does_not_reach_it(stack: Stack) -> None:
+def test_archive_step_outcomes_of_workflow_runs_do_not_reach_the_archiver(stack: Stack) -> None:
     (only,) = mapping(stack)["FilterCriteria"]["Filters"]
     (run_keys,) = json.loads(only["Pattern"])["dynamodb"]["Keys"]["SK"]["S"]
     ends = ends_key("default", RunName("nightly", 0), 0)["SK"]["S"]
     assert not ends.startswith(run_keys["prefix"])
 
 
-def test_the_archive_reads_the_stream_of_the_runs_table_from_its_beginning(stack: Stack) -> None:
+def test_archive_runs_table_stream_is_read_from_its_beginning(stack: Stack) -> None:
     runs = stack.output("RunsTable")
     assert mapping(stack)["EventSourceArn"] == {"Fn::GetAtt": [runs, "StreamArn"]}
     assert mapping(stack)["StartingPosition"] == "TRIM_HORIZON"
@@ -65,7 +65,7 @@ def test_the_archive_reads_the_stream_of_the_runs_table_from_its_beginning(stack
 
 
 @pytest.mark.parametrize("action", ["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"])
-def test_the_archive_may_read_any_stream_of_the_runs_table_and_no_other_table(stack: Stack, action: str) -> None:
+def test_archive_archiver_may_read_any_stream_of_the_runs_table_and_no_other_table(stack: Stack, action: str) -> None:
     """A table that was restored under its name has a stream with another label, and no deployment changes the role."""
     (role,) = stack.function("ArchiveFunction")["Role"]["Fn::GetAtt"][:1]
     allowed = [
@@ -83,7 +83,7 @@ def test_the_archive_may_read_any_stream_of_the_runs_table_and_no_other_table(st
     assert not may("JobsTable")
 
 
-def test_a_batch_that_fails_comes_again_for_hours_and_then_its_place_is_noted(stack: Stack) -> None:
+def test_archive_failing_batch_is_retried_for_hours_and_then_its_position_is_queued(stack: Stack) -> None:
     made = mapping(stack)
     assert (made["MaximumRetryAttempts"], made["MaximumRecordAgeInSeconds"]) == (-1, 6 * 3600)
     assert made["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
@@ -93,12 +93,12 @@ def test_a_batch_that_fails_comes_again_for_hours_and_then_its_place_is_noted(st
     assert stack.resource(queue)["Properties"]["MessageRetentionPeriod"] == 14 * DAY
 
 
-def test_runs_are_gathered_for_minutes_into_one_object(stack: Stack) -> None:
+def test_archive_runs_are_batched_for_minutes_into_one_object(stack: Stack) -> None:
     made = mapping(stack)
     assert (made["BatchSize"], made["MaximumBatchingWindowInSeconds"]) == (1000, 300)
 
 
-def test_history_is_private_versioned_and_goes_to_glacier_but_never_away(stack: Stack) -> None:
+def test_archive_history_is_private_versioned_and_moves_to_glacier_but_never_expires(stack: Stack) -> None:
     properties = bucket(stack)["Properties"]
     assert set(properties["PublicAccessBlockConfiguration"].values()) == {True}
     assert properties["VersioningConfiguration"] == {"Status": "Enabled"}
@@ -112,19 +112,19 @@ def test_history_is_private_versioned_and_goes_to_glacier_but_never_away(stack: 
     assert not [rule for rule in rules if "ExpirationInDays" in rule]
 
 
-def test_history_is_refused_over_plain_http_in_aws(aws_stack: Stack) -> None:
+def test_archive_history_refuses_plain_http_in_aws(aws_stack: Stack) -> None:
     ours = {"Ref": aws_stack.output("ArchiveBucket")}
     (policy,) = [each for each in aws_stack.resources("AWS::S3::BucketPolicy").values() if each["Bucket"] == ours]
     denied = [each for each in policy["PolicyDocument"]["Statement"] if each["Effect"] == "Deny"]
     assert [each["Condition"] for each in denied] == [{"Bool": {"aws:SecureTransport": "false"}}]
 
 
-def test_history_is_retained_where_the_data_is(stack: Stack) -> None:
+def test_archive_history_is_retained_where_data_is_retained(stack: Stack) -> None:
     kept = ("RetainExceptOnCreate", "Retain") if STAGES[stack.stage].retain_data else ("Delete", "Delete")
     assert (bucket(stack)["DeletionPolicy"], bucket(stack)["UpdateReplacePolicy"]) == kept
 
 
-def test_the_tables_columns_are_the_fields_of_a_row_in_their_types(stack: Stack) -> None:
+def test_archive_table_columns_have_the_names_and_types_of_the_row_fields(stack: Stack) -> None:
     common = {"heartbeat_at": 1.0, "progress": 0.5, "note": "half", "requested_by": "alice", "correlation_id": "4f1d"}
     rows = [
         row_of(run(job(), RunState.DEAD, error="503", code="http.503", cancel_requested="cancelled", **common)),
@@ -145,7 +145,7 @@ def test_the_tables_columns_are_the_fields_of_a_row_in_their_types(stack: Stack)
             assert columns[name] == "string", name
 
 
-def test_the_tables_days_are_where_the_archiver_files_them(stack: Stack) -> None:
+def test_archive_table_partitions_match_the_folders_of_the_archiver(stack: Stack) -> None:
     described = table(stack)
     assert described["PartitionKeys"] == [{"Name": "day", "Type": "string"}]
     parameters = described["Parameters"]
@@ -157,18 +157,18 @@ def test_the_tables_days_are_where_the_archiver_files_them(stack: Stack) -> None
     assert place == ["s3://", {"Ref": stack.output("ArchiveBucket")}, f"/{archive.RUNS}/"]
 
 
-def test_the_template_and_the_archiver_agree_on_the_first_day() -> None:
+def test_archive_template_and_archiver_agree_on_the_first_day() -> None:
     assert archive.FIRST_DAY == archive_table.FIRST_DAY
     assert f"{archive.RUNS}/" == archive_table.PREFIX
 
 
-def test_rows_are_json_in_the_right_serde(stack: Stack) -> None:
+def test_archive_rows_are_read_by_the_json_serde(stack: Stack) -> None:
     storage = table(stack)["StorageDescriptor"]
     assert storage["SerdeInfo"]["SerializationLibrary"] == "org.openx.data.jsonserde.JsonSerDe"
     assert storage["Compressed"] is True
 
 
-def test_each_stage_has_a_database_of_its_own(stack: Stack) -> None:
+def test_archive_each_stage_has_its_own_database(stack: Stack) -> None:
     (database,) = stack.resources("AWS::Glue::Database").values()
     name = database["DatabaseInput"]["Name"]
     assert name == f"duecourse_{stack.stage}" == stack.template["Outputs"]["ArchiveDatabase"]["Value"]
@@ -184,9 +184,9 @@ def test_each_stage_has_a_database_of_its_own(stack: Stack) -> None:
         ({"give_up_after_hours": 24}, "give_up_after_hours"),
     ],
 )
-def test_settings_that_cannot_be_are_named(changes: dict[str, Any], field: str) -> None:
+def test_archive_invalid_settings_are_named(changes: dict[str, Any], field: str) -> None:
     assert [name for name, _ in ArchiveConfig(**changes).problems()] == [field]
 
 
-def test_history_may_go_after_a_time_and_need_not_go_to_glacier() -> None:
+def test_archive_history_may_expire_and_may_skip_glacier() -> None:
     assert not list(ArchiveConfig(glacier_after_days=None, retention_days=365).problems())

@@ -87,49 +87,49 @@ def with_their_key() -> Stack:
     return Stack("dev", template("dev", encryption_key=THEIRS))
 
 
-def test_everything_lies_under_one_key_of_the_stacks_own(keyed: Stack) -> None:
+def test_encryption_one_stack_key_encrypts_everything(keyed: Stack) -> None:
     (key,) = keyed.resources("AWS::KMS::Key")
     for name, used in keys(keyed).items():
         assert used in ({"Fn::GetAtt": [key, "Arn"]}, {"Ref": key}), name
 
 
-def test_the_stacks_own_key_is_changed_every_year_and_waits_a_month_before_it_is_deleted(keyed: Stack) -> None:
+def test_encryption_stack_key_rotates_yearly_and_is_deleted_after_a_month(keyed: Stack) -> None:
     (key,) = keyed.resources("AWS::KMS::Key").values()
     assert (key["EnableKeyRotation"], key["RotationPeriodInDays"], key["PendingWindowInDays"]) == (True, 365, 30)
 
 
 @pytest.mark.parametrize("stage", sorted(STAGES))
-def test_stores_lie_under_keys_of_awss_by_default(stage: str) -> None:
+def test_encryption_stores_use_aws_keys_by_default(stage: str) -> None:
     stack = Stack(stage, template(stage))
     assert not stack.resources("AWS::KMS::Key")
     assert set(keys(stack).values()) == {None}
     assert all(queue["SqsManagedSseEnabled"] for queue in stack.resources("AWS::SQS::Queue").values())
 
 
-def test_a_key_of_the_accounts_is_used_for_everything_and_none_is_made() -> None:
+def test_encryption_account_key_is_used_for_everything_and_no_key_is_created() -> None:
     assert set(keys(with_their_key()).values()) == {THEIRS}
     assert not with_their_key().resources("AWS::KMS::Key")
 
 
-def test_topics_of_alarms_need_no_key_so_a_disabled_key_is_reported(keyed: Stack) -> None:
+def test_encryption_alarm_topics_use_no_key_so_a_disabled_key_is_reported(keyed: Stack) -> None:
     topics = alarm_topics(keyed)
     assert len(topics) == 3
     assert {keyed.resource(topic)["Properties"].get("KmsMasterKeyId") for topic in topics} == {None}
 
 
-def test_a_bucket_does_not_ask_for_its_key_with_each_object(keyed: Stack) -> None:
+def test_encryption_bucket_does_not_request_its_key_for_each_object(keyed: Stack) -> None:
     for name, bucket in keyed.resources("AWS::S3::Bucket").items():
         (rule,) = bucket["BucketEncryption"]["ServerSideEncryptionConfiguration"]
         if rule["ServerSideEncryptionByDefault"]["SSEAlgorithm"] == "aws:kms":
             assert rule["BucketKeyEnabled"], name
 
 
-def test_a_queue_asks_for_a_data_key_once_an_hour_at_most(keyed: Stack) -> None:
+def test_encryption_queue_requests_a_data_key_once_an_hour_at_most(keyed: Stack) -> None:
     for name, queue in keyed.resources("AWS::SQS::Queue").items():
         assert name in failures_of_the_bus(keyed) or queue["KmsDataKeyReusePeriodSeconds"] == 3600
 
 
-def test_events_for_which_the_key_cannot_be_used_are_kept_in_a_queue_that_does_not_need_it(keyed: Stack) -> None:
+def test_encryption_events_that_fail_because_of_the_key_go_to_a_queue_without_it(keyed: Stack) -> None:
     """EventBridge drops them otherwise (Amazon EventBridge User Guide, "Using dead-letter queues to capture encrypted
     event errors").
     """
@@ -150,13 +150,13 @@ def test_events_for_which_the_key_cannot_be_used_are_kept_in_a_queue_that_does_n
 
 
 @pytest.mark.parametrize("stage", sorted(STAGES))
-def test_a_bus_under_awss_own_key_needs_no_such_queue(stage: str) -> None:
+def test_encryption_event_bus_with_aws_key_has_no_failure_queue(stage: str) -> None:
     stack = Stack(stage, template(stage))
     assert failures_of_the_bus(stack) == set()
     assert "EventFailuresQueueUrl" not in stack.template["Outputs"]
 
 
-def test_with_a_key_of_the_accounts_the_bus_has_such_a_queue_too() -> None:
+def test_encryption_event_bus_with_account_key_has_a_failure_queue() -> None:
     assert failures_of_the_bus(with_their_key())
 
 
@@ -167,7 +167,7 @@ def services(stack: Stack) -> dict[str, dict[str, Any]]:
     return {written(each["Principal"]["Service"]).partition(".")[0]: each for each in statements}
 
 
-def test_the_key_is_open_to_the_account_and_to_two_services_that_act_for_the_stack(keyed: Stack) -> None:
+def test_encryption_key_is_open_only_to_the_account_and_two_services_acting_for_the_stack(keyed: Stack) -> None:
     (key,) = keyed.resources("AWS::KMS::Key").values()
     others = [each["Principal"] for each in key["KeyPolicy"]["Statement"] if "Service" not in each["Principal"]]
     assert [written(each["AWS"]) for each in others] == ["arn:{Partition}:iam::{AccountId}:root"]
@@ -176,14 +176,14 @@ def test_the_key_is_open_to_the_account_and_to_two_services_that_act_for_the_sta
         assert statement["Condition"], "anybody's resources could use the key by way of the service"
 
 
-def test_the_logs_that_may_use_the_key_are_those_of_the_stack(keyed: Stack) -> None:
+def test_encryption_only_log_groups_of_the_stack_may_use_the_key(keyed: Stack) -> None:
     condition = services(keyed)["logs"]["Condition"]["ArnLike"]["kms:EncryptionContext:aws:logs:arn"]
     assert written(condition).endswith(":log-group:Duecourse-prod-*")
     # CloudFormation names what has no name after the stack.
     assert not [each for each in keyed.resources("AWS::Logs::LogGroup").values() if "LogGroupName" in each]
 
 
-def test_an_accounts_own_key_must_allow_what_the_stacks_own_allows(keyed: Stack) -> None:
+def test_encryption_account_key_policy_must_allow_what_the_stack_key_allows(keyed: Stack) -> None:
     """The statements that docs/security.md gives for it."""
     (block,) = re.findall(r"```json\n(\[.*?\])\n```", (ROOT / "docs" / "security.md").read_text(), re.DOTALL)
     told = {each["Principal"]["Service"].partition(".")[0]: each for each in json.loads(block)}
@@ -195,7 +195,7 @@ def test_an_accounts_own_key_must_allow_what_the_stacks_own_allows(keyed: Stack)
         assert {(test, key) for test, each in told[name]["Condition"].items() for key in each} == conditions, name
 
 
-def test_the_bus_of_a_stage_has_its_name_before_it_is_there(tmp_path: Path) -> None:
+def test_encryption_event_bus_name_is_known_before_the_first_deployment(tmp_path: Path) -> None:
     """A key of the account's must name it in its policy, or the first deployment fails. By the page's very command."""
     page = (ROOT / "docs" / "security.md").read_text()
     (command,) = re.findall(r"^```bash\n(node_modules/.bin/cdk synth.+?)^```", page, re.MULTILINE | re.DOTALL)
@@ -214,19 +214,19 @@ def test_the_bus_of_a_stage_has_its_name_before_it_is_there(tmp_path: Path) -> N
     assert done.stdout.split() == [bus["Name"]]
 
 
-def test_the_name_of_the_bus_does_not_change_with_the_key() -> None:
+def test_encryption_event_bus_name_does_not_depend_on_the_key() -> None:
     (theirs,) = with_their_key().resources("AWS::Events::EventBus").values()
     (awss,) = Stack("dev", template("dev")).resources("AWS::Events::EventBus").values()
     assert theirs["Name"] == awss["Name"]
 
 
 @pytest.mark.parametrize("key", ["alias/mine", "mine", "arn:aws:kms:eu-central-1:123456789012:alias/mine", ""])
-def test_what_is_no_key_is_refused(key: str) -> None:
+def test_encryption_invalid_key_is_refused(key: str) -> None:
     with pytest.raises(ConfigError, match="encryption_key must be none, own or the ARN of a KMS key"):
         replace(STAGES["dev"], encryption_key=key)
 
 
 @pytest.mark.parametrize(("asked", "key"), [("own", "own"), ("none", None), (THEIRS, THEIRS)])
-def test_a_deployment_chooses_its_key(asked: str, key: str | None) -> None:
+def test_encryption_deployment_chooses_its_key(asked: str, key: str | None) -> None:
     assert from_context({"stage": "prod", "encryption_key": asked}.get).encryption_key == key
     assert from_context({"stage": "dev"}.get).encryption_key is None

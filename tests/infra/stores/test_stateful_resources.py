@@ -34,22 +34,22 @@ def recorded(stage: str) -> dict[str, dict[str, Any]]:
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_nothing_that_holds_something_is_replaced(stage: str) -> None:
+def test_stateful_resources_are_not_replaced(stage: str) -> None:
     assert losses(recorded(stage), stateful(template(stage))) == []
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_what_was_added_since_is_recorded_too(stage: str) -> None:
+def test_stateful_resources_are_recorded_when_added(stage: str) -> None:
     new = set(stateful(template(stage))) - set(recorded(stage))
     assert not new, f"recorded by python -m tests.support.stateful: {sorted(new)}"
 
 
-def test_every_type_of_the_stack_is_known_to_hold_something_or_nothing(stack: Stack) -> None:
+def test_stateful_resources_include_or_exclude_every_resource_type_explicitly(stack: Stack) -> None:
     kinds = {each["Type"] for each in stack.template["Resources"].values()}
     assert kinds <= STATELESS | set(HELD)
 
 
-def test_cloudformation_itself_says_which_updates_replace() -> None:
+def test_stateful_resources_replacing_properties_match_the_cloudformation_schema() -> None:
     if not CLOUDFORMATION.exists():
         pytest.skip("the node modules are not installed (make setup)")
     with gzip.open(CLOUDFORMATION) as packed:
@@ -72,7 +72,7 @@ def changed(**properties: Any) -> dict[str, Any]:
     return made
 
 
-def test_another_logical_id_of_a_table_is_told_with_what_would_be_lost() -> None:
+def test_stateful_resources_changed_logical_id_of_a_table_is_reported_with_the_loss() -> None:
     made = deepcopy(template("prod"))
     table = made["Outputs"]["JobsTable"]["Value"]["Ref"]
     made["Resources"]["Renamed"] = made["Resources"].pop(table)
@@ -82,13 +82,13 @@ def test_another_logical_id_of_a_table_is_told_with_what_would_be_lost() -> None
     assert "docs/upgrading.md#replacing" in sentence
 
 
-def test_a_property_that_makes_cloudformation_replace_a_table_is_told() -> None:
+def test_stateful_resources_replacing_change_of_a_table_property_is_reported() -> None:
     (sentence,) = losses(recorded("prod"), stateful(changed(TableName="jobs")))
     assert "TableName was not set and is" in sentence
     assert "which makes CloudFormation replace it" in sentence
 
 
-def test_an_index_with_other_keys_is_told() -> None:
+def test_stateful_resources_index_with_other_keys_is_reported() -> None:
     table = changed()["Resources"][template("prod")["Outputs"]["JobsTable"]["Value"]["Ref"]]["Properties"]
     indexes = deepcopy(table["GlobalSecondaryIndexes"])
     indexes[0]["KeySchema"][1]["AttributeName"] = "other"
@@ -97,13 +97,13 @@ def test_an_index_with_other_keys_is_told() -> None:
     assert "which spoils what is there" in sentence
 
 
-def test_another_attribute_of_expiry_is_told() -> None:
+def test_stateful_resources_changed_expiry_attribute_is_reported() -> None:
     expiry = {"AttributeName": "gone_at", "Enabled": True}
     (sentence,) = losses(recorded("prod"), stateful(changed(TimeToLiveSpecification=expiry)))
     assert "TimeToLiveSpecification was" in sentence
 
 
-def test_one_more_index_and_other_throughput_are_no_loss() -> None:
+def test_stateful_resources_additional_index_and_changed_throughput_are_no_loss() -> None:
     table = changed()["Resources"][template("prod")["Outputs"]["JobsTable"]["Value"]["Ref"]]["Properties"]
     indexes = deepcopy(table["GlobalSecondaryIndexes"])
     indexes[0]["WarmThroughput"] = {"ReadUnitsPerSecond": 20_000}
@@ -111,7 +111,7 @@ def test_one_more_index_and_other_throughput_are_no_loss() -> None:
     assert losses(recorded("prod"), stateful(changed(GlobalSecondaryIndexes=indexes))) == []
 
 
-def test_a_resource_that_is_new_is_no_loss() -> None:
+def test_stateful_resources_that_are_new_are_no_loss() -> None:
     made = deepcopy(template("prod"))
     made["Resources"]["NewBucket"] = {"Type": "AWS::S3::Bucket"}
     assert losses(recorded("prod"), stateful(made)) == []

@@ -36,7 +36,7 @@ def kinds(stack: Stack, *wanted: str) -> dict[str, dict[str, Any]]:
 
 
 @pytest.mark.parametrize("kind", sorted(GUARDED))
-def test_none_is_reached_without_tls_in_aws(kind: str, aws_stack: Stack) -> None:
+def test_stores_aws_stages_require_tls(kind: str, aws_stack: Stack) -> None:
     policy_kind, named, action = GUARDED[kind]
     refusing = set()
     for policy in aws_stack.resources(policy_kind).values():
@@ -48,14 +48,14 @@ def test_none_is_reached_without_tls_in_aws(kind: str, aws_stack: Stack) -> None
     assert refusing == set(aws_stack.resources(kind))
 
 
-def test_a_bucket_lets_no_outsider_in(stack: Stack) -> None:
+def test_stores_buckets_block_public_access(stack: Stack) -> None:
     for name, bucket in stack.resources("AWS::S3::Bucket").items():
         assert len(bucket["PublicAccessBlockConfiguration"]) == 4, name
         assert set(bucket["PublicAccessBlockConfiguration"].values()) == {True}, name
         assert bucket["OwnershipControls"] == {"Rules": [{"ObjectOwnership": "BucketOwnerEnforced"}]}, name
 
 
-def test_accesses_to_buckets_are_written_down_in_aws_each_under_a_prefix_of_its_own(aws_stack: Stack) -> None:
+def test_stores_bucket_accesses_are_logged_in_aws_under_separate_prefixes(aws_stack: Stack) -> None:
     buckets = aws_stack.resources("AWS::S3::Bucket")
     logged = {name: each["LoggingConfiguration"] for name, each in buckets.items() if "LoggingConfiguration" in each}
     (into,) = {each["DestinationBucketName"]["Ref"] for each in logged.values()}
@@ -65,25 +65,25 @@ def test_accesses_to_buckets_are_written_down_in_aws_each_under_a_prefix_of_its_
     assert expiry["ExpirationInDays"] == STAGES[aws_stack.stage].log_retention_days
 
 
-def test_every_table_can_be_restored_to_any_second(stack: Stack) -> None:
+def test_stores_every_table_supports_point_in_time_recovery(stack: Stack) -> None:
     for name, table in stack.resources("AWS::DynamoDB::Table").items():
         assert table["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True}, name
 
 
-def test_what_holds_data_outlives_its_stack_in_prod_and_goes_with_it_elsewhere(stack: Stack) -> None:
+def test_stores_data_outlives_its_stack_in_prod_and_is_deleted_with_it_elsewhere(stack: Stack) -> None:
     """But for what a deployment makes that fails: nothing is in it yet, and it would be in the way of the next try."""
     kept = ("RetainExceptOnCreate", "Retain") if STAGES[stack.stage].retain_data else ("Delete", "Delete")
     for name, store in kinds(stack, *KEPT).items():
         assert (name, store["DeletionPolicy"], store["UpdateReplacePolicy"]) == (name, *kept)
 
 
-def test_nothing_outlives_a_deployment_that_failed_to_make_it(stack: Stack) -> None:
+def test_stores_failed_creation_leaves_no_resources_behind(stack: Stack) -> None:
     """CloudFormation's plain `Retain` would leave it behind, and a second one beside it with every further try."""
     policies = {name: each.get("DeletionPolicy") for name, each in stack.template["Resources"].items()}
     assert [name for name, policy in policies.items() if policy == "Retain"] == []
 
 
-def test_the_deployment_that_makes_a_stage_can_be_taken_back_whole() -> None:
+def test_stores_creating_deployment_can_be_rolled_back_completely() -> None:
     """What refuses deletion would stop CloudFormation's rollback: a stage is protected once it stands."""
     first = Stack("prod", template("prod", deletion_protection="off"))
     assert not any(table["DeletionProtectionEnabled"] for table in first.resources("AWS::DynamoDB::Table").values())
@@ -97,7 +97,7 @@ def test_the_deployment_that_makes_a_stage_can_be_taken_back_whole() -> None:
 
 
 @pytest.mark.parametrize(("setting", "protected"), [({}, True), ({"deletion_protection": "off"}, False)])
-def test_a_stack_that_keeps_its_data_refuses_to_be_deleted_unless_it_is_being_made(
+def test_stores_stack_that_retains_data_refuses_deletion_except_while_it_is_created(
     setting: dict[str, str], *, protected: bool
 ) -> None:
     ours = json.loads((ROOT / "cdk.json").read_text())["context"] | {"aws:cdk:bundling-stacks": []}
@@ -106,7 +106,7 @@ def test_a_stack_that_keeps_its_data_refuses_to_be_deleted_unless_it_is_being_ma
     assert stack.termination_protection is protected
 
 
-def test_nothing_that_holds_data_can_be_deleted_by_a_slip_in_prod(stack: Stack) -> None:
+def test_stores_data_is_protected_from_accidental_deletion_in_prod(stack: Stack) -> None:
     retained = STAGES[stack.stage].retain_data
     for table in stack.resources("AWS::DynamoDB::Table").values():
         assert table["DeletionProtectionEnabled"] == retained
@@ -114,24 +114,24 @@ def test_nothing_that_holds_data_can_be_deleted_by_a_slip_in_prod(stack: Stack) 
         assert pool["DeletionProtection"] == ("ACTIVE" if retained else "INACTIVE")
 
 
-def test_every_log_has_an_end(stack: Stack) -> None:
+def test_stores_every_log_has_a_retention_time(stack: Stack) -> None:
     for name, group in stack.resources("AWS::Logs::LogGroup").items():
         assert group["RetentionInDays"] == STAGES[stack.stage].log_retention_days, name
 
 
-def test_every_function_writes_into_a_log_of_the_stack(stack: Stack) -> None:
+def test_stores_every_function_writes_to_a_log_of_the_stack(stack: Stack) -> None:
     groups = set(stack.resources("AWS::Logs::LogGroup"))
     for name, function in stack.resources("AWS::Lambda::Function").items():
         assert function["LoggingConfig"]["LogGroup"]["Ref"] in groups, name
 
 
-def test_every_request_to_the_api_is_written_down_in_aws(aws_stack: Stack) -> None:
+def test_stores_every_api_request_is_logged_in_aws(aws_stack: Stack) -> None:
     for stage in aws_stack.resources("AWS::ApiGatewayV2::Stage").values():
         settings = stage["AccessLogSettings"]
         assert settings["DestinationArn"]["Fn::GetAtt"][0] in aws_stack.resources("AWS::Logs::LogGroup")
 
 
-def test_access_logs_hold_no_header_and_no_query(aws_stack: Stack) -> None:
+def test_stores_access_logs_contain_no_header_and_no_query(aws_stack: Stack) -> None:
     for stage in aws_stack.resources("AWS::ApiGatewayV2::Stage").values():
         line = stage["AccessLogSettings"]["Format"]
         assert "header" not in line.lower()
@@ -150,18 +150,18 @@ def indexes(definition: dict[str, list[dict[str, object]]]) -> dict[str, dict[st
     return {str(each["IndexName"]): keys(each["KeySchema"]) for each in definition["GlobalSecondaryIndexes"]}  # type: ignore[arg-type]
 
 
-def test_the_stores_cost_nothing_when_idle(stack: Stack) -> None:
+def test_stores_cost_nothing_when_idle(stack: Stack) -> None:
     for output in TABLES:
         assert stack.resource(stack.output(output))["Properties"]["BillingMode"] == "PAY_PER_REQUEST"
 
 
-def test_old_items_expire(stack: Stack) -> None:
+def test_stores_old_items_expire(stack: Stack) -> None:
     for output in TABLES:
         table = stack.resource(stack.output(output))["Properties"]
         assert table["TimeToLiveSpecification"] == {"AttributeName": "expires_at", "Enabled": True}
 
 
-def test_what_expires_from_the_runs_can_be_archived(stack: Stack) -> None:
+def test_stores_expired_runs_can_be_archived(stack: Stack) -> None:
     runs = stack.resource(stack.output("RunsTable"))["Properties"]
     assert runs["StreamSpecification"] == {"StreamViewType": "OLD_IMAGE"}
 
@@ -186,13 +186,13 @@ def test_what_expires_from_the_runs_can_be_archived(stack: Stack) -> None:
         ),
     ],
 )
-def test_the_indexes_find_cursors_by_time_and_jobs_and_runs_by_state(name: str, expected: object) -> None:
+def test_stores_indexes_find_cursors_by_time_and_jobs_and_runs_by_state(name: str, expected: object) -> None:
     definition = table_definitions()[name]
     assert keys(definition["KeySchema"]) == {"HASH": "PK", "RANGE": "SK"}
     assert indexes(definition) == expected
 
 
-def test_times_are_numbers_and_all_else_is_text() -> None:
+def test_stores_key_attributes_are_numbers_for_times_and_otherwise_text() -> None:
     kinds = {
         each["AttributeName"]: each["AttributeType"]
         for definition in table_definitions().values()
@@ -201,7 +201,7 @@ def test_times_are_numbers_and_all_else_is_text() -> None:
     assert {name for name, kind in kinds.items() if kind == "N"} == {"due", "died_at", "active_since"}
 
 
-def test_the_tables_are_the_same_in_every_stage() -> None:
+def test_stores_tables_are_the_same_in_every_stage() -> None:
     assert table_definitions("local") == table_definitions("dev") == table_definitions("prod")
 
 
@@ -209,7 +209,7 @@ def bucket(stack: Stack) -> dict[str, Any]:
     return stack.resource(stack.output("ResultsBucket"))
 
 
-def test_results_outlive_the_records_that_name_them_by_a_month(stack: Stack) -> None:
+def test_stores_results_outlive_their_records_by_a_month(stack: Stack) -> None:
     rules = bucket(stack)["Properties"]["LifecycleConfiguration"]["Rules"]
     (expiry,) = [rule for rule in rules if "ExpirationInDays" in rule]
     kept = int(stack.environment("ExecuteLongFunction")["DUECOURSE_RUN_RETENTION_DAYS"])
@@ -218,11 +218,11 @@ def test_results_outlive_the_records_that_name_them_by_a_month(stack: Stack) -> 
     assert broken["AbortIncompleteMultipartUpload"] == {"DaysAfterInitiation": 1}
 
 
-def test_nothing_in_the_stack_needs_a_helper_function_to_be_deployed_or_deleted(stack: Stack) -> None:
+def test_stores_deployment_and_deletion_need_no_custom_resource_functions(stack: Stack) -> None:
     assert not [each for each in stack.template["Resources"].values() if each["Type"].startswith("Custom::")]
 
 
-def test_events_go_to_a_bus_of_their_own(stack: Stack) -> None:
+def test_stores_events_have_their_own_bus(stack: Stack) -> None:
     ((name, bus),) = stack.resources("AWS::Events::EventBus").items()
     assert name == stack.output("BusName")
     assert bus["Name"].startswith("Duecourse")
@@ -231,7 +231,7 @@ def test_events_go_to_a_bus_of_their_own(stack: Stack) -> None:
 DAY = 24 * 3600
 
 
-def test_every_lane_redrives_to_the_dead_letter_queue_after_more_than_an_hour_of_throttling(stack: Stack) -> None:
+def test_stores_lanes_redrive_to_the_dead_letter_queue_after_more_than_an_hour_of_throttling(stack: Stack) -> None:
     dead_letters = {"Fn::GetAtt": [stack.output("DeadLetterQueueUrl"), "Arn"]}
     for output in LANE_OUTPUTS:
         queue = stack.resource(stack.output(output))["Properties"]
@@ -239,19 +239,19 @@ def test_every_lane_redrives_to_the_dead_letter_queue_after_more_than_an_hour_of
         assert queue["RedrivePolicy"] == {"deadLetterTargetArn": dead_letters, "maxReceiveCount": most}
 
 
-def test_the_workers_know_the_receive_limit_of_their_lane(stack: Stack) -> None:
+def test_stores_workers_know_the_receive_limit_of_their_lane(stack: Stack) -> None:
     for name in ("High", "Normal", "Low", "Long"):
         queue = stack.resource(stack.output(f"Lane{name}Url"))["Properties"]
         known = stack.environment(f"Execute{name}Function")["DUECOURSE_MAX_RECEIVE_COUNT"]
         assert known == str(queue["RedrivePolicy"]["maxReceiveCount"])
 
 
-def test_lanes_and_dead_letters_keep_messages_for_fourteen_days(stack: Stack) -> None:
+def test_stores_lanes_and_dead_letter_queue_retain_messages_for_fourteen_days(stack: Stack) -> None:
     for output in (*LANE_OUTPUTS, "DeadLetterQueueUrl"):
         assert stack.resource(stack.output(output))["Properties"]["MessageRetentionPeriod"] == 14 * DAY
 
 
-def test_a_lanes_visibility_is_its_functions_timeout_plus_thirty_seconds(stack: Stack) -> None:
+def test_stores_lane_visibility_timeout_is_the_function_timeout_plus_thirty_seconds(stack: Stack) -> None:
     consumers = stack.consumers()
     for output in LANE_OUTPUTS:
         queue = stack.output(output)
@@ -259,12 +259,12 @@ def test_a_lanes_visibility_is_its_functions_timeout_plus_thirty_seconds(stack: 
         assert stack.resource(queue)["Properties"]["VisibilityTimeout"] == function["Timeout"] + 30
 
 
-def test_short_lanes_run_for_two_minutes_and_the_long_one_for_fifteen(stack: Stack) -> None:
+def test_stores_short_lanes_time_out_after_two_minutes_and_the_long_lane_after_fifteen(stack: Stack) -> None:
     timeouts = {name: function["Timeout"] for name, function in stack.functions().items() if "Execute" in name}
     assert timeouts == {"ExecuteHigh": 120, "ExecuteNormal": 120, "ExecuteLow": 120, "ExecuteLong": 900}
 
 
-def test_every_lane_reports_partial_failures_and_has_a_concurrency_limit(stack: Stack) -> None:
+def test_stores_every_lane_reports_partial_failures_and_has_a_concurrency_limit(stack: Stack) -> None:
     consumers = stack.consumers()
     for output in LANE_OUTPUTS:
         mapping = consumers[stack.output(output)]
@@ -275,7 +275,7 @@ def test_every_lane_reports_partial_failures_and_has_a_concurrency_limit(stack: 
 
 
 @pytest.mark.parametrize(("of", "known_as"), [("", "DUECOURSE_QUEUE_URL"), ("Bulk", "DUECOURSE_BULK_URL")])
-def test_both_queues_of_a_lane_are_read_by_its_own_function(stack: Stack, of: str, known_as: str) -> None:
+def test_stores_both_queues_of_a_lane_are_read_by_its_own_function(stack: Stack, of: str, known_as: str) -> None:
     consumers = stack.consumers()
     for name in ("High", "Normal", "Low", "Long"):
         lane = stack.output(f"Lane{name}{of}Url")
@@ -283,20 +283,20 @@ def test_both_queues_of_a_lane_are_read_by_its_own_function(stack: Stack, of: st
         assert stack.function(f"Execute{name}Function")["Environment"]["Variables"][known_as] == {"Ref": lane}
 
 
-def test_four_tenants_leave_a_worker_of_a_lane_to_a_fifth_one(prod: Stack) -> None:
+def test_stores_four_tenants_leave_a_worker_of_each_lane_to_a_fifth(prod: Stack) -> None:
     known = prod.environment("ApiFunction")
     for name, lane in STAGES[prod.stage].lanes.items():
         assert 4 * int(known[f"DUECOURSE_SEAT_{name.upper()}"]) < lane.most_concurrent
 
 
-def test_a_tenant_has_seats_for_a_third_of_a_lanes_workers_at_most_and_for_one_at_least(stack: Stack) -> None:
+def test_stores_tenant_seats_are_at_most_a_third_of_the_workers_of_a_lane_and_at_least_one(stack: Stack) -> None:
     known = stack.environment("ApiFunction")
     for name, lane in STAGES[stack.stage].lanes.items():
         seats = int(known[f"DUECOURSE_SEAT_{name.upper()}"])
         assert 1 <= seats <= max(lane.most_concurrent // 3, 1)
 
 
-def test_the_shard_queue_is_a_short_lived_lock_per_shard(stack: Stack) -> None:
+def test_stores_shard_queue_is_a_short_lived_lock_per_shard(stack: Stack) -> None:
     queue = stack.resource(stack.output("ShardQueueUrl"))["Properties"]
     assert queue["FifoQueue"]
     assert not queue["ContentBasedDeduplication"]
@@ -304,7 +304,7 @@ def test_the_shard_queue_is_a_short_lived_lock_per_shard(stack: Stack) -> None:
     assert "RedrivePolicy" not in queue
 
 
-def test_a_round_ends_before_its_shard_is_given_to_another(stack: Stack) -> None:
+def test_stores_dispatch_round_ends_before_its_shard_is_reassigned(stack: Stack) -> None:
     queue = stack.output("ShardQueueUrl")
     mapping = stack.consumers()[queue]
     assert stack.consumer(mapping) == stack.output("DispatchFunction")
@@ -312,7 +312,7 @@ def test_a_round_ends_before_its_shard_is_given_to_another(stack: Stack) -> None
     assert stack.function("DispatchFunction")["Timeout"] < stack.resource(queue)["Properties"]["VisibilityTimeout"]
 
 
-def test_a_round_has_its_functions_time_less_what_the_handler_keeps(stack: Stack) -> None:
+def test_stores_dispatch_round_lasts_the_function_timeout_minus_the_handler_margin(stack: Stack) -> None:
     assert stack.function("DispatchFunction")["Timeout"] - ROUND_MARGIN_SECONDS == ROUND_SECONDS
 
 
@@ -323,5 +323,5 @@ def test_a_round_has_its_functions_time_less_what_the_handler_keeps(stack: Stack
         ("docs/sizing.md", r"A round runs for up to (\d+) s of each minute"),
     ],
 )
-def test_the_length_of_a_round_is_told_as_it_is(file: str, told: str) -> None:
+def test_stores_documented_dispatch_round_length_is_correct(file: str, told: str) -> None:
     assert re.findall(told, (ROOT / file).read_text()) == [str(ROUND_SECONDS)]

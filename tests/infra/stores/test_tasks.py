@@ -33,25 +33,25 @@ def parameters() -> dict[str, dict[str, Any]]:
     return {each["Properties"]["Name"]: each["Properties"] for each in made if each["Type"] == "AWS::SSM::Parameter"}
 
 
-def test_each_task_is_a_parameter_of_the_stage(parameters: dict[str, dict[str, Any]]) -> None:
+def test_named_tasks_are_each_a_parameter_of_the_stage(parameters: dict[str, dict[str, Any]]) -> None:
     assert set(parameters) == {"/duecourse/dev/tasks/send-invoice", "/duecourse/dev/tasks/ping"}
     assert {each["Type"] for each in parameters.values()} == {"String"}
 
 
-def test_the_functions_can_read_what_was_registered(parameters: dict[str, dict[str, Any]]) -> None:
+def test_named_tasks_functions_can_read_registered_tasks(parameters: dict[str, dict[str, Any]]) -> None:
     for name, task in TASKS.items():
         read = json.loads(parameters[f"/duecourse/dev/tasks/{name}"]["Value"])
         assert read == {"defaults": {}, **task}
         assert target_of(read["target"])
 
 
-def test_no_task_looks_to_parameter_store_like_a_reference_to_another_parameter() -> None:
+def test_named_tasks_value_never_looks_like_a_reference_to_another_parameter() -> None:
     written = task_json(TASKS["send-invoice"])
     assert "{{" not in written
     assert json.loads(written) == TASKS["send-invoice"]
 
 
-def test_a_template_survives_beside_backslashes_and_more_braces() -> None:
+def test_named_tasks_template_with_backslashes_and_extra_braces_is_preserved() -> None:
     for text in ("{{a}}", "{{{a}}}", "\\{{", "\\\\{{", '"{{', "{{{{", "{ {"):
         task = {"target": {"type": "x", text: text}, "defaults": {"payload": [{"a": {"b": text}}]}}
         assert json.loads(task_json(task)) == task

@@ -33,7 +33,7 @@ bodies: dict[str, st.SearchStrategy[Any]] = {
 several = settings(max_examples=150, suppress_health_check=list(HealthCheck))
 
 
-def test_any_json_is_taken_whole_or_refused(tables: Tables) -> None:
+def test_callbacks_arbitrary_json_is_accepted_completely_or_refused(tables: Tables) -> None:
     api = ApiClient.over(tables)
     steady = stored_job(api.jobs, id="steady", completion=Completion.CALLBACK)
     record = waiting_run(steady, heartbeat_until=None)

@@ -137,7 +137,9 @@ def names(place: str, answer: Answered) -> bool:
 
 @pytest.mark.parametrize("text", [HALF, NUL], ids=["half", "NUL"])
 @pytest.mark.parametrize(("method", "path"), ALL, ids=[" ".join(route) for route in ALL])
-def test_a_body_with_it_is_refused_with_the_place(text_api: ApiClient, method: str, path: str, text: str) -> None:
+def test_arbitrary_text_surrogate_or_nul_in_a_body_is_refused_with_the_location(
+    text_api: ApiClient, method: str, path: str, text: str
+) -> None:
     for place, body in bodies(method, path, text):
         if text is NUL and place.startswith(HANDED_ON):
             continue
@@ -148,7 +150,7 @@ def test_a_body_with_it_is_refused_with_the_place(text_api: ApiClient, method: s
 
 
 @pytest.mark.parametrize("text", [HALF, NUL], ids=["half", "NUL"])
-def test_in_a_batch_it_costs_its_own_job_alone(text_api: ApiClient, text: str) -> None:
+def test_arbitrary_text_surrogate_or_nul_in_a_batch_fails_only_its_own_job(text_api: ApiClient, text: str) -> None:
     bad = {**JOB, "id": "bad", "name": text}
     answer = text_api.post({"jobs": [bad, JOB]}, "/v1/jobs/batch")
     assert [item["status"] for item in answer.json["items"]] == [422, 201]
@@ -159,7 +161,7 @@ def test_in_a_batch_it_costs_its_own_job_alone(text_api: ApiClient, text: str) -
 
 @pytest.mark.parametrize("text", [HALF, NUL, "\ud800", "\x00"], ids=["late half", "late NUL", "half", "NUL"])
 @pytest.mark.parametrize(("method", "path"), ALL, ids=[" ".join(route) for route in ALL])
-def test_in_a_path_a_query_or_a_header_it_is_no_fault_of_ours(
+def test_arbitrary_text_surrogate_or_nul_in_path_query_or_header_causes_no_server_error(
     text_api: ApiClient, method: str, path: str, text: str
 ) -> None:
     body = {"PUT": BODY, "PATCH": {}}.get(method, {**VALID, "/v1/jobs": JOB}.get(path))
@@ -192,13 +194,13 @@ def test_in_a_path_a_query_or_a_header_it_is_no_fault_of_ours(
 
 
 @pytest.mark.parametrize("token", ["\ud800", "\x00", "a.b\ud800.c"])
-def test_a_token_with_it_is_none(text_api: ApiClient, token: str) -> None:
+def test_arbitrary_text_surrogate_or_nul_in_a_token_makes_it_invalid(text_api: ApiClient, token: str) -> None:
     for action in ("heartbeat", "complete", "fail"):
         answer = text_api.post({}, f"/v1/runs/{NAME}/{action}", token=token)
         assert (answer.status, answer.json["type"]) == (401, "/problems/bad-token")
 
 
-def test_json_that_is_handed_on_may_have_a_nul_and_no_half(text_api: ApiClient) -> None:
+def test_arbitrary_text_forwarded_json_may_contain_nul_but_no_surrogate(text_api: ApiClient) -> None:
     for path, field in (("/v1/jobs/<job_id>/run", "payload"), ("/v1/runs/<run_id>/complete", "result")):
         assert send(text_api, "POST", path, {field: {NUL: [NUL]}}).status == 202
         refused = send(text_api, "POST", path, {field: {HALF: [HALF]}})
@@ -302,7 +304,9 @@ def body_api(tables: Tables) -> ApiClient:
     return ApiClient.over(tables, clock, tasks=tasks)
 
 
-def test_any_json_is_a_job_or_a_4xx_that_wrote_nothing(body_api: ApiClient, tables: Tables) -> None:
+def test_arbitrary_text_any_json_creates_a_job_or_returns_4xx_without_writing(
+    body_api: ApiClient, tables: Tables
+) -> None:
     @several
     @given(body_bodies)
     def post(body: Any) -> None:
@@ -315,7 +319,7 @@ def test_any_json_is_a_job_or_a_4xx_that_wrote_nothing(body_api: ApiClient, tabl
     post()
 
 
-def test_any_good_job_is_created_and_reads_back_as_it_was_posted(body_api: ApiClient) -> None:
+def test_arbitrary_text_any_valid_job_is_created_and_read_as_posted(body_api: ApiClient) -> None:
     @several
     @given(st.fixed_dictionaries(good, optional={name: each for name, each in fine.items() if name not in good}))
     def post(body: dict[str, Any]) -> None:

@@ -37,7 +37,7 @@ def sent(api: ApiClient) -> list[RunMessage]:
     return [one.message for one in api.wheel.sent if one.message.suffix]
 
 
-def test_a_run_is_answered_as_it_is_queued_and_can_be_read_and_cancelled(api: ApiClient) -> None:
+def test_manual_runs_are_returned_as_queued_and_can_be_read_and_cancelled(api: ApiClient) -> None:
     answer = api.ask(RUN)
     assert (answer.status, answer.json["state"], answer.json["requested_by"]) == (202, "QUEUED", "local")
     assert answer.json["id"].startswith("steady.20261121T120000Z.m")
@@ -59,7 +59,9 @@ def test_a_run_is_answered_as_it_is_queued_and_can_be_read_and_cancelled(api: Ap
     ],
     ids=["delay", "instant", "in_the_zone", "in_a_gap", "in_a_fold"],
 )
-def test_a_delayed_run_is_answered_listed_read_and_cancelled(api: ApiClient, body: dict[str, Any], due: str) -> None:
+def test_manual_runs_with_a_delay_are_returned_listed_read_and_cancelled(
+    api: ApiClient, body: dict[str, Any], due: str
+) -> None:
     api.send(json_event("PATCH", "/v1/jobs/steady", {"timezone": "Europe/Berlin"}))
     answer = api.post(body, RUN)
     assert (answer.status, answer.json["state"], answer.json["due"]) == (202, "QUEUED", due)
@@ -82,13 +84,15 @@ def test_a_delayed_run_is_answered_listed_read_and_cancelled(api: ApiClient, bod
         ({"at": "2026-12-24T18:00:00Z", "delay_seconds": 1}, "/delay_seconds"),
     ],
 )
-def test_a_delayed_run_at_an_impossible_time_is_refused(api: ApiClient, body: dict[str, Any], pointer: str) -> None:
+def test_manual_runs_delayed_to_an_impossible_time_are_refused(
+    api: ApiClient, body: dict[str, Any], pointer: str
+) -> None:
     answer = api.post(body, RUN)
     assert answer.status == 422
     assert [error["pointer"] for error in answer.json["errors"]] == [pointer]
 
 
-def test_many_runs_are_requested_at_once_each_with_its_own_answer(api: ApiClient) -> None:
+def test_manual_runs_batch_returns_a_response_for_each_run(api: ApiClient) -> None:
     body = {"runs": [{"payload": 1}, {"at": "2026-11-21T11:00:00Z"}, {"delay_seconds": 7200, "payload": 3}]}
     first = keyed(api, f"{RUN}/batch", body, idempotency_key="k")
     assert first.status == 200
@@ -110,7 +114,9 @@ def test_many_runs_are_requested_at_once_each_with_its_own_answer(api: ApiClient
         ({"runs": [{}, {"payload": "{{secret:x}}{{nothing}}"}]}, "/runs/1/payload"),
     ],
 )
-def test_many_runs_with_a_wrong_one_are_refused_together(api: ApiClient, body: dict[str, Any], pointer: str) -> None:
+def test_manual_runs_batch_with_an_invalid_run_is_refused_completely(
+    api: ApiClient, body: dict[str, Any], pointer: str
+) -> None:
     answer = api.post(body, f"{RUN}/batch")
     assert answer.status == 422
     assert [error["pointer"] for error in answer.json["errors"]] == [pointer]
@@ -118,7 +124,7 @@ def test_many_runs_with_a_wrong_one_are_refused_together(api: ApiClient, body: d
 
 
 @pytest.mark.parametrize("payload", [{"n": 1}, None, "", [], 0])
-def test_a_run_may_bring_a_payload_of_its_own(api: ApiClient, payload: object) -> None:
+def test_manual_runs_may_have_their_own_payload(api: ApiClient, payload: object) -> None:
     assert api.post({"payload": payload}, RUN).status == 202
     (message,) = sent(api)
     asked = api.inputs.get("default", "steady", message.suffix)
@@ -127,12 +133,12 @@ def test_a_run_may_bring_a_payload_of_its_own(api: ApiClient, payload: object) -
     assert (asked.own_payload, asked.payload) == (True, payload)
 
 
-def test_a_body_without_a_payload_brings_none(api: ApiClient) -> None:
+def test_manual_runs_body_without_payload_sets_no_payload(api: ApiClient) -> None:
     assert api.post({}, RUN).status == 202
     assert not sent(api)[0].own_payload
 
 
-def test_the_same_key_is_the_same_run(api: ApiClient) -> None:
+def test_manual_runs_same_key_returns_the_same_run(api: ApiClient) -> None:
     first = keyed(api, RUN, {"payload": 1}, idempotency_key="k 1")
     api.clock.advance(7)
     again = keyed(api, RUN, {"payload": 1}, idempotency_key="k 1")
@@ -145,7 +151,7 @@ def test_the_same_key_is_the_same_run(api: ApiClient) -> None:
     assert keyed(api, RUN, {}, idempotency_key="k\x01").status == 400
 
 
-def test_a_run_goes_by_the_version_of_its_job(api: ApiClient) -> None:
+def test_manual_runs_if_match_requires_the_current_job_version(api: ApiClient) -> None:
     etag = api.get("/v1/jobs/steady").headers["etag"]
     assert keyed(api, RUN, {}, if_match='"1-1"').status == 412
     assert sent(api) == []
@@ -164,20 +170,20 @@ def test_a_run_goes_by_the_version_of_its_job(api: ApiClient) -> None:
         ([], ""),
     ],
 )
-def test_a_payload_that_the_job_could_not_have_is_refused(api: ApiClient, body: object, where: str) -> None:
+def test_manual_runs_payload_that_the_job_could_not_have_is_refused(api: ApiClient, body: object, where: str) -> None:
     answer = api.post(body, RUN)
     assert (answer.status, answer.json["type"]) == (422, "/problems/invalid-command")
     assert list(answer.errors) == [where]
     assert sent(api) == []
 
 
-def test_a_lane_that_takes_nothing_is_said(api: ApiClient) -> None:
+def test_manual_runs_unavailable_lane_is_reported(api: ApiClient) -> None:
     api.wheel.refuse = lambda _: True
     answer = api.ask(RUN)
     assert (answer.status, answer.json["type"]) == (503, "/problems/lane-unavailable")
 
 
-def test_a_backfill_only_looks_unless_it_is_told_to_start(api: ApiClient) -> None:
+def test_manual_runs_backfill_is_a_dry_run_unless_started_explicitly(api: ApiClient) -> None:
     answer = api.post(AN_HOUR, BACKFILL)
     assert answer.status == 200
     looked = answer.json
@@ -198,7 +204,7 @@ def test_a_backfill_only_looks_unless_it_is_told_to_start(api: ApiClient) -> Non
     assert sent(api) == []
 
 
-def test_a_backfill_that_starts_names_its_runs(api: ApiClient) -> None:
+def test_manual_runs_started_backfill_names_its_runs(api: ApiClient) -> None:
     answer = api.post(AN_HOUR | {"dry_run": False, "pace_seconds": 300, "newest_first": True}, BACKFILL)
     assert (answer.status, answer.json["dry_run"], answer.json["count"]) == (202, False, 12)
     suffix = answer.json["suffix"]
@@ -213,7 +219,7 @@ def test_a_backfill_that_starts_names_its_runs(api: ApiClient) -> None:
     assert (oldest["occurrence"], oldest["requested_by"]) == ("2026-11-21T11:00:00Z", "local")
 
 
-def test_a_backfill_with_the_same_key_starts_nothing_again(api: ApiClient) -> None:
+def test_manual_runs_repeated_backfill_with_the_same_key_starts_nothing(api: ApiClient) -> None:
     first = keyed(api, BACKFILL, AN_HOUR | {"dry_run": False}, idempotency_key="k")
     api.clock.advance(60)
     again = keyed(api, BACKFILL, AN_HOUR | {"dry_run": False}, idempotency_key="k")
@@ -222,7 +228,7 @@ def test_a_backfill_with_the_same_key_starts_nothing_again(api: ApiClient) -> No
     assert keyed(api, BACKFILL, AN_HOUR | {"dry_run": False, "pace_seconds": 2}, idempotency_key="k").status == 422
 
 
-def test_a_range_with_too_many_occurrences_is_refused_with_their_number(api: ApiClient) -> None:
+def test_manual_runs_backfill_with_too_many_occurrences_is_refused_with_their_number(api: ApiClient) -> None:
     answer = api.post({"from": "2026-11-20T12:00:00Z", "to": "2026-11-21T12:00:00Z", "dry_run": False}, BACKFILL)
     assert (answer.status, answer.json["type"]) == (422, "/problems/backfill-too-large")
     assert answer.json["detail"].startswith("The range has 288 occurrences; at most 100")
@@ -230,7 +236,7 @@ def test_a_range_with_too_many_occurrences_is_refused_with_their_number(api: Api
     assert sent(api) == []
 
 
-def test_a_range_without_occurrences_is_an_empty_backfill(api: ApiClient) -> None:
+def test_manual_runs_backfill_range_without_occurrences_is_empty(api: ApiClient) -> None:
     answer = api.post({"from": "2030-01-01T00:00:00Z", "to": "2031-01-01T00:00:00Z", "dry_run": False}, BACKFILL)
     assert (answer.status, answer.json["count"], answer.json["first"], answer.json["ends_at"]) == (202, 0, None, None)
 
@@ -251,18 +257,20 @@ def test_a_range_without_occurrences_is_an_empty_backfill(api: ApiClient) -> Non
         ({"start": "2026-11-21T11:00:00Z"}, "/start"),
     ],
 )
-def test_a_wrong_backfill_names_the_field(api: ApiClient, change: dict[str, object], where: str) -> None:
+def test_manual_runs_invalid_backfill_is_refused_with_the_field(
+    api: ApiClient, change: dict[str, object], where: str
+) -> None:
     answer = api.post(AN_HOUR | change, BACKFILL)
     assert answer.status == 422
     assert list(answer.errors) == [where]
 
 
-def test_an_unknown_field_of_a_backfill_is_told_the_known_ones(api: ApiClient) -> None:
+def test_manual_runs_unknown_backfill_field_is_refused_with_the_known_fields(api: ApiClient) -> None:
     answer = api.post(AN_HOUR | {"zzz": 1}, BACKFILL)
     assert "dry_run, force_new_key, from, newest_first, only, pace_seconds, to" in answer.errors["/zzz"]
 
 
-def test_what_comes_next_is_skipped_and_shown(api: ApiClient) -> None:
+def test_manual_runs_next_occurrences_are_skipped_and_shown(api: ApiClient) -> None:
     (skipped,) = api.ask(SKIP).json["items"]
     assert (skipped["id"], skipped["state"], skipped["reason"], skipped["requested_by"]) == (
         "steady.20261121T120500Z", "SKIPPED", "skipped_on_request", "local",
@@ -273,13 +281,13 @@ def test_what_comes_next_is_skipped_and_shown(api: ApiClient) -> None:
 
 
 @pytest.mark.parametrize("count", [0, 101, 1.5, "1", None, True])
-def test_a_wrong_number_of_skips_is_refused(api: ApiClient, count: object) -> None:
+def test_manual_runs_invalid_skip_count_is_refused(api: ApiClient, count: object) -> None:
     answer = api.post({"count": count}, SKIP)
     assert answer.status == 422
     assert list(answer.errors) == ["/count"]
 
 
-def test_a_job_with_nothing_to_come_has_nothing_to_skip(api: ApiClient) -> None:
+def test_manual_runs_job_without_future_occurrences_has_nothing_to_skip(api: ApiClient) -> None:
     once = {"id": "once", "schedule": "at(2026-11-21T12:10:00)", "target": BODY["target"]}
     assert api.post(once).status == 201
     assert api.ask("/v1/jobs/once/skip-next").status == 200
@@ -288,19 +296,19 @@ def test_a_job_with_nothing_to_come_has_nothing_to_skip(api: ApiClient) -> None:
 
 
 @pytest.mark.parametrize(("action", "body"), [("run", {}), ("backfill", AN_HOUR), ("skip-next", {})])
-def test_an_unknown_job_is_not_found(api: ApiClient, action: str, body: object) -> None:
+def test_manual_runs_unknown_job_is_not_found(api: ApiClient, action: str, body: object) -> None:
     assert api.post(body, f"/v1/jobs/nobody/{action}").status == 404
     assert api.post(body, f"/v1/jobs/no.body/{action}").status == 404
 
 
 @pytest.mark.parametrize("action", ["run", "backfill", "skip-next"])
-def test_what_is_no_json_is_refused(api: ApiClient, action: str) -> None:
+def test_manual_runs_invalid_json_is_refused(api: ApiClient, action: str) -> None:
     event = api_event("POST", f"/v1/jobs/steady/{action}", body="{")
     assert api.send(event).status == 400
     assert api.send(event | {"headers": event["headers"] | {"content-type": "text/plain"}}).status == 415
 
 
-def test_a_job_without_a_schedule_runs_when_asked_and_has_nothing_to_skip_or_to_backfill(api: ApiClient) -> None:
+def test_manual_runs_job_without_schedule_runs_on_request_and_has_nothing_to_skip_or_backfill(api: ApiClient) -> None:
     assert api.post(BODY | {"id": "steady-hand", "schedule": None}).status == 201
     path = "/v1/jobs/steady-hand"
     api.clock.advance(1)

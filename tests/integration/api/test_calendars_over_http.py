@@ -31,7 +31,7 @@ def created(api: ApiClient, name: str = "closing", **changes: Any) -> Any:
     return answer.json
 
 
-def test_a_calendar_is_written_read_listed_and_deleted(api: ApiClient) -> None:
+def test_calendar_is_written_read_listed_and_deleted(api: ApiClient) -> None:
     made = put(api, WEEKENDS, "2026-12-26", "2026-12-24/2026-12-25", description="Bank holidays")
     assert (made.status, made.headers["location"]) == (201, "/v1/calendars/bank")
     shown = {
@@ -51,7 +51,7 @@ def test_a_calendar_is_written_read_listed_and_deleted(api: ApiClient) -> None:
         assert (answer.status, answer.json["type"]) == (404, "/problems/unknown-calendar")
 
 
-def test_a_job_does_not_run_on_the_days_of_its_calendar(api: ApiClient) -> None:
+def test_calendars_job_does_not_run_on_the_days_of_its_calendar(api: ApiClient) -> None:
     put(api, "2026-11-21/2026-11-23", "2026-11-25")
     job = created(api, exclude=["2026-11-26"])
     assert (job["calendar"], job["exclude"], job["next_occurrence"]) == ("bank", ["2026-11-26"], "2026-11-24T18:00:00Z")
@@ -66,12 +66,12 @@ def test_a_job_does_not_run_on_the_days_of_its_calendar(api: ApiClient) -> None:
     ]
 
 
-def test_a_move_takes_the_days_of_the_calendar_into_account(api: ApiClient) -> None:
+def test_calendars_move_takes_the_days_of_the_calendar_into_account(api: ApiClient) -> None:
     put(api, WEEKENDS, "2026-11-30")
     assert created(api, schedule="0 18 L * *", on_excluded="previous")["next_occurrence"] == "2026-11-27T18:00:00Z"
 
 
-def test_jobs_follow_a_change_of_their_calendar_and_no_others(api: ApiClient) -> None:
+def test_calendars_jobs_follow_a_change_of_their_calendar_and_no_others(api: ApiClient) -> None:
     put(api, "2026-11-21")
     for name in ("a", "b"):
         created(api, name)
@@ -88,7 +88,7 @@ def test_jobs_follow_a_change_of_their_calendar_and_no_others(api: ApiClient) ->
     )
 
 
-def test_a_put_of_the_same_job_follows_its_calendar_and_repeats_nothing(api: ApiClient) -> None:
+def test_calendars_put_of_the_same_job_follows_its_calendar_and_repeats_nothing(api: ApiClient) -> None:
     put(api, "2026-11-21")
     job = created(api)
     assert api.send(json_event("PUT", "/v1/jobs/closing", job)).json == job
@@ -96,7 +96,7 @@ def test_a_put_of_the_same_job_follows_its_calendar_and_repeats_nothing(api: Api
     assert api.get("/v1/calendars/bank").json["jobs"] == []
 
 
-def test_a_job_that_would_never_run_again_keeps_its_days_and_is_named(api: ApiClient) -> None:
+def test_calendars_job_that_would_never_run_again_keeps_its_days_and_is_named(api: ApiClient) -> None:
     put(api, "2026-11-21")
     created(api, schedule="at(2026-11-24T18:00:00)")
     made = put(api, "2026-11-24")
@@ -104,7 +104,7 @@ def test_a_job_that_would_never_run_again_keeps_its_days_and_is_named(api: ApiCl
     assert api.get("/v1/jobs/closing").json["next_occurrence"] == "2026-11-24T18:00:00Z"
 
 
-def test_a_request_that_ends_early_is_continued_by_its_repetition(tables: Tables) -> None:
+def test_calendars_request_that_ends_early_is_continued_by_its_repetition(tables: Tables) -> None:
     api = ApiClient.over(tables)
     put(api, "2026-11-21")
     for name in "abc":
@@ -125,7 +125,7 @@ def test_a_request_that_ends_early_is_continued_by_its_repetition(tables: Tables
     assert {api.get(f"/v1/jobs/{name}").json["next_occurrence"] for name in "abc"} == {"2026-11-21T18:00:00Z"}
 
 
-def test_a_calendar_in_use_is_not_deleted(api: ApiClient) -> None:
+def test_calendar_in_use_is_not_deleted(api: ApiClient) -> None:
     put(api, "2026-12-24")
     created(api)
     answer = api.delete("/v1/calendars/bank")
@@ -135,7 +135,7 @@ def test_a_calendar_in_use_is_not_deleted(api: ApiClient) -> None:
     assert api.delete("/v1/calendars/bank").status == 204
 
 
-def test_an_unknown_calendar_is_refused(api: ApiClient) -> None:
+def test_calendars_unknown_calendar_is_refused(api: ApiClient) -> None:
     body = BODY | {"calendar": "none"}
     assert "does not exist; create it with PUT /v1/calendars/none" in api.post(body).errors["/calendar"]
     assert list(api.post({"schedule": "0 9 * * *", "calendar": "none"}, "/v1/schedules/preview").errors) == [
@@ -159,13 +159,13 @@ MANY = [f"{year}-{month:02}-{day:02}" for year in (2026, 2027) for month in rang
     ],
     ids=["no date", "an instant", "no days", "too many"],
 )
-def test_a_calendar_that_is_not_valid_is_refused(api: ApiClient, exclude: list[str], place: str) -> None:
+def test_calendar_that_is_not_valid_is_refused(api: ApiClient, exclude: list[str], place: str) -> None:
     answer = put(api, *exclude)
     assert (answer.status, answer.json["type"], list(answer.errors)) == (422, "/problems/invalid-calendar", [place])
     assert api.get("/v1/calendars").json["items"] == []
 
 
-def test_a_workflow_may_use_a_calendar(api: ApiClient) -> None:
+def test_calendars_workflow_may_use_a_calendar(api: ApiClient) -> None:
     put(api, "2026-11-21")
     body = {"schedule": "0 18 * * *", "calendar": "bank", "jobs": {"load": {"job": {"target": BODY["target"]}}}}
     made = api.send(json_event("PUT", "/v1/workflows/nightly", body))

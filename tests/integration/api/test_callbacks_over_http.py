@@ -32,7 +32,7 @@ def job(api: ApiClient) -> Job:
 
 
 @pytest.mark.parametrize("state", [RunState.WAITING, RunState.RUNNING])
-def test_a_completion_is_enqueued_with_its_result_and_changes_nothing_itself(
+def test_callbacks_completion_is_enqueued_with_its_result_and_changes_nothing_itself(
     api: ApiClient, job: Job, state: RunState
 ) -> None:
     record = recorded(api, waiting_run(job, state))
@@ -48,20 +48,20 @@ def test_a_completion_is_enqueued_with_its_result_and_changes_nothing_itself(
 
 
 @pytest.mark.parametrize("result", [None, 0, False, True, "", "done", 2.5, [], {"a": [None, "\x00\N{SNOWMAN}"]}, 2**63])
-def test_a_result_is_any_json(api: ApiClient, job: Job, result: object) -> None:
+def test_callbacks_result_is_any_json(api: ApiClient, job: Job, result: object) -> None:
     recorded(api, waiting_run(job))
     assert call(api, "complete", {"result": result}).status == 202
     arrived = read_run_message(api.wheel.sent[0].message.to_json()).command.result
     assert (arrived, type(arrived)) == (result, type(result))
 
 
-def test_a_completion_may_say_nothing(api: ApiClient, job: Job) -> None:
+def test_callbacks_completion_may_have_no_content(api: ApiClient, job: Job) -> None:
     recorded(api, waiting_run(job))
     assert call(api, "complete", {}).status == 202
     assert api.wheel.sent[0].message.command.result is None
 
 
-def test_a_result_has_room_for_200_kilobytes(api: ApiClient, job: Job) -> None:
+def test_callbacks_result_may_have_200_kilobytes(api: ApiClient, job: Job) -> None:
     recorded(api, waiting_run(job))
     assert call(api, "complete", {"result": "x" * (200 * 1024 - 2)}).status == 202
     assert call(api, "complete", {"result": "x" * (200 * 1024 - 1)}).errors == {
@@ -70,7 +70,7 @@ def test_a_result_has_room_for_200_kilobytes(api: ApiClient, job: Job) -> None:
     assert len(api.wheel.sent) == 1
 
 
-def test_a_failure_is_enqueued_with_all_that_was_said_of_it(api: ApiClient, job: Job) -> None:
+def test_callbacks_failure_is_enqueued_with_all_its_details(api: ApiClient, job: Job) -> None:
     record = recorded(api, waiting_run(job))
     body = {"error": "no paper", "code": "printer.empty", "retryable": False, "retry_after": 90}
     answer = call(api, "fail", body)
@@ -81,7 +81,7 @@ def test_a_failure_is_enqueued_with_all_that_was_said_of_it(api: ApiClient, job:
     assert stored(api) == record
 
 
-def test_a_failure_needs_no_more_than_an_error(api: ApiClient, job: Job) -> None:
+def test_callbacks_failure_requires_only_an_error(api: ApiClient, job: Job) -> None:
     recorded(api, waiting_run(job))
     assert call(api, "fail").status == 202
     message = api.wheel.sent[0].message
@@ -89,7 +89,7 @@ def test_a_failure_needs_no_more_than_an_error(api: ApiClient, job: Job) -> None
     assert message.command.retry_after is None
 
 
-def test_a_run_that_was_completed_is_completed_again_without_a_message(api: ApiClient, job: Job) -> None:
+def test_callbacks_completed_run_is_completed_again_without_a_message(api: ApiClient, job: Job) -> None:
     record = recorded(api, waiting_run(job, RunState.SUCCEEDED, result={"sent": 3}))
     answer = call(api, "complete")
     assert (answer.status, answer.json["accepted"], answer.json["run"]["state"]) == (200, "complete", "SUCCEEDED")
@@ -97,7 +97,7 @@ def test_a_run_that_was_completed_is_completed_again_without_a_message(api: ApiC
 
 
 @pytest.mark.parametrize("action", ENDS)
-def test_a_lane_that_takes_nothing_is_told_as_such(api: ApiClient, job: Job, action: str) -> None:
+def test_callbacks_unavailable_lane_is_reported(api: ApiClient, job: Job, action: str) -> None:
     record = recorded(api, waiting_run(job))
     api.wheel.refuse = lambda _: True
     answer = call(api, action)
@@ -130,7 +130,7 @@ def test_a_lane_that_takes_nothing_is_told_as_such(api: ApiClient, job: Job, act
         ("fail", {"error": "x", "why": "y"}, "/why"),
     ],
 )
-def test_a_body_that_is_not_understood_names_the_place(
+def test_callbacks_invalid_body_is_refused_with_the_location(
     api: ApiClient, job: Job, action: str, body: object, pointer: str
 ) -> None:
     record = recorded(api, waiting_run(job))
@@ -141,7 +141,7 @@ def test_a_body_that_is_not_understood_names_the_place(
 
 
 @pytest.mark.parametrize("action", ENDS)
-def test_a_body_that_is_no_json_is_refused(api: ApiClient, job: Job, action: str) -> None:
+def test_callbacks_invalid_json_is_refused(api: ApiClient, job: Job, action: str) -> None:
     record = recorded(api, waiting_run(job))
     event = json_event("POST", f"/v1/runs/{NAME}/{action}", {}, headers={"authorization": f"bearer {TOKEN}"})
     assert api.send(event | {"body": "{"}).status == 400
@@ -149,11 +149,11 @@ def test_a_body_that_is_no_json_is_refused(api: ApiClient, job: Job, action: str
 
 
 @pytest.mark.parametrize("action", ENDS)
-def test_a_body_is_not_looked_at_without_a_token(api: ApiClient, action: str) -> None:
+def test_callbacks_body_is_not_read_without_a_token(api: ApiClient, action: str) -> None:
     assert call(api, action, {"nonsense": 1}, token="none").status == 401
 
 
-def test_no_token_comes_into_the_log(api: ApiClient, job: Job) -> None:
+def test_callbacks_token_is_never_logged(api: ApiClient, job: Job) -> None:
     recorded(api, waiting_run(job))
     for action in ACTIONS:
         call(api, action)
@@ -170,7 +170,7 @@ def test_no_token_comes_into_the_log(api: ApiClient, job: Job) -> None:
     )
 
 
-def test_a_heartbeat_moves_the_deadline_by_the_jobs_own_measure(api: ApiClient, job: Job) -> None:
+def test_callbacks_heartbeat_moves_the_deadline_by_the_interval_of_the_job(api: ApiClient, job: Job) -> None:
     record = recorded(api, waiting_run(job))
     api.clock.advance(20)
     answer = call(api, "heartbeat")
@@ -188,7 +188,7 @@ def test_a_heartbeat_moves_the_deadline_by_the_jobs_own_measure(api: ApiClient, 
     assert api.wheel.sent == []
 
 
-def test_heartbeats_of_one_run_are_written_once_in_five_seconds_and_each_leaves_a_whole_heartbeat(
+def test_callbacks_heartbeats_are_written_once_in_five_seconds_and_each_grants_a_whole_interval(
     api: ApiClient, job: Job
 ) -> None:
     recorded(api, waiting_run(job))
@@ -202,31 +202,33 @@ def test_heartbeats_of_one_run_are_written_once_in_five_seconds_and_each_leaves_
     assert beats.count("heartbeat") == 4
 
 
-def test_a_heartbeat_needs_no_body(api: ApiClient, job: Job) -> None:
+def test_callbacks_heartbeat_requires_no_body(api: ApiClient, job: Job) -> None:
     recorded(api, waiting_run(job))
     assert api.ask(f"/v1/runs/{NAME}/heartbeat", token=str(TOKEN)).status == 200
 
 
-def test_a_heartbeat_never_brings_the_deadline_nearer(api: ApiClient, job: Job) -> None:
+def test_callbacks_heartbeat_never_shortens_the_deadline(api: ApiClient, job: Job) -> None:
     record = recorded(api, waiting_run(job, RunState.RUNNING, heartbeat_until=NOON + 90))
     assert call(api, "heartbeat").json["heartbeat_until"] == "2026-11-21T12:01:30.000Z"
     assert stored(api) == record
 
 
-def test_a_heartbeat_where_none_is_wanted_changes_nothing(api: ApiClient, job: Job) -> None:
+def test_callbacks_heartbeat_changes_nothing_if_the_job_wants_none(api: ApiClient, job: Job) -> None:
     record = recorded(api, waiting_run(job, heartbeat_until=None))
     answer = call(api, "heartbeat")
     assert (answer.status, answer.json["heartbeat_until"]) == (200, None)
     assert stored(api) == record
 
 
-def test_a_heartbeat_learns_of_a_cancellation(api: ApiClient, job: Job) -> None:
+def test_callbacks_heartbeat_reports_a_cancellation(api: ApiClient, job: Job) -> None:
     recorded(api, waiting_run(job, cancel_requested="replaced"))
     answer = call(api, "heartbeat").json
     assert (answer["state"], answer["cancel_requested"], answer["reason"]) == ("WAITING", True, "replaced")
 
 
-def test_a_heartbeat_for_a_deleted_job_learns_of_it_and_gains_no_time(api: ApiClient, job: Job) -> None:
+def test_callbacks_heartbeat_for_a_deleted_job_reports_it_and_does_not_extend_the_deadline(
+    api: ApiClient, job: Job
+) -> None:
     record = recorded(api, waiting_run(job))
     api.jobs.delete(job, deleted_at=NOON)
     answer = call(api, "heartbeat").json
@@ -244,7 +246,7 @@ def test_a_heartbeat_for_a_deleted_job_learns_of_it_and_gains_no_time(api: ApiCl
         ({"callback_hash": None}, 401, "bad-token"),
     ],
 )
-def test_a_heartbeat_that_was_overtaken_hears_of_it(
+def test_callbacks_overtaken_heartbeat_reports_the_new_state(
     api: ApiClient, job: Job, became: dict[str, Any], status: int, kind: str
 ) -> None:
     record = recorded(api, waiting_run(job))
@@ -256,7 +258,7 @@ def test_a_heartbeat_that_was_overtaken_hears_of_it(
     assert stored(api) == meanwhile
 
 
-def test_a_heartbeat_for_a_record_that_expires_at_that_moment_opens_nothing(api: ApiClient, job: Job) -> None:
+def test_callbacks_heartbeat_for_a_record_expiring_at_that_moment_is_refused(api: ApiClient, job: Job) -> None:
     recorded(api, waiting_run(job))
     gone = around(api.runs, heartbeat=answering(Conflict(None)))
     assert call(ApiClient(api.jobs, gone, api.clock), "heartbeat").status == 401
@@ -278,7 +280,7 @@ def test_a_heartbeat_for_a_record_that_expires_at_that_moment_opens_nothing(api:
         (TOKEN, "steady"),
     ],
 )
-def test_a_token_that_does_not_open_the_run_is_refused_without_telling_why(
+def test_callbacks_wrong_token_is_refused_without_a_reason(
     api: ApiClient, job: Job, action: str, token: object, run_id: str
 ) -> None:
     record = recorded(api, waiting_run(job))
@@ -291,7 +293,9 @@ def test_a_token_that_does_not_open_the_run_is_refused_without_telling_why(
 
 @pytest.mark.parametrize("action", ACTIONS)
 @pytest.mark.parametrize("authorization", [None, "", str(TOKEN), f"Basic {TOKEN}", "Bearer"])
-def test_the_token_is_a_bearers(api: ApiClient, job: Job, action: str, authorization: str | None) -> None:
+def test_callbacks_token_must_be_a_bearer_token(
+    api: ApiClient, job: Job, action: str, authorization: str | None
+) -> None:
     record = recorded(api, waiting_run(job))
     headers = {} if authorization is None else {"Authorization": authorization}
     assert api.send(json_event("POST", f"/v1/runs/{NAME}/{action}", BODIES[action], headers=headers)).status == 401
@@ -299,7 +303,7 @@ def test_the_token_is_a_bearers(api: ApiClient, job: Job, action: str, authoriza
 
 
 @pytest.mark.parametrize("action", ACTIONS)
-def test_a_run_without_a_callback_is_opened_by_no_token(api: ApiClient, job: Job, action: str) -> None:
+def test_callbacks_of_a_run_without_callback_are_refused_for_any_token(api: ApiClient, job: Job, action: str) -> None:
     record = recorded(api, run(job, RunState.RUNNING))
     assert call(api, action).status == 401
     assert call(api, action, token=CallbackToken("default", 1, "s" * 16)).status == 401
@@ -307,7 +311,7 @@ def test_a_run_without_a_callback_is_opened_by_no_token(api: ApiClient, job: Job
 
 
 @pytest.mark.parametrize("action", ACTIONS)
-def test_the_token_of_an_attempt_that_was_given_up_is_fenced_off(api: ApiClient, job: Job, action: str) -> None:
+def test_callbacks_token_of_an_abandoned_attempt_is_fenced_off(api: ApiClient, job: Job, action: str) -> None:
     record = recorded(api, waiting_run(job, callback_hash=CallbackToken("default", 3, "n" * 16).hash, attempt=3))
     answer = call(api, action)
     assert (answer.status, answer.json["type"]) == (401, "/problems/bad-token")  # it could as well be forged
@@ -315,7 +319,7 @@ def test_the_token_of_an_attempt_that_was_given_up_is_fenced_off(api: ApiClient,
 
 
 @pytest.mark.parametrize("action", ACTIONS)
-def test_the_token_of_an_attempt_that_has_failed_learns_of_it(api: ApiClient, job: Job, action: str) -> None:
+def test_callbacks_token_of_a_failed_attempt_gets_attempt_over(api: ApiClient, job: Job, action: str) -> None:
     record = recorded(api, waiting_run(job, RunState.RETRYING))
     answer = call(api, action)
     assert (answer.status, answer.json["type"], answer.json["state"]) == (409, "/problems/attempt-over", "RETRYING")
@@ -330,7 +334,7 @@ def test_the_token_of_an_attempt_that_has_failed_learns_of_it(api: ApiClient, jo
         ("fail", RunState.SUCCEEDED),
     ],
 )
-def test_a_run_that_has_ended_says_so(api: ApiClient, job: Job, action: str, state: RunState) -> None:
+def test_callbacks_ended_run_reports_its_end(api: ApiClient, job: Job, action: str, state: RunState) -> None:
     record = recorded(api, waiting_run(job, state))
     answer = call(api, action)
     assert (answer.status, answer.json["type"], answer.json["state"]) == (409, "/problems/run-ended", state)
@@ -342,7 +346,7 @@ def test_a_run_that_has_ended_says_so(api: ApiClient, job: Job, action: str, sta
     "token", ["dc1.default.2.never-given-out", "dc1.other.1.never-given-out", "dc1.default.1.never-given-out"]
 )
 @pytest.mark.parametrize("body", ["{", '{"unknown": 1}', '"' + "x" * 600_000 + '"', "[" * 100_000])
-def test_callback_bodies_are_read_only_with_the_token_of_the_run(
+def test_callbacks_read_bodies_only_with_the_token_of_the_run(
     api: ApiClient, job: Job, action: str, token: str, body: str
 ) -> None:
     recorded(api, waiting_run(job))
@@ -352,7 +356,7 @@ def test_callback_bodies_are_read_only_with_the_token_of_the_run(
 
 
 @pytest.mark.parametrize(("action", "most"), [("heartbeat", 4_096), ("fail", 32_768), ("complete", 262_144)])
-def test_callback_bodies_have_a_limit_of_their_own(api: ApiClient, job: Job, action: str, most: int) -> None:
+def test_callbacks_have_their_own_body_size_limit(api: ApiClient, job: Job, action: str, most: int) -> None:
     recorded(api, waiting_run(job))
 
     def padded(size: int) -> str:

@@ -32,7 +32,7 @@ def backfill(api: ApiClient, **changes: Any) -> Answered:
     return api.post({**HOUR, "dry_run": False, **changes}, "/v1/jobs/plan/backfill")
 
 
-def test_a_backfill_costs_as_many_requests_as_it_has_runs(api: ApiClient) -> None:
+def test_request_costs_backfill_is_charged_per_run(api: ApiClient) -> None:
     assert backfill(api).json["count"] == 60  # 20 at once, so some 44 are owed
     assert refused(api.get("/v1/jobs")) == 5
     assert refused(backfill(api)) == 5
@@ -40,7 +40,7 @@ def test_a_backfill_costs_as_many_requests_as_it_has_runs(api: ApiClient) -> Non
     assert api.get("/v1/jobs").status == 200
 
 
-def test_a_backfill_that_is_refused_starts_nothing(api: ApiClient) -> None:
+def test_request_costs_refused_backfill_starts_nothing(api: ApiClient) -> None:
     assert backfill(api).status == 202
     sent = len(api.wheel.sent)
     api.clock.advance(1)
@@ -48,18 +48,18 @@ def test_a_backfill_that_is_refused_starts_nothing(api: ApiClient) -> None:
     assert len(api.wheel.sent) == sent
 
 
-def test_a_dry_run_costs_one_request(api: ApiClient) -> None:
+def test_request_costs_dry_run_is_charged_as_one(api: ApiClient) -> None:
     assert backfill(api, dry_run=True).status == 200
     assert api.get("/v1/stats").json["requests"]["left"] >= 14
 
 
-def test_a_batch_costs_as_many_requests_as_it_has_jobs(api: ApiClient) -> None:
+def test_request_costs_batch_is_charged_per_job(api: ApiClient) -> None:
     jobs = [{**BODY, "id": f"job-{number}"} for number in range(50)]
     assert {item["status"] for item in api.post({"jobs": jobs}, "/v1/jobs/batch").json["items"]} == {201}
     assert refused(api.get("/v1/jobs")) >= 3
 
 
-def test_a_redrive_of_many_costs_as_many_requests_as_it_finds_runs(api: ApiClient) -> None:
+def test_request_costs_bulk_redrive_is_charged_per_run_found(api: ApiClient) -> None:
     job = api.jobs.get("default", "plan")
     assert job is not None
     for number in range(40):
@@ -70,11 +70,11 @@ def test_a_redrive_of_many_costs_as_many_requests_as_it_finds_runs(api: ApiClien
     assert refused(api.get("/v1/jobs")) >= 2
 
 
-def test_few_runs_cost_few_requests_however_many_are_allowed(api: ApiClient) -> None:
+def test_request_costs_bulk_redrive_of_few_runs_is_low_regardless_of_the_limit(api: ApiClient) -> None:
     assert api.post({"limit": 1000}, "/v1/dead-letters/redrive").json["redriven"] == 0
     assert api.get("/v1/jobs").status == 200
 
 
-def test_occurrences_that_are_skipped_on_request_cost_a_request_each(api: ApiClient) -> None:
+def test_request_costs_skip_is_charged_per_occurrence(api: ApiClient) -> None:
     assert api.post({"count": 50}, "/v1/jobs/plan/skip-next").status == 200
     assert refused(api.get("/v1/jobs")) >= 3

@@ -60,7 +60,7 @@ CHOICES = [
 
 
 @pytest.mark.parametrize(("choice", "expected"), CHOICES)
-def test_the_same_choice_lists_counts_and_redrives_the_same_runs(
+def test_dead_letter_filters_same_filter_lists_counts_and_redrives_the_same_runs(
     api: ApiClient, dead: list[Run], choice: dict[str, str], expected: list[int]
 ) -> None:
     names = [str(dead[number].name) for number in expected]
@@ -73,7 +73,7 @@ def test_the_same_choice_lists_counts_and_redrives_the_same_runs(
     assert [str(one.message.name) for one in api.wheel.sent] == names
 
 
-def test_a_dry_run_leaves_no_trace_in_the_jobs_history(api: ApiClient, dead: list[Run]) -> None:
+def test_dead_letter_filters_dry_run_leaves_no_record_in_the_job_history(api: ApiClient, dead: list[Run]) -> None:
     assert api.post({"dry_run": True}, REDRIVE).status == 200
     assert api.get("/v1/jobs/alpha/history").json["items"] == []
     assert api.post({}, REDRIVE).status == 200
@@ -81,7 +81,7 @@ def test_a_dry_run_leaves_no_trace_in_the_jobs_history(api: ApiClient, dead: lis
     assert noted["action"] == "redriven"
 
 
-def test_a_dry_run_counts_runs_without_a_job_apart(api: ApiClient, dead: list[Run]) -> None:
+def test_dead_letter_filters_dry_run_counts_runs_without_a_job_separately(api: ApiClient, dead: list[Run]) -> None:
     alpha = api.jobs.get("default", "alpha")
     assert alpha is not None
     assert api.jobs.delete(alpha, deleted_at=NOON + 7000)
@@ -91,7 +91,9 @@ def test_a_dry_run_counts_runs_without_a_job_apart(api: ApiClient, dead: list[Ru
 
 @pytest.mark.parametrize("limit", [1, 2, 3])
 @pytest.mark.parametrize("dry_run", [True, False])
-def test_a_redrive_by_error_goes_on_by_cursor(api: ApiClient, dead: list[Run], limit: int, dry_run: bool) -> None:
+def test_dead_letter_filters_redrive_by_error_continues_by_cursor(
+    api: ApiClient, dead: list[Run], limit: int, dry_run: bool
+) -> None:
     count, body = 0, {"error": "refused", "limit": limit, "dry_run": dry_run}
     while True:
         answer = api.post(body, REDRIVE).json
@@ -104,7 +106,7 @@ def test_a_redrive_by_error_goes_on_by_cursor(api: ApiClient, dead: list[Run], l
     assert (count, [str(one.message.name) for one in api.wheel.sent]) == (2, names)
 
 
-def test_what_is_seldom_is_found_beyond_what_one_answer_looks_at(api: ApiClient) -> None:
+def test_dead_letter_filters_rare_matches_are_found_beyond_the_limit_of_one_response(api: ApiClient) -> None:
     many = created(api, "many")
     wanted = died(api, created(api, "seldom", tags=("rare",)), 0, "seldom")
     for number in range(1, 503):

@@ -39,7 +39,7 @@ def states(api: ApiClient, **query: str) -> States:
 DONE: States = [(300, "SUCCEEDED"), (240, "SUCCEEDED"), (180, "SUCCEEDED"), (120, "CANCELLED"), (60, "SUCCEEDED")]
 
 
-def test_without_a_choice_queued_runs_are_among_the_others(api: ApiClient) -> None:
+def test_run_filters_unfiltered_list_includes_queued_runs(api: ApiClient) -> None:
     found = states(api)
     assert found[-5:] == DONE
     assert {state for _, state in found[:-5]} == {"QUEUED"}
@@ -60,13 +60,13 @@ def test_without_a_choice_queued_runs_are_among_the_others(api: ApiClient) -> No
         ({"to": "1970-01-01T00:00:00Z"}, []),
     ],
 )
-def test_runs_are_chosen_by_state_and_occurrence_without_queued_ones(
+def test_run_filters_by_state_and_occurrence_exclude_queued_runs(
     api: ApiClient, query: dict[str, str], expected: States, limit: str
 ) -> None:
     assert states(api, limit=limit, **query) == expected
 
 
-def test_queued_runs_are_shown_where_they_are_asked_for(api: ApiClient) -> None:
+def test_run_filters_show_queued_runs_on_request(api: ApiClient) -> None:
     queued = [each for each in states(api) if each[1] == "QUEUED"]
     assert len(queued) > 1
     assert states(api, state="QUEUED") == queued
@@ -75,7 +75,7 @@ def test_queued_runs_are_shown_where_they_are_asked_for(api: ApiClient) -> None:
     assert states(api, state="QUEUED", to="2026-11-21T12:06:30Z") == [(360, "QUEUED")]
 
 
-def test_what_waits_in_line_is_queued_too(api: ApiClient, world: World) -> None:
+def test_run_filters_count_runs_in_the_wait_queue_as_queued(api: ApiClient, world: World) -> None:
     in_wait_queue = run(made_job(id="steady"), RunState.QUEUED, attempt=0, waiting_since=NOON, suffix=".m1")
     assert world.run_store.write(in_wait_queue, None) is None
     assert states(api, state="QUEUED")[-1] == (0, "QUEUED")
@@ -92,14 +92,14 @@ def test_what_waits_in_line_is_queued_too(api: ApiClient, world: World) -> None:
         ({"since": "2026-11-21T12:00:00Z"}, "since"),
     ],
 )
-def test_a_query_that_is_not_understood_names_the_parameter(
+def test_run_filters_invalid_query_is_refused_with_the_parameter(
     api: ApiClient, query: dict[str, str], parameter: str
 ) -> None:
     answer = api.get("/v1/jobs/steady/runs", **query)
     assert (answer.status, list(answer.errors)) == (400, [parameter])
 
 
-def test_a_deleted_jobs_runs_are_chosen_too_and_an_unknown_job_is_told(api: ApiClient) -> None:
+def test_run_filters_apply_to_a_deleted_job_and_an_unknown_job_is_reported(api: ApiClient) -> None:
     query: dict[str, Any] = {"to": "2026-11-21T12:00:30Z"}
     assert api.get("/v1/jobs/nobody/runs", **query).status == 404
     api.delete("/v1/jobs/steady")

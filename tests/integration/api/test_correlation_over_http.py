@@ -25,7 +25,9 @@ def borne(api: ApiClient) -> set[str | None]:
     return found
 
 
-def test_what_is_sent_at_once_is_part_of_the_request_that_created_or_changed_its_job(api: ApiClient) -> None:
+def test_correlation_ids_immediately_sent_runs_carry_that_of_the_request_that_created_or_changed_the_job(
+    api: ApiClient,
+) -> None:
     assert asked(api, "POST", "/v1/jobs", EVERY_SECOND).status == 201
     assert borne(api) == {ORDER}
     assert asked(api, "PATCH", "/v1/jobs/steady", {"schedule": "rate(20 seconds)"}, "a").status == 200
@@ -44,7 +46,7 @@ def test_what_is_sent_at_once_is_part_of_the_request_that_created_or_changed_its
     assert borne(api) == {"h"}
 
 
-def test_a_run_that_is_asked_for_is_part_of_its_request(api: ApiClient) -> None:
+def test_correlation_ids_of_manual_runs_are_those_of_their_requests(api: ApiClient) -> None:
     assert asked(api, "POST", "/v1/jobs", BODY | {"id": "steady", "schedule": "0 0 1 1 *"}).status == 201
     answer = asked(api, "POST", "/v1/jobs/steady/run", {})
     assert (answer.json["correlation_id"], borne(api)) == (ORDER, {ORDER})
@@ -55,14 +57,14 @@ def test_a_run_that_is_asked_for_is_part_of_its_request(api: ApiClient) -> None:
     assert skipped["correlation_id"] == "a"
 
 
-def test_every_run_of_a_backfill_is_part_of_its_request(api: ApiClient) -> None:
+def test_correlation_ids_of_backfilled_runs_are_those_of_their_requests(api: ApiClient) -> None:
     assert asked(api, "POST", "/v1/jobs", BODY | {"id": "steady", "schedule": "* * * * *"}, "a").status == 201
     api.wheel.sent.clear()
     assert asked(api, "POST", "/v1/jobs/steady/backfill", PAST).json["count"] == 2
     assert borne(api) == {ORDER}
 
 
-def test_a_correlation_id_comes_back_and_is_in_the_log(api: ApiClient) -> None:
+def test_correlation_ids_are_returned_and_logged(api: ApiClient) -> None:
     assert asked(api, "POST", "/v1/jobs", BODY).headers["x-correlation-id"] == ORDER
     refused = asked(api, "POST", "/v1/jobs", {"nonsense": 1}, "trace:a.b_c-1")
     assert (refused.status, refused.headers["x-correlation-id"]) == (422, "trace:a.b_c-1")
@@ -73,12 +75,14 @@ def test_a_correlation_id_comes_back_and_is_in_the_log(api: ApiClient) -> None:
 
 
 @pytest.mark.parametrize("given", [None, "", "has a space", "x" * 129, "line\nbreak", "ümlaut"])
-def test_without_a_fitting_one_it_is_the_gateways_id_of_the_request(api: ApiClient, given: str | None) -> None:
+def test_correlation_ids_missing_or_invalid_are_replaced_by_the_gateway_request_id(
+    api: ApiClient, given: str | None
+) -> None:
     answer = asked(api, "POST", "/v1/jobs", BODY, given)
     assert (answer.status, answer.headers["x-correlation-id"]) == (201, REQUEST_ID)
     assert borne(api) == {REQUEST_ID}
 
 
-def test_where_nothing_lives_it_comes_back_too(api: ApiClient) -> None:
+def test_correlation_ids_are_returned_by_unknown_routes_too(api: ApiClient) -> None:
     event = api_event("GET", "/v1/nowhere", content_type=None, headers={"x-correlation-id": ORDER})
     assert api.send(event).headers["x-correlation-id"] == ORDER

@@ -31,7 +31,7 @@ def ids(api: ApiClient, **query: str) -> list[str]:
     return [job["id"] for job in api.get("/v1/jobs", **query).json["items"]]
 
 
-def test_a_request_that_is_sent_again_is_answered_with_the_job_that_it_created(api: ApiClient) -> None:
+def test_job_creation_repeated_request_returns_the_job_it_created(api: ApiClient) -> None:
     first = post(api, BODY, "once")
     api.clock.advance(3600)
     again = post(api, dict(reversed(BODY.items())), "once")
@@ -42,7 +42,7 @@ def test_a_request_that_is_sent_again_is_answered_with_the_job_that_it_created(a
     assert len(ids(api)) == 1
 
 
-def test_a_repeated_request_is_answered_although_it_could_not_be_made_any_more(tables: Tables) -> None:
+def test_job_creation_repeated_request_is_answered_although_it_would_no_longer_be_valid(tables: Tables) -> None:
     api = ApiClient.over(tables, settings=api_settings(job_quota=1))
     body = BODY | {"id": "once", "schedule": "at(2026-11-21T12:05:00)"}
     assert post(api, body, "k").status == 201
@@ -50,7 +50,7 @@ def test_a_repeated_request_is_answered_although_it_could_not_be_made_any_more(t
     assert (post(api, body, "k").status, post(api, body).status) == (200, 422)
 
 
-def test_a_key_is_not_used_for_another_request(api: ApiClient) -> None:
+def test_job_creation_key_cannot_be_used_for_another_request(api: ApiClient) -> None:
     post(api, BODY, "k")
     for other in (BODY | {"name": "x"}, BODY | {"schedule": "nonsense"}, []):
         refused = post(api, other, "k")
@@ -59,7 +59,7 @@ def test_a_key_is_not_used_for_another_request(api: ApiClient) -> None:
     assert len(ids(api)) == 1
 
 
-def test_a_key_is_forgotten_after_a_day_and_another_is_another(api: ApiClient) -> None:
+def test_job_creation_key_expires_after_a_day_and_another_key_is_independent(api: ApiClient) -> None:
     assert post(api, DAILY, "k").status == 201
     assert post(api, DAILY, "K").status == 201
     api.clock.advance(86_399)
@@ -68,19 +68,19 @@ def test_a_key_is_forgotten_after_a_day_and_another_is_another(api: ApiClient) -
     assert post(api, DAILY, "k").status == 201
 
 
-def test_a_refused_request_uses_up_no_key(api: ApiClient) -> None:
+def test_job_creation_refused_request_does_not_use_its_key(api: ApiClient) -> None:
     assert post(api, BODY | {"schedule": "nonsense"}, "k").status == 422
     assert post(api, BODY, "k").status == 201
 
 
-def test_a_deleted_jobs_key_says_so(api: ApiClient) -> None:
+def test_job_creation_key_of_a_deleted_job_is_reported_as_expired(api: ApiClient) -> None:
     job = post(api, BODY, "k").json["id"]
     api.delete(f"/v1/jobs/{job}")
     refused = post(api, BODY, "k")
     assert (refused.status, refused.json["type"]) == (409, "/problems/idempotency-key-expired")
 
 
-def test_a_key_does_not_stand_for_another_job_that_took_its_jobs_place(api: ApiClient) -> None:
+def test_job_creation_key_does_not_return_another_job_that_replaced_its_job(api: ApiClient) -> None:
     named = BODY | {"id": "mine"}
     post(api, named, "one")
     api.delete("/v1/jobs/mine")
@@ -91,13 +91,13 @@ def test_a_key_does_not_stand_for_another_job_that_took_its_jobs_place(api: ApiC
 
 
 @pytest.mark.parametrize("key", ["", " ", "a" * 256, "\u00e9", "a\tb"])
-def test_a_key_that_is_none_is_refused(api: ApiClient, key: str) -> None:
+def test_job_creation_invalid_key_is_refused(api: ApiClient, key: str) -> None:
     refused = post(api, BODY, key)
     assert (refused.status, list(refused.errors)) == (400, ["idempotency-key"])
     assert ids(api) == []
 
 
-def test_two_same_requests_at_once_are_answered_with_one_job(tables: Tables) -> None:
+def test_job_creation_two_equal_concurrent_requests_return_one_job(tables: Tables) -> None:
     clock = SettableClock(NOON)
     store = tables.job_store(clock)
 
@@ -110,14 +110,14 @@ def test_two_same_requests_at_once_are_answered_with_one_job(tables: Tables) -> 
     assert ids(api) == [answer.json["id"]]
 
 
-def test_a_store_under_contention_asks_to_come_again(tables: Tables) -> None:
+def test_job_creation_store_contention_returns_busy_with_retry_after(tables: Tables) -> None:
     clock = SettableClock(NOON)
     api = ApiClient(around(tables.job_store(clock), create=failing(StoreBusyError())), tables.run_store(), clock)
     refused = post(api, BODY)
     assert (refused.status, refused.json["type"], refused.headers["retry-after"]) == (503, "/problems/busy", "5")
 
 
-def test_a_bad_job_of_a_batch_costs_no_other(api: ApiClient) -> None:
+def test_job_creation_invalid_job_of_a_batch_affects_no_other(api: ApiClient) -> None:
     post(api, BODY | {"id": "taken"})
     answer = batch(
         api,
@@ -138,7 +138,7 @@ def test_a_bad_job_of_a_batch_costs_no_other(api: ApiClient) -> None:
     assert ids(api) == sorted(["a", "taken", items[5]["job"]["id"]])
 
 
-def test_a_batch_answers_before_the_gateway_gives_up_and_goes_on_when_sent_again(tables: Tables) -> None:
+def test_job_creation_batch_responds_before_the_gateway_timeout_and_continues_when_repeated(tables: Tables) -> None:
     clock = SettableClock(NOON)
     slow = around(tables.job_store(clock), create_all=before(lambda: clock.advance(16)))
     api = ApiClient(slow, tables.run_store(), clock)
@@ -151,7 +151,7 @@ def test_a_batch_answers_before_the_gateway_gives_up_and_goes_on_when_sent_again
     assert [item["status"] for item in batch(api, *jobs, key="k").json["items"]] == [200, 200, 200, 201, 201]
 
 
-def test_a_batch_that_is_sent_again_creates_what_is_missing(api: ApiClient) -> None:
+def test_job_creation_repeated_batch_creates_the_missing_jobs(api: ApiClient) -> None:
     jobs = [BODY, BODY | {"schedule": "nonsense"}, BODY]
     first = batch(api, *jobs, key="k").json["items"]
     again = batch(api, jobs[0], BODY, jobs[2], key="k").json["items"]
@@ -163,7 +163,7 @@ def statuses(answer: Answered) -> list[int]:
     return [item["status"] for item in answer.json["items"]]
 
 
-def test_a_batch_of_a_hundred_jobs_takes_few_requests(tables: Tables) -> None:
+def test_job_creation_batch_of_a_hundred_jobs_uses_few_requests(tables: Tables) -> None:
     client = Metered(tables.client)
     api = ApiClient.over(replace(tables, client=client))
     jobs = [DAILY | {"id": f"job-{number}"} for number in range(100)]
@@ -175,7 +175,7 @@ def test_a_batch_of_a_hundred_jobs_takes_few_requests(tables: Tables) -> None:
     assert client.requests == {"batch_get_item": 3}
 
 
-def test_no_transaction_of_a_batch_is_larger_than_dynamodb_allows(tables: Tables) -> None:
+def test_job_creation_batch_transactions_stay_within_the_dynamodb_limit(tables: Tables) -> None:
     sizes: list[int] = []
 
     def sized(real: Any, **request: Any) -> Any:
@@ -195,7 +195,7 @@ def test_no_transaction_of_a_batch_is_larger_than_dynamodb_allows(tables: Tables
     assert max(sizes) <= 100
 
 
-def test_a_quota_that_is_reached_in_a_batch_refuses_the_jobs_after_that(tables: Tables) -> None:
+def test_job_creation_quota_reached_in_a_batch_refuses_the_following_jobs(tables: Tables) -> None:
     api = ApiClient.over(tables, settings=api_settings(job_quota=33))
     for number in range(3):  # which leave places in stock, where they are found
         assert post(api, DAILY | {"id": f"early-{number}"}).status == 201
@@ -209,7 +209,7 @@ def test_a_quota_that_is_reached_in_a_batch_refuses_the_jobs_after_that(tables: 
     assert statuses(batch(api, *jobs, key="k")) == [200, 200, 409] + [200] * 29 + [201] + [403] * 17
 
 
-def test_the_first_jobs_of_a_batch_get_the_seats_that_are_free(tables: Tables) -> None:
+def test_job_creation_first_jobs_of_a_batch_get_the_free_seats(tables: Tables) -> None:
     api = ApiClient.over(tables, settings=api_settings(seats=dict.fromkeys(Lane, 5)))
     assert post(api, DAILY | {"id": "first"}).status == 201
     jobs: list[Any] = [DAILY | {"id": f"job-{number:02}", "priority": "low"} for number in range(40)]
@@ -225,7 +225,7 @@ def test_the_first_jobs_of_a_batch_get_the_seats_that_are_free(tables: Tables) -
         assert set(api.jobs.seats.seats("default", lane).holders) == holders
 
 
-def test_a_batch_gets_the_seats_that_others_do_not_take_meanwhile(tables: Tables) -> None:
+def test_job_creation_batch_gets_seats_that_are_not_taken_concurrently(tables: Tables) -> None:
     clock = SettableClock(NOON)
     api = ApiClient.over(tables, clock, settings=api_settings(seats=dict.fromkeys(Lane, 5)))
 
@@ -239,7 +239,7 @@ def test_a_batch_gets_the_seats_that_others_do_not_take_meanwhile(tables: Tables
     assert found == {"other", "job-0", "job-1", "job-2", "job-3"}
 
 
-def test_a_batch_whose_answers_are_lost_is_answered_with_the_jobs_that_it_created(tables: Tables) -> None:
+def test_job_creation_batch_with_lost_responses_returns_the_created_jobs(tables: Tables) -> None:
     def lost() -> None:
         raise NoAnswerError("PutItem: timed out")
 
@@ -251,7 +251,7 @@ def test_a_batch_whose_answers_are_lost_is_answered_with_the_jobs_that_it_create
     assert [item["job"] for item in first.json["items"]] == [item["job"] for item in again.json["items"]]
 
 
-def test_a_transaction_that_fails_is_the_answer_of_its_own_jobs_alone(tables: Tables) -> None:
+def test_job_creation_failed_transaction_of_a_batch_affects_only_its_own_jobs(tables: Tables) -> None:
     dead = NoAnswerError("PutItem: refused")
     broken = replace(tables, client=around(tables.client, transact_write_items=failing(dead, times=1)))
     jobs = [DAILY | {"id": f"job-{number}"} for number in range(20)]
@@ -259,7 +259,7 @@ def test_a_transaction_that_fails_is_the_answer_of_its_own_jobs_alone(tables: Ta
     assert statuses(batch(ApiClient.over(tables), *jobs, key="k")) == [201] * 15 + [200] * 5
 
 
-def test_two_same_batches_at_once_are_answered_with_the_same_jobs(tables: Tables) -> None:
+def test_job_creation_two_equal_concurrent_batches_return_the_same_jobs(tables: Tables) -> None:
     clock = SettableClock(NOON)
     api, jobs = ApiClient.over(tables, clock), [DAILY] * 20
     answers: list[Answered] = []
@@ -271,7 +271,7 @@ def test_two_same_batches_at_once_are_answered_with_the_same_jobs(tables: Tables
     assert [item["job"] for item in late.json["items"]] == [item["job"] for item in answers[0].json["items"]]
 
 
-def test_a_job_of_a_batch_may_have_the_id_of_a_deleted_one(api: ApiClient) -> None:
+def test_job_creation_job_of_a_batch_may_reuse_the_id_of_a_deleted_job(api: ApiClient) -> None:
     jobs = [DAILY | {"id": f"job-{number}"} for number in range(3)]
     for _ in range(2):
         assert statuses(batch(api, *jobs)) == [201] * 3
@@ -284,7 +284,7 @@ def test_a_job_of_a_batch_may_have_the_id_of_a_deleted_one(api: ApiClient) -> No
         assert now.created_generation > before_.created_generation, "the clock stood still"
 
 
-def test_the_first_occurrences_of_all_jobs_of_a_batch_are_sent_together(tables: Tables) -> None:
+def test_job_creation_first_occurrences_of_a_batch_are_sent_together(tables: Tables) -> None:
     api = ApiClient.over(tables)
     sends: list[int] = []
     wheel = around(api.wheel, send=lambda real, outgoing: (sends.append(len(outgoing)), real(outgoing))[1])
@@ -304,13 +304,13 @@ def test_the_first_occurrences_of_all_jobs_of_a_batch_are_sent_together(tables: 
         ([BODY], ""),
     ],
 )
-def test_what_is_no_batch_is_refused(api: ApiClient, body: Any, place: str) -> None:
+def test_job_creation_invalid_batch_is_refused(api: ApiClient, body: Any, place: str) -> None:
     refused = post(api, body, path="/v1/jobs/batch")
     assert (refused.status, list(refused.errors)) == (422, [place])
     assert ids(api) == []
 
 
-def test_jobs_are_listed_by_prefix_name_tag_state_and_owner(api: ApiClient) -> None:
+def test_job_creation_list_filters_by_prefix_name_tag_state_and_owner(api: ApiClient) -> None:
     for name, tags in (("mail-a", ["x"]), ("mail-b", ["x", "y"]), ("news-a", ["y"]), ("news-b", [])):
         of = {"name": f"The {name.title()}", "owner": "post" if "mail" in name else ""}
         assert post(api, DAILY | {"id": name, "tags": tags, **of}).status == 201
@@ -328,7 +328,7 @@ def test_jobs_are_listed_by_prefix_name_tag_state_and_owner(api: ApiClient) -> N
     assert ids(api, state="COMPLETED") == ids(api, tag="z") == ids(api, prefix="z") == []
 
 
-def test_a_search_returns_the_total_of_jobs_on_request(api: ApiClient) -> None:
+def test_job_creation_search_returns_the_total_of_jobs_on_request(api: ApiClient) -> None:
     for name in ("mail-a", "mail-b", "news-a"):
         post(api, DAILY | {"id": name})
     page = api.get("/v1/jobs", search="MAIL", total="true", limit="1").json
@@ -339,7 +339,7 @@ def test_a_search_returns_the_total_of_jobs_on_request(api: ApiClient) -> None:
 
 
 @pytest.mark.parametrize("query", [{}, {"prefix": "job"}, {"tag": "all"}, {"state": "ACTIVE"}, {"search": "a"}])
-def test_filtered_lists_come_page_by_page(api: ApiClient, query: dict[str, str]) -> None:
+def test_job_creation_filtered_lists_are_paginated(api: ApiClient, query: dict[str, str]) -> None:
     names = [f"job-{number}" for number in range(5)]
     for name in names:
         post(api, DAILY | {"id": name, "name": "A job", "tags": ["all"]})
@@ -360,12 +360,12 @@ def test_filtered_lists_come_page_by_page(api: ApiClient, query: dict[str, str])
         ({"states": "ACTIVE"}, "states"),
     ],
 )
-def test_filters_that_are_none_are_refused(api: ApiClient, query: dict[str, str], parameter: str) -> None:
+def test_job_creation_invalid_list_filters_are_refused(api: ApiClient, query: dict[str, str], parameter: str) -> None:
     refused = api.get("/v1/jobs", **query)
     assert (refused.status, list(refused.errors)) == (400, [parameter])
 
 
-def test_a_cursor_of_another_prefix_is_refused(api: ApiClient) -> None:
+def test_job_creation_list_cursor_of_another_prefix_is_refused(api: ApiClient) -> None:
     for name in ("a-1", "a-2"):
         post(api, DAILY | {"id": name})
     cursor = api.get("/v1/jobs", limit="1", prefix="a").json["next_cursor"]

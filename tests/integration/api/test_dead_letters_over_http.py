@@ -81,21 +81,23 @@ def sent(api: ApiClient) -> list[str]:
 # --- listed
 
 
-def test_dead_runs_are_listed_from_the_last_that_died(api: ApiClient, dead: list[Run]) -> None:
+def test_dead_letters_are_listed_latest_death_first(api: ApiClient, dead: list[Run]) -> None:
     page = listed(api)
     assert [one["id"] for one in page["items"]] == names(dead[::-1])
     assert page["next_cursor"] is None
     assert page["items"][0].items() <= api.get(f"/v1/runs/{dead[-1].name}").json.items()
 
 
-def test_a_job_has_its_own_list(api: ApiClient, dead: list[Run]) -> None:
+def test_dead_letters_each_job_has_its_own_list(api: ApiClient, dead: list[Run]) -> None:
     assert [one["id"] for one in listed(api, job_id="beta")["items"]] == names(dead[7::-3])
     assert listed(api, job_id="nobody") == {"items": [], "next_cursor": None}
 
 
 @pytest.mark.parametrize("limit", ["1", "2", "4", "9"])
 @pytest.mark.parametrize("query", [{}, {"job_id": "alpha"}])
-def test_pages_hold_each_dead_run_once(api: ApiClient, dead: list[Run], limit: str, query: dict[str, str]) -> None:
+def test_dead_letters_pages_contain_each_run_once(
+    api: ApiClient, dead: list[Run], limit: str, query: dict[str, str]
+) -> None:
     whole = listed(api, **query)["items"]
     found: list[Any] = []
     page = listed(api, limit=limit, **query)
@@ -107,7 +109,7 @@ def test_pages_hold_each_dead_run_once(api: ApiClient, dead: list[Run], limit: s
     assert found == whole
 
 
-def test_a_tenant_has_no_dead_runs_of_others(api: ApiClient, dead: list[Run]) -> None:
+def test_dead_letters_of_other_tenants_are_not_listed(api: ApiClient, dead: list[Run]) -> None:
     recorded(api, run(made_job(id="alpha", tenant="other"), RunState.DEAD, after=900))
     assert len(listed(api)["items"]) == 9
     assert redriven(api)["redriven"] == 9
@@ -130,7 +132,7 @@ def test_a_tenant_has_no_dead_runs_of_others(api: ApiClient, dead: list[Run]) ->
         ({"error": ""}, "error"),
     ],
 )
-def test_a_query_that_is_not_understood_names_the_parameter(
+def test_dead_letters_invalid_query_is_refused_with_the_parameter(
     api: ApiClient, query: dict[str, str], parameter: str
 ) -> None:
     answer = api.get(LIST, **query)
@@ -154,7 +156,7 @@ def test_a_query_that_is_not_understood_names_the_parameter(
         "1d:10.0:",
     ],
 )
-def test_a_cursor_that_nobody_was_given_is_refused(api: ApiClient, jobs: list[Job], inside: str) -> None:
+def test_dead_letters_forged_cursor_is_refused(api: ApiClient, jobs: list[Job], inside: str) -> None:
     sealed = urlsafe_b64encode(inside.encode()).decode().rstrip("=")
     answer = api.get(LIST, cursor=sealed)
     assert (answer.status, list(answer.errors)) == (400, ["cursor"])
@@ -165,7 +167,7 @@ def test_a_cursor_that_nobody_was_given_is_refused(api: ApiClient, jobs: list[Jo
 # --- redriven
 
 
-def test_all_dead_runs_are_redriven_each_in_its_lane(api: ApiClient, dead: list[Run]) -> None:
+def test_dead_letters_are_all_redriven_in_their_lanes(api: ApiClient, dead: list[Run]) -> None:
     answer = api.ask(REDRIVE)
     assert (answer.status, answer.json) == (200, NONE_LEFT | {"redriven": 9})
     assert sent(api) == names(dead[::-1])
@@ -177,7 +179,7 @@ def test_all_dead_runs_are_redriven_each_in_its_lane(api: ApiClient, dead: list[
     assert [api.runs.get("default", record.job_id, record.name.local) for record in dead] == dead
 
 
-def test_dead_letters_of_one_job_are_redriven(api: ApiClient, dead: list[Run]) -> None:
+def test_dead_letters_redrive_can_be_limited_to_one_job(api: ApiClient, dead: list[Run]) -> None:
     assert redriven(api, job_id="beta")["redriven"] == 3
     assert sent(api) == names(dead[7::-3])
 
@@ -192,21 +194,23 @@ def test_dead_letters_of_one_job_are_redriven(api: ApiClient, dead: list[Run]) -
         ({"until": "2026-11-21T12:00:12Z"}, slice(0, 0)),
     ],
 )
-def test_dead_letters_of_a_time_are_redriven(
+def test_dead_letters_redrive_can_be_limited_to_a_time_range(
     api: ApiClient, dead: list[Run], times: dict[str, str], chosen: slice
 ) -> None:
     assert redriven(api, **times) == NONE_LEFT | {"redriven": len(dead[chosen])}
     assert sent(api) == names(dead[chosen])
 
 
-def test_a_death_belongs_to_the_time_that_begins_with_it(api: ApiClient, jobs: list[Job]) -> None:
+def test_dead_letters_time_range_includes_its_start_and_excludes_its_end(api: ApiClient, jobs: list[Job]) -> None:
     record = recorded(api, run(jobs[0], RunState.DEAD, finished_at=NOON))
     assert redriven(api, until="2026-11-21T12:00:00Z")["redriven"] == 0
     assert redriven(api, since="2026-11-21T12:00:00Z", until="2026-11-21T12:00:01Z")["redriven"] == 1
     assert sent(api) == names([record])
 
 
-def test_what_is_beyond_the_limit_is_told_and_goes_on_by_cursor(api: ApiClient, dead: list[Run]) -> None:
+def test_dead_letters_redrive_reports_runs_beyond_the_limit_and_continues_by_cursor(
+    api: ApiClient, dead: list[Run]
+) -> None:
     first = redriven(api, limit=4)
     assert (first["redriven"], first["more"]) == (4, True)
     second = redriven(api, limit=4, cursor=first["next_cursor"])
@@ -216,7 +220,7 @@ def test_what_is_beyond_the_limit_is_told_and_goes_on_by_cursor(api: ApiClient, 
     assert sent(api) == names(dead[::-1])
 
 
-def test_a_redrive_that_takes_long_ends_in_time_and_says_where_to_go_on(tables: Tables) -> None:
+def test_dead_letters_long_redrive_ends_in_time_and_returns_a_cursor(tables: Tables) -> None:
     clock = SettableClock(NOON + 3600)
     slow = around(tables.job_store(clock), current=before(lambda: clock.advance(1)))
     api = ApiClient(slow, tables.run_store(), clock)
@@ -232,7 +236,7 @@ def test_a_redrive_that_takes_long_ends_in_time_and_says_where_to_go_on(tables: 
     assert sent(api) == names(dead[::-1])
 
 
-def test_lanes_that_stop_taking_end_a_redrive_where_they_did(api: ApiClient) -> None:
+def test_dead_letters_redrive_stops_where_lanes_stop_accepting(api: ApiClient) -> None:
     dead = dead_of_as_many_jobs(api, 45)
     api.wheel.refuse = lambda _: len(api.wheel.sent) >= 20
     stopped = redriven(api)
@@ -242,14 +246,16 @@ def test_lanes_that_stop_taking_end_a_redrive_where_they_did(api: ApiClient) -> 
     assert sent(api) == names(dead[:24:-1] + dead[4::-1])
 
 
-def test_a_cursor_does_not_lead_beyond_the_time_that_is_asked_for(api: ApiClient, dead: list[Run]) -> None:
+def test_dead_letters_cursor_does_not_extend_the_requested_time_range(api: ApiClient, dead: list[Run]) -> None:
     begun = redriven(api, limit=1)
     api.wheel.sent.clear()
     redriven(api, until="2026-11-21T12:02:00Z", cursor=begun["next_cursor"])
     assert sent(api) == names(dead[1::-1])
 
 
-def test_what_a_lane_refuses_is_counted(api: ApiClient, dead: list[Run], capsys: pytest.CaptureFixture[str]) -> None:
+def test_dead_letters_runs_refused_by_a_lane_are_counted(
+    api: ApiClient, dead: list[Run], capsys: pytest.CaptureFixture[str]
+) -> None:
     api.wheel.refuse = lambda message: message.job_id == "gamma"
     answer = redriven(api)
     assert (answer["redriven"], answer["refused"]) == (6, 3)
@@ -257,7 +263,7 @@ def test_what_a_lane_refuses_is_counted(api: ApiClient, dead: list[Run], capsys:
     assert '"SendsRefused":[3.0]' in capsys.readouterr().out
 
 
-def test_a_lane_that_takes_nothing_is_told_as_such(api: ApiClient, dead: list[Run]) -> None:
+def test_dead_letters_unavailable_lane_is_reported(api: ApiClient, dead: list[Run]) -> None:
     api.wheel.refuse = lambda _: True
     answer = api.ask(REDRIVE)
     assert (answer.status, answer.json["type"]) == (503, "/problems/lane-unavailable")
@@ -265,7 +271,9 @@ def test_a_lane_that_takes_nothing_is_told_as_such(api: ApiClient, dead: list[Ru
     assert len(listed(api)["items"]) == 9
 
 
-def test_dead_runs_of_deleted_jobs_are_counted_and_left(api: ApiClient, jobs: list[Job], dead: list[Run]) -> None:
+def test_dead_letters_of_deleted_jobs_are_counted_and_not_redriven(
+    api: ApiClient, jobs: list[Job], dead: list[Run]
+) -> None:
     alpha, beta, _ = jobs
     for gone in (alpha, beta):
         assert api.jobs.delete(gone, deleted_at=NOON + 1000)
@@ -275,7 +283,7 @@ def test_dead_runs_of_deleted_jobs_are_counted_and_left(api: ApiClient, jobs: li
     assert {name.split(".")[0] for name in sent(api)} == {"gamma"}
 
 
-def test_nothing_dead_is_nothing_to_redrive(api: ApiClient) -> None:
+def test_dead_letters_empty_redrive_redrives_nothing(api: ApiClient) -> None:
     assert redriven(api) == NONE_LEFT
     assert listed(api) == {"items": [], "next_cursor": None}
 
@@ -301,7 +309,7 @@ def test_nothing_dead_is_nothing_to_redrive(api: ApiClient) -> None:
         ({"dry_run": "yes"}, "/dry_run"),
     ],
 )
-def test_a_body_that_is_not_understood_names_the_place_and_redrives_nothing(
+def test_dead_letters_invalid_body_is_refused_with_the_location_and_redrives_nothing(
     api: ApiClient, dead: list[Run], body: object, pointer: str
 ) -> None:
     answer = api.post(body, REDRIVE)

@@ -32,7 +32,7 @@ def delete(api: ApiClient, **headers: str) -> Answered:
     return api.send(api_event("DELETE", PATH, content_type=None, headers=sent))
 
 
-def test_a_patch_can_be_looked_at_without_writing_it(api: ApiClient) -> None:
+def test_job_editing_patch_dry_run_writes_nothing(api: ApiClient) -> None:
     standing = put(api)
     dry = {"dry_run": "true"}
     looked = patch(api, {"name": "New"}, query=dry)
@@ -42,14 +42,14 @@ def test_a_patch_can_be_looked_at_without_writing_it(api: ApiClient) -> None:
     assert api.get(PATH).json == standing.json
 
 
-def test_a_job_is_created_at_its_own_address(api: ApiClient) -> None:
+def test_job_editing_put_creates_at_the_address(api: ApiClient) -> None:
     answer = put(api)
     assert (answer.status, answer.json["id"], answer.headers["location"]) == (201, "steady", PATH)
     assert answer.headers["etag"] == f'"{int(NOON) * 1000}-1"'
     assert api.get(PATH).json == answer.json
 
 
-def test_the_same_body_twice_writes_nothing(api: ApiClient) -> None:
+def test_job_editing_repeated_body_writes_nothing(api: ApiClient) -> None:
     first = put(api)
     api.clock.advance(95)
     again = put(api, STEADY | {"id": "steady"})
@@ -57,7 +57,7 @@ def test_the_same_body_twice_writes_nothing(api: ApiClient) -> None:
     assert again.headers["etag"] == first.headers["etag"] == api.get(PATH).headers["etag"]
 
 
-def test_the_same_body_is_the_same_job_after_its_time_has_come(api: ApiClient) -> None:
+def test_job_editing_repeated_body_is_accepted_after_its_occurrence_has_passed(api: ApiClient) -> None:
     once = STEADY | {"schedule": "at(2026-11-21T12:05:00)"}
     first = put(api, once)
     api.clock.advance(3600)
@@ -69,13 +69,13 @@ def test_the_same_body_is_the_same_job_after_its_time_has_come(api: ApiClient) -
     assert list(refused.errors) == ["/schedule"]
 
 
-def test_what_a_replacement_leaves_out_is_as_if_never_said(api: ApiClient) -> None:
+def test_job_editing_replacement_resets_omitted_fields(api: ApiClient) -> None:
     put(api, STEADY | {"tags": ["a"], "payload": [1], "timeout_seconds": 9})
     job = put(api).json
     assert (job["tags"], job["payload"], job["timeout_seconds"]) == ([], None, 30)
 
 
-def test_an_edit_beside_the_schedule_leaves_its_place_and_a_new_schedule_moves_it(api: ApiClient) -> None:
+def test_job_editing_edit_outside_the_schedule_keeps_its_position_and_a_new_schedule_moves_it(api: ApiClient) -> None:
     created = put(api)
     api.clock.advance(95)
     renamed = patch(api, {"name": "Renamed"})
@@ -105,7 +105,9 @@ def test_an_edit_beside_the_schedule_leaves_its_place_and_a_new_schedule_moves_i
         ),
     ],
 )
-def test_a_patch_changes_what_it_names(api: ApiClient, change: dict[str, Any], shown: dict[str, Any]) -> None:
+def test_job_editing_patch_changes_only_the_named_fields(
+    api: ApiClient, change: dict[str, Any], shown: dict[str, Any]
+) -> None:
     put(api, STEADY | {"payload": {"a": 1}, "retry": {"min_seconds": 7}})
     answer = patch(api, change)
     assert answer.status == 200, answer.text
@@ -130,7 +132,7 @@ def test_a_patch_changes_what_it_names(api: ApiClient, change: dict[str, Any], s
         ("name", [""]),
     ],
 )
-def test_a_wrong_patch_is_refused_with_all_its_faults_and_changes_nothing(
+def test_job_editing_invalid_patch_is_refused_with_all_errors_and_changes_nothing(
     api: ApiClient, change: Any, places: list[str]
 ) -> None:
     before = put(api)
@@ -139,13 +141,13 @@ def test_a_wrong_patch_is_refused_with_all_its_faults_and_changes_nothing(
     assert api.get(PATH).json == before.json
 
 
-def test_a_body_of_another_job_is_refused(api: ApiClient) -> None:
+def test_job_editing_body_of_another_job_is_refused(api: ApiClient) -> None:
     refused = put(api, STEADY | {"id": "another", "timeout_seconds": 0})
     assert (refused.status, sorted(refused.errors)) == (422, ["/id", "/timeout_seconds"])
     assert api.get("/v1/jobs").json["items"] == []
 
 
-def test_deeply_nested_bodies_are_refused(api: ApiClient) -> None:
+def test_job_editing_deeply_nested_bodies_are_refused(api: ApiClient) -> None:
     put(api)
     deep: Any = 1
     for _ in range(300):
@@ -155,7 +157,7 @@ def test_deeply_nested_bodies_are_refused(api: ApiClient) -> None:
 
 
 @pytest.mark.parametrize("method", ["put", "patch", "delete"])
-def test_a_lost_update_is_refused(api: ApiClient, method: str) -> None:
+def test_job_editing_lost_update_is_refused(api: ApiClient, method: str) -> None:
     seen = put(api).headers["etag"]
     assert patch(api, {"name": "Somebody else's"}, if_match=seen).status == 200
     now = api.get(PATH)
@@ -172,7 +174,7 @@ def test_a_lost_update_is_refused(api: ApiClient, method: str) -> None:
     assert act(f'"5-5", {now.headers["etag"]}').status in (200, 204)
 
 
-def test_any_version_will_do_where_one_must_be_there(api: ApiClient) -> None:
+def test_job_editing_if_match_wildcard_requires_an_existing_job(api: ApiClient) -> None:
     assert put(api, if_match="*").status == 412
     assert patch(api, {}, if_match="*").status == 404
     put(api)
@@ -180,26 +182,26 @@ def test_any_version_will_do_where_one_must_be_there(api: ApiClient) -> None:
     assert delete(api, if_match="*").status == 204
 
 
-def test_a_job_can_be_created_only_where_there_is_none(api: ApiClient) -> None:
+def test_job_editing_conditional_creation_requires_that_no_job_exists(api: ApiClient) -> None:
     assert put(api, if_none_match="*").status == 201
     assert put(api, STEADY | {"name": "x"}, if_none_match="*").status == 412
     assert api.get(PATH).json["name"] == "Steady"
 
 
 @pytest.mark.parametrize("value", ["5-5", '"5', "", '"a" "b"', '"a",', "*, *"])
-def test_a_condition_that_is_not_understood_is_refused(api: ApiClient, value: str) -> None:
+def test_job_editing_invalid_condition_is_refused(api: ApiClient, value: str) -> None:
     put(api)
     for refused in (put(api, if_match=value), patch(api, {}, if_match=value), delete(api, if_match=value)):
         assert (refused.status, list(refused.errors)) == (400, ["if-match"])
     assert put(api, if_none_match='"5-5"').status == 400
 
 
-def test_unknown_jobs_are_not_patched(api: ApiClient) -> None:
+def test_job_editing_unknown_jobs_are_not_patched(api: ApiClient) -> None:
     assert patch(api, {"name": "x"}).status == 404
     assert put(api, path="/v1/jobs/no%20id").status == 404
 
 
-def test_pausing_is_another_version(api: ApiClient) -> None:
+def test_job_editing_pause_changes_the_version(api: ApiClient) -> None:
     seen = put(api).headers["etag"]
     paused = api.ask(f"{PATH}/pause")
     assert paused.headers["etag"] not in (seen, None)
@@ -207,7 +209,7 @@ def test_pausing_is_another_version(api: ApiClient) -> None:
     assert patch(api, {"schedule": "* * * * *"}, if_match=paused.headers["etag"]).json["state"] == "PAUSED"
 
 
-def test_a_task_can_be_named_in_a_patch(tables: Tables) -> None:
+def test_job_editing_patch_can_name_a_task(tables: Tables) -> None:
     from duecourse.domain.targets.targets import SqsTarget
     from duecourse.ports import RegisteredTask
 
@@ -219,7 +221,7 @@ def test_a_task_can_be_named_in_a_patch(tables: Tables) -> None:
     assert patch(api, {"target": HTTP_TARGET}).json["target"]["type"] == "http"
 
 
-def test_the_quota_holds_for_every_way_to_create(tables: Tables) -> None:
+def test_job_editing_quota_applies_to_every_way_to_create(tables: Tables) -> None:
     api = ApiClient.over(tables, settings=api_settings(job_quota=1))
     assert put(api).status == 201
     for refused in (api.post(BODY), put(api, path="/v1/jobs/another")):
@@ -230,7 +232,7 @@ def test_the_quota_holds_for_every_way_to_create(tables: Tables) -> None:
     assert api.post(BODY).status == 201
 
 
-def test_occurrences_may_not_come_closer_than_the_stage_allows(tables: Tables) -> None:
+def test_job_editing_occurrences_closer_than_the_stage_limit_are_refused(tables: Tables) -> None:
     api = ApiClient.over(tables, settings=api_settings(smallest_interval_seconds=60))
     assert put(api).status == 201
     refused = patch(api, {"schedule": "rate(59 seconds)"})
@@ -240,7 +242,7 @@ def test_occurrences_may_not_come_closer_than_the_stage_allows(tables: Tables) -
 
 
 @pytest.mark.parametrize("response", ["response", None])
-def test_a_job_stops_waiting_for_callbacks_by_saying_so(api: ApiClient, response: str | None) -> None:
+def test_job_editing_completion_by_response_ends_waiting_for_callbacks(api: ApiClient, response: str | None) -> None:
     put(api, STEADY | {"completion": "callback"})
     changed = patch(api, {"completion": response})
     assert (changed.status, changed.json["completion"], changed.json["completion_seconds"]) == (200, "response", None)
@@ -259,7 +261,7 @@ def test_a_job_stops_waiting_for_callbacks_by_saying_so(api: ApiClient, response
         ({"anchor": None}, "2026-11-21T12:00:00Z", "2026-11-21T12:10:00Z"),
     ],
 )
-def test_a_patched_rate_goes_on_counting_from_where_it_did_unless_it_is_told_not_to(
+def test_job_editing_patched_rate_keeps_its_anchor_unless_changed(
     api: ApiClient, change: dict[str, Any], anchor: str | None, coming: str
 ) -> None:
     put(api)
@@ -268,20 +270,20 @@ def test_a_patched_rate_goes_on_counting_from_where_it_did_unless_it_is_told_not
     assert (changed.json["anchor"], changed.json["next_occurrence"]) == (anchor, coming)
 
 
-def test_the_order_of_headers_changes_nothing(api: ApiClient) -> None:
+def test_job_editing_header_order_changes_nothing(api: ApiClient) -> None:
     first = put(api, STEADY | {"target": HTTP_TARGET | {"headers": {"a": "1", "b": "2"}}})
     again = put(api, STEADY | {"target": HTTP_TARGET | {"headers": {"b": "2", "a": "1"}}})
     assert again.headers["etag"] == first.headers["etag"]
 
 
-def test_a_job_that_should_not_be_there_names_the_header_that_says_so(api: ApiClient) -> None:
+def test_job_editing_failed_if_none_match_names_the_header(api: ApiClient) -> None:
     put(api)
     refused = put(api, if_none_match="*")
     assert (refused.status, list(refused.errors)) == (412, ["if-none-match"])
 
 
 @pytest.mark.parametrize("edit", [put, patch])
-def test_a_job_whose_place_cannot_be_read_is_not_asked_to_be_changed_again(
+def test_job_editing_unreadable_position_is_reported_without_suggesting_another_change(
     api: ApiClient, tables: Tables, edit: Callable[[ApiClient, Any], Answered]
 ) -> None:
     put(api)
@@ -301,7 +303,7 @@ NO_SCHEDULE = {"schedule": None, "understood_as": "only on demand", "schedule_ca
 NO_SCHEDULE |= {"next_occurrence": None, "anchor": None, "state": "ACTIVE", "error": None}
 
 
-def test_a_job_may_have_no_schedule(api: ApiClient) -> None:
+def test_job_editing_can_save_without_a_schedule(api: ApiClient) -> None:
     made = put(api, STEADY | {"schedule": None, "timezone": "Europe/Berlin"})
     assert made.status == 201
     assert made.json == made.json | NO_SCHEDULE | {"timezone": "Europe/Berlin", "name": "Steady"}
@@ -311,7 +313,7 @@ def test_a_job_may_have_no_schedule(api: ApiClient) -> None:
     assert api.get("/v1/jobs").json["items"] == [made.json]
 
 
-def test_a_schedule_can_be_taken_away_and_given_back(api: ApiClient) -> None:
+def test_job_editing_schedule_can_be_removed_and_restored(api: ApiClient) -> None:
     etag = put(api).headers["etag"]
     api.clock.advance(60)
     away = patch(api, {"schedule": None}, if_match=etag)
@@ -323,7 +325,7 @@ def test_a_schedule_can_be_taken_away_and_given_back(api: ApiClient) -> None:
     assert (back.json["anchor"], back.json["next_occurrence"]) == ("2026-11-21T12:02:00Z", "2026-11-21T12:12:00Z")
 
 
-def test_a_schedule_is_not_taken_away_from_under_what_shapes_it(api: ApiClient) -> None:
+def test_job_editing_schedule_cannot_be_removed_while_dependent_fields_are_set(api: ApiClient) -> None:
     put(api, STEADY | {"jitter_seconds": 5, "max_runs": 3})
     refused = patch(api, {"schedule": None})
     assert (refused.status, list(refused.errors)) == (422, ["/jitter_seconds", "/max_runs"])

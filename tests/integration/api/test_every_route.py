@@ -104,13 +104,15 @@ def kind(answer: Answered) -> str:
 
 
 @each_closed
-def test_the_owner_is_answered(tenants: Tenants, method: str, path: str) -> None:
+def test_every_route_answers_the_owner(tenants: Tenants, method: str, path: str) -> None:
     answer = tenants.call(method, path, jwt_caller(OWNER, *SCOPES))
     assert answer.status in (200, 201, 202, 204), answer.text
 
 
 @each_closed
-def test_another_tenant_learns_nothing_and_changes_nothing(tenants: Tenants, method: str, path: str) -> None:
+def test_every_route_reveals_nothing_and_changes_nothing_for_another_tenant(
+    tenants: Tenants, method: str, path: str
+) -> None:
     before = tenants.of_the_owner()
     answer = tenants.call(method, path, jwt_caller(STRANGER, *SCOPES))
     assert tenants.of_the_owner() == before
@@ -131,9 +133,7 @@ def test_another_tenant_learns_nothing_and_changes_nothing(tenants: Tenants, met
 
 
 @each_closed
-def test_an_id_that_exists_elsewhere_is_answered_like_one_that_exists_nowhere(
-    tenants: Tenants, method: str, path: str
-) -> None:
+def test_every_route_answers_foreign_ids_like_nonexistent_ids(tenants: Tenants, method: str, path: str) -> None:
     """Or strangers could ask which jobs there are."""
     caller = jwt_caller(STRANGER, *SCOPES)
     elsewhere = tenants.call(method, path, caller)
@@ -144,7 +144,9 @@ def test_an_id_that_exists_elsewhere_is_answered_like_one_that_exists_nowhere(
 
 
 @each_closed
-def test_without_the_scope_there_is_no_answer_and_no_change(untouched: Tenants, method: str, path: str) -> None:
+def test_every_route_refuses_callers_without_the_scope_and_changes_nothing(
+    untouched: Tenants, method: str, path: str
+) -> None:
     before = untouched.of_the_owner()
     for caller in (jwt_caller(OWNER, *SCOPES - SCOPES_OF[method, path]), jwt_caller(OWNER)):
         answer = untouched.call(method, path, caller)
@@ -155,7 +157,7 @@ def test_without_the_scope_there_is_no_answer_and_no_change(untouched: Tenants, 
 
 
 @each_closed
-def test_one_scope_that_is_asked_for_is_enough(tenants: Tenants, method: str, path: str) -> None:
+def test_every_route_accepts_a_single_required_scope(tenants: Tenants, method: str, path: str) -> None:
     (scope, *_) = sorted(SCOPES_OF[method, path])
     answer = tenants.call(method, path, jwt_caller(OWNER, scope))
     assert answer.status in (200, 201, 202, 204), answer.text
@@ -167,7 +169,7 @@ def test_one_scope_that_is_asked_for_is_enough(tenants: Tenants, method: str, pa
     [(None, (401, "not-authenticated")), (jwt_caller(None, *SCOPES), (403, "bad-tenant"))],
     ids=["nobody", "no tenant"],
 )
-def test_whom_the_gateway_let_through_by_mistake_is_refused(
+def test_every_route_refuses_unauthenticated_callers_that_the_gateway_let_through(
     untouched: Tenants, method: str, path: str, caller: Any, refused: tuple[int, str]
 ) -> None:
     before = untouched.of_the_owner()
@@ -177,7 +179,7 @@ def test_whom_the_gateway_let_through_by_mistake_is_refused(
 
 
 @each_closed
-def test_the_links_of_an_answer_lead_to_what_is_there(tenants: Tenants, method: str, path: str) -> None:
+def test_every_route_links_of_a_response_resolve(tenants: Tenants, method: str, path: str) -> None:
     owner = jwt_caller(OWNER, *SCOPES)
     first = tenants.call(method, path, owner)
     reply = resolved(operation(method, path)["responses"][str(first.status)])
@@ -203,7 +205,9 @@ def pointed(expression: str, answer: Any) -> Any:
 
 @pytest.mark.parametrize(("method", "path"), CALLBACKS)
 @pytest.mark.parametrize("caller", [None, jwt_caller(OWNER, *SCOPES), jwt_caller(STRANGER, *SCOPES)])
-def test_a_callback_is_no_matter_of_scopes(untouched: Tenants, method: str, path: str, caller: Any) -> None:
+def test_every_route_callbacks_require_the_run_token_regardless_of_scopes(
+    untouched: Tenants, method: str, path: str, caller: Any
+) -> None:
     before = untouched.of_the_owner()
     answer = untouched.call(method, path, caller)
     assert (answer.status, kind(answer)) == (401, "bad-token")
@@ -211,7 +215,7 @@ def test_a_callback_is_no_matter_of_scopes(untouched: Tenants, method: str, path
 
 
 @pytest.mark.parametrize("path", sorted(path for _, path in OPEN if "<" not in path))
-def test_what_strangers_may_read_says_nothing_of_anybody(tenants: Tenants, path: str) -> None:
+def test_every_route_public_responses_reveal_no_tenant_data(tenants: Tenants, path: str) -> None:
     answer = tenants.call("GET", path, None)
     assert answer.status in (200, 503)  # no tick was ever seen here
     assert SECRET not in answer.text
@@ -220,7 +224,7 @@ def test_what_strangers_may_read_says_nothing_of_anybody(tenants: Tenants, path:
         assert set(answer.json) == {"status"}
 
 
-def test_a_caller_is_in_the_log_without_the_token(tenants: Tenants) -> None:
+def test_every_route_log_names_the_caller_without_the_token(tenants: Tenants) -> None:
     tenants.call("GET", "/v1/jobs", jwt_caller(OWNER, "jobs:read"))
     (line,) = tenants.api.wait_queues
     assert line["tenant"] == OWNER

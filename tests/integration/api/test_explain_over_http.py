@@ -52,7 +52,7 @@ def dispatched(tables: Tables, clock: SettableClock, hours: int) -> Cursor:
     return claimed
 
 
-def test_a_run_in_line_is_told_its_place_and_who_is_before_it(
+def test_explain_waiting_run_shows_its_position_and_the_runs_before_it(
     tables: Tables, clock: SettableClock, api: ApiClient, hourly: Job
 ) -> None:
     lines = tables.wait_queues()
@@ -75,7 +75,9 @@ def test_a_run_in_line_is_told_its_place_and_who_is_before_it(
     assert "place" not in asked(api, HOUR)["facts"]
 
 
-def test_what_has_run_shows_its_run(api: ApiClient, tables: Tables, clock: SettableClock, hourly: Job) -> None:
+def test_explain_past_occurrence_shows_its_run(
+    api: ApiClient, tables: Tables, clock: SettableClock, hourly: Job
+) -> None:
     tables.run_store().write(runs.run(hourly, RunState.SUCCEEDED, after=HOUR), None)
     clock.set(NOON + HOUR + 30)
     found = asked(api, HOUR)
@@ -85,7 +87,7 @@ def test_what_has_run_shows_its_run(api: ApiClient, tables: Tables, clock: Setta
     assert found["nearest"] == {"before": None, "after": "2026-11-21T14:00:00Z"}
 
 
-def test_what_waits_in_its_lane_shows_as_queued(
+def test_explain_occurrence_in_its_lane_is_queued(
     api: ApiClient, tables: Tables, clock: SettableClock, hourly: Job
 ) -> None:
     dispatched(tables, clock, 2)
@@ -94,13 +96,13 @@ def test_what_waits_in_its_lane_shows_as_queued(
     assert (found["verdict"], found["run"]["state"]) == ("queued", "QUEUED")
 
 
-def test_what_the_api_sent_at_once_shows_as_queued(api: ApiClient) -> None:
+def test_explain_occurrence_sent_directly_by_the_api_is_queued(api: ApiClient) -> None:
     api.post(BODY | {"id": "soon", "schedule": "rate(10 seconds)"})
     assert asked(api, 60, "soon")["verdict"] == "queued"
     assert asked(api, 600, "soon")["verdict"] == "future"
 
 
-def test_what_nobody_has_handed_over_is_late_and_what_is_to_come_is_future(
+def test_explain_unsent_past_occurrence_is_late_and_a_coming_one_is_future(
     api: ApiClient, clock: SettableClock, hourly: Job
 ) -> None:
     clock.set(NOON + HOUR + 1)
@@ -108,7 +110,7 @@ def test_what_nobody_has_handed_over_is_late_and_what_is_to_come_is_future(
     assert asked(api, 5 * HOUR)["facts"]["due"] == "2026-11-21T17:00:00Z"
 
 
-def test_a_range_of_skipped_ones_answers_for_each_though_another_record_lies_between(
+def test_explain_range_of_skipped_occurrences_covers_each_despite_a_record_in_between(
     api: ApiClient, tables: Tables, clock: SettableClock, hourly: Job
 ) -> None:
     standing = dispatched(tables, clock, 20)
@@ -126,7 +128,7 @@ def test_a_range_of_skipped_ones_answers_for_each_though_another_record_lies_bet
     assert asked(api, 10 * HOUR)["verdict"] == "queued"
 
 
-def test_what_no_queue_holds_any_more_is_lost(tables: Tables, clock: SettableClock, hourly: Job) -> None:
+def test_explain_occurrence_no_longer_in_any_queue_is_lost(tables: Tables, clock: SettableClock, hourly: Job) -> None:
     dispatched(tables, clock, 3)
     clock.set(NOON + 3 * HOUR)
     depths = FixedDepths({Lane.NORMAL: Depth(0, 0, 0)})
@@ -137,7 +139,7 @@ def test_what_no_queue_holds_any_more_is_lost(tables: Tables, clock: SettableClo
     assert asked(api, HOUR)["verdict"] == "queued"
 
 
-def test_an_occurrence_that_an_edit_kept_since_its_jitter_made_it_due_later_shows_as_queued(
+def test_explain_occurrence_kept_by_an_edit_because_of_later_jitter_is_queued(
     api: ApiClient, tables: Tables, clock: SettableClock
 ) -> None:
     assert api.post(BODY | {"id": "late", "schedule": "0 * * * *", "jitter_seconds": 3000}).status == 201
@@ -158,7 +160,7 @@ def test_an_occurrence_that_an_edit_kept_since_its_jitter_made_it_due_later_show
     assert api.get(f"/v1/runs/late.{to_basic(at)}").status == 200
 
 
-def test_what_jitter_puts_off_beyond_what_is_sent_at_once_is_not_queued_yet(
+def test_explain_occurrence_delayed_by_jitter_beyond_the_lookahead_is_not_queued_yet(
     api: ApiClient, tables: Tables, clock: SettableClock
 ) -> None:
     clock.set(NOON - 60)
@@ -174,7 +176,7 @@ def test_what_jitter_puts_off_beyond_what_is_sent_at_once_is_not_queued_yet(
     assert api.get(f"/v1/jobs/{of.id}/runs").json["items"] == []
 
 
-def test_a_paused_job_says_so_and_after_it_was_resumed_its_record_does(
+def test_explain_paused_job_is_reported_and_after_resuming_the_record_is_shown(
     api: ApiClient, clock: SettableClock, hourly: Job
 ) -> None:
     clock.set(NOON + 600)
@@ -188,21 +190,21 @@ def test_a_paused_job_says_so_and_after_it_was_resumed_its_record_does(
     assert "It had been paused since 2026-11-21T12:10:00Z by " in recorded["sentence"]
 
 
-def test_a_deleted_job_can_be_asked_about_for_a_day(api: ApiClient, clock: SettableClock, hourly: Job) -> None:
+def test_explain_deleted_job_can_be_explained_for_a_day(api: ApiClient, clock: SettableClock, hourly: Job) -> None:
     clock.set(NOON + 600)
     assert api.delete("/v1/jobs/hourly").status == 204
     found = asked(api, HOUR)
     assert (found["verdict"], found["nearest"]) == ("deleted", {"before": None, "after": None})
 
 
-def test_the_hour_that_a_clock_jumps_over_is_explained(api: ApiClient) -> None:
+def test_explain_hour_skipped_by_the_clock_is_reported(api: ApiClient) -> None:
     api.post(BODY | {"id": "early", "schedule": "30 2 * * *", "timezone": "America/New_York"})
     answer = api.get("/v1/jobs/early/explain", at="2027-03-14T02:30:00-05:00")
     assert (answer.json["verdict"], answer.json["facts"]["wall"]) == ("gap", "2027-03-14T02:30:00")
     assert answer.json["at"] == "2027-03-14T07:30:00Z"
 
 
-def test_too_many_records_in_the_way_are_not_taken_for_a_loss(
+def test_explain_too_many_intermediate_records_are_not_reported_as_lost(
     api: ApiClient, tables: Tables, clock: SettableClock, hourly: Job
 ) -> None:
     dispatched(tables, clock, 3)
@@ -213,13 +215,15 @@ def test_too_many_records_in_the_way_are_not_taken_for_a_loss(
     assert asked(api, 2 * HOUR)["verdict"] == "unclear"
 
 
-def test_of_a_job_that_nobody_knows_nothing_is_explained(api: ApiClient) -> None:
+def test_explain_unknown_job_is_not_explained(api: ApiClient) -> None:
     for job_id in ("nobody", "no%2Fbody"):
         answer = api.get(f"/v1/jobs/{job_id}/explain", at="2026-11-21T12:00:00Z")
         assert (answer.status, answer.json["type"]) == (404, "/problems/unknown-job")
 
 
-def test_another_tenants_job_is_not_there(api: ApiClient, tables: Tables, clock: SettableClock, hourly: Job) -> None:
+def test_explain_job_of_another_tenant_does_not_exist(
+    api: ApiClient, tables: Tables, clock: SettableClock, hourly: Job
+) -> None:
     theirs = replace(hourly, tenant="acme", id="theirs")
     tables.run_store().write(runs.run(theirs, RunState.SUCCEEDED, after=HOUR), None)
     assert api.get("/v1/jobs/theirs/explain", at="2026-11-21T13:00:00Z").status == 404
@@ -237,7 +241,7 @@ def test_another_tenants_job_is_not_there(api: ApiClient, tables: Tables, clock:
         ({"at": "2026-11-21T12:00:00Z", "when": "now"}, "when"),
     ],
 )
-def test_an_instant_that_is_none_is_refused_by_its_parameter(
+def test_explain_invalid_instant_is_refused_with_the_parameter(
     api: ApiClient, hourly: Job, query: dict[str, str], parameter: str
 ) -> None:
     answer = api.get("/v1/jobs/hourly/explain", **query)
@@ -246,5 +250,5 @@ def test_an_instant_that_is_none_is_refused_by_its_parameter(
 
 
 @pytest.mark.parametrize("at", ["0001-01-03T00:00:00Z", "1969-12-31T23:59:59Z", "9999-12-29T00:00:00Z"])
-def test_the_ends_of_the_calendar_are_instants_like_any_other(api: ApiClient, hourly: Job, at: str) -> None:
+def test_explain_ends_of_the_calendar_are_valid_instants(api: ApiClient, hourly: Job, at: str) -> None:
     assert api.get("/v1/jobs/hourly/explain", at=at).status == 200

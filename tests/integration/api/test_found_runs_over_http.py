@@ -59,7 +59,7 @@ def found(api: ApiClient, runs: dict[str, Run], **query: str) -> list[str]:
     return [short[item["id"]] for item in answer.json["items"]]
 
 
-def test_what_did_not_go_well_is_found_whatever_its_job_the_latest_first(api: ApiClient, runs: dict[str, Run]) -> None:
+def test_run_search_finds_unsuccessful_runs_across_jobs_latest_first(api: ApiClient, runs: dict[str, Run]) -> None:
     assert found(api, runs) == ["never", "off", "again", "dead"]
     assert api.get(RUNS).json["items"][0].items() <= api.get(f"/v1/runs/{runs['never'].name}").json.items()
 
@@ -76,7 +76,7 @@ def test_what_did_not_go_well_is_found_whatever_its_job_the_latest_first(api: Ap
         ("RUNNING,WAITING,QUEUED,RETRYING,DEAD,CANCELLED,SKIPPED", ["waits", "alive", "never", "off", "again", "dead"]),
     ],
 )
-def test_states_are_chosen(api: ApiClient, runs: dict[str, Run], state: str, names: list[str]) -> None:
+def test_run_search_states_can_be_selected(api: ApiClient, runs: dict[str, Run], state: str, names: list[str]) -> None:
     assert found(api, runs, state=state) == names
 
 
@@ -107,20 +107,20 @@ def test_states_are_chosen(api: ApiClient, runs: dict[str, Run], state: str, nam
         ({"job": "beta", "tag": "billing"}, []),
     ],
 )
-def test_runs_are_chosen_by_time_tag_job_and_error(
+def test_run_search_filters_by_time_tag_job_and_error(
     api: ApiClient, runs: dict[str, Run], query: dict[str, str], names: list[str]
 ) -> None:
     assert found(api, runs, **query) == names
 
 
-def test_the_tags_that_count_are_those_that_the_job_has_now(api: ApiClient, runs: dict[str, Run]) -> None:
+def test_run_search_tag_filter_uses_the_current_tags_of_the_job(api: ApiClient, runs: dict[str, Run]) -> None:
     assert api.send(json_event("PATCH", "/v1/jobs/beta", {"tags": ["night", "moved"]})).status == 200
     assert found(api, runs, tag="moved") == ["off", "again"]
     assert api.delete("/v1/jobs/beta").status == 204
     assert found(api, runs, tag="night") == ["never", "dead"]
 
 
-def test_a_list_of_jobs_has_the_last_runs_of_each(api: ApiClient, runs: dict[str, Run]) -> None:
+def test_run_search_job_list_includes_the_last_runs_of_each_job(api: ApiClient, runs: dict[str, Run]) -> None:
     created(api, "idle")
     assert api.runs.write(run(made_job(id="idle"), RunState.SKIPPED, after=7200, attempt=0), None) is None
     short = {str(each.name): name for name, each in runs.items()}
@@ -149,13 +149,15 @@ def test_a_list_of_jobs_has_the_last_runs_of_each(api: ApiClient, runs: dict[str
         ({"state": EVERY, "until": "2026-11-21T12:10:00Z"}, ["done"]),
     ],
 )
-def test_runs_in_all_states_are_listed_by_their_occurrence(
+def test_run_search_lists_all_states_by_occurrence(
     api: ApiClient, runs: dict[str, Run], query: dict[str, str], names: list[str]
 ) -> None:
     assert found(api, runs, **query) == names
 
 
-def test_successful_runs_of_too_many_jobs_require_a_job_or_a_tag(api: ApiClient, runs: dict[str, Run]) -> None:
+def test_run_search_for_successful_runs_of_too_many_jobs_requires_a_job_or_a_tag(
+    api: ApiClient, runs: dict[str, Run]
+) -> None:
     for number in range(MERGED_JOBS - 1):
         created(api, f"more-{number}")
     answer = api.get(RUNS, state="SUCCEEDED")
@@ -183,32 +185,34 @@ def test_successful_runs_of_too_many_jobs_require_a_job_or_a_tag(api: ApiClient,
         ({"cursor": "nonsense"}, "cursor"),
     ],
 )
-def test_a_query_that_is_not_understood_names_the_parameter(
+def test_run_search_invalid_query_is_refused_with_the_parameter(
     api: ApiClient, query: dict[str, str], parameter: str
 ) -> None:
     answer = api.get(RUNS, **query)
     assert (answer.status, list(answer.errors)) == (400, [parameter])
 
 
-def test_a_job_that_is_not_there_is_said_to_be_unknown(api: ApiClient) -> None:
+def test_run_search_missing_job_is_reported_as_unknown(api: ApiClient) -> None:
     answer = api.get(RUNS, job="nobody")
     assert (answer.status, answer.json["type"]) == (404, "/problems/unknown-job")
 
 
-def test_runs_of_another_tenant_are_not_found(api: ApiClient, runs: dict[str, Run]) -> None:
+def test_run_search_finds_nothing_of_another_tenant(api: ApiClient, runs: dict[str, Run]) -> None:
     assert api.runs.write(run(made_job(id="alpha", tenant="other"), RunState.RETRYING, after=900), None) is None
     assert found(api, runs, state="RETRYING") == ["again"]
 
 
 @pytest.mark.parametrize("limit", ["1", "2", "3"])
 @pytest.mark.parametrize("query", [{}, {"job": "alpha"}, {"tag": "night"}, {"error": "e"}, {"state": EVERY}])
-def test_pages_hold_each_run_once(api: ApiClient, runs: dict[str, Run], query: dict[str, str], limit: str) -> None:
+def test_run_search_pages_contain_each_run_once(
+    api: ApiClient, runs: dict[str, Run], query: dict[str, str], limit: str
+) -> None:
     whole = api.get(RUNS, **query).json["items"]
     assert len(whole) > 1
     assert paged(api, limit=limit, **query) == whole
 
 
-def test_a_page_reads_a_bounded_number_of_runs_and_may_be_short_with_a_next_one(api: ApiClient) -> None:
+def test_run_search_page_reads_a_bounded_number_of_runs_and_may_be_short_with_a_next_page(api: ApiClient) -> None:
     failing = created(api, "gamma", tags=("rare",))
     many = created(api, "delta")
     for number in range(510):

@@ -91,7 +91,7 @@ def document(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("how", HOW)
-def test_the_api_keeps_to_its_document_whatever_is_sent(
+def test_api_fuzzing_any_request_conforms_to_the_document(
     api: ApiClient, url: str, document: Path, how: tuple[str, ...]
 ) -> None:
     fuzz(document, url, *how, target=TARGET, run_token=str(TOKEN))
@@ -99,7 +99,7 @@ def test_the_api_keeps_to_its_document_whatever_is_sent(
 
 
 @pytest.mark.parametrize("how", HOW)
-def test_the_api_keeps_to_its_document_when_most_requests_are_executed(
+def test_api_fuzzing_mostly_executed_requests_conform_to_the_document(
     api: ApiClient, url: str, document: Path, how: tuple[str, ...]
 ) -> None:
     document.write_text(json.dumps(apt(strict_document(), TARGET)))
@@ -108,7 +108,7 @@ def test_the_api_keeps_to_its_document_when_most_requests_are_executed(
     assert api.log.getvalue().count('"job_created"') >= 5
 
 
-def test_a_job_can_be_put_with_the_target_of_an_answer_which_the_narrowed_document_lacks(api: ApiClient) -> None:
+def test_api_fuzzing_put_accepts_a_target_from_a_response_that_the_narrowed_document_excludes(api: ApiClient) -> None:
     """What schemathesis once took for a schema that is not enforced."""
     api.caller = jwt_caller("default", "jobs:write")
     target = {"type": "http", "url": TARGET, "expect": ["201", 200]}

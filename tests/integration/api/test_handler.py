@@ -69,7 +69,7 @@ def prefixed(values: dict[str, str]) -> dict[str, str]:
     return {f"DUECOURSE_{name}": value for name, value in values.items()}
 
 
-def test_a_job_is_created_read_and_deleted_and_its_first_runs_wait_in_their_queue(
+def test_api_handler_job_is_created_read_and_deleted_and_its_first_runs_are_queued(
     ministack: str, served_tables: Tables
 ) -> None:
     sqs, tables = client("sqs", ministack), served_tables
@@ -121,13 +121,13 @@ def test_a_job_is_created_read_and_deleted_and_its_first_runs_wait_in_their_queu
     assert lines[0]["cold_start"] is True
 
 
-def test_settings_that_are_missing_are_all_named_at_the_first_invocation() -> None:
+def test_api_handler_missing_settings_are_all_named_at_the_first_invocation() -> None:
     done = invoke(prefixed(SETTINGS | {"SHARDS": "none"}), api_event("GET", "/v1/health"))
     assert done.returncode != 0
     for name in ("DUECOURSE_JOBS_TABLE is missing", "DUECOURSE_QUEUE_URL_LONG is missing", "DUECOURSE_SHARDS='none'"):
         assert name in done.stderr
 
 
-def test_the_module_loads_without_an_environment_and_makes_no_client() -> None:
+def test_api_handler_module_loads_without_an_environment_and_creates_no_client() -> None:
     done = invoke({"AWS_REGION": ""})
     assert (done.returncode, done.stdout) == (0, "")

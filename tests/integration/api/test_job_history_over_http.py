@@ -67,7 +67,7 @@ ASKED: dict[str, Callable[[ApiClient], Any]] = {
 
 
 @pytest.mark.parametrize("action", ASKED)
-def test_every_change_says_who_made_it_in_the_history_and_in_the_log(api: ApiClient, action: str) -> None:
+def test_job_history_every_change_is_recorded_and_logged_with_its_principal(api: ApiClient, action: str) -> None:
     ASKED[action](as_(api, "bob"))
     newest, oldest = history(api)
     assert (newest["action"], newest["principal"], newest["at"]) == (action, "bob", "2026-11-21T12:00:01.000Z")
@@ -75,7 +75,7 @@ def test_every_change_says_who_made_it_in_the_history_and_in_the_log(api: ApiCli
     assert [line["principal"] for line in api.wait_queues] == ["anna", "bob", "bob"]
 
 
-def test_a_change_of_the_owner_is_in_the_history(api: ApiClient) -> None:
+def test_job_history_owner_change_is_recorded(api: ApiClient) -> None:
     patched(as_(api, "bob"), {"owner": "billing", "runbook_url": "https://wiki.example.com/x"})
     assert history(api)[0]["changes"] == [
         {"field": "owner", "before": "", "after": "billing"},
@@ -83,20 +83,20 @@ def test_a_change_of_the_owner_is_in_the_history(api: ApiClient) -> None:
     ]
 
 
-def test_a_resume_says_who_made_it(api: ApiClient) -> None:
+def test_job_history_resume_is_recorded_with_its_principal(api: ApiClient) -> None:
     as_(api, "bob").ask(f"{PATH}/pause")
     as_(api, "carl").ask(f"{PATH}/resume")
     assert [(one["action"], one["principal"]) for one in history(api)][:2] == [("resumed", "carl"), ("paused", "bob")]
 
 
 @pytest.mark.parametrize("choice", [{"all": True}, {"tag": "t"}])
-def test_a_pause_of_many_is_in_the_history_of_each(api: ApiClient, choice: dict[str, Any]) -> None:
+def test_job_history_bulk_pause_is_recorded_for_each_job(api: ApiClient, choice: dict[str, Any]) -> None:
     as_(api, "bob").post(choice, "/v1/jobs/pause")
     as_(api, "carl").post(choice, "/v1/jobs/resume")
     assert [(one["action"], one["principal"]) for one in history(api)][:2] == [("resumed", "carl"), ("paused", "bob")]
 
 
-def test_jobs_created_in_a_batch_or_by_put_say_who_made_them(api: ApiClient) -> None:
+def test_job_history_creation_by_batch_or_put_is_recorded_with_its_principal(api: ApiClient) -> None:
     bob = as_(api, "bob")
     bob.post({"jobs": [{**BODY, "id": "one"}]}, "/v1/jobs/batch")
     bob.send(json_event("PUT", "/v1/jobs/two", BODY))
@@ -105,7 +105,7 @@ def test_jobs_created_in_a_batch_or_by_put_say_who_made_them(api: ApiClient) -> 
         assert (only["action"], only["principal"]) == ("created", "bob")
 
 
-def test_a_redrive_of_many_is_one_record_a_job_which_names_some_of_them(api: ApiClient) -> None:
+def test_job_history_bulk_redrive_is_one_record_per_job_with_some_of_its_runs(api: ApiClient) -> None:
     dead(api)
     as_(api, "bob").post({"job_id": "plan"}, "/v1/dead-letters/redrive")
     newest = history(api)[0]
@@ -116,7 +116,7 @@ def test_a_redrive_of_many_is_one_record_a_job_which_names_some_of_them(api: Api
     )
 
 
-def test_an_edit_shows_what_changed_and_its_log_line_names_the_fields(api: ApiClient) -> None:
+def test_job_history_edit_shows_changed_values_and_its_log_entry_names_the_fields(api: ApiClient) -> None:
     patched(as_(api, "bob"), {"timeout_seconds": 60, "payload": {"secret": "hunter2"}})
     newest = history(api)[0]
     assert newest["revision"] == 2
@@ -125,13 +125,13 @@ def test_an_edit_shows_what_changed_and_its_log_line_names_the_fields(api: ApiCl
     assert "hunter2" not in api.log.getvalue()
 
 
-def test_what_changes_nothing_leaves_no_record(api: ApiClient) -> None:
+def test_job_history_request_without_changes_leaves_no_record(api: ApiClient) -> None:
     patched(as_(api, "bob"), {"timeout_seconds": 30})
     api.post({**HOUR, "dry_run": True}, f"{PATH}/backfill")
     assert len(history(api)) == 1
 
 
-def test_a_request_that_is_repeated_under_its_key_is_one_record(api: ApiClient) -> None:
+def test_job_history_repeated_request_with_the_same_key_is_one_record(api: ApiClient) -> None:
     for _ in range(2):
         event = json_event("POST", f"{PATH}/backfill", HOUR, headers={"idempotency-key": "once"})
         assert as_(api, "bob").send(event).status == 202
@@ -139,14 +139,14 @@ def test_a_request_that_is_repeated_under_its_key_is_one_record(api: ApiClient) 
     assert history(api)[0]["facts"]["runs"] == 10
 
 
-def test_the_history_of_a_deleted_job_can_be_read_and_goes_on_with_the_job_recreated_after_it(api: ApiClient) -> None:
+def test_job_history_remains_readable_after_deletion_and_continues_with_the_recreated_job(api: ApiClient) -> None:
     as_(api, "bob").delete(PATH)
     assert [one["action"] for one in history(api)] == ["deleted", "created"]
     assert as_(api, "carl").post({**BODY, "id": "plan"}).status == 201
     assert [one["principal"] for one in history(api)] == ["carl", "bob", "anna"]
 
 
-def test_the_history_comes_in_pages(api: ApiClient) -> None:
+def test_job_history_is_paginated(api: ApiClient) -> None:
     for number in range(4):
         patched(as_(api, f"user-{number}"), {"timeout_seconds": 40 + number})
     first = api.get(f"{PATH}/history", limit="3").json
@@ -157,23 +157,23 @@ def test_the_history_comes_in_pages(api: ApiClient) -> None:
     assert second["next_cursor"] is None
 
 
-def test_a_cursor_of_another_jobs_history_is_refused(api: ApiClient) -> None:
+def test_job_history_cursor_of_another_job_is_refused(api: ApiClient) -> None:
     patched(api, {"timeout_seconds": 60})
     cursor = api.get(f"{PATH}/history", limit="1").json["next_cursor"]
     assert api.get("/v1/jobs/other/history", cursor=cursor).status == 400
     assert api.get(f"{PATH}/history", cursor="MWM6cGxhbi54").status == 400
 
 
-def test_of_an_unknown_job_there_is_no_history(api: ApiClient) -> None:
+def test_job_history_of_an_unknown_job_is_not_found(api: ApiClient) -> None:
     assert api.get("/v1/jobs/nobody/history").status == 404
 
 
-def test_another_tenant_sees_nothing_of_it(api: ApiClient) -> None:
+def test_job_history_is_hidden_from_other_tenants(api: ApiClient) -> None:
     api.caller = jwt_caller("acme", *ALL)
     assert api.get(f"{PATH}/history").status == 404
 
 
-def test_a_job_of_before_there_were_records_has_an_empty_history(api: ApiClient, tables: Tables) -> None:
+def test_job_history_of_a_job_older_than_the_records_is_empty(api: ApiClient, tables: Tables) -> None:
     stored_job(tables.job_store(api.clock), id="old", revision=1)
     assert api.get("/v1/jobs/old/history").json == {"items": [], "next_cursor": None}
 
@@ -185,7 +185,7 @@ def test_a_job_of_before_there_were_records_has_an_empty_history(api: ApiClient,
         ("iam", iam_caller("arn:aws:iam::123456789012:user/ann"), "arn:aws:iam::123456789012:user/ann"),
     ],
 )
-def test_without_tokens_it_is_the_iam_caller_or_local(
+def test_job_history_principal_without_tokens_is_the_iam_caller_or_local(
     tables: Tables, clock: SettableClock, auth: str, caller: dict[str, Any], principal: str
 ) -> None:
     settings = replace(api_settings(), auth=auth)
@@ -194,7 +194,7 @@ def test_without_tokens_it_is_the_iam_caller_or_local(
     assert history(api)[0]["principal"] == principal
 
 
-def test_a_stranger_has_no_principal_in_the_log(api: ApiClient) -> None:
+def test_job_history_unauthenticated_caller_has_no_principal_in_the_log(api: ApiClient) -> None:
     api.caller = {}
     api.send(api_event("GET", "/v1/health", content_type=None))
     assert "principal" not in api.wait_queues[-1]

@@ -85,7 +85,7 @@ def item_count(tables: Tables) -> int:
     return count
 
 
-def test_what_was_posted_comes_back_with_what_became_of_it(api: ApiClient) -> None:
+def test_jobs_are_returned_as_posted_with_derived_fields(api: ApiClient) -> None:
     answer = api.post(FULL)
     assert answer.status == 201
     assert answer.headers["location"] == "/v1/jobs/weekly-report"
@@ -120,7 +120,7 @@ def test_what_was_posted_comes_back_with_what_became_of_it(api: ApiClient) -> No
     assert api.get("/v1/jobs").json == {"items": [answer.json], "next_cursor": None}
 
 
-def test_the_defaults_are_shown_filled_in(api: ApiClient) -> None:
+def test_jobs_defaults_are_shown(api: ApiClient) -> None:
     job = created(api)
     assert (job["id"], job["timezone"]) == ("job-nonce-1", "UTC")
     delays = {"max_attempts": 4, "backoff": "exponential", "min_seconds": 2, "max_seconds": 3600}
@@ -145,9 +145,7 @@ def test_the_defaults_are_shown_filled_in(api: ApiClient) -> None:
 TASK = RegisteredTask(SqsTarget("duecourse-target-mail"), {"timeout_seconds": 45, "payload": ["{{run_id}}"]})
 
 
-def test_a_job_of_a_registered_task_is_kept_under_the_tasks_name_with_its_defaults(
-    tables: Tables, clock: SettableClock
-) -> None:
+def test_jobs_registered_task_is_stored_by_name_with_its_defaults(tables: Tables, clock: SettableClock) -> None:
     api = ApiClient.over(tables, clock, tasks={"send-mail": TASK})
     answer = api.post({"schedule": "@daily", "task": "send-mail"})
     assert answer.status == 201, answer.text
@@ -157,24 +155,24 @@ def test_a_job_of_a_registered_task_is_kept_under_the_tasks_name_with_its_defaul
     assert api.get(f"/v1/jobs/{job['id']}").json == job
 
 
-def test_a_job_that_is_shown_can_be_posted_again(api: ApiClient) -> None:
+def test_jobs_as_returned_can_be_posted_again(api: ApiClient) -> None:
     shown = api.post(FULL).json
     again = {name: shown[name] for name in FULL if name != "id"}
     assert {name: api.post(again).json[name] for name in again} == again
 
 
-def test_the_stage_decides_the_precision_that_is_not_given(tables: Tables, clock: SettableClock) -> None:
+def test_jobs_stage_determines_the_default_precision(tables: Tables, clock: SettableClock) -> None:
     exact = ApiClient.over(tables, clock, settings=api_settings(default_precision=Precision.EXACT))
     assert created(exact)["precision"] == "exact"
 
 
-def test_a_large_payload_comes_back_whole(api: ApiClient) -> None:
+def test_jobs_large_payload_is_returned_whole(api: ApiClient) -> None:
     payload = {"text": "\N{SNOWMAN}" * 40_000}
     assert created(api, id="large", payload=payload)["payload"] == payload
     assert api.get("/v1/jobs/large").json["payload"] == payload
 
 
-def test_a_rate_counts_from_the_whole_second_of_its_creation(
+def test_jobs_rate_counts_from_the_whole_second_of_creation(
     api: ApiClient, clock: SettableClock, tables: Tables
 ) -> None:
     clock.set(NOON + 0.75)
@@ -183,7 +181,7 @@ def test_a_rate_counts_from_the_whole_second_of_its_creation(
     assert (stored.schedule.anchor, stored.generation) == (int(NOON), int(NOON * 1000) + 750)
 
 
-def test_a_taken_id_is_409_and_changes_nothing(api: ApiClient) -> None:
+def test_jobs_taken_id_returns_409_and_changes_nothing(api: ApiClient) -> None:
     first = created(api, id="nightly")
     answer = api.post(BODY | {"id": "nightly", "schedule": "0 0 * * *"})
     assert answer.status == 409
@@ -192,13 +190,13 @@ def test_a_taken_id_is_409_and_changes_nothing(api: ApiClient) -> None:
     assert api.get("/v1/jobs/nightly").json == first
 
 
-def test_ids_that_differ_in_capitals_are_different_jobs(api: ApiClient) -> None:
+def test_jobs_ids_that_differ_in_case_are_different_jobs(api: ApiClient) -> None:
     for job_id in ("nightly", "Nightly"):
         created(api, id=job_id)
     assert [job["id"] for job in api.get("/v1/jobs").json["items"]] == ["Nightly", "nightly"]
 
 
-def test_a_made_up_id_that_is_taken_is_made_up_again(api: ApiClient) -> None:
+def test_jobs_generated_id_that_is_taken_is_generated_again(api: ApiClient) -> None:
     created(api, id="job-nonce-1")
     assert created(api, schedule="0 0 * * *")["id"].startswith("job-nonce-")
 
@@ -219,21 +217,19 @@ def test_a_made_up_id_that_is_taken_is_made_up_again(api: ApiClient) -> None:
         {"schedule": "@daily", "task": "unknown"},
     ],
 )
-def test_a_refused_job_is_not_written(api: ApiClient, tables: Tables, body: Any) -> None:
+def test_jobs_that_are_refused_are_not_written(api: ApiClient, tables: Tables, body: Any) -> None:
     assert api.post(body).status == 422
     assert item_count(tables) == 0
     assert api.wheel.sent == []
 
 
-def test_an_unknown_job_is_404(api: ApiClient) -> None:
+def test_jobs_unknown_id_returns_404(api: ApiClient) -> None:
     for answer in (api.get("/v1/jobs/nightly"), api.delete("/v1/jobs/nightly"), api.get("/v1/jobs/nightly/runs")):
         assert (answer.status, answer.json["type"]) == (404, "/problems/unknown-job")
         assert "nightly" in answer.json["detail"]
 
 
-def test_a_deleted_job_is_gone_with_all_its_items_but_the_note(
-    api: ApiClient, tables: Tables, clock: SettableClock
-) -> None:
+def test_jobs_leave_only_a_tombstone_when_deleted(api: ApiClient, tables: Tables, clock: SettableClock) -> None:
     created(api, id="nightly", payload="x" * 10_000)
     answer = api.delete("/v1/jobs/nightly")
     assert (answer.status, answer.text) == (204, "")
@@ -245,7 +241,7 @@ def test_a_deleted_job_is_gone_with_all_its_items_but_the_note(
     assert left == {"GONE", "LIMITS", "SEATS", "HIGHEST"}
 
 
-def test_a_deleted_id_can_be_used_again_and_no_old_message_fits_it(api: ApiClient, clock: SettableClock) -> None:
+def test_jobs_deleted_id_can_be_reused_and_old_messages_do_not_match(api: ApiClient, clock: SettableClock) -> None:
     created(api, id="nightly")
     api.delete("/v1/jobs/nightly")
     clock.advance(0.002)
@@ -255,9 +251,7 @@ def test_a_deleted_id_can_be_used_again_and_no_old_message_fits_it(api: ApiClien
 
 
 @pytest.mark.parametrize(("races", "status"), [(2, 204), (3, 409)])
-def test_a_deletion_that_loses_a_race_is_tried_again(
-    tables: Tables, clock: SettableClock, races: int, status: int
-) -> None:
+def test_jobs_deletion_retries_after_a_lost_race(tables: Tables, clock: SettableClock, races: int, status: int) -> None:
     store, left = tables.job_store(clock), [False] * races
     racing = around(store, delete=lambda real, *job, **written: left.pop() if left else real(*job, **written))
     api = ApiClient(racing, tables.run_store(), clock)
@@ -265,7 +259,7 @@ def test_a_deletion_that_loses_a_race_is_tried_again(
     assert api.delete("/v1/jobs/nightly").status == status
 
 
-def test_pages_of_jobs_are_stable_while_jobs_come_and_go(api: ApiClient) -> None:
+def test_jobs_pages_are_stable_while_jobs_are_created_and_deleted(api: ApiClient) -> None:
     for number in range(7):
         created(api, id=f"job-{number}", schedule="0 0 * * *")
     first = api.get("/v1/jobs", limit="3").json
@@ -279,7 +273,7 @@ def test_pages_of_jobs_are_stable_while_jobs_come_and_go(api: ApiClient) -> None
     assert third["next_cursor"] is None
 
 
-def test_a_page_of_large_jobs_ends_before_lambdas_limit(api: ApiClient) -> None:
+def test_jobs_page_of_large_jobs_stays_within_the_lambda_limit(api: ApiClient) -> None:
     for number in range(13):
         created(api, id=f"job-{number:02d}", schedule="0 0 * * *", payload='"' * 100_000)
     pages = list(api.pages("/v1/jobs"))
@@ -287,7 +281,7 @@ def test_a_page_of_large_jobs_ends_before_lambdas_limit(api: ApiClient) -> None:
     assert [job["id"] for page in pages for job in page.json["items"]] == [f"job-{number:02d}" for number in range(13)]
 
 
-def test_a_job_with_a_quarantined_cursor_shows_its_error(api: ApiClient, tables: Tables, clock: SettableClock) -> None:
+def test_jobs_with_a_quarantined_cursor_show_its_error(api: ApiClient, tables: Tables, clock: SettableClock) -> None:
     created(api, id="nightly")
     cursor = tables.job_store(clock).get_cursor("default", "nightly")
     assert isinstance(cursor, Cursor)
@@ -296,7 +290,7 @@ def test_a_job_with_a_quarantined_cursor_shows_its_error(api: ApiClient, tables:
     assert (job["error"], job["next_occurrence"]) == ("the zone Europe/Atlantis is gone", None)
 
 
-def test_a_created_job_leaves_one_line_with_its_id(api: ApiClient) -> None:
+def test_jobs_creation_writes_one_log_entry_with_the_id(api: ApiClient) -> None:
     created(api, id="nightly")
     (line,) = api.wait_queues
     assert (line["action"], line["job_id"], line["tenant"], line["status"]) == (

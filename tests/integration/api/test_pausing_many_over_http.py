@@ -24,7 +24,7 @@ def states(api: ApiClient) -> dict[str, str]:
     return {item["id"]: item["state"] for item in api.get("/v1/jobs").json["items"]}
 
 
-def test_a_pause_says_by_whom_and_why(api: ApiClient) -> None:
+def test_bulk_pause_shows_who_paused_and_why(api: ApiClient) -> None:
     answer = api.post({"note": "until the ledger is moved"}, "/v1/jobs/a/pause")
     assert (answer.status, answer.json["paused_by"], answer.json["paused_because"]) == (
         200, "local", "until the ledger is moved",
@@ -36,7 +36,7 @@ def test_a_pause_says_by_whom_and_why(api: ApiClient) -> None:
 
 
 @pytest.mark.parametrize("note", ["x" * 501, "two\nlines", 7, "\ud800"])
-def test_a_note_that_is_none_changes_nothing(api: ApiClient, note: object) -> None:
+def test_bulk_pause_invalid_note_changes_nothing(api: ApiClient, note: object) -> None:
     answer = api.post({"note": note}, "/v1/jobs/a/pause")
     assert answer.status == 422
     assert list(answer.errors) == ["/note"]
@@ -44,7 +44,7 @@ def test_a_note_that_is_none_changes_nothing(api: ApiClient, note: object) -> No
 
 
 @pytest.mark.parametrize("action", ["pause", "resume"])
-def test_another_version_of_the_job_is_left_alone(api: ApiClient, action: str) -> None:
+def test_bulk_pause_another_job_version_is_left_unchanged(api: ApiClient, action: str) -> None:
     etag = api.get("/v1/jobs/a").headers["etag"]
     paused = api.send(json_event("POST", "/v1/jobs/a/pause", {}, headers={"if-match": etag}))
     assert paused.status == 200
@@ -54,7 +54,7 @@ def test_another_version_of_the_job_is_left_alone(api: ApiClient, action: str) -
     assert states(api)["a"] == "PAUSED"
 
 
-def test_all_jobs_with_a_tag_are_paused_and_resumed(api: ApiClient) -> None:
+def test_bulk_pause_all_jobs_with_a_tag_are_paused_and_resumed(api: ApiClient) -> None:
     answer = api.post({"tag": "billing", "note": "moving"}, "/v1/jobs/pause")
     assert (answer.status, answer.json) == (200, {"changed": 2, "failed": [], "next_cursor": None})
     assert states(api) == {"a": "PAUSED", "b": "PAUSED", "c": "ACTIVE"}
@@ -64,7 +64,7 @@ def test_all_jobs_with_a_tag_are_paused_and_resumed(api: ApiClient) -> None:
     assert set(states(api).values()) == {"ACTIVE"}
 
 
-def test_a_resume_of_a_tag_leaves_jobs_alone_that_were_paused_in_another_way(api: ApiClient) -> None:
+def test_bulk_pause_resume_by_tag_excludes_jobs_that_were_paused_differently(api: ApiClient) -> None:
     assert api.ask("/v1/jobs/a/pause").status == 200
     assert api.post({"tag": "billing"}, "/v1/jobs/pause").json["changed"] == 1
     assert api.post({"tag": "billing"}, "/v1/jobs/resume").json["changed"] == 1
@@ -74,7 +74,7 @@ def test_a_resume_of_a_tag_leaves_jobs_alone_that_were_paused_in_another_way(api
     assert set(states(api).values()) == {"ACTIVE"}
 
 
-def test_a_pause_of_all_jobs_is_ended_tag_by_tag_and_does_not_end_that_of_a_tag(api: ApiClient) -> None:
+def test_bulk_pause_of_all_jobs_is_ended_tag_by_tag_and_does_not_end_a_tag_pause(api: ApiClient) -> None:
     assert api.post({"tag": "night"}, "/v1/jobs/pause").json["changed"] == 1
     assert api.post({"all": True}, "/v1/jobs/pause").json["changed"] == 2
     assert api.post({"tag": "billing"}, "/v1/jobs/resume").json["changed"] == 1
@@ -83,7 +83,7 @@ def test_a_pause_of_all_jobs_is_ended_tag_by_tag_and_does_not_end_that_of_a_tag(
     assert states(api) == {"a": "ACTIVE", "b": "PAUSED", "c": "ACTIVE"}
 
 
-def test_a_resumed_job_is_not_part_of_its_former_pause(api: ApiClient) -> None:
+def test_bulk_pause_resumed_job_no_longer_belongs_to_its_former_pause(api: ApiClient) -> None:
     assert api.post({"tag": "billing"}, "/v1/jobs/pause").json["changed"] == 2
     assert api.ask("/v1/jobs/a/resume").status == 200
     assert api.ask("/v1/jobs/a/pause").status == 200
@@ -91,7 +91,7 @@ def test_a_resumed_job_is_not_part_of_its_former_pause(api: ApiClient) -> None:
     assert states(api)["a"] == "PAUSED"
 
 
-def test_the_whole_tenant_is_paused_and_no_other(api: ApiClient) -> None:
+def test_bulk_pause_of_the_whole_tenant_affects_no_other_tenant(api: ApiClient) -> None:
     foreign = replace(job("* * * * *", id="z"), tenant="other")
     assert api.jobs.create(foreign, cursor(foreign))
     assert api.post({"all": True}, "/v1/jobs/pause").json["changed"] == 3
@@ -100,7 +100,7 @@ def test_the_whole_tenant_is_paused_and_no_other(api: ApiClient) -> None:
     assert untouched.state == "ACTIVE"
 
 
-def test_a_resume_of_many_skips_what_their_pauses_covered_or_catches_up(api: ApiClient) -> None:
+def test_bulk_pause_resume_skips_the_occurrences_of_the_pause_or_catches_up(api: ApiClient) -> None:
     api.post({"all": True}, "/v1/jobs/pause")
     api.clock.advance(300)
     api.post({"tag": "night"}, "/v1/jobs/resume")
@@ -111,7 +111,7 @@ def test_a_resume_of_many_skips_what_their_pauses_covered_or_catches_up(api: Api
     assert sorted(caught_up) == ["a", "c"]
 
 
-def test_many_jobs_take_several_calls(api: ApiClient) -> None:
+def test_bulk_pause_many_jobs_require_several_calls(api: ApiClient) -> None:
     for number in range(120):
         stored_job(api.jobs, "0 0 1 1 *", id=f"m{number:03}")
     first = api.post({"all": True}, "/v1/jobs/pause").json
@@ -129,7 +129,7 @@ class Slow(SettableClock):
         return self.instant
 
 
-def test_a_call_that_takes_long_ends_early_and_says_where(tables: Tables) -> None:
+def test_bulk_pause_long_call_ends_early_and_returns_a_cursor(tables: Tables) -> None:
     clock = Slow(NOON)
     api = ApiClient.over(tables, clock)
     for number in range(20):
@@ -155,7 +155,9 @@ def test_a_call_that_takes_long_ends_early_and_says_where(tables: Tables) -> Non
         ({"all": True, "limit": 5}, "/limit"),
     ],
 )
-def test_pausing_many_needs_a_choice(api: ApiClient, action: str, body: dict[str, Any], where: str) -> None:
+def test_bulk_pause_request_without_a_valid_selection_is_refused(
+    api: ApiClient, action: str, body: dict[str, Any], where: str
+) -> None:
     answer = api.post(body, f"/v1/jobs/{action}")
     assert (answer.status, list(answer.errors)) == (422, [where])
     assert set(states(api).values()) == {"ACTIVE"}

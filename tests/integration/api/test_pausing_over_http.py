@@ -20,13 +20,13 @@ def bare(api: ApiClient, path: str) -> Answered:
     return api.send(api_event("POST", path, body=None, content_type=None))
 
 
-def test_a_paused_job_says_so_and_has_nothing_queued(api: ApiClient) -> None:
+def test_pause_is_shown_and_leaves_nothing_queued(api: ApiClient) -> None:
     answer = bare(api, "/v1/jobs/steady/pause")
     assert (answer.status, answer.json["state"], answer.json["next_occurrence"]) == (200, "PAUSED", None)
     assert api.get("/v1/jobs/steady/runs").json["items"] == []
 
 
-def test_a_resumed_job_shows_what_its_pause_covered(api: ApiClient) -> None:
+def test_pause_is_followed_by_a_record_of_what_it_covered(api: ApiClient) -> None:
     bare(api, "/v1/jobs/steady/pause")
     api.clock.advance(300)
     answer = bare(api, "/v1/jobs/steady/resume")
@@ -35,7 +35,7 @@ def test_a_resumed_job_shows_what_its_pause_covered(api: ApiClient) -> None:
     assert (covered["state"], covered["reason"], covered["count"]) == ("SKIPPED", "paused", 5)
 
 
-def test_a_resume_can_be_asked_to_catch_up(api: ApiClient) -> None:
+def test_pause_resume_can_catch_up_on_request(api: ApiClient) -> None:
     bare(api, "/v1/jobs/steady/pause")
     api.clock.advance(300)
     assert api.post({"catch_up": True}, "/v1/jobs/steady/resume").status == 200
@@ -44,19 +44,19 @@ def test_a_resume_can_be_asked_to_catch_up(api: ApiClient) -> None:
 
 
 @pytest.mark.parametrize("body", [{"catch_up": "yes"}, {"catchup": True}, []])
-def test_a_wrong_resume_is_refused_and_changes_nothing(api: ApiClient, body: object) -> None:
+def test_pause_invalid_resume_is_refused_and_changes_nothing(api: ApiClient, body: object) -> None:
     bare(api, "/v1/jobs/steady/pause")
     assert api.post(body, "/v1/jobs/steady/resume").status == 422
     assert api.get("/v1/jobs/steady").json["state"] == "PAUSED"
 
 
 @pytest.mark.parametrize("action", ["pause", "resume"])
-def test_an_unknown_job_cannot_be_paused_or_resumed(api: ApiClient, action: str) -> None:
+def test_pause_unknown_job_cannot_be_paused_or_resumed(api: ApiClient, action: str) -> None:
     assert bare(api, f"/v1/jobs/nobody/{action}").status == 404
 
 
 @pytest.mark.parametrize("action", ["pause", "resume", "skip-next"])
-def test_a_job_whose_place_cannot_be_read_is_not_asked_to_be_tried_again(
+def test_pause_unreadable_position_is_reported_without_suggesting_a_retry(
     api: ApiClient, tables: Tables, action: str
 ) -> None:
     if action == "resume":
@@ -73,7 +73,7 @@ def test_a_job_whose_place_cannot_be_read_is_not_asked_to_be_tried_again(
 
 
 @pytest.mark.parametrize("action", ["pause", "resume"])
-def test_a_job_whose_place_cannot_be_read_is_named_among_those_that_could_not_be_changed(
+def test_pause_bulk_request_names_jobs_with_unreadable_positions_as_unchanged(
     api: ApiClient, tables: Tables, action: str
 ) -> None:
     if action == "resume":
@@ -87,7 +87,7 @@ def test_a_job_whose_place_cannot_be_read_is_named_among_those_that_could_not_be
     assert (many["changed"], many["failed"]) == (0, ["steady"])
 
 
-def test_a_pause_with_an_end_shows_it_and_the_next_occurrence_after_it(api: ApiClient) -> None:
+def test_pause_end_time_and_the_next_occurrence_after_it_are_shown(api: ApiClient) -> None:
     body = {"until": "2026-11-21T13:10:30+01:00", "note": "maintenance", "catch_up": True}
     shown = api.post(body, "/v1/jobs/steady/pause").json
     assert (shown["state"], shown["paused_until"]) == ("PAUSED", "2026-11-21T12:10:30Z")
@@ -116,7 +116,7 @@ def test_a_pause_with_an_end_shows_it_and_the_next_occurrence_after_it(api: ApiC
         ),
     ],
 )
-def test_an_end_that_is_not_possible_is_refused_for_one_job_and_for_many(
+def test_pause_impossible_end_time_is_refused_for_one_job_and_for_many(
     api: ApiClient, body: dict[str, object], pointer: str, said: str
 ) -> None:
     for path, choice in (("/v1/jobs/steady/pause", {}), ("/v1/jobs/pause", {"all": True})):
@@ -126,7 +126,7 @@ def test_an_end_that_is_not_possible_is_refused_for_one_job_and_for_many(
     assert api.get("/v1/jobs/steady").json["state"] == "ACTIVE"
 
 
-def test_a_job_with_the_end_of_its_pause_can_be_put_back_unchanged(api: ApiClient) -> None:
+def test_pause_job_with_an_end_time_can_be_put_back_unchanged(api: ApiClient) -> None:
     shown = api.post({"until": "2026-11-21T12:10:30Z"}, "/v1/jobs/steady/pause").json
     put = api.send(json_event("PUT", "/v1/jobs/steady", shown))
     assert (put.status, put.json["paused_until"]) == (200, shown["paused_until"])

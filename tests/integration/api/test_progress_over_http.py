@@ -42,7 +42,7 @@ def shown(api: ApiClient) -> tuple[Any, ...]:
     return run["progress"], run["note"], run["heartbeat_at"]
 
 
-def test_a_run_shows_what_its_last_heartbeat_said(api: ApiClient, job: Job) -> None:
+def test_progress_run_shows_its_last_reported_values(api: ApiClient, job: Job) -> None:
     recorded(api, waiting_run(job))
     assert shown(api) == (None, None, None)
     assert beat(api, {"progress": 0.4, "note": "45 of 112"}).status == 200
@@ -59,7 +59,9 @@ def test_a_run_shows_what_its_last_heartbeat_said(api: ApiClient, job: Job) -> N
     assert shown(api) == (1, None, "2026-11-21T12:01:00.000Z")
 
 
-def test_progress_is_kept_though_the_deadline_need_not_move_once_in_five_seconds(api: ApiClient, job: Job) -> None:
+def test_progress_reports_are_stored_once_in_five_seconds_although_the_deadline_need_not_move(
+    api: ApiClient, job: Job
+) -> None:
     recorded(api, waiting_run(job, RunState.RUNNING, heartbeat_until=NOON + 900))
     seen = []
     for number in range(11):
@@ -70,14 +72,14 @@ def test_progress_is_kept_though_the_deadline_need_not_move_once_in_five_seconds
     assert stored(api).deadlines.heartbeat_until == NOON + 900
 
 
-def test_progress_of_a_job_that_wants_no_heartbeats_is_kept_and_asks_for_none(api: ApiClient, job: Job) -> None:
+def test_progress_reports_of_a_job_without_heartbeats_are_stored_without_a_deadline(api: ApiClient, job: Job) -> None:
     recorded(api, waiting_run(job, heartbeat_until=None))
     assert beat(api, {"progress": 0.5}).json["heartbeat_until"] is None
     assert shown(api) == (0.5, None, "2026-11-21T12:00:00.000Z")
     assert stored(api).deadlines.heartbeat_until is None
 
 
-def test_a_heartbeat_is_one_write_of_one_unit_with_progress_or_without(tables: Tables, job: Job) -> None:
+def test_progress_heartbeat_with_or_without_progress_is_one_write_of_one_unit(tables: Tables, job: Job) -> None:
     metered = Metered(tables.client)
     api = ApiClient.over(replace(tables, client=metered))
     recorded(api, waiting_run(job))
@@ -100,7 +102,7 @@ def test_a_heartbeat_is_one_write_of_one_unit_with_progress_or_without(tables: T
         ([], ""),
     ],
 )
-def test_a_report_that_is_not_understood_names_the_place_and_changes_nothing(
+def test_progress_invalid_report_is_refused_with_the_location_and_changes_nothing(
     api: ApiClient, job: Job, body: Any, pointer: str
 ) -> None:
     record = recorded(api, waiting_run(job))
@@ -153,7 +155,7 @@ def working(api: ApiClient, queue: MemoryQueue, task) -> None:
     worker.run_once()
 
 
-def test_a_worker_completes_its_run(api, job, queue):
+def test_progress_worker_completes_its_run(api, job, queue):
     recorded(api, waiting_run(job))
     working(api, queue, lambda run: {"sent": 3})
     (sent,) = api.wheel.sent
@@ -161,14 +163,14 @@ def test_a_worker_completes_its_run(api, job, queue):
     assert len(queue.deleted) == 1
 
 
-def test_a_workers_heartbeat_moves_the_deadline_on(api, job, queue):
+def test_progress_worker_heartbeat_extends_the_deadline(api, job, queue):
     run = recorded(api, waiting_run(job))
     api.clock.advance(5)
     working(api, queue, lambda run: None)
     assert stored(api).deadlines.heartbeat_until > run.deadlines.heartbeat_until
 
 
-def test_a_worker_fails_its_run(api, job, queue):
+def test_progress_worker_fails_its_run(api, job, queue):
     def task(run):
         raise DoNotRetry("no \ufffe paper \ud800", code="out of paper")
 
@@ -184,7 +186,7 @@ def test_a_worker_fails_its_run(api, job, queue):
     assert len(queue.deleted) == 1
 
 
-def test_a_result_that_the_api_cannot_take_ends_the_run(api, job, queue):
+def test_progress_result_that_the_api_cannot_accept_fails_the_run(api, job, queue):
     recorded(api, waiting_run(job))
     working(api, queue, lambda run: "x" * 210_000)
     message = api.wheel.sent[0].message
@@ -193,7 +195,7 @@ def test_a_result_that_the_api_cannot_take_ends_the_run(api, job, queue):
     assert "204800" in message.command.error
 
 
-def test_a_worker_is_told_of_a_cancellation(api, job, queue):
+def test_progress_worker_receives_a_cancellation(api, job, queue):
     told = []
     recorded(api, waiting_run(job))
 
@@ -210,7 +212,7 @@ def test_a_worker_is_told_of_a_cancellation(api, job, queue):
 
 
 @pytest.mark.parametrize("state", [RunState.RETRYING, RunState.SUCCEEDED, RunState.CANCELLED, RunState.DEAD])
-def test_a_worker_does_not_begin_what_is_over(api, job, queue, state):
+def test_progress_worker_does_not_start_ended_work(api, job, queue, state):
     recorded(api, varied(waiting_run(job), state=state))
 
     def task(run):
@@ -221,14 +223,14 @@ def test_a_worker_does_not_begin_what_is_over(api, job, queue, state):
     assert len(queue.deleted) == 1
 
 
-def test_a_worker_drops_the_message_of_an_attempt_that_has_a_successor(api, job, queue):
+def test_progress_worker_drops_the_message_of_a_superseded_attempt(api, job, queue):
     recorded(api, replace(waiting_run(job), attempt=3))
     working(api, queue, lambda run: None)
     assert len(api.wheel.sent) == 0
     assert len(queue.deleted) == 1
 
 
-def test_a_worker_drops_a_message_whose_token_opens_nothing(api, job, queue):
+def test_progress_worker_drops_a_message_with_an_invalid_token(api, job, queue):
     recorded(api, replace(waiting_run(job), callback_hash="0" * 64))
     working(api, queue, lambda run: None)
     assert len(api.wheel.sent) == 0

@@ -61,7 +61,7 @@ def put(api: ApiClient, body: Any, path: str = PATH, query: str = "", **headers:
 
 
 @pytest.mark.parametrize("job", JOBS.values(), ids=JOBS)
-def test_what_get_answers_is_put_back_and_changes_nothing(api: ApiClient, job: Any) -> None:
+def test_put_back_response_of_get_can_be_put_unchanged(api: ApiClient, job: Any) -> None:
     assert put(api, job).status == 201
     read = api.get(PATH)
     api.clock.advance(3600)  # occurrences have come due since
@@ -69,7 +69,7 @@ def test_what_get_answers_is_put_back_and_changes_nothing(api: ApiClient, job: A
     assert (again.status, again.headers["etag"]) == (200, read.headers["etag"]), again.text
 
 
-def test_a_job_that_is_put_back_can_be_changed_before_and_sent_twice(api: ApiClient) -> None:
+def test_put_back_job_can_be_edited_first_and_sent_twice(api: ApiClient) -> None:
     put(api, STEADY)
     wanted = api.get(PATH).json | {"schedule": "rate(20 minutes)", "anchor": None}
     first, again = put(api, wanted), put(api, wanted)
@@ -89,7 +89,7 @@ def test_a_job_that_is_put_back_can_be_changed_before_and_sent_twice(api: ApiCli
         ("workflow", "nightly"),
     ],
 )
-def test_a_read_only_field_that_differs_is_named(api: ApiClient, name: str, value: str) -> None:
+def test_put_back_changed_read_only_field_is_named(api: ApiClient, name: str, value: str) -> None:
     read = put(api, STEADY).json
     answer = put(api, read | {name: value, "timeout_seconds": 0})
     assert answer.status == 422
@@ -98,7 +98,7 @@ def test_a_read_only_field_that_differs_is_named(api: ApiClient, name: str, valu
     assert api.get(PATH).json == read
 
 
-def test_a_paused_job_is_put_back_and_stays_paused(api: ApiClient) -> None:
+def test_put_back_paused_job_stays_paused(api: ApiClient) -> None:
     put(api, STEADY)
     api.post({"note": "lunch"}, f"{PATH}/pause")
     read = api.get(PATH).json
@@ -106,13 +106,13 @@ def test_a_paused_job_is_put_back_and_stays_paused(api: ApiClient) -> None:
     assert put(api, read | {"state": "ACTIVE"}).errors == {"/state": 'is read-only: it is "PAUSED"; remove it'}
 
 
-def test_a_completed_job_is_put_back_with_a_time_to_come(api: ApiClient) -> None:
+def test_put_back_completed_job_is_accepted_with_a_future_occurrence(api: ApiClient) -> None:
     read = put(api, JOBS["once"]).json
     answer = put(api, read | {"state": "COMPLETED"})  # what it is, or has been, by itself
     assert answer.status == 200
 
 
-def test_a_new_job_has_no_read_only_fields(api: ApiClient) -> None:
+def test_put_back_new_job_must_not_have_read_only_fields(api: ApiClient) -> None:
     read = put(api, STEADY).json
     for answer in (put(api, read | {"id": "other"}, "/v1/jobs/other"), api.post(read | {"id": "other"})):
         assert answer.status == 422
@@ -120,7 +120,7 @@ def test_a_new_job_has_no_read_only_fields(api: ApiClient) -> None:
         assert answer.errors["/state"] == "is read-only: a new job does not have it yet; remove it"
 
 
-def test_a_workflow_is_put_back_as_it_is(tables: Tables) -> None:
+def test_put_back_workflow_is_accepted_unchanged(tables: Tables) -> None:
     desk = Desk(tables)
     desk.put()
     read = desk.api.get(WORKFLOW)
@@ -132,7 +132,7 @@ def test_a_workflow_is_put_back_as_it_is(tables: Tables) -> None:
     assert list(refused.errors) == ["/id", "/state"]
 
 
-def test_a_job_of_a_workflow_is_put_back_as_it_is(tables: Tables) -> None:
+def test_put_back_workflow_step_is_accepted_unchanged(tables: Tables) -> None:
     desk = Desk(tables)
     desk.put()
     path = "/v1/jobs/extract"
@@ -140,7 +140,7 @@ def test_a_job_of_a_workflow_is_put_back_as_it_is(tables: Tables) -> None:
     assert put(desk.api, read.json, path).headers["etag"] == read.headers["etag"]
 
 
-def test_a_dry_run_says_what_a_job_would_be_and_writes_nothing(api: ApiClient) -> None:
+def test_put_back_dry_run_returns_the_resulting_job_and_writes_nothing(api: ApiClient) -> None:
     would_be = put(api, STEADY, query="dry_run=true")
     assert (would_be.status, would_be.json["retry"]["max_attempts"]) == (200, 4)
     assert api.get(PATH).status == 404
@@ -154,7 +154,7 @@ def test_a_dry_run_says_what_a_job_would_be_and_writes_nothing(api: ApiClient) -
     assert api.get(PATH).json == created.json
 
 
-def test_a_dry_run_is_refused_as_the_put_would_be(api: ApiClient) -> None:
+def test_put_back_dry_run_is_refused_like_the_put(api: ApiClient) -> None:
     put(api, STEADY)
     assert list(put(api, STEADY | {"timeout_seconds": 0}, query="dry_run=true").errors) == ["/timeout_seconds"]
     assert list(put(api, STEADY | {"schedule": "at(2020-01-01T00:00:00)"}, query="dry_run=true").errors) == [
@@ -169,7 +169,7 @@ HUNDREDS = 2
 """Those begun by 150 jobs."""
 
 
-def test_a_put_takes_two_reads_and_a_transaction_for_each_hundred_jobs_that_exist(tables: Tables) -> None:
+def test_put_back_takes_two_reads_and_a_transaction_for_each_hundred_existing_jobs(tables: Tables) -> None:
     metered = Metered(tables.client)
     desk = Desk(replace(tables, client=metered))
     names = [f"part-{number:03d}" for number in range(100 * HUNDREDS - 50)]

@@ -36,7 +36,7 @@ def fault(answer: Answered) -> tuple[int, str, str]:
     return answer.status, answer.json["type"].removeprefix("/problems/"), answer.json["detail"]
 
 
-def test_a_renamed_job_shows_its_former_ids(api: ApiClient) -> None:
+def test_renaming_renamed_job_shows_its_former_ids(api: ApiClient) -> None:
     before = api.get("/v1/jobs/old").json
     answer = rename(api)
     assert answer.status == 200
@@ -52,21 +52,21 @@ def test_a_renamed_job_shows_its_former_ids(api: ApiClient) -> None:
     assert put(api, "/v1/jobs/new", answer.json).status == 200
 
 
-def test_the_same_request_again_succeeds(api: ApiClient) -> None:
+def test_renaming_repeated_request_succeeds(api: ApiClient) -> None:
     first = rename(api)
     again = rename(api)
     assert (again.status, again.json) == (200, first.json)
     assert fault(rename(api, to="third"))[:2] == (404, "unknown-job")
 
 
-def test_a_dry_run_writes_nothing_and_says_what_is_wrong(api: ApiClient) -> None:
+def test_renaming_dry_run_writes_nothing_and_reports_errors(api: ApiClient) -> None:
     assert rename(api, query={"dry_run": "true"}).json["id"] == "new"
     assert api.get("/v1/jobs/old").status == 200
     api.post({**BODY, "id": "new"})
     assert rename(api, query={"dry_run": "true"}).status == 409
 
 
-def test_an_id_that_is_taken_or_reserved_is_refused_with_the_remedy(api: ApiClient) -> None:
+def test_renaming_taken_or_reserved_id_is_refused_with_the_remedy(api: ApiClient) -> None:
     api.post({**BODY, "id": "other"})
     assert fault(rename(api, to="other"))[:2] == (409, "job-exists")
     rename(api)
@@ -82,7 +82,7 @@ def test_an_id_that_is_taken_or_reserved_is_refused_with_the_remedy(api: ApiClie
     assert rename(api, "new", "old").json["former"] == ["new"]
 
 
-def test_steps_and_workflows_are_refused(tables: Tables) -> None:
+def test_renaming_steps_and_workflows_are_refused(tables: Tables) -> None:
     api = Desk(tables).api
     workflow = {"schedule": None, "jobs": {"step": {"job": {"target": HTTP_TARGET}}}}
     assert put(api, "/v1/workflows/etl", workflow).status == 201
@@ -95,7 +95,7 @@ def test_steps_and_workflows_are_refused(tables: Tables) -> None:
     )
 
 
-def test_a_former_id_does_not_become_a_step_or_a_workflow(tables: Tables) -> None:
+def test_renaming_does_not_allow_a_former_id_for_a_step_or_a_workflow(tables: Tables) -> None:
     api = Desk(tables).api
     api.post({**BODY, "id": "old"})
     rename(api)
@@ -106,11 +106,11 @@ def test_a_former_id_does_not_become_a_step_or_a_workflow(tables: Tables) -> Non
 
 
 @pytest.mark.parametrize("to", ["", "a b", "x" * 65, 7, None])
-def test_an_invalid_id_is_refused(api: ApiClient, to: object) -> None:
+def test_renaming_rejects_an_invalid_id(api: ApiClient, to: object) -> None:
     assert fault(rename(api, to=to))[:2] == (422, "invalid-command")
 
 
-def test_a_version_can_be_required(api: ApiClient) -> None:
+def test_renaming_can_require_a_version(api: ApiClient) -> None:
     etag = api.get("/v1/jobs/old").headers["etag"]
     assert rename(api, headers={"if-match": '"1-1"'}).status == 412
     renamed = rename(api, headers={"if-match": etag})
@@ -118,7 +118,7 @@ def test_a_version_can_be_required(api: ApiClient) -> None:
     assert rename(api, headers={"if-match": etag}).status == 200
 
 
-def test_a_caller_of_a_tag_renames_its_jobs_and_reaches_their_earlier_runs(api: ApiClient) -> None:
+def test_renaming_caller_with_a_tag_scope_renames_its_jobs_and_reads_their_earlier_runs(api: ApiClient) -> None:
     run = api.post({}, "/v1/jobs/old/run").json["id"]
     api.caller = jwt_caller("default", "jobs:write:tag=other", "jobs:read:tag=other")
     assert fault(rename(api))[:2] == (403, "scope-missing")

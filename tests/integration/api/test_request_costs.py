@@ -94,7 +94,7 @@ def charged(api: ApiClient, request: Any) -> int:
     return int(before - api.get("/v1/stats").json["requests"]["left"])
 
 
-def test_a_page_of_jobs_reads_no_further_payload_when_it_is_full(
+def test_request_costs_full_page_of_jobs_reads_no_further_payload(
     api: ApiClient, counted: Counted, large: list[str]
 ) -> None:
     names, cursor, pages = [], {}, 0
@@ -109,7 +109,7 @@ def test_a_page_of_jobs_reads_no_further_payload_when_it_is_full(
     assert counted.payloads == dict.fromkeys(large, 1), "a payload that is not shown is not read"
 
 
-def test_a_workflow_reads_the_payload_of_a_job_that_it_names_once_and_pays_for_it(
+def test_request_costs_workflow_reads_and_pays_for_the_payload_of_a_named_job_once(
     api: ApiClient, counted: Counted, large: list[str]
 ) -> None:
     jobs = {name: {} for name in large}
@@ -120,7 +120,7 @@ def test_a_workflow_reads_the_payload_of_a_job_that_it_names_once_and_pays_for_i
     assert api.get("/v1/workflows/nightly").status == 200
 
 
-def test_a_workflow_whose_jobs_have_large_payloads_waits_for_a_debt_before_they_are_read(
+def test_request_costs_workflow_with_large_job_payloads_waits_for_a_debt_before_reading_them(
     api: ApiClient, counted: Counted, large: list[str]
 ) -> None:
     while api.post({"jobs": [{} for _ in range(100)]}, "/v1/jobs/batch").status != 429:
@@ -130,7 +130,7 @@ def test_a_workflow_whose_jobs_have_large_payloads_waits_for_a_debt_before_they_
 
 
 @pytest.mark.parametrize("action", ["pause", "resume"])
-def test_each_job_that_is_paused_or_resumed_with_others_counts_as_a_request(api: ApiClient, action: str) -> None:
+def test_request_costs_each_job_paused_or_resumed_in_bulk_counts_as_a_request(api: ApiClient, action: str) -> None:
     for number in range(30):
         body = {"id": f"job-{number}", "schedule": "0 2 * * *", "target": HTTP_TARGET, "tags": ["nightly"]}
         assert api.post(body).status == 201
@@ -138,7 +138,7 @@ def test_each_job_that_is_paused_or_resumed_with_others_counts_as_a_request(api:
     assert charged(api, lambda: api.post({"tag": "nightly"}, f"/v1/jobs/{action}")) == 29
 
 
-def test_jobs_are_not_paused_with_others_while_something_is_owed(api: ApiClient, large: list[str]) -> None:
+def test_request_costs_bulk_pause_is_rejected_while_a_debt_remains(api: ApiClient, large: list[str]) -> None:
     while api.post({"jobs": [{} for _ in range(100)]}, "/v1/jobs/batch").status != 429:
         """Each costs a hundred requests, whatever is wrong with its jobs."""
     assert api.post({"all": True}, "/v1/jobs/pause").status == 429
@@ -146,7 +146,7 @@ def test_jobs_are_not_paused_with_others_while_something_is_owed(api: ApiClient,
     assert {job["state"] for job in api.get("/v1/jobs").json["items"]} == {"ACTIVE"}
 
 
-def test_many_jobs_are_paused_without_their_payloads_being_read_for_the_list(
+def test_request_costs_bulk_pause_lists_jobs_without_reading_their_payloads(
     api: ApiClient, counted: Counted, large: list[str]
 ) -> None:
     page = api.post({"all": True}, "/v1/jobs/pause").json
@@ -154,7 +154,7 @@ def test_many_jobs_are_paused_without_their_payloads_being_read_for_the_list(
     assert counted.payloads == dict.fromkeys(large, 1)
 
 
-def test_the_records_of_a_workflows_run_are_paid_before_they_are_read(api: ApiClient) -> None:
+def test_request_costs_records_of_a_workflow_run_are_charged_before_they_are_read(api: ApiClient) -> None:
     graph = Graph(tuple(Step(id=f"job-{number}") for number in range(1000)))
     ref = api.workflows.put_graph("default", "nightly", graph)
     workflow = stored_job(api.jobs, "", id="nightly", **workflow_fields(ref.graph))
@@ -167,7 +167,7 @@ def test_the_records_of_a_workflows_run_are_paid_before_they_are_read(api: ApiCl
     assert charged(api, lambda: [api.get(explained, at=at) for _ in range(10)]) >= 40
 
 
-def test_a_request_that_has_begun_is_not_refused_for_what_it_owes_itself(
+def test_request_costs_started_request_is_not_rejected_for_its_own_debt(
     tables: Tables, large: list[str], counted: Counted
 ) -> None:
     """Ten at once: the 30 jobs that it defines leave a debt, before it is known how many large payloads it names."""
@@ -181,7 +181,7 @@ def test_a_request_that_has_begun_is_not_refused_for_what_it_owes_itself(
 
 
 @pytest.mark.parametrize("action", ["delete", "let go"])
-def test_the_jobs_that_a_workflow_frees_are_paid_before(api: ApiClient, action: str) -> None:
+def test_request_costs_jobs_released_by_a_workflow_are_charged_before_the_release(api: ApiClient, action: str) -> None:
     assert put(api, {f"job-{number}": INLINE for number in range(400)}).status == 201
 
     def free() -> None:
@@ -202,7 +202,7 @@ def test_the_jobs_that_a_workflow_frees_are_paid_before(api: ApiClient, action: 
     ],
     ids=["defined", "named", "with_unknown_names", "unreadable"],
 )
-def test_a_workflow_is_charged_by_its_steps_before_it_is_checked(
+def test_request_costs_workflow_is_charged_by_its_steps_before_validation(
     api: ApiClient, jobs: Any, cost: int, *, dry: bool
 ) -> None:
     assert charged(api, lambda: put(api, jobs, dry=dry)) == cost
@@ -218,7 +218,7 @@ def client(tables: Tables, clock: SettableClock, **changes: Any) -> ApiClient:
     )
 
 
-def test_stats_tell_what_there_is_and_what_is_left(tables: Tables, clock: SettableClock) -> None:
+def test_request_costs_stats_report_usage_and_remaining_quota(tables: Tables, clock: SettableClock) -> None:
     depths = FixedDepths({Lane.HIGH: Depth(3, 2, 1), Lane.NORMAL: Depth(0, 0, 0)})
     settings = api_settings(job_quota=3, requests_per_second=10, burst=100, smallest_interval_seconds=5)
     api = client(tables, clock, depths=depths, settings=settings)
@@ -244,19 +244,19 @@ def test_stats_tell_what_there_is_and_what_is_left(tables: Tables, clock: Settab
     assert found["dispatch"] == {"shards": 1, "watermarks_behind_seconds": {"0": None}}
 
 
-def test_many_dead_runs_are_counted_up_to_a_hundred(tables: Tables, clock: SettableClock) -> None:
+def test_request_costs_stats_count_at_most_a_hundred_dead_runs(tables: Tables, clock: SettableClock) -> None:
     store = tables.run_store()
     for number in range(101):
         store.write(runs.run(job(id=f"job-{number % 7}"), RunState.DEAD, after=number), None)
     assert client(tables, clock).get("/v1/stats").json["dead_runs"] == {"count": 100, "at_least": True}
 
 
-def test_stats_know_no_parameters(tables: Tables, clock: SettableClock) -> None:
+def test_request_costs_stats_reject_unknown_parameters(tables: Tables, clock: SettableClock) -> None:
     answer = client(tables, clock).get("/v1/stats", tenant="acme")
     assert (answer.status, list(answer.errors)) == (400, ["tenant"])
 
 
-def test_a_stage_whose_ticks_do_not_come_is_not_healthy(tables: Tables, clock: SettableClock) -> None:
+def test_request_costs_health_check_fails_for_a_stage_without_ticks(tables: Tables, clock: SettableClock) -> None:
     api = client(tables, clock)
     DynamoTickMark(tables.client, tables.jobs).mark(NOON)
     assert (api.get("/v1/health").status, api.get("/v1/health").json["status"]) == (200, "ok")
@@ -266,7 +266,9 @@ def test_a_stage_whose_ticks_do_not_come_is_not_healthy(tables: Tables, clock: S
     assert late.headers["Content-Type"] == "application/json"
 
 
-def test_an_operator_sees_how_far_each_shard_is(tables: Tables, clock: SettableClock) -> None:
+def test_request_costs_health_shows_the_progress_of_each_shard_to_an_operator(
+    tables: Tables, clock: SettableClock
+) -> None:
     cursors = tables.cursor_store(clock)
     cursors.highest_shards(2)
     cursors.advance_watermark(0, "2026-11-21T08")
@@ -276,12 +278,16 @@ def test_an_operator_sees_how_far_each_shard_is(tables: Tables, clock: SettableC
     assert found["dispatch"] == {"shards": 2, "watermarks_behind_seconds": {"0": 7200, "1": None}}
 
 
-def test_a_stranger_is_told_no_more_than_how_it_is(tables: Tables, clock: SettableClock) -> None:
+def test_request_costs_health_shows_only_the_status_to_an_unauthenticated_caller(
+    tables: Tables, clock: SettableClock
+) -> None:
     api = client(tables, clock, settings=api_settings(auth="jwt"))
     assert api.get("/v1/health").json == {"status": "ok"}
 
 
-def test_a_tenant_that_asks_too_often_is_told_when_to_come_again(tables: Tables, clock: SettableClock) -> None:
+def test_request_costs_excessive_requests_of_a_tenant_are_rejected_with_a_retry_time(
+    tables: Tables, clock: SettableClock
+) -> None:
     api = client(tables, clock, settings=api_settings(requests_per_second=2, burst=5))
     assert [api.get("/v1/jobs").status for _ in range(6)] == [200] * 5 + [429]
     refused = api.get("/v1/jobs")
@@ -292,7 +298,7 @@ def test_a_tenant_that_asks_too_often_is_told_when_to_come_again(tables: Tables,
     assert [api.get("/v1/jobs").status for _ in range(3)] == [200, 200, 429]
 
 
-def test_a_refused_request_changes_nothing(tables: Tables, clock: SettableClock) -> None:
+def test_request_costs_rejected_request_changes_nothing(tables: Tables, clock: SettableClock) -> None:
     api = client(tables, clock, settings=api_settings(requests_per_second=1, burst=1))
     assert api.post(BODY | {"id": "first"}).status == 201
     assert api.post(BODY | {"id": "second"}).status == 429
@@ -300,7 +306,9 @@ def test_a_refused_request_changes_nothing(tables: Tables, clock: SettableClock)
     assert api.get("/v1/jobs/second").status == 404
 
 
-def test_health_the_document_and_callbacks_are_nobodys_allowance(tables: Tables, clock: SettableClock) -> None:
+def test_request_costs_health_openapi_document_and_callbacks_are_not_charged(
+    tables: Tables, clock: SettableClock
+) -> None:
     api = client(tables, clock, settings=api_settings(requests_per_second=1, burst=1))
     assert [api.get("/v1/jobs").status for _ in range(2)] == [200, 429]
     assert api.get("/v1/health").status == 200
@@ -310,7 +318,7 @@ def test_health_the_document_and_callbacks_are_nobodys_allowance(tables: Tables,
     assert api.get("/v1/nowhere").status == 404
 
 
-def test_a_flood_by_one_tenant_does_not_slow_another_though_they_share_an_instance(
+def test_request_costs_flood_by_one_tenant_does_not_slow_another_on_the_same_instance(
     tables: Tables, clock: SettableClock
 ) -> None:
     api = client(tables, clock, settings=api_settings(auth="jwt", requests_per_second=5, burst=20))

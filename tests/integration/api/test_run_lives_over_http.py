@@ -44,7 +44,7 @@ def given(world: World) -> str:
     return token
 
 
-def test_a_run_waits_is_heard_of_and_is_completed(api: ApiClient, world: World) -> None:
+def test_run_lifecycle_run_waits_sends_heartbeats_and_is_completed(api: ApiClient, world: World) -> None:
     create(api, **CALLBACK, heartbeat_seconds=30)
     assert shown(api)["state"] == "QUEUED"
     world.until(NOON + 60)
@@ -59,7 +59,7 @@ def test_a_run_waits_is_heard_of_and_is_completed(api: ApiClient, world: World) 
     assert ask(api, "heartbeat", given(world)).json["state"] == "SUCCEEDED"
 
 
-def test_a_large_result_goes_to_the_store_of_results(api: ApiClient, world: World) -> None:
+def test_run_lifecycle_large_result_is_saved_in_the_result_store(api: ApiClient, world: World) -> None:
     create(api, **CALLBACK)
     world.until(NOON + 60)
     tell(api, "complete", given(world), result="x" * 5000)
@@ -70,7 +70,7 @@ def test_a_large_result_goes_to_the_store_of_results(api: ApiClient, world: Worl
     assert "result_url" not in api.get("/v1/jobs/steady/runs").json["items"][0]
 
 
-def test_a_failed_attempt_is_followed_by_another_with_a_token_of_its_own(api: ApiClient, world: World) -> None:
+def test_run_lifecycle_failed_attempt_is_followed_by_another_with_its_own_token(api: ApiClient, world: World) -> None:
     create(api, **CALLBACK, retry={"backoff": "fixed", "min_seconds": 10})
     world.until(NOON + 60)
     first = given(world)
@@ -92,7 +92,7 @@ def test_a_failed_attempt_is_followed_by_another_with_a_token_of_its_own(api: Ap
     assert (second["number"], second["outcome"], second["error"], second["code"]) == (2, "succeeded", None, None)
 
 
-def test_a_failure_that_forbids_another_attempt_is_a_dead_letter_until_it_is_redriven(
+def test_run_lifecycle_non_retryable_failure_is_a_dead_letter_until_it_is_redriven(
     api: ApiClient, world: World
 ) -> None:
     create(api, **CALLBACK)
@@ -111,7 +111,9 @@ def test_a_failure_that_forbids_another_attempt_is_a_dead_letter_until_it_is_red
     assert shown(api)["state"] == "SUCCEEDED"
 
 
-def test_dead_runs_are_redriven_together_and_once_however_often_it_is_asked(api: ApiClient, world: World) -> None:
+def test_run_lifecycle_bulk_redrive_restarts_each_dead_run_once_despite_repeated_requests(
+    api: ApiClient, world: World
+) -> None:
     world.caller.answer = lambda _: Failed("no, 503", retryable=False)
     for name in ("one", "two", "three"):
         create(api, id=name)
@@ -123,7 +125,7 @@ def test_dead_runs_are_redriven_together_and_once_however_often_it_is_asked(api:
     assert sorted(world.caller.runs) == sorted([f"{name}.20261121T120100Z" for name in ("one", "two", "three")] * 2)
 
 
-def test_a_run_that_is_cancelled_in_its_queue_is_never_called(api: ApiClient, world: World) -> None:
+def test_run_lifecycle_queued_run_that_is_cancelled_is_never_called(api: ApiClient, world: World) -> None:
     create(api)
     assert ask(api, "cancel").json["run"]["state"] == "QUEUED"
     world.until(NOON + 120)
@@ -132,7 +134,7 @@ def test_a_run_that_is_cancelled_in_its_queue_is_never_called(api: ApiClient, wo
     assert ask(api, "cancel").json["state"] == "CANCELLED"
 
 
-def test_a_run_that_is_being_worked_on_learns_of_its_cancellation(api: ApiClient, world: World) -> None:
+def test_run_lifecycle_running_worker_is_notified_of_a_cancellation(api: ApiClient, world: World) -> None:
     create(api, **CALLBACK, heartbeat_seconds=30)
     world.until(NOON + 60)
     assert ask(api, "cancel").status == 202
@@ -145,7 +147,7 @@ def test_a_run_that_is_being_worked_on_learns_of_its_cancellation(api: ApiClient
     assert ask(api, "heartbeat", given(world)).json["state"] == "CANCELLED"
 
 
-def test_a_run_that_nobody_hears_of_any_more_is_tried_again(api: ApiClient, world: World) -> None:
+def test_run_lifecycle_run_without_heartbeats_is_retried(api: ApiClient, world: World) -> None:
     create(api, **CALLBACK, heartbeat_seconds=30, retry={"backoff": "fixed", "min_seconds": 10})
     world.until(NOON + 60)
     world.until(NOON + 80)

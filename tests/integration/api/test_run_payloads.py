@@ -29,7 +29,7 @@ def told(scheduler: Scheduler, run_id: str) -> Any:
     return scheduler.client.get_run_payload(run_id)
 
 
-def test_templates_are_filled_in_as_for_the_last_attempt(scheduler: Scheduler) -> None:
+def test_run_payloads_templates_are_rendered_as_for_the_last_attempt(scheduler: Scheduler) -> None:
     scheduler.client.create_job(NIGHTLY)
     scheduler.answer("nightly", status=503)
     *_, last = scheduler.advance(days=1)
@@ -39,7 +39,7 @@ def test_templates_are_filled_in_as_for_the_last_attempt(scheduler: Scheduler) -
     assert (found.idempotency_key, found.own, found.changed) == ("default/nightly.20260328T013000Z", False, False)
 
 
-def test_a_run_that_has_not_begun_is_told_as_it_will_be(scheduler: Scheduler) -> None:
+def test_run_payloads_payload_of_a_queued_run_is_shown_as_it_will_be_sent(scheduler: Scheduler) -> None:
     scheduler.client.create_job({**NIGHTLY, "schedule": "rate(5 minutes)"})
     scheduler.advance(minutes=1)  # a tick enqueues what is due within five minutes
     queued = scheduler.client.list_runs("nightly").items[-1]
@@ -49,7 +49,7 @@ def test_a_run_that_has_not_begun_is_told_as_it_will_be(scheduler: Scheduler) ->
     assert (call.run_id, before.payload) == (queued.id, call.payload)
 
 
-def test_a_payload_that_was_given_with_the_request_is_told(scheduler: Scheduler) -> None:
+def test_run_payloads_payload_given_with_the_request_is_shown(scheduler: Scheduler) -> None:
     scheduler.client.create_job({**NIGHTLY, "schedule": None})
     scheduler.client.run_job("nightly", payload={"only": "{{job_id}}"})
     (call,) = scheduler.advance(seconds=1)
@@ -57,7 +57,7 @@ def test_a_payload_that_was_given_with_the_request_is_told(scheduler: Scheduler)
     assert (found.payload, found.own) == (call.payload, True)
 
 
-def test_a_job_that_was_changed_since_is_said_so(scheduler: Scheduler) -> None:
+def test_run_payloads_later_change_of_the_job_is_reported(scheduler: Scheduler) -> None:
     scheduler.client.create_job(NIGHTLY)
     (call,) = scheduler.advance(days=1)
     scheduler.client.patch_job("nightly", {"payload": "other"})
@@ -65,7 +65,7 @@ def test_a_job_that_was_changed_since_is_said_so(scheduler: Scheduler) -> None:
     assert (found.payload, found.changed) == ("other", True)
 
 
-def test_the_token_of_a_run_is_told_to_nobody(scheduler: Scheduler) -> None:
+def test_run_payloads_callback_token_is_not_shown(scheduler: Scheduler) -> None:
     scheduler.client.create_job({**NIGHTLY, "completion": "callback", "payload": ["{{callback_token}}", "{{run_id}}"]})
     (call,) = scheduler.advance(hours=2)
     token, run_id = call.payload
@@ -73,7 +73,7 @@ def test_the_token_of_a_run_is_told_to_nobody(scheduler: Scheduler) -> None:
     assert token != "{{callback_token}}"
 
 
-def test_what_a_step_takes_of_another_one_is_told(scheduler: Scheduler) -> None:
+def test_run_payloads_values_taken_from_an_upstream_step_are_shown(scheduler: Scheduler) -> None:
     scheduler.client.put_workflow(
         "month-end",
         {
@@ -93,7 +93,7 @@ def test_what_a_step_takes_of_another_one_is_told(scheduler: Scheduler) -> None:
     assert told(scheduler, load.run_id).payload == load.payload == {"rows": 12}
 
 
-def test_why_it_cannot_be_told_is_said(scheduler: Scheduler) -> None:
+def test_run_payloads_reason_for_an_unavailable_payload_is_reported(scheduler: Scheduler) -> None:
     scheduler.client.create_job(NIGHTLY)
     (call,) = scheduler.advance(days=1)
     with pytest.raises(NotFoundError):
@@ -104,7 +104,7 @@ def test_why_it_cannot_be_told_is_said(scheduler: Scheduler) -> None:
     assert "was deleted" in str(refused.value)
 
 
-def test_a_run_of_a_deleted_job_is_not_told_by_another_job_of_the_same_id(scheduler: Scheduler) -> None:
+def test_run_payloads_run_of_a_deleted_job_does_not_use_the_recreated_job(scheduler: Scheduler) -> None:
     scheduler.client.create_job(NIGHTLY)
     (call,) = scheduler.advance(days=1)
     scheduler.client.delete_job("nightly")
@@ -113,7 +113,7 @@ def test_a_run_of_a_deleted_job_is_not_told_by_another_job_of_the_same_id(schedu
         told(scheduler, call.run_id)
 
 
-def test_a_run_that_never_began_has_sent_nothing(scheduler: Scheduler) -> None:
+def test_run_payloads_run_that_never_started_has_no_sent_payload(scheduler: Scheduler) -> None:
     scheduler.client.create_job(NIGHTLY)
     scheduler.client.pause_job("nightly")
     scheduler.advance(days=2)
@@ -125,7 +125,7 @@ def test_a_run_that_never_began_has_sent_nothing(scheduler: Scheduler) -> None:
     assert (found.payload, found.problem) == (None, "the run ended before its first attempt, so no request was sent")
 
 
-def test_the_payload_of_a_workflows_run_is_told_as_its_steps_take_it(scheduler: Scheduler) -> None:
+def test_run_payloads_payload_of_a_workflow_run_is_shown_as_its_steps_receive_it(scheduler: Scheduler) -> None:
     only: Step = {"job": {"target": TARGET, "payload": {"day": "{{workflow.payload.day}}"}}}
     scheduler.client.put_workflow(
         "month-end", {"schedule": "0 3 1 * *", "payload": {"day": "{{date}}"}, "jobs": {"only": only}}

@@ -31,7 +31,7 @@ def stored(api: ApiClient, record: Run) -> Run | None:
     return api.runs.get("default", record.job_id, record.name.local)
 
 
-def test_a_run_is_shown_as_in_its_jobs_list(api: ApiClient, job: Job) -> None:
+def test_runs_by_id_run_is_shown_as_in_the_list_of_its_job(api: ApiClient, job: Job) -> None:
     recorded(api, run(job, RunState.SUCCEEDED, result={"status": 200}))
     answer = api.get(f"/v1/runs/{NAME}")
     assert answer.status == 200
@@ -40,7 +40,7 @@ def test_a_run_is_shown_as_in_its_jobs_list(api: ApiClient, job: Job) -> None:
     assert answer.json == listed | {"attempt_list": answer.json["attempt_list"]}
 
 
-def test_a_large_result_is_an_address_for_some_minutes(api: ApiClient, job: Job) -> None:
+def test_runs_by_id_large_result_is_a_temporary_link(api: ApiClient, job: Job) -> None:
     key = "results/default/steady/20261121T120000Z/2.json"
     recorded(api, run(job, RunState.SUCCEEDED, result_key=key, result_bytes=70_000))
     shown = api.get(f"/v1/runs/{NAME}").json
@@ -50,7 +50,7 @@ def test_a_large_result_is_an_address_for_some_minutes(api: ApiClient, job: Job)
     assert "signature" not in api.log.getvalue()
 
 
-def test_a_run_that_waits_in_its_lane_is_shown_as_queued(api: ApiClient) -> None:
+def test_runs_by_id_run_waiting_in_its_lane_is_shown_as_queued(api: ApiClient) -> None:
     assert api.post(BODY | {"id": "steady", "schedule": "rate(1 minute)"}).status == 201
     listed = api.get("/v1/jobs/steady/runs").json["items"]
     assert [one["state"] for one in listed] == ["QUEUED", "QUEUED"]
@@ -58,7 +58,7 @@ def test_a_run_that_waits_in_its_lane_is_shown_as_queued(api: ApiClient) -> None
         assert api.get(f"/v1/runs/{one['id']}").json.items() >= one.items()
 
 
-def test_a_run_that_another_record_stands_for_is_not_shown_as_queued(api: ApiClient) -> None:
+def test_runs_by_id_run_covered_by_another_record_is_not_shown_as_queued(api: ApiClient) -> None:
     assert api.post(BODY | {"id": "steady", "schedule": "rate(1 minute)"}).status == 201
     created = api.jobs.get("default", "steady")
     assert created is not None
@@ -84,7 +84,7 @@ def test_a_run_that_another_record_stands_for_is_not_shown_as_queued(api: ApiCli
     ],
 )
 @pytest.mark.parametrize("action", ["", "/cancel", "/redrive"])
-def test_an_unknown_run_is_not_found(api: ApiClient, job: Job, run_id: str, action: str) -> None:
+def test_runs_by_id_unknown_run_is_not_found(api: ApiClient, job: Job, run_id: str, action: str) -> None:
     path = f"/v1/runs/{quote(run_id)}{action}"
     answer = api.ask(path) if action else api.get(path)
     assert (answer.status, answer.json["type"]) == (404, "/problems/unknown-run")
@@ -92,7 +92,7 @@ def test_an_unknown_run_is_not_found(api: ApiClient, job: Job, run_id: str, acti
     assert api.wheel.sent == []
 
 
-def test_a_run_of_another_tenant_is_not_found(api: ApiClient, job: Job) -> None:
+def test_runs_by_id_run_of_another_tenant_is_not_found(api: ApiClient, job: Job) -> None:
     recorded(api, run(made_job(id="steady", tenant="other"), RunState.DEAD))
     assert api.get(f"/v1/runs/{NAME}").status == 404
     assert api.ask(f"/v1/runs/{NAME}/cancel").status == 404
@@ -101,7 +101,7 @@ def test_a_run_of_another_tenant_is_not_found(api: ApiClient, job: Job) -> None:
 
 
 @pytest.mark.parametrize("state", ALIVE)
-def test_a_run_that_goes_on_is_cancelled_by_its_worker(api: ApiClient, job: Job, state: RunState) -> None:
+def test_runs_by_id_active_run_is_cancelled_by_its_worker(api: ApiClient, job: Job, state: RunState) -> None:
     record = recorded(api, waiting_run(job, state))
     answer = api.ask(f"/v1/runs/{NAME}/cancel")
     assert (answer.status, answer.json["accepted"]) == (202, "cancel")
@@ -113,7 +113,7 @@ def test_a_run_that_goes_on_is_cancelled_by_its_worker(api: ApiClient, job: Job,
     assert stored(api, record) == record
 
 
-def test_a_queued_run_is_cancelled_before_its_time(api: ApiClient) -> None:
+def test_runs_by_id_queued_run_is_cancelled_before_it_is_due(api: ApiClient) -> None:
     assert api.post(BODY | {"id": "steady", "schedule": "rate(1 minute)", "priority": "high"}).status == 201
     enqueued = api.wheel.sent[0].message
     answer = api.ask(f"/v1/runs/{enqueued.name}/cancel")
@@ -125,7 +125,7 @@ def test_a_queued_run_is_cancelled_before_its_time(api: ApiClient) -> None:
 
 
 @pytest.mark.parametrize("state", FINAL)
-def test_a_run_that_has_ended_cannot_be_cancelled(api: ApiClient, job: Job, state: RunState) -> None:
+def test_runs_by_id_finished_run_cannot_be_cancelled(api: ApiClient, job: Job, state: RunState) -> None:
     record = recorded(api, run(job, state))
     answer = api.ask(f"/v1/runs/{NAME}/cancel")
     assert (answer.status, answer.json["type"]) == (409, "/problems/run-ended")
@@ -133,7 +133,7 @@ def test_a_run_that_has_ended_cannot_be_cancelled(api: ApiClient, job: Job, stat
     assert (stored(api, record), api.wheel.sent) == (record, [])
 
 
-def test_a_dead_run_is_redriven_by_its_worker(api: ApiClient, job: Job) -> None:
+def test_runs_by_id_dead_run_is_redriven_by_its_worker(api: ApiClient, job: Job) -> None:
     record = recorded(api, run(job, RunState.DEAD))
     answer = api.ask(f"/v1/runs/{NAME}/redrive")
     assert (answer.status, answer.json["accepted"], answer.json["run"]["state"]) == (202, "redrive", "DEAD")
@@ -144,14 +144,14 @@ def test_a_dead_run_is_redriven_by_its_worker(api: ApiClient, job: Job) -> None:
 
 
 @pytest.mark.parametrize("state", [state for state in [*ALIVE, *FINAL] if state is not RunState.DEAD])
-def test_only_dead_runs_are_redriven(api: ApiClient, job: Job, state: RunState) -> None:
+def test_runs_by_id_only_dead_runs_can_be_redriven(api: ApiClient, job: Job, state: RunState) -> None:
     record = recorded(api, run(job, state))
     answer = api.ask(f"/v1/runs/{NAME}/redrive")
     assert (answer.status, answer.json["type"], answer.json["state"]) == (409, "/problems/not-dead", state)
     assert (stored(api, record), api.wheel.sent) == (record, [])
 
 
-def test_a_queued_run_is_not_redriven(api: ApiClient) -> None:
+def test_runs_by_id_queued_run_cannot_be_redriven(api: ApiClient) -> None:
     assert api.post(BODY | {"id": "steady", "schedule": "rate(1 minute)"}).status == 201
     sent = list(api.wheel.sent)
     answer = api.ask("/v1/runs/steady.20261121T120100Z/redrive")
@@ -160,7 +160,7 @@ def test_a_queued_run_is_not_redriven(api: ApiClient) -> None:
 
 
 @pytest.mark.parametrize("recreated", [False, True])
-def test_a_dead_run_of_a_deleted_job_is_not_redriven(api: ApiClient, job: Job, recreated: bool) -> None:
+def test_runs_by_id_dead_run_of_a_deleted_job_cannot_be_redriven(api: ApiClient, job: Job, recreated: bool) -> None:
     record = recorded(api, run(job, RunState.DEAD))
     assert api.jobs.delete(job, deleted_at=NOON + 1)
     if recreated:
@@ -172,7 +172,7 @@ def test_a_dead_run_of_a_deleted_job_is_not_redriven(api: ApiClient, job: Job, r
 
 
 @pytest.mark.parametrize(("action", "state"), [("cancel", RunState.WAITING), ("redrive", RunState.DEAD)])
-def test_a_lane_that_takes_nothing_is_told_as_such(api: ApiClient, job: Job, action: str, state: RunState) -> None:
+def test_runs_by_id_unavailable_lane_is_reported(api: ApiClient, job: Job, action: str, state: RunState) -> None:
     record = recorded(api, run(job, state))
     api.wheel.refuse = lambda _: True
     answer = api.ask(f"/v1/runs/{NAME}/{action}")
@@ -189,7 +189,7 @@ def test_a_lane_that_takes_nothing_is_told_as_such(api: ApiClient, job: Job, act
         ("GET", "/v1/dead-letters/redrive", "POST"),
     ],
 )
-def test_other_methods_are_refused(api: ApiClient, method: str, path: str, allowed: str) -> None:
+def test_runs_by_id_other_methods_are_rejected(api: ApiClient, method: str, path: str, allowed: str) -> None:
     calls: dict[str, Any] = {"GET": api.get, "DELETE": api.delete}
     answer = calls[method](path)
     assert (answer.status, answer.headers["allow"]) == (405, allowed)

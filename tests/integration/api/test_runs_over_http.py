@@ -63,7 +63,7 @@ def record(at: int, state: RunState = RunState.SUCCEEDED, **changes: Any) -> Run
     return varied(made, **changes)
 
 
-def test_what_was_sent_at_once_is_queued(api: ApiClient) -> None:
+def test_runs_occurrences_sent_on_creation_are_queued(api: ApiClient) -> None:
     create(api, "rate(1 minute)")
     assert states(api) == [(120, "QUEUED"), (60, "QUEUED")]
     (run, _) = page(api)["items"]
@@ -98,12 +98,12 @@ def test_what_was_sent_at_once_is_queued(api: ApiClient) -> None:
     }
 
 
-def test_what_nobody_has_enqueued_is_not_queued(api: ApiClient) -> None:
+def test_runs_occurrences_not_yet_enqueued_are_not_listed(api: ApiClient) -> None:
     create(api, "rate(1 hour)")
     assert page(api) == {"items": [], "next_cursor": None}
 
 
-def test_what_the_cursor_has_passed_is_queued_until_it_starts(api: ApiClient, world: World) -> None:
+def test_runs_occurrences_behind_the_cursor_are_queued_until_they_start(api: ApiClient, world: World) -> None:
     create(api, "rate(5 minutes)")
     world.dispatch()
     assert states(api) == [(600, "QUEUED"), (300, "QUEUED")]
@@ -111,7 +111,7 @@ def test_what_the_cursor_has_passed_is_queued_until_it_starts(api: ApiClient, wo
     assert states(api) == [(600, "QUEUED"), (300, "SUCCEEDED")]
 
 
-def test_a_run_is_shown_with_its_times_and_its_result(api: ApiClient, world: World) -> None:
+def test_runs_list_shows_times_and_result_of_a_run(api: ApiClient, world: World) -> None:
     create(api, "at(2026-11-21T12:01:00)")
     world.until(NOON + 60)
     (run,) = page(api)["items"]
@@ -121,7 +121,7 @@ def test_a_run_is_shown_with_its_times_and_its_result(api: ApiClient, world: Wor
     assert (run["attempts"], run["max_attempts"], run["result"]) == (1, 4, "fine")
 
 
-def test_a_run_that_will_be_tried_again_is_shown_with_its_error(api: ApiClient, world: World) -> None:
+def test_runs_list_shows_the_error_of_a_run_that_will_be_retried(api: ApiClient, world: World) -> None:
     world.caller.answer = lambda _: Failed("no, 503")
     create(api, "at(2026-11-21T12:01:00)", retry={"max_attempts": 2, "min_seconds": 30})
     world.until(NOON + 61)
@@ -129,7 +129,7 @@ def test_a_run_that_will_be_tried_again_is_shown_with_its_error(api: ApiClient, 
     assert (run["state"], run["attempts"], run["error"]) == ("RETRYING", 1, "no, 503")
 
 
-def test_an_exhausted_schedule_keeps_its_last_run_queued(api: ApiClient, world: World) -> None:
+def test_runs_exhausted_schedule_keeps_its_last_run_queued(api: ApiClient, world: World) -> None:
     create(api, "at(2026-11-21T12:04:00)")
     world.dispatch()
     assert states(api) == [(240, "QUEUED")]
@@ -138,7 +138,7 @@ def test_an_exhausted_schedule_keeps_its_last_run_queued(api: ApiClient, world: 
     assert api.get("/v1/jobs/steady").json["state"] == "COMPLETED"
 
 
-def test_pages_of_queued_and_ended_runs_hold_each_run_once(api: ApiClient, world: World) -> None:
+def test_runs_pages_of_queued_and_finished_runs_contain_each_run_once(api: ApiClient, world: World) -> None:
     create(api, "rate(30 seconds)")
     world.until(NOON + 300)
     whole = states(api, limit="100")
@@ -149,7 +149,7 @@ def test_pages_of_queued_and_ended_runs_hold_each_run_once(api: ApiClient, world
         assert all_states(api, limit) == whole
 
 
-def test_a_page_that_is_read_later_goes_on_where_the_last_one_ended(api: ApiClient, world: World) -> None:
+def test_runs_page_read_later_continues_after_the_previous_one(api: ApiClient, world: World) -> None:
     create(api, "rate(30 seconds)")
     world.until(NOON + 300)
     first = page(api, limit="5")
@@ -158,7 +158,7 @@ def test_a_page_that_is_read_later_goes_on_where_the_last_one_ended(api: ApiClie
     assert [run["id"] for run in page(api, cursor=first["next_cursor"])["items"]] == rest
 
 
-def test_a_record_for_many_occurrences_stands_for_all_of_them(api: ApiClient, world: World) -> None:
+def test_runs_record_of_many_occurrences_covers_all_of_them(api: ApiClient, world: World) -> None:
     create(api, "rate(1 minute)")
     world.clock.set(NOON + 600)
     world.dispatch()
@@ -168,7 +168,9 @@ def test_a_record_for_many_occurrences_stands_for_all_of_them(api: ApiClient, wo
     assert all(at > 540 for at, _ in shown[:-1])
 
 
-def test_runs_of_other_kinds_are_listed_beside_the_occurrence_they_share(api: ApiClient, world: World) -> None:
+def test_runs_manual_runs_are_listed_beside_the_scheduled_run_of_the_same_occurrence(
+    api: ApiClient, world: World
+) -> None:
     create(api, "rate(1 minute)")
     world.run_store.write(record(60, suffix=".m1"), None)
     assert [run["id"] for run in page(api)["items"]] == [
@@ -179,7 +181,7 @@ def test_runs_of_other_kinds_are_listed_beside_the_occurrence_they_share(api: Ap
     assert len(all_states(api, 1)) == 3
 
 
-def test_a_schedule_of_seconds_whose_cursor_went_far_is_listed_newest_first(api: ApiClient, world: World) -> None:
+def test_runs_schedule_in_seconds_with_an_advanced_cursor_is_listed_newest_first(api: ApiClient, world: World) -> None:
     create(api, "rate(1 second)")
     cursor = world.jobs.get_cursor("default", "steady")
     assert cursor is not None
@@ -188,20 +190,20 @@ def test_a_schedule_of_seconds_whose_cursor_went_far_is_listed_newest_first(api:
     assert states(api, limit="3") == [(86_000, "QUEUED"), (85_999, "QUEUED"), (85_998, "QUEUED")]
 
 
-def test_what_a_lane_cannot_hold_any_more_is_not_queued(api: ApiClient, world: World) -> None:
+def test_runs_occurrences_beyond_the_lane_retention_are_not_queued(api: ApiClient, world: World) -> None:
     create(api, "rate(1 minute)")
     world.clock.advance(15 * 86_400)
     assert page(api)["items"] == []
 
 
-def test_the_runs_of_a_deleted_job_can_still_be_read(api: ApiClient, world: World) -> None:
+def test_runs_of_a_deleted_job_can_still_be_read(api: ApiClient, world: World) -> None:
     create(api, "rate(1 minute)")
     world.until(NOON + 60)
     api.delete("/v1/jobs/steady")
     assert states(api) == [(60, "SUCCEEDED")]
 
 
-def test_a_recreated_job_does_not_claim_runs_of_its_earlier_life(api: ApiClient, world: World) -> None:
+def test_runs_of_a_deleted_job_are_not_attributed_to_its_recreated_job(api: ApiClient, world: World) -> None:
     create(api, "rate(1 minute)")
     world.until(NOON + 70)
     api.delete("/v1/jobs/steady")
@@ -210,14 +212,14 @@ def test_a_recreated_job_does_not_claim_runs_of_its_earlier_life(api: ApiClient,
 
 
 @pytest.mark.parametrize("moment", ["00010101T000000Z", "99991231T235959Z", "20261121T120030Z.m1"])
-def test_a_cursor_may_lie_anywhere(api: ApiClient, moment: str) -> None:
+def test_runs_page_cursor_can_be_any_instant(api: ApiClient, moment: str) -> None:
     create(api, "rate(1 minute)")
     cursor = urlsafe_b64encode(f"1r:steady.{moment}".encode()).decode().rstrip("=")
     later = [60, 120] if moment.startswith("9") else []
     assert sorted(at for at, _ in states(api, cursor=cursor)) == later
 
 
-def test_the_last_page_names_no_further_one(api: ApiClient) -> None:
+def test_runs_last_page_has_no_next_cursor(api: ApiClient) -> None:
     create(api, "rate(1 minute)")
     first = page(api, limit="1")
     last = page(api, limit="1", cursor=first["next_cursor"])

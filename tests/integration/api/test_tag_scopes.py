@@ -100,12 +100,12 @@ def found(answer: Answered) -> set[str]:
     return {item.get("job_id") or item["id"] for item in answer.json["items"]}
 
 
-def test_every_route_is_listed_here_with_what_a_narrowed_scope_means_for_it() -> None:
+def test_tag_scopes_every_route_has_a_defined_meaning_for_a_tag_scope() -> None:
     assert set(MEANING) == set(CLOSED)
 
 
 @each_closed
-def test_what_has_the_tag_is_reached(tenants: Tenants, method: str, path: str) -> None:
+def test_tag_scopes_give_access_to_resources_with_the_tag(tenants: Tenants, method: str, path: str) -> None:
     tenants.tags = (TAG,)
     answer = tenants.call(method, path, caller(TAG, OTHER) if MEANING[method, path] is OF_A_JOB else caller(TAG))
     if MEANING[method, path] is REFUSED:
@@ -119,7 +119,7 @@ def test_what_has_the_tag_is_reached(tenants: Tenants, method: str, path: str) -
 
 
 @each_closed
-def test_what_has_it_not_is_neither_shown_nor_changed(tenants: Tenants, method: str, path: str) -> None:
+def test_tag_scopes_neither_show_nor_change_resources_without_the_tag(tenants: Tenants, method: str, path: str) -> None:
     before = tenants.of_the_owner()
     tenants.tags = (TAG,)
     answer = tenants.call(method, path, caller(OTHER))
@@ -137,28 +137,28 @@ def test_what_has_it_not_is_neither_shown_nor_changed(tenants: Tenants, method: 
 
 
 @each_closed
-def test_a_tag_opens_nothing_of_another_tenant(tenants: Tenants, method: str, path: str) -> None:
+def test_tag_scopes_give_no_access_to_other_tenants(tenants: Tenants, method: str, path: str) -> None:
     before = tenants.of_the_owner()
     assert SECRET not in tenants.call(method, path, caller(TAG, tenant="globex")).text
     assert tenants.of_the_owner() == before
 
 
 @pytest.mark.parametrize(("method", "path"), [route for route in CLOSED if SCOPES_OF[route] == {"jobs:write"}])
-def test_a_narrowed_scope_to_read_changes_nothing(tenants: Tenants, method: str, path: str) -> None:
+def test_tag_scopes_with_read_access_change_nothing(tenants: Tenants, method: str, path: str) -> None:
     before = tenants.of_the_owner()
     tenants.tags = (TAG,)
     assert refused(tenants.call(method, path, jwt_caller(OWNER, f"jobs:read:tag={TAG}")))
     assert tenants.of_the_owner() == before
 
 
-def test_a_scope_without_a_tag_counts_beside_a_narrowed_one(tenants: Tenants) -> None:
+def test_tag_scopes_unrestricted_scope_applies_beside_a_tag_scope(tenants: Tenants) -> None:
     both = jwt_caller(OWNER, "jobs:read", f"jobs:read:tag={OTHER}", f"jobs:write:tag={OTHER}")
     assert found(tenants.call("GET", "/v1/jobs", both)) == {JOB, WORKFLOW}
     assert refused(tenants.call("DELETE", "/v1/jobs/<job_id>", both))
 
 
 @pytest.mark.parametrize("near", ["bill", "billing2", "Billing", "billing:", "billing=", "duecourse/billing"])
-def test_a_tag_that_is_nearly_the_jobs_opens_nothing(tenants: Tenants, near: str) -> None:
+def test_tag_scopes_similar_tag_gives_no_access(tenants: Tenants, near: str) -> None:
     before = tenants.of_the_owner()
     assert refused(tenants.call("GET", "/v1/jobs/<job_id>", caller(near)))
     assert refused(tenants.call("DELETE", "/v1/jobs/<job_id>", caller(near)))
@@ -170,21 +170,23 @@ def test_a_tag_that_is_nearly_the_jobs_opens_nothing(tenants: Tenants, near: str
 
 
 @pytest.mark.parametrize("wild", ["*", "", "billing*", "%62illing", "billing,", "b" * 65])
-def test_tags_of_scopes_have_no_wildcards(tenants: Tenants, wild: str) -> None:
+def test_tag_scopes_have_no_wildcards(tenants: Tenants, wild: str) -> None:
     for path in ("/v1/jobs/<job_id>", "/v1/jobs", "/v1/runs"):
         assert refused(tenants.call("GET", path, caller(wild)))
 
 
 @pytest.mark.parametrize("header", ["if-match", "if-none-match"])
 @pytest.mark.parametrize("path", [f"/v1/jobs/{JOB}", f"/v1/workflows/{WORKFLOW}", f"/v1/workflows/{JOB}"])
-def test_a_caller_without_access_to_a_job_does_not_learn_its_version(tenants: Tenants, path: str, header: str) -> None:
+def test_tag_scopes_caller_without_access_to_a_job_does_not_learn_its_version(
+    tenants: Tenants, path: str, header: str
+) -> None:
     tenants.api.caller = caller(OTHER)
     expected = '"1-1"' if header == "if-match" else "*"
     answer = tenants.api.send(json_event("PUT", path, {}, headers={header: expected}))
     assert refused(answer), answer.text
 
 
-def test_a_job_keeps_the_tag_by_which_it_is_reached(tenants: Tenants) -> None:
+def test_tag_scopes_job_keeps_the_tag_that_gives_access(tenants: Tenants) -> None:
     api = tenants.api
     api.caller = caller(TAG)
     assert api.post(BODY | {"id": "mine", "tags": [TAG, "monthly"]}).status == 201
@@ -211,7 +213,7 @@ def workflow(*steps: str, **more: Any) -> dict[str, Any]:
         (workflow(tags=[TAG]) | {"tags": []}, "fresh"),
     ],
 )
-def test_each_job_of_a_workflow_must_have_the_tag_and_nothing_is_written_else(
+def test_tag_scopes_workflow_without_the_tag_on_each_job_is_rejected_and_nothing_is_written(
     tenants: Tenants, query: dict[str, str], body: Any, named: str
 ) -> None:
     tenants.api.caller = jwt_caller(OWNER, *SCOPES)
@@ -224,7 +226,7 @@ def test_each_job_of_a_workflow_must_have_the_tag_and_nothing_is_written_else(
     assert tenants.of_the_owner() == before
 
 
-def test_a_workflow_over_a_job_of_another_tag_is_refused_though_the_document_has_the_tag(tenants: Tenants) -> None:
+def test_tag_scopes_tagged_workflow_document_with_a_job_of_another_tag_is_rejected(tenants: Tenants) -> None:
     tenants.api.caller = jwt_caller(OWNER, *SCOPES)
     assert tenants.api.post(BODY | {"id": "made", "schedule": None, "tags": [OTHER]}).status == 201
     before = tenants.of_the_owner()
@@ -234,7 +236,7 @@ def test_a_workflow_over_a_job_of_another_tag_is_refused_though_the_document_has
 
 
 @pytest.mark.parametrize("query", [{}, {"dry_run": "true"}])
-def test_what_is_wrong_with_a_put_of_a_workflow_is_told_only_to_who_reaches_it(
+def test_tag_scopes_errors_of_a_workflow_put_are_shown_only_to_callers_with_access(
     tenants: Tenants, query: dict[str, str]
 ) -> None:
     tenants.api.caller = jwt_caller(OWNER, *SCOPES)
@@ -248,7 +250,7 @@ def test_what_is_wrong_with_a_put_of_a_workflow_is_told_only_to_who_reaches_it(
     assert SECRET not in answer.text
 
 
-def test_the_explanation_of_a_job_shows_no_run_of_a_workflow_out_of_reach(tenants: Tenants) -> None:
+def test_tag_scopes_explanation_of_a_job_hides_runs_of_inaccessible_workflows(tenants: Tenants) -> None:
     step = replace(made_job("", id="extract", at=NOON - 7200, workflow=WORKFLOW), tenant=OWNER, tags=(OTHER,))
     assert tenants.api.jobs.create(step, cursor(step))
     tenants.api.caller = caller(OTHER)
@@ -260,7 +262,7 @@ def test_the_explanation_of_a_job_shows_no_run_of_a_workflow_out_of_reach(tenant
     assert tenants.api.get("/v1/jobs/extract/explain", at=to_iso(int(NOON))).json["run"]["job_id"] == WORKFLOW
 
 
-def test_a_caller_with_several_tags_names_the_one_to_list(tenants: Tenants) -> None:
+def test_tag_scopes_caller_with_several_tags_selects_the_tag_to_list(tenants: Tenants) -> None:
     tenants.api.caller = caller(TAG, OTHER)
     for path in ("/v1/jobs", "/v1/workflows", "/v1/runs", "/v1/dead-letters"):
         unnamed = tenants.api.get(path)
@@ -271,13 +273,13 @@ def test_a_caller_with_several_tags_names_the_one_to_list(tenants: Tenants) -> N
         assert tenants.api.get(path, tag=OTHER).json["items"] == []
 
 
-def test_the_runs_of_a_job_that_is_gone_are_reached_by_no_tag(tenants: Tenants) -> None:
+def test_tag_scopes_give_no_access_to_runs_of_a_removed_job(tenants: Tenants) -> None:
     assert tenants.call("DELETE", "/v1/jobs/<job_id>", caller(TAG)).status == 204
     answer = tenants.call("GET", "/v1/runs/<run_id>", caller(TAG))
     assert (answer.status, kind(answer)) == (404, "unknown-run")
 
 
-def test_a_repeated_request_shows_no_job_that_has_lost_the_tag(tenants: Tenants) -> None:
+def test_tag_scopes_repeated_request_does_not_show_a_job_that_has_lost_the_tag(tenants: Tenants) -> None:
     request = json_event("POST", "/v1/jobs", BODY | {"id": "mine", "tags": [TAG]}, headers={"idempotency-key": "k"})
     tenants.api.caller = caller(TAG)
     assert tenants.api.send(request).status == 201
@@ -332,7 +334,9 @@ OF_A_WORKFLOW = [
 
 
 @pytest.mark.parametrize(("method", "path"), OF_A_WORKFLOW, ids=[" ".join(route) for route in OF_A_WORKFLOW])
-def test_an_action_on_a_workflow_needs_the_tag_on_each_of_its_jobs(tenants: Tenants, method: str, path: str) -> None:
+def test_tag_scopes_workflow_action_requires_the_tag_on_each_job_of_the_workflow(
+    tenants: Tenants, method: str, path: str
+) -> None:
     put_both(tenants, TAG)
     before = tenants.of_the_owner()
     answer = tenants.call(method, path, caller(TAG), job_id=BOTH)
@@ -347,7 +351,7 @@ def test_an_action_on_a_workflow_needs_the_tag_on_each_of_its_jobs(tenants: Tena
     ("command", "state"), [("cancel", RunState.WAITING), ("redrive", RunState.DEAD), ("rerun", RunState.DEAD)]
 )
 @pytest.mark.parametrize("begun", [True, False])
-def test_an_action_on_a_run_of_a_workflow_needs_the_tag_on_each_job_of_the_run(
+def test_tag_scopes_workflow_run_action_requires_the_tag_on_each_job_of_the_run(
     tenants: Tenants, command: str, state: RunState, begun: bool
 ) -> None:
     put_both(tenants, TAG)
@@ -369,7 +373,7 @@ def test_an_action_on_a_run_of_a_workflow_needs_the_tag_on_each_job_of_the_run(
 
 @pytest.mark.parametrize(("command", "state"), [("cancel", RunState.RETRYING), ("redrive", RunState.DEAD)])
 @pytest.mark.parametrize("tags", [(OTHER,), (TAG,), (TAG, OTHER)])
-def test_an_action_on_the_run_of_an_own_job_starts_no_job_of_another_tag(
+def test_tag_scopes_action_on_a_step_run_starts_no_job_of_another_tag(
     tenants: Tenants, command: str, state: RunState, tags: tuple[str, ...]
 ) -> None:
     put_both(tenants, *tags)
@@ -384,7 +388,7 @@ def test_an_action_on_the_run_of_an_own_job_starts_no_job_of_another_tag(
     assert tenants.api.post({}, f"/v1/runs/{run_id}/{command}").status == 202
 
 
-def test_a_run_of_a_workflow_whose_graph_is_unknown_is_changed_by_no_narrowed_scope(tenants: Tenants) -> None:
+def test_tag_scopes_cannot_change_a_workflow_run_with_an_unknown_graph(tenants: Tenants) -> None:
     put_both(tenants, TAG)
     job = tenants.api.jobs.get(OWNER, MINE)
     assert job is not None
@@ -398,7 +402,7 @@ def test_a_run_of_a_workflow_whose_graph_is_unknown_is_changed_by_no_narrowed_sc
 
 
 @pytest.mark.parametrize("query", [{}, {"dry_run": "true"}])
-def test_a_put_of_a_workflow_releases_no_job_of_another_tag(tenants: Tenants, query: dict[str, str]) -> None:
+def test_tag_scopes_workflow_put_releases_no_job_of_another_tag(tenants: Tenants, query: dict[str, str]) -> None:
     put_both(tenants, TAG)
     before = tenants.of_the_owner()
     put = json_event("PUT", f"/v1/workflows/{BOTH}", both(MINE), query=query)
@@ -420,7 +424,7 @@ def test_a_put_of_a_workflow_releases_no_job_of_another_tag(tenants: Tenants, qu
         ("PUT", f"/v1/workflows/{BOTH}", both("more")),
     ],
 )
-def test_a_workflow_that_was_changed_after_the_check_stays_as_it_is(
+def test_tag_scopes_workflow_changed_after_the_check_is_not_overwritten(
     tenants: Tenants, method: str, path: str, body: Any
 ) -> None:
     put_both(tenants, TAG)

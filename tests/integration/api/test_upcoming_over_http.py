@@ -36,7 +36,7 @@ def counted(api: ApiClient, **query: str) -> Any:
     return answer.json
 
 
-def test_the_next_two_days_are_counted_by_the_hour(api: ApiClient) -> None:
+def test_upcoming_next_two_days_are_counted_by_hour(api: ApiClient) -> None:
     create(api, "nightly", "0 3 * * *")
     create(api, "hourly", "0 * * * *")
     create(api, "when-asked", None)
@@ -52,7 +52,7 @@ def test_the_next_two_days_are_counted_by_the_hour(api: ApiClient) -> None:
     }
 
 
-def test_hot_minutes_are_found_by_a_step_of_a_minute(api: ApiClient) -> None:
+def test_upcoming_busiest_minutes_are_found_with_a_step_of_one_minute(api: ApiClient) -> None:
     for number in range(4):
         create(api, f"job-{number}", f"0,{10 + number} * * * *")
     found = counted(api, **{"from": "2026-11-21T13:00:00Z", "to": "2026-11-21T14:00:00Z", "step": "60"})
@@ -61,7 +61,7 @@ def test_hot_minutes_are_found_by_a_step_of_a_minute(api: ApiClient) -> None:
     assert [bucket["runs"] for bucket in found["buckets"]] == [4, 1, 1, 1, 1]
 
 
-def test_paused_and_deleted_jobs_have_no_runs_to_come(api: ApiClient) -> None:
+def test_upcoming_paused_and_deleted_jobs_have_no_runs(api: ApiClient) -> None:
     for name in ("kept", "paused", "deleted"):
         create(api, name, "0 * * * *")
     api.ask("/v1/jobs/paused/pause")
@@ -71,7 +71,7 @@ def test_paused_and_deleted_jobs_have_no_runs_to_come(api: ApiClient) -> None:
     assert (found["jobs"], found["paused"]) == (2, 1)
 
 
-def test_a_job_whose_pause_ends_has_the_runs_from_the_end_on(api: ApiClient) -> None:
+def test_upcoming_job_with_a_planned_end_of_its_pause_has_runs_after_the_end(api: ApiClient) -> None:
     create(api, "often", "0 * * * *", max_runs=5)
     end = "2026-11-21T15:00:00Z"
     assert api.post({"until": end}, "/v1/jobs/often/pause").status == 200
@@ -80,7 +80,7 @@ def test_a_job_whose_pause_ends_has_the_runs_from_the_end_on(api: ApiClient) -> 
     assert (found["paused"], found["late"]) == (1, 0)
 
 
-def test_a_job_is_late_from_a_minute_after_its_run_was_due_in_no_lane(api: ApiClient) -> None:
+def test_upcoming_job_is_late_one_minute_after_a_due_run_was_not_enqueued(api: ApiClient) -> None:
     create(api, "hourly", "0 * * * *")
     create(api, "nightly", "0 3 * * *")
     api.clock.advance(3600 + LATE_SECONDS)
@@ -89,7 +89,7 @@ def test_a_job_is_late_from_a_minute_after_its_run_was_due_in_no_lane(api: ApiCl
     assert (counted(api)["late"], counted(api)["late_jobs"]) == (1, ["hourly"])
 
 
-def test_jobs_of_another_tenant_do_not_count(api: ApiClient, tables: Tables) -> None:
+def test_upcoming_jobs_of_other_tenants_are_not_counted(api: ApiClient, tables: Tables) -> None:
     create(api, "mine", "0 * * * *")
     item = {"tenant": {"S": "other"}, "job_id": {"S": "theirs"}}
     tables.client.put_item(
@@ -99,7 +99,7 @@ def test_jobs_of_another_tenant_do_not_count(api: ApiClient, tables: Tables) -> 
     assert counted(api)["jobs"] == 1
 
 
-def test_a_job_whose_cursor_cannot_be_read_is_told_apart(api: ApiClient, tables: Tables) -> None:
+def test_upcoming_job_with_an_unreadable_cursor_is_listed_as_uncounted(api: ApiClient, tables: Tables) -> None:
     create(api, "good", "0 * * * *")
     create(api, "broken", "0 * * * *")
     key = {"PK": {"S": "JOB#default#broken"}, "SK": {"S": "CURSOR"}}
@@ -108,7 +108,7 @@ def test_a_job_whose_cursor_cannot_be_read_is_told_apart(api: ApiClient, tables:
     assert (found["jobs"], found["uncounted"], found["uncounted_jobs"], found["runs"]) == (2, 1, ["broken"], 48)
 
 
-def test_pages_add_up(tables: Tables) -> None:
+def test_upcoming_pages_add_up(tables: Tables) -> None:
     api = ApiClient.over(tables)
     for number in range(5):
         create(api, f"job-{number}", "0 */6 * * *")
@@ -124,7 +124,7 @@ def test_pages_add_up(tables: Tables) -> None:
     assert len(total) == 8
 
 
-def test_a_page_ends_early_after_many_runs_and_goes_on_with_the_next_job(api: ApiClient) -> None:
+def test_upcoming_page_ends_early_after_many_runs_and_continues_with_the_next_job(api: ApiClient) -> None:
     for name in ("a", "b", "c"):
         create(api, name, "rate(1 second)")
     first = counted(api)
@@ -134,7 +134,7 @@ def test_a_page_ends_early_after_many_runs_and_goes_on_with_the_next_job(api: Ap
     assert ([job["id"] for job in third["buckets"][0]["jobs"]], third["next_cursor"]) == (["c"], None)
 
 
-def test_what_is_counted_is_charged(tables: Tables) -> None:
+def test_upcoming_counting_runs_is_charged(tables: Tables) -> None:
     clock = SettableClock(NOON)
     settings = api_settings(requests_per_second=10, burst=20)
     api = ApiClient.over(tables, clock, settings=settings, counters=MemoryLimits())
@@ -156,7 +156,7 @@ def test_what_is_counted_is_charged(tables: Tables) -> None:
         ("", 0),
     ],
 )
-def test_what_is_to_be_counted_is_paid_before(tables: Tables, schedule: str, runs: int) -> None:
+def test_upcoming_cost_of_counting_is_charged_in_advance(tables: Tables, schedule: str, runs: int) -> None:
     clock, paid = SettableClock(NOON), list[int]()
     stored_job(tables.job_store(clock), schedule)
     window = Window(int(NOON), int(NOON) + 48 * 3600, 3600, int(NOON))
@@ -170,7 +170,7 @@ def test_what_is_to_be_counted_is_paid_before(tables: Tables, schedule: str, run
     assert paid[0] - 1 == pytest.approx(runs // 1000, abs=10)
 
 
-def test_what_is_past_does_not_count(api: ApiClient) -> None:
+def test_upcoming_past_runs_are_not_counted(api: ApiClient) -> None:
     create(api, "often", "* * * * *")
     api.clock.advance(30)
     found = counted(api, **{"from": "2026-11-21T11:00:00Z", "to": "2026-11-21T13:00:00Z"})
@@ -193,9 +193,7 @@ def test_what_is_past_does_not_count(api: ApiClient) -> None:
         ({"cursor": "nonsense"}, "cursor"),
     ],
 )
-def test_a_query_that_is_not_understood_names_the_parameter(
-    api: ApiClient, query: dict[str, str], parameter: str
-) -> None:
+def test_upcoming_invalid_query_names_the_parameter(api: ApiClient, query: dict[str, str], parameter: str) -> None:
     answer = api.get(UPCOMING, **query)
     assert (answer.status, list(answer.errors)) == (400, [parameter])
 
@@ -206,7 +204,7 @@ def created(api: ApiClient, **changes: Any) -> Any:
     return answer.json
 
 
-def test_the_first_two_minutes_are_sent_at_once_and_the_cursor_stays(
+def test_upcoming_runs_of_the_first_two_minutes_are_sent_on_creation_without_a_claim(
     api: ApiClient, clock: SettableClock, tables: Tables
 ) -> None:
     clock.set(NOON + 0.4)
@@ -220,7 +218,7 @@ def test_the_first_two_minutes_are_sent_at_once_and_the_cursor_stays(
     assert tables.job_store(clock).get_cursor("default", "steady").occurrence == NOON + 30
 
 
-def test_what_is_sent_at_once_goes_to_the_lane_of_the_job_in_its_precision(api: ApiClient) -> None:
+def test_upcoming_runs_sent_on_creation_use_the_lane_and_the_precision_of_the_job(api: ApiClient) -> None:
     created(api, schedule="at(2026-11-21T12:00:20)", priority="low", precision="exact")
     created(api, schedule="at(2026-11-21T12:00:20)", priority="high", timeout_seconds=600)
     low, long = api.wheel.sent
@@ -228,12 +226,14 @@ def test_what_is_sent_at_once_goes_to_the_lane_of_the_job_in_its_precision(api: 
     assert (long.message.lane, long.delay_seconds) == (Lane.LONG, 20)
 
 
-def test_a_job_that_is_due_later_sends_nothing_yet(api: ApiClient) -> None:
+def test_upcoming_job_that_is_due_later_sends_nothing_on_creation(api: ApiClient) -> None:
     created(api, schedule="0 0 1 1 *")
     assert api.wheel.sent == []
 
 
-def test_a_queue_that_refuses_does_not_fail_the_creation(api: ApiClient, capsys: pytest.CaptureFixture[str]) -> None:
+def test_upcoming_rejected_message_does_not_fail_the_creation(
+    api: ApiClient, capsys: pytest.CaptureFixture[str]
+) -> None:
     api.wheel.refuse = lambda _: True
     created(api, id="steady")
     line = api.wait_queues[-1]
@@ -242,7 +242,7 @@ def test_a_queue_that_refuses_does_not_fail_the_creation(api: ApiClient, capsys:
     assert (refused["function"], refused["SendsRefused"]) == ("api", [12.0])
 
 
-def test_a_queue_that_fails_does_not_fail_the_creation(tables: Tables, clock: SettableClock) -> None:
+def test_upcoming_queue_error_does_not_fail_the_creation(tables: Tables, clock: SettableClock) -> None:
     class Broken:
         def send(self, _outgoing: Sequence[Outgoing]) -> list[bool]:
             raise ConnectionError("no route to the queue")

@@ -85,7 +85,7 @@ def states(view: dict[str, Any]) -> dict[str, str]:
 # --- created, replaced, read
 
 
-def test_a_workflow_is_created_with_its_jobs(desk: Desk) -> None:
+def test_workflows_put_creates_a_workflow_with_its_jobs(desk: Desk) -> None:
     answer = desk.put()
     assert (answer.status, answer.headers["location"]) == (201, PATH)
     assert (answer.json["created"], answer.json["changed"]) == ([*DIAMOND, "nightly"], [])
@@ -101,7 +101,7 @@ def test_a_workflow_is_created_with_its_jobs(desk: Desk) -> None:
     assert (job["workflow"], job["schedule"], job["overlap"]) == ("nightly", None, "allow")
 
 
-def test_jobs_that_a_workflow_defines_take_seats_and_give_them_up_when_they_leave_it(desk: Desk) -> None:
+def test_workflows_steps_take_seats_and_release_them_when_they_are_removed(desk: Desk) -> None:
     desk.put()
     steps = {name: desk.world.jobs.get("default", name) for name in DIAMOND}
     assert [None if job is None else (job.seated, job.workflow) for job in steps.values()] == [(True, "nightly")] * 4
@@ -113,14 +113,14 @@ def test_jobs_that_a_workflow_defines_take_seats_and_give_them_up_when_they_leav
     assert (left.seated, left.workflow) == (False, None)
 
 
-def test_a_workflows_own_job_is_shown_with_its_graph(desk: Desk) -> None:
+def test_workflows_job_of_a_workflow_is_shown_with_its_graph(desk: Desk) -> None:
     desk.put()
     job = desk.api.get("/v1/jobs/nightly").json
     assert (job["target"]["type"], job["workflow"]) == ("workflow", None)
     assert job["next_occurrence"] == "2026-11-21T12:01:00Z"
 
 
-def test_a_workflow_is_read_as_it_was_put(desk: Desk) -> None:
+def test_workflows_get_returns_the_workflow_as_it_was_put(desk: Desk) -> None:
     put = desk.put()
     read = desk.api.get(PATH)
     assert read.status == 200
@@ -128,7 +128,7 @@ def test_a_workflow_is_read_as_it_was_put(desk: Desk) -> None:
     assert put.json == read.json | {"dry_run": False, "created": [*DIAMOND, "nightly"], "changed": []}
 
 
-def test_the_same_body_twice_writes_nothing(desk: Desk) -> None:
+def test_workflows_repeated_put_of_the_same_body_writes_nothing(desk: Desk) -> None:
     first = desk.put()
     before = desk.items()
     desk.world.clock.advance(5)
@@ -138,7 +138,7 @@ def test_the_same_body_twice_writes_nothing(desk: Desk) -> None:
     assert desk.items() == before
 
 
-def test_what_is_otherwise_is_changed_and_the_rest_stays(desk: Desk) -> None:
+def test_workflows_put_changes_only_what_differs(desk: Desk) -> None:
     desk.put()
     jobs = DIAMOND | {"us": {"job": INLINE["job"] | {"name": "Other"}, "after": ["extract"], "may_fail": True}}
     answer = desk.put(NIGHTLY | {"jobs": jobs})
@@ -146,7 +146,7 @@ def test_what_is_otherwise_is_changed_and_the_rest_stays(desk: Desk) -> None:
     assert answer.json["jobs"]["us"]["may_fail"] is True
 
 
-def test_jobs_that_exist_are_taken_in_and_those_that_are_left_out_are_free(desk: Desk) -> None:
+def test_workflows_put_adopts_existing_jobs_and_releases_omitted_ones(desk: Desk) -> None:
     desk.api.post({"id": "mail", "schedule": None, "target": HTTP_TARGET})
     desk.put()
     answer = desk.put(NIGHTLY | {"jobs": {"extract": {}, "mail": {"after": ["extract"]}}})
@@ -156,7 +156,7 @@ def test_jobs_that_exist_are_taken_in_and_those_that_are_left_out_are_free(desk:
     assert desk.api.delete("/v1/jobs/eu").status == 204
 
 
-def test_a_version_that_is_gone_is_refused(desk: Desk) -> None:
+def test_workflows_outdated_version_is_rejected(desk: Desk) -> None:
     etag = desk.put().headers["etag"]
     assert desk.put(NIGHTLY | {"name": "Nightly"}, If_Match=etag).status == 200
     answer = desk.put(NIGHTLY, If_Match=etag)
@@ -165,12 +165,12 @@ def test_a_version_that_is_gone_is_refused(desk: Desk) -> None:
     assert desk.put(NIGHTLY, "/v1/workflows/other", If_Match="*").status == 412
 
 
-def test_what_nobody_put_is_not_found(desk: Desk) -> None:
+def test_workflows_unknown_workflow_is_not_found(desk: Desk) -> None:
     answer = desk.api.get(PATH)
     assert (answer.status, kind(answer)) == (404, "unknown-workflow")
 
 
-def test_workflows_are_listed_and_other_jobs_are_not(desk: Desk) -> None:
+def test_workflows_list_contains_workflows_and_no_other_jobs(desk: Desk) -> None:
     desk.put(path="/v1/workflows/b")
     desk.put(NIGHTLY | {"jobs": {"alone": INLINE}}, "/v1/workflows/a")
     page = desk.api.get("/v1/workflows", limit="1")
@@ -183,7 +183,7 @@ def test_workflows_are_listed_and_other_jobs_are_not(desk: Desk) -> None:
 # --- a dry run
 
 
-def test_a_dry_run_says_what_would_be_and_writes_nothing(desk: Desk) -> None:
+def test_workflows_dry_run_reports_the_changes_and_writes_nothing(desk: Desk) -> None:
     desk.api.post({"id": "eu", "schedule": None, "target": HTTP_TARGET})
     before = desk.items()
     answer = desk.put(query="dry_run=true")
@@ -193,20 +193,20 @@ def test_a_dry_run_says_what_would_be_and_writes_nothing(desk: Desk) -> None:
     assert desk.items() == before
 
 
-def test_a_dry_run_of_what_stands_finds_nothing_to_do(desk: Desk) -> None:
+def test_workflows_dry_run_of_an_unchanged_workflow_reports_no_changes(desk: Desk) -> None:
     desk.put()
     answer = desk.put(query="dry_run=true")
     assert (answer.json["created"], answer.json["changed"]) == ([], [])
     assert answer.headers["etag"] == desk.api.get(PATH).headers["etag"]
 
 
-def test_a_dry_run_refuses_what_the_put_would_refuse(desk: Desk) -> None:
+def test_workflows_dry_run_rejects_what_the_put_would_reject(desk: Desk) -> None:
     answer = desk.put({"schedule": None, "jobs": {"extract": {}}}, query="dry_run=true")
     assert (answer.status, kind(answer)) == (422, "invalid-workflow")
 
 
 @pytest.mark.parametrize("query", ["dryrun=true", "dry_run=yes"])
-def test_a_misspelt_dry_run_writes_nothing(desk: Desk, query: str) -> None:
+def test_workflows_misspelt_dry_run_parameter_writes_nothing(desk: Desk, query: str) -> None:
     before = desk.items()
     answer = desk.put(query=query)
     assert (answer.status, kind(answer)) == (400, "bad-parameter")
@@ -237,7 +237,7 @@ def test_a_misspelt_dry_run_writes_nothing(desk: Desk, query: str) -> None:
         ),
     ],
 )
-def test_a_fault_of_the_graph_is_named_by_its_place_and_nothing_is_written(
+def test_workflows_graph_error_names_its_place_and_nothing_is_written(
     desk: Desk, jobs: dict[str, Any], place: str, said: str
 ) -> None:
     before = desk.items()
@@ -247,13 +247,13 @@ def test_a_fault_of_the_graph_is_named_by_its_place_and_nothing_is_written(
     assert desk.items() == before
 
 
-def test_a_path_that_is_too_long_is_refused(desk: Desk) -> None:
+def test_workflows_path_that_is_too_long_is_rejected(desk: Desk) -> None:
     chain = {f"j{n}": INLINE | {"after": [f"j{n - 1}"] if n else []} for n in range(101)}
     answer = desk.put(NIGHTLY | {"jobs": chain})
     assert "is 101 steps long; at most 100 are allowed" in answer.errors["/jobs/j100/after"]
 
 
-def test_what_belongs_to_others_is_a_conflict(desk: Desk) -> None:
+def test_workflows_jobs_used_elsewhere_are_a_conflict(desk: Desk) -> None:
     desk.api.post({"id": "daily", "schedule": "@daily", "target": HTTP_TARGET})
     desk.put()
     answer = desk.put({"schedule": None, "jobs": {"extract": {}, "daily": {}, "nightly": {}}}, "/v1/workflows/other")
@@ -265,21 +265,21 @@ def test_what_belongs_to_others_is_a_conflict(desk: Desk) -> None:
     }
 
 
-def test_a_conflict_beside_a_fault_is_told_with_it(desk: Desk) -> None:
+def test_workflows_conflicts_are_reported_together_with_other_errors(desk: Desk) -> None:
     desk.put()
     answer = desk.put({"schedule": None, "jobs": {"extract": {}, "nobody": {}}}, "/v1/workflows/other")
     assert (answer.status, kind(answer)) == (422, "invalid-workflow")
     assert set(answer.errors) == {"/jobs/extract", "/jobs/nobody"}
 
 
-def test_a_job_is_not_made_a_workflow(desk: Desk) -> None:
+def test_workflows_existing_job_cannot_become_a_workflow(desk: Desk) -> None:
     desk.api.post({"id": "nightly", "schedule": None, "target": HTTP_TARGET})
     answer = desk.put()
     assert (answer.status, kind(answer)) == (409, "workflow-conflict")
     assert kind(desk.api.get(PATH)) == "unknown-workflow"
 
 
-def test_a_rate_without_an_anchor_may_have_steps_with_times(desk: Desk) -> None:
+def test_workflows_rate_without_an_anchor_allows_steps_with_times(desk: Desk) -> None:
     answer = desk.put({"schedule": "rate(1 hour)", "jobs": {"a": INLINE | {"only": "* * * * *"}}})
     assert answer.status == 201, answer.text
 
@@ -287,7 +287,7 @@ def test_a_rate_without_an_anchor_may_have_steps_with_times(desk: Desk) -> None:
 # --- its jobs
 
 
-def test_a_workflows_own_job_is_changed_as_a_workflow_alone(desk: Desk) -> None:
+def test_workflows_job_of_a_workflow_can_only_be_changed_as_a_workflow(desk: Desk) -> None:
     desk.put()
     for answer in (
         desk.patch("nightly", {"name": "Other"}),
@@ -297,12 +297,12 @@ def test_a_workflows_own_job_is_changed_as_a_workflow_alone(desk: Desk) -> None:
         assert "PUT /v1/workflows/nightly" in answer.json["detail"]
 
 
-def test_a_workflow_is_no_target_of_a_posted_job(desk: Desk) -> None:
+def test_workflows_posted_job_cannot_have_a_workflow_target(desk: Desk) -> None:
     answer = desk.api.post({"schedule": None, "target": {"type": "workflow", "graph": "3f2a"}})
     assert "PUT /v1/workflows/<id>" in answer.errors["/target/type"]
 
 
-def test_a_step_is_neither_deleted_nor_given_a_schedule(desk: Desk) -> None:
+def test_workflows_step_can_neither_be_deleted_nor_given_a_schedule(desk: Desk) -> None:
     desk.put()
     answers = (desk.api.delete("/v1/jobs/extract"), desk.patch("extract", {"schedule": "@daily"}))
     for answer in answers:
@@ -310,34 +310,34 @@ def test_a_step_is_neither_deleted_nor_given_a_schedule(desk: Desk) -> None:
         assert "nightly" in answer.json["detail"]
 
 
-def test_a_step_is_changed_like_any_job(desk: Desk) -> None:
+def test_workflows_step_is_changed_like_any_job(desk: Desk) -> None:
     desk.put()
     answer = desk.patch("extract", {"timeout_seconds": 60})
     assert (answer.status, answer.json["workflow"]) == (200, "nightly")
 
 
-def test_a_steps_payload_takes_from_what_comes_before_it_alone(desk: Desk) -> None:
+def test_workflows_step_payload_uses_only_upstream_results(desk: Desk) -> None:
     desk.put()
     assert desk.patch("report", {"payload": {"rows": "{{upstream.extract.result.rows}}"}}).status == 200
     answer = desk.patch("extract", {"payload": ["{{upstream.report.result}}"]})
     assert (answer.status, answer.errors) == (422, {"/payload/0": "upstream.report is not an upstream step of extract"})
 
 
-def test_a_job_with_a_schedule_takes_no_results(desk: Desk) -> None:
+def test_workflows_job_with_a_schedule_uses_no_upstream_results(desk: Desk) -> None:
     answer = desk.api.post({"schedule": "@daily", "target": HTTP_TARGET, "payload": "{{upstream.a.result}}"})
     assert (
         "results of upstream steps can be used only in payloads of jobs without a schedule" in answer.errors["/payload"]
     )
 
 
-def test_a_claim_by_a_workflow_that_is_gone_binds_nobody(desk: Desk) -> None:
+def test_workflows_claim_by_a_deleted_workflow_does_not_restrict_the_job(desk: Desk) -> None:
     desk.put()
     assert desk.api.delete("/v1/jobs/nightly").status == 204
     assert desk.api.get("/v1/jobs/extract").json["workflow"] is None
     assert desk.api.delete("/v1/jobs/extract").status == 204
 
 
-def test_deleting_a_workflow_ends_its_runs(desk: Desk) -> None:
+def test_workflows_deletion_ends_the_runs_of_the_workflow(desk: Desk) -> None:
     desk.put()
     desk.world.caller.answer = lambda _: Failed("later", code="http.503")
     desk.put(NIGHTLY | {"jobs": {"slow": {"job": {"target": HTTP_TARGET}}}})
@@ -349,7 +349,7 @@ def test_deleting_a_workflow_ends_its_runs(desk: Desk) -> None:
     assert [run.state for run in desk.world.runs("slow")] == [RunState.CANCELLED]
 
 
-def test_deleting_a_workflow_ends_a_run_that_is_older_than_a_thousand_others(desk: Desk) -> None:
+def test_workflows_deletion_ends_a_run_older_than_a_thousand_others(desk: Desk) -> None:
     desk.put(NIGHTLY | {"jobs": {"slow": {"job": {"target": HTTP_TARGET}}}})
     desk.world.caller.answer = lambda _: Failed("later", code="http.503")
     desk.world.until(NOON + 61)
@@ -364,7 +364,7 @@ def test_deleting_a_workflow_ends_a_run_that_is_older_than_a_thousand_others(des
     assert desk.view()["state"] == "CANCELLED"
 
 
-def test_a_second_delete_ends_the_runs_that_the_first_one_left(desk: Desk) -> None:
+def test_workflows_repeated_deletion_ends_the_remaining_runs(desk: Desk) -> None:
     desk.put(NIGHTLY | {"jobs": {"slow": {"job": {"target": HTTP_TARGET}}}})
     desk.world.caller.answer = lambda _: Failed("later", code="http.503")
     desk.world.until(NOON + 61)
@@ -377,7 +377,7 @@ def test_a_second_delete_ends_the_runs_that_the_first_one_left(desk: Desk) -> No
     assert [run.state for run in desk.world.runs("slow")] == [RunState.CANCELLED]
 
 
-def test_a_workflow_for_which_there_is_no_room_leaves_nothing_behind(tables: Tables) -> None:
+def test_workflows_put_beyond_the_quota_leaves_nothing_behind(tables: Tables) -> None:
     desk = Desk(tables, job_quota=6)
     desk.put({"schedule": None, "jobs": {"old": INLINE}}, "/v1/workflows/other")
     for query in ("dry_run=true", ""):
@@ -391,7 +391,7 @@ def test_a_workflow_for_which_there_is_no_room_leaves_nothing_behind(tables: Tab
 # --- its runs
 
 
-def test_a_run_half_way_is_shown_with_each_job(desk: Desk) -> None:
+def test_workflows_active_run_is_shown_with_each_job(desk: Desk) -> None:
     desk.put()
     desk.put(NIGHTLY | {"jobs": DIAMOND | {"eu": {"job": {"target": HTTP_TARGET}, "after": ["extract"]}}})
     desk.world.caller.answer = lambda call: Failed("busy", code="http.503") if call.job.id == "eu" else Returned()
@@ -414,7 +414,7 @@ def test_a_run_half_way_is_shown_with_each_job(desk: Desk) -> None:
     assert (jobs["report"]["waits_for"], jobs["report"]["run"]) == (["eu"], None)
 
 
-def test_a_failed_run_says_who_failed_and_who_did_not_run(desk: Desk) -> None:
+def test_workflows_failed_run_shows_which_jobs_failed_and_which_did_not_run(desk: Desk) -> None:
     desk.world.caller.answer = failing("eu")
     desk.put()
     desk.world.until(NOON + 90)
@@ -432,7 +432,7 @@ def test_a_failed_run_says_who_failed_and_who_did_not_run(desk: Desk) -> None:
     assert states(view)["report"] == "SKIPPED"
 
 
-def test_what_a_cancelled_run_left_is_said_to_be_left(desk: Desk) -> None:
+def test_workflows_cancelled_run_counts_the_steps_that_it_did_not_start(desk: Desk) -> None:
     desk.world.caller.answer = lambda _: Failed("later", code="http.503")
     desk.put(NIGHTLY | {"jobs": {"a": {"job": {"target": HTTP_TARGET}}, "b": INLINE | {"after": ["a"]}}})
     desk.world.until(NOON + 61)
@@ -444,7 +444,7 @@ def test_what_a_cancelled_run_left_is_said_to_be_left(desk: Desk) -> None:
     assert view["counts"]["left"] + view["counts"]["aborted"] == 2
 
 
-def test_a_runs_answer_names_its_workflow(desk: Desk) -> None:
+def test_workflows_run_response_names_its_workflow(desk: Desk) -> None:
     desk.put()
     desk.world.until(NOON + 70)
     assert desk.api.get("/v1/runs/extract.20261121T120100Z").json["workflow"] == "nightly"
@@ -452,13 +452,13 @@ def test_a_runs_answer_names_its_workflow(desk: Desk) -> None:
     assert desk.api.ask("/v1/jobs/extract/run").json["workflow"] is None
 
 
-def test_a_run_that_has_not_begun_has_no_jobs_to_show(desk: Desk) -> None:
+def test_workflows_run_that_has_not_started_shows_no_jobs(desk: Desk) -> None:
     desk.put()
     answer = desk.api.get(f"{PATH}/runs/20261121T120100Z")
     assert (answer.status, kind(answer), answer.json["state"]) == (409, "no-workflow-run", "QUEUED")
 
 
-def test_a_steps_run_is_no_workflows_run(desk: Desk) -> None:
+def test_workflows_step_run_is_not_a_workflow_run(desk: Desk) -> None:
     desk.put()
     desk.world.until(NOON + 70)
     answer = desk.api.get("/v1/workflows/extract/runs/20261121T120100Z")
@@ -466,7 +466,7 @@ def test_a_steps_run_is_no_workflows_run(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("local", ["20251121T120100Z", "yesterday"])
-def test_a_run_that_never_was_is_not_found(desk: Desk, local: str) -> None:
+def test_workflows_unknown_run_is_not_found(desk: Desk, local: str) -> None:
     desk.put()
     answer = desk.api.get(f"{PATH}/runs/{local}")
     assert (answer.status, kind(answer)) == (404, "unknown-run")
@@ -475,7 +475,7 @@ def test_a_run_that_never_was_is_not_found(desk: Desk, local: str) -> None:
 # --- run again
 
 
-def test_a_part_of_a_run_is_run_again_and_takes_the_rest_over(desk: Desk) -> None:
+def test_workflows_rerun_executes_part_of_a_run_and_takes_over_the_rest(desk: Desk) -> None:
     desk.world.caller.answer = failing("eu")
     desk.put()
     desk.world.until(NOON + 90)
@@ -494,7 +494,7 @@ def test_a_part_of_a_run_is_run_again_and_takes_the_rest_over(desk: Desk) -> Non
     assert desk.view()["state"] == "DEAD"
 
 
-def test_a_rerun_shows_how_a_step_was_carried_over_although_a_redrive_ran_it_since(desk: Desk) -> None:
+def test_workflows_rerun_shows_a_carried_over_step_unchanged_after_its_redrive(desk: Desk) -> None:
     desk.world.caller.answer = failing("extract")
     tolerant = {**NIGHTLY, "jobs": {**NIGHTLY["jobs"], "extract": {**NIGHTLY["jobs"]["extract"], "may_fail": True}}}
     assert desk.put(tolerant).status == 201
@@ -512,7 +512,7 @@ def test_a_rerun_shows_how_a_step_was_carried_over_although_a_redrive_ran_it_sin
     assert (view["state"], after["extract"], after["eu"]) == ("SUCCEEDED", ("DEAD", None), ("LEFT", None))
 
 
-def test_the_same_key_is_the_same_rerun(desk: Desk) -> None:
+def test_workflows_rerun_with_the_same_key_is_the_same_rerun(desk: Desk) -> None:
     desk.world.caller.answer = failing("eu")
     desk.put()
     desk.world.until(NOON + 90)
@@ -526,7 +526,7 @@ def test_the_same_key_is_the_same_rerun(desk: Desk) -> None:
     assert len(desk.world.runs("nightly")) == 2
 
 
-def test_what_has_not_ended_is_not_run_again(desk: Desk) -> None:
+def test_workflows_unfinished_run_cannot_be_rerun(desk: Desk) -> None:
     desk.world.caller.answer = lambda _: Failed("later", code="http.503")
     desk.put(NIGHTLY | {"jobs": {"slow": {"job": {"target": HTTP_TARGET}}}})
     desk.world.until(NOON + 61)
@@ -534,14 +534,14 @@ def test_what_has_not_ended_is_not_run_again(desk: Desk) -> None:
     assert (answer.status, kind(answer), answer.json["state"]) == (409, "run-not-ended", "WAITING")
 
 
-def test_a_job_that_the_run_does_not_have_is_named(desk: Desk) -> None:
+def test_workflows_rerun_error_names_an_unknown_job(desk: Desk) -> None:
     desk.put()
     desk.world.until(NOON + 90)
     answer = desk.rerun("eu", "asia")
     assert (answer.status, answer.errors) == (422, {"/from/1": "asia is not a step of this run"})
 
 
-def test_a_run_of_a_job_is_not_run_again_as_a_workflow(desk: Desk) -> None:
+def test_workflows_job_run_cannot_be_rerun_as_a_workflow(desk: Desk) -> None:
     desk.put()
     desk.world.until(NOON + 90)
     answer = desk.rerun("eu", run="eu.20261121T120100Z")
@@ -551,7 +551,7 @@ def test_a_run_of_a_job_is_not_run_again_as_a_workflow(desk: Desk) -> None:
 # --- who may see it, and where
 
 
-def test_tenants_see_their_own_workflows_only(desk: Desk, tables: Tables) -> None:
+def test_workflows_tenants_see_only_their_own_workflows(desk: Desk, tables: Tables) -> None:
     theirs = Desk(tables, auth="jwt")
     theirs.api.caller = jwt_caller("acme", "jobs:read", "jobs:write")
     assert theirs.put().status == 201

@@ -72,7 +72,7 @@ def stage(tables: Tables) -> Iterator[Stage]:
         yield made
 
 
-def test_a_job_is_created_changed_and_deleted_with_its_resource(stage: Stage) -> None:
+def test_cloudformation_resource_creates_changes_and_deletes_its_job(stage: Stage) -> None:
     resource = Resource()
     created = resource.deploy(stage.wanted())
     assert (created["Status"], created["PhysicalResourceId"]) == ("SUCCESS", "nightly")
@@ -88,14 +88,14 @@ def test_a_job_is_created_changed_and_deleted_with_its_resource(stage: Stage) ->
     assert resource.delete()["Status"] == "SUCCESS", "the answer was lost, and it is asked again"
 
 
-def test_the_same_event_twice_changes_nothing(stage: Stage) -> None:
+def test_cloudformation_repeated_event_changes_nothing(stage: Stage) -> None:
     Resource().deploy(stage.wanted())
     before = stage.job("nightly")
     assert Resource().deploy(stage.wanted())["Status"] == "SUCCESS"
     assert stage.job("nightly") == before
 
 
-def test_a_lost_answer_changes_nothing(stage: Stage) -> None:
+def test_cloudformation_lost_response_changes_nothing(stage: Stage) -> None:
     resource = Resource()
     stage.answers_lost = 1
     assert resource.deploy(stage.wanted())["Status"] == "SUCCESS"
@@ -106,7 +106,7 @@ def test_a_lost_answer_changes_nothing(stage: Stage) -> None:
     assert (stage.ids, stage.answers_lost) == (set(), 0)
 
 
-def test_a_workflow_is_whole_after_lost_answers(stage: Stage) -> None:
+def test_cloudformation_workflow_is_complete_after_lost_responses(stage: Stage) -> None:
     resource = Resource()
     stage.answers_lost = 2
     assert resource.deploy(stage.etl())["Status"] == "SUCCESS"
@@ -116,7 +116,7 @@ def test_a_workflow_is_whole_after_lost_answers(stage: Stage) -> None:
     assert stage.ids == set()
 
 
-def test_a_job_that_comes_between_look_and_write_is_not_written_over(stage: Stage) -> None:
+def test_cloudformation_job_created_between_read_and_write_is_not_overwritten(stage: Stage) -> None:
     stage.meanwhile = [lambda: stage.put("nightly", name="mine")]
     assert "already exists" in Resource().deploy(stage.wanted())["Reason"]
     job = stage.job("nightly")
@@ -124,7 +124,7 @@ def test_a_job_that_comes_between_look_and_write_is_not_written_over(stage: Stag
     assert job["name"] == "mine"
 
 
-def test_a_job_that_is_taken_from_the_stack_between_look_and_delete_stays(stage: Stage) -> None:
+def test_cloudformation_job_untagged_between_read_and_delete_is_kept(stage: Stage) -> None:
     resource = Resource()
     resource.deploy(stage.wanted())
     stage.meanwhile = [lambda: stage.put("nightly", tags=["mine"])]
@@ -132,14 +132,14 @@ def test_a_job_that_is_taken_from_the_stack_between_look_and_delete_stays(stage:
     assert stage.ids == {"nightly"}
 
 
-def test_another_id_replaces_the_job(stage: Stage) -> None:
+def test_cloudformation_another_id_replaces_the_job(stage: Stage) -> None:
     resource = Resource()
     resource.deploy(stage.wanted())
     assert resource.deploy(stage.wanted("every-night"))["PhysicalResourceId"] == "every-night"
     assert stage.ids == {"every-night"}
 
 
-def test_a_job_that_stays_under_another_construct_is_not_deleted_with_the_old_one(stage: Stage) -> None:
+def test_cloudformation_job_kept_under_another_construct_is_not_deleted_with_the_old_one(stage: Stage) -> None:
     old, new = Resource(), Resource(logical_id="MovedJob")
     old.deploy(stage.wanted())
     assert new.deploy(stage.wanted(construct="construct:two"))["Status"] == "SUCCESS"
@@ -148,7 +148,7 @@ def test_a_job_that_stays_under_another_construct_is_not_deleted_with_the_old_on
     assert stage.ids == {"nightly"}
 
 
-def test_a_job_of_somebody_else_is_neither_changed_nor_deleted_by_the_rollback(stage: Stage) -> None:
+def test_cloudformation_rollback_neither_changes_nor_deletes_a_job_of_another_owner(stage: Stage) -> None:
     stage.put("nightly")
     before = stage.job("nightly")
     resource = Resource()
@@ -159,12 +159,12 @@ def test_a_job_of_somebody_else_is_neither_changed_nor_deleted_by_the_rollback(s
     assert stage.job("nightly") == before
 
 
-def test_a_job_with_the_tag_of_the_stack_is_taken_over(stage: Stage) -> None:
+def test_cloudformation_job_with_the_tag_of_the_stack_is_taken_over(stage: Stage) -> None:
     stage.put("nightly", tags=["managed-by=stack:Billing"])
     assert Resource().deploy(stage.wanted())["Status"] == "SUCCESS"
 
 
-def test_a_refusal_names_the_wrong_fields(stage: Stage) -> None:
+def test_cloudformation_rejection_names_the_invalid_fields(stage: Stage) -> None:
     resource = Resource()
     wrong = JOB | {"schedule": "every night", "retry": {"max_attempts": 0}}
     refused = resource.deploy(stage.wanted(document=wrong))
@@ -174,7 +174,7 @@ def test_a_refusal_names_the_wrong_fields(stage: Stage) -> None:
     assert resource.delete()["Status"] == "SUCCESS", "the rollback of what was not created"
 
 
-def test_a_refused_change_leaves_the_job_as_it_was(stage: Stage) -> None:
+def test_cloudformation_rejected_change_leaves_the_job_unchanged(stage: Stage) -> None:
     resource = Resource()
     resource.deploy(stage.wanted())
     before = stage.job("nightly")
@@ -183,7 +183,7 @@ def test_a_refused_change_leaves_the_job_as_it_was(stage: Stage) -> None:
     assert stage.job("nightly") == before
 
 
-def test_a_paused_job_stays_paused(stage: Stage) -> None:
+def test_cloudformation_paused_job_stays_paused(stage: Stage) -> None:
     resource = Resource()
     resource.deploy(stage.wanted())
     stage.api.ask("/v1/jobs/nightly/pause")
@@ -193,14 +193,14 @@ def test_a_paused_job_stays_paused(stage: Stage) -> None:
     assert (job["state"], job["schedule"]) == ("PAUSED", "0 4 * * *")
 
 
-def test_a_token_that_is_not_let_in_fails_the_deployment_with_the_gateways_words(stage: Stage) -> None:
+def test_cloudformation_rejected_token_fails_the_deployment_with_the_error_of_the_gateway(stage: Stage) -> None:
     refused = Resource(token="old").deploy(stage.wanted())
     assert refused["Status"] == "FAILED"
     assert "401" in refused["Reason"]
     assert "old" not in refused["Reason"]
 
 
-def test_a_workflow_is_created_and_deleted_with_the_jobs_that_are_defined_in_it(stage: Stage) -> None:
+def test_cloudformation_workflow_is_created_and_deleted_with_the_jobs_it_defines(stage: Stage) -> None:
     resource = Resource()
     assert resource.deploy(stage.etl())["Status"] == "SUCCESS"
     assert stage.ids == {"etl", "extract", "load"}
@@ -208,21 +208,21 @@ def test_a_workflow_is_created_and_deleted_with_the_jobs_that_are_defined_in_it(
     assert stage.ids == set()
 
 
-def test_a_job_that_leaves_its_workflow_is_deleted(stage: Stage) -> None:
+def test_cloudformation_job_removed_from_its_workflow_is_deleted(stage: Stage) -> None:
     resource = Resource()
     resource.deploy(stage.etl())
     assert resource.deploy(stage.etl(jobs={"extract": ETL["jobs"]["extract"]}))["Status"] == "SUCCESS"  # type: ignore[index]
     assert stage.ids == {"etl", "extract"}
 
 
-def test_a_workflow_keeps_its_jobs_under_another_id(stage: Stage) -> None:
+def test_cloudformation_workflow_keeps_its_jobs_under_another_id(stage: Stage) -> None:
     resource = Resource()
     resource.deploy(stage.etl())
     assert resource.deploy(stage.etl("nightly-etl"))["Status"] == "SUCCESS"
     assert stage.ids == {"nightly-etl", "extract", "load"}
 
 
-def test_a_workflow_stays_where_the_one_under_another_id_is_refused(stage: Stage) -> None:
+def test_cloudformation_workflow_is_kept_if_its_replacement_under_another_id_is_rejected(stage: Stage) -> None:
     resource = Resource()
     resource.deploy(stage.etl())
     before = stage.job("etl")
@@ -230,7 +230,7 @@ def test_a_workflow_stays_where_the_one_under_another_id_is_refused(stage: Stage
     assert stage.job("etl") == before
 
 
-def test_a_workflow_does_not_define_a_job_of_somebody_else(stage: Stage) -> None:
+def test_cloudformation_workflow_does_not_define_a_job_of_another_owner(stage: Stage) -> None:
     stage.put("load", schedule=None)
     before = stage.job("load")
     assert "job load already exists" in Resource().deploy(stage.etl())["Reason"]
@@ -238,7 +238,7 @@ def test_a_workflow_does_not_define_a_job_of_somebody_else(stage: Stage) -> None
     assert stage.ids == {"load"}
 
 
-def test_a_stage_that_is_gone_fails_the_deletion_in_time_and_says_how_to_go_on() -> None:
+def test_cloudformation_missing_stage_fails_the_deletion_in_time_and_explains_how_to_continue() -> None:
     clock = Passing()
     resource = Resource(physical="nightly", properties=properties("http://127.0.0.1:9", "nightly", JOB), clock=clock)
     answer = resource.delete()
@@ -248,7 +248,7 @@ def test_a_stage_that_is_gone_fails_the_deletion_in_time_and_says_how_to_go_on()
     assert sum(clock.slept) < 270
 
 
-def test_what_was_never_created_is_deleted_though_there_is_no_stage() -> None:
+def test_cloudformation_resource_that_was_never_created_is_deleted_without_a_stage() -> None:
     resource = Resource()
     assert resource.deploy(properties("http://127.0.0.1:9", "nightly", JOB))["Status"] == "FAILED"
     assert (resource.delete()["Status"], resource.physical) == ("SUCCESS", "failed:nightly")

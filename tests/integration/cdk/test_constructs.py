@@ -97,7 +97,7 @@ def site() -> Site:
     return Site()
 
 
-def test_a_job_is_a_resource_with_its_document_and_the_tags_that_say_whose_it_is(site: Site) -> None:
+def test_constructs_job_is_a_resource_with_its_document_and_owner_tags(site: Site) -> None:
     job = site.job(timezone="Europe/Berlin", payload={"month": None, "n": 1}, retry={"max_attempts": 3}, tags=["money"])
     document = json.loads(site.properties["Document"])
     assert document == {key: job.document[key] for key in job.document if key != "id"}
@@ -108,7 +108,7 @@ def test_a_job_is_a_resource_with_its_document_and_the_tags_that_say_whose_it_is
     assert site.properties["ServiceTimeout"] == "900"
 
 
-def test_no_token_is_in_the_template_nor_in_the_functions_environment(site: Site) -> None:
+def test_constructs_token_is_neither_in_the_template_nor_in_the_function_environment(site: Site) -> None:
     site.job()
     (function,) = site.of("AWS::Lambda::Function")
     assert "Environment" not in function["Properties"]
@@ -116,7 +116,7 @@ def test_no_token_is_in_the_template_nor_in_the_functions_environment(site: Site
     assert "resolve:" not in json.dumps(site.template)
 
 
-def test_the_function_may_read_its_secret_and_write_its_log_and_nothing_else(site: Site) -> None:
+def test_constructs_function_may_only_read_its_secret_and_write_its_log(site: Site) -> None:
     site.job()
     assert list(site.rights) == [
         "logs:CreateLogStream logs:PutLogEvents",
@@ -127,7 +127,7 @@ def test_the_function_may_read_its_secret_and_write_its_log_and_nothing_else(sit
     assert "ManagedPolicyArns" not in role["Properties"]
 
 
-def test_a_parameter_is_read_with_decryption_by_its_name() -> None:
+def test_constructs_parameter_is_read_with_decryption_by_its_name() -> None:
     site = Site()
     parameter = ssm.StringParameter.from_secure_string_parameter_attributes(
         site.stack, "Parameter", parameter_name="/ci/duecourse"
@@ -139,7 +139,7 @@ def test_a_parameter_is_read_with_decryption_by_its_name() -> None:
     assert ":parameter/ci/duecourse" in json.dumps(site.rights[actions])
 
 
-def test_with_iam_the_function_may_invoke_that_api_only(site: Site) -> None:
+def test_constructs_with_iam_the_function_may_only_invoke_that_api(site: Site) -> None:
     site.job(stage=site.on("Other", auth=Auth.iam()))
     assert site.properties["Auth"] == {"Kind": "iam", "Region": "eu-central-1"}
     said = json.dumps(site.rights["execute-api:Invoke"])
@@ -148,7 +148,7 @@ def test_with_iam_the_function_may_invoke_that_api_only(site: Site) -> None:
     assert "secretsmanager" not in json.dumps(list(site.rights))
 
 
-def test_with_iam_the_id_of_an_api_behind_another_name_must_be_given(site: Site) -> None:
+def test_constructs_with_iam_the_id_of_an_api_with_a_custom_domain_is_required(site: Site) -> None:
     with pytest.raises(ValueError, match="api_id"):
         site.job("A", stage=site.on("B", api="https://jobs.example.com", auth=Auth.iam()))
     given = Auth.iam(api_id="xyz", region="us-east-1")
@@ -156,14 +156,14 @@ def test_with_iam_the_id_of_an_api_behind_another_name_must_be_given(site: Site)
     assert ":xyz/*/*/v1/jobs/*" in json.dumps(site.rights)
 
 
-def test_all_jobs_of_a_stack_share_a_function(site: Site) -> None:
+def test_constructs_jobs_of_a_stack_share_one_function(site: Site) -> None:
     site.job("A")
     site.job("B")
     assert len(site.of("AWS::Lambda::Function")) == 1
 
 
 @pytest.mark.parametrize("api", ["http://api.example.com", "ftp://x", f"{API}/v1", f"{API}?a=b"])
-def test_an_address_that_is_none_is_refused(api: str) -> None:
+def test_constructs_invalid_api_address_is_rejected(api: str) -> None:
     with pytest.raises(ValueError, match="api must"):
         Site(api=api)
 
@@ -171,13 +171,13 @@ def test_an_address_that_is_none_is_refused(api: str) -> None:
 # --- ids
 
 
-def test_an_id_is_made_from_the_path_and_stays_the_same() -> None:
+def test_constructs_id_is_derived_from_the_path_and_stays_the_same() -> None:
     first, again = Site().job(), Site().job()
     assert first.job_id == again.job_id
     assert first.job_id.startswith("Billing-Nightly-")
 
 
-def test_an_id_from_a_long_path_is_one_that_the_api_takes() -> None:
+def test_constructs_id_derived_from_a_long_path_is_valid() -> None:
     site = Site()
     job = site.job("A job. With a name (that is far too long) for an id" * 3)
     assert len(job.job_id) <= 64
@@ -185,25 +185,25 @@ def test_an_id_from_a_long_path_is_one_that_the_api_takes() -> None:
 
 
 @pytest.mark.parametrize("job_id", ["", "a b", "a.b", "x" * 65])
-def test_an_id_that_is_none_is_refused(site: Site, job_id: str) -> None:
+def test_constructs_invalid_id_is_rejected(site: Site, job_id: str) -> None:
     with pytest.raises(ValueError, match="Billing/Nightly: a job id"):
         site.job(job_id=job_id)
 
 
-def test_an_id_that_is_used_twice_is_refused_with_both_constructs(site: Site) -> None:
+def test_constructs_duplicate_id_is_rejected_and_both_constructs_are_named(site: Site) -> None:
     site.job(job_id="load")
     jobs = {"load": {"job": {"target": URL}}}
     with pytest.raises(ValueError, match=r"Billing/Etl: the job id load is already used by Billing/Nightly"):
         Workflow(site.stack, "Etl", stage=site.stage, document={"schedule": SCHEDULE, "jobs": jobs})
 
 
-def test_the_tag_of_a_stack_with_a_long_name_is_one_that_the_api_takes() -> None:
+def test_constructs_tag_of_a_stack_with_a_long_name_is_valid() -> None:
     tags = [Site(f"{'A' * 80}{end}").job().document["tags"][0] for end in "BC"]
     assert [len(tag) for tag in tags] == [64, 64]
     assert tags[0] != tags[1]
 
 
-def test_a_job_in_a_nested_stack_is_of_the_stack_around_it(site: Site) -> None:
+def test_constructs_job_in_a_nested_stack_belongs_to_the_parent_stack(site: Site) -> None:
     nested = NestedStack(site.stack, "Nested")
     job = ScheduledJob(nested, "Nightly", stage=site.stage, schedule=SCHEDULE, target=URL)
     assert job.document["tags"][0] == "managed-by=stack:Billing"
@@ -212,7 +212,7 @@ def test_a_job_in_a_nested_stack_is_of_the_stack_around_it(site: Site) -> None:
 # --- targets
 
 
-def test_resources_of_the_app_are_targets_by_their_names(site: Site) -> None:
+def test_constructs_resources_of_the_app_are_targets_by_their_names(site: Site) -> None:
     stack = site.stack
     machine = sfn.DefinitionBody.from_chainable(sfn.Pass(stack, "Pass"))
     targets = {
@@ -234,7 +234,7 @@ def test_resources_of_the_app_are_targets_by_their_names(site: Site) -> None:
     assert site.warnings == []
 
 
-def test_resources_from_elsewhere_are_targets_too(site: Site) -> None:
+def test_constructs_imported_resources_can_be_targets(site: Site) -> None:
     stack = site.stack
     arn = "arn:aws:states:eu-central-1:123456789012:stateMachine:duecourse-target-m"
     machine = site.job("A", target=sfn.StateMachine.from_state_machine_arn(stack, "M", arn)).document["target"]
@@ -247,23 +247,23 @@ def test_resources_from_elsewhere_are_targets_too(site: Site) -> None:
     ]
 
 
-def test_a_name_that_cloudformation_makes_is_known_at_deployment_and_warned_of(site: Site) -> None:
+def test_constructs_generated_resource_name_is_resolved_at_deployment_with_a_warning(site: Site) -> None:
     site.job(target=sqs.Queue(site.stack, "Q"))
     assert "Fn::Join" in site.properties["Document"]
     assert "choose such a name for Billing/Q" in site.warnings[0]
 
 
-def test_names_that_the_operator_allows_are_not_warned_of(site: Site) -> None:
+def test_constructs_names_allowed_by_the_operator_cause_no_warning(site: Site) -> None:
     site.job(stage=site.on("Other", allowed_names=["Billing-*"]), target=sqs.Queue(site.stack, "Q"))
     assert site.warnings == []
 
 
-def test_a_mapping_is_a_target_as_it_is(site: Site) -> None:
+def test_constructs_mapping_is_used_as_a_target_unchanged(site: Site) -> None:
     target = {"type": "sqs", "queue": "duecourse-target-a.fifo", "group": "{{month}}"}
     assert site.job(target=target).document["target"] == target
 
 
-def test_a_version_or_alias_of_a_function_is_refused(site: Site) -> None:
+def test_constructs_function_version_or_alias_is_rejected(site: Site) -> None:
     function = site.function()
     with pytest.raises(ValueError, match="instead of an alias or version"):
         site.job("A", target=function.current_version)
@@ -271,7 +271,7 @@ def test_a_version_or_alias_of_a_function_is_refused(site: Site) -> None:
         site.job("B", target=lambda_.Alias(site.stack, "Live", alias_name="live", version=function.current_version))
 
 
-def test_what_no_job_can_call_is_refused(site: Site) -> None:
+def test_constructs_unsupported_target_is_rejected(site: Site) -> None:
     with pytest.raises(ValueError, match="Billing/Nightly: target must be"):
         site.job(target=site.secret)
 
@@ -279,7 +279,7 @@ def test_what_no_job_can_call_is_refused(site: Site) -> None:
 # --- workflows
 
 
-def test_a_workflow_has_the_targets_of_its_jobs_and_marks_them(site: Site) -> None:
+def test_constructs_workflow_contains_the_targets_of_its_jobs_and_tags_them(site: Site) -> None:
     steps = {
         "extract": {"job": {"target": site.function(), "tags": ["a"]}},
         "load": {"after": ["extract"], "job": {"target": URL}},
@@ -294,7 +294,7 @@ def test_a_workflow_has_the_targets_of_its_jobs_and_marks_them(site: Site) -> No
     assert document["jobs"]["old"] == {"after": ["load"]}
 
 
-def test_the_documents_of_an_app_are_written_for_apply(
+def test_constructs_documents_of_an_app_are_written_for_apply(
     tmp_path: Path, site: Site, capsys: pytest.CaptureFixture[str]
 ) -> None:
     job = site.job(target=site.function())
@@ -308,7 +308,7 @@ def test_the_documents_of_an_app_are_written_for_apply(
     assert not (tmp_path / "Other.duecourse.json").exists()
 
 
-def test_a_document_that_is_known_at_deployment_only_is_told_and_left_out(
+def test_constructs_document_known_only_at_deployment_is_omitted_and_reported(
     tmp_path: Path, site: Site, capsys: pytest.CaptureFixture[str]
 ) -> None:
     site.job(job_id="bills", target=sqs.Queue(site.stack, "Q"))
@@ -317,7 +317,7 @@ def test_a_document_that_is_known_at_deployment_only_is_told_and_left_out(
     assert "bills is omitted" in capsys.readouterr().err
 
 
-def test_the_app_of_the_documentation_is_one() -> None:
+def test_constructs_example_app_of_the_documentation_is_valid() -> None:
     page = (ROOT / "docs" / "jobs-as-code.md").read_text()
     (program,) = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     made: dict[str, Any] = {}
@@ -328,7 +328,7 @@ def test_the_app_of_the_documentation_is_one() -> None:
     assert not Annotations.from_stack(made["stack"]).find_warning("*", Match.any_value())
 
 
-def test_what_is_installed_has_the_function(tmp_path: Path) -> None:
+def test_constructs_wheel_contains_the_function(tmp_path: Path) -> None:
     build = f"from hatchling.build import build_wheel; build_wheel({str(tmp_path)!r})"
     subprocess.run([sys.executable, "-c", build], cwd=ROOT / "cdk", check=True, capture_output=True)
     (wheel,) = tmp_path.glob("duecourse_cdk-*.whl")
@@ -338,18 +338,18 @@ def test_what_is_installed_has_the_function(tmp_path: Path) -> None:
     assert not {name for name in names if name.startswith(("infra", "duecourse/"))}
 
 
-def test_a_document_that_no_event_holds_is_refused(site: Site) -> None:
+def test_constructs_document_too_large_for_an_event_is_rejected(site: Site) -> None:
     with pytest.raises(ValueError, match=r"Billing/Nightly: the document takes .* 100000"):
         site.job(payload="x" * 100_000)
 
 
-def test_a_job_that_is_to_outlive_its_stack_is_retained(site: Site) -> None:
+def test_constructs_job_with_a_retain_policy_is_retained(site: Site) -> None:
     site.job(removal_policy=RemovalPolicy.RETAIN)
     (job,) = site.of("Custom::DuecourseJob")
     assert job["DeletionPolicy"] == "Retain"
 
 
-def test_a_stack_of_a_known_account_has_the_same_template() -> None:
+def test_constructs_stack_with_a_known_account_has_the_same_template() -> None:
     app = App()
     stack = Stack(app, "Billing", env=Environment(account="123456789012", region="eu-central-1"))
     secret = secretsmanager.Secret.from_secret_name_v2(stack, "Token", "ci/duecourse")

@@ -47,7 +47,7 @@ def folder(tmp_path: Path) -> Path:
     return jobs
 
 
-def test_a_folder_is_planned_applied_and_then_there_is_nothing_to_do(run: Run, api: ServedApi, folder: Path) -> None:
+def test_apply_plans_and_applies_a_folder_and_then_finds_no_changes(run: Run, api: ServedApi, folder: Path) -> None:
     planned = run("apply", "-f", str(folder), "--dry-run")
     assert planned.exit_code == 2, planned.output
     assert "+ job nightly: 0 2 * * * (Europe/Berlin), http" in planned.stdout
@@ -72,7 +72,7 @@ def test_a_folder_is_planned_applied_and_then_there_is_nothing_to_do(run: Run, a
     assert run("apply", "-f", str(folder), "--dry-run").exit_code == 0
 
 
-def test_a_change_is_shown_field_by_field_and_what_is_left_out_gets_its_default(
+def test_apply_shows_changes_by_field_and_resets_omitted_fields_to_defaults(
     run: Run, api: ServedApi, folder: Path
 ) -> None:
     run("apply", "-f", str(folder), "--yes")
@@ -96,7 +96,7 @@ def test_apply_shows_only_real_differences_after_a_patch(run: Run, api: ServedAp
     assert "~ job nightly\n    schedule: 0 8 * * * -> 0 2 * * *\nplan: " in planned.stdout
 
 
-def test_apply_asks_before_it_writes(run: Run, api: ServedApi, folder: Path) -> None:
+def test_apply_asks_for_confirmation_before_it_writes(run: Run, api: ServedApi, folder: Path) -> None:
     assert run("apply", "-f", str(folder), text="n\n").exit_code == 1
     unanswered = run("apply", "-f", str(folder), text="")
     assert unanswered.exit_code == 1
@@ -151,7 +151,7 @@ def test_apply_renames_a_workflow_in_one_plan(run: Run, api: ServedApi, desk: De
     assert run(*owned, "--prune", "--dry-run").exit_code == 0
 
 
-def test_an_interrupted_rename_is_continued(run: Run, api: ServedApi, desk: Desk, folder: Path) -> None:
+def test_apply_continues_an_interrupted_rename(run: Run, api: ServedApi, desk: Desk, folder: Path) -> None:
     file = folder / "more" / "etl.yml"
     file.write_text(ETL)
     owned = ("apply", "-f", str(folder), "--owner", "billing", "--prune", "--yes")
@@ -214,7 +214,7 @@ def test_apply_moves_a_job_between_workflows_in_one_plan(run: Run, api: ServedAp
     assert run("apply", "-f", "-", "--dry-run", text=moved).exit_code == 0
 
 
-def test_workflows_that_exchange_jobs_need_two_plans(run: Run, api: ServedApi) -> None:
+def test_apply_needs_two_plans_for_workflows_that_exchange_jobs(run: Run, api: ServedApi) -> None:
     text = "workflow: left\njobs: {a: {}}\nschedule:\n---\nworkflow: right\njobs: {b: {}}\nschedule:\n"
     jobs = "".join(f"---\n{{id: {name}, schedule: null, target: {json.dumps(HTTP_TARGET)}}}\n" for name in "ab")
     assert run("apply", "-f", "-", "--yes", text=text + jobs).exit_code == 0
@@ -228,7 +228,7 @@ def test_workflows_that_exchange_jobs_need_two_plans(run: Run, api: ServedApi) -
     assert len(api.written) == before
 
 
-def test_only_the_conflicts_that_the_plan_does_not_resolve_are_faults(run: Run, api: ServedApi, desk: Desk) -> None:
+def test_apply_reports_only_the_conflicts_that_the_plan_does_not_resolve(run: Run, api: ServedApi, desk: Desk) -> None:
     desk.api.post({"id": "daily", "schedule": "@daily", "target": HTTP_TARGET})
     assert run("apply", "-f", "-", "--yes", text=TWO).exit_code == 0
 
@@ -282,7 +282,7 @@ def test_apply_refuses_to_change_workflows_and_steps_of_another_owner(
     assert "extract belongs to" in run("apply", "-f", str(file), "--owner", "reports", "--yes").stderr
 
 
-def test_a_workflow_may_name_jobs_that_are_created_with_it(run: Run, api: ServedApi, desk: Desk) -> None:
+def test_apply_accepts_a_workflow_that_names_jobs_created_with_it(run: Run, api: ServedApi, desk: Desk) -> None:
     text = """\
 workflow: flow
 schedule: '@daily'
@@ -305,7 +305,7 @@ jobs: {first: {}, second: {after: [first]}}
     assert "    jobs.second: " in changed.stdout
 
 
-def test_nothing_is_pruned_where_the_files_say_nothing(run: Run, api: ServedApi, folder: Path) -> None:
+def test_apply_prunes_nothing_for_empty_input(run: Run, api: ServedApi, folder: Path) -> None:
     assert run("apply", "-f", str(folder), "--owner", "billing", "--yes").exit_code == 0
     before = list(api.written)
 
@@ -316,7 +316,7 @@ def test_nothing_is_pruned_where_the_files_say_nothing(run: Run, api: ServedApi,
     assert api.written == before
 
 
-def test_json_that_is_no_yaml_is_read(run: Run, tmp_path: Path) -> None:
+def test_apply_reads_json_that_is_not_valid_yaml(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "odd.json"
     file.write_text('{"id": "odd", "schedule": null, "payload": "\x7f\\ud83d\\ude00", "target": {}}')
     refused = run("apply", "-f", str(file), "--dry-run")
@@ -344,7 +344,7 @@ def test_json_that_is_no_yaml_is_read(run: Run, tmp_path: Path) -> None:
         ("bad.yaml", "id: a\nschedule: 12:30\nstate: PAUSED\ntask: none\n", "bad.yaml:3: state: is read-only"),
     ],
 )
-def test_apply_names_a_wrong_document_by_file_and_line_and_writes_nothing(
+def test_apply_reports_an_invalid_document_with_file_and_line_and_writes_nothing(
     run: Run, api: ServedApi, folder: Path, name: str, text: str, said: str
 ) -> None:
     (folder / name).write_text(text)
@@ -357,7 +357,9 @@ def test_apply_names_a_wrong_document_by_file_and_line_and_writes_nothing(
     assert api.written == []
 
 
-def test_what_changed_since_the_plan_is_left_alone(run: Run, desk: Desk, api: ServedApi, folder: Path) -> None:
+def test_apply_does_not_overwrite_changes_made_since_the_plan(
+    run: Run, desk: Desk, api: ServedApi, folder: Path
+) -> None:
     run("apply", "-f", str(folder), "--yes")
     (folder / "nightly.yaml").write_text(NIGHTLY.replace("0 2", "30 2"))
 
@@ -375,7 +377,7 @@ def test_what_changed_since_the_plan_is_left_alone(run: Run, desk: Desk, api: Se
     assert desk.api.get("/v1/jobs/nightly").json["schedule"] == "0 2 * * *"
 
 
-def test_the_plan_is_json_for_programs(run: Run, folder: Path) -> None:
+def test_apply_prints_the_plan_as_json(run: Run, folder: Path) -> None:
     planned = run("apply", "-f", str(folder / "nightly.yaml"), "--dry-run", "--json")
 
     assert planned.exit_code == 2
@@ -393,21 +395,21 @@ def test_the_plan_is_json_for_programs(run: Run, folder: Path) -> None:
         (("-f", "x", "--prune"), "--owner"),
     ],
 )
-def test_what_is_wrong_with_the_call_is_no_difference(run: Run, arguments: tuple[str, ...], said: str) -> None:
+def test_apply_exits_with_an_error_for_invalid_arguments(run: Run, arguments: tuple[str, ...], said: str) -> None:
     refused = run("apply", "--dry-run", *arguments)
 
     assert refused.exit_code == 1
     assert said in refused.stderr
 
 
-def test_the_documents_of_the_page_are_applied(run: Run, api: ServedApi) -> None:
+def test_apply_accepts_the_documents_of_the_documentation(run: Run, api: ServedApi) -> None:
     page = (ROOT / "docs" / "jobs-as-files.md").read_text()
     text = "---\n".join(re.findall(r"^```yaml\n(.*?)^```", page, re.MULTILINE | re.DOTALL))
     assert run("apply", "-f", "-", "--yes", text=text).exit_code == 0
     assert sorted(api.written) == ["PUT /v1/jobs/daily-report", "PUT /v1/jobs/nightly", "PUT /v1/workflows/etl"]
 
 
-def test_documents_come_from_standard_input(run: Run, api: ServedApi) -> None:
+def test_apply_reads_documents_from_standard_input(run: Run, api: ServedApi) -> None:
     assert run("apply", "-f", "-", "--yes", text=NIGHTLY).exit_code == 0
     assert api.written == ["PUT /v1/jobs/nightly"]
 
@@ -415,7 +417,7 @@ def test_documents_come_from_standard_input(run: Run, api: ServedApi) -> None:
 REPORT = "id: daily-report\nmoved_from: {moved}\nschedule: {at}\ntarget: {{type: sqs, queue: duecourse-target-mail}}\n"
 
 
-def test_a_renamed_job_is_moved_with_its_changes_and_then_there_is_nothing_to_do(
+def test_apply_moves_a_renamed_job_with_its_changes_and_then_finds_no_changes(
     run: Run, desk: Desk, tmp_path: Path
 ) -> None:
     file = tmp_path / "jobs.yaml"
@@ -447,7 +449,7 @@ def test_a_renamed_job_is_moved_with_its_changes_and_then_there_is_nothing_to_do
     assert "1 unchanged" in again.stdout
 
 
-def test_a_rename_that_the_api_refuses_is_shown_before_the_first_write(
+def test_apply_shows_a_rename_that_the_api_rejects_before_the_first_write(
     run: Run, desk: Desk, api: ServedApi, tmp_path: Path
 ) -> None:
     file = tmp_path / "jobs.yaml"
@@ -463,9 +465,7 @@ def test_a_rename_that_the_api_refuses_is_shown_before_the_first_write(
     assert api.written == []
 
 
-def test_renames_that_the_files_contradict_are_faults_with_their_lines(
-    run: Run, api: ServedApi, tmp_path: Path
-) -> None:
+def test_apply_reports_contradictory_renames_with_their_lines(run: Run, api: ServedApi, tmp_path: Path) -> None:
     file = tmp_path / "jobs.yaml"
     body = f"schedule: 0 2 * * *\ntarget: {json.dumps(HTTP_TARGET)}\n"
     documents = [f"id: a\nmoved_from: b\n{body}", f"id: b\nmoved_from: a\n{body}", f"id: c\nmoved_from: d\n{body}"]
@@ -482,7 +482,7 @@ def test_renames_that_the_files_contradict_are_faults_with_their_lines(
     assert api.written == []
 
 
-def test_the_command_renames_a_job(run: Run, desk: Desk) -> None:
+def test_apply_rename_command_renames_a_job(run: Run, desk: Desk) -> None:
     desk.api.post({"id": "old", "schedule": "0 2 * * *", "target": HTTP_TARGET})
     done = run("jobs", "rename", "old", "new")
     assert done.exit_code == 0, done.output

@@ -44,7 +44,7 @@ def nightly(desk: Desk) -> None:
     desk.api.post({"id": "nightly", "schedule": "0 2 * * *", "target": HTTP_TARGET, "payload": {"a": 1}})
 
 
-def test_what_is_saved_is_the_job(run: Run, desk: Desk, editor: Editor, tmp_path: Path) -> None:
+def test_edit_saves_the_edited_file_as_the_job(run: Run, desk: Desk, editor: Editor, tmp_path: Path) -> None:
     edited = run("jobs", "edit", "nightly", EDITOR=editor(("0 2", "30 2")))
     assert edited.exit_code == 0, edited.output
     assert edited.stdout == "nightly changed\n    schedule: 0 2 * * * -> 30 2 * * *\n"
@@ -53,15 +53,13 @@ def test_what_is_saved_is_the_job(run: Run, desk: Desk, editor: Editor, tmp_path
     assert "id: nightly\nschedule: 0 2 * * *\ntimezone: UTC\n" in (tmp_path / "shown-1").read_text()
 
 
-def test_a_file_that_is_not_saved_or_says_the_same_changes_nothing(run: Run, api: ServedApi, editor: Editor) -> None:
+def test_edit_of_an_unsaved_or_equivalent_file_changes_nothing(run: Run, api: ServedApi, editor: Editor) -> None:
     for pairs in ((), (("", ""), ("schedule: 0 2 * * *", "schedule: '0 2 * * *'  # at two"))):
         assert run("jobs", "edit", "nightly", EDITOR=editor(*pairs)).stdout == "nothing has changed\n"
     assert api.written == []
 
 
-def test_what_is_refused_is_shown_in_the_file_that_opens_again(
-    run: Run, desk: Desk, editor: Editor, tmp_path: Path
-) -> None:
+def test_edit_shows_rejected_values_in_the_reopened_file(run: Run, desk: Desk, editor: Editor, tmp_path: Path) -> None:
     changes = [
         ("0 2 *", "0 99 *"),
         ("id: nightly", "id: other"),
@@ -79,7 +77,7 @@ def test_what_is_refused_is_shown_in_the_file_that_opens_again(
     assert desk.api.get("/v1/jobs/nightly").json["schedule"] == "5 2 * * *"
 
 
-def test_a_text_that_is_given_up_is_kept(run: Run, desk: Desk, editor: Editor) -> None:
+def test_edit_keeps_the_text_of_an_abandoned_edit(run: Run, desk: Desk, editor: Editor) -> None:
     edited = run("jobs", "edit", "nightly", EDITOR=editor(("0 2 *", "0 99 *")))
     assert edited.exit_code == 1
     kept = Path(edited.stderr.split()[-1])
@@ -88,9 +86,7 @@ def test_a_text_that_is_given_up_is_kept(run: Run, desk: Desk, editor: Editor) -
     assert desk.api.get("/v1/jobs/nightly").json["schedule"] == "0 2 * * *"
 
 
-def test_a_job_that_somebody_else_changed_meanwhile_is_left_alone(
-    run: Run, desk: Desk, api: ServedApi, editor: Editor
-) -> None:
+def test_edit_does_not_overwrite_a_concurrent_change(run: Run, desk: Desk, api: ServedApi, editor: Editor) -> None:
     def meanwhile(method: str, path: str, query: str) -> None:
         if method == "PUT" and not query:
             desk.patch("nightly", {"name": "Mine"})
@@ -103,14 +99,14 @@ def test_a_job_that_somebody_else_changed_meanwhile_is_left_alone(
     assert desk.api.get("/v1/jobs/nightly").json["schedule"] == "0 2 * * *"
 
 
-def test_a_workflow_is_edited_with_its_jobs(run: Run, desk: Desk, editor: Editor) -> None:
+def test_edit_changes_a_workflow_with_its_jobs(run: Run, desk: Desk, editor: Editor) -> None:
     desk.put(path="/v1/workflows/flow")
     edited = run("jobs", "edit", "flow", EDITOR=editor(("max_attempts: 1", "max_attempts: 2")))
     assert edited.exit_code == 0, edited.output
     assert desk.api.get("/v1/jobs/extract").json["retry"]["max_attempts"] == 2
 
 
-def test_what_get_prints_can_be_applied(run: Run, tmp_path: Path) -> None:
+def test_edit_output_of_get_can_be_applied(run: Run, tmp_path: Path) -> None:
     for form in ("yaml", "json"):
         file = tmp_path / f"job.{form}"
         file.write_text(run("jobs", "get", "nightly", "-o", form).stdout)

@@ -50,7 +50,7 @@ def filled(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("form", ["yaml", "json"])
-def test_what_is_exported_is_applied_again_and_changes_nothing(run: Run, desk: Desk, form: str, tmp_path: Path) -> None:
+def test_export_applied_again_changes_nothing(run: Run, desk: Desk, form: str, tmp_path: Path) -> None:
     filled(desk)
     file = tmp_path / f"all.{form}"
     written = run("jobs", "export", "-o", form)
@@ -61,7 +61,9 @@ def test_what_is_exported_is_applied_again_and_changes_nothing(run: Run, desk: D
     assert f"{len(JOBS) + 4} unchanged" in again.stdout  # odd, zoned and two workflows, whose other jobs are in them
 
 
-def test_a_folder_gets_one_file_for_each_job_and_makes_them_anew(run: Run, desk: Desk, tmp_path: Path) -> None:
+def test_export_writes_one_file_for_each_job_and_the_folder_recreates_the_jobs(
+    run: Run, desk: Desk, tmp_path: Path
+) -> None:
     filled(desk)
     folder = tmp_path / "jobs"
     assert run("jobs", "export", "--dir", str(folder), "other", "odd", "cron-less", "full").exit_code == 1
@@ -80,7 +82,7 @@ def test_a_folder_gets_one_file_for_each_job_and_makes_them_anew(run: Run, desk:
     assert desk.api.get("/v1/jobs/rate-step").json["workflow"] == "other"
 
 
-def test_defaults_are_left_out(run: Run, desk: Desk, api: ServedApi) -> None:
+def test_export_omits_default_values(run: Run, desk: Desk, api: ServedApi) -> None:
     desk.api.post({"id": "plain", "schedule": "@daily", "target": HTTP_TARGET, "retry": {"max_attempts": 2}})
     (document,) = documents(run("jobs", "export", "plain").stdout)
     assert list(document) == ["id", "schedule", "timezone", "target", "retry"]
@@ -88,7 +90,7 @@ def test_defaults_are_left_out(run: Run, desk: Desk, api: ServedApi) -> None:
     assert api.written == []
 
 
-def test_jobs_are_chosen_by_tag(run: Run, desk: Desk) -> None:
+def test_export_selects_jobs_by_tag(run: Run, desk: Desk) -> None:
     filled(desk)
     chosen = json.loads(run("jobs", "export", "--tag", "a", "-o", "json").stdout)
     (workflow,) = documents(run("jobs", "export", "--tag", "etl").stdout)
@@ -98,7 +100,7 @@ def test_jobs_are_chosen_by_tag(run: Run, desk: Desk) -> None:
     assert "job" not in workflow["jobs"]["zoned"]  # in a zone of its own
 
 
-def test_more_jobs_than_a_page_holds_are_exported(run: Run, desk: Desk, api: ServedApi) -> None:
+def test_export_includes_more_jobs_than_one_page_holds(run: Run, desk: Desk, api: ServedApi) -> None:
     for number in range(101):
         desk.api.post({"id": f"job-{number:03}", "schedule": None, "target": HTTP_TARGET})
     assert len(documents(run("jobs", "export").stdout)) == 101

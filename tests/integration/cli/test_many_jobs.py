@@ -16,7 +16,7 @@ def jobs(desk: Desk) -> None:
         desk.api.post(body | {"tags": ["billing"], "target": HTTP_TARGET})
 
 
-def test_jobs_are_found_by_any_part_of_id_or_name_with_their_total(run: Run) -> None:
+def test_bulk_jobs_list_searches_any_part_of_id_or_name_and_shows_the_total(run: Run) -> None:
     found = run("jobs", "list", "--search", "VOICE")
     assert found.exit_code == 0, found.output
     assert [line.split()[0] for line in found.stdout.splitlines()[1:]] == ["bill-0", "bill-1", "2"]
@@ -30,7 +30,7 @@ def test_jobs_are_found_by_any_part_of_id_or_name_with_their_total(run: Run) -> 
 BY_TAG = ("jobs", "patch", "--tag", "billing")
 
 
-def test_a_plan_shows_each_change_and_a_dry_run_writes_nothing(run: Run, desk: Desk) -> None:
+def test_bulk_jobs_dry_run_shows_each_change_and_writes_nothing(run: Run, desk: Desk) -> None:
     planned = run(*BY_TAG, "--set", "schedule=30 2 * * *", "--set", "retry.max_attempts=5", "--dry-run")
     assert planned.exit_code == 2, planned.output
     assert planned.stdout.startswith(
@@ -40,7 +40,7 @@ def test_a_plan_shows_each_change_and_a_dry_run_writes_nothing(run: Run, desk: D
     assert desk.api.get("/v1/jobs/bill-0").json["schedule"] == "0 2 * * *"
 
 
-def test_the_jobs_are_changed_after_a_yes_and_the_rest_of_them_stays(run: Run, desk: Desk) -> None:
+def test_bulk_jobs_patch_changes_the_given_fields_after_confirmation_and_keeps_the_others(run: Run, desk: Desk) -> None:
     before = desk.api.get("/v1/jobs/bill-0").json
     no = run(*BY_TAG, "--search", "invoice", "--set", "schedule=30 2 * * *", text="n\n")
     assert (no.exit_code, desk.api.get("/v1/jobs/bill-0").json) == (1, before)
@@ -56,7 +56,7 @@ def test_the_jobs_are_changed_after_a_yes_and_the_rest_of_them_stays(run: Run, d
     assert desk.api.get("/v1/jobs/bill-0").json["name"] == ""
 
 
-def test_nothing_is_written_if_one_job_is_refused_or_the_options_are_wrong(run: Run, desk: Desk) -> None:
+def test_bulk_jobs_patch_writes_nothing_for_a_rejected_job_or_invalid_options(run: Run, desk: Desk) -> None:
     refused = run("jobs", "patch", "bill-0", "none", "--set", "timeout_seconds=60", "--yes")
     assert (refused.exit_code, refused.stdout) == (1, "")
     assert refused.stderr.startswith("duecourse: nothing was changed:\nnone: 404")
@@ -70,7 +70,7 @@ def test_nothing_is_written_if_one_job_is_refused_or_the_options_are_wrong(run: 
     assert run(*BY_TAG, "bill-0", "--set", "name=x").exit_code == 1
 
 
-def test_the_note_of_a_resume_is_in_the_history(run: Run) -> None:
+def test_bulk_jobs_resume_note_is_recorded_in_the_history(run: Run) -> None:
     run("jobs", "pause", "--tag", "billing", "--note", "the bank is down", "--yes")
     assert run("jobs", "resume", "bill-0", "--note", "it is up").exit_code == 0
     assert run("jobs", "resume", "--tag", "billing", "--note", "it is up", "--yes").exit_code == 0

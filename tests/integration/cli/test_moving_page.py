@@ -34,7 +34,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("section", JOBS)
-def test_the_commands_of_the_page_work_as_they_stand(section: str, run: Run, desk: Desk, folder: Path) -> None:
+def test_import_commands_of_the_migration_page_work_as_written(
+    section: str, run: Run, desk: Desk, folder: Path
+) -> None:
     imported, applied = commands(section)
     result = run(*imported)
     assert result.exit_code == WITHOUT[section], result.output
@@ -49,7 +51,7 @@ def test_the_commands_of_the_page_work_as_they_stand(section: str, run: Run, des
         assert any("docker ps --format '{{.ID}}'" in each for each in allowed)
 
 
-def test_what_cannot_be_carried_over_is_said_with_its_line(run: Run, folder: Path) -> None:
+def test_import_reports_each_unsupported_entry_with_its_line(run: Run, folder: Path) -> None:
     hint, *said = run("import", "crontab", "my.crontab", "--queue", "duecourse-target-cron").stderr.splitlines()
     assert "--timezone" in hint
     assert said[0] == "my.crontab:1  MAILTO=ops@example.com"
@@ -60,7 +62,7 @@ def test_what_cannot_be_carried_over_is_said_with_its_line(run: Run, folder: Pat
     assert said[-1] == "8 jobs, 1 not imported"
 
 
-def test_settings_of_a_crontab_are_not_entries(run: Run, folder: Path) -> None:
+def test_import_does_not_count_crontab_settings_as_entries(run: Run, folder: Path) -> None:
     (folder / "my.crontab").write_text("MAILTO=ops@example.com\n@daily backup.sh\n")
     result = run("import", "crontab", "my.crontab", "--queue", "duecourse-target-cron")
     assert result.exit_code == 0, result.output
@@ -68,7 +70,7 @@ def test_settings_of_a_crontab_are_not_entries(run: Run, folder: Path) -> None:
     assert "1 jobs, 0 not imported" in result.stderr
 
 
-def test_the_report_is_json_for_programs(run: Run, folder: Path) -> None:
+def test_import_report_is_available_as_json(run: Run, folder: Path) -> None:
     said = run("import", "celery", "celeryconfig.py", "--target-url", "https://example.com/{id}", "--json").stdout
     assert '"place": "celeryconfig.py:7"' in said
     assert '"url": "https://example.com/monday"' in said
@@ -82,13 +84,15 @@ def test_the_report_is_json_for_programs(run: Run, folder: Path) -> None:
         (("crontab", "nowhere", "--queue", "q"), "nowhere"),
     ],
 )
-def test_what_runs_the_commands_has_to_be_said(run: Run, folder: Path, arguments: tuple[str, ...], said: str) -> None:
+def test_import_rejects_missing_or_conflicting_targets_and_missing_files(
+    run: Run, folder: Path, arguments: tuple[str, ...], said: str
+) -> None:
     refused = run("import", *arguments)
     assert refused.exit_code == 2
     assert said in refused.stderr
 
 
-def test_a_file_of_another_kind_is_named(run: Run, folder: Path) -> None:
+def test_import_error_names_a_file_of_another_format(run: Run, folder: Path) -> None:
     refused = run("import", "kubernetes", "my.crontab", "--queue", "q")
     assert refused.exit_code == 1
     assert "my.crontab:" in refused.stderr

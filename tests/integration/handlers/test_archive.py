@@ -61,7 +61,7 @@ def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
 
-def test_a_batch_of_expired_runs_lies_in_the_archive_by_day(
+def test_archive_stores_a_batch_of_expired_runs_by_day(
     archive: Handler, bucket: Bucket, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bucket.create()
@@ -74,7 +74,7 @@ def test_a_batch_of_expired_runs_lies_in_the_archive_by_day(
     assert (metrics["function"], metrics["RecordsArchived"], metrics["ObjectsWritten"]) == ("archive", [3.0], [2.0])
 
 
-def test_a_batch_that_failed_is_given_back_whole_and_then_neither_lost_nor_doubled(
+def test_archive_returns_a_failed_batch_and_then_neither_loses_nor_duplicates_it(
     archive: Handler, bucket: Bucket
 ) -> None:
     batch = expired(*RUNS)
@@ -85,7 +85,7 @@ def test_a_batch_that_failed_is_given_back_whole_and_then_neither_lost_nor_doubl
     assert bucket.rows() == [row_of(each) for each in RUNS]
 
 
-def test_a_failure_is_logged_and_counted(archive: Handler, capsys: pytest.CaptureFixture[str]) -> None:
+def test_archive_logs_and_counts_a_failure(archive: Handler, capsys: pytest.CaptureFixture[str]) -> None:
     archive(expired(RUNS[0]), Context())
     written = lines(capsys)
     (line,) = [each for each in written if each.get("action") == "archive_failed"]
@@ -97,7 +97,7 @@ def test_a_failure_is_logged_and_counted(archive: Handler, capsys: pytest.Captur
     assert (failures["symptom"], failures["Failures"]) == ("maintenance", [1.0])
 
 
-def test_what_a_person_deletes_is_not_archived(archive: Handler, bucket: Bucket) -> None:
+def test_archive_ignores_records_that_did_not_expire(archive: Handler, bucket: Bucket) -> None:
     bucket.create()
     record = expired(RUNS[0])["Records"][0]
     del record["userIdentity"]
@@ -105,7 +105,7 @@ def test_what_a_person_deletes_is_not_archived(archive: Handler, bucket: Bucket)
     assert bucket.names() == []
 
 
-def test_how_the_jobs_of_a_workflows_run_ended_expires_unarchived(archive: Handler, bucket: Bucket, stage: Any) -> None:
+def test_archive_ignores_expired_step_outcomes_of_a_workflow_run(archive: Handler, bucket: Bucket, stage: Any) -> None:
     bucket.create()
     of, tables = RunName("nightly", int(NOON)), stage.tables
     tables.workflows(SettableClock(NOON)).record_end("default", of, 0, StepOutcome.SUCCEEDED, expires_at=int(NOON))
@@ -114,7 +114,9 @@ def test_how_the_jobs_of_a_workflows_run_ended_expires_unarchived(archive: Handl
     assert bucket.names() == []
 
 
-def test_one_strange_record_is_kept_apart_and_holds_up_no_other(archive: Handler, bucket: Bucket) -> None:
+def test_archive_stores_an_unreadable_record_separately_without_blocking_others(
+    archive: Handler, bucket: Bucket
+) -> None:
     bucket.create()
     strange = {"PK": {"S": "JOB#default#nightly"}, "SK": {"S": "RUN#20261121T120000Z"}, "state": {"S": "LATER"}}
     batch = event(*expired(RUNS[0])["Records"], removed(strange, FIRST_NUMBER + 1))
@@ -124,7 +126,7 @@ def test_one_strange_record_is_kept_apart_and_holds_up_no_other(archive: Handler
     assert bucket.rows()[1]["image"] == strange
 
 
-def test_a_message_of_the_failure_queue_archives_its_batch(
+def test_archive_processes_the_batch_of_a_failure_queue_message(
     archive: Handler, bucket: Bucket, stage: Any, ministack: str
 ) -> None:
     """The emulator's stream names no author, so nothing of it counts as expired; what is read again and kept is
@@ -137,7 +139,7 @@ def test_a_message_of_the_failure_queue_archives_its_batch(
     assert archive(told, Context()) == {"RecordsArchived": 0, "RecordsUnreadable": 0, "ObjectsWritten": 0}
 
 
-def test_a_failed_batch_that_the_stream_has_forgotten_fails_loudly(
+def test_archive_raises_an_error_for_a_failed_batch_no_longer_in_the_stream(
     archive: Handler, bucket: Bucket, capsys: pytest.CaptureFixture[str], stage: Any, ministack: str
 ) -> None:
     bucket.create()

@@ -40,7 +40,7 @@ def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
 
-def test_what_is_due_is_in_its_lane_at_once_and_claimed(function: Any, stage: Any) -> None:
+def test_dispatch_sends_due_occurrences_to_their_lane_and_claims_them(function: Any, stage: Any) -> None:
     made = add(stage, due_in(-5))
     assert function("dispatch")(fifo_event(ROUND), Context()) == {}
     (body,) = bodies(receive(stage.sqs, stage.lane))
@@ -52,7 +52,7 @@ def test_what_is_due_is_in_its_lane_at_once_and_claimed(function: Any, stage: An
     assert stands(stage, made).occurrence is None
 
 
-def test_what_is_due_soon_is_held_back_by_its_lane(function: Any, stage: Any) -> None:
+def test_dispatch_delays_occurrences_that_are_due_soon(function: Any, stage: Any) -> None:
     made = add(stage, due_in(200))
     function("dispatch")(fifo_event(ROUND), Context())
     assert receive(stage.sqs, stage.lane) == []
@@ -60,14 +60,14 @@ def test_what_is_due_soon_is_held_back_by_its_lane(function: Any, stage: Any) ->
     assert stands(stage, made).occurrence is None
 
 
-def test_what_is_due_beyond_the_lead_stays_where_it_is(function: Any, stage: Any) -> None:
+def test_dispatch_does_not_send_occurrences_beyond_the_lead_time(function: Any, stage: Any) -> None:
     made = add(stage, due_in(400))
     function("dispatch", LOOKAHEAD_SECONDS="300")(fifo_event(ROUND), Context())
     assert held_back(stage) == 0
     assert stands(stage, made) == cursor(made)
 
 
-def test_a_round_that_comes_again_enqueues_nothing_anew(function: Any, stage: Any) -> None:
+def test_dispatch_repeated_round_enqueues_nothing_twice(function: Any, stage: Any) -> None:
     add(stage, due_in(200))
     dispatch = function("dispatch")
     dispatch(fifo_event(ROUND), Context())
@@ -75,7 +75,9 @@ def test_a_round_that_comes_again_enqueues_nothing_anew(function: Any, stage: An
     assert held_back(stage) == 1
 
 
-def test_a_round_says_and_counts_what_it_did(function: Any, stage: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_dispatch_logs_and_counts_the_work_of_a_round(
+    function: Any, stage: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
     add(stage, due_in(-5))
     function("dispatch")(fifo_event(ROUND), Context())
     written = lines(capsys)
@@ -86,7 +88,7 @@ def test_a_round_says_and_counts_what_it_did(function: Any, stage: Any, capsys: 
     assert (line["counts"]["ClaimsWon"], "ClaimsWon" in metrics) == (2, False)
 
 
-def test_a_round_without_time_left_ends_and_leaves_its_work_to_the_next(
+def test_dispatch_round_without_remaining_time_leaves_its_work_to_the_next(
     function: Any, stage: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     made = add(stage, due_in(-5))
@@ -99,7 +101,7 @@ def test_a_round_without_time_left_ends_and_leaves_its_work_to_the_next(
 
 
 @pytest.mark.parametrize("body", ["{", "[]", "{}", '{"minute":1}'])
-def test_a_message_that_names_no_shard_is_answered_with_success_and_told_loudly(
+def test_dispatch_message_without_a_shard_succeeds_and_logs_an_error(
     function: Any, stage: Any, capsys: pytest.CaptureFixture[str], body: str
 ) -> None:
     made = add(stage, due_in(-5))
@@ -110,7 +112,7 @@ def test_a_message_that_names_no_shard_is_answered_with_success_and_told_loudly(
     assert stands(stage, made).occurrence is None  # the message after it had its round
 
 
-def test_a_round_whose_tables_fail_is_answered_with_success_so_that_it_blocks_nobody(
+def test_dispatch_round_with_table_errors_succeeds_so_that_it_blocks_no_other(
     function: Any, stage: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     dispatch = function("dispatch", JOBS_TABLE="there-is-no-such-table")
@@ -120,7 +122,7 @@ def test_a_round_whose_tables_fail_is_answered_with_success_so_that_it_blocks_no
     assert [each["RoundsFailed"] for each in written if "RoundsFailed" in each] == [[1.0]]
 
 
-def test_messages_and_lines_are_part_of_the_invocation(
+def test_dispatch_messages_and_log_lines_have_the_correlation_id_of_the_invocation(
     function: Any, stage: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     add(stage, due_in(-5))
@@ -130,7 +132,7 @@ def test_messages_and_lines_are_part_of_the_invocation(
     assert body["correlation_id"] == line["correlation_id"] == line["function_request_id"] == Context().aws_request_id
 
 
-def test_a_round_without_work_is_one_line_and_no_metric(
+def test_dispatch_round_without_work_writes_one_log_line_and_no_metric(
     function: Any, stage: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     dispatch = function("dispatch")
@@ -142,7 +144,7 @@ def test_a_round_without_work_is_one_line_and_no_metric(
     assert len(json.dumps(line)) < 700
 
 
-def test_what_an_adapter_says_on_the_way_is_a_line_like_any_other(
+def test_dispatch_writes_adapter_warnings_as_structured_log_lines(
     function: Any, stage: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     made = add(stage, due_in(-5))

@@ -61,7 +61,7 @@ def serving(behaviour: Behaviour) -> Any:
     return http_target(behaviour)
 
 
-def test_a_batch_is_run_and_recorded_and_nothing_of_it_stays(function: Any, stage: Any) -> None:
+def test_execute_runs_and_records_a_batch_and_leaves_no_message(function: Any, stage: Any) -> None:
     with serving(answering(200, b'{"rows":3}', Content_Type="application/json")) as server:
         jobs = [enqueued(stage, server, id=f"job-{number}") for number in range(5)]
         assert function("execute")(lane_event(receive(stage.sqs, stage.lane)), Context()) == {"batchItemFailures": []}
@@ -69,7 +69,7 @@ def test_a_batch_is_run_and_recorded_and_nothing_of_it_stays(function: Any, stag
         assert len(server.seen) == 5
 
 
-def test_a_call_says_which_run_and_attempt_it_is(function: Any, stage: Any) -> None:
+def test_execute_names_run_and_attempt_in_the_call(function: Any, stage: Any) -> None:
     with serving(answering(204)) as server:
         made = enqueued(stage, server, payload={"week": 47})
         function("execute")(lane_event(receive(stage.sqs, stage.lane)), Context())
@@ -82,7 +82,7 @@ def test_a_call_says_which_run_and_attempt_it_is(function: Any, stage: Any) -> N
         assert orjson.loads(seen.body) == {"week": 47}
 
 
-def test_a_record_says_who_wrote_it_and_when_it_began(function: Any, stage: Any) -> None:
+def test_execute_records_the_worker_and_the_start_of_a_run(function: Any, stage: Any) -> None:
     with serving(answering(200)) as server:
         made = enqueued(stage, server)
         (message,) = receive(stage.sqs, stage.lane)
@@ -94,7 +94,7 @@ def test_a_record_says_who_wrote_it_and_when_it_began(function: Any, stage: Any)
         assert run.lateness >= 2
 
 
-def test_a_batch_that_is_delivered_again_calls_nobody_again(function: Any, stage: Any) -> None:
+def test_execute_makes_no_call_for_a_redelivered_batch(function: Any, stage: Any) -> None:
     with serving(answering(200)) as server:
         made = enqueued(stage, server)
         event = lane_event(receive(stage.sqs, stage.lane))
@@ -106,7 +106,7 @@ def test_a_batch_that_is_delivered_again_calls_nobody_again(function: Any, stage
         assert only_run(stage, made).state is RunState.SUCCEEDED
 
 
-def test_a_failed_attempt_sends_the_next_one_and_lets_its_own_message_go(function: Any, stage: Any) -> None:
+def test_execute_after_a_failed_attempt_sends_the_next_one_and_deletes_its_message(function: Any, stage: Any) -> None:
     with serving(answering(500)) as server:
         made = enqueued(stage, server, retry=FAST)
         messages = receive(stage.sqs, stage.lane)
@@ -119,7 +119,9 @@ def test_a_failed_attempt_sends_the_next_one_and_lets_its_own_message_go(functio
         assert stage.attributes(stage.lane)["ApproximateNumberOfMessagesDelayed"] == "1"
 
 
-def test_a_dead_run_is_announced_and_its_message_stays_for_the_queue_to_move(function: Any, stage: Any) -> None:
+def test_execute_announces_a_dead_run_and_leaves_its_message_for_the_dead_letter_queue(
+    function: Any, stage: Any
+) -> None:
     with serving(answering(500, b"no")) as server:
         made = enqueued(stage, server, retry=ONCE)
         messages = receive(stage.sqs, stage.lane)
@@ -133,7 +135,7 @@ def test_a_dead_run_is_announced_and_its_message_stays_for_the_queue_to_move(fun
         assert notice["Subject"] == f"Duecourse: run {run.name} is dead"
 
 
-def test_one_bad_message_costs_its_neighbours_nothing(function: Any, stage: Any) -> None:
+def test_execute_handles_the_other_messages_beside_an_invalid_one(function: Any, stage: Any) -> None:
     with serving(answering(200)) as server:
         made = enqueued(stage, server)
         fine = receive(stage.sqs, stage.lane)
@@ -147,7 +149,7 @@ def test_one_bad_message_costs_its_neighbours_nothing(function: Any, stage: Any)
         assert only_run(stage, made).state is RunState.SUCCEEDED
 
 
-def test_a_message_that_arrives_a_little_early_is_held_until_its_second(function: Any, stage: Any) -> None:
+def test_execute_holds_an_early_message_until_its_second(function: Any, stage: Any) -> None:
     with serving(answering(200)) as server:
         made = enqueued(stage, server, due=2)
         function("execute")(lane_event(receive(stage.sqs, stage.lane)), Context())
@@ -156,7 +158,7 @@ def test_a_message_that_arrives_a_little_early_is_held_until_its_second(function
         assert run.lateness >= 0
 
 
-def test_a_run_that_the_time_left_does_not_cover_is_sent_afresh_instead_of_started(function: Any, stage: Any) -> None:
+def test_execute_resends_a_run_for_which_the_remaining_time_is_too_short(function: Any, stage: Any) -> None:
     with serving(answering(200)) as server:
         made = enqueued(stage, server, timeout_seconds=30)
         messages = receive(stage.sqs, stage.lane)
@@ -169,7 +171,7 @@ def test_a_run_that_the_time_left_does_not_cover_is_sent_afresh_instead_of_start
         assert body["nonce"] != f"nonce-{made.id}"
 
 
-def test_a_deleted_jobs_message_is_let_go_and_its_occurrence_recorded_as_skipped(function: Any, stage: Any) -> None:
+def test_execute_records_the_occurrence_of_a_deleted_job_as_skipped(function: Any, stage: Any) -> None:
     with serving(answering(200)) as server:
         made = enqueued(stage, server)
         assert stage.tables.job_store(CLOCK).delete(made, deleted_at=CLOCK.now())
@@ -179,7 +181,9 @@ def test_a_deleted_jobs_message_is_let_go_and_its_occurrence_recorded_as_skipped
         assert server.seen == []
 
 
-def test_a_worker_says_and_counts_what_it_did(function: Any, stage: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_execute_logs_and_counts_the_work_of_a_worker(
+    function: Any, stage: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
     with serving(answering(200)) as server:
         made = enqueued(stage, server)
         function("execute")(lane_event(receive(stage.sqs, stage.lane)), Context())

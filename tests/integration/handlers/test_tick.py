@@ -16,7 +16,7 @@ def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
 
-def test_a_minute_starts_a_round_in_every_shard(function: Any, stage: Any) -> None:
+def test_tick_starts_a_round_in_every_shard(function: Any, stage: Any) -> None:
     tick = function("tick", SHARDS="3")
     assert tick(scheduled_event(), Context()) == {}
     received = receive(stage.sqs, stage.shard_queue)
@@ -24,7 +24,7 @@ def test_a_minute_starts_a_round_in_every_shard(function: Any, stage: Any) -> No
     assert {message["Attributes"]["MessageGroupId"] for message in received} == {"0000", "0001", "0002"}
 
 
-def test_a_minute_without_due_work_starts_no_round(function: Any, stage: Any) -> None:
+def test_tick_without_due_work_starts_no_round(function: Any, stage: Any) -> None:
     """The handler's clock is the system's: a full turn may come in between."""
     tick = function("tick", SHARDS="1")
     tick(scheduled_event(), Context())
@@ -35,7 +35,7 @@ def test_a_minute_without_due_work_starts_no_round(function: Any, stage: Any) ->
     assert receive(stage.sqs, stage.shard_queue) == [] or 0 in turns
 
 
-def test_a_minute_that_comes_twice_starts_one_round(function: Any, stage: Any) -> None:
+def test_tick_delivered_twice_starts_one_round(function: Any, stage: Any) -> None:
     """The handler's clock is the system's, so that another minute may begin in between."""
     tick = function("tick")
     begun = int(time.time()) // 60
@@ -45,7 +45,7 @@ def test_a_minute_that_comes_twice_starts_one_round(function: Any, stage: Any) -
     assert 1 <= len(receive(stage.sqs, stage.shard_queue)) <= minutes
 
 
-def test_a_shard_count_that_was_lowered_still_ticks_every_shard_ever_used(function: Any, stage: Any) -> None:
+def test_tick_after_a_lower_shard_count_still_covers_every_shard_ever_used(function: Any, stage: Any) -> None:
     function("tick", SHARDS="4")(scheduled_event(), Context())
     receive(stage.sqs, stage.shard_queue)
     stage.sqs.purge_queue(QueueUrl=stage.shard_queue)
@@ -55,7 +55,7 @@ def test_a_shard_count_that_was_lowered_still_ticks_every_shard_ever_used(functi
     assert len(receive(stage.sqs, other["QueueUrl"])) == 4
 
 
-def test_a_tick_says_what_it_sent_and_emits_no_metric_of_it(function: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tick_logs_what_it_sent_and_emits_no_metric(function: Any, capsys: pytest.CaptureFixture[str]) -> None:
     function("tick", SHARDS="3")(scheduled_event(), Context())
     written = lines(capsys)
     (line,) = [each for each in written if each.get("action") == "ticked"]
@@ -63,13 +63,13 @@ def test_a_tick_says_what_it_sent_and_emits_no_metric_of_it(function: Any, capsy
     assert not [each for each in written if "TicksSent" in each]
 
 
-def test_a_tick_that_cannot_send_fails_so_that_it_is_sent_again(function: Any, stage: Any) -> None:
+def test_tick_that_cannot_send_fails_so_that_it_is_retried(function: Any, stage: Any) -> None:
     missing = f"{stage.shard_queue.removesuffix('.fifo')}-missing.fifo"
     with pytest.raises(Exception, match=r"NonExistentQueue|does not exist|could not be sent"):
         function("tick", SHARD_QUEUE_URL=missing)(scheduled_event(), Context())
 
 
-def test_wrong_settings_are_refused_at_the_first_invocation_with_all_of_them_named(function: Any) -> None:
+def test_tick_with_invalid_settings_fails_at_the_first_invocation_and_names_all_of_them(function: Any) -> None:
     tick = function("tick", SHARDS="none", JOBS_TABLE="")
     with pytest.raises(SettingsError) as caught:
         tick(scheduled_event(), Context())

@@ -64,14 +64,14 @@ def requirements(wheel: Path) -> list[str]:
     return metadata(wheel).requires or []
 
 
-def test_a_program_needs_an_http_client_and_time_zones_only(wheel: Path) -> None:
+def test_wheel_requires_only_an_http_client_and_time_zones(wheel: Path) -> None:
     base = [Requirement(line) for line in requirements(wheel)]
     assert [each.name for each in base if each.marker is None] == ["httpx", "tzdata"]
     assert (wheel / "duecourse" / "py.typed").is_file()
 
 
 @pytest.mark.parametrize("project", [".", "cdk"])
-def test_each_wheel_has_the_licence_and_complete_metadata(project: str, tmp_path: Path) -> None:
+def test_wheel_has_the_licence_and_complete_metadata(project: str, tmp_path: Path) -> None:
     built = metadata(build(ROOT / project, tmp_path))
     said = built.metadata
     assert (said["License-Expression"], said["License-File"]) == ("Apache-2.0", "LICENSE")
@@ -85,7 +85,7 @@ def test_each_wheel_has_the_licence_and_complete_metadata(project: str, tmp_path
     assert "Typing :: Typed" in said.get_all("Classifier", [])
 
 
-def test_the_client_works_with_nothing_but_its_dependencies(wheel: Path, tmp_path: Path) -> None:
+def test_wheel_client_works_with_only_its_dependencies(wheel: Path, tmp_path: Path) -> None:
     job = b'{"id": "hello", "schedule": "rate(1 minute)", "state": "active"}'
     with http_target(answering(200, job)) as api:
         program = f"""
@@ -100,7 +100,7 @@ print(sorted({{"boto3", "botocore", "pydantic", "click", "rich"}} & set(sys.modu
     assert said.splitlines() == ["hello", "[]"]
 
 
-def test_schedules_need_no_library_but_the_time_zones(wheel: Path, tmp_path: Path) -> None:
+def test_wheel_schedules_need_only_the_time_zone_data(wheel: Path, tmp_path: Path) -> None:
     program = """
 before = set(sys.modules)
 from datetime import UTC, datetime
@@ -112,7 +112,7 @@ print(sorted(name for name in loaded - sys.stdlib_module_names if name[0] != "_"
     assert run(wheel, tmp_path, program).splitlines() == ["2026-03-29 03:00:00+02:00", "['duecourse', 'tzdata']"]
 
 
-def test_the_command_works_with_its_extra(wheel: Path, tmp_path: Path) -> None:
+def test_wheel_command_works_with_its_extra(wheel: Path, tmp_path: Path) -> None:
     program = """
 from duecourse.cli.main import main
 main(["next", "0 2 * * *", "--tz", "Europe/Berlin", "--count", "1", "--after", "2026-11-22T00:00:00Z"])
@@ -120,7 +120,7 @@ main(["next", "0 2 * * *", "--tz", "Europe/Berlin", "--count", "1", "--after", "
     assert "2026-11-22" in run(wheel, tmp_path, program, "cli")
 
 
-def test_the_command_names_its_extra_where_it_is_not_installed(wheel: Path, tmp_path: Path) -> None:
+def test_wheel_command_names_its_extra_if_it_is_not_installed(wheel: Path, tmp_path: Path) -> None:
     program = """
 from duecourse.cli import start
 try:
@@ -132,7 +132,7 @@ except SystemExit as problem:
     assert said == "duecourse: the command is not installed; install it with: pip install 'duecourse[cli]'\n"
 
 
-def test_the_clients_are_names_of_the_package_and_imported_when_used(wheel: Path, tmp_path: Path) -> None:
+def test_wheel_clients_are_package_names_imported_on_first_use(wheel: Path, tmp_path: Path) -> None:
     program = """
 import duecourse
 print("httpx" in sys.modules)
@@ -142,7 +142,7 @@ print(Client.__name__, AsyncClient.__name__, "httpx" in sys.modules)
     assert run(wheel, tmp_path, program).splitlines() == ["False", "Client AsyncClient True"]
 
 
-def test_an_applications_tests_have_a_scheduler_with_the_extra(wheel: Path, tmp_path: Path) -> None:
+def test_wheel_provides_the_test_scheduler_with_its_extra(wheel: Path, tmp_path: Path) -> None:
     program = """
 from duecourse.testing import Scheduler
 with Scheduler(now="2026-03-28T00:00:00Z") as scheduler:
@@ -153,7 +153,7 @@ with Scheduler(now="2026-03-28T00:00:00Z") as scheduler:
     assert run(wheel, tmp_path, program, "testing") == "['nightly.20260328T023000Z', 'nightly.20260329T023000Z']\n"
 
 
-def test_without_the_extra_the_scheduler_says_what_to_install(wheel: Path, tmp_path: Path) -> None:
+def test_wheel_test_scheduler_names_its_extra_if_it_is_not_installed(wheel: Path, tmp_path: Path) -> None:
     program = """
 import duecourse.testing
 try:

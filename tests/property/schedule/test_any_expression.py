@@ -39,7 +39,7 @@ SOUP = st.one_of(st.lists(PIECES, max_size=24).map("".join), st.text(max_size=60
 
 @examples(1_000)
 @given(SOUP, ZONES, INSTANTS)
-def test_any_text_is_understood_or_refused_with_a_reason(text, zone, after):
+def test_schedule_expression_any_text_is_accepted_or_rejected_with_a_reason(text, zone, after):
     def ask():
         try:
             schedule = compile_schedule(ScheduleSpec(text, zone, anchor=0))
@@ -57,7 +57,7 @@ def test_any_text_is_understood_or_refused_with_a_reason(text, zone, after):
 
 @examples(500)
 @given(st.one_of(KNOWN, EVENTBRIDGE), ZONES, INSTANTS, GAPS, FOLDS)
-def test_occurrences_rise_and_none_is_jumped_over(expression, zone, after, gap, fold):
+def test_schedule_expression_occurrences_increase_and_none_is_skipped(expression, zone, after, gap, fold):
     try:
         schedule = compile_schedule(ScheduleSpec(expression, zone, gap, fold))
     except ScheduleError as error:
@@ -81,7 +81,7 @@ def test_occurrences_rise_and_none_is_jumped_over(expression, zone, after, gap, 
 
 @examples(300)
 @given(st.one_of(KNOWN, EVENTBRIDGE), ZONES, st.integers(0, 4_000_000_000))
-def test_every_occurrence_is_named_by_the_expression_unless_a_gap_moved_it(expression, zone, after):
+def test_schedule_expression_occurrences_match_the_expression_unless_a_gap_moved_them(expression, zone, after):
     try:
         schedule = compile_schedule(ScheduleSpec(expression, zone, dst_gap="skip"))
     except ScheduleError:
@@ -97,7 +97,7 @@ def test_every_occurrence_is_named_by_the_expression_unless_a_gap_moved_it(expre
 
 @examples(300)
 @given(st.one_of(KNOWN, EVENTBRIDGE), ZONES, st.integers(0, 4_000_000_000))
-def test_the_canonical_form_means_the_same(expression, zone, after):
+def test_schedule_expression_canonical_form_has_the_same_occurrences(expression, zone, after):
     try:
         schedule = compile_schedule(ScheduleSpec(expression, zone))
     except ScheduleError:
@@ -113,7 +113,9 @@ def test_the_canonical_form_means_the_same(expression, zone, after):
 
 @examples(300)
 @given(st.one_of(KNOWN, EVENTBRIDGE), ZONES, st.integers(0, 4_000_000_000), GAPS, FOLDS)
-def test_a_preview_lists_exactly_the_occurrences_and_marks_what_the_clock_did(expression, zone, after, gap, fold):
+def test_schedule_expression_preview_lists_exactly_the_occurrences_and_marks_clock_changes(
+    expression, zone, after, gap, fold
+):
     spec = ScheduleSpec(expression, zone, gap, fold)
     try:
         entries = preview(spec, after, 5)
@@ -139,7 +141,7 @@ def shows_again(instant, back, zone):
 
 @examples(300)
 @given(st.integers(1, 10**7), st.integers(0, 2 * 10**9), st.integers(-(10**9), 3 * 10**9))
-def test_a_rate_is_its_anchor_and_whole_intervals_after_it(seconds, anchor, after):
+def test_schedule_expression_rate_fires_at_its_anchor_and_at_whole_intervals_after_it(seconds, anchor, after):
     unit = "second" if seconds == 1 else "seconds"
     found = compile_schedule(ScheduleSpec(f"rate({seconds} {unit})", anchor=anchor)).next(after)
     assert found > after

@@ -78,19 +78,19 @@ def around_transitions(zone, every):
 
 
 @pytest.mark.parametrize("zone", ZONES)
-def test_around_every_fifth_transition_from_1990_to_2037(zone):
+def test_schedule_brute_force_agrees_around_every_fifth_transition_from_1990_to_2037(zone):
     """Two of them a year: so both kinds, in each part of these years."""
     assert around_transitions(zone, 5) > 0
 
 
 @pytest.mark.extended
 @pytest.mark.parametrize("zone", ZONES)
-def test_around_every_transition_from_1990_to_2037(zone):
+def test_schedule_brute_force_agrees_around_every_transition_from_1990_to_2037(zone):
     assert around_transitions(zone, 1) > 0
 
 
 @pytest.mark.parametrize("zone", ZONES)
-def test_with_seconds_around_some_transitions(zone):
+def test_schedule_brute_force_agrees_with_seconds_around_sampled_transitions(zone):
     random = Random(f"seconds {zone}")
     changes = transitions(zone, 1990, 2037)
     for change in random.sample(changes, min(3, len(changes))):
@@ -101,7 +101,7 @@ def test_with_seconds_around_some_transitions(zone):
 
 
 @pytest.mark.parametrize("part", range(6))
-def test_the_day_fields_over_years(part):
+def test_schedule_brute_force_agrees_on_the_day_fields_over_years(part):
     random = Random(f"days {part}")
     fired = refused = 0
     for number in range(100 * ROUNDS):
@@ -122,7 +122,7 @@ def test_the_day_fields_over_years(part):
     assert refused < 10 * ROUNDS
 
 
-def test_the_walk_itself_on_cases_known_by_hand():
+def test_schedule_brute_force_walk_is_correct_in_known_cases():
     """The oracle has no oracle; these are from the design and from Debian's manual of cron."""
     gap = calendar.timegm((2026, 3, 8, 7, 0, 0))
     walk = Walk("America/New_York", gap - 6 * HOUR, gap + 6 * HOUR, 60)

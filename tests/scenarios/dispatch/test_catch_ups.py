@@ -33,7 +33,7 @@ def sent_unclaimed(world: World, **changes: object) -> None:
     world.until(NOON + 60)
 
 
-def test_a_catch_up_stops_before_a_run_that_has_a_record_and_goes_on_after_it(world: World) -> None:
+def test_catch_up_stops_before_a_recorded_run_and_continues_after_it(world: World) -> None:
     sent_unclaimed(world)
     late = [held for second in (180, 240, 420) for held in world.wheel.hold_back(second)]
     world.until(NOON + 1210, ticking=False)
@@ -48,7 +48,7 @@ def test_a_catch_up_stops_before_a_run_that_has_a_record_and_goes_on_after_it(wo
     assert len(world.caller.runs) == len(set(world.caller.runs))
 
 
-def test_the_rest_of_a_catch_up_can_be_one_occurrence(world: World) -> None:
+def test_catch_up_remainder_can_be_one_occurrence(world: World) -> None:
     sent_unclaimed(world)
     world.wheel.hold_back(900)
     world.until(NOON + 1000, ticking=False)
@@ -59,7 +59,7 @@ def test_the_rest_of_a_catch_up_can_be_one_occurrence(world: World) -> None:
     assert world.wheel.dead_letters == []
 
 
-def test_a_late_run_that_a_catch_up_stands_for_does_not_run_again(world: World) -> None:
+def test_catch_up_covers_a_late_run_that_then_does_not_run_again(world: World) -> None:
     sent_unclaimed(world)
     late = [held for second in range(120, 901, 60) for held in world.wheel.hold_back(second)]
     world.until(NOON + 1210, ticking=False)
@@ -72,7 +72,7 @@ def test_a_late_run_that_a_catch_up_stands_for_does_not_run_again(world: World) 
 
 
 @pytest.mark.parametrize("mode", MissedMode)
-def test_what_was_sent_unclaimed_and_comes_late_runs_once_or_is_skipped_once(world: World, mode: MissedMode) -> None:
+def test_catch_up_and_late_unclaimed_messages_run_or_skip_each_occurrence_once(world: World, mode: MissedMode) -> None:
     sent_unclaimed(world, missed=MissedPolicy(mode, grace_seconds=60, max_missed=3))
     late = [held for second in range(120, 901, 60) for held in world.wheel.hold_back(second)]
     assert len(late) > 13
@@ -89,7 +89,7 @@ def test_what_was_sent_unclaimed_and_comes_late_runs_once_or_is_skipped_once(wor
     assert len(world.caller.runs) == len(set(world.caller.runs))
 
 
-def test_the_rest_of_a_catch_up_is_not_lost_where_its_worker_dies_after_it_was_sent(world: World) -> None:
+def test_catch_up_remainder_is_not_lost_if_its_worker_dies_after_sending_it(world: World) -> None:
     sent_unclaimed(world)
     for second in (180, 240):
         world.wheel.hold_back(second)
@@ -99,7 +99,7 @@ def test_the_rest_of_a_catch_up_is_not_lost_where_its_worker_dies_after_it_was_s
     assert answered(world) == list(range(60, 1621, 60))
 
 
-def test_a_dead_run_that_a_skipped_catch_up_also_covers_can_be_redriven(world: World) -> None:
+def test_catch_up_that_was_skipped_does_not_prevent_a_redrive_of_a_dead_run_it_covers(world: World) -> None:
     """Its message comes back as a first attempt under a new id, whose record is not read at once."""
     sent_unclaimed(world, retry=ONCE, missed=MissedPolicy(MissedMode.RUN_ONCE, grace_seconds=60))
     world.wheel.hold_back(120)

@@ -7,7 +7,7 @@ from tests.support.jobs import NOON, job
 from tests.support.world import World
 
 
-def test_a_job_every_ten_seconds_fires_each_occurrence_once_and_on_its_second(world: World) -> None:
+def test_firing_job_every_ten_seconds_fires_each_occurrence_once_and_on_its_second(world: World) -> None:
     world.add(job("rate(10 seconds)"))
     world.until(NOON + 1200)
     assert world.states("tick-tock") == [(second, RunState.SUCCEEDED) for second in range(10, 1201, 10)]
@@ -16,21 +16,21 @@ def test_a_job_every_ten_seconds_fires_each_occurrence_once_and_on_its_second(wo
     ] * len(world.caller.calls)
 
 
-def test_a_claim_covers_many_firings(world: World) -> None:
+def test_firing_one_claim_covers_many_occurrences(world: World) -> None:
     world.add(job("rate(10 seconds)", overlap=Overlap.ALLOW))
     world.until(NOON + 1800)
     assert world.count("ClaimsWon") <= 4
     assert world.count("Enqueued") >= 180
 
 
-def test_a_one_off_job_fires_once_and_is_completed(world: World) -> None:
+def test_firing_one_off_job_fires_once_and_is_completed(world: World) -> None:
     world.add(job("at(2026-11-21T12:03:20)"))
     world.until(NOON + 600)
     assert world.caller.calls == [("tick-tock.20261121T120320Z", 1, NOON + 200)]
     assert world.jobs.get("default", "tick-tock").state is JobState.COMPLETED
 
 
-def test_a_job_far_in_the_future_waits_outside_every_queue(world: World) -> None:
+def test_firing_job_far_in_the_future_waits_outside_every_queue(world: World) -> None:
     world.add(job("at(2026-11-21T15:00:00)"))
     world.until(NOON + 3 * 3600 - 400)
     assert len(world.wheel) == 0
@@ -38,7 +38,7 @@ def test_a_job_far_in_the_future_waits_outside_every_queue(world: World) -> None
     assert world.caller.runs == ["tick-tock.20261121T150000Z"]
 
 
-def test_a_missed_tick_delays_nothing(world: World) -> None:
+def test_firing_missed_tick_delays_nothing(world: World) -> None:
     world.add(job("* * * * *"))
     world.until(NOON + 120)
     world.until(NOON + 360, ticking=False)
@@ -47,7 +47,7 @@ def test_a_missed_tick_delays_nothing(world: World) -> None:
     assert {at % 60 for _, _, at in world.caller.calls} == {0.0}
 
 
-def test_after_a_long_outage_a_job_runs_once_for_all_it_missed_and_goes_on_as_before(world: World) -> None:
+def test_firing_after_a_long_outage_runs_a_job_once_for_all_missed_occurrences_and_then_normally(world: World) -> None:
     world.add(job("* * * * *"))
     world.until(NOON + 7 * 3600 + 30, ticking=False)
     world.until(NOON + 7 * 3600 + 180)
@@ -58,7 +58,7 @@ def test_after_a_long_outage_a_job_runs_once_for_all_it_missed_and_goes_on_as_be
     assert len(world.caller.calls) == 3 + 4
 
 
-def test_after_an_outage_a_job_that_skips_leaves_one_record_for_all_it_missed(world: World) -> None:
+def test_firing_after_an_outage_leaves_one_record_of_all_missed_occurrences_of_a_skipping_job(world: World) -> None:
     world.add(job("* * * * *", missed=MissedPolicy(MissedMode.SKIP)))
     world.until(NOON + 7 * 3600 + 30, ticking=False)
     world.until(NOON + 7 * 3600 + 180)
@@ -68,7 +68,9 @@ def test_after_an_outage_a_job_that_skips_leaves_one_record_for_all_it_missed(wo
     assert [run.occurrence - NOON for run in others] == [25200, 25260, 25320, 25380]
 
 
-def test_after_an_outage_a_job_that_runs_all_runs_the_oldest_it_may_and_records_the_rest(world: World) -> None:
+def test_firing_after_an_outage_with_run_all_runs_the_oldest_allowed_occurrences_and_records_the_rest(
+    world: World,
+) -> None:
     world.add(job("* * * * *", missed=MissedPolicy(MissedMode.RUN_ALL, max_missed=5), overlap=Overlap.ALLOW))
     world.until(NOON + 7 * 3600 + 30, ticking=False)
     world.until(NOON + 7 * 3600 + 70)
@@ -78,7 +80,7 @@ def test_after_an_outage_a_job_that_runs_all_runs_the_oldest_it_may_and_records_
     assert [(second, state) for second, state in states if state is not RunState.SUCCEEDED] == [(480, RunState.SKIPPED)]
 
 
-def test_after_an_outage_of_many_hours_the_watermark_catches_up_to_two_hours_behind_now(world: World) -> None:
+def test_firing_after_an_outage_of_many_hours_advances_the_watermark_to_two_hours_behind_now(world: World) -> None:
     world.until(NOON + 60)
     assert world.cursors.watermark(0) == "2026-11-21T10"
     world.clock.set(NOON + 9 * 3600)
@@ -86,7 +88,7 @@ def test_after_an_outage_of_many_hours_the_watermark_catches_up_to_two_hours_beh
     assert world.cursors.watermark(0) == "2026-11-21T19"
 
 
-def test_the_very_first_round_of_a_shard_finds_jobs_that_waited_for_days(world: World) -> None:
+def test_firing_first_round_of_a_shard_finds_jobs_that_waited_for_days(world: World) -> None:
     world.add(job("at(2026-11-21T13:00:00)"))
     world.tables.client.delete_item(TableName=world.tables.jobs, Key={"PK": {"S": "SHARD#0"}, "SK": {"S": "WATERMARK"}})
     world.clock.set(NOON + 3 * 86_400)
@@ -97,7 +99,7 @@ def test_the_very_first_round_of_a_shard_finds_jobs_that_waited_for_days(world: 
     assert world.cursors.watermark(0) == "2026-11-24T10"
 
 
-def test_a_watermark_stays_at_a_bucket_that_was_not_empty(world: World) -> None:
+def test_firing_watermark_stays_at_a_bucket_that_was_not_empty(world: World) -> None:
     world.until(NOON + 60)
     world.add(job("0 13 * * *"))
     world.clock.set(NOON + 9 * 3600)
@@ -107,7 +109,7 @@ def test_a_watermark_stays_at_a_bucket_that_was_not_empty(world: World) -> None:
     assert world.cursors.watermark(0) == "2026-11-21T19"
 
 
-def test_a_cursor_that_makes_no_sense_is_quarantined_and_blocks_nobody(world: World) -> None:
+def test_firing_invalid_cursor_is_quarantined_and_does_not_block_other_jobs(world: World) -> None:
     world.add(job("rate(10 seconds)", id="good"))
     bad = world.add(job("rate(10 seconds)", id="bad"))
     rules = {":rules": {"S": '{"expression":"61 * * * *","missed":{"mode":"skip","grace_seconds":60,"max_missed":1}}'}}
@@ -126,7 +128,7 @@ def test_a_cursor_that_makes_no_sense_is_quarantined_and_blocks_nobody(world: Wo
     assert world.count("CursorsQuarantined") == 1
 
 
-def test_a_deleted_jobs_enqueued_occurrences_do_not_run(world: World) -> None:
+def test_firing_enqueued_occurrences_of_a_deleted_job_do_not_run(world: World) -> None:
     made = world.add(job("* * * * *"))
     world.until(NOON + 150)
     assert world.jobs.delete(made, deleted_at=world.clock.now())
@@ -135,7 +137,7 @@ def test_a_deleted_jobs_enqueued_occurrences_do_not_run(world: World) -> None:
     assert len(world.wheel) == 0
 
 
-def test_a_recreated_job_does_not_answer_to_messages_of_the_old_one(world: World) -> None:
+def test_firing_recreated_job_does_not_run_messages_of_the_old_job(world: World) -> None:
     old = world.add(job("* * * * *"))
     world.until(NOON + 150)
     world.jobs.delete(old, deleted_at=world.clock.now())
@@ -144,7 +146,7 @@ def test_a_recreated_job_does_not_answer_to_messages_of_the_old_one(world: World
     assert [second for second, _ in world.states("tick-tock")] == [60, 120, 300, 600, 900]
 
 
-def test_jitter_moves_the_start_but_not_the_name_and_never_past_the_next_occurrence(world: World) -> None:
+def test_firing_jitter_delays_the_start_up_to_the_next_occurrence_without_changing_the_name(world: World) -> None:
     world.add(job("*/5 * * * *", jitter_seconds=200))
     world.until(NOON + 3600)
     runs = world.runs("tick-tock")
@@ -155,14 +157,14 @@ def test_jitter_moves_the_start_but_not_the_name_and_never_past_the_next_occurre
     assert {run.lateness for run in runs} == {0.0}
 
 
-def test_a_job_with_a_bound_on_its_runs_comes_due_that_often_and_is_completed(world: World) -> None:
+def test_firing_job_with_max_runs_comes_due_that_often_and_is_completed(world: World) -> None:
     world.add(job("* * * * *", max_runs=5))
     world.until(NOON + 1200)
     assert [second for second, _ in world.states("tick-tock")] == [60, 120, 180, 240, 300]
     assert world.jobs.get("default", "tick-tock").state is JobState.COMPLETED
 
 
-def test_missed_occurrences_count_towards_the_bound_on_runs(world: World) -> None:
+def test_firing_missed_occurrences_count_towards_max_runs(world: World) -> None:
     world.add(job("* * * * *", max_runs=100, missed=MissedPolicy(MissedMode.SKIP)))
     world.until(NOON + 7 * 3600, ticking=False)
     world.until(NOON + 8 * 3600)
@@ -171,20 +173,20 @@ def test_missed_occurrences_count_towards_the_bound_on_runs(world: World) -> Non
     assert world.jobs.get("default", "tick-tock").state is JobState.COMPLETED
 
 
-def test_excluded_times_do_not_fire_and_leave_no_record(world: World) -> None:
+def test_firing_excluded_times_do_not_fire_and_leave_no_record(world: World) -> None:
     world.add(job("*/10 * * * *", exclude=("2026-11-21T12:20:00Z", "2026-11-22")))
     world.until(NOON + 2400)
     assert [second for second, _ in world.states("tick-tock")] == [600, 1200 + 600, 2400]
 
 
-def test_an_occurrence_of_an_excluded_day_fires_on_the_day_before_it(world: World) -> None:
+def test_firing_occurrence_of_an_excluded_day_fires_on_the_day_before_it(world: World) -> None:
     spec = ScheduleSpec("0 13 22 * *", on_excluded="previous")
     world.add(job(schedule=spec, exclude=("* * * * SUN",)))
     world.until(NOON + 2 * 3600)
     assert [second for second, _ in world.states("tick-tock")] == [3600]
 
 
-def test_a_job_fires_between_its_start_and_its_end_and_is_completed_then(world: World) -> None:
+def test_firing_job_fires_between_its_start_and_end_and_is_then_completed(world: World) -> None:
     spec = ScheduleSpec("* * * * *", start=int(NOON) + 600, end=int(NOON) + 780)
     world.add(job(schedule=spec))
     world.until(NOON + 1800)
@@ -192,7 +194,7 @@ def test_a_job_fires_between_its_start_and_its_end_and_is_completed_then(world: 
     assert world.jobs.get("default", "tick-tock").state is JobState.COMPLETED
 
 
-def test_a_cursor_computed_with_other_zone_data_is_computed_anew(world: World) -> None:
+def test_firing_cursor_computed_with_other_zone_data_is_recomputed(world: World) -> None:
     made = world.add(job("0 15 * * *"))
     world.tables.client.update_item(
         TableName=world.tables.jobs,

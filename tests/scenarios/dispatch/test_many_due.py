@@ -49,7 +49,7 @@ def error_of(world: World, job_id: str) -> str | None:
     return world.jobs.get_cursor("default", job_id).error
 
 
-def test_a_cursor_whose_claim_the_table_refuses_is_quarantined_and_delays_nobody(world: World) -> None:
+def test_dispatch_quarantines_a_cursor_with_a_rejected_claim_without_delaying_others(world: World) -> None:
     add(world, 250)
     world.cursors = Claims(world.cursors, refusing("job-007"))
     world.until(NOON + 301)
@@ -61,7 +61,7 @@ def test_a_cursor_whose_claim_the_table_refuses_is_quarantined_and_delays_nobody
     assert error_of(world, "job-008") is None
 
 
-def test_nothing_is_quarantined_when_the_table_refuses_every_claim(world: World) -> None:
+def test_dispatch_quarantines_nothing_when_the_table_rejects_every_claim(world: World) -> None:
     add(world, 3)
     world.cursors = Claims(world.cursors, refusing("job-000", "job-001", "job-002"))
     report = world.dispatch()
@@ -72,7 +72,7 @@ def test_nothing_is_quarantined_when_the_table_refuses_every_claim(world: World)
     assert sorted(world.caller.runs) == [f"job-{number:03}.20261121T120500Z" for number in range(3)]
 
 
-def test_cursors_that_cannot_be_read_among_many_that_can_delay_none_of_them(world: World) -> None:
+def test_dispatch_unreadable_cursors_do_not_delay_the_readable_ones(world: World) -> None:
     add(world, 150)
     for number in (0, 40, 149):
         world.tables.client.update_item(
@@ -86,7 +86,7 @@ def test_cursors_that_cannot_be_read_among_many_that_can_delay_none_of_them(worl
     assert (report.counts["ClaimsWon"], report.counts["CursorsQuarantined"]) == (147, 3)
 
 
-def test_what_one_round_cannot_take_the_next_one_does_in_the_order_of_due_time(world: World) -> None:
+def test_dispatch_next_round_continues_with_the_remaining_cursors_in_order_of_due_time(world: World) -> None:
     for number in range(260):
         of = job("rate(1 day)", id=f"job-{number:03}", at=NOON - 86_400 + (number * 37) % 260)
         world.jobs.create(of, cursor(of))
@@ -105,7 +105,7 @@ def test_what_one_round_cannot_take_the_next_one_does_in_the_order_of_due_time(w
     assert order == by_due
 
 
-def test_claims_that_a_busy_table_puts_off_are_made_again_and_nothing_new_is_sent_meanwhile(world: World) -> None:
+def test_dispatch_retries_claims_deferred_by_a_busy_table_without_sending_new_messages(world: World) -> None:
     add(world, 250)
     busy_until = world.clock.now() + 20
 
@@ -123,7 +123,7 @@ def test_claims_that_a_busy_table_puts_off_are_made_again_and_nothing_new_is_sen
     assert {tuple(group) for group in claims.groups[:5]} == {tuple(claims.groups[0])}
 
 
-def test_a_table_that_stays_busy_is_left_to_the_next_tick_before_the_time_is_out(world: World) -> None:
+def test_dispatch_leaves_a_permanently_busy_table_to_the_next_tick_before_time_runs_out(world: World) -> None:
     add(world, 150)
     began = world.clock.now()
     world.cursors = Claims(world.cursors, lambda _: Claimed(ClaimResult.BUSY, "ThrottlingException: slower", 1))
@@ -132,7 +132,7 @@ def test_a_table_that_stays_busy_is_left_to_the_next_tick_before_the_time_is_out
     assert (report.counts["ClaimsFailed"], report.counts["Enqueued"]) == (100, 200)
 
 
-def test_a_busy_index_is_read_again_a_little_later(world: World) -> None:
+def test_dispatch_reads_a_busy_index_again_after_a_delay(world: World) -> None:
     add(world, 5)
     free_at = world.clock.now() + 10
 
@@ -144,7 +144,7 @@ def test_a_busy_index_is_read_again_a_little_later(world: World) -> None:
     assert (report.counts["ClaimsWon"], report.counts["RoundsFailed"]) == (5, 0)
 
 
-def test_a_round_that_fails_tells_what_it_did_until_then(world: World) -> None:
+def test_dispatch_failed_round_reports_its_work_until_the_failure(world: World) -> None:
     add(world, 5)
     reads = iter([None, None, None, ConnectionError("no route to the table")])
 
@@ -162,7 +162,7 @@ def test_a_round_that_fails_tells_what_it_did_until_then(world: World) -> None:
     assert report.events[-1].facts["complete"] is False
 
 
-def test_claims_that_fail_stop_further_sends(world: World) -> None:
+def test_dispatch_stops_sending_after_failed_claims(world: World) -> None:
     add(world, 250)
     world.cursors = Claims(world.cursors, lambda _: Claimed(ClaimResult.FAILED, "AccessDenied: no", 0))
     report = world.dispatch()
@@ -171,7 +171,7 @@ def test_claims_that_fail_stop_further_sends(world: World) -> None:
     assert stopped.facts["reason"] == "a claim failed for a reason other than its condition: AccessDenied: no"
 
 
-def test_groups_grow_while_claims_go_well_and_shrink_while_the_table_is_busy() -> None:
+def test_dispatch_group_size_grows_while_claims_succeed_and_shrinks_while_the_table_is_busy() -> None:
     size = GroupSize()
     grown = []
     for _ in range(5):
@@ -185,7 +185,7 @@ def test_groups_grow_while_claims_go_well_and_shrink_while_the_table_is_busy() -
     assert shrunk == [500, 250, 125, MIN_GROUP, MIN_GROUP]
 
 
-def test_a_skipped_range_is_recorded_from_the_first_occurrence_without_a_record_in_a_few_requests(world: World) -> None:
+def test_dispatch_records_a_skipped_range_from_the_first_unrecorded_occurrence_in_few_requests(world: World) -> None:
     of = job("rate(1 second)")
     standing = cursor(of)
     for second in range(1, 121):  # the first two minutes, which the API sent at once

@@ -9,7 +9,7 @@ from tests.support.jobs import NOON, job
 from tests.support.world import World
 
 
-def test_a_catch_up_behind_runs_sent_at_once_is_not_lost_where_the_schedule_ends_with_it(world: World) -> None:
+def test_max_runs_final_catch_up_behind_runs_sent_on_creation_is_not_lost(world: World) -> None:
     world.add(job("* * * * *", max_runs=5))
     world.until(NOON + 600, ticking=False)
     world.until(NOON + 720)
@@ -21,7 +21,7 @@ def test_a_catch_up_behind_runs_sent_at_once_is_not_lost_where_the_schedule_ends
     assert world.jobs.get("default", "tick-tock").state is JobState.COMPLETED
 
 
-def test_the_last_run_may_end_before_an_earlier_one_has_started(world: World) -> None:
+def test_max_runs_last_run_may_end_before_an_earlier_one_has_started(world: World) -> None:
     world.add(job("rate(100 seconds)", max_runs=3, overlap=Overlap.ALLOW))
     world.until(NOON + 100)
     late = world.wheel.hold_back(200)
@@ -31,7 +31,7 @@ def test_the_last_run_may_end_before_an_earlier_one_has_started(world: World) ->
     assert [second for second, _ in world.states("tick-tock")] == [100, 200, 300]
 
 
-def test_the_last_of_a_bounded_row_is_not_superseded_by_what_will_never_come(world: World) -> None:
+def test_max_runs_last_run_is_not_superseded_by_an_occurrence_beyond_the_limit(world: World) -> None:
     world.add(job("* * * * *", max_runs=2))
     world.until(NOON + 110)
     late = world.wheel.hold_back(120)
@@ -41,7 +41,7 @@ def test_the_last_of_a_bounded_row_is_not_superseded_by_what_will_never_come(wor
     assert world.states("tick-tock") == [(60, RunState.SUCCEEDED), (120, RunState.SUCCEEDED)]
 
 
-def test_a_message_says_that_it_is_the_last_and_older_ones_do_not(world: World) -> None:
+def test_max_runs_last_message_is_marked_as_final_and_others_are_not(world: World) -> None:
     world.add(job("* * * * *", max_runs=2))
     assert [sent.message.final for sent in world.wheel.sent] == [False, True]
     first, last = (sent.message for sent in world.wheel.sent)
@@ -49,7 +49,7 @@ def test_a_message_says_that_it_is_the_last_and_older_ones_do_not(world: World) 
     assert "final" not in first.to_json()
 
 
-def test_many_runs_by_hand_do_not_hide_the_last_of_the_schedule(world: World) -> None:
+def test_max_runs_many_manual_runs_do_not_hide_the_last_scheduled_run(world: World) -> None:
     world.add(job("* * * * *", max_runs=1, overlap=Overlap.ALLOW))
     outcomes: list[Outcome] = [Failed("not yet", retryable=True, retry_after=200.0)]
 

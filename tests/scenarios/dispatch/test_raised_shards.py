@@ -52,7 +52,7 @@ def first_attempt_fails(call: Call) -> Outcome:
         pytest.param(("dispatch", "tick", "api", "execute"), 3, marks=pytest.mark.extended),
     ],
 )
-def test_a_count_that_is_raised_twice_under_load_loses_doubles_and_delays_nothing(
+def test_shard_count_raised_twice_under_load_causes_no_lost_duplicate_or_late_occurrence(
     tables: Tables, order: tuple[str, ...], seed: int
 ) -> None:
     chance = Random(seed)
@@ -81,7 +81,7 @@ def test_a_count_that_is_raised_twice_under_load_loses_doubles_and_delays_nothin
 
 
 @pytest.mark.parametrize("updated", [("api",), ("dispatch",), ("api", "dispatch", "execute")])
-def test_what_was_written_by_a_larger_count_fires_though_it_was_taken_back_before_any_tick_knew_of_it(
+def test_shard_count_reverted_before_any_tick_still_fires_jobs_written_with_the_larger_count(
     tables: Tables, updated: tuple[str, ...]
 ) -> None:
     world = RaisedWorld(tables, shards=2, chance=Random(1))
@@ -103,7 +103,7 @@ def test_what_was_written_by_a_larger_count_fires_though_it_was_taken_back_befor
     assert late(world) == {}
 
 
-def test_a_catch_up_that_is_cut_off_goes_on_though_the_count_was_raised_meanwhile(tables: Tables) -> None:
+def test_shard_count_raised_during_an_interrupted_catch_up_does_not_stop_it(tables: Tables) -> None:
     world = RaisedWorld(tables, shards=1, chance=Random(1))
     patient = MissedPolicy(MissedMode.RUN_ALL, grace_seconds=86_400)
     made = world.create(replace(firing("1 minute", 2, world), missed=patient))

@@ -107,7 +107,7 @@ def each_policy() -> list[Job]:
 ALL_RAN = [(second, RunState.SUCCEEDED, 1) for second in range(900, 3001, 300)]
 
 
-def test_with_the_runs_kept_nothing_that_ran_runs_again_and_nothing_is_left_out(restored: Restored) -> None:
+def test_restore_without_the_runs_repeats_no_run_and_omits_none(restored: Restored) -> None:
     one_off = job("at(2026-11-21T12:30:00)", id="one-off")
     restored.go_on(*each_policy(), one_off)
     restored.restore()
@@ -120,7 +120,7 @@ def test_with_the_runs_kept_nothing_that_ran_runs_again_and_nothing_is_left_out(
     assert job_again.state == "COMPLETED"
 
 
-def test_with_the_runs_restored_too_missed_policies_say_what_runs_again(restored: Restored) -> None:
+def test_restore_including_the_runs_repeats_runs_according_to_the_missed_policies(restored: Restored) -> None:
     restored.go_on(*each_policy())
     restored.restore(runs_too=True)
     done, skipped = RunState.SUCCEEDED, RunState.SKIPPED
@@ -140,13 +140,15 @@ def test_with_the_runs_restored_too_missed_policies_say_what_runs_again(restored
     ]
 
 
-def test_with_the_runs_restored_too_a_one_off_job_runs_again(restored: Restored) -> None:
+def test_restore_including_the_runs_repeats_a_one_off_job(restored: Restored) -> None:
     restored.go_on(job("at(2026-11-21T12:30:00)", id="one-off"))
     restored.restore(runs_too=True)
     assert restored.twice == ["one-off.20261121T123000Z"]
 
 
-def test_what_was_enqueued_at_the_moment_and_ran_since_has_no_record_and_does_not_run_again(restored: Restored) -> None:
+def test_restore_including_the_runs_leaves_already_enqueued_runs_unrecorded_and_does_not_repeat_them(
+    restored: Restored,
+) -> None:
     """Its cursor had been moved past it and its message is gone: the history has a hole there."""
     restored.go_on(every_five("once"))
     restored.restore(runs_too=True)
@@ -154,7 +156,7 @@ def test_what_was_enqueued_at_the_moment_and_ran_since_has_no_record_and_does_no
     assert restored.calls_before["once.20261121T121500Z"] == 1
 
 
-def test_a_job_that_was_made_since_is_gone_and_its_messages_do_nothing(restored: Restored) -> None:
+def test_restore_removes_later_jobs_and_their_messages_do_nothing(restored: Restored) -> None:
     made = every_five("made-later", at=MOMENT)
     restored.go_on(meanwhile=lambda world: world.add(made))
     restored.restore()
@@ -169,7 +171,7 @@ def delete(world: World) -> None:
     assert world.jobs.delete(found, deleted_at=world.clock.now())
 
 
-def test_a_job_that_was_deleted_since_is_back_and_catches_up(restored: Restored) -> None:
+def test_restore_brings_back_a_deleted_job_that_then_catches_up(restored: Restored) -> None:
     restored.go_on(every_five("deleted-later"), meanwhile=delete)
     restored.restore()
     assert (1200, RunState.SUCCEEDED, 6) in restored.spans("deleted-later")
@@ -188,14 +190,14 @@ def edit(world: World) -> None:
     assert world.jobs.change(found, standing, edited, cursor(edited, now))
 
 
-def test_an_edit_that_was_made_since_is_undone(restored: Restored) -> None:
+def test_restore_undoes_a_later_edit(restored: Restored) -> None:
     restored.go_on(every_five("edited-later"), meanwhile=edit)
     restored.restore()
     later = [run.occurrence - int(NOON) for run in restored.world.runs("edited-later") if run.occurrence > RESTORED]
     assert later[:3] == [3300, 3600, 3900]
 
 
-def test_a_retry_that_waited_at_the_moment_comes_once(restored: Restored) -> None:
+def test_restore_runs_a_waiting_retry_once(restored: Restored) -> None:
     """Its timer was sent and cleared since; it is back, is sent again, and its worker finds the run over."""
     restored.go_on(job("at(2026-11-21T12:05:00)", id="retries", retry=retrying(20)))
     restored.restore()
@@ -203,7 +205,7 @@ def test_a_retry_that_waited_at_the_moment_comes_once(restored: Restored) -> Non
     assert restored.world.caller.runs == ["retries.20261121T120500Z"] * 2
 
 
-def test_a_wait_that_began_since_is_taken_up_by_the_cursor_that_is_back(restored: Restored) -> None:
+def test_restore_continues_a_later_wait_by_its_restored_cursor(restored: Restored) -> None:
     """Its timer is gone with what was written since; the first attempt's message, sent again, repeats it."""
     restored.go_on(
         job("at(2026-11-21T12:30:00)", id="retries", retry=retrying(40)),
@@ -216,7 +218,7 @@ def test_a_wait_that_began_since_is_taken_up_by_the_cursor_that_is_back(restored
     assert waiting.attempt == 2  # its deadline came, and it was tried anew
 
 
-def test_a_wait_that_began_since_for_what_was_enqueued_before_is_lost_and_can_be_cancelled(restored: Restored) -> None:
+def test_restore_loses_a_later_wait_of_an_earlier_enqueued_run_that_can_be_cancelled(restored: Restored) -> None:
     """The one thing that nothing takes up again: no cursor, no timer and no message knows of it."""
     restored.go_on(job("at(2026-11-21T12:15:00)", id="retries", retry=retrying(60)))
     restored.restore(until=RESTORED + 7200)
@@ -227,7 +229,7 @@ def test_a_wait_that_began_since_for_what_was_enqueued_before_is_lost_and_can_be
     assert run.state is RunState.CANCELLED
 
 
-def test_one_tenants_items_can_be_restored_alone(tables: Tables) -> None:
+def test_restore_can_be_limited_to_the_items_of_one_tenant(tables: Tables) -> None:
     world, copies = World(tables), create_tables(tables.client)
     theirs = replace(every_five("nightly"), tenant="acme")
     ours = every_five("nightly")
@@ -258,7 +260,7 @@ class Throttled:
         return {"UnprocessedItems": {table: requests[1:]} if requests[1:] else {}}
 
 
-def test_what_a_throttled_table_refuses_is_sent_again_ever_more_slowly(tables: Tables) -> None:
+def test_restore_retries_items_rejected_by_a_throttled_table_with_growing_delays(tables: Tables) -> None:
     world, copies = World(tables), create_tables(tables.client)
     world.add(job("0 3 * * *", id="nightly"))
     written = len(tables.client.scan(TableName=tables.jobs)["Items"])
@@ -269,7 +271,7 @@ def test_what_a_throttled_table_refuses_is_sent_again_ever_more_slowly(tables: T
     assert waits == [0.1 * 2**n for n in range(written - 1)]
 
 
-def test_a_long_copy_says_how_far_it_is(tables: Tables) -> None:
+def test_restore_reports_the_progress_of_a_long_copy(tables: Tables) -> None:
     told: list[str] = []
     restore(Endless(PROGRESS_ITEMS * 2), tables.jobs, "copy", progress=told.append)
     assert told == ["10,000 items restored", "20,000 items restored"]
@@ -294,7 +296,7 @@ class Endless:
 @pytest.mark.parametrize(
     ("restored", "table", "said"), [("one", "one", "one is given twice"), ("no-such-table", "own", "not found")]
 )
-def test_a_wrong_table_is_refused_in_a_sentence(
+def test_restore_rejects_a_wrong_table_with_an_explanation(
     ministack: str, monkeypatch: pytest.MonkeyPatch, restored: str, table: str, said: str
 ) -> None:
     for name, value in {"AWS_ENDPOINT_URL": ministack, "AWS_DEFAULT_REGION": "us-east-1"}.items():

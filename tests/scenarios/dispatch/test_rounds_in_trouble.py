@@ -15,7 +15,7 @@ from tests.support.jobs import NOON, cursor, job
 from tests.support.world import World
 
 
-def test_a_cursor_that_an_older_version_put_back_with_its_error_is_quarantined_again(world: World) -> None:
+def test_dispatch_round_quarantines_a_failed_cursor_again_that_an_older_version_released(world: World) -> None:
     world.add(job("* * * * *", id="broken"))
     key = {"PK": {"S": "JOB#default#broken"}, "SK": {"S": "CURSOR"}}
     world.tables.client.update_item(
@@ -40,7 +40,7 @@ def test_a_cursor_that_an_older_version_put_back_with_its_error_is_quarantined_a
         '{"expression":"* * * * *","timezone":5,"missed":{"mode":"skip","grace_seconds":60,"max_missed":1}}',
     ],
 )
-def test_a_cursor_of_wrong_types_is_quarantined_and_blocks_nobody(world: World, rules: str) -> None:
+def test_dispatch_round_quarantines_a_cursor_of_wrong_types_without_blocking_others(world: World, rules: str) -> None:
     world.add(job("rate(10 seconds)", id="good"))
     world.add(job("rate(10 seconds)", id="bad"))
     world.tables.client.update_item(
@@ -55,7 +55,7 @@ def test_a_cursor_of_wrong_types_is_quarantined_and_blocks_nobody(world: World, 
     assert world.count("CursorsQuarantined") == 1
 
 
-def test_a_round_that_runs_out_of_time_among_empty_hours_goes_on_from_there(world: World) -> None:
+def test_dispatch_round_that_runs_out_of_time_among_empty_hours_continues_from_there(world: World) -> None:
     world.clock.set(NOON + 400 * 86_400)
     first = world.cursors.watermark(0)
     world.dispatch(around(world.cursors, due=before(lambda: world.clock.advance(0.05))))
@@ -76,7 +76,7 @@ def run_all_after_an_outage(world: World) -> None:
 
 @pytest.mark.parametrize("error", [StoreBusyError("throttled"), TimeoutError(), OSError("no"), KeyError("state")])
 @pytest.mark.parametrize("times", [1, 3])
-def test_a_read_of_records_that_fails_leaves_a_healthy_job_to_the_next_round(
+def test_dispatch_round_leaves_a_healthy_job_with_unreadable_records_to_the_next_round(
     world: World, error: Exception, times: int
 ) -> None:
     run_all_after_an_outage(world)
@@ -95,7 +95,7 @@ def test_a_read_of_records_that_fails_leaves_a_healthy_job_to_the_next_round(
     assert sum(run.count for run in skipped) > 10
 
 
-def test_a_round_whose_reads_fail_slowly_goes_on_with_its_other_cursors(world: World) -> None:
+def test_dispatch_round_with_slowly_failing_reads_continues_with_the_other_cursors(world: World) -> None:
     for number in range(12):
         world.add(job("* * * * *", id=f"late-{number}", missed=MissedPolicy(MissedMode.RUN_ALL, max_missed=3)))
     run_all_after_an_outage(world)
@@ -117,7 +117,7 @@ def test_a_round_whose_reads_fail_slowly_goes_on_with_its_other_cursors(world: W
     )
 
 
-def test_the_claims_of_other_jobs_are_made_where_the_records_of_one_cannot_be_read(world: World) -> None:
+def test_dispatch_round_claims_other_jobs_if_the_records_of_one_cannot_be_read(world: World) -> None:
     for name in ("a", "b", "c"):
         world.add(job("*/5 * * * *", id=name, missed=MissedPolicy(MissedMode.SKIP)))
     world.clock.set(NOON + 3600)
@@ -132,7 +132,7 @@ def test_the_claims_of_other_jobs_are_made_where_the_records_of_one_cannot_be_re
     assert skipped() == [1, 1, 1]
 
 
-def test_a_timer_that_the_table_refuses_to_clear_is_told_and_delays_nobody(world: World) -> None:
+def test_dispatch_round_reports_a_timer_that_cannot_be_cleared_and_delays_no_other(world: World) -> None:
     hours = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=7200, max_seconds=7200)
     world.caller.answer = lambda call: Failed("no") if (call.job.id, call.run.attempt) == ("waits", 1) else Returned()
     world.add(job("at(2026-11-21T12:01:00)", id="waits", retry=hours))

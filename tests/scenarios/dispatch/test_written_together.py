@@ -45,7 +45,7 @@ def world(tables: Tables, client: FaultyClient) -> World:
     return World(replace(tables, client=client))
 
 
-def test_a_dispatcher_that_dies_right_after_its_claim_leaves_the_record_of_what_it_skipped(
+def test_atomic_write_of_a_claim_records_the_skipped_range_even_if_the_dispatcher_then_dies(
     world: World, client: FaultyClient
 ) -> None:
     world.add(job("* * * * *", missed=SKIP, overlap=Overlap.ALLOW))
@@ -58,7 +58,7 @@ def test_a_dispatcher_that_dies_right_after_its_claim_leaves_the_record_of_what_
     assert ranges(world.runs("tick-tock")) == [(180, 1740, "missed")]
 
 
-def test_a_job_whose_schedule_ends_with_what_was_skipped_is_completed_though_its_dispatcher_dies(
+def test_atomic_write_completes_a_job_that_ends_with_a_skipped_range_even_if_the_dispatcher_dies(
     world: World, client: FaultyClient
 ) -> None:
     world.add(job("at(2026-11-21T12:05:00)", missed=SKIP))
@@ -72,7 +72,7 @@ def test_a_job_whose_schedule_ends_with_what_was_skipped_is_completed_though_its
     assert ranges(world.runs("tick-tock")) == [(300, 300, "missed")]
 
 
-def test_a_range_is_recorded_around_the_runs_that_wait_or_ran_though_nobody_claimed_them(world: World) -> None:
+def test_atomic_write_of_a_skipped_range_excludes_unclaimed_runs_that_wait_or_have_run(world: World) -> None:
     world.add(job("* * * * *", missed=SKIP, overlap=Overlap.ALLOW))
     world.cursors = around(world.cursors, claim=throttled(times=1))
     world.until(NOON + 70)  # sent for fourteen minutes, and not claimed
@@ -90,7 +90,7 @@ def dies_with_the_change(request: Request) -> Fault | None:
 
 
 @pytest.mark.parametrize(("act", "reason"), [("edit", "edited"), ("resume", "paused")])
-def test_an_api_that_dies_right_after_a_change_leaves_the_record_of_what_it_skips(
+def test_atomic_write_of_a_change_records_the_skipped_range_even_if_the_api_then_dies(
     world: World, client: FaultyClient, act: str, reason: str
 ) -> None:
     office = world.office
@@ -107,7 +107,7 @@ def test_an_api_that_dies_right_after_a_change_leaves_the_record_of_what_it_skip
     assert ranges(world.runs("tick-tock")) == [(begin, 1800, reason)]
 
 
-def test_a_change_whose_skipped_range_has_a_run_that_starts_meanwhile_is_made_around_it(
+def test_atomic_write_of_a_change_excludes_a_run_that_starts_concurrently_from_the_skipped_range(
     world: World, client: FaultyClient
 ) -> None:
     office = world.office
@@ -143,7 +143,7 @@ def short(world: World, **changes: object) -> None:
 
 
 @pytest.mark.parametrize("refused", range(8))
-def test_a_short_job_is_completed_whatever_read_is_refused_while_its_last_occurrence_is_claimed(
+def test_atomic_write_completes_a_short_job_whichever_read_fails_during_the_claim_of_its_last_occurrence(
     world: World, client: FaultyClient, refused: int
 ) -> None:
     short(world)
@@ -164,7 +164,7 @@ def test_a_short_job_is_completed_whatever_read_is_refused_while_its_last_occurr
     assert world.jobs.get_cursor("default", "tick-tock").ending is False  # type: ignore[union-attr]
 
 
-def test_a_short_job_whose_run_ends_while_its_last_occurrence_is_claimed_is_completed(
+def test_atomic_write_completes_a_short_job_whose_run_ends_during_the_claim_of_its_last_occurrence(
     world: World, client: FaultyClient
 ) -> None:
     ends: list[bool] = []
@@ -184,7 +184,7 @@ def test_a_short_job_whose_run_ends_while_its_last_occurrence_is_claimed_is_comp
     assert world.office.job().state is JobState.COMPLETED
 
 
-def test_a_short_job_whose_run_is_alive_when_it_is_claimed_is_completed_by_its_worker(
+def test_atomic_write_lets_the_worker_complete_a_short_job_whose_run_is_active_at_the_claim(
     world: World, client: FaultyClient
 ) -> None:
     def claim_meanwhile(_: Call) -> Outcome:
@@ -200,7 +200,7 @@ def test_a_short_job_whose_run_is_alive_when_it_is_claimed_is_completed_by_its_w
     assert (cursor.occurrence, cursor.due, cursor.ending) == (None, None, False)
 
 
-def test_a_job_that_ends_while_its_dispatchers_clock_is_slow_is_completed(world: World) -> None:
+def test_atomic_write_completes_a_job_that_ends_while_the_dispatcher_clock_is_slow(world: World) -> None:
     short(world)
     world.until(NOON + 30)
     world.clock.set(NOON + 26)  # by the dispatcher's clock the run is still to come
@@ -209,7 +209,7 @@ def test_a_job_that_ends_while_its_dispatchers_clock_is_slow_is_completed(world:
     assert world.office.job().state is JobState.COMPLETED
 
 
-def test_a_job_that_ended_in_its_pause_is_completed_though_the_api_dies_after_the_resume(
+def test_atomic_write_completes_a_job_that_ended_during_its_pause_even_if_the_api_dies_after_the_resume(
     world: World, client: FaultyClient
 ) -> None:
     office = world.office
@@ -226,7 +226,7 @@ def test_a_job_that_ended_in_its_pause_is_completed_though_the_api_dies_after_th
     assert office.job().state is JobState.COMPLETED
 
 
-def test_what_ran_on_time_though_nobody_claimed_it_does_not_count_as_caught_up(world: World) -> None:
+def test_atomic_write_does_not_count_unclaimed_runs_that_ran_on_time_as_caught_up(world: World) -> None:
     policy = MissedPolicy(MissedMode.RUN_ALL, max_missed=3)
     world.add(job("* * * * *", missed=policy, overlap=Overlap.ALLOW))
     world.cursors = around(world.cursors, claim=throttled(times=1))
@@ -238,7 +238,7 @@ def test_what_ran_on_time_though_nobody_claimed_it_does_not_count_as_caught_up(w
     assert ranges(world.runs("tick-tock")) == [(1140, 1740, "missed")]
 
 
-def test_a_round_that_is_repeated_catches_up_on_no_more_than_it_may(world: World) -> None:
+def test_atomic_write_of_a_repeated_round_catches_up_on_no_more_than_allowed(world: World) -> None:
     policy = MissedPolicy(MissedMode.RUN_ALL, max_missed=3)
     world.add(job("* * * * *", missed=policy, overlap=Overlap.ALLOW))
     world.until(NOON + 1810, ticking=False)

@@ -21,7 +21,7 @@ N = int(NOON)
 S = RunState.SUCCEEDED
 
 
-def test_a_thousand_runs_paced_over_hours_happen_once_each_and_never_early(world: World, office: Office) -> None:
+def test_backfill_of_a_thousand_runs_over_hours_runs_each_once_and_never_early(world: World, office: Office) -> None:
     world.add(job("* * * * *", overlap=Overlap.ALLOW))
     office.pause()
     started = office.backfill(Backfill(N - 1000 * 60, N, pace_seconds=10))
@@ -39,7 +39,7 @@ def test_a_thousand_runs_paced_over_hours_happen_once_each_and_never_early(world
     assert all(0 <= (run.lateness or 0.0) < 1 for run in records)
 
 
-def test_runs_show_as_queued_until_they_start(world: World, office: Office) -> None:
+def test_backfill_runs_are_shown_as_queued_until_they_start(world: World, office: Office) -> None:
     world.add(job("0 * * * *"))
     started = office.backfill(Backfill(N - 7200, N, pace_seconds=3600))
     second = office.api.runs.get("default", f"tick-tock.20261121T110000Z{started.suffix}")
@@ -50,7 +50,7 @@ def test_runs_show_as_queued_until_they_start(world: World, office: Office) -> N
     assert office.api.runs.get("default", str(second.name)).state is S
 
 
-def test_a_backfilled_run_can_be_cancelled_before_it_starts(world: World, office: Office) -> None:
+def test_backfill_run_can_be_cancelled_before_it_starts(world: World, office: Office) -> None:
     world.add(job("0 * * * *", overlap=Overlap.ALLOW, max_runs=1))
     started = office.backfill(Backfill(N - 7200, N, pace_seconds=3600))
     second = office.api.runs.get("default", f"tick-tock.20261121T110000Z{started.suffix}")
@@ -60,7 +60,7 @@ def test_a_backfilled_run_can_be_cancelled_before_it_starts(world: World, office
     assert f"tick-tock.20261121T110000Z{started.suffix}" not in world.caller.runs
 
 
-def test_a_paused_job_is_backfilled_too_and_so_is_a_completed_one(world: World, office: Office) -> None:
+def test_backfill_works_for_paused_and_completed_jobs(world: World, office: Office) -> None:
     world.add(job("* * * * *", max_runs=1))
     world.until(NOON + 120)
     assert office.job().state is JobState.COMPLETED
@@ -73,7 +73,7 @@ def test_a_paused_job_is_backfilled_too_and_so_is_a_completed_one(world: World, 
     assert office.job().state is JobState.COMPLETED
 
 
-def test_the_same_key_starts_nothing_again(world: World, office: Office) -> None:
+def test_backfill_with_the_same_key_starts_nothing_again(world: World, office: Office) -> None:
     world.add(job("* * * * *", overlap=Overlap.ALLOW, max_runs=1))
     first = office.backfill(Backfill(N - 1800, N, pace_seconds=60), key="k-1")
     sent = len(world.wheel.sent)
@@ -85,7 +85,7 @@ def test_the_same_key_starts_nothing_again(world: World, office: Office) -> None
         office.backfill(Backfill(N - 1800, N, pace_seconds=61), key="k-1")
 
 
-def test_a_backfill_that_was_cut_short_is_finished_by_its_repetition_and_runs_each_once(
+def test_backfill_that_was_interrupted_is_finished_by_its_repetition_and_runs_each_once(
     world: World, office: Office
 ) -> None:
     world.add(job("* * * * *", overlap=Overlap.ALLOW, max_runs=1))
@@ -109,7 +109,7 @@ def test_a_backfill_that_was_cut_short_is_finished_by_its_repetition_and_runs_ea
     assert len(backfilled) == len(set(backfilled)) == 30
 
 
-def test_what_its_lane_refuses_waits_in_the_due_index(world: World, office: Office) -> None:
+def test_backfill_runs_rejected_by_their_lane_wait_in_the_due_index(world: World, office: Office) -> None:
     world.add(job("* * * * *", overlap=Overlap.ALLOW, max_runs=1))
     world.until(NOON + 70)
     world.caller.calls.clear()
@@ -122,7 +122,7 @@ def test_what_its_lane_refuses_waits_in_the_due_index(world: World, office: Offi
     assert len(set(world.caller.runs)) == len(world.caller.runs) == 10
 
 
-def test_a_range_that_is_too_large_starts_nothing(world: World, office: Office) -> None:
+def test_backfill_of_a_range_that_is_too_large_starts_nothing(world: World, office: Office) -> None:
     world.add(job("0 0 1 1 *"))
     world.settings = replace(world.settings, backfill_limit=3)
     with pytest.raises(BackfillTooLargeError):
@@ -130,7 +130,7 @@ def test_a_range_that_is_too_large_starts_nothing(world: World, office: Office) 
     assert world.wheel.sent == []
 
 
-def test_runs_of_a_job_that_forbids_overlap_do_not_run_side_by_side(world: World, office: Office) -> None:
+def test_backfill_runs_of_a_job_that_forbids_overlap_do_not_run_concurrently(world: World, office: Office) -> None:
     world.add(job("0 * * * *", overlap=Overlap.QUEUE))
     started = office.backfill(Backfill(N - 10 * 3600, N))
     world.until(NOON + 60)
@@ -161,7 +161,7 @@ def hours(world: World, office: Office, failing: tuple[str, ...] = ()) -> None:
 FIVE = Backfill(N + 3600, N + 6 * 3600)
 
 
-def test_a_backfill_does_not_repeat_completed_work(world: World, office: Office) -> None:
+def test_backfill_does_not_repeat_completed_work(world: World, office: Office) -> None:
     hours(world, office)
     assert backfilled(world, office, FIVE) == []
     assert backfilled(world, office, replace(FIVE, since=N - 3600)) == ["11", "12"]
@@ -169,7 +169,7 @@ def test_a_backfill_does_not_repeat_completed_work(world: World, office: Office)
     assert len(backfilled(world, office, replace(FIVE, only=Only.ALL))) == 5
 
 
-def test_a_backfill_of_failed_runs_runs_dead_ones_until_they_have_succeeded(world: World, office: Office) -> None:
+def test_backfill_of_failed_runs_repeats_dead_runs_until_they_have_succeeded(world: World, office: Office) -> None:
     hours(world, office, failing=("14", "16"))
     look = office.api.backfills.look(office.job(), FIVE)
     assert (look.plan.count, look.counts) == (0, {Standing.SUCCEEDED: 3, Standing.FAILED: 2})
@@ -177,7 +177,9 @@ def test_a_backfill_of_failed_runs_runs_dead_ones_until_they_have_succeeded(worl
     assert backfilled(world, office, replace(FIVE, only=Only.FAILED)) == []
 
 
-def test_what_an_outage_skipped_is_missing_and_what_a_pause_skipped_is_not(world: World, office: Office) -> None:
+def test_backfill_treats_occurrences_skipped_by_an_outage_as_missing_but_not_those_skipped_by_a_pause(
+    world: World, office: Office
+) -> None:
     world.add(job(HOURLY, overlap=Overlap.ALLOW, missed=MissedPolicy(MissedMode.SKIP)))
     world.until(NOON + 60)
     world.until(NOON + 3 * 3600 + 1800, ticking=False)
@@ -189,7 +191,7 @@ def test_what_an_outage_skipped_is_missing_and_what_a_pause_skipped_is_not(world
     assert backfilled(world, office, FIVE) == ["13", "14", "15"]
 
 
-def test_a_run_that_covers_missed_occurrences_has_run_them(world: World, office: Office) -> None:
+def test_backfill_counts_occurrences_covered_by_a_catch_up_run_as_run(world: World, office: Office) -> None:
     world.add(job(HOURLY, overlap=Overlap.ALLOW, missed=MissedPolicy(MissedMode.RUN_ONCE)))
     world.until(NOON + 60)
     world.until(NOON + 5 * 3600 + 1800, ticking=False)
@@ -198,7 +200,7 @@ def test_a_run_that_covers_missed_occurrences_has_run_them(world: World, office:
     assert backfilled(world, office, replace(FIVE, since=N + 2 * 3600)) == [], "the run began before the range"
 
 
-def test_an_occurrence_that_was_due_a_moment_ago_may_still_start(world: World, office: Office) -> None:
+def test_backfill_treats_a_recently_due_occurrence_as_active(world: World, office: Office) -> None:
     world.add(job(HOURLY, overlap=Overlap.ALLOW))
     world.clock.set(NOON + 3600 + 59)
     assert office.api.backfills.look(office.job(), FIVE).counts == {Standing.ACTIVE: 1}
@@ -206,7 +208,7 @@ def test_an_occurrence_that_was_due_a_moment_ago_may_still_start(world: World, o
     assert office.api.backfills.look(office.job(), FIVE).counts == {Standing.MISSING: 1}
 
 
-def test_a_repeated_request_runs_what_it_chose_at_first(world: World, office: Office) -> None:
+def test_backfill_request_that_is_repeated_runs_its_original_selection(world: World, office: Office) -> None:
     hours(world, office, failing=("13", "15", "17"))
     asked = replace(FIVE, only=Only.FAILED, pace_seconds=3600)
     first = office.backfill(asked, key="k-1")
@@ -231,7 +233,7 @@ def keys_of(world: World) -> list[str]:
 
 
 @pytest.mark.parametrize("template", [None, "{{run_id}}", "report-{{occurrence}}"])
-def test_an_occurrence_has_the_same_idempotency_key_however_it_is_started(
+def test_backfill_of_an_occurrence_uses_its_original_idempotency_key(
     world: World, office: Office, template: str | None
 ) -> None:
     world.add(job("at(2026-11-21T12:02:00)", idempotency_key=template))
@@ -244,7 +246,7 @@ def test_an_occurrence_has_the_same_idempotency_key_however_it_is_started(
     assert len(set(keys)) == 1
 
 
-def test_a_backfill_can_force_new_keys(world: World, office: Office) -> None:
+def test_backfill_can_force_new_keys(world: World, office: Office) -> None:
     world.add(job("at(2026-11-21T12:02:00)"))
     keys = keys_of(world)
     world.until(NOON + 600)

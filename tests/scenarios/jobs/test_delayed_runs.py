@@ -36,7 +36,7 @@ def timer_of(world: World, run: Run) -> Timer | None:
     return world.timers.get("default", run.job_id, f"WAKE#{run.name.local}.start1")
 
 
-def test_a_delayed_run_starts_at_its_time_with_its_own_payload(world: World, office: Office, calls: Payloads) -> None:
+def test_delayed_run_starts_at_its_time_with_its_own_payload(world: World, office: Office, calls: Payloads) -> None:
     asked = office.run(OwnPayload({"to": "anna"}), later=IN_TWO_HOURS)
     assert (asked.state, asked.due, asked.requested_by) == (Q, TWO_HOURS, "anna")
     world.until(TWO_HOURS - 1)
@@ -48,7 +48,7 @@ def test_a_delayed_run_starts_at_its_time_with_its_own_payload(world: World, off
 
 
 @pytest.mark.parametrize("delay", [0, 1, 120, 121, 180, 300, 301, 900, 901])
-def test_a_delayed_run_is_never_early_whatever_its_delay(
+def test_delayed_run_is_never_early_whatever_its_delay(
     world: World, office: Office, calls: Payloads, delay: int
 ) -> None:
     world.until(NOON + 30.25)
@@ -60,7 +60,7 @@ def test_a_delayed_run_is_never_early_whatever_its_delay(
     assert len(calls.given) == 1
 
 
-def test_a_delayed_run_is_listed_and_read_until_it_starts_and_afterwards(
+def test_delayed_run_is_listed_and_readable_before_and_after_its_start(
     world: World, office: Office, calls: Payloads
 ) -> None:
     del calls
@@ -77,7 +77,7 @@ def test_a_delayed_run_is_listed_and_read_until_it_starts_and_afterwards(
     assert [(run.name, run.state) for run in office.listed()] == [(second.name, Q), (first.name, S), (now.name, S)]
 
 
-def test_a_delayed_run_with_a_key_is_requested_once(world: World, office: Office, calls: Payloads) -> None:
+def test_delayed_run_with_a_key_is_requested_once(world: World, office: Office, calls: Payloads) -> None:
     first = office.run(OwnPayload(1), key="k", later=IN_TWO_HOURS)
     world.until(NOON + 600)
     assert office.run(OwnPayload(1), key="k", later=IN_TWO_HOURS) == first
@@ -93,7 +93,9 @@ def test_a_delayed_run_with_a_key_is_requested_once(world: World, office: Office
     assert calls.given == [1]
 
 
-def test_a_request_by_its_instant_is_repeated_after_that_instant(world: World, office: Office, calls: Payloads) -> None:
+def test_delayed_run_request_by_instant_can_be_repeated_after_that_instant(
+    world: World, office: Office, calls: Payloads
+) -> None:
     first = office.run(key="k", later=Later(at=TWO_HOURS))
     world.until(TWO_HOURS + 3600)
     assert office.run(key="k", later=Later(at=TWO_HOURS)).name == first.name
@@ -101,14 +103,14 @@ def test_a_request_by_its_instant_is_repeated_after_that_instant(world: World, o
 
 
 @pytest.mark.parametrize("seconds", [-3600, MAX_AHEAD_DAYS * DAY + 60])
-def test_a_delayed_run_in_the_past_or_too_far_ahead_is_refused(world: World, office: Office, seconds: int) -> None:
+def test_delayed_run_in_the_past_or_too_far_ahead_is_rejected(world: World, office: Office, seconds: int) -> None:
     world.add(job(""))
     with pytest.raises(ScheduleError):
         office.run(key="k", later=Later(at=int(NOON) + seconds))
     assert world.inputs.get("default", "tick-tock", office.run(key="k").name.suffix) is not None
 
 
-def test_a_delayed_run_that_is_cancelled_never_starts(world: World, office: Office, calls: Payloads) -> None:
+def test_delayed_run_that_is_cancelled_never_starts(world: World, office: Office, calls: Payloads) -> None:
     asked = office.run(later=IN_TWO_HOURS)
     office.api.commands.cancel("default", str(asked.name), "anna")
     world.work()
@@ -119,7 +121,7 @@ def test_a_delayed_run_that_is_cancelled_never_starts(world: World, office: Offi
     assert office.record(asked).state is RunState.CANCELLED
 
 
-def test_a_delayed_run_that_is_cancelled_while_its_message_is_under_way_never_starts(
+def test_delayed_run_that_is_cancelled_while_its_message_is_in_transit_never_starts(
     world: World, office: Office, calls: Payloads
 ) -> None:
     asked = office.run(later=IN_TWO_HOURS)
@@ -130,7 +132,9 @@ def test_a_delayed_run_that_is_cancelled_while_its_message_is_under_way_never_st
     assert office.record(asked).state is RunState.CANCELLED
 
 
-def test_a_delayed_run_of_a_paused_job_starts_as_a_run_now_would(world: World, office: Office, calls: Payloads) -> None:
+def test_delayed_run_of_a_paused_job_starts_as_an_immediate_run_would(
+    world: World, office: Office, calls: Payloads
+) -> None:
     office.run(later=IN_TWO_HOURS)
     office.pause()
     world.until(TWO_HOURS + 60)
@@ -138,7 +142,7 @@ def test_a_delayed_run_of_a_paused_job_starts_as_a_run_now_would(world: World, o
     assert office.job().state is JobState.PAUSED
 
 
-def test_a_delayed_run_of_a_deleted_job_never_starts_even_if_the_job_is_created_again(
+def test_delayed_run_of_a_deleted_job_never_starts_even_if_the_job_is_recreated(
     world: World, office: Office, calls: Payloads
 ) -> None:
     asked = office.run(later=IN_TWO_HOURS)
@@ -157,7 +161,7 @@ def test_a_delayed_run_of_a_deleted_job_never_starts_even_if_the_job_is_created_
     assert calls.given == []
 
 
-def test_a_delayed_run_calls_the_target_that_its_job_has_at_its_time(world: World, office: Office) -> None:
+def test_delayed_run_calls_the_target_that_its_job_has_at_its_time(world: World, office: Office) -> None:
     world.add(job("", timeout_seconds=30))
     office.run(later=IN_TWO_HOURS)
     office.edit(timeout_seconds=60, payload="present")
@@ -167,7 +171,7 @@ def test_a_delayed_run_calls_the_target_that_its_job_has_at_its_time(world: Worl
     assert calls.given == ["present"]
 
 
-def test_a_delayed_run_starts_late_after_an_outage_of_dispatch(world: World, office: Office, calls: Payloads) -> None:
+def test_delayed_run_starts_late_after_a_dispatch_outage(world: World, office: Office, calls: Payloads) -> None:
     asked = office.run(later=IN_TWO_HOURS)
     world.until(TWO_HOURS + 5 * 3600, ticking=False)
     assert calls.given == []
@@ -176,7 +180,7 @@ def test_a_delayed_run_starts_late_after_an_outage_of_dispatch(world: World, off
     assert office.record(asked).state is S
 
 
-def test_a_delayed_run_after_its_start_deadline_is_skipped(world: World, office: Office, calls: Payloads) -> None:
+def test_delayed_run_after_its_start_deadline_is_skipped(world: World, office: Office, calls: Payloads) -> None:
     office.edit(start_deadline_seconds=600)
     asked = office.run(later=IN_TWO_HOURS)
     world.until(TWO_HOURS + 3600, ticking=False)
@@ -185,7 +189,7 @@ def test_a_delayed_run_after_its_start_deadline_is_skipped(world: World, office:
     assert office.record(asked).state is RunState.SKIPPED
 
 
-def test_delayed_runs_obey_the_overlap_rule_when_they_start(world: World, office: Office) -> None:
+def test_delayed_run_follows_the_overlap_rule_when_it_starts(world: World, office: Office) -> None:
     world.add(job("", overlap=Overlap.SKIP, completion=Completion.CALLBACK, completion_seconds=3600))
     first, second = office.run(later=IN_TWO_HOURS), office.run(later=Later(delay_seconds=7260))
     world.until(TWO_HOURS + 120)
@@ -193,7 +197,7 @@ def test_delayed_runs_obey_the_overlap_rule_when_they_start(world: World, office
     assert office.record(second).state is RunState.SKIPPED
 
 
-def test_a_delayed_run_whose_dispatcher_dies_before_its_timer_is_cleared_starts_once(
+def test_delayed_run_whose_dispatcher_dies_before_its_timer_is_cleared_starts_once(
     world: World, office: Office, calls: Payloads
 ) -> None:
     office.run(later=IN_TWO_HOURS)
@@ -205,7 +209,7 @@ def test_a_delayed_run_whose_dispatcher_dies_before_its_timer_is_cleared_starts_
     assert len(calls.given) == 1
 
 
-def test_a_delayed_run_whose_message_was_lost_is_sent_again_by_index_repair(
+def test_delayed_run_whose_message_was_lost_is_sent_again_by_index_repair(
     world: World, office: Office, calls: Payloads
 ) -> None:
     asked = office.run(OwnPayload("mine"), later=IN_TWO_HOURS)
@@ -224,7 +228,7 @@ def test_a_delayed_run_whose_message_was_lost_is_sent_again_by_index_repair(
     assert world.repair(every_seconds=0).counts["CursorsRepaired"] == 0
 
 
-def test_delayed_runs_that_are_due_in_one_hour_have_a_quota(world: World, office: Office, calls: Payloads) -> None:
+def test_delayed_run_has_a_quota_for_runs_due_in_the_same_hour(world: World, office: Office, calls: Payloads) -> None:
     world.settings = replace(world.settings, delayed_runs_per_hour=3)
     first = office.run(key="first", later=IN_TWO_HOURS)
     for _ in range(2):
@@ -239,13 +243,13 @@ def test_delayed_runs_that_are_due_in_one_hour_have_a_quota(world: World, office
 
 
 @pytest.mark.parametrize("quota", [1, 499, 10_000])
-def test_the_quota_of_delayed_runs_counts_as_many_places_as_runs_on_average(quota: int) -> None:
+def test_delayed_run_quota_on_average_counts_as_many_places_as_runs(quota: int) -> None:
     draws = [number / 10_000 for number in range(10_000)]
     assert sum(counted_places(1, quota, draw) for draw in draws) == pytest.approx(10_000, rel=0.01)
     assert sum(counted_places(1, quota, draw) > 0 for draw in draws) <= 10_000 / max(quota // 500, 1) + 1
 
 
-def test_the_timer_of_a_delayed_run_leaves_the_index_and_expires(world: World, office: Office, calls: Payloads) -> None:
+def test_delayed_run_timer_leaves_the_index_and_expires(world: World, office: Office, calls: Payloads) -> None:
     del calls
     asked = office.run(later=IN_TWO_HOURS)
     world.until(TWO_HOURS + 3600)
@@ -258,7 +262,7 @@ def test_the_timer_of_a_delayed_run_leaves_the_index_and_expires(world: World, o
     assert TWO_HOURS + 7 * DAY - 600 <= int(item["expires_at"]["N"]) <= TWO_HOURS + 7 * DAY + 600
 
 
-def test_a_delayed_run_is_requested_again_where_its_timer_was_not_written(
+def test_delayed_run_is_requested_again_if_its_timer_was_not_written(
     world: World, office: Office, calls: Payloads
 ) -> None:
     with world.faulty("timers", put=failing(Killed())), pytest.raises(Killed):

@@ -25,7 +25,7 @@ SUCCEEDED, SKIPPED = RunState.SUCCEEDED, RunState.SKIPPED
     ],
     ids=lambda changes: next(iter(changes)),
 )
-def test_an_edit_beside_the_schedule_loses_no_enqueued_run(office: Office, changes: dict[str, Any]) -> None:
+def test_edit_of_other_fields_loses_no_enqueued_run(office: Office, changes: dict[str, Any]) -> None:
     office.world.add(job("* * * * *"))
     office.world.until(NOON + 150)
     waiting = len(office.world.wheel)
@@ -37,7 +37,7 @@ def test_an_edit_beside_the_schedule_loses_no_enqueued_run(office: Office, chang
     assert len(office.world.caller.calls) == 30
 
 
-def test_enqueued_runs_call_what_the_job_is_when_they_start(office: Office) -> None:
+def test_edit_applies_to_enqueued_runs_when_they_start(office: Office) -> None:
     seen: list[Any] = []
     answer = office.world.caller.answer
     office.world.caller.answer = lambda call: (seen.append(call.job.payload), answer(call))[1]
@@ -48,7 +48,7 @@ def test_enqueued_runs_call_what_the_job_is_when_they_start(office: Office) -> N
     assert seen == ["old", "old", "new", "new", "new"]
 
 
-def test_a_job_that_now_needs_a_longer_lane_goes_on_there(office: Office) -> None:
+def test_edit_moves_a_job_to_a_longer_lane_if_needed(office: Office) -> None:
     office.world.add(job("* * * * *"))
     office.world.until(NOON + 150)
     sent = len(office.world.wheel.sent)
@@ -59,7 +59,7 @@ def test_a_job_that_now_needs_a_longer_lane_goes_on_there(office: Office) -> Non
     assert {message.lane for message in later} == {Lane.LONG}
 
 
-def test_an_edit_of_the_schedule_drops_exactly_what_was_enqueued_under_the_old_one(office: Office) -> None:
+def test_edit_of_the_schedule_drops_exactly_the_runs_enqueued_under_the_old_one(office: Office) -> None:
     office.world.add(job("* * * * *"))
     office.world.until(NOON + 150)
     edited = office.edit(expression="30 */2 * * * *")
@@ -70,7 +70,7 @@ def test_an_edit_of_the_schedule_drops_exactly_what_was_enqueued_under_the_old_o
     assert len(office.world.caller.calls) == 9
 
 
-def test_what_was_due_by_the_old_schedule_and_waits_in_its_lane_still_runs(office: Office) -> None:
+def test_edit_of_the_schedule_keeps_due_runs_that_wait_in_their_lane(office: Office) -> None:
     patient = MissedPolicy(grace_seconds=120)
     office.world.add(job("* * * * *", overlap=Overlap.ALLOW, missed=patient))
     office.world.dispatch()
@@ -80,7 +80,7 @@ def test_what_was_due_by_the_old_schedule_and_waits_in_its_lane_still_runs(offic
     assert office.seconds() == [60, 120]
 
 
-def test_what_comes_due_at_both_schedules_runs_once(office: Office) -> None:
+def test_edit_to_a_schedule_with_common_occurrences_runs_each_once(office: Office) -> None:
     office.world.add(job("* * * * *"))
     office.world.until(NOON + 150)
     office.edit(expression="*/2 * * * *")
@@ -91,14 +91,14 @@ def test_what_comes_due_at_both_schedules_runs_once(office: Office) -> None:
     assert len(office.world.caller.calls) == 10
 
 
-def test_the_first_two_minutes_of_a_new_schedule_are_sent_at_once(office: Office) -> None:
+def test_edit_of_the_schedule_sends_the_first_two_minutes_immediately(office: Office) -> None:
     office.world.add(job("0 0 1 1 *"))
     assert office.edit(expression="rate(30 seconds)").made.sent == 4
     office.world.until(NOON + 100, ticking=False)
     assert office.seconds() == [30, 60, 90]
 
 
-def test_what_nobody_enqueued_in_an_outage_is_recorded_as_skipped(office: Office) -> None:
+def test_edit_of_the_schedule_records_occurrences_missed_in_an_outage_as_skipped(office: Office) -> None:
     office.world.add(job("* * * * *"))
     office.world.until(NOON + 400, ticking=False)  # the API sent the first two minutes
     assert office.edit(expression="0 * * * *").skipped == 4
@@ -108,7 +108,7 @@ def test_what_nobody_enqueued_in_an_outage_is_recorded_as_skipped(office: Office
     assert (record.occurrence - NOON, record.state, record.reason, record.count) == (180, SKIPPED, "edited", 4)
 
 
-def test_what_could_not_be_sent_at_the_jobs_creation_is_sent_when_its_schedule_is_changed(office: Office) -> None:
+def test_edit_of_the_schedule_sends_occurrences_that_could_not_be_sent_on_creation(office: Office) -> None:
     made = job("rate(20 seconds)")
     assert office.world.jobs.create(made, cursor(made))  # and nothing was sent
     office.world.until(NOON + 50, ticking=False)
@@ -117,7 +117,7 @@ def test_what_could_not_be_sent_at_the_jobs_creation_is_sent_when_its_schedule_i
     assert office.seconds() == [20, 40]
 
 
-def test_a_paused_job_that_is_edited_stays_paused_and_follows_its_new_schedule_afterwards(office: Office) -> None:
+def test_edit_of_a_paused_job_keeps_it_paused_and_applies_the_new_schedule_afterwards(office: Office) -> None:
     office.world.add(job("* * * * *"))
     office.world.until(NOON + 150)
     office.api.pausing.pause("default", "tick-tock")
@@ -132,7 +132,7 @@ def test_a_paused_job_that_is_edited_stays_paused_and_follows_its_new_schedule_a
     assert paused == [(180, 2), (300, 1)]
 
 
-def test_runs_between_a_pause_and_an_edit_are_not_taken_for_paused(office: Office) -> None:
+def test_edit_does_not_treat_runs_between_a_pause_and_the_edit_as_paused(office: Office) -> None:
     office.world.add(job("* * * * *", overlap=Overlap.ALLOW))
     office.world.until(NOON + 150)
     office.api.pausing.pause("default", "tick-tock")
@@ -144,7 +144,7 @@ def test_runs_between_a_pause_and_an_edit_are_not_taken_for_paused(office: Offic
     assert office.seconds() == [60, 120, 180]
 
 
-def test_a_completed_job_runs_again_at_its_new_time(office: Office) -> None:
+def test_edit_gives_a_completed_job_a_new_time_at_which_it_runs(office: Office) -> None:
     office.world.add(job("at(2026-11-21T12:01:00)"))
     office.world.until(NOON + 90)
     assert office.job().state is JobState.COMPLETED
@@ -157,7 +157,7 @@ def test_a_completed_job_runs_again_at_its_new_time(office: Office) -> None:
     assert office.job().state is JobState.COMPLETED
 
 
-def test_a_job_whose_last_run_is_still_to_come_ends_although_it_was_edited(office: Office) -> None:
+def test_edit_does_not_prevent_the_completion_of_a_job_with_a_pending_last_run(office: Office) -> None:
     office.world.add(job("at(2026-11-21T12:05:00)"))
     office.world.until(NOON + 90)
     office.edit(name="renamed")
@@ -166,7 +166,7 @@ def test_a_job_whose_last_run_is_still_to_come_ends_although_it_was_edited(offic
     assert office.job().state is JobState.COMPLETED
 
 
-def test_a_bound_holds_over_edits(office: Office) -> None:
+def test_edit_of_the_schedule_keeps_the_count_towards_max_runs(office: Office) -> None:
     office.world.add(job("* * * * *", max_runs=5))
     office.world.until(NOON + 150)
     office.edit(expression="30 * * * * *")
@@ -177,7 +177,7 @@ def test_a_bound_holds_over_edits(office: Office) -> None:
     assert office.job().state is JobState.COMPLETED
 
 
-def test_more_jitter_does_not_count_an_occurrence_twice(office: Office) -> None:
+def test_edit_to_more_jitter_does_not_count_an_occurrence_twice(office: Office) -> None:
     office.world.add(job("* * * * *", max_runs=5))
     office.world.until(NOON + 130)
     office.edit(jitter_seconds=120)
@@ -186,7 +186,7 @@ def test_more_jitter_does_not_count_an_occurrence_twice(office: Office) -> None:
     assert office.job().state is JobState.COMPLETED
 
 
-def test_what_came_due_in_a_pause_is_recorded_once_though_the_schedule_was_changed_in_it(office: Office) -> None:
+def test_edit_during_a_pause_records_occurrences_due_in_the_pause_once(office: Office) -> None:
     office.world.add(job("* * * * *", overlap=Overlap.ALLOW))
     office.world.until(NOON + 90)
     office.api.pausing.pause("default", "tick-tock")

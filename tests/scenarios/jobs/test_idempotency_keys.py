@@ -60,7 +60,7 @@ def edited(world: World, **changes: Any) -> Job:
     ],
     ids=["another template", "none any more", "the first template", "another zone"],
 )
-def test_an_edit_between_two_attempts_leaves_the_key_as_it_was(
+def test_idempotency_key_is_not_changed_by_an_edit_between_two_attempts(
     world: World, keys: Keys, before: str | None, changes: dict[str, Any], key: str
 ) -> None:
     world.add(job(HOURLY, idempotency_key=before, retry=LATER))
@@ -70,7 +70,7 @@ def test_an_edit_between_two_attempts_leaves_the_key_as_it_was(
     assert keys.given == [key, key]
 
 
-def test_a_redrive_calls_with_the_key_of_before(world: World, keys: Keys) -> None:
+def test_idempotency_key_is_not_changed_by_a_redrive(world: World, keys: Keys) -> None:
     world.add(job(HOURLY, idempotency_key="{{occurrence}}", retry=replace(LATER, max_attempts=1)))
     world.until(DUE + 10)
     (dead,) = world.runs("tick-tock")
@@ -81,7 +81,7 @@ def test_a_redrive_calls_with_the_key_of_before(world: World, keys: Keys) -> Non
 
 
 @pytest.mark.parametrize("again", ["an attempt", "a redrive"])
-def test_a_run_that_an_older_version_began_keeps_its_key_though_its_job_was_renamed_or_paused_since(
+def test_idempotency_key_of_a_run_started_by_an_older_version_is_kept_after_a_job_change(
     world: World, keys: Keys, again: str
 ) -> None:
     attempts = 2 if again == "an attempt" else 1
@@ -100,7 +100,7 @@ def test_a_run_that_an_older_version_began_keeps_its_key_though_its_job_was_rena
     assert keys.given == [NAMED, NAMED]
 
 
-def test_the_next_run_has_the_new_key(world: World, keys: Keys) -> None:
+def test_idempotency_key_is_new_for_the_next_run_after_an_edit(world: World, keys: Keys) -> None:
     keys.outcome = Returned()
     world.add(job(HOURLY, idempotency_key="{{occurrence}}"))
     world.until(DUE + 10)
@@ -109,7 +109,7 @@ def test_the_next_run_has_the_new_key(world: World, keys: Keys) -> None:
     assert keys.given == [NAMED, "other"]
 
 
-def test_a_key_that_is_too_long_fails_the_run_for_good_before_anything_is_called(world: World, keys: Keys) -> None:
+def test_idempotency_key_that_is_too_long_fails_the_run_permanently_before_a_call(world: World, keys: Keys) -> None:
     world.add(job(HOURLY, idempotency_key="{{run_id}}" * 12, retry=LATER))
     world.until(DUE + 100)
     (dead,) = world.runs("tick-tock")

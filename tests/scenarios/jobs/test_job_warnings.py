@@ -3,7 +3,7 @@
 from duecourse.testing import Scheduler
 
 
-def test_a_job_that_skips_most_of_its_runs_has_a_warning() -> None:
+def test_job_warnings_job_that_skips_most_of_its_runs_has_a_warning() -> None:
     with Scheduler("2026-01-01T00:00:00Z") as scheduler:
         client = scheduler.client
         target = {"type": "http", "url": "https://example.com/sync"}
@@ -20,7 +20,7 @@ def test_a_job_that_skips_most_of_its_runs_has_a_warning() -> None:
         assert found["skipped"]["skipped"] >= 17
 
 
-def test_a_job_whose_runs_take_longer_than_its_interval_has_a_warning() -> None:
+def test_job_warnings_job_whose_runs_take_longer_than_its_interval_has_a_warning() -> None:
     with Scheduler("2026-01-01T00:00:00Z") as scheduler:
         job = {"id": "slow", "schedule": "* * * * *", "overlap": "allow", "completion": "callback"}
         target = {"type": "http", "url": "https://example.com/sync"}

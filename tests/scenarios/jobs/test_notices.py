@@ -39,7 +39,7 @@ def _refused(_call: object) -> None:
     raise OSError("throttled")
 
 
-def test_a_death_and_the_recovery_are_told_once_each(scheduler: Scheduler) -> None:
+def test_notices_death_and_the_recovery_are_told_once_each(scheduler: Scheduler) -> None:
     create(scheduler, runbook_url="https://wiki.example.com/report", owner="billing")
     scheduler.answer("report", status=500, times=2)
     scheduler.advance(minutes=5)
@@ -52,7 +52,7 @@ def test_a_death_and_the_recovery_are_told_once_each(scheduler: Scheduler) -> No
     assert [cause for cause, _ in causes(scheduler)[3:]] == ["dead", "recovered"]
 
 
-def test_successes_write_and_send_nothing_more(scheduler: Scheduler) -> None:
+def test_notices_successes_write_and_send_nothing_more(scheduler: Scheduler) -> None:
     create(scheduler)
     before = scheduler.client.get_job("report").updated_at
     scheduler.advance(minutes=5)
@@ -62,7 +62,7 @@ def test_successes_write_and_send_nothing_more(scheduler: Scheduler) -> None:
     assert set(sent) == {"report"}
 
 
-def test_the_forms_of_slack_and_teams(scheduler: Scheduler) -> None:
+def test_notices_forms_of_slack_and_teams(scheduler: Scheduler) -> None:
     rules = [{"on": ["dead"], "to": {"job": "tell", "format": form}} for form in ("slack", "teams")]
     create(scheduler, notify=rules, runbook_url="https://wiki.example.com/report")
     scheduler.answer("report", status=500, body="{{weak}}", times=1)
@@ -73,7 +73,7 @@ def test_the_forms_of_slack_and_teams(scheduler: Scheduler) -> None:
     assert teams["attachments"][0]["content"]["body"][0]["text"] == slack["text"]
 
 
-def test_many_notices_become_five_and_a_digest(scheduler: Scheduler) -> None:
+def test_notices_many_notices_become_five_and_a_digest(scheduler: Scheduler) -> None:
     for number in range(12):
         create(scheduler, f"report-{number}")
     scheduler.target(lambda call: 200 if call.job_id == "tell" else 500)
@@ -86,7 +86,7 @@ def test_many_notices_become_five_and_a_digest(scheduler: Scheduler) -> None:
     assert "duecourse runs list --since 2026-01-01T00:00:00Z" in told(scheduler)[-1]["text"]
 
 
-def test_a_missed_deadline_a_pause_and_a_late_run(scheduler: Scheduler) -> None:
+def test_notices_missed_deadline_a_pause_and_a_late_run(scheduler: Scheduler) -> None:
     create(scheduler, "waits", ["deadline"], completion="callback", finish_by=30, overlap="allow", max_runs=1)
     create(scheduler, "fails", ["paused"], pause_on_failure=1)
     scheduler.answer("fails", status=500)
@@ -97,7 +97,7 @@ def test_a_missed_deadline_a_pause_and_a_late_run(scheduler: Scheduler) -> None:
     assert found["paused"]["reason"] == "1 runs in a row died"
 
 
-def test_missed_occurrences_are_told_by_the_dispatcher(scheduler: Scheduler) -> None:
+def test_notices_missed_occurrences_are_told_by_the_dispatcher(scheduler: Scheduler) -> None:
     create(scheduler, missed={"policy": "skip", "grace_seconds": 60})
     stage = scheduler._stage
     stage.until(stage.clock.now() + 1200, ticking=False)
@@ -106,7 +106,7 @@ def test_missed_occurrences_are_told_by_the_dispatcher(scheduler: Scheduler) -> 
     assert "occurrences) did not run: missed" in told(scheduler)[0]["text"]
 
 
-def test_a_deliverer_that_fails_is_not_told_of_by_itself(scheduler: Scheduler) -> None:
+def test_notices_deliverer_that_fails_is_not_told_of_by_itself(scheduler: Scheduler) -> None:
     scheduler.client.patch_job("tell", {"notify": [{"on": ["dead"], "to": {"job": "tell"}}]})
     create(scheduler, max_runs=1)
     scheduler.target(lambda _: 400)
@@ -114,7 +114,7 @@ def test_a_deliverer_that_fails_is_not_told_of_by_itself(scheduler: Scheduler) -
     assert len(told(scheduler)) == 1
 
 
-def test_a_rule_that_names_no_job_does_not_stop_the_run(scheduler: Scheduler) -> None:
+def test_notices_rule_that_names_no_job_does_not_stop_the_run(scheduler: Scheduler) -> None:
     create(scheduler, notify=[{"on": ["dead"], "to": {"job": "nobody"}}])
     scheduler.answer("report", status=500)
     scheduler.advance(minutes=2)
@@ -134,9 +134,7 @@ def test_a_rule_that_names_no_job_does_not_stop_the_run(scheduler: Scheduler) ->
     ],
     ids=["put fails", "put is lost", "mark fails", "mark is lost", "record fails"],
 )
-def test_a_notice_is_delivered_once_whatever_fails(
-    scheduler: Scheduler, attribute: str, method: str, fault: Any
-) -> None:
+def test_notice_is_delivered_once_whatever_fails(scheduler: Scheduler, attribute: str, method: str, fault: Any) -> None:
     create(scheduler, max_runs=1)
     scheduler.answer("report", status=500)
     stage = scheduler._stage
@@ -148,7 +146,7 @@ def test_a_notice_is_delivered_once_whatever_fails(
     assert causes(scheduler) == [("dead", "T000100Z")]
 
 
-def test_a_lane_that_refuses_a_delivery_receives_it_later(scheduler: Scheduler) -> None:
+def test_notices_lane_that_refuses_a_delivery_receives_it_later(scheduler: Scheduler) -> None:
     create(scheduler, max_runs=1)
     scheduler.answer("report", status=500)
     stage = scheduler._stage
@@ -161,7 +159,7 @@ def test_a_lane_that_refuses_a_delivery_receives_it_later(scheduler: Scheduler) 
     assert causes(scheduler) == [("dead", "T000100Z")]
 
 
-def test_a_test_notice_is_delivered_to_each_target_once(scheduler: Scheduler) -> None:
+def test_notices_test_notice_is_delivered_to_each_target_once(scheduler: Scheduler) -> None:
     create(scheduler, notify=[{"on": [cause], "to": {"job": "tell"}} for cause in ("dead", "late")])
     sent = scheduler.client.send_test_notice("report")
     assert [run.job_id for run in sent.runs] == ["tell"]
@@ -199,13 +197,13 @@ def requests(**more: Any) -> Counter[str]:
     return counts
 
 
-def test_successes_of_a_job_with_notices_make_no_request_more() -> None:
+def test_notices_successes_of_a_job_with_notices_make_no_request_more() -> None:
     plain = requests()
     assert plain
     assert requests(notify=[{"on": ALL, "to": {"job": "tell"}}]) == plain
 
 
-def test_deadlines_that_are_met_only_read() -> None:
+def test_notices_deadlines_that_are_met_only_read() -> None:
     plain, more = requests(), requests(start_within_seconds=30, finish_by=7200)
     assert {name for name, count in (more - plain).items() if count} <= {
         "MemoryJobStore.snapshot",

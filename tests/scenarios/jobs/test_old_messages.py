@@ -16,7 +16,7 @@ def covered(runs: list[Run]) -> list[tuple[int, int, RunState]]:
     return [(run.occurrence - int(NOON), (run.through or run.occurrence) - int(NOON), run.state) for run in runs]
 
 
-def test_a_catch_up_after_a_pause_runs_though_the_schedule_is_changed_before_it_starts(
+def test_enqueued_messages_catch_up_after_a_pause_runs_despite_a_schedule_change_before_its_start(
     world: World, office: Office
 ) -> None:
     world.add(job("* * * * *", overlap=Overlap.ALLOW))
@@ -33,7 +33,7 @@ def test_a_catch_up_after_a_pause_runs_though_the_schedule_is_changed_before_it_
     assert covered(world.runs("tick-tock"))[2] == (180, 540, SUCCEEDED)
 
 
-def test_the_rest_of_a_catch_up_whose_first_run_has_begun_already_survives_an_edit(
+def test_enqueued_messages_remainder_of_a_catch_up_whose_first_run_has_started_survives_an_edit(
     world: World, office: Office
 ) -> None:
     world.add(job("* * * * *", overlap=Overlap.ALLOW))  # the API sends the first two at once
@@ -47,7 +47,7 @@ def test_the_rest_of_a_catch_up_whose_first_run_has_begun_already_survives_an_ed
     assert covered(world.runs("tick-tock"))[:3] == [(60, 60, SUCCEEDED), (120, 120, SUCCEEDED), (180, 720, SUCCEEDED)]
 
 
-def test_a_late_run_is_not_superseded_by_an_occurrence_that_only_the_new_schedule_names(
+def test_enqueued_messages_late_run_is_not_superseded_by_an_occurrence_of_only_the_new_schedule(
     world: World, office: Office
 ) -> None:
     world.add(job("5 12 * * *", id="daily"))
@@ -59,7 +59,9 @@ def test_a_late_run_is_not_superseded_by_an_occurrence_that_only_the_new_schedul
     assert covered(world.runs("daily"))[0] == (300, 300, SUCCEEDED)
 
 
-def test_a_late_run_is_not_superseded_by_an_occurrence_that_a_pause_took_back(world: World, office: Office) -> None:
+def test_enqueued_messages_late_run_is_not_superseded_by_an_occurrence_withdrawn_by_a_pause(
+    world: World, office: Office
+) -> None:
     world.add(job("*/5 * * * *"))
     world.dispatch()
     late = world.wheel.hold_back(300)
@@ -73,7 +75,7 @@ def test_a_late_run_is_not_superseded_by_an_occurrence_that_a_pause_took_back(wo
     assert (300, 300, SUCCEEDED) in covered(world.runs("tick-tock"))
 
 
-def test_a_late_run_is_superseded_by_the_next_one_of_its_own_schedule_though_that_was_replaced_since(
+def test_enqueued_messages_late_run_is_superseded_by_the_next_one_of_its_own_replaced_schedule(
     world: World, office: Office
 ) -> None:
     world.add(job("* * * * *"))
@@ -86,7 +88,9 @@ def test_a_late_run_is_superseded_by_the_next_one_of_its_own_schedule_though_tha
     assert (120, 120, SKIPPED) in covered(world.runs("tick-tock"))
 
 
-def test_what_an_edit_took_back_does_not_run_though_the_job_was_edited_once_more(world: World, office: Office) -> None:
+def test_enqueued_messages_run_withdrawn_by_an_edit_stays_withdrawn_after_another_edit(
+    world: World, office: Office
+) -> None:
     world.add(job("* * * * *"))
     world.until(NOON + 70)
     late = world.wheel.hold_back(120)
@@ -99,7 +103,9 @@ def test_what_an_edit_took_back_does_not_run_though_the_job_was_edited_once_more
     assert covered(world.runs("tick-tock")) == [(60, 60, SUCCEEDED)]
 
 
-def test_what_a_pause_took_back_does_not_run_though_the_job_was_paused_once_more(world: World, office: Office) -> None:
+def test_enqueued_messages_run_withdrawn_by_a_pause_stays_withdrawn_after_another_pause(
+    world: World, office: Office
+) -> None:
     world.add(job("* * * * *"))
     world.until(NOON + 70)
     late = world.wheel.hold_back(120)
@@ -116,7 +122,7 @@ def test_what_a_pause_took_back_does_not_run_though_the_job_was_paused_once_more
     assert covered(world.runs("tick-tock")) == [(60, 60, SUCCEEDED), (120, 120, SKIPPED)]
 
 
-def test_a_pause_by_a_fast_clock_and_a_resume_by_a_slow_one_lose_nothing(world: World) -> None:
+def test_enqueued_messages_pause_by_a_fast_clock_and_resume_by_a_slow_clock_lose_nothing(world: World) -> None:
     world.add(job("rate(2 seconds)", overlap=Overlap.ALLOW))
     world.until(NOON + 80)
     Office(world, Skewed(world.clock, 5)).pause()
@@ -127,7 +133,7 @@ def test_a_pause_by_a_fast_clock_and_a_resume_by_a_slow_one_lose_nothing(world: 
     assert len(world.caller.runs) == 65
 
 
-def test_a_job_created_anew_by_a_slow_clock_is_not_taken_for_the_one_that_a_fast_clock_deleted(
+def test_enqueued_messages_job_recreated_by_a_slow_clock_differs_from_the_one_deleted_by_a_fast_clock(
     world: World, office: Office
 ) -> None:
     fast = Office(world, Skewed(world.clock, 5))
@@ -142,7 +148,7 @@ def test_a_job_created_anew_by_a_slow_clock_is_not_taken_for_the_one_that_a_fast
 
 
 @pytest.mark.parametrize("mode", [MissedMode.RUN_ONCE, MissedMode.RUN_ALL])
-def test_a_start_deadline_is_counted_from_the_newest_occurrence_that_a_catch_up_stands_for(
+def test_enqueued_messages_start_deadline_of_a_catch_up_is_counted_from_its_newest_occurrence(
     world: World, mode: MissedMode
 ) -> None:
     world.add(job("* * * * *", missed=MissedPolicy(mode), start_deadline_seconds=600, overlap=Overlap.ALLOW))

@@ -21,7 +21,7 @@ def pausing(world: World) -> Pausing:
     return world.api.pausing
 
 
-def test_a_paused_job_does_not_fire_though_fourteen_minutes_of_it_are_enqueued(world: World, pausing: Pausing) -> None:
+def test_pause_prevents_runs_although_fourteen_minutes_of_them_are_enqueued(world: World, pausing: Pausing) -> None:
     world.add(job("* * * * *"))
     world.until(NOON + 150)
     view = pausing.pause("default", "tick-tock")
@@ -31,7 +31,7 @@ def test_a_paused_job_does_not_fire_though_fourteen_minutes_of_it_are_enqueued(w
     assert len(world.wheel) == 0
 
 
-def test_what_a_pause_covered_is_skipped_in_one_record(world: World, pausing: Pausing) -> None:
+def test_pause_is_recorded_as_one_skipped_range(world: World, pausing: Pausing) -> None:
     world.add(job("* * * * *"))
     world.until(NOON + 150)
     pausing.pause("default", "tick-tock")
@@ -60,7 +60,7 @@ def test_what_a_pause_covered_is_skipped_in_one_record(world: World, pausing: Pa
     ],
     ids=["run_once", "run_all", "skip"],
 )
-def test_a_catch_up_after_a_pause_treats_it_as_an_outage(
+def test_pause_is_treated_as_an_outage_by_a_catch_up(
     world: World, pausing: Pausing, policy: MissedPolicy, fired: list[int]
 ) -> None:
     world.add(job("* * * * *", missed=policy, overlap=Overlap.ALLOW))
@@ -72,7 +72,7 @@ def test_a_catch_up_after_a_pause_treats_it_as_an_outage(
     assert [second for second, state in world.states("tick-tock") if state is RunState.SUCCEEDED] == fired
 
 
-def test_a_job_that_catches_up_after_a_pause_of_many_hours_goes_on_firing(world: World, pausing: Pausing) -> None:
+def test_pause_of_many_hours_with_a_catch_up_is_followed_by_regular_runs(world: World, pausing: Pausing) -> None:
     world.add(job("*/30 * * * *", overlap=Overlap.ALLOW))
     world.until(NOON + 60)
     pausing.pause("default", "tick-tock")
@@ -83,9 +83,7 @@ def test_a_job_that_catches_up_after_a_pause_of_many_hours_goes_on_firing(world:
     assert done == [1800, *range(6 * 3600, 8 * 3600 + 1, 1800)]
 
 
-def test_what_was_enqueued_and_did_not_come_due_before_a_pause_does_not_count_as_run(
-    world: World, pausing: Pausing
-) -> None:
+def test_pause_does_not_count_enqueued_occurrences_that_were_not_yet_due_as_run(world: World, pausing: Pausing) -> None:
     world.add(job("* * * * *", max_runs=6))
     world.until(NOON + 150)
     pausing.pause("default", "tick-tock")
@@ -96,7 +94,7 @@ def test_what_was_enqueued_and_did_not_come_due_before_a_pause_does_not_count_as
     assert world.jobs.get("default", "tick-tock").state is JobState.COMPLETED
 
 
-def test_a_job_whose_last_occurrence_fell_into_its_pause_is_completed(world: World, pausing: Pausing) -> None:
+def test_pause_that_includes_the_last_occurrence_is_followed_by_completion(world: World, pausing: Pausing) -> None:
     world.add(job("at(2026-11-21T12:03:00)"))
     world.until(NOON + 100)
     pausing.pause("default", "tick-tock")
@@ -105,7 +103,7 @@ def test_a_job_whose_last_occurrence_fell_into_its_pause_is_completed(world: Wor
     assert [(run.state, run.reason) for run in world.runs("tick-tock")] == [(RunState.SKIPPED, "paused")]
 
 
-def test_pausing_and_resuming_twice_changes_nothing_more(world: World, pausing: Pausing) -> None:
+def test_pause_and_resume_change_nothing_more_when_repeated(world: World, pausing: Pausing) -> None:
     world.add(job("* * * * *"))
     once = pausing.pause("default", "tick-tock").job
     assert pausing.pause("default", "tick-tock").job == once
@@ -123,7 +121,7 @@ def answered(world: World) -> list[int]:
 
 
 @pytest.mark.parametrize("catch_up", [True, False], ids=["caught up", "skipped"])
-def test_what_came_due_before_a_pause_and_was_not_enqueued_is_answered_for_when_the_job_is_resumed(
+def test_pause_and_resume_account_for_earlier_due_occurrences_that_were_not_enqueued(
     world: World, pausing: Pausing, *, catch_up: bool
 ) -> None:
     world.add(job("* * * * *", missed=MissedPolicy(MissedMode.RUN_ALL, max_missed=100), overlap=Overlap.ALLOW))
@@ -141,7 +139,7 @@ def test_what_came_due_before_a_pause_and_was_not_enqueued_is_answered_for_when_
         assert [(run.state, run.reason, run.count) for run in late] == [(RunState.SKIPPED, "paused", 55)]
 
 
-def test_what_came_due_before_a_pause_and_was_not_enqueued_counts_towards_max_runs(
+def test_pause_counts_earlier_due_occurrences_that_were_not_enqueued_towards_max_runs(
     world: World, pausing: Pausing
 ) -> None:
     world.add(job("* * * * *", max_runs=30))
@@ -154,9 +152,7 @@ def test_what_came_due_before_a_pause_and_was_not_enqueued_counts_towards_max_ru
     assert answered(world) == list(range(60, 1800 + 1, 60))
 
 
-def test_a_job_that_is_paused_before_its_first_tick_counts_what_was_sent_at_once(
-    world: World, pausing: Pausing
-) -> None:
+def test_pause_before_the_first_tick_counts_runs_sent_on_creation(world: World, pausing: Pausing) -> None:
     world.add(job("rate(10 seconds)", max_runs=6))
     world.until(NOON + 35)
     pausing.pause("default", "tick-tock")
@@ -171,7 +167,7 @@ def test_a_job_that_is_paused_before_its_first_tick_counts_what_was_sent_at_once
 @pytest.mark.parametrize(
     ("expression", "max_runs"), [("at(2026-11-21T12:02:00)", None), ("*/2 * * * *", 1)], ids=["one-off", "max_runs"]
 )
-def test_a_job_that_was_paused_between_the_start_and_the_end_of_its_last_run_is_completed(
+def test_pause_between_start_and_end_of_the_last_run_does_not_prevent_completion(
     world: World, pausing: Pausing, expression: str, max_runs: int | None
 ) -> None:
     world.caller.answer = lambda call: Failed("no") if call.run.attempt == 1 else Returned()
@@ -186,7 +182,7 @@ def test_a_job_that_was_paused_between_the_start_and_the_end_of_its_last_run_is_
     assert world.jobs.get("default", "tick-tock").state is JobState.COMPLETED
 
 
-def test_a_job_whose_last_run_ends_while_it_is_paused_stays_paused_until_it_is_resumed(
+def test_pause_lasts_until_the_resume_although_the_last_run_of_the_job_ends_in_it(
     world: World, pausing: Pausing
 ) -> None:
     world.caller.answer = lambda call: Failed("no") if call.run.attempt == 1 else Returned()
@@ -200,7 +196,7 @@ def test_a_job_whose_last_run_ends_while_it_is_paused_stays_paused_until_it_is_r
     assert pausing.resume("default", "tick-tock", catch_up=False).job.state is JobState.COMPLETED
 
 
-def test_runs_that_die_are_counted_however_many_were_skipped_between_them(world: World) -> None:
+def test_pause_on_failure_counts_dead_runs_despite_skipped_runs_between_them(world: World) -> None:
     world.caller.answer = fail
     slowly = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=840, max_seconds=840)
     world.add(job("* * * * *", retry=slowly, pause_on_failure=3))
@@ -209,7 +205,7 @@ def test_runs_that_die_are_counted_however_many_were_skipped_between_them(world:
     assert sum(run.state is RunState.DEAD for run in world.runs("tick-tock")) == 3
 
 
-def test_a_death_is_announced_once_though_its_job_cannot_be_looked_at(world: World) -> None:
+def test_pause_on_failure_announces_a_death_once_if_the_run_history_cannot_be_read(world: World) -> None:
     world.caller.answer = fail
     world.add(job("0 * * * *", retry=ONCE, pause_on_failure=1))
     with world.faulty("run_store", page=throttled()):
@@ -218,7 +214,7 @@ def test_a_death_is_announced_once_though_its_job_cannot_be_looked_at(world: Wor
     assert len(world.notices.deaths) == 1
 
 
-def test_a_pause_that_was_refused_is_made_at_the_next_delivery_of_the_dead_runs_message(world: World) -> None:
+def test_pause_on_failure_that_was_rejected_is_repeated_at_the_next_delivery_of_the_message(world: World) -> None:
     world.caller.answer = fail
     world.add(job("* * * * *", retry=ONCE, pause_on_failure=1))
     world.jobs = around(world.jobs, change=throttled(times=1))

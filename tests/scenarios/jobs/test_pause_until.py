@@ -53,7 +53,7 @@ def found(world: World, job_id: str = "tick-tock") -> Job:
     return job
 
 
-def test_the_job_resumes_by_itself_and_its_runs_are_on_time(world: World) -> None:
+def test_pause_until_resumes_the_job_automatically_and_its_runs_are_on_time(world: World) -> None:
     world.add(job("* * * * *"))
     world.until(NOON + 150)
     paused = pause(world, note="maintenance", by="ada")
@@ -65,7 +65,7 @@ def test_the_job_resumes_by_itself_and_its_runs_are_on_time(world: World) -> Non
     assert (found(world).paused_because, found(world).pause_ends_at) == (None, None)
 
 
-def test_the_occurrence_at_the_end_of_the_pause_runs_and_the_one_before_does_not(world: World) -> None:
+def test_pause_until_runs_the_occurrence_at_the_end_and_not_the_one_before(world: World) -> None:
     world.add(job("rate(10 seconds)"))
     pause(world, START + 100)
     world.until(NOON + 125)
@@ -73,7 +73,7 @@ def test_the_occurrence_at_the_end_of_the_pause_runs_and_the_one_before_does_not
     assert skipped(world) == [(10, "paused", 9)]
 
 
-def test_no_occurrence_after_the_end_is_missed_however_short_its_grace_is(world: World) -> None:
+def test_pause_until_misses_no_occurrence_after_the_end_however_short_its_grace_period(world: World) -> None:
     world.add(job("rate(10 seconds)", missed=MissedPolicy(MissedMode.SKIP, grace_seconds=0)))
     pause(world, START + 601)
     world.until(NOON + 700)
@@ -89,7 +89,7 @@ def test_no_occurrence_after_the_end_is_missed_however_short_its_grace_is(world:
     ],
     ids=["run_once", "run_all", "skip"],
 )
-def test_a_catch_up_follows_the_jobs_policy_and_starts_after_the_end(
+def test_pause_until_with_catch_up_follows_the_policy_of_the_job_and_starts_after_the_end(
     world: World, policy: MissedPolicy, runs: list[int]
 ) -> None:
     world.add(job("* * * * *", missed=policy, overlap=Overlap.ALLOW))
@@ -101,7 +101,7 @@ def test_a_catch_up_follows_the_jobs_policy_and_starts_after_the_end(
     assert all(at >= 630 for _, at in called(world)[2:])
 
 
-def test_the_history_says_why_it_resumed(world: World) -> None:
+def test_pause_until_records_the_reason_of_the_resume_in_the_history(world: World) -> None:
     world.add(job("* * * * *"))
     pause(world, note="maintenance", by="ada")
     world.until(NOON + 700)
@@ -112,7 +112,7 @@ def test_the_history_says_why_it_resumed(world: World) -> None:
     assert {"field": "paused_until", "before": None, "after": "2026-11-21T12:10:30Z"} in paused.changes
 
 
-def test_a_job_that_is_resumed_earlier_does_not_change_at_the_planned_end(world: World) -> None:
+def test_pause_until_does_not_change_a_job_that_was_resumed_earlier(world: World) -> None:
     world.add(job("* * * * *"))
     pause(world)
     world.until(NOON + 330)
@@ -126,7 +126,7 @@ def test_a_job_that_is_resumed_earlier_does_not_change_at_the_planned_end(world:
 
 
 @pytest.mark.parametrize("end", [START + 330, START + 1230], ids=["earlier", "later"])
-def test_a_second_pause_moves_the_end_and_keeps_the_beginning(world: World, end: int) -> None:
+def test_pause_until_second_pause_moves_the_end_and_keeps_the_start(world: World, end: int) -> None:
     world.add(job("* * * * *"))
     world.until(NOON + 60)
     first = pause(world, note="maintenance", by="ada")
@@ -138,7 +138,7 @@ def test_a_second_pause_moves_the_end_and_keeps_the_beginning(world: World, end:
     assert called(world)[1:] == [(end - START + 30, end - START + 30)]
 
 
-def test_a_second_pause_without_an_end_lasts(world: World) -> None:
+def test_pause_until_second_pause_without_an_end_lasts(world: World) -> None:
     world.add(job("* * * * *"))
     pause(world)
     assert pause(world, None, note="for good", by="bob").paused_until is None
@@ -150,7 +150,7 @@ def test_a_second_pause_without_an_end_lasts(world: World) -> None:
 
 
 @pytest.mark.parametrize("changes", [{"name": "other"}, {"expression": "30 * * * *"}], ids=["name", "schedule"])
-def test_an_edit_during_the_pause_keeps_its_end(world: World, changes: dict[str, Any]) -> None:
+def test_pause_until_keeps_its_end_after_an_edit(world: World, changes: dict[str, Any]) -> None:
     world.add(job("* * * * *"))
     pause(world)
     world.until(NOON + 300)
@@ -162,7 +162,7 @@ def test_an_edit_during_the_pause_keeps_its_end(world: World, changes: dict[str,
     assert called(world)[0] == (first, first)
 
 
-def test_a_job_that_is_deleted_during_its_pause_stays_deleted_and_one_of_its_id_is_not_resumed(world: World) -> None:
+def test_pause_until_resumes_neither_a_deleted_job_nor_its_recreated_job(world: World) -> None:
     world.office.create("* * * * *")
     pause(world)
     world.until(NOON + 90)
@@ -175,7 +175,7 @@ def test_a_job_that_is_deleted_during_its_pause_stays_deleted_and_one_of_its_id_
     assert called(world) == []
 
 
-def test_a_job_whose_last_occurrence_falls_into_the_pause_is_completed(world: World) -> None:
+def test_pause_until_completes_a_job_whose_last_occurrence_falls_into_the_pause(world: World) -> None:
     world.add(job("at(2026-11-21T12:03:00)"))
     pause(world)
     world.until(NOON + 720)
@@ -183,7 +183,7 @@ def test_a_job_whose_last_occurrence_falls_into_the_pause_is_completed(world: Wo
     assert skipped(world) == [(180, "paused", 1)]
 
 
-def test_a_job_without_a_schedule_resumes_and_counts_as_run_on_request(world: World) -> None:
+def test_pause_until_resumes_a_job_without_a_schedule_which_then_runs_only_on_request(world: World) -> None:
     world.add(job(""))
     pause(world)
     world.until(NOON + 720)
@@ -193,7 +193,7 @@ def test_a_job_without_a_schedule_resumes_and_counts_as_run_on_request(world: Wo
     assert (cursor.due, cursor.resume) == (None, None)
 
 
-def test_what_came_due_before_the_pause_counts_towards_max_runs(world: World) -> None:
+def test_pause_until_counts_earlier_due_occurrences_towards_max_runs(world: World) -> None:
     world.add(job("* * * * *", max_runs=12))
     world.until(NOON + 150)
     pause(world)
@@ -203,7 +203,7 @@ def test_what_came_due_before_the_pause_counts_towards_max_runs(world: World) ->
 
 
 @pytest.mark.parametrize("wrong", [-5, 5])
-def test_a_dispatcher_whose_clock_is_wrong_resumes_for_the_same_instant(world: World, wrong: float) -> None:
+def test_pause_until_resumes_for_the_same_instant_despite_a_wrong_dispatcher_clock(world: World, wrong: float) -> None:
     world.add(job("rate(10 seconds)"))
     pause(world)
     world.until(NOON + 480)
@@ -221,7 +221,7 @@ def round_at(world: World, now: float) -> None:
     world.note(wiring.dispatch(0, now + 45))
 
 
-def test_rounds_that_are_doubled_or_read_a_stale_index_resume_once(world: World) -> None:
+def test_pause_until_resumes_once_despite_duplicate_rounds_or_a_stale_index(world: World) -> None:
     world.add(job("* * * * *"))
     pause(world)
     stale = world.jobs.get_cursor("default", "tick-tock")
@@ -250,7 +250,7 @@ class Stale:
         return [[self.cursor]] if self.cursor.due is not None and self.cursor.due <= until else []
 
 
-def test_a_stale_index_does_not_resume_a_job_whose_pause_was_prolonged(world: World) -> None:
+def test_pause_until_does_not_resume_a_job_with_a_prolonged_pause_from_a_stale_index(world: World) -> None:
     world.add(job("* * * * *"))
     pause(world)
     stale = world.jobs.get_cursor("default", "tick-tock")
@@ -261,7 +261,7 @@ def test_a_stale_index_does_not_resume_a_job_whose_pause_was_prolonged(world: Wo
     assert found(world).state is JobState.PAUSED
 
 
-def test_a_job_that_was_resumed_by_a_round_that_died_is_dispatched_by_the_next_one(world: World) -> None:
+def test_pause_until_next_round_dispatches_a_job_resumed_by_a_round_that_died(world: World) -> None:
     world.add(job("* * * * *"))
     pause(world)
     world.until(NOON + 539)
@@ -273,7 +273,7 @@ def test_a_job_that_was_resumed_by_a_round_that_died_is_dispatched_by_the_next_o
     assert called(world) == [(660, 660), (720, 720)]
 
 
-def test_an_error_of_the_store_delays_the_end_of_one_pause_to_the_next_round(world: World) -> None:
+def test_pause_until_store_error_delays_the_end_of_one_pause_to_the_next_round(world: World) -> None:
     world.add(job("* * * * *"))
     world.add(job("* * * * *", id="other"))
     pause(world)
@@ -305,7 +305,7 @@ class Refusing:
         return changed
 
 
-def test_a_job_whose_schedule_can_no_longer_be_computed_stays_paused_and_shows_the_error(world: World) -> None:
+def test_pause_until_keeps_a_job_with_an_invalid_schedule_paused_and_shows_the_error(world: World) -> None:
     made = world.add(job("* * * * *"))
     world.add(job("* * * * *", id="other"))
     pause(world)
@@ -321,7 +321,7 @@ def test_a_job_whose_schedule_can_no_longer_be_computed_stays_paused_and_shows_t
     assert view.error.startswith("its pause cannot end: ")
 
 
-def test_a_pause_of_a_tag_ends_for_the_jobs_that_it_paused(world: World) -> None:
+def test_pause_until_for_a_tag_ends_for_the_jobs_that_it_paused(world: World) -> None:
     for name in ("a", "b", "earlier", "later", "for-good", "outside"):
         world.add(job("* * * * *", id=name, tags=() if name == "outside" else ("billing",)))
     pause(world, START + 300, "earlier")
@@ -334,7 +334,7 @@ def test_a_pause_of_a_tag_ends_for_the_jobs_that_it_paused(world: World) -> None
     assert states == {"a": "ACTIVE", "b": "ACTIVE", "earlier": "ACTIVE", "later": "PAUSED", "for-good": "PAUSED"}
 
 
-def test_the_same_pause_of_a_tag_again_moves_its_end(world: World) -> None:
+def test_pause_until_repeated_for_a_tag_moves_its_end(world: World) -> None:
     world.add(job("* * * * *", tags=("billing",)))
     pausing = world.api.pausing
     for end in (END, START + 900):
@@ -348,14 +348,14 @@ def test_the_same_pause_of_a_tag_again_moves_its_end(world: World) -> None:
     ("end", "said"),
     [(START, "is in the past"), (START + 367 * 86_400, "is too far ahead; choose a time within 366 days")],
 )
-def test_an_end_that_is_not_possible_is_refused(world: World, end: int, said: str) -> None:
+def test_pause_until_rejects_an_impossible_end(world: World, end: int, said: str) -> None:
     world.add(job("* * * * *"))
     with pytest.raises(PauseEndError, match=said):
         pause(world, end)
     assert found(world).state is JobState.ACTIVE
 
 
-def test_an_end_a_moment_from_now_is_kept(world: World) -> None:
+def test_pause_until_accepts_an_end_in_the_near_future(world: World) -> None:
     world.add(job("rate(1 second)", overlap=Overlap.ALLOW))
     world.until(NOON + 30.5)
     pause(world, START + 31)
@@ -364,7 +364,7 @@ def test_an_end_a_moment_from_now_is_kept(world: World) -> None:
     assert [second for second, _ in calls] == list(range(1, 71))
 
 
-def test_the_next_occurrence_is_the_first_one_after_the_end(world: World, office: Office) -> None:
+def test_pause_until_shows_the_first_occurrence_after_the_end_as_the_next_one(world: World, office: Office) -> None:
     world.add(job("* * * * *", max_runs=30))
     world.until(NOON + 150)
     pause(world)

@@ -40,13 +40,13 @@ def silent(scheduler: Scheduler, **fields: Any) -> None:
 # Pings that go out.
 
 
-def test_each_success_pings_the_monitor_once(scheduler: Scheduler) -> None:
+def test_pings_each_success_pings_the_monitor_once(scheduler: Scheduler) -> None:
     nightly(scheduler, ping_url=URL)
     scheduler.advance(days=2)
     assert scheduler.pings == (URL, URL)
 
 
-def test_a_failure_pings_nothing_and_the_attempt_that_succeeds_does(scheduler: Scheduler) -> None:
+def test_pings_failure_pings_nothing_and_the_attempt_that_succeeds_does(scheduler: Scheduler) -> None:
     nightly(scheduler, ping_url=URL, retry={"max_attempts": 2})
     scheduler.answer("nightly", status=503, times=3)  # the run of the first day is dead
     scheduler.advance(days=1)
@@ -55,7 +55,7 @@ def test_a_failure_pings_nothing_and_the_attempt_that_succeeds_does(scheduler: S
     assert scheduler.pings == (URL,)
 
 
-def test_a_run_that_is_called_back_pings_when_it_is_completed(scheduler: Scheduler) -> None:
+def test_pings_run_that_is_called_back_pings_when_it_is_completed(scheduler: Scheduler) -> None:
     nightly(scheduler, ping_url=URL, completion="callback")
     (call,) = scheduler.advance(hours=16)
     assert scheduler.pings == ()
@@ -65,14 +65,14 @@ def test_a_run_that_is_called_back_pings_when_it_is_completed(scheduler: Schedul
     assert scheduler.pings == (URL,)
 
 
-def test_a_workflow_pings_once_when_it_has_succeeded(scheduler: Scheduler) -> None:
+def test_pings_workflow_pings_once_when_it_has_succeeded(scheduler: Scheduler) -> None:
     steps = {"load": {"job": {"target": TARGET}}, "report": {"after": ["load"], "job": {"target": TARGET}}}
     scheduler.client.put_workflow("night", {"schedule": "0 3 * * *", "ping_url": URL, "jobs": steps})
     assert len(scheduler.advance(hours=16)) == 2
     assert scheduler.pings == (URL,)
 
 
-def test_a_job_without_the_field_pings_nothing_and_stores_nothing_of_it(world: World) -> None:
+def test_pings_job_without_the_field_pings_nothing_and_stores_nothing_of_it(world: World) -> None:
     world.add(job("* * * * *"))
     world.until(NOON + 300)
     assert world.pinger.urls == []
@@ -80,7 +80,7 @@ def test_a_job_without_the_field_pings_nothing_and_stores_nothing_of_it(world: W
     assert not [name for name in ("ping_url", "expect_every") if name in str(item)]
 
 
-def test_a_monitor_that_does_not_answer_changes_nothing_about_the_run(world: World) -> None:
+def test_pings_monitor_that_does_not_answer_changes_nothing_about_the_run(world: World) -> None:
     world.pinger.problem = "the response has the status 503"
     world.add(job("1 12 * * *", ping_url=URL))
     world.until(NOON + 120)
@@ -89,7 +89,7 @@ def test_a_monitor_that_does_not_answer_changes_nothing_about_the_run(world: Wor
     assert world.count("PingsFailed") == 1
 
 
-def test_a_dead_run_pings_nothing(world: World) -> None:
+def test_pings_dead_run_pings_nothing(world: World) -> None:
     world.caller.answer = lambda _: Failed("no", retryable=False)
     world.add(job("1 12 * * *", ping_url=URL, retry=RetryPolicy(max_attempts=1)))
     world.until(NOON + 120)
@@ -99,7 +99,7 @@ def test_a_dead_run_pings_nothing(world: World) -> None:
 # Pings that come in.
 
 
-def test_a_job_that_is_pinged_in_time_never_runs(scheduler: Scheduler) -> None:
+def test_pings_job_that_is_pinged_in_time_never_runs(scheduler: Scheduler) -> None:
     silent(scheduler)
     for _ in range(10):
         assert scheduler.advance(minutes=50) == []
@@ -107,7 +107,7 @@ def test_a_job_that_is_pinged_in_time_never_runs(scheduler: Scheduler) -> None:
     assert list(scheduler.client.list_runs(job_id="silent")) == []
 
 
-def test_silence_runs_the_job_once_each_interval_and_is_reported_like_a_late_run(scheduler: Scheduler) -> None:
+def test_pings_silence_runs_the_job_once_each_interval_and_is_reported_like_a_late_run(scheduler: Scheduler) -> None:
     silent(scheduler)
     scheduler.advance(minutes=50)
     assert str(scheduler.client.ping_job("silent").next_occurrence) == "2026-11-26 13:50:00+00:00"
@@ -120,7 +120,7 @@ def test_silence_runs_the_job_once_each_interval_and_is_reported_like_a_late_run
     assert scheduler.advance(minutes=59) == []
 
 
-def test_a_ping_withdraws_what_is_enqueued_already(scheduler: Scheduler) -> None:
+def test_ping_withdraws_what_is_enqueued_already(scheduler: Scheduler) -> None:
     silent(scheduler, expect_every=60)
     for _ in range(30):
         scheduler.advance(seconds=30)
@@ -128,7 +128,7 @@ def test_a_ping_withdraws_what_is_enqueued_already(scheduler: Scheduler) -> None
     assert scheduler.calls == ()
 
 
-def test_a_run_on_request_is_not_silence(scheduler: Scheduler) -> None:
+def test_pings_run_on_request_is_not_silence(scheduler: Scheduler) -> None:
     silent(scheduler)
     scheduler.client.run_job("silent")
     scheduler.advance()
@@ -144,7 +144,7 @@ def test_pings_are_not_changes_of_the_job(scheduler: Scheduler) -> None:
     assert [change.action for change in scheduler.client.get_job_history("silent").items] == ["created"]
 
 
-def test_putting_the_job_again_is_no_ping(scheduler: Scheduler) -> None:
+def test_pings_putting_the_job_again_is_no_ping(scheduler: Scheduler) -> None:
     silent(scheduler)
     scheduler.advance(minutes=5)
     again = {"schedule": None, "expect_every": HOUR, "target": TARGET, "events": ["late"]}
@@ -154,13 +154,13 @@ def test_putting_the_job_again_is_no_ping(scheduler: Scheduler) -> None:
     assert scheduler.client.put_job("silent", shown).document == before.document
 
 
-def test_another_interval_replaces_the_schedule(scheduler: Scheduler) -> None:
+def test_pings_another_interval_replaces_the_schedule(scheduler: Scheduler) -> None:
     silent(scheduler)
     changed = scheduler.client.patch_job("silent", {"expect_every": 2 * HOUR})
     assert (changed.expect_every, changed.schedule) == (2 * HOUR, "rate(7200 seconds)")
 
 
-def test_a_paused_job_takes_pings_and_does_not_run(scheduler: Scheduler) -> None:
+def test_pings_paused_job_takes_pings_and_does_not_run(scheduler: Scheduler) -> None:
     silent(scheduler)
     scheduler.client.pause_job("silent")
     scheduler.advance(minutes=50)
@@ -179,20 +179,20 @@ def test_a_paused_job_takes_pings_and_does_not_run(scheduler: Scheduler) -> None
         ({"schedule": None, "ping_url": "https://10.0.0.1/"}, "ping_url"),
     ],
 )
-def test_what_does_not_fit_is_refused_by_field(scheduler: Scheduler, fields: dict[str, Any], where: str) -> None:
+def test_pings_what_does_not_fit_is_refused_by_field(scheduler: Scheduler, fields: dict[str, Any], where: str) -> None:
     with pytest.raises(ApiError) as refused:
         scheduler.client.create_job({"id": "silent", "target": TARGET, **fields})
     assert [fault.where for fault in refused.value.faults] == [where]
 
 
-def test_a_step_expects_no_pings(scheduler: Scheduler) -> None:
+def test_pings_step_expects_no_pings(scheduler: Scheduler) -> None:
     steps = {"load": {"job": {"target": TARGET, "expect_every": HOUR}}}
     with pytest.raises(ApiError) as refused:
         scheduler.client.put_workflow("night", {"schedule": None, "jobs": steps})
     assert [fault.where for fault in refused.value.faults] == ["jobs/load/job/expect_every"]
 
 
-def test_a_job_that_expects_none_refuses_a_ping(scheduler: Scheduler) -> None:
+def test_pings_job_that_expects_none_refuses_a_ping(scheduler: Scheduler) -> None:
     nightly(scheduler)
     with pytest.raises(ApiError, match="nightly expects no pings; set its field expect_every") as refused:
         scheduler.client.ping_job("nightly")
@@ -210,7 +210,7 @@ def expecting(office: Office) -> Job:
     ("port", "method"), [("jobs", "get_cursor"), ("jobs", "change"), ("wheel", "send")], ids=lambda value: value
 )
 @pytest.mark.parametrize("fault", [lost, failing], ids=["answer lost", "fails"])
-def test_a_ping_that_met_a_fault_can_be_repeated(
+def test_ping_that_met_a_fault_can_be_repeated(
     world: World, office: Office, port: str, method: str, fault: Any
 ) -> None:
     expecting(office)
@@ -230,7 +230,7 @@ def test_a_ping_that_met_a_fault_can_be_repeated(
     assert [state for _, state in world.states("tick-tock")] == [RunState.SUCCEEDED]
 
 
-def test_two_pings_at_once_are_one(world: World, office: Office) -> None:
+def test_pings_two_pings_at_once_are_one(world: World, office: Office) -> None:
     expecting(office)
     world.until(NOON + 400)
     pinged: list[object] = []
@@ -247,7 +247,7 @@ def test_two_pings_at_once_are_one(world: World, office: Office) -> None:
     assert len(world.states("tick-tock")) == 1
 
 
-def test_a_worker_that_dies_before_its_ping_pings_when_the_message_comes_again(world: World) -> None:
+def test_pings_worker_that_dies_before_its_ping_pings_when_the_message_comes_again(world: World) -> None:
     world.add(job("1 12 * * *", ping_url=URL))
     world.until(NOON + 59)
     world.clock.set(NOON + 60)
@@ -261,7 +261,7 @@ def test_a_worker_that_dies_before_its_ping_pings_when_the_message_comes_again(w
     assert world.states("tick-tock") == [(60, RunState.SUCCEEDED)]
 
 
-def test_a_report_names_the_problem_of_a_ping(world: World) -> None:
+def test_pings_report_names_the_problem_of_a_ping(world: World) -> None:
     world.pinger.problem = "the response has the status 404"
     world.add(job("1 12 * * *", ping_url=URL))
     world.until(NOON + 120)

@@ -13,7 +13,7 @@ from tests.support.world import Office, World
 S, K = RunState.SUCCEEDED, RunState.SKIPPED
 
 
-def test_what_was_skipped_of_a_job_that_was_deleted_runs_for_the_job_recreated_after_it(office: Office) -> None:
+def test_recreated_job_runs_occurrences_skipped_for_the_deleted_job(office: Office) -> None:
     office.world.add(job("* * * * *"))
     assert len(office.skip(3)) == 3
     office.delete()
@@ -23,7 +23,7 @@ def test_what_was_skipped_of_a_job_that_was_deleted_runs_for_the_job_recreated_a
     assert office.world.states("tick-tock") == [(second, S) for second in (60, 120, 180, 240, 300)]
 
 
-def test_a_recreated_job_can_be_asked_to_skip_the_same_occurrence(office: Office) -> None:
+def test_recreated_job_can_skip_the_same_occurrence_again(office: Office) -> None:
     office.world.add(job("* * * * *"))
     office.skip()
     office.delete()
@@ -36,7 +36,7 @@ def test_a_recreated_job_can_be_asked_to_skip_the_same_occurrence(office: Office
 
 
 @pytest.mark.parametrize("by", ["cancelled", "skipped"])
-def test_what_was_called_off_of_a_deleted_job_runs_for_the_job_recreated_after_it(
+def test_recreated_job_runs_occurrences_cancelled_or_skipped_for_the_deleted_job(
     world: World, office: Office, by: str
 ) -> None:
     made = world.add(job(AT))
@@ -62,9 +62,7 @@ def called_off_before(world: World) -> None:
     world.add(job(AT, at=NOON + 1))
 
 
-def test_a_recreated_jobs_run_that_waits_under_a_called_off_name_can_be_called_off_again(
-    world: World, office: Office
-) -> None:
+def test_recreated_job_run_can_be_cancelled_again_under_a_cancelled_name(world: World, office: Office) -> None:
     called_off_before(world)
     world.tell(world.queued_about("tick-tock", 120, MessageKind.CANCEL))
     world.until(NOON + 300)
@@ -73,7 +71,7 @@ def test_a_recreated_jobs_run_that_waits_under_a_called_off_name_can_be_called_o
     assert office.job().state is JobState.COMPLETED
 
 
-def test_the_api_shows_it_as_queued_and_lets_it_be_cancelled(world: World) -> None:
+def test_recreated_job_run_under_a_cancelled_name_is_shown_as_queued_and_can_be_cancelled(world: World) -> None:
     called_off_before(world)
     runs = world.api.runs
     (shown,) = runs.history.page("default", "tick-tock", limit=10, before=None).items
@@ -83,7 +81,7 @@ def test_the_api_shows_it_as_queued_and_lets_it_be_cancelled(world: World) -> No
     assert (runs.get("default", str(shown.name)).state, world.caller.calls) == (RunState.CANCELLED, [])
 
 
-def test_a_called_off_run_of_a_deleted_job_is_shown_where_the_recreated_job_has_no_such_run(
+def test_recreated_job_without_such_a_run_still_shows_the_cancelled_run_of_the_deleted_job(
     world: World, office: Office
 ) -> None:
     made = world.add(job(AT))
@@ -96,7 +94,7 @@ def test_a_called_off_run_of_a_deleted_job_is_shown_where_the_recreated_job_has_
     assert (shown.state, runs.get("default", str(shown.name)).state) == (RunState.CANCELLED, RunState.CANCELLED)
 
 
-def test_a_run_of_a_recreated_job_that_never_began_is_found_dead_though_its_name_was_called_off_before(
+def test_recreated_job_run_that_never_started_is_found_dead_although_its_name_was_cancelled_before(
     world: World, office: Office
 ) -> None:
     made = world.add(job(AT))
@@ -112,7 +110,7 @@ def test_a_run_of_a_recreated_job_that_never_began_is_found_dead_though_its_name
     assert len(world.notices.deaths) == 1
 
 
-def test_a_job_created_anew_is_not_held_up_by_a_run_of_the_job_recreated_after_it(world: World) -> None:
+def test_recreated_job_is_not_blocked_by_a_run_of_the_deleted_job(world: World) -> None:
     world.add(job("* * * * *", completion=Completion.CALLBACK))
     world.until(NOON + 70)
     found = world.jobs.get("default", "tick-tock")

@@ -45,7 +45,7 @@ def removed_after(world: World) -> float | None:
     return None if expires_at is None else expires_at - DUE
 
 
-def test_a_one_off_is_removed_a_day_after_its_end_and_its_run_stays(office: Office) -> None:
+def test_removal_of_a_one_off_job_happens_a_day_after_its_end_and_keeps_its_run(office: Office) -> None:
     world = office.world
     office.create(AT)
     ended(world)
@@ -62,7 +62,7 @@ def test_a_one_off_is_removed_a_day_after_its_end_and_its_run_stays(office: Offi
         office.delete()
 
 
-def test_a_new_job_under_its_id_runs(office: Office) -> None:
+def test_removal_allows_a_new_job_under_the_same_id_to_run(office: Office) -> None:
     world = office.world
     old = office.create(AT)
     ended(world)
@@ -73,7 +73,7 @@ def test_a_new_job_under_its_id_runs(office: Office) -> None:
     assert office.job().state is JobState.COMPLETED
 
 
-def test_a_new_schedule_before_that_keeps_the_job(office: Office) -> None:
+def test_removal_is_prevented_by_an_earlier_new_schedule(office: Office) -> None:
     world = office.world
     office.create(AT)
     ended(world)
@@ -84,21 +84,23 @@ def test_a_new_schedule_before_that_keeps_the_job(office: Office) -> None:
 
 
 @pytest.mark.parametrize("asked", [None, HOUR])
-def test_a_one_off_whose_run_died_stays_by_default(office: Office, asked: AfterCompletion | None) -> None:
+def test_removal_of_a_one_off_job_with_a_dead_run_does_not_happen_by_default(
+    office: Office, asked: AfterCompletion | None
+) -> None:
     office.world.caller.answer = lambda _: Failed("http.400", "no", retryable=False)
     office.create(AT, after_completion=asked)
     ended(office.world)
     assert (removed_after(office.world) is None) is (asked is None)
 
 
-def test_a_one_off_can_be_kept(office: Office) -> None:
+def test_removal_of_a_one_off_job_can_be_disabled(office: Office) -> None:
     office.create(AT, after_completion=AfterCompletion(None))
     ended(office.world)
     assert removed_after(office.world) is None
 
 
 @pytest.mark.parametrize("bound", ["max_runs", "end"])
-def test_a_job_of_several_runs_is_removed_if_that_was_asked_for(office: Office, bound: str) -> None:
+def test_removal_of_a_job_with_several_runs_happens_only_if_requested(office: Office, bound: str) -> None:
     limit = {"max_runs": 2} if bound == "max_runs" else {}
     for job_id, after in (("kept", None), ("removed", HOUR)):
         office.create("*/5 * * * *", job_id, after_completion=after, **limit)
@@ -113,7 +115,7 @@ def test_a_job_of_several_runs_is_removed_if_that_was_asked_for(office: Office, 
     assert 3600 <= removed.expires_at - DUE < 3660
 
 
-def test_a_change_of_the_rule_in_an_ended_job_counts_from_then(office: Office) -> None:
+def test_removal_rule_changed_in_an_ended_job_counts_from_the_change(office: Office) -> None:
     world = office.world
     office.create(AT)
     ended(world)
@@ -125,7 +127,7 @@ def test_a_change_of_the_rule_in_an_ended_job_counts_from_then(office: Office) -
     assert removed_after(world) is None
 
 
-def test_an_edit_while_the_job_ends_does_not_keep_it_from_ending(office: Office) -> None:
+def test_removal_is_not_prevented_by_an_edit_while_the_job_ends(office: Office) -> None:
     world = office.world
     office.create(AT)
     world.until(DUE - 60)
@@ -136,7 +138,7 @@ def test_an_edit_while_the_job_ends_does_not_keep_it_from_ending(office: Office)
     assert removed_after(world) is not None
 
 
-def test_a_run_that_is_due_after_the_removal_is_skipped_as_that_of_a_deleted_job(office: Office) -> None:
+def test_removal_lets_later_delayed_runs_be_skipped_as_runs_of_a_deleted_job(office: Office) -> None:
     world = office.world
     office.create(AT, after_completion=HOUR)
     ended(world)

@@ -43,7 +43,7 @@ def fails(_: Call) -> Outcome:
 
 @pytest.mark.parametrize("overlap", [Overlap.SKIP, Overlap.QUEUE, Overlap.ALLOW])
 @pytest.mark.parametrize("second", [0, 1, 51, 59, 60])
-def test_each_occurrence_runs_once_whenever_its_job_is_renamed(office: Office, second: int, overlap: Overlap) -> None:
+def test_rename_at_any_time_runs_each_occurrence_once(office: Office, second: int, overlap: Overlap) -> None:
     office.create("* * * * *", overlap=overlap)
     office.world.until(NOON + 180 + second)
     assert renamed(office).view.job.id == NEW
@@ -54,7 +54,7 @@ def test_each_occurrence_runs_once_whenever_its_job_is_renamed(office: Office, s
     assert {run.job_id for run in office.listed(SUCCEEDED, job_id=NEW)} == {OLD, NEW}
 
 
-def test_a_job_that_fires_every_ten_seconds_loses_nothing_even_before_the_first_tick(office: Office) -> None:
+def test_rename_of_a_job_every_ten_seconds_loses_nothing_even_before_the_first_tick(office: Office) -> None:
     office.create("rate(10 seconds)")
     office.world.clock.set(NOON + 1)
     renamed(office)
@@ -62,7 +62,7 @@ def test_a_job_that_fires_every_ten_seconds_loses_nothing_even_before_the_first_
     assert called(office) == list(range(10, 301, 10))
 
 
-def test_jitter_stays_as_it_was(office: Office) -> None:
+def test_rename_keeps_the_jitter(office: Office) -> None:
     office.create("* * * * *", jitter_seconds=50)
     office.world.until(NOON + 200)
     dues = [office.job().occurrences().due(int(NOON) + at) for at in range(0, 900, 60)]
@@ -74,7 +74,7 @@ def test_jitter_stays_as_it_was(office: Office) -> None:
     assert set(range(60, 840, 60)) <= set(seconds)
 
 
-def test_lists_show_the_runs_of_both_names_page_by_page(office: Office) -> None:
+def test_rename_lists_runs_of_both_names_page_by_page(office: Office) -> None:
     office.create("* * * * *")
     office.world.until(NOON + 300)
     renamed(office)
@@ -86,7 +86,7 @@ def test_lists_show_the_runs_of_both_names_page_by_page(office: Office) -> None:
     assert [run.job_id for run in office.listed(SUCCEEDED, job_id=OLD)] == [OLD] * 5
 
 
-def test_the_history_has_the_changes_of_both_names_and_the_rename(office: Office) -> None:
+def test_rename_history_contains_the_changes_of_both_names_and_the_rename(office: Office) -> None:
     office.create("* * * * *")
     office.edit(name="first")
     office.world.clock.set(NOON + 30)
@@ -102,7 +102,7 @@ def test_the_history_has_the_changes_of_both_names_and_the_rename(office: Office
     assert (rename.principal, rename.changes) == ("anna", ({"field": "id", "before": OLD, "after": NEW},))
 
 
-def test_explain_finds_earlier_runs_under_both_names(office: Office) -> None:
+def test_rename_lets_explain_find_earlier_runs_under_both_names(office: Office) -> None:
     office.create("* * * * *")
     office.world.until(NOON + 200)
     renamed(office)
@@ -112,7 +112,7 @@ def test_explain_finds_earlier_runs_under_both_names(office: Office) -> None:
             assert office.api.explain("default", name, int(NOON) + second).found.verdict is Verdict.FIRED
 
 
-def test_dead_runs_of_the_old_name_are_listed_and_redriven_with_the_present_definition(office: Office) -> None:
+def test_rename_lists_and_redrives_dead_runs_of_the_old_name_with_the_current_definition(office: Office) -> None:
     office.create("2 12 * * *")
     office.world.caller.answer = fails
     office.world.until(NOON + 200)
@@ -133,7 +133,7 @@ def test_dead_runs_of_the_old_name_are_listed_and_redriven_with_the_present_defi
     assert office.record(dead).state is SUCCEEDED
 
 
-def test_a_redriven_run_of_the_old_name_does_not_run_beside_one_of_the_new_name(office: Office) -> None:
+def test_rename_does_not_let_a_redriven_run_of_the_old_name_overlap_one_of_the_new_name(office: Office) -> None:
     office.create("2,10,20 12 * * *", overlap=Overlap.QUEUE)
     office.world.caller.answer = fails
     office.world.until(NOON + 200)
@@ -156,7 +156,7 @@ def test_a_redriven_run_of_the_old_name_does_not_run_beside_one_of_the_new_name(
     assert [run.occurrence - int(NOON) for run in office.listed(SUCCEEDED, job_id=NEW)] == [1200, 600, 120]
 
 
-def test_a_job_with_an_active_run_is_renamed_after_its_end(office: Office) -> None:
+def test_rename_is_possible_only_after_the_end_of_an_active_run(office: Office) -> None:
     office.create("2,10 12 * * *")
     refused = list[str]()
 
@@ -172,7 +172,7 @@ def test_a_job_with_an_active_run_is_renamed_after_its_end(office: Office) -> No
     assert renamed(office).view.job.id == NEW
 
 
-def test_runs_that_may_overlap_go_on_under_their_old_name(office: Office) -> None:
+def test_rename_lets_runs_that_may_overlap_continue_under_their_old_name(office: Office) -> None:
     office.create("2,10 12 * * *", overlap=Overlap.ALLOW)
 
     def answer(_: Call) -> Outcome:
@@ -185,7 +185,7 @@ def test_runs_that_may_overlap_go_on_under_their_old_name(office: Office) -> Non
     assert [(run.job_id, run.state) for run in office.listed(job_id=NEW)] == [(NEW, SUCCEEDED), (OLD, SUCCEEDED)]
 
 
-def test_a_run_requested_for_later_runs_after_the_rename(office: Office) -> None:
+def test_rename_keeps_a_delayed_run(office: Office) -> None:
     office.create("0 9 * * *")
     run = office.run(later=Later(delay_seconds=3600))
     office.world.clock.set(NOON + 60)
@@ -196,7 +196,7 @@ def test_a_run_requested_for_later_runs_after_the_rename(office: Office) -> None
     assert office.record(run).state is SUCCEEDED
 
 
-def test_a_run_in_its_lane_runs_after_the_rename(office: Office) -> None:
+def test_rename_keeps_a_run_in_its_lane(office: Office) -> None:
     office.create("0 9 * * *")
     run = office.run()
     renamed(office)
@@ -207,7 +207,7 @@ def test_a_run_in_its_lane_runs_after_the_rename(office: Office) -> None:
 
 
 @pytest.mark.parametrize("state", [JobState.PAUSED, JobState.COMPLETED])
-def test_a_job_keeps_its_state_and_what_it_has(office: Office, state: JobState) -> None:
+def test_rename_keeps_the_state_and_the_settings_of_the_job(office: Office, state: JobState) -> None:
     office.create(
         "2 12 21 11 *" if state is JobState.PAUSED else "at(2026-11-21T12:02:00)", tags=("a", "b"), payload="x" * 5000
     )
@@ -228,7 +228,7 @@ def test_a_job_keeps_its_state_and_what_it_has(office: Office, state: JobState) 
         assert office.job(NEW).state is JobState.ACTIVE
 
 
-def test_a_pause_that_was_renamed_is_caught_up_as_a_whole(office: Office) -> None:
+def test_rename_during_a_pause_is_followed_by_a_catch_up_of_the_whole_pause(office: Office) -> None:
     office.create("* * * * *")
     office.world.until(NOON + 130)
     office.pause()
@@ -241,7 +241,7 @@ def test_a_pause_that_was_renamed_is_caught_up_as_a_whole(office: Office) -> Non
     assert (caught.occurrence - int(NOON), caught.count) == (180, 4)  # 12:07 is within its grace
 
 
-def test_the_same_request_again_changes_nothing(office: Office) -> None:
+def test_rename_that_is_repeated_changes_nothing(office: Office) -> None:
     office.create("* * * * *")
     first = renamed(office).view.job
     assert renamed(office).view.job == first
@@ -249,7 +249,7 @@ def test_the_same_request_again_changes_nothing(office: Office) -> None:
         renamed(office, new="another")
 
 
-def test_the_old_name_is_reserved_until_its_runs_have_expired(office: Office) -> None:
+def test_rename_reserves_the_old_name_until_its_runs_have_expired(office: Office) -> None:
     office.create("* * * * *")
     renamed(office)
     with pytest.raises(JobReservedError) as refused:
@@ -265,14 +265,14 @@ def test_the_old_name_is_reserved_until_its_runs_have_expired(office: Office) ->
     assert office.job(NEW).names(NOON + 92 * DAY_SECONDS) == (NEW,)
 
 
-def test_deleting_the_job_frees_its_former_names(office: Office) -> None:
+def test_rename_former_names_are_freed_by_deleting_the_job(office: Office) -> None:
     office.create("* * * * *")
     renamed(office)
     office.delete(NEW)
     assert office.create("* * * * *", OLD).id == OLD
 
 
-def test_a_name_with_runs_of_a_deleted_job_is_refused(office: Office) -> None:
+def test_rename_to_a_name_with_runs_of_a_deleted_job_is_rejected(office: Office) -> None:
     office.create("* * * * *", NEW)
     office.world.until(NOON + 70)
     office.delete(NEW)
@@ -282,7 +282,7 @@ def test_a_name_with_runs_of_a_deleted_job_is_refused(office: Office) -> None:
         renamed(office)
 
 
-def test_a_job_renamed_twice_and_back_keeps_all_of_its_runs(office: Office) -> None:
+def test_rename_twice_and_back_keeps_all_runs_of_the_job(office: Office) -> None:
     office.create("* * * * *")
     office.world.until(NOON + 130)
     renamed(office)
@@ -299,7 +299,7 @@ def test_a_job_renamed_twice_and_back_keeps_all_of_its_runs(office: Office) -> N
     assert {run.job_id for run in runs} == {OLD, NEW, "third"}
 
 
-def test_a_job_has_a_bounded_number_of_former_names(office: Office) -> None:
+def test_rename_allows_a_limited_number_of_former_names(office: Office) -> None:
     office.create("0 9 * * *")
     names = [OLD, *(f"name-{number}" for number in range(6))]
     for old, new in pairwise(names[:6]):
@@ -309,13 +309,13 @@ def test_a_job_has_a_bounded_number_of_former_names(office: Office) -> None:
     assert renamed(office, names[5], names[4]).view.job.id == names[4]
 
 
-def test_a_dry_run_writes_nothing(office: Office) -> None:
+def test_rename_dry_run_writes_nothing(office: Office) -> None:
     made = office.create("* * * * *")
     assert renamed(office, dry_run=True).view.job.id == NEW
     assert office.job() == made
 
 
-def test_a_job_whose_last_run_is_enqueued_is_renamed_after_it(office: Office) -> None:
+def test_rename_is_possible_only_after_an_enqueued_last_run(office: Office) -> None:
     office.create("at(2026-11-21T12:02:00)")
     office.world.until(NOON + 115)
     with pytest.raises(RenameError, match="has no occurrence after the rename"):
@@ -324,21 +324,21 @@ def test_a_job_whose_last_run_is_enqueued_is_renamed_after_it(office: Office) ->
     assert renamed(office).view.job.state is JobState.COMPLETED
 
 
-def test_overdue_occurrences_are_started_before_the_rename(office: Office) -> None:
+def test_rename_is_rejected_while_occurrences_are_overdue(office: Office) -> None:
     office.create("* * * * *")
     office.world.clock.set(NOON + 600)
     with pytest.raises(RenameError, match="overdue"):
         renamed(office)
 
 
-def test_the_seat_moves_with_the_job(office: Office) -> None:
+def test_rename_moves_the_seat_with_the_job(office: Office) -> None:
     made = office.create("* * * * *")
     assert made.seated
     renamed(office)
     assert office.world.jobs.seats.seats("default", Lane.NORMAL).holders == (NEW,)
 
 
-def test_a_worker_that_read_the_job_before_the_rename_takes_the_lock_of_the_new_name(office: Office) -> None:
+def test_rename_makes_a_worker_with_the_old_job_take_the_lock_of_the_new_name(office: Office) -> None:
     office.create("2,10 12 * * *")
     office.world.until(NOON + 100)
     stale = office.job()
@@ -372,7 +372,7 @@ def test_a_worker_that_read_the_job_before_the_rename_takes_the_lock_of_the_new_
     assert free.holder == ""
 
 
-def test_a_pause_that_ends_by_itself_ends_under_the_new_name(office: Office) -> None:
+def test_rename_lets_a_planned_resume_happen_under_the_new_name(office: Office) -> None:
     office.create("* * * * *")
     office.world.until(NOON + 130)
     office.api.pausing.pause("default", OLD, end=PlannedResume(int(NOON) + 600))

@@ -29,7 +29,7 @@ TRIED_AGAIN = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=30,
 FAILED = Failed("it answered 503", code="http.503")
 
 
-def test_a_run_by_hand_is_queued_then_runs_and_names_its_caller(world: World, office: Office) -> None:
+def test_run_now_is_queued_runs_and_names_its_caller(world: World, office: Office) -> None:
     world.add(job("0 0 1 1 *"))
     world.until(NOON + 30)
     asked = office.run()
@@ -41,7 +41,7 @@ def test_a_run_by_hand_is_queued_then_runs_and_names_its_caller(world: World, of
     assert world.caller.runs == [str(asked.name)]
 
 
-def test_a_paused_job_runs_when_it_is_told_to_and_stays_paused(world: World, office: Office) -> None:
+def test_run_now_runs_a_paused_job_that_stays_paused(world: World, office: Office) -> None:
     world.add(job("* * * * *"))
     world.until(NOON + 10)
     office.pause()
@@ -52,7 +52,7 @@ def test_a_paused_job_runs_when_it_is_told_to_and_stays_paused(world: World, off
     assert world.caller.runs == [str(asked.name)]
 
 
-def test_a_run_that_was_asked_for_before_the_pause_starts_in_it(world: World, office: Office) -> None:
+def test_run_now_requested_before_a_pause_starts_during_it(world: World, office: Office) -> None:
     world.add(job("* * * * *"))
     world.until(NOON + 10)
     asked = office.run()
@@ -61,7 +61,7 @@ def test_a_run_that_was_asked_for_before_the_pause_starts_in_it(world: World, of
     assert office.record(asked).state is S
 
 
-def test_a_completed_job_runs_when_it_is_told_to_and_stays_completed(world: World, office: Office) -> None:
+def test_run_now_runs_a_completed_job_that_stays_completed(world: World, office: Office) -> None:
     world.add(job("* * * * *", max_runs=1))
     world.until(NOON + 120)
     assert office.job().state is JobState.COMPLETED
@@ -71,7 +71,7 @@ def test_a_completed_job_runs_when_it_is_told_to_and_stays_completed(world: Worl
     assert office.job().state is JobState.COMPLETED
 
 
-def test_a_run_by_hand_is_not_the_last_occurrence_of_its_job(world: World, office: Office) -> None:
+def test_run_now_is_not_the_last_occurrence_of_its_job(world: World, office: Office) -> None:
     world.add(job("* * * * *", max_runs=1, overlap=Overlap.ALLOW))
     world.dispatch()
     late = world.wheel.hold_back(60)
@@ -85,7 +85,7 @@ def test_a_run_by_hand_is_not_the_last_occurrence_of_its_job(world: World, offic
 
 
 @pytest.mark.parametrize("mode", list(MissedMode))
-def test_a_run_by_hand_is_never_too_late(world: World, office: Office, mode: MissedMode) -> None:
+def test_run_now_is_never_too_late(world: World, office: Office, mode: MissedMode) -> None:
     world.add(job("0 0 1 1 *", missed=MissedPolicy(mode, grace_seconds=5)))
     asked = office.run()
     late = world.wheel.hold_back(0)
@@ -95,7 +95,7 @@ def test_a_run_by_hand_is_never_too_late(world: World, office: Office, mode: Mis
     assert office.record(asked).state is S
 
 
-def test_a_payload_by_hand_holds_for_every_attempt(world: World, office: Office) -> None:
+def test_run_now_payload_applies_to_every_attempt(world: World, office: Office) -> None:
     world.add(job("0 0 1 1 *", payload={"of": "the job"}, retry=TRIED_AGAIN))
     payloads = Payloads([FAILED])
     world.caller.answer = payloads
@@ -105,7 +105,7 @@ def test_a_payload_by_hand_holds_for_every_attempt(world: World, office: Office)
     assert payloads.given == [{"of": "anna"}] * 2
 
 
-def test_a_payload_by_hand_may_be_null(world: World, office: Office) -> None:
+def test_run_now_payload_may_be_null(world: World, office: Office) -> None:
     world.add(job("0 0 1 1 *", payload={"of": "the job"}))
     payloads = Payloads()
     world.caller.answer = payloads
@@ -115,7 +115,7 @@ def test_a_payload_by_hand_may_be_null(world: World, office: Office) -> None:
     assert payloads.given == [None, {"of": "the job"}]
 
 
-def test_a_payload_by_hand_holds_after_a_redrive(world: World, office: Office) -> None:
+def test_run_now_payload_applies_after_a_redrive(world: World, office: Office) -> None:
     world.add(job("0 0 1 1 *", payload={"of": "the job"}, retry=TRIED_AGAIN))
     payloads = Payloads([FAILED, FAILED])
     world.caller.answer = payloads
@@ -128,7 +128,7 @@ def test_a_payload_by_hand_holds_after_a_redrive(world: World, office: Office) -
     assert payloads.given == [{"of": "anna"}] * 3
 
 
-def test_a_payload_by_hand_holds_when_another_worker_takes_the_run_over(world: World, office: Office) -> None:
+def test_run_now_payload_applies_when_another_worker_takes_over_the_run(world: World, office: Office) -> None:
     world.add(job("0 0 1 1 *", payload={"of": "the job"}))
     payloads = Payloads()
     world.caller.answer = payloads
@@ -145,7 +145,7 @@ def test_a_payload_by_hand_holds_when_another_worker_takes_the_run_over(world: W
     assert payloads.given == [{"of": "anna"}] * 2
 
 
-def test_a_payload_that_is_not_kept_any_more_fails_the_run_without_a_call(world: World, office: Office) -> None:
+def test_run_now_without_its_expired_payload_fails_the_run_without_a_call(world: World, office: Office) -> None:
     world.add(job("0 0 1 1 *"))
     payloads = Payloads([replace(FAILED, retryable=False)])
     world.caller.answer = payloads
@@ -159,7 +159,7 @@ def test_a_payload_that_is_not_kept_any_more_fails_the_run_without_a_call(world:
     assert len(payloads.given) == 1
 
 
-def test_a_run_by_hand_does_not_start_beside_another_run_where_that_is_forbidden(world: World, office: Office) -> None:
+def test_run_now_does_not_start_beside_another_run_if_overlap_is_forbidden(world: World, office: Office) -> None:
     world.add(job("* * * * *", overlap=Overlap.SKIP, completion=Completion.CALLBACK))
     world.until(NOON + 65)
     asked = office.run()
@@ -168,7 +168,7 @@ def test_a_run_by_hand_does_not_start_beside_another_run_where_that_is_forbidden
     assert (refused.state, refused.reason) == (K, "overlap")
 
 
-def test_a_run_by_hand_waits_for_its_turn_where_runs_queue(world: World, office: Office) -> None:
+def test_run_now_waits_for_its_turn_if_runs_queue(world: World, office: Office) -> None:
     world.add(job("0 * * * *", overlap=Overlap.QUEUE, completion=Completion.CALLBACK))
     world.until(NOON + 3605)
     asked = office.run()
@@ -180,7 +180,7 @@ def test_a_run_by_hand_waits_for_its_turn_where_runs_queue(world: World, office:
     assert office.record(asked).state is RunState.WAITING
 
 
-def test_a_run_by_hand_is_tried_once_where_the_job_says_so(world: World, office: Office) -> None:
+def test_run_now_makes_one_attempt_for_an_at_most_once_job(world: World, office: Office) -> None:
     world.add(job("0 0 1 1 *", delivery=Delivery.AT_MOST_ONCE, retry=TRIED_AGAIN))
     payloads = Payloads([FAILED])
     world.caller.answer = payloads
@@ -190,7 +190,7 @@ def test_a_run_by_hand_is_tried_once_where_the_job_says_so(world: World, office:
     assert payloads.given == [1]
 
 
-def test_the_same_key_names_the_same_run_whatever_became_of_it(world: World, office: Office) -> None:
+def test_run_now_with_the_same_key_returns_the_same_run_whatever_its_state(world: World, office: Office) -> None:
     world.add(job("0 0 1 1 *"))
     first = office.run(OwnPayload({"n": 1}), key="k-1")
     world.clock.advance(5)
@@ -203,7 +203,7 @@ def test_the_same_key_names_the_same_run_whatever_became_of_it(world: World, off
     assert office.run(key="k-2").name != first.name
 
 
-def test_the_same_key_for_another_request_is_refused(world: World, office: Office) -> None:
+def test_run_now_with_the_same_key_for_another_request_is_rejected(world: World, office: Office) -> None:
     world.add(job("0 0 1 1 *"))
     office.run(OwnPayload({"n": 1}), key="k-1")
     with pytest.raises(KeyReusedError):
@@ -213,7 +213,7 @@ def test_the_same_key_for_another_request_is_refused(world: World, office: Offic
     assert len(world.wheel.sent) == 1
 
 
-def test_a_request_that_its_lane_refused_can_be_sent_again(world: World, office: Office) -> None:
+def test_run_now_rejected_by_its_lane_can_be_sent_again(world: World, office: Office) -> None:
     world.add(job("0 0 1 1 *"))
     world.wheel.refuse = lambda _: True
     with pytest.raises(LaneUnavailableError):
@@ -224,7 +224,7 @@ def test_a_request_that_its_lane_refused_can_be_sent_again(world: World, office:
     assert office.record(asked).state is S
 
 
-def test_requests_without_a_key_are_runs_of_their_own(world: World, office: Office) -> None:
+def test_run_now_without_a_key_is_a_separate_run(world: World, office: Office) -> None:
     world.add(job("0 0 1 1 *", overlap=Overlap.ALLOW))
     names = {office.run().name for _ in range(5)}
     world.work()
@@ -232,7 +232,7 @@ def test_requests_without_a_key_are_runs_of_their_own(world: World, office: Offi
     assert sorted(world.caller.runs) == sorted(map(str, names))
 
 
-def test_a_queued_one_can_be_cancelled(world: World, office: Office) -> None:
+def test_run_now_can_be_cancelled_while_it_is_queued(world: World, office: Office) -> None:
     world.add(job("0 0 1 1 *"))
     asked = office.run()
     late = world.wheel.hold_back(0)
@@ -243,7 +243,7 @@ def test_a_queued_one_can_be_cancelled(world: World, office: Office) -> None:
     assert world.caller.calls == []
 
 
-def test_what_nobody_asked_for_is_no_run(world: World, office: Office) -> None:
+def test_run_now_without_a_request_or_an_available_message_is_unknown(world: World, office: Office) -> None:
     world.add(job("0 0 1 1 *"))
     asked = office.run()
     late = world.wheel.hold_back(0)
@@ -257,7 +257,7 @@ def test_what_nobody_asked_for_is_no_run(world: World, office: Office) -> None:
     assert late
 
 
-def test_a_recreated_job_does_not_run_it(world: World, office: Office) -> None:
+def test_run_now_is_not_run_by_a_recreated_job(world: World, office: Office) -> None:
     world.add(job("0 0 1 1 *"))
     asked = office.run(key="k-1")
     assert world.jobs.delete(office.job(), deleted_at=NOON - 1)

@@ -18,7 +18,7 @@ N = int(NOON)
 S, K = RunState.SUCCEEDED, RunState.SKIPPED
 
 
-def test_what_is_skipped_does_not_run_while_fourteen_minutes_are_enqueued(world: World, office: Office) -> None:
+def test_skip_next_prevents_runs_although_fourteen_minutes_of_them_are_enqueued(world: World, office: Office) -> None:
     world.add(job("* * * * *"))
     world.until(NOON + 130)
     (skipped,) = office.skip()
@@ -27,7 +27,7 @@ def test_what_is_skipped_does_not_run_while_fourteen_minutes_are_enqueued(world:
     assert world.states("tick-tock") == [(60, S), (120, S), (180, K), (240, S), (300, S)]
 
 
-def test_the_next_ones_are_skipped_one_after_the_other(world: World, office: Office) -> None:
+def test_skip_next_skips_consecutive_occurrences_in_order(world: World, office: Office) -> None:
     world.add(job("* * * * *"))
     world.until(NOON + 130)
     assert [run.occurrence - N for run in office.skip(2)] == [180, 240]
@@ -36,14 +36,14 @@ def test_the_next_ones_are_skipped_one_after_the_other(world: World, office: Off
     assert world.states("tick-tock") == [(60, S), (120, S), (180, K), (240, K), (300, K), (360, S)]
 
 
-def test_what_nobody_has_enqueued_yet_is_skipped_too(world: World, office: Office) -> None:
+def test_skip_next_also_skips_occurrences_that_are_not_yet_enqueued(world: World, office: Office) -> None:
     world.add(job("0 * * * *"))
     assert [run.occurrence - N for run in office.skip(2)] == [3600, 7200]
     world.until(NOON + 3 * 3600)
     assert world.states("tick-tock") == [(3600, K), (7200, K), (10_800, S)]
 
 
-def test_no_more_is_skipped_than_comes_due(world: World, office: Office) -> None:
+def test_skip_next_skips_no_more_occurrences_than_come_due(world: World, office: Office) -> None:
     world.add(job("* * * * *", max_runs=3, overlap=Overlap.ALLOW))
     world.until(NOON + 70)
     assert [run.occurrence - N for run in office.skip(100)] == [120, 180]
@@ -54,14 +54,14 @@ def test_no_more_is_skipped_than_comes_due(world: World, office: Office) -> None
     assert world.states("tick-tock") == [(60, S), (120, K), (180, K)]
 
 
-def test_a_completed_job_has_nothing_to_skip(world: World, office: Office) -> None:
+def test_skip_next_is_rejected_for_a_completed_job(world: World, office: Office) -> None:
     world.add(job("* * * * *", max_runs=1))
     world.until(NOON + 120)
     with pytest.raises(NothingToSkipError):
         office.skip()
 
 
-def test_an_occurrence_that_is_due_later_for_its_jitter_can_still_be_skipped(world: World, office: Office) -> None:
+def test_skip_next_skips_an_occurrence_that_is_delayed_by_jitter(world: World, office: Office) -> None:
     jittery = world.add(job("* * * * *", jitter_seconds=50))
     due = jittery.occurrences().due(N + 60)
     world.until(due - 1)
@@ -70,7 +70,7 @@ def test_an_occurrence_that_is_due_later_for_its_jitter_can_still_be_skipped(wor
     assert world.states("tick-tock")[0] == (60, K)
 
 
-def test_a_skip_is_remembered_for_as_long_as_it_has_to_wait(world: World, office: Office) -> None:
+def test_skip_next_is_kept_until_its_occurrence_and_the_retention_have_passed(world: World, office: Office) -> None:
     world.add(job("0 0 1 1 *"))
     (skipped,) = office.skip()
     assert skipped.expires_at == skipped.due + 90 * 86_400
@@ -82,7 +82,7 @@ def anywhere(any_tables: Tables) -> Office:
     return Office(World(any_tables))
 
 
-def test_a_skip_that_is_asked_for_again_with_its_key_skips_nothing_further(anywhere: Office) -> None:
+def test_skip_next_repeated_with_its_key_skips_nothing_more(anywhere: Office) -> None:
     world = anywhere.world
     world.add(job("* * * * *"))
     assert [run.occurrence - N for run in anywhere.skip(2, key="order-7")] == [60, 120]
@@ -94,7 +94,7 @@ def test_a_skip_that_is_asked_for_again_with_its_key_skips_nothing_further(anywh
         anywhere.skip(3, key="order-7")
 
 
-def test_a_skip_that_was_interrupted_is_completed_by_its_repetition(anywhere: Office) -> None:
+def test_skip_next_that_was_interrupted_is_completed_by_its_repetition(anywhere: Office) -> None:
     world = anywhere.world
     world.add(job("* * * * *", max_runs=5))
     dies = lost(Killed(), when=lambda run, _: run.occurrence == N + 120)
@@ -108,7 +108,7 @@ def test_a_skip_that_was_interrupted_is_completed_by_its_repetition(anywhere: Of
     assert world.states("tick-tock") == [(60, K), (120, K), (180, K), (240, S), (300, S)]
 
 
-def test_a_skip_is_not_repeated_for_another_schedule(world: World, office: Office) -> None:
+def test_skip_next_is_not_repeated_for_another_schedule(world: World, office: Office) -> None:
     world.add(job("0 * * * *"))
     office.skip(key="order-7")
     office.pause()

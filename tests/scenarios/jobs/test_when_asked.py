@@ -36,7 +36,7 @@ def alarms(reports: list[Report]) -> list[str]:
     return [event.action for report in reports for event in report.events if event.alarming]
 
 
-def test_a_job_without_schedule_runs_on_request_only(world: AuditedWorld, office: Office) -> None:
+def test_job_without_schedule_runs_only_on_request(world: AuditedWorld, office: Office) -> None:
     world.add(when_asked())
     world.until(NOON + 600)
     assert world.runs("tick-tock") == []
@@ -58,7 +58,7 @@ def test_a_job_without_schedule_runs_on_request_only(world: AuditedWorld, office
         (Overlap.ALLOW, [W, W], [S, W]),
     ],
 )
-def test_a_second_run_asked_for_while_the_first_is_alive_is_treated_as_its_job_says(
+def test_job_without_schedule_treats_a_second_request_during_a_run_by_its_overlap_rule(
     world: AuditedWorld, office: Office, overlap: Overlap, beside: list[RunState], after: list[RunState]
 ) -> None:
     world.add(when_asked(overlap=overlap, completion=Completion.CALLBACK))
@@ -76,7 +76,7 @@ def test_a_second_run_asked_for_while_the_first_is_alive_is_treated_as_its_job_s
     assert states() == after
 
 
-def test_a_job_without_schedule_is_never_completed_repaired_audited_or_cleaned_up(
+def test_job_without_schedule_is_never_completed_repaired_audited_or_cleaned_up(
     world: AuditedWorld, office: Office
 ) -> None:
     made = world.add(when_asked())
@@ -95,7 +95,7 @@ def test_a_job_without_schedule_is_never_completed_repaired_audited_or_cleaned_u
         assert world.count(metric) == 0
 
 
-def test_a_job_without_schedule_runs_in_a_pause_and_is_active_after_it_with_nothing_skipped(
+def test_job_without_schedule_runs_during_a_pause_and_is_active_after_it_with_nothing_skipped(
     world: AuditedWorld, office: Office
 ) -> None:
     world.add(when_asked())
@@ -112,7 +112,7 @@ def test_a_job_without_schedule_runs_in_a_pause_and_is_active_after_it_with_noth
     assert world.states("tick-tock") == [(0, S)]
 
 
-def test_what_was_due_when_the_schedule_was_taken_away_runs_and_what_was_to_come_does_not(
+def test_job_without_schedule_still_runs_due_occurrences_of_its_removed_schedule_but_no_later_ones(
     world: AuditedWorld, office: Office
 ) -> None:
     world.add(job("* * * * *"))
@@ -125,7 +125,7 @@ def test_what_was_due_when_the_schedule_was_taken_away_runs_and_what_was_to_come
     assert len(world.wheel) == 0
 
 
-def test_a_run_asked_for_goes_on_while_the_job_is_given_a_schedule_and_loses_it_again(
+def test_job_without_schedule_keeps_requested_runs_while_a_schedule_is_added_and_removed(
     world: AuditedWorld, office: Office
 ) -> None:
     world.add(when_asked(completion=Completion.CALLBACK, overlap=Overlap.QUEUE))
@@ -142,7 +142,7 @@ def test_a_run_asked_for_goes_on_while_the_job_is_given_a_schedule_and_loses_it_
     assert (office.job().state, len(world.runs("tick-tock"))) == (JobState.ACTIVE, 3)
 
 
-def test_a_job_without_schedule_comes_due_as_soon_as_it_has_one(world: AuditedWorld) -> None:
+def test_job_without_schedule_comes_due_as_soon_as_it_has_a_schedule(world: AuditedWorld) -> None:
     world.add(when_asked())
     world.until(NOON + 90)
     world.office.edit("tick-tock", "* * * * *")
@@ -151,7 +151,7 @@ def test_a_job_without_schedule_comes_due_as_soon_as_it_has_one(world: AuditedWo
 
 
 @pytest.mark.parametrize("expression", ["at(2026-11-21T12:01:00)", "R2/2026-11-21T12:00:30Z/PT30S"])
-def test_a_job_whose_schedule_is_over_is_active_again_once_it_is_taken_away(
+def test_job_without_schedule_is_active_again_once_its_ended_schedule_is_removed(
     world: AuditedWorld, office: Office, expression: str
 ) -> None:
     world.add(job(expression))
@@ -165,7 +165,9 @@ def test_a_job_whose_schedule_is_over_is_active_again_once_it_is_taken_away(
     assert office.job().state is JobState.ACTIVE
 
 
-def test_a_job_that_lost_its_schedule_is_not_completed_by_its_last_run(world: AuditedWorld, office: Office) -> None:
+def test_job_without_schedule_is_not_completed_by_the_last_run_of_its_removed_schedule(
+    world: AuditedWorld, office: Office
+) -> None:
     world.add(job("at(2026-11-21T12:01:00)", completion=Completion.CALLBACK))
     world.until(NOON + 90)
     world.office.edit("tick-tock", "")
@@ -176,7 +178,7 @@ def test_a_job_that_lost_its_schedule_is_not_completed_by_its_last_run(world: Au
     assert office.job().state is JobState.ACTIVE
 
 
-def test_nothing_of_it_can_be_skipped_or_backfilled(world: AuditedWorld, office: Office) -> None:
+def test_job_without_schedule_can_neither_skip_nor_backfill(world: AuditedWorld, office: Office) -> None:
     world.add(when_asked())
     with pytest.raises(NothingToSkipError):
         office.skip()
@@ -185,7 +187,7 @@ def test_nothing_of_it_can_be_skipped_or_backfilled(world: AuditedWorld, office:
     assert world.jobs.history("default", "tick-tock", limit=10, before=None).items == ()
 
 
-def test_a_run_asked_for_explains_its_second_and_any_other_names_the_reason(
+def test_job_without_schedule_explains_a_requested_run_at_its_second_and_gives_a_reason_for_other_times(
     world: AuditedWorld, office: Office
 ) -> None:
     world.add(when_asked())

@@ -33,7 +33,7 @@ def alarms(report: Report) -> list[str]:
     return [event.action for event in report.events if event.alarming]
 
 
-def test_a_record_that_was_deleted_by_hand_is_found_once(world: AuditedWorld) -> None:
+def test_audit_finds_a_deleted_record_once(world: AuditedWorld) -> None:
     world.add(job("rate(5 minutes)", overlap=Overlap.ALLOW))
     world.until(NOON + HOUR + 300)
     world.lose("tick-tock", 1500)
@@ -50,7 +50,7 @@ def test_a_record_that_was_deleted_by_hand_is_found_once(world: AuditedWorld) ->
     assert world.audit().counts == {}
 
 
-def test_a_claim_that_passed_occurrences_without_sending_them_is_found(world: AuditedWorld) -> None:
+def test_audit_finds_a_claim_that_skipped_occurrences_without_sending_them(world: AuditedWorld) -> None:
     world.add(job("rate(1 minute)", overlap=Overlap.ALLOW))
     world.until(NOON + 600)
     standing = world.jobs.get_cursor("default", "tick-tock")
@@ -63,7 +63,7 @@ def test_a_claim_that_passed_occurrences_without_sending_them_is_found(world: Au
     assert world.count("OccurrencesLost") == 10
 
 
-def test_what_was_run_by_itself_and_by_a_catch_up_is_doubled(world: AuditedWorld) -> None:
+def test_audit_reports_an_occurrence_with_its_own_run_and_a_catch_up_as_duplicate(world: AuditedWorld) -> None:
     made = world.add(job("rate(5 minutes)", overlap=Overlap.ALLOW))
     world.until(NOON + 2 * HOUR)
     world.lose("tick-tock", 600)
@@ -75,7 +75,7 @@ def test_what_was_run_by_itself_and_by_a_catch_up_is_doubled(world: AuditedWorld
     assert world.findings("doubled") == [("tick-tock", 900, 1200, 2)]
 
 
-def test_a_catch_up_that_reaches_into_the_next_window_is_compared_with_what_ran_there(world: AuditedWorld) -> None:
+def test_audit_compares_a_catch_up_that_extends_into_the_next_window_with_runs_there(world: AuditedWorld) -> None:
     made = world.add(job("rate(5 minutes)", overlap=Overlap.ALLOW))
     world.until(NOON + 2 * HOUR)
     world.lose("tick-tock", 3300)
@@ -88,7 +88,7 @@ def test_a_catch_up_that_reaches_into_the_next_window_is_compared_with_what_ran_
     assert world.findings("lost") == []
 
 
-def test_a_range_from_before_the_window_answers_for_what_it_reaches_over(world: AuditedWorld) -> None:
+def test_audit_counts_a_range_from_before_the_window_for_all_occurrences_it_covers(world: AuditedWorld) -> None:
     world.add(job("rate(1 minute)"))
     world.until(NOON + 600)
     world.until(NOON + 2 * HOUR + 600, ticking=False)
@@ -100,7 +100,7 @@ def test_a_range_from_before_the_window_answers_for_what_it_reaches_over(world: 
     assert world.count("OccurrencesAudited") == 180
 
 
-def test_what_may_still_wait_in_its_lane_stays_open_until_its_lane_has_served_later_ones(world: AuditedWorld) -> None:
+def test_audit_leaves_possibly_queued_occurrences_open_until_their_lane_has_run_later_ones(world: AuditedWorld) -> None:
     world.depths.fixed = BUSY
     world.add(job("rate(5 minutes)", id="hit", overlap=Overlap.ALLOW))
     world.add(job("rate(5 minutes)", id="fine", overlap=Overlap.ALLOW))
@@ -112,7 +112,7 @@ def test_what_may_still_wait_in_its_lane_stays_open_until_its_lane_has_served_la
     assert (world.findings("open"), world.findings("lost")) == ([], [("hit", 1500, 1500, 1)])
 
 
-def test_what_starts_very_late_is_open_and_then_fine(world: AuditedWorld) -> None:
+def test_audit_reports_a_very_late_run_as_open_and_then_resolved(world: AuditedWorld) -> None:
     world.add(job("rate(5 minutes)", overlap=Overlap.ALLOW, missed=MissedPolicy(MissedMode.RUN_ALL)))
     world.until(NOON + 1400)
     late = world.wheel.hold_back(1500)
@@ -127,7 +127,7 @@ def test_what_starts_very_late_is_open_and_then_fine(world: AuditedWorld) -> Non
     assert (world.findings("open"), world.findings("lost")) == ([], [])
 
 
-def test_what_dispatch_has_not_handed_over_yet_is_late_and_not_lost(world: AuditedWorld) -> None:
+def test_audit_reports_occurrences_not_yet_dispatched_as_late_and_not_lost(world: AuditedWorld) -> None:
     world.add(job("rate(5 minutes)", overlap=Overlap.ALLOW))
     world.depths.fixed = None  # what the wheel holds: of what was handed over nothing has started either
     world.until(NOON + 1200)
@@ -141,7 +141,7 @@ def test_what_dispatch_has_not_handed_over_yet_is_late_and_not_lost(world: Audit
     assert world.findings("lost") == []
 
 
-def test_what_came_due_before_the_last_change_of_a_schedule_is_not_judged(world: AuditedWorld) -> None:
+def test_audit_ignores_occurrences_due_before_the_last_schedule_change(world: AuditedWorld) -> None:
     world.add(job("rate(5 minutes)", overlap=Overlap.ALLOW))
     world.until(NOON + 1510)
     world.office.edit("tick-tock", "rate(7 minutes)")
@@ -152,7 +152,7 @@ def test_what_came_due_before_the_last_change_of_a_schedule_is_not_judged(world:
     assert report.counts["OccurrencesAudited"] == 4  # at 1930, 2350, 2770 and 3190
 
 
-def test_an_audit_that_runs_out_of_time_goes_on_where_it_was(tables: Tables) -> None:
+def test_audit_that_runs_out_of_time_continues_where_it_stopped(tables: Tables) -> None:
     world = AuditedWorld(tables, limit=4)
     for number in range(6):
         world.add(job("rate(10 minutes)", id=f"job-{number}", overlap=Overlap.ALLOW))
@@ -170,7 +170,7 @@ def test_an_audit_that_runs_out_of_time_goes_on_where_it_was(tables: Tables) -> 
     assert world.findings("lost") == [("job-1", 600, 600, 1), ("job-4", 1200, 1200, 1)]
 
 
-def test_a_missed_audit_widens_the_window_of_the_next(world: AuditedWorld) -> None:
+def test_audit_that_was_missed_widens_the_window_of_the_next_one(world: AuditedWorld) -> None:
     world.add(job("rate(10 minutes)", overlap=Overlap.ALLOW))
     world.until(NOON + 3 * HOUR)
     world.lose("tick-tock", 600)
@@ -179,7 +179,7 @@ def test_a_missed_audit_widens_the_window_of_the_next(world: AuditedWorld) -> No
     assert world.findings("lost") == [("tick-tock", 600, 600, 1)]
 
 
-def test_segments_take_turns_and_together_they_see_every_job(world: AuditedWorld) -> None:
+def test_audit_segments_alternate_and_together_cover_every_job(world: AuditedWorld) -> None:
     for number in range(8):
         world.add(job("rate(10 minutes)", id=f"job-{number}", overlap=Overlap.ALLOW))
     world.until(NOON + 2 * HOUR)
@@ -193,7 +193,7 @@ def test_segments_take_turns_and_together_they_see_every_job(world: AuditedWorld
     assert world.count("JobsAudited") >= 8
 
 
-def test_a_table_that_fails_is_told_and_the_turn_is_tried_again(world: AuditedWorld) -> None:
+def test_audit_reports_a_table_error_and_repeats_the_turn(world: AuditedWorld) -> None:
     world.add(job("rate(10 minutes)", overlap=Overlap.ALLOW))
     world.until(NOON + HOUR + 60)
     store = world.audits
@@ -215,7 +215,9 @@ EXPRESSIONS = (
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.extended) for seed in range(1, 6))])
-def test_an_hour_of_anything_but_losses_has_no_findings_until_a_record_is_taken_out(tables: Tables, seed: int) -> None:
+def test_audit_has_no_findings_after_an_hour_of_other_faults_until_a_record_is_deleted(
+    tables: Tables, seed: int
+) -> None:
     """Edits, pauses, dispatchers that are late or die, failures, manual runs, skips and deletions."""
     chance = Random(seed)
     world = AuditedWorld(tables)

@@ -28,7 +28,7 @@ def alarms(report: Report) -> list[str]:
     return [event.action for event in report.events if event.alarming]
 
 
-def test_a_range_is_found_behind_what_was_skipped_ahead_of_its_time(world: AuditedWorld) -> None:
+def test_audit_finds_a_range_behind_occurrences_skipped_in_advance(world: AuditedWorld) -> None:
     made = world.add(job("rate(1 minute)", overlap=Overlap.ALLOW))
     until = int(NOON) + 4 * HOUR
     assert world.run_store.write(run(made, RunState.SUCCEEDED, after=600, count=231, through=until), None) is None
@@ -38,7 +38,7 @@ def test_a_range_is_found_behind_what_was_skipped_ahead_of_its_time(world: Audit
     assert world.auditor().classify.reaching_over(made, until - 60) == (until, True)
 
 
-def test_of_a_page_that_takes_too_long_what_was_done_is_not_done_again(world: AuditedWorld) -> None:
+def test_audit_does_not_repeat_the_finished_part_of_a_slow_page(world: AuditedWorld) -> None:
     for number in range(20):
         world.add(job("rate(30 minutes)", id=f"job-{number:02}", overlap=Overlap.ALLOW))
     world.until(NOON + HOUR + 300)
@@ -51,7 +51,7 @@ def test_of_a_page_that_takes_too_long_what_was_done_is_not_done_again(world: Au
     assert len(world.findings("lost")) == 20
 
 
-def test_an_audit_that_is_killed_after_its_report_reports_again_and_the_finding_is_stored_once(
+def test_audit_that_is_killed_after_its_report_reports_again_and_stores_the_finding_once(
     world: AuditedWorld,
 ) -> None:
     world.add(job("rate(5 minutes)", overlap=Overlap.ALLOW))
@@ -73,7 +73,7 @@ def test_an_audit_that_is_killed_after_its_report_reports_again_and_the_finding_
     assert world.audit().counts == {}
 
 
-def test_many_ranges_of_one_job_are_reported_as_one(world: AuditedWorld) -> None:
+def test_audit_reports_many_ranges_of_one_job_together(world: AuditedWorld) -> None:
     world.add(job("rate(1 minute)", overlap=Overlap.ALLOW))
     world.until(NOON + HOUR + 300)
     for minute in range(2, 60, 2):
@@ -84,7 +84,7 @@ def test_many_ranges_of_one_job_are_reported_as_one(world: AuditedWorld) -> None
     assert world.findings("lost") == [("tick-tock", 120, 58 * 60, 29)]
 
 
-def test_with_too_much_open_the_audit_waits_and_says_so(world: AuditedWorld) -> None:
+def test_audit_with_too_many_open_occurrences_waits_and_reports_it(world: AuditedWorld) -> None:
     made = world.add(job("rate(5 minutes)", overlap=Overlap.ALLOW))
     open_of = [Undecided("default", f"{made.id}-{number}", (OccurrenceRange(1, 1, 1),)) for number in range(MAX_OPEN)]
     world.audits = around(world.audits, open=answering(open_of))
@@ -93,7 +93,7 @@ def test_with_too_much_open_the_audit_waits_and_says_so(world: AuditedWorld) -> 
     assert alarms(report) == ["audit_waits"]
 
 
-def test_a_job_whose_record_cannot_be_read_is_told_and_the_others_are_audited(world: AuditedWorld) -> None:
+def test_audit_reports_a_job_with_an_unreadable_record_and_audits_the_others(world: AuditedWorld) -> None:
     for job_id in ("fine", "newer"):
         world.add(job("rate(5 minutes)", id=job_id, overlap=Overlap.ALLOW))
     world.until(NOON + HOUR + 300)
@@ -111,7 +111,7 @@ def test_a_job_whose_record_cannot_be_read_is_told_and_the_others_are_audited(wo
     assert all(turn.done for turn in world.audits.turns())
 
 
-def test_a_job_that_used_up_its_runs_is_not_audited_beyond_its_end(world: AuditedWorld) -> None:
+def test_audit_does_not_audit_a_job_with_max_runs_beyond_its_end(world: AuditedWorld) -> None:
     world.add(job("rate(5 minutes)", max_runs=3, overlap=Overlap.ALLOW))
     world.until(NOON + 2 * HOUR)
     assert world.jobs.get("default", "tick-tock").state is JobState.COMPLETED
@@ -120,7 +120,7 @@ def test_a_job_that_used_up_its_runs_is_not_audited_beyond_its_end(world: Audite
     assert (world.count("OccurrencesAudited"), world.findings("lost")) == (3, [])
 
 
-def test_after_an_edit_a_loss_is_believed_only_when_every_lane_is_empty(world: AuditedWorld) -> None:
+def test_audit_after_an_edit_reports_a_loss_only_when_every_lane_is_empty(world: AuditedWorld) -> None:
     world.add(job("rate(5 minutes)", overlap=Overlap.ALLOW))
     world.until(NOON + HOUR + 300)
     world.office.edit("tick-tock", priority=Lane.HIGH)
@@ -134,7 +134,9 @@ def test_after_an_edit_a_loss_is_believed_only_when_every_lane_is_empty(world: A
     assert (world.findings("open"), world.findings("lost")) == ([], [("tick-tock", 1500, 1500, 1)])
 
 
-def test_where_runs_queue_one_without_a_record_is_lost_since_what_waits_has_one(world: AuditedWorld) -> None:
+def test_audit_reports_unrecorded_runs_as_lost_if_runs_queue_since_waiting_runs_have_records(
+    world: AuditedWorld,
+) -> None:
     world.add(job("rate(5 minutes)", overlap=Overlap.QUEUE))
     world.until(NOON + 2 * HOUR)
     for second in range(1500, 6000, 300):

@@ -59,7 +59,7 @@ def stage(tables: Tables) -> Stage:
     return Stage(tables)
 
 
-def test_a_completed_job_goes_with_its_cursor_payload_markers_and_place_in_the_quota(stage: Stage) -> None:
+def test_clean_up_removes_a_completed_job_with_its_cursor_payload_markers_and_quota_place(stage: Stage) -> None:
     stage.completed("report", payload={"text": "x" * 10_000}, tags=("billing", "weekly"))
     stage.completed("other")
     stage.clock.set(NOON + 60 * DAY)
@@ -75,7 +75,7 @@ def test_a_completed_job_goes_with_its_cursor_payload_markers_and_place_in_the_q
     assert stage.count() == 0
 
 
-def test_a_second_clean_up_takes_nothing_twice(stage: Stage) -> None:
+def test_clean_up_that_is_repeated_removes_nothing_twice(stage: Stage) -> None:
     stage.completed("report")
     stage.completed("other")
     stage.clock.set(LATER)
@@ -84,7 +84,7 @@ def test_a_second_clean_up_takes_nothing_twice(stage: Stage) -> None:
     assert stage.count() == 0
 
 
-def test_a_job_stays_until_its_last_record_has_expired(stage: Stage) -> None:
+def test_clean_up_keeps_a_job_until_its_last_record_has_expired(stage: Stage) -> None:
     made = stage.completed("report")
     record = run(made, RunState.SUCCEEDED)
     stage.run_store.write(record, None)
@@ -97,7 +97,7 @@ def test_a_job_stays_until_its_last_record_has_expired(stage: Stage) -> None:
     assert stage.stored("report") is None
 
 
-def test_a_job_that_was_edited_back_to_life_stays(stage: Stage) -> None:
+def test_clean_up_keeps_a_job_reactivated_by_an_edit(stage: Stage) -> None:
     made = stage.completed("report")
     store = stage.jobs
     done, standing = store.get_both("default", made.id)
@@ -120,7 +120,7 @@ class Late:
         return False
 
 
-def test_a_job_that_comes_back_to_life_while_it_is_looked_at_stays(stage: Stage) -> None:
+def test_clean_up_keeps_a_job_reactivated_during_the_check(stage: Stage) -> None:
     stage.completed("report")
     stage.clock.set(LATER)
 
@@ -136,7 +136,7 @@ def test_a_job_that_comes_back_to_life_while_it_is_looked_at_stays(stage: Stage)
     assert stage.count() == 1
 
 
-def test_a_job_that_cannot_be_looked_at_is_told_and_keeps_no_other(stage: Stage) -> None:
+def test_clean_up_reports_a_job_that_cannot_be_checked_and_removes_the_others(stage: Stage) -> None:
     stage.completed("first")
     stage.completed("second")
     stage.clock.set(LATER)
@@ -154,14 +154,14 @@ def test_a_job_that_cannot_be_looked_at_is_told_and_keeps_no_other(stage: Stage)
     assert [event.facts for event in report.events if event.action == "cleaned_up"] == [{"removed": 1}]
 
 
-def test_a_job_that_was_removed_since_its_page_was_read_is_no_failure(stage: Stage) -> None:
+def test_clean_up_ignores_a_job_removed_since_its_page_was_read(stage: Stage) -> None:
     clean_up, report = CleanUp(stage.jobs, Late(print), stage.clock, 90), Report()
     stage.clock.set(LATER)
     clean_up(IndexPage([], None, [CompletedJob("default", "nobody", NOON)]), report)
     assert report.counts == {}
 
 
-def test_a_completed_job_that_a_request_has_reserved_stays(stage: Stage) -> None:
+def test_clean_up_keeps_a_completed_job_reserved_by_a_request(stage: Stage) -> None:
     report = stage.completed("report")
     stage.clock.set(LATER)
     read, store = stage.stored("report"), stage.jobs

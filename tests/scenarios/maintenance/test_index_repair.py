@@ -71,7 +71,7 @@ def add(world: World, expression: str, **changes: Any) -> Job:
     return made
 
 
-def test_a_healthy_table_has_nothing_to_mend(world: World) -> None:
+def test_index_repair_finds_nothing_in_a_healthy_table(world: World) -> None:
     add(world, "rate(1 minute)", id="each-minute")
     add(world, "rate(1 day)", id="each-day")
     paused = add(world, "rate(1 minute)", id="paused")
@@ -83,7 +83,7 @@ def test_a_healthy_table_has_nothing_to_mend(world: World) -> None:
     assert report.counts == {"EntriesChecked": 3, "EntriesBelowWatermark": 0}
 
 
-def test_an_entry_below_the_watermark_is_moved_and_caught_up_by_the_next_round(world: World) -> None:
+def test_index_repair_moves_an_entry_below_the_watermark_that_the_next_round_catches_up(world: World) -> None:
     add(world, "rate(1 minute)")
     world.clock.set(NOON + 5 * HOUR)  # nobody dispatched for five hours
     world.cursors.advance_watermark(0, bucket_of(NOON + 3 * HOUR))  # and somebody raised the watermark all the same
@@ -98,7 +98,7 @@ def test_an_entry_below_the_watermark_is_moved_and_caught_up_by_the_next_round(w
     assert (first.occurrence, first.state, first.count) == (NOON + 60, RunState.SUCCEEDED, 304)  # the last is on time
 
 
-def test_a_pause_with_an_end_is_put_back_into_the_index_after_an_earlier_release_took_it_out(world: World) -> None:
+def test_index_repair_restores_a_planned_end_of_a_pause_that_an_earlier_release_removed(world: World) -> None:
     add(world, "rate(1 minute)")
     world.office.pause(until=int(NOON) + 1230)
     assert world.repair().counts == {"EntriesChecked": 1, "EntriesBelowWatermark": 0}
@@ -111,7 +111,7 @@ def test_a_pause_with_an_end_is_put_back_into_the_index_after_an_earlier_release
     assert world.runs("tick-tock")[0].reason == "paused"
 
 
-def test_an_end_of_a_pause_that_is_dropped_meanwhile_is_not_put_back(world: World) -> None:
+def test_index_repair_does_not_restore_a_concurrently_removed_end_of_a_pause(world: World) -> None:
     add(world, "rate(1 minute)")
     world.office.pause(until=int(NOON) + 1230)
     write(world, "tick-tock", slot=None, due=None)
@@ -123,7 +123,7 @@ def test_an_end_of_a_pause_that_is_dropped_meanwhile_is_not_put_back(world: Worl
     assert "slot" not in item(world, "tick-tock")
 
 
-def test_a_wake_up_below_the_watermark_is_moved_and_sent(world: World) -> None:
+def test_index_repair_moves_a_timer_below_the_watermark_that_is_then_sent(world: World) -> None:
     at = int(NOON) - 5 * HOUR
     message = RunMessage(RunIdentity("default", "gone", at, at, at * 1000), Lane.NORMAL, at, "nonce", attempt=2)
     world.timers.put(Timer(message, at))
@@ -134,7 +134,7 @@ def test_a_wake_up_below_the_watermark_is_moved_and_sent(world: World) -> None:
     assert world.count("WakesSent") == 1
 
 
-def test_an_entry_in_a_shard_that_is_not_ticked_is_moved_into_one_that_is(world: World) -> None:
+def test_index_repair_moves_an_entry_of_a_shard_without_ticks_to_a_shard_with_ticks(world: World) -> None:
     add(world, "rate(5 minutes)")
     write(world, "tick-tock", slot="2026-11-21T12/0007")
     assert world.repair().counts["EntriesBelowWatermark"] == 1
@@ -142,7 +142,7 @@ def test_an_entry_in_a_shard_that_is_not_ticked_is_moved_into_one_that_is(world:
     assert world.caller.runs == ["tick-tock.20261121T120500Z"]
 
 
-def test_an_entry_that_is_still_to_come_is_moved_to_its_own_hour(world: World) -> None:
+def test_index_repair_moves_a_future_entry_to_its_own_hour(world: World) -> None:
     add(world, "rate(1 day)")
     write(world, "tick-tock", slot="2026-11-22T12/0007")  # of a shard that nobody ticks
     assert world.repair().counts["EntriesBelowWatermark"] == 1
@@ -153,7 +153,7 @@ def test_an_entry_that_is_still_to_come_is_moved_to_its_own_hour(world: World) -
     assert world.caller.runs == ["tick-tock.20261122T120000Z"]
 
 
-def test_without_any_shard_on_record_nothing_is_moved_and_somebody_is_told(tables: Tables) -> None:
+def test_index_repair_without_a_recorded_shard_moves_nothing_and_reports_an_error(tables: Tables) -> None:
     world = World(tables)
     add(world, "rate(5 minutes)")
     write(world, "tick-tock", slot="2026-11-21T05/0007")
@@ -163,7 +163,7 @@ def test_without_any_shard_on_record_nothing_is_moved_and_somebody_is_told(table
     assert item(world, "tick-tock")["slot"] == {"S": "2026-11-21T05/0007"}
 
 
-def test_what_a_newer_release_has_written_keeps_nobody_from_the_others(world: World) -> None:
+def test_index_repair_handles_other_entries_beside_one_written_by_a_newer_release(world: World) -> None:
     newer, hurt = add(world, "rate(5 minutes)", id="a-newer-one"), add(world, "rate(5 minutes)", id="b-hurt")
     write(world, newer, "JOB", state="DREAMING")
     for each in (newer, hurt):
@@ -174,7 +174,7 @@ def test_what_a_newer_release_has_written_keeps_nobody_from_the_others(world: Wo
     assert world.repair(every_seconds=0).counts["CursorsOutsideIndex"] == 0
 
 
-def test_a_wake_up_that_was_quarantined_is_counted(world: World) -> None:
+def test_index_repair_counts_a_quarantined_timer(world: World) -> None:
     at = int(NOON)
     timer = Timer(
         RunMessage(RunIdentity("default", "gone", at, at, at * 1000), Lane.NORMAL, at, "nonce", attempt=2), at
@@ -184,7 +184,7 @@ def test_a_wake_up_that_was_quarantined_is_counted(world: World) -> None:
     assert world.repair().counts["CursorsFoundQuarantined"] == 1
 
 
-def test_a_cursor_that_was_quarantined_is_no_matter_once_its_job_is_paused(world: World) -> None:
+def test_index_repair_ignores_a_quarantined_cursor_of_a_paused_job(world: World) -> None:
     made = add(world, "rate(5 minutes)")
     assert world.cursors.quarantine(standing(world, made.id), "it makes no sense")
     write(world, made, "JOB", state="PAUSED")
@@ -193,7 +193,7 @@ def test_a_cursor_that_was_quarantined_is_no_matter_once_its_job_is_paused(world
     assert world.repair(store=parts, every_seconds=0).counts["CursorsFoundQuarantined"] == 0
 
 
-def test_what_a_dispatcher_has_claimed_meanwhile_is_left_alone(world: World) -> None:
+def test_index_repair_does_not_change_a_concurrently_claimed_cursor(world: World) -> None:
     made = add(world, "rate(1 minute)")
     store = DynamoRepairStore(world.tables.client, world.tables.jobs)
     (seen,) = store.page(None).entries
@@ -202,7 +202,7 @@ def test_what_a_dispatcher_has_claimed_meanwhile_is_left_alone(world: World) -> 
     assert item(world, made.id)["slot"] == {"S": standing(world, made.id).slot(1, now=world.clock.now())}
 
 
-def test_a_zone_change_that_moves_a_time_earlier_is_noticed_before_the_old_time_comes(world: World) -> None:
+def test_index_repair_applies_an_earlier_time_of_new_zone_data_before_the_old_time(world: World) -> None:
     made = add(world, "0 15 * * *")
     # As zone data of before would have it: an hour later than what today's say.
     write(world, made, due=int(NOON) + 4 * HOUR, occurrence=int(NOON) + 4 * HOUR, tzdata="2020a")
@@ -214,14 +214,14 @@ def test_a_zone_change_that_moves_a_time_earlier_is_noticed_before_the_old_time_
     assert [(name, at) for name, _, at in world.caller.calls] == [("tick-tock.20261121T150000Z", NOON + 3 * HOUR)]
 
 
-def test_a_cursor_of_older_zone_data_that_say_the_same_is_left_alone(world: World) -> None:
+def test_index_repair_keeps_a_cursor_of_older_zone_data_with_the_same_result(world: World) -> None:
     made = add(world, "0 15 * * *")
     write(world, made, tzdata="2020a")
     assert world.repair().counts == {"EntriesChecked": 1, "EntriesBelowWatermark": 0}
     assert standing(world, made.id).tzdata == "2020a"
 
 
-def test_an_active_job_that_fell_out_of_the_index_is_put_back(world: World) -> None:
+def test_index_repair_restores_the_missing_index_entry_of_an_active_job(world: World) -> None:
     made = add(world, "rate(5 minutes)")
     write(world, made, slot=None)
     world.until(NOON + 301)
@@ -234,7 +234,7 @@ def test_an_active_job_that_fell_out_of_the_index_is_put_back(world: World) -> N
     assert [run.state for run in world.runs(made.id)] == [RunState.SUCCEEDED] * 2
 
 
-def test_a_job_that_is_paused_while_its_index_entry_is_checked_is_not_put_back(world: World) -> None:
+def test_index_repair_does_not_restore_the_entry_of_a_concurrently_paused_job(world: World) -> None:
     made = add(world, "rate(5 minutes)")
     write(world, made, slot=None)
     store = DynamoRepairStore(world.tables.client, world.tables.jobs)
@@ -246,7 +246,7 @@ def test_a_job_that_is_paused_while_its_index_entry_is_checked_is_not_put_back(w
     assert "slot" not in item(world, made.id)
 
 
-def test_a_cursor_that_was_quarantined_and_cannot_be_planned_is_counted_and_stays_so(world: World) -> None:
+def test_index_repair_counts_a_quarantined_cursor_that_cannot_be_planned_and_keeps_it_quarantined(world: World) -> None:
     made = add(world, "rate(5 minutes)")
     assert world.cursors.quarantine(standing(world, made.id), "it makes no sense")
     write(world, made, rules='{"expression":"99 * * * *","missed":{"mode":"skip","grace_seconds":60,"max_missed":1}}')
@@ -258,7 +258,7 @@ def test_a_cursor_that_was_quarantined_and_cannot_be_planned_is_counted_and_stay
     assert "slot" not in item(world, made.id)
 
 
-def test_a_cursor_that_was_quarantined_and_can_be_planned_is_released_reported_and_fires(world: World) -> None:
+def test_index_repair_releases_and_reports_a_quarantined_cursor_that_can_be_planned_and_it_fires(world: World) -> None:
     made = add(world, "rate(5 minutes)")
     world.until(NOON + 301)
     assert world.cursors.quarantine(standing(world, made.id), "ClientError('ThrottlingException')")
@@ -276,7 +276,7 @@ def test_a_cursor_that_was_quarantined_and_can_be_planned_is_released_reported_a
     assert world.repair(every_seconds=0).counts["CursorsReleased"] == 0
 
 
-def test_a_cursor_that_was_quarantined_is_not_released_while_its_job_is_paused(world: World) -> None:
+def test_index_repair_does_not_release_a_quarantined_cursor_of_a_paused_job(world: World) -> None:
     made = add(world, "rate(5 minutes)")
     store = DynamoRepairStore(world.tables.client, world.tables.jobs)
     assert world.cursors.quarantine(standing(world, made.id), "it makes no sense")
@@ -287,7 +287,7 @@ def test_a_cursor_that_was_quarantined_is_not_released_while_its_job_is_paused(w
     assert "slot" not in item(world, made.id)
 
 
-def test_a_job_whose_last_run_ended_unseen_is_completed(world: World) -> None:
+def test_index_repair_completes_a_job_whose_last_run_ended_without_completing_it(world: World) -> None:
     made = add(world, "at(2026-11-21T12:05:00)")
     assert world.jobs.get("default", made.id) is not None
     world.until(NOON + 60)
@@ -297,7 +297,7 @@ def test_a_job_whose_last_run_ended_unseen_is_completed(world: World) -> None:
     assert world.jobs.get("default", made.id).state is JobState.COMPLETED
 
 
-def test_a_job_whose_last_run_is_alive_is_not_completed(world: World) -> None:
+def test_index_repair_does_not_complete_a_job_with_an_active_last_run(world: World) -> None:
     made = add(world, "at(2026-11-21T12:05:00)")
     world.until(NOON + 60)
     assert world.run_store.write(run(made, RunState.RETRYING, after=300), None) is None
@@ -305,7 +305,7 @@ def test_a_job_whose_last_run_is_alive_is_not_completed(world: World) -> None:
     assert world.repair().counts["JobsCompleted"] == 0
 
 
-def test_a_job_whose_last_occurrences_left_no_record_is_completed_once_no_message_can_be_left(world: World) -> None:
+def test_index_repair_completes_a_job_with_unrecorded_last_occurrences_once_no_message_can_remain(world: World) -> None:
     """A dispatcher died between the claim it won and the record of what it skipped."""
     made = add(world, "rate(1 minute)", max_runs=3, missed=MissedPolicy(MissedMode.SKIP))
     ended = moved(cursor(made), None)
@@ -328,7 +328,7 @@ def states(world: World) -> list[RunState]:
     return [run.state for run in world.runs("tick-tock")]
 
 
-def test_a_line_that_nobody_looks_after_any_more_is_called_once_its_schedule_is_over(world: World) -> None:
+def test_index_repair_calls_the_next_run_of_an_unwatched_wait_queue_after_the_schedule_ended(world: World) -> None:
     made = a_line(world)
     first = world.runs(made.id)[0]
     world.wheel.empty()  # no calls, no watch; and whoever ended the first run knew no lines
@@ -341,7 +341,7 @@ def test_a_line_that_nobody_looks_after_any_more_is_called_once_its_schedule_is_
     assert [run for run in world.caller.runs if run.endswith("120200Z")] == ["tick-tock.20261121T120200Z"]
 
 
-def test_a_line_of_a_job_without_a_schedule_that_nobody_looks_after_any_more_is_called(world: World) -> None:
+def test_index_repair_calls_the_next_run_of_an_unwatched_wait_queue_without_a_schedule(world: World) -> None:
     made = add(world, "", overlap=Overlap.QUEUE, completion=Completion.CALLBACK)
     for _ in range(3):
         world.office.run()
@@ -358,14 +358,14 @@ def test_a_line_of_a_job_without_a_schedule_that_nobody_looks_after_any_more_is_
     assert states(world) == [RunState.SUCCEEDED, RunState.WAITING, RunState.QUEUED]
 
 
-def test_a_line_that_is_looked_after_is_left_alone(world: World) -> None:
+def test_index_repair_does_not_change_a_watched_wait_queue(world: World) -> None:
     a_line(world)
     assert world.repair().counts["JobsCompleted"] == 0
     assert alarms(world.repair()) == []
     assert states(world) == [RunState.WAITING, RunState.QUEUED, RunState.QUEUED]
 
 
-def test_a_pass_that_runs_out_of_time_goes_on_where_it_was_and_the_next_begins_a_day_later(world: World) -> None:
+def test_index_repair_that_runs_out_of_time_continues_and_the_next_pass_starts_a_day_later(world: World) -> None:
     for number in range(6):
         made = add(world, "rate(5 minutes)", id=f"job-{number}")
         write(world, made, slot="2026-11-21T01/0000")
@@ -382,7 +382,7 @@ def test_a_pass_that_runs_out_of_time_goes_on_where_it_was_and_the_next_begins_a
     assert world.repair(store=store).counts["EntriesChecked"] == 6
 
 
-def test_a_table_that_fails_is_told_and_the_page_is_read_again(world: World) -> None:
+def test_index_repair_reports_a_table_error_and_reads_the_page_again(world: World) -> None:
     add(world, "rate(5 minutes)")
     report = world.repair(store=around(None, page=failing(ConnectionError("no answer"))))
     assert (report.counts["RepairsFailed"], alarms(report)) == (1, ["repair_failed"])

@@ -9,7 +9,7 @@ from tests.support.one_run import AT, ONCE, SOON, dies_after, fail, hand_over, k
 from tests.support.world import World
 
 
-def test_the_reconciler_keeps_the_message_of_a_run_whose_next_attempt_it_could_not_send(world: World) -> None:
+def test_reconciler_keeps_the_message_of_a_run_whose_next_attempt_could_not_be_sent(world: World) -> None:
     world.caller.answer = lambda call: Failed("no") if call.run.attempt == 1 else Returned()
     world.add(job(AT, retry=SOON))
     world.wheel.refuse = lambda message: message.attempt == 2
@@ -27,7 +27,7 @@ def test_the_reconciler_keeps_the_message_of_a_run_whose_next_attempt_it_could_n
     assert world.wheel.dead_letters == []
 
 
-def test_a_death_that_could_not_be_announced_by_its_worker_is_announced_by_the_reconciler(world: World) -> None:
+def test_reconciler_announces_a_death_that_the_worker_could_not_announce(world: World) -> None:
     world.caller.answer = fail
     world.add(job(AT, retry=ONCE))
     with world.faulty("notices", death=failing(OSError("no notice"))):
@@ -41,7 +41,7 @@ def test_a_death_that_could_not_be_announced_by_its_worker_is_announced_by_the_r
     assert len(world.wheel.dead_letters) == 1
 
 
-def test_what_follows_from_a_run_that_has_succeeded_is_done_though_its_message_died(world: World) -> None:
+def test_reconciler_completes_the_actions_after_a_successful_run_with_a_dead_message(world: World) -> None:
     world.add(job(AT))
     world.until(NOON + 119)
     world.clock.set(NOON + 120)
@@ -55,7 +55,7 @@ def test_what_follows_from_a_run_that_has_succeeded_is_done_though_its_message_d
     assert world.wheel.dead_letters == []
 
 
-def test_a_dead_letter_whose_record_has_expired_is_not_announced_again(world: World) -> None:
+def test_reconciler_does_not_announce_a_dead_letter_with_an_expired_record_again(world: World) -> None:
     world.caller.answer = fail
     world.add(job("0 * * * *", retry=ONCE))
     world.until(NOON + 3700)

@@ -56,7 +56,7 @@ def full(world: World, tables: Tables) -> World:
     return world
 
 
-def test_every_tenant_is_listed_with_its_jobs_and_runs(full: World, tables: Tables) -> None:
+def test_listed_tenants_every_tenant_is_listed_with_its_jobs_and_runs(full: World, tables: Tables) -> None:
     first, second = tenants_of(place(tables, full.clock).stage, cost=False)
     assert (first.tenant, first.state, first.jobs, first.paused) == ("default", "active", 2, 1)
     assert (first.quota_used, first.running, first.waiting, first.oldest_waiting_seconds) == (2, 0, 1, 120)
@@ -64,27 +64,29 @@ def test_every_tenant_is_listed_with_its_jobs_and_runs(full: World, tables: Tabl
     assert (first.runs, first.dollars) == (None, None)
 
 
-def test_a_days_cost_comes_from_the_logs(full: World, tables: Tables) -> None:
+def test_listed_tenants_days_cost_comes_from_the_logs(full: World, tables: Tables) -> None:
     logs = Logs(default=1_000_000, gone=10)
     stage = place(tables, full.clock, clients=clients(logs), **WORKER).stage
     found = {each.tenant: (each.runs, each.dollars) for each in tenants_of(stage, cost=True)}
     assert found == {"default": (1_000_000, DOLLARS_A_MILLION), "acme": (0, 0.0), "gone": (10, 0.0001)}
 
 
-def test_a_search_without_an_answer_says_what_to_do(full: World, tables: Tables) -> None:
+def test_listed_tenants_search_without_an_answer_says_what_to_do(full: World, tables: Tables) -> None:
     stage = place(tables, full.clock, clients=clients(Logs("Failed")), **WORKER).stage
     with pytest.raises(CliError, match="the search of the logs has no answer; try again, or omit --cost"):
         tenants_of(stage, cost=True)
 
 
-def test_the_price_is_the_published_one() -> None:
+def test_listed_tenants_price_is_the_published_one() -> None:
     page = (Path(__file__).parents[3] / "docs/operations.md").read_text()
     published = re.search(r"n:million\.distinct\.skip -->([\d.]+)<", page)
     assert published is not None
     assert float(published[1]) == DOLLARS_A_MILLION
 
 
-def test_the_objectives_come_from_the_metrics_of_the_stage_and_of_its_api(full: World, tables: Tables) -> None:
+def test_listed_tenants_objectives_come_from_the_metrics_of_the_stage_and_of_its_api(
+    full: World, tables: Tables
+) -> None:
     asked: list[Any] = []
 
     def pages(**request: Any) -> list[Any]:

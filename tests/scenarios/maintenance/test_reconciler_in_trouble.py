@@ -63,7 +63,7 @@ def told(report: Report) -> list[object]:
     return [event.facts["error"] for event in report.events if event.action == "dead_letter_failed" and event.alarming]
 
 
-def test_a_message_that_cannot_be_deleted_keeps_nobody_from_the_others_and_is_seen_by_the_next_call(
+def test_reconciler_handles_other_messages_after_a_failed_deletion_and_retries_it_in_the_next_call(
     world: World,
 ) -> None:
     queue = FailingQueue(world.wheel.dead_letter_queue, deletes=(1,))
@@ -75,7 +75,7 @@ def test_a_message_that_cannot_be_deleted_keeps_nobody_from_the_others_and_is_se
     assert world.reconcile().counts["DeadLettersRemoved"] == 1
 
 
-def test_a_queue_that_stops_answering_ends_the_call_which_reports_what_it_has_done(world: World) -> None:
+def test_reconciler_ends_and_reports_its_work_when_the_queue_stops_responding(world: World) -> None:
     report = world.reconcile(FailingQueue(world.wheel.dead_letter_queue, receives=tuple(range(1, 9))))
     assert (report.counts["DeadLettersRemoved"], report.counts["ReconciliationsFailed"]) == (2, 8)
     assert set(told(report)) == {"ConnectionError: no answer to receive"}
@@ -94,7 +94,7 @@ class SlowQueue(FailingQueue):
         return self.queue.receive()
 
 
-def test_a_stranded_message_behind_2600_rightful_letters_is_found_by_the_third_call(world: World) -> None:
+def test_reconciler_finds_a_stranded_message_behind_2600_valid_dead_letters_in_the_third_call(world: World) -> None:
     stranded = world.wheel.dead_letters[:1]
     letters = [Held(0.0, 10_000 + number, "nothing of ours: a person must look at it") for number in range(2600)]
     world.wheel.dead_letters[:] = letters + stranded
@@ -107,7 +107,7 @@ def test_a_stranded_message_behind_2600_rightful_letters_is_found_by_the_third_c
     assert [seconds for _, seconds in queue.hidden] == [HIDDEN_SECONDS, HIDDEN_SECONDS, 0]
 
 
-def test_after_a_call_that_saw_all_its_letters_can_be_redriven_at_once(world: World) -> None:
+def test_reconciler_call_that_saw_all_dead_letters_leaves_them_available_for_a_redrive(world: World) -> None:
     world.wheel.dead_letters[:] = [Held(0.0, 10_000 + number, "nothing of ours") for number in range(25)]
     queue = FailingQueue(world.wheel.dead_letter_queue)
     assert world.reconcile(queue).counts["DeadLettersKept"] == 25

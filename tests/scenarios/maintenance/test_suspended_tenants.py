@@ -27,7 +27,7 @@ def tenant(world: World, tables: Tables) -> Place:
     return place(tables, world.clock, sleep=lambda seconds: world.until(world.clock.now() + seconds))
 
 
-def test_no_run_of_a_suspended_tenant_starts(world: World, tenant: Place) -> None:
+def test_suspended_tenants_no_run_of_a_suspended_tenant_starts(world: World, tenant: Place) -> None:
     world.add(job("* * * * *", missed=MissedPolicy(MissedMode.SKIP)))
     world.until(NOON + 150)
     suspend(tenant, by="olga", note=None)
@@ -41,7 +41,7 @@ def test_no_run_of_a_suspended_tenant_starts(world: World, tenant: Place) -> Non
 
 
 @pytest.mark.parametrize(("mode", "ran"), [(MissedMode.SKIP, 0), (MissedMode.RUN_ONCE, 1), (MissedMode.RUN_ALL, 5)])
-def test_what_came_due_meanwhile_follows_each_jobs_policy_after_the_resume(
+def test_suspended_tenants_what_came_due_meanwhile_follows_each_jobs_policy_after_the_resume(
     world: World, tenant: Place, mode: MissedMode, ran: int
 ) -> None:
     world.add(job("0 * * * *", missed=MissedPolicy(mode)))
@@ -58,7 +58,9 @@ def test_what_came_due_meanwhile_follows_each_jobs_policy_after_the_resume(
     assert world.runs("tick-tock")[-1].occurrence == NOON + 6 * 3600
 
 
-def test_a_run_that_was_sent_before_waits_and_starts_after_the_resume(world: World, tenant: Place) -> None:
+def test_suspended_tenants_run_that_was_sent_before_waits_and_starts_after_the_resume(
+    world: World, tenant: Place
+) -> None:
     world.add(job("2026-11-21T12:01:30", missed=MissedPolicy(MissedMode.RUN_ALL)))
     suspend(tenant, by="olga", note=None)
     world.until(NOON + 3600)
@@ -68,7 +70,7 @@ def test_a_run_that_was_sent_before_waits_and_starts_after_the_resume(world: Wor
     assert [state for _, state in world.states("tick-tock")] == [RunState.SUCCEEDED]
 
 
-def test_a_retry_waits_for_the_resume(world: World, tenant: Place) -> None:
+def test_suspended_tenants_retry_waits_for_the_resume(world: World, tenant: Place) -> None:
     answers = iter([Failed("503"), Returned()])
     world.caller.answer = lambda _: next(answers)
     world.add(job("2026-11-21T12:01:30", retry=RetryPolicy(max_attempts=3)))
@@ -84,7 +86,7 @@ def test_a_retry_waits_for_the_resume(world: World, tenant: Place) -> None:
     assert (run.state, run.attempt) == (RunState.SUCCEEDED, 2)
 
 
-def test_the_api_refuses_a_suspended_tenant_and_says_why(world: World, tenant: Place) -> None:
+def test_suspended_tenants_api_refuses_a_suspended_tenant_and_says_why(world: World, tenant: Place) -> None:
     request = Request("request-1", tenant="default")
     admit(world.api, request)
     suspend(tenant, by="olga", note="unpaid invoice")
@@ -102,7 +104,7 @@ def test_the_api_refuses_a_suspended_tenant_and_says_why(world: World, tenant: P
     admit(world.api, request)
 
 
-def test_a_job_that_a_request_in_progress_writes_is_suspended_too(world: World, tables: Tables) -> None:
+def test_suspended_tenants_job_that_a_request_in_progress_writes_is_suspended_too(world: World, tables: Tables) -> None:
     def later(seconds: float) -> None:
         if not world.jobs.get("default", "late"):
             world.add(job("* * * * *", id="late", at=world.clock.now()))
@@ -114,7 +116,7 @@ def test_a_job_that_a_request_in_progress_writes_is_suspended_too(world: World, 
     assert (report["changed"], len(world.caller.calls)) == (2, called)
 
 
-def test_pauses_outlast_a_suspension(world: World, tenant: Place) -> None:
+def test_suspended_tenants_pauses_outlast_a_suspension(world: World, tenant: Place) -> None:
     world.add(job("* * * * *"))
     world.office.pause()
     suspend(tenant, by="olga", note=None)
@@ -123,12 +125,12 @@ def test_pauses_outlast_a_suspension(world: World, tenant: Place) -> None:
     assert world.caller.calls == []
 
 
-def test_a_command_for_a_tenant_that_is_not_suspended_says_so(tenant: Place) -> None:
+def test_suspended_tenants_command_for_a_tenant_that_is_not_suspended_says_so(tenant: Place) -> None:
     with pytest.raises(CliError, match="default is not suspended"):
         resume(tenant)
 
 
-def test_both_continue_after_the_process_died_at_any_request(world: World, tables: Tables) -> None:
+def test_suspended_tenants_both_continue_after_the_process_died_at_any_request(world: World, tables: Tables) -> None:
     for number in range(3):
         world.add(job("* * * * *", id=f"job-{number}"))
     world.until(NOON + 60)

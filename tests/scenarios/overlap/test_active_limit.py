@@ -42,7 +42,7 @@ def states(world: World) -> str:
     return "".join(state.value[0] for _, state, _ in told(world))
 
 
-def test_as_many_runs_as_allowed_are_active_and_the_others_wait_in_order(world: World) -> None:
+def test_active_limit_as_many_runs_as_allowed_are_active_and_the_others_wait_in_order(world: World) -> None:
     world.add(limited(2, max_runs=5))
     world.until(NOON + 310)
     assert (states(world), line(world)) == ("WWQQQ", [180, 240, 300])
@@ -59,7 +59,7 @@ def test_as_many_runs_as_allowed_are_active_and_the_others_wait_in_order(world: 
     assert len(world.wheel) == 0
 
 
-def test_runs_that_end_at_once_are_followed_by_as_many(world: World) -> None:
+def test_active_limit_runs_that_end_at_once_are_followed_by_as_many(world: World) -> None:
     world.add(limited(2, max_runs=6))
     world.until(NOON + 370)
     held = [
@@ -70,7 +70,7 @@ def test_runs_that_end_at_once_are_followed_by_as_many(world: World) -> None:
     assert states(world) == "SSWWQQ"
 
 
-def test_a_waiting_run_tells_that_it_waits_and_can_be_cancelled(world: World) -> None:
+def test_active_limit_waiting_run_tells_that_it_waits_and_can_be_cancelled(world: World) -> None:
     world.add(limited(1, max_runs=3))
     world.until(NOON + 200)
     world.tell(world.about(world.runs("tick-tock")[1], MessageKind.CANCEL))
@@ -79,7 +79,7 @@ def test_a_waiting_run_tells_that_it_waits_and_can_be_cancelled(world: World) ->
     assert states(world) == "SCW"
 
 
-def test_a_failing_run_keeps_its_place_until_its_last_attempt(world: World) -> None:
+def test_active_limit_failing_run_keeps_its_place_until_its_last_attempt(world: World) -> None:
     def fail_the_first(call: Call) -> Outcome:
         return Failed("no") if call.run.occurrence == int(NOON) + 60 else Returned()
 
@@ -98,7 +98,7 @@ def test_a_failing_run_keeps_its_place_until_its_last_attempt(world: World) -> N
 # What changes meanwhile.
 
 
-def test_a_raised_limit_starts_waiting_runs_within_half_a_minute(world: World) -> None:
+def test_active_limit_raised_limit_starts_waiting_runs_within_half_a_minute(world: World) -> None:
     world.add(limited(1, max_runs=4))
     world.until(NOON + 250)
     world.office.edit(active_limit=3)
@@ -106,7 +106,7 @@ def test_a_raised_limit_starts_waiting_runs_within_half_a_minute(world: World) -
     assert (states(world), line(world)) == ("WWWQ", [240])
 
 
-def test_below_a_lowered_limit_nothing_starts_until_enough_runs_have_ended(world: World) -> None:
+def test_active_limit_below_a_lowered_limit_nothing_starts_until_enough_runs_have_ended(world: World) -> None:
     world.add(limited(3, max_runs=6))
     world.until(NOON + 370)
     world.office.edit(active_limit=1)
@@ -117,7 +117,7 @@ def test_below_a_lowered_limit_nothing_starts_until_enough_runs_have_ended(world
         assert states(world) == expected
 
 
-def test_a_lowered_limit_counts_the_run_in_a_place_beyond_it(world: World) -> None:
+def test_active_limit_lowered_limit_counts_the_run_in_a_place_beyond_it(world: World) -> None:
     world.add(limited(3, max_runs=6))
     world.until(NOON + 370)
     world.office.edit(active_limit=2)
@@ -128,7 +128,7 @@ def test_a_lowered_limit_counts_the_run_in_a_place_beyond_it(world: World) -> No
     assert states(world) == "SSWWQQ"
 
 
-def test_one_run_at_a_time_becomes_several_and_again_one(world: World) -> None:
+def test_active_limit_one_run_at_a_time_becomes_several_and_again_one(world: World) -> None:
     world.add(limited(1, overlap=Overlap.QUEUE, active_limit=None, max_runs=6))
     world.until(NOON + 370)
     world.office.edit(overlap=Overlap.ALLOW, active_limit=2)
@@ -139,7 +139,7 @@ def test_one_run_at_a_time_becomes_several_and_again_one(world: World) -> None:
     assert states(world) == "SWWQQQ"  # the run in the second place is not stopped
 
 
-def test_without_a_limit_all_that_wait_start(world: World) -> None:
+def test_active_limit_without_a_limit_all_that_wait_start(world: World) -> None:
     world.add(limited(1, max_runs=4))
     world.until(NOON + 250)
     world.office.edit(active_limit=None)
@@ -147,7 +147,7 @@ def test_without_a_limit_all_that_wait_start(world: World) -> None:
     assert (states(world), line(world)) == ("WWWW", [])
 
 
-def test_a_paused_jobs_waiting_runs_are_skipped_and_a_deleted_jobs_too(world: World) -> None:
+def test_active_limit_paused_jobs_waiting_runs_are_skipped_and_a_deleted_jobs_too(world: World) -> None:
     world.add(limited(2, max_runs=5))
     world.until(NOON + 310)
     world.office.pause()
@@ -157,7 +157,7 @@ def test_a_paused_jobs_waiting_runs_are_skipped_and_a_deleted_jobs_too(world: Wo
     assert line(world) == []
 
 
-def test_a_job_created_anew_does_not_count_the_runs_of_the_one_before(world: World) -> None:
+def test_active_limit_job_created_anew_does_not_count_the_runs_of_the_one_before(world: World) -> None:
     world.add(limited(2))
     world.until(NOON + 190)
     world.office.delete()
@@ -168,7 +168,7 @@ def test_a_job_created_anew_does_not_count_the_runs_of_the_one_before(world: Wor
     assert mine == [W, W, Q]
 
 
-def test_a_job_with_a_limit_is_renamed_after_its_rule_has_changed(world: World) -> None:
+def test_active_limit_job_with_a_limit_is_renamed_after_its_rule_has_changed(world: World) -> None:
     world.add(limited(2, completion=Completion.RESPONSE))
     world.until(NOON + 190)
     rename = world.office.api.renaming.rename
@@ -179,7 +179,7 @@ def test_a_job_with_a_limit_is_renamed_after_its_rule_has_changed(world: World) 
     assert world.office.job("tock-tick").id == "tock-tick"
 
 
-def test_a_redriven_run_waits_for_a_place_with_its_record_as_it_is(world: World) -> None:
+def test_active_limit_redriven_run_waits_for_a_place_with_its_record_as_it_is(world: World) -> None:
     world.add(limited(1, retry=ONCE, max_runs=2))
     world.until(NOON + 61)
     world.tell(world.about(world.runs("tick-tock")[0], MessageKind.FAIL, error="no"))
@@ -195,7 +195,7 @@ def test_a_redriven_run_waits_for_a_place_with_its_record_as_it_is(world: World)
 # What goes wrong.
 
 
-def test_a_place_whose_holder_vanished_is_taken_after_its_lease(world: World) -> None:
+def test_active_limit_place_whose_holder_vanished_is_taken_after_its_lease(world: World) -> None:
     world.add(limited(2, max_runs=3))
     world.until(NOON + 185)
     first = world.runs("tick-tock")[0]
@@ -207,7 +207,7 @@ def test_a_place_whose_holder_vanished_is_taken_after_its_lease(world: World) ->
     assert states(world)[1:] == "WW"
 
 
-def test_a_place_whose_holder_never_began_is_taken_after_its_lease(world: World) -> None:
+def test_active_limit_place_whose_holder_never_began_is_taken_after_its_lease(world: World) -> None:
     store = world.run_store
     world.add(limited(2, max_runs=3))
     world.until(NOON + 59)
@@ -219,7 +219,7 @@ def test_a_place_whose_holder_never_began_is_taken_after_its_lease(world: World)
     assert (states(world), line(world)) == ("WWQ", [180])
 
 
-def test_a_lost_answer_of_a_place_takes_no_second_one(world: World) -> None:
+def test_active_limit_lost_answer_of_a_place_takes_no_second_one(world: World) -> None:
     world.run_store = around(world.run_store, lock=lost(TimeoutError("no answer"), times=1))
     world.add(limited(2, max_runs=3))
     world.until(NOON + 500)
@@ -227,7 +227,7 @@ def test_a_lost_answer_of_a_place_takes_no_second_one(world: World) -> None:
     assert len(world.run_store.locks("default", "tick-tock")) == 2
 
 
-def test_a_run_whose_start_could_not_be_recorded_keeps_its_place(world: World) -> None:
+def test_active_limit_run_whose_start_could_not_be_recorded_keeps_its_place(world: World) -> None:
     world.run_store = around(world.run_store, write=throttled(times=1))
     world.add(limited(2, max_runs=3))
     world.until(NOON + 500)
@@ -235,7 +235,7 @@ def test_a_run_whose_start_could_not_be_recorded_keeps_its_place(world: World) -
     assert len(world.run_store.locks("default", "tick-tock")) == 2
 
 
-def test_a_lost_call_of_the_line_is_made_again_within_half_a_minute(world: World) -> None:
+def test_active_limit_lost_call_of_the_line_is_made_again_within_half_a_minute(world: World) -> None:
     world.add(limited(2, max_runs=3))
     world.until(NOON + 185)
     waiting = world.runs("tick-tock")[0]
@@ -270,7 +270,7 @@ class AtOnce:
 
 
 @pytest.mark.parametrize("most", [1, 3])
-def test_workers_side_by_side_never_start_more_runs_than_allowed(world: World, most: int) -> None:
+def test_active_limit_workers_side_by_side_never_start_more_runs_than_allowed(world: World, most: int) -> None:
     calls = world.caller.answer = AtOnce()
     world.add(job("", overlap=Overlap.ALLOW, active_limit=most, missed=MissedPolicy(grace_seconds=86_400)))
     asked = [world.office.run() for _ in range(24)]
@@ -295,7 +295,7 @@ def handled(world: World, batch: list[Any]) -> None:
 
 
 @pytest.mark.parametrize("handled_per_second", [10, 5])
-def test_a_job_that_is_due_every_second_sends_few_messages_after_an_outage(handled_per_second: int) -> None:
+def test_active_limit_job_that_is_due_every_second_sends_few_messages_after_an_outage(handled_per_second: int) -> None:
     lane = SlowLane(Overlap.ALLOW, handled_per_second, limit=3)
     lane.run(900)
     assert all(run.state is S for run in lane.world.runs("tick-tock"))
@@ -308,7 +308,7 @@ def test_a_job_that_is_due_every_second_sends_few_messages_after_an_outage(handl
 @pytest.mark.parametrize(
     ("limit", "before", "after"), [(None, [], []), (3, ["waiting", "locks", "get", "lock"], ["locks", "waiting"])]
 )
-def test_a_run_of_a_job_with_a_limit_costs_one_write_more_and_without_one_no_request_more(
+def test_active_limit_run_of_a_job_with_a_limit_costs_one_write_more_and_without_one_no_request_more(
     limit: int | None, before: list[str], after: list[str]
 ) -> None:
     world, asked = World(MemoryTables()), list[str]()

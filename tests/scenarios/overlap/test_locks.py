@@ -15,7 +15,7 @@ from tests.support.runs import run
 from tests.support.world import World
 
 
-def test_a_job_is_not_blocked_for_ever_by_a_run_whose_next_attempt_got_lost(world: World) -> None:
+def test_lock_of_a_run_whose_next_attempt_was_lost_does_not_block_the_job_forever(world: World) -> None:
     world.caller.answer = lambda call: Failed("later") if call.run.occurrence == int(NOON) + 60 else Returned()
     world.add(job("* * * * *", retry=SOON))
     world.until(NOON + 60)
@@ -25,7 +25,7 @@ def test_a_job_is_not_blocked_for_ever_by_a_run_whose_next_attempt_got_lost(worl
     assert world.states("tick-tock")[-1][1] is RunState.SUCCEEDED
 
 
-def test_a_copy_of_a_dead_runs_message_holds_nobody_up(world: World) -> None:
+def test_lock_is_not_held_by_a_copy_of_the_message_of_a_dead_run(world: World) -> None:
     world.caller.answer = lambda call: Failed("no") if call.run.occurrence == int(NOON) + 60 else Returned()
     world.add(job("* * * * *", retry=ONCE, missed=MissedPolicy(MissedMode.SKIP, grace_seconds=40)))
     world.until(NOON + 90)
@@ -42,7 +42,7 @@ def test_a_copy_of_a_dead_runs_message_holds_nobody_up(world: World) -> None:
     ]
 
 
-def test_calls_in_progress_stay_known_when_a_run_is_cancelled_between_its_lock_and_its_record(world: World) -> None:
+def test_lock_keeps_track_of_active_calls_if_a_run_is_cancelled_before_its_record_is_written(world: World) -> None:
     store, overlaps, made = world.run_store, world.worker().starter.overlaps, job("* * * * *")
     store.lock("default", made.id, Lock("", NOON, called_until=NOON - 5), None)
     first = run(made, RunState.RUNNING, after=60, attempt=1)
@@ -54,7 +54,7 @@ def test_calls_in_progress_stay_known_when_a_run_is_cancelled_between_its_lock_a
     assert overlaps.take(made, Start(second, None, "due"), NOON + 240) == Held(NOON - 5)
 
 
-def test_a_run_that_replaces_one_which_does_not_listen_does_not_circle_every_few_seconds(world: World) -> None:
+def test_lock_wait_of_a_replacing_run_does_not_resend_its_message_every_few_seconds(world: World) -> None:
     deaf = job("0 * * * *", completion=Completion.CALLBACK, heartbeat_seconds=36_000, overlap=Overlap.REPLACE)
     world.add(deaf)
     world.until(NOON + 7205)

@@ -37,7 +37,7 @@ class Alive:
             self.world.tell(self.world.about(waiting[0], MessageKind.COMPLETE))
 
 
-def test_queue_runs_every_occurrence_one_after_the_other_and_in_order(world: World) -> None:
+def test_overlap_queue_runs_every_occurrence_one_after_the_other_in_order(world: World) -> None:
     world.add(slow_job(Overlap.QUEUE, max_runs=6))
     alive = Alive(world)
     for minute in range(1, 30):
@@ -48,7 +48,7 @@ def test_queue_runs_every_occurrence_one_after_the_other_and_in_order(world: Wor
     assert world.states("tick-tock") == [(60 * minute, S) for minute in range(1, 7)]
 
 
-def test_a_queued_run_is_not_late_while_it_waits_whatever_the_missed_policy(world: World) -> None:
+def test_overlap_queue_does_not_treat_a_waiting_run_as_late_for_any_missed_policy(world: World) -> None:
     world.add(slow_job(Overlap.QUEUE, max_runs=2, missed=MissedPolicy(MissedMode.SKIP, grace_seconds=5)))
     world.until(NOON + 1500)
     alive = Alive(world)
@@ -58,7 +58,7 @@ def test_a_queued_run_is_not_late_while_it_waits_whatever_the_missed_policy(worl
     assert world.states("tick-tock") == [(60, S), (120, S)]
 
 
-def test_a_start_deadline_ends_the_waiting_of_a_queued_run(world: World) -> None:
+def test_overlap_queue_ends_the_wait_of_a_run_at_its_start_deadline(world: World) -> None:
     world.add(slow_job(Overlap.QUEUE, max_runs=2, start_deadline_seconds=300))
     world.until(NOON + 700)
     (first, second) = world.runs("tick-tock")
@@ -66,7 +66,7 @@ def test_a_start_deadline_ends_the_waiting_of_a_queued_run(world: World) -> None
     assert (second.state, second.reason) == (K, "start_deadline")
 
 
-def test_a_queued_run_may_be_cancelled_before_it_starts(world: World) -> None:
+def test_overlap_queue_allows_a_waiting_run_to_be_cancelled(world: World) -> None:
     world.add(slow_job(Overlap.QUEUE, max_runs=2))
     world.until(NOON + 200)
     first, second = world.runs("tick-tock")
@@ -78,14 +78,14 @@ def test_a_queued_run_may_be_cancelled_before_it_starts(world: World) -> None:
     assert world.states("tick-tock") == [(60, S), (120, C)]
 
 
-def test_replace_ends_a_run_that_cannot_hear_of_it_and_starts_the_new_one(world: World) -> None:
+def test_overlap_replace_ends_a_run_without_heartbeats_and_starts_the_new_one(world: World) -> None:
     world.add(slow_job(Overlap.REPLACE, max_runs=3))
     world.until(NOON + 250)
     states = [(run.state, reason_of(run)) for run in world.runs("tick-tock")]
     assert states == [(C, "replaced"), (C, "replaced"), (RunState.WAITING, None)]
 
 
-def test_replace_waits_for_a_run_that_is_told_at_its_heartbeat(world: World) -> None:
+def test_overlap_replace_waits_for_a_run_that_is_notified_at_its_heartbeat(world: World) -> None:
     world.add(slow_job(Overlap.REPLACE, max_runs=2, heartbeat_seconds=600, timeout_seconds=30))
     world.until(NOON + 200)
     first, _ = world.runs("tick-tock")
@@ -98,7 +98,7 @@ def test_replace_waits_for_a_run_that_is_told_at_its_heartbeat(world: World) -> 
     ]
 
 
-def test_of_several_that_wait_to_replace_only_the_newest_runs(world: World) -> None:
+def test_overlap_replace_runs_only_the_newest_of_several_waiting_runs(world: World) -> None:
     world.add(slow_job(Overlap.REPLACE, max_runs=4, heartbeat_seconds=3600, timeout_seconds=30))
     world.until(NOON + 290)
     first = world.runs("tick-tock")[0]
@@ -108,7 +108,7 @@ def test_of_several_that_wait_to_replace_only_the_newest_runs(world: World) -> N
     assert reasons == [(C, "replaced"), (K, "replaced"), (K, "replaced"), (RunState.WAITING, None)]
 
 
-def test_replace_stops_a_run_that_waits_for_its_next_attempt(world: World) -> None:
+def test_overlap_replace_stops_a_run_that_waits_for_its_next_attempt(world: World) -> None:
     def fail_the_first(call: Call) -> Outcome:
         return Failed("no") if call.run.occurrence == int(NOON) + 60 else Returned()
 
@@ -119,13 +119,13 @@ def test_replace_stops_a_run_that_waits_for_its_next_attempt(world: World) -> No
     assert [(run.state, reason_of(run)) for run in world.runs("tick-tock")] == [(C, "replaced"), (S, None)]
 
 
-def test_skip_holds_while_a_run_waits_for_its_callback(world: World) -> None:
+def test_overlap_skip_applies_while_a_run_waits_for_its_callback(world: World) -> None:
     world.add(slow_job(Overlap.SKIP, max_runs=3))
     world.until(NOON + 250)
     assert world.states("tick-tock") == [(60, RunState.WAITING), (120, K), (180, K)]
 
 
-def test_allow_lets_all_of_them_wait_side_by_side(world: World) -> None:
+def test_overlap_allow_lets_all_runs_wait_concurrently(world: World) -> None:
     world.add(slow_job(Overlap.ALLOW, max_runs=3))
     world.until(NOON + 250)
     assert [state for _, state in world.states("tick-tock")] == [RunState.WAITING] * 3

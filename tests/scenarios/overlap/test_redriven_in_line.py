@@ -30,7 +30,7 @@ def lock(world: World, lock: Lock) -> None:
     assert store.lock("default", "tick-tock", lock, store.locked("default", "tick-tock")) is None
 
 
-def test_a_redriven_run_that_has_to_wait_for_another_one_of_its_job_is_not_lost(world: World) -> None:
+def test_wait_queue_does_not_lose_a_redriven_run_that_waits_for_another_run(world: World) -> None:
     world.caller.answer = lambda _: Failed("HTTP 500")
     made = world.add(job("*/5 * * * *", retry=ONCE))
     world.until(NOON + 330)
@@ -47,7 +47,7 @@ def test_a_redriven_run_that_has_to_wait_for_another_one_of_its_job_is_not_lost(
     assert world.states(made.id) == [(240, RunState.SUCCEEDED), (300, RunState.SUCCEEDED)]
 
 
-def test_a_redriven_run_that_has_to_wait_for_a_lock_without_a_record_is_not_lost(world: World) -> None:
+def test_wait_queue_does_not_lose_a_redriven_run_that_waits_for_a_lock_without_a_record(world: World) -> None:
     world.caller.answer = lambda _: Failed("HTTP 500")
     made = world.add(job("*/5 * * * *", retry=ONCE))
     world.until(NOON + 330)
@@ -60,7 +60,7 @@ def test_a_redriven_run_that_has_to_wait_for_a_lock_without_a_record_is_not_lost
     assert world.states(made.id) == [(300, RunState.SUCCEEDED)]
 
 
-def test_a_redriven_run_that_has_to_wait_for_hours_does_not_circle_every_few_seconds(world: World) -> None:
+def test_wait_queue_does_not_resend_a_redriven_run_every_few_seconds_during_hours_of_waiting(world: World) -> None:
     world.add(job("0 * * * *", completion=Completion.CALLBACK, retry=ONCE))
     world.until(NOON + 3630)
     world.tell(world.about(the_run(world), MessageKind.FAIL, error="no"))
@@ -99,9 +99,7 @@ def in_wait_queue(world: World) -> list[str]:
 
 
 @pytest.mark.parametrize("redriven_by", ["the API", "the console"])
-def test_a_redriven_run_waits_on_when_the_deadline_of_the_attempt_that_died_comes(
-    world: World, redriven_by: str
-) -> None:
+def test_wait_queue_keeps_a_redriven_run_after_the_deadline_of_its_dead_attempt(world: World, redriven_by: str) -> None:
     dead = died_after_it_waited(world)
     deadline = next(
         each.message
@@ -123,7 +121,7 @@ def test_a_redriven_run_waits_on_when_the_deadline_of_the_attempt_that_died_come
     assert in_wait_queue(world) == []
 
 
-def test_a_redriven_run_waits_on_when_a_late_copy_of_its_first_call_comes(world: World) -> None:
+def test_wait_queue_keeps_a_redriven_run_after_a_late_copy_of_its_first_call(world: World) -> None:
     dead = died_after_it_waited(world)
     about = [each.message for each in world.wheel.sent if each.message.name == dead.name]
     call = next(each for each in about if each.waited and each.watch is None)
@@ -135,7 +133,7 @@ def test_a_redriven_run_waits_on_when_a_late_copy_of_its_first_call_comes(world:
 
 
 @pytest.mark.parametrize("anew", [False, True], ids=["deleted", "created anew"])
-def test_a_redriven_run_whose_job_is_deleted_leaves_the_line_at_its_call(world: World, anew: bool) -> None:
+def test_wait_queue_removes_a_redriven_run_of_a_deleted_job_at_its_call(world: World, anew: bool) -> None:
     dead = died_after_it_waited(world)
     world.tell(world.about(dead, MessageKind.REDRIVE))
     assert in_wait_queue(world) == [dead.name.local]
@@ -152,13 +150,13 @@ def test_a_redriven_run_whose_job_is_deleted_leaves_the_line_at_its_call(world: 
     assert len(world.wheel.sent) - before <= 4
 
 
-def test_the_deadline_of_an_attempt_is_not_a_call_of_its_line(world: World) -> None:
+def test_wait_queue_does_not_treat_the_deadline_of_an_attempt_as_a_call(world: World) -> None:
     dead = died_after_it_waited(world)
     about = [each.message for each in world.wheel.sent if each.message.name == dead.name]
     assert {message.waited for message in about if message.kind is MessageKind.DEADLINE} == {False}
 
 
-def test_a_run_that_started_from_its_line_is_removed_from_it_though_its_worker_could_not(world: World) -> None:
+def test_wait_queue_removes_a_started_run_later_if_its_worker_could_not(world: World) -> None:
     world.add(job("* * * * *", overlap=Overlap.QUEUE, completion=Completion.CALLBACK, max_runs=2))
     world.until(NOON + 125)
     world.wait_queues = around(world.wait_queues, leave=throttled(times=1))
@@ -170,7 +168,7 @@ def test_a_run_that_started_from_its_line_is_removed_from_it_though_its_worker_c
 
 
 @pytest.mark.parametrize("method", ["watch", "set_watch", "enter"])
-def test_a_redriven_run_that_starts_after_a_request_of_its_line_failed_leaves_nothing_behind(
+def test_wait_queue_keeps_nothing_of_a_redriven_run_that_starts_after_a_failed_request(
     world: World, method: str
 ) -> None:
     world.add(job("* * * * *", completion=Completion.CALLBACK, retry=ONCE, max_runs=2))
@@ -199,7 +197,7 @@ def lateness(world: World) -> list[float]:
 
 
 @pytest.mark.parametrize("overlap", [Overlap.QUEUE, Overlap.REPLACE])
-def test_a_run_is_not_late_while_it_waits_for_one_that_may_be_about_to_start(world: World, overlap: Overlap) -> None:
+def test_wait_queue_does_not_make_a_run_late_that_waits_for_one_about_to_start(world: World, overlap: Overlap) -> None:
     """Who took the lock wrote no record, so it is waited for until its invocation is over for certain."""
     world.add(job("0 * * * *", overlap=overlap, missed=STRICT))
     world.until(NOON + 3599)
@@ -210,7 +208,7 @@ def test_a_run_is_not_late_while_it_waits_for_one_that_may_be_about_to_start(wor
     assert lateness(world) == [0.0]
 
 
-def test_a_run_that_would_not_wait_is_late_all_the_same(world: World) -> None:
+def test_wait_queue_does_not_excuse_the_lateness_of_a_run_that_would_not_wait(world: World) -> None:
     world.add(job("0 * * * *", overlap=Overlap.SKIP, missed=STRICT))
     world.until(NOON + 3599)
     held = Lock("20261121T120000Z", NOON + 3600 + 120)
@@ -219,7 +217,7 @@ def test_a_run_that_would_not_wait_is_late_all_the_same(world: World) -> None:
     assert [(run.state, run.reason) for run in world.runs("tick-tock")] == [(RunState.SKIPPED, "missed")]
 
 
-def test_the_lateness_of_a_run_that_waited_counts_from_its_turn(world: World) -> None:
+def test_wait_queue_counts_the_lateness_of_a_run_from_its_turn(world: World) -> None:
     world.add(job("* * * * *", overlap=Overlap.QUEUE, completion=Completion.CALLBACK, max_runs=2))
     world.until(NOON + 600)
     first, _ = world.runs("tick-tock")
@@ -230,7 +228,7 @@ def test_the_lateness_of_a_run_that_waited_counts_from_its_turn(world: World) ->
     assert lateness(world) == [0.0, 0.0]
 
 
-def test_a_run_that_waited_and_then_found_no_worker_is_late_by_that_alone(world: World) -> None:
+def test_wait_queue_counts_only_the_wait_for_a_worker_as_lateness(world: World) -> None:
     world.add(job("* * * * *", overlap=Overlap.QUEUE, completion=Completion.CALLBACK, max_runs=2))
     world.until(NOON + 600)
     first, _ = world.runs("tick-tock")
@@ -243,7 +241,7 @@ def test_a_run_that_waited_and_then_found_no_worker_is_late_by_that_alone(world:
     assert lateness(world) == [0.0, 25.0]
 
 
-def test_runs_that_stand_for_missed_ones_are_counted_as_such_though_they_could_not_begin_at_once(world: World) -> None:
+def test_wait_queue_counts_delayed_catch_up_runs_as_caught_up(world: World) -> None:
     world.add(job("*/10 * * * *", missed=MissedPolicy(MissedMode.RUN_ALL), max_runs=6))
     world.until(NOON + 4000, ticking=False)
     world.dispatch()
@@ -254,7 +252,7 @@ def test_runs_that_stand_for_missed_ones_are_counted_as_such_though_they_could_n
     assert min(lateness(world)) > 400
 
 
-def test_a_run_that_stands_for_missed_ones_is_as_late_as_the_first_of_them(world: World) -> None:
+def test_wait_queue_counts_the_lateness_of_a_catch_up_run_from_its_first_occurrence(world: World) -> None:
     world.add(job("rate(60 seconds)", missed=MissedPolicy(MissedMode.RUN_ONCE, grace_seconds=60)))
     world.until(NOON + 60)
     world.until(NOON + 3 * 3600, ticking=False)

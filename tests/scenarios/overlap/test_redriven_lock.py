@@ -124,7 +124,7 @@ CASES = [
 
 @pytest.mark.parametrize("overlap", [Overlap.SKIP, Overlap.QUEUE, Overlap.NEWEST])
 @pytest.mark.parametrize(("dies", "order"), CASES, ids=lambda each: each.__name__)
-def test_a_redriven_run_keeps_its_lock_when_a_message_about_its_death_is_late(
+def test_lock_of_a_redriven_run_is_kept_despite_a_late_message_about_its_death(
     world: World, dies: Callable[[World, Overlap], Died], order: Callable[[Died], None], overlap: Overlap
 ) -> None:
     dead = dies(world, overlap)
@@ -143,7 +143,7 @@ def test_a_redriven_run_keeps_its_lock_when_a_message_about_its_death_is_late(
 
 @pytest.mark.parametrize("dies", [died, died_unstarted])
 @pytest.mark.parametrize("overlap", [Overlap.SKIP, Overlap.NEWEST])
-def test_a_copy_of_a_dead_runs_first_message_delays_no_other_run(
+def test_lock_is_not_held_by_a_copy_of_the_first_message_of_a_dead_run(
     world: World, dies: Callable[[World, Overlap], Died], overlap: Overlap
 ) -> None:
     dead = dies(world, overlap)
@@ -152,7 +152,7 @@ def test_a_copy_of_a_dead_runs_first_message_delays_no_other_run(
     assert [run.state for run in world.runs("tick-tock")] == [RunState.DEAD, RunState.WAITING]
 
 
-def test_a_lock_of_a_deleted_jobs_run_does_not_block_a_run_of_the_same_name(world: World) -> None:
+def test_lock_of_a_deleted_job_does_not_block_a_run_of_the_same_name(world: World) -> None:
     world.add(job("* * * * *", overlap=Overlap.NEWEST))
     left_behind = Lock("20261121T120100Z", NOON - 600, rank=7)
     assert world.run_store.lock("default", "tick-tock", left_behind, None) is None
@@ -161,7 +161,7 @@ def test_a_lock_of_a_deleted_jobs_run_does_not_block_a_run_of_the_same_name(worl
 
 
 @pytest.mark.parametrize("fault", Fault)
-def test_a_watch_that_is_noted_has_a_message_whatever_becomes_of_the_note(tables: Tables, fault: Fault) -> None:
+def test_lock_watch_that_is_stored_has_a_message_after_any_fault_of_the_write(tables: Tables, fault: Fault) -> None:
     client = FaultyClient(tables.client)
     world = World(replace(tables, client=client))
     world.add(job("* * * * *", max_runs=2, overlap=Overlap.QUEUE, completion=Completion.CALLBACK))

@@ -16,14 +16,14 @@ def queues(world: World) -> list[bool]:
     return [one.message.bulk for one in world.wheel.sent]
 
 
-def test_what_a_job_with_a_seat_enqueues_is_not_for_bulk(world: World) -> None:
+def test_seats_job_with_a_seat_does_not_use_the_bulk_queue(world: World) -> None:
     world.add(job(seated=True))
     world.until(NOON + 30)
     assert len(world.caller.runs) == 3
     assert not any(queues(world))
 
 
-def test_what_a_job_in_bulk_enqueues_goes_there_at_once_and_its_retries_too(world: World) -> None:
+def test_seats_job_without_a_seat_sends_its_runs_and_retries_directly_to_the_bulk_queue(world: World) -> None:
     answers = [Failed("it answered 503", code="http.503"), Returned("fine")]
     world.caller.answer = lambda _: answers.pop(0)
     again = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=5, max_seconds=5)
@@ -33,7 +33,7 @@ def test_what_a_job_in_bulk_enqueues_goes_there_at_once_and_its_retries_too(worl
     assert queues(world) == [True, True]
 
 
-def test_runs_that_were_enqueued_before_their_job_lost_its_seat_are_sent_on_before_they_call(world: World) -> None:
+def test_seats_runs_enqueued_before_their_job_lost_its_seat_move_to_bulk_before_their_call(world: World) -> None:
     office = world.office
     world.add(job(seated=True))
     office.edit(overlap=Overlap.ALLOW)
@@ -46,7 +46,7 @@ def test_runs_that_were_enqueued_before_their_job_lost_its_seat_are_sent_on_befo
     assert run.attempt == 1
 
 
-def test_runs_that_were_enqueued_for_another_lane_are_sent_on_to_bulk(world: World) -> None:
+def test_seats_runs_enqueued_for_another_lane_move_to_the_bulk_queue(world: World) -> None:
     world.add(job(seated=True))
     standing = world.jobs.get("default", "tick-tock")
     where = world.jobs.get_cursor("default", "tick-tock")
@@ -59,20 +59,20 @@ def test_runs_that_were_enqueued_for_another_lane_are_sent_on_to_bulk(world: Wor
     assert [(one.message.lane, one.message.bulk) for one in world.wheel.sent] == [(Lane.HIGH, True)]
 
 
-def test_a_one_off_that_is_run_by_hand_goes_through_bulk_and_a_recurring_job_does_not(world: World) -> None:
+def test_seats_manual_run_of_a_one_off_job_uses_the_bulk_queue(world: World) -> None:
     world.add(job("at(2026-11-21T18:00:00)", id="tick-tock", seated=True))
     world.wheel.sent.clear()
     world.office.run()
     assert queues(world) == [True]
 
 
-def test_a_recurring_job_that_is_run_by_hand_keeps_its_seat(world: World) -> None:
+def test_seats_manual_run_of_a_recurring_job_keeps_the_seat(world: World) -> None:
     world.add(job("0 0 1 1 *", seated=True))
     world.office.run()
     assert queues(world) == [False]
 
 
-def test_a_job_of_before_there_were_seats_runs_where_it_did(world: World) -> None:
+def test_seats_job_created_before_seats_existed_keeps_its_queue(world: World) -> None:
     world.add(job())
     world.until(NOON + 10)
     assert len(world.caller.runs) == 1

@@ -111,7 +111,7 @@ def is_call(message: RunMessage) -> bool:
 @pytest.mark.parametrize(
     ("overlap", "slow"), [(Overlap.QUEUE, 0), (Overlap.NEWEST, 0), (Overlap.REPLACE, 0), (Overlap.REPLACE, 50)]
 )
-def test_a_job_that_is_due_every_second_sends_few_messages_after_an_outage(
+def test_wait_queue_sends_few_messages_after_an_outage_for_a_job_due_every_second(
     overlap: Overlap, slow: int, handled_per_second: int
 ) -> None:
     lane = SlowLane(overlap, handled_per_second, slow)
@@ -127,14 +127,14 @@ def test_a_job_that_is_due_every_second_sends_few_messages_after_an_outage(
 
 
 @pytest.mark.parametrize("overlap", [Overlap.QUEUE, Overlap.NEWEST, Overlap.REPLACE])
-def test_a_job_has_one_call_of_its_line_in_flight(overlap: Overlap) -> None:
+def test_wait_queue_has_one_call_in_flight_for_each_job(overlap: Overlap) -> None:
     lane = SlowLane(overlap, 10)
     lane.run(600)
     assert lane.most_calls_at_once <= 2  # the watch may send one in spite of another one
 
 
 @pytest.mark.parametrize("copies", [1, 10])
-def test_late_calls_of_a_run_that_has_ended_call_the_next_one_once(copies: int) -> None:
+def test_wait_queue_calls_the_next_run_once_after_late_calls_of_an_ended_run(copies: int) -> None:
     world = World(MemoryTables())
     world.add(job("* * * * *", overlap=Overlap.QUEUE, completion=Completion.CALLBACK, max_runs=12))
     world.until(NOON + 750)
@@ -152,7 +152,7 @@ def test_late_calls_of_a_run_that_has_ended_call_the_next_one_once(copies: int) 
     assert max(sent) <= 2  # the call of the next run, and the deadline of its callback
 
 
-def test_a_call_of_a_run_that_has_ended_removes_nothing_and_sends_nothing() -> None:
+def test_wait_queue_call_of_an_ended_run_removes_nothing_and_sends_nothing() -> None:
     world = World(MemoryTables())
     world.add(job("* * * * *", overlap=Overlap.QUEUE, completion=Completion.CALLBACK, max_runs=4))
     world.until(NOON + 125)

@@ -63,7 +63,7 @@ def messages_about(world: World, second: int) -> list[RunMessage]:
 # Waiting.
 
 
-def test_a_waiting_run_is_recorded_and_has_no_message(world: World) -> None:
+def test_wait_queue_records_a_waiting_run_without_a_message(world: World) -> None:
     world.add(by_hand(max_runs=2))
     world.until(NOON + 200)
     first, second = world.runs("tick-tock")
@@ -75,7 +75,7 @@ def test_a_waiting_run_is_recorded_and_has_no_message(world: World) -> None:
     assert messages_about(world, 120) == []
 
 
-def test_the_next_run_starts_at_the_moment_at_which_the_one_before_it_ends(world: World) -> None:
+def test_wait_queue_starts_the_next_run_at_the_moment_the_previous_one_ends(world: World) -> None:
     world.add(by_hand(max_runs=3))
     world.until(NOON + 500.25)
     complete(world)
@@ -91,7 +91,7 @@ def test_the_next_run_starts_at_the_moment_at_which_the_one_before_it_ends(world
     assert len(world.wheel) == 0
 
 
-def test_twenty_runs_wait_in_the_order_in_which_they_came_due(world: World) -> None:
+def test_wait_queue_runs_twenty_runs_in_the_order_in_which_they_came_due(world: World) -> None:
     world.add(by_hand(max_runs=21))
     world.until(NOON + 1300)
     assert line(world) == list(range(120, 1261, 60))
@@ -100,7 +100,7 @@ def test_twenty_runs_wait_in_the_order_in_which_they_came_due(world: World) -> N
     assert [second for second, _ in starts(world)] == list(range(60, 1261, 60))
 
 
-def test_a_run_that_comes_late_waits_before_those_that_were_due_after_it(world: World) -> None:
+def test_wait_queue_places_a_late_run_before_those_due_after_it(world: World) -> None:
     world.add(by_hand(max_runs=4, missed=PATIENT))
     world.until(NOON + 100)
     late = world.wheel.hold_back(120)
@@ -110,7 +110,7 @@ def test_a_run_that_comes_late_waits_before_those_that_were_due_after_it(world: 
     assert line(world) == [120, 180, 240]
 
 
-def test_the_copies_of_a_waiting_runs_message_die_at_once(world: World) -> None:
+def test_wait_queue_drops_copies_of_the_message_of_a_waiting_run_immediately(world: World) -> None:
     made = world.add(by_hand(max_runs=2))
     world.until(NOON + 130)
     message = next(sent.message for sent in world.wheel.sent if sent.message.occurrence == int(NOON) + 120)
@@ -128,7 +128,7 @@ def test_the_copies_of_a_waiting_runs_message_die_at_once(world: World) -> None:
 # How many wait.
 
 
-def test_of_a_bounded_line_those_that_find_it_full_are_skipped(world: World) -> None:
+def test_wait_queue_with_a_limit_skips_runs_when_it_is_full(world: World) -> None:
     world.add(by_hand(queue_limit=2, max_runs=5))
     world.until(NOON + 400)
     assert told(world) == [
@@ -144,7 +144,7 @@ def test_of_a_bounded_line_those_that_find_it_full_are_skipped(world: World) -> 
     assert [state for _, state, _ in told(world)] == [S, S, S, K, K]
 
 
-def test_newest_lets_the_one_that_runs_end_and_then_runs_the_newest_alone(world: World) -> None:
+def test_wait_queue_newest_lets_the_active_run_end_and_then_runs_only_the_newest(world: World) -> None:
     world.add(by_hand(Overlap.NEWEST, max_runs=4))
     world.until(NOON + 290)
     assert told(world) == [(60, W, None), (120, K, "replaced"), (180, K, "replaced"), (240, Q, None)]
@@ -154,7 +154,7 @@ def test_newest_lets_the_one_that_runs_end_and_then_runs_the_newest_alone(world:
     assert [state for _, state, _ in told(world)] == [S, K, K, S]
 
 
-def test_an_older_run_that_comes_late_gives_way_to_the_newest_that_waits(world: World) -> None:
+def test_wait_queue_newest_replaces_a_late_older_run_by_the_newest_waiting_run(world: World) -> None:
     world.add(by_hand(Overlap.NEWEST, max_runs=3, missed=PATIENT))
     world.until(NOON + 100)
     late = world.wheel.hold_back(120)
@@ -167,7 +167,7 @@ def test_an_older_run_that_comes_late_gives_way_to_the_newest_that_waits(world: 
 # What else may come while a run waits.
 
 
-def test_a_paused_jobs_waiting_runs_are_skipped_when_their_turn_would_come(world: World) -> None:
+def test_wait_queue_skips_runs_of_a_paused_job_when_their_turn_comes(world: World) -> None:
     world.add(by_hand(max_runs=4))
     world.until(NOON + 250)
     world.office.pause()
@@ -176,7 +176,7 @@ def test_a_paused_jobs_waiting_runs_are_skipped_when_their_turn_would_come(world
     assert line(world) == []
 
 
-def test_a_deleted_jobs_waiting_runs_are_skipped(world: World) -> None:
+def test_wait_queue_skips_runs_of_a_deleted_job(world: World) -> None:
     world.add(by_hand(max_runs=3))
     world.until(NOON + 200)
     world.office.delete()
@@ -185,7 +185,7 @@ def test_a_deleted_jobs_waiting_runs_are_skipped(world: World) -> None:
     assert line(world) == []
 
 
-def test_a_job_created_anew_does_not_wait_behind_the_runs_of_the_one_before(world: World) -> None:
+def test_wait_queue_of_a_deleted_job_does_not_delay_its_recreated_job(world: World) -> None:
     office = world.office
     world.add(by_hand())
     world.until(NOON + 250)
@@ -198,7 +198,7 @@ def test_a_job_created_anew_does_not_wait_behind_the_runs_of_the_one_before(worl
 
 
 @pytest.mark.parametrize("deadline", [100, 3000])
-def test_a_start_deadline_ends_the_waiting_when_it_comes(world: World, deadline: int) -> None:
+def test_wait_queue_ends_the_wait_at_a_start_deadline(world: World, deadline: int) -> None:
     world.add(by_hand(max_runs=2, start_deadline_seconds=deadline))
     world.until(NOON + 120 + deadline)
     assert told(world)[1] == (120, Q, None)
@@ -207,7 +207,7 @@ def test_a_start_deadline_ends_the_waiting_when_it_comes(world: World, deadline:
     assert line(world) == []
 
 
-def test_when_overlap_is_allowed_meanwhile_all_that_wait_start(world: World) -> None:
+def test_wait_queue_starts_all_waiting_runs_once_overlap_is_allowed(world: World) -> None:
     world.add(by_hand(max_runs=4))
     world.until(NOON + 250)
     world.office.edit(overlap=Overlap.ALLOW)
@@ -216,7 +216,7 @@ def test_when_overlap_is_allowed_meanwhile_all_that_wait_start(world: World) -> 
     assert line(world) == []
 
 
-def test_when_overlap_is_forbidden_meanwhile_those_that_wait_are_skipped_while_one_runs(world: World) -> None:
+def test_wait_queue_skips_waiting_runs_beside_an_active_run_once_overlap_is_forbidden(world: World) -> None:
     world.add(by_hand(max_runs=4))
     world.until(NOON + 250)
     world.office.edit(overlap=Overlap.SKIP)
@@ -224,7 +224,7 @@ def test_when_overlap_is_forbidden_meanwhile_those_that_wait_are_skipped_while_o
     assert told(world) == [(60, W, None), (120, K, "overlap"), (180, K, "overlap"), (240, K, "overlap")]
 
 
-def test_a_job_is_not_completed_while_a_run_waits(world: World) -> None:
+def test_wait_queue_prevents_completion_of_the_job_while_a_run_waits(world: World) -> None:
     office = world.office
     world.add(by_hand(max_runs=2))
     world.until(NOON + 200)
@@ -234,7 +234,7 @@ def test_a_job_is_not_completed_while_a_run_waits(world: World) -> None:
     assert office.job().state == "COMPLETED"
 
 
-def test_a_redriven_run_waits_in_line_with_its_record_as_it_is_whatever_the_rule(world: World) -> None:
+def test_wait_queue_holds_a_redriven_run_with_its_record_unchanged_whatever_the_overlap_rule(world: World) -> None:
     world.add(by_hand(Overlap.SKIP, retry=ONCE, max_runs=2))
     world.until(NOON + 61)
     world.tell(world.about(world.runs("tick-tock")[0], MessageKind.FAIL, error="no"))
@@ -253,7 +253,7 @@ def test_a_redriven_run_waits_in_line_with_its_record_as_it_is_whatever_the_rule
 
 
 @pytest.mark.parametrize("mode", MissedMode)
-def test_a_run_that_waits_is_not_missed_though_its_dispatcher_died_before_it_claimed(
+def test_wait_queue_keeps_a_run_from_being_missed_although_its_dispatcher_died_before_the_claim(
     world: World, mode: MissedMode
 ) -> None:
     world.cursors = around(world.cursors, claim=throttled(times=1))
@@ -281,7 +281,7 @@ def lose(world: World, hit: Callable[[RunMessage], bool]) -> int:
     return before - len(world.wheel._held)
 
 
-def test_a_call_that_gets_lost_is_made_again_within_half_a_minute(world: World) -> None:
+def test_wait_queue_repeats_a_lost_call_within_half_a_minute(world: World) -> None:
     world.add(by_hand(max_runs=2))
     world.until(NOON + 305)
     waiting = world.runs("tick-tock")[0]
@@ -292,7 +292,7 @@ def test_a_call_that_gets_lost_is_made_again_within_half_a_minute(world: World) 
     assert told(world)[1] == (120, W, None)
 
 
-def test_a_line_that_has_lost_its_watch_is_watched_again_by_who_enters_it_next(world: World) -> None:
+def test_wait_queue_without_its_watch_is_watched_again_from_the_next_entry(world: World) -> None:
     world.add(by_hand(max_runs=4))
     world.until(NOON + 125)
     assert lose(world, lambda message: message.watch is not None) == 1
@@ -300,7 +300,7 @@ def test_a_line_that_has_lost_its_watch_is_watched_again_by_who_enters_it_next(w
     assert any(each.message.watch is not None for each in world.wheel._held)
 
 
-def test_a_line_whose_holder_vanished_goes_on(world: World) -> None:
+def test_wait_queue_continues_after_its_lock_holder_vanished(world: World) -> None:
     world.add(by_hand(max_runs=2))
     world.until(NOON + 125)
     first = world.runs("tick-tock")[0]
@@ -311,7 +311,7 @@ def test_a_line_whose_holder_vanished_goes_on(world: World) -> None:
     assert told(world)[1] == (120, W, None)
 
 
-def test_the_next_is_called_by_the_redelivered_message_where_its_lane_did_not_take_the_call(world: World) -> None:
+def test_wait_queue_calls_the_next_run_by_the_redelivered_message_if_its_lane_rejected_the_call(world: World) -> None:
     world.add(by_hand(max_runs=2))
     world.until(NOON + 200)
     world.wheel.refuse = lambda message: message.waited
@@ -322,7 +322,7 @@ def test_the_next_is_called_by_the_redelivered_message_where_its_lane_did_not_ta
     assert told(world)[1] == (120, W, None)
 
 
-def test_the_watch_of_a_line_does_not_multiply(world: World) -> None:
+def test_wait_queue_watch_does_not_multiply(world: World) -> None:
     world.add(by_hand(max_runs=2))
     world.until(NOON + 125)
     watches = [each.message for each in world.wheel._held if each.message.watch is not None]
@@ -331,7 +331,7 @@ def test_the_watch_of_a_line_does_not_multiply(world: World) -> None:
     assert len([each for each in world.wheel._held if each.message.watch is not None]) == 1
 
 
-def test_a_run_does_not_enter_a_line_whose_watch_cannot_be_set_up(world: World) -> None:
+def test_wait_queue_accepts_no_run_if_its_watch_cannot_be_set_up(world: World) -> None:
     world.wheel.refuse = lambda message: message.watch is not None
     world.add(by_hand(max_runs=2))
     world.until(NOON + 121)
@@ -339,7 +339,7 @@ def test_a_run_does_not_enter_a_line_whose_watch_cannot_be_set_up(world: World) 
     assert world.wait_queues.watch("default", "tick-tock") is None
 
 
-def test_a_watch_whose_answer_is_lost_and_that_is_written_again_has_its_message(world: World) -> None:
+def test_wait_queue_watch_written_again_after_a_lost_response_has_its_message(world: World) -> None:
     def write_twice(real: Callable[..., bool], *asked: object, **how: object) -> bool:
         """The SDK writes the watch again when its answer was lost, and says what became of the second one."""
         real(*asked, **how)
@@ -354,7 +354,7 @@ def test_a_watch_whose_answer_is_lost_and_that_is_written_again_has_its_message(
     assert standing.nonce == watch.watch
 
 
-def test_a_watch_whose_message_comes_before_it_is_noted_looks_after_the_line_all_the_same(world: World) -> None:
+def test_wait_queue_watch_works_if_its_message_arrives_before_it_is_stored(world: World) -> None:
     world.add(by_hand(max_runs=2))
     world.until(NOON + 125)
     assert world.wait_queues.set_watch(
@@ -367,7 +367,7 @@ def test_a_watch_whose_message_comes_before_it_is_noted_looks_after_the_line_all
     assert standing.nonce == watch.watch
 
 
-def test_a_watch_among_the_dead_letters_is_sent_afresh_by_the_reconciler(world: World) -> None:
+def test_wait_queue_watch_among_the_dead_letters_is_sent_again_by_the_reconciler(world: World) -> None:
     world.add(by_hand(max_runs=2))
     world.until(NOON + 125)
     watch = next(each for each in world.wheel._held if each.message.watch is not None)
@@ -379,7 +379,7 @@ def test_a_watch_among_the_dead_letters_is_sent_afresh_by_the_reconciler(world: 
     assert any(each.message.watch is not None for each in world.wheel._held)
 
 
-def test_a_failing_run_keeps_its_turn_until_its_last_attempt(world: World) -> None:
+def test_wait_queue_keeps_the_turn_of_a_failing_run_until_its_last_attempt(world: World) -> None:
     def fail_the_first(call: Call) -> Outcome:
         return Failed("no") if call.run.occurrence == int(NOON) + 60 else Returned()
 
@@ -398,14 +398,14 @@ def test_a_failing_run_keeps_its_turn_until_its_last_attempt(world: World) -> No
     assert [run.state for run in world.runs("tick-tock")] == [RunState.DEAD, S, S]
 
 
-def test_explained_and_listed_a_waiting_run_is_what_it_is(world: World) -> None:
+def test_wait_queue_lists_a_waiting_run_as_queued(world: World) -> None:
     world.add(by_hand(max_runs=3))
     world.until(NOON + 200)
     found: list[Run] = world.runs("tick-tock")
     assert [run.state for run in found] == [W, Q, Q]
 
 
-def test_a_run_is_called_though_it_could_not_be_taken_out_of_its_line(world: World) -> None:
+def test_wait_queue_calls_a_run_that_could_not_be_removed_from_it(world: World) -> None:
     world.add(job("* * * * *", overlap=Overlap.QUEUE, delivery=Delivery.AT_MOST_ONCE, max_runs=3))
     world.until(NOON + 59)
     lock = Lock("20261121T115900Z", NOON + 61)  # its holder never begins

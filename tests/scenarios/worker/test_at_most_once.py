@@ -25,7 +25,7 @@ from tests.support.world import Killed, World
     ],
     ids=["before start", "after start", "before end", "after end", "start's answer", "end's answer"],
 )
-def test_a_job_that_runs_at_most_once_never_calls_twice_wherever_its_worker_dies(
+def test_at_most_once_never_calls_twice_wherever_the_worker_dies(
     world: World, fault: Callable[[], Fault], state: RunState, calls: int
 ) -> None:
     careful = MissedPolicy(MissedMode.RUN_ALL, grace_seconds=3600)

@@ -28,7 +28,7 @@ def broken(_: Call) -> Outcome:
     raise ValueError(f"not a header: Bearer {SECRET}")
 
 
-def test_a_call_that_breaks_inside_is_a_failed_attempt_that_is_made_again(world: World) -> None:
+def test_broken_call_is_a_failed_attempt_that_is_retried(world: World) -> None:
     world.add(job(AT, retry=SOON))
     world.until(NOON + 121)
     assert (the_run(world).state, the_run(world).code) == (RunState.RETRYING, "internal")
@@ -37,13 +37,13 @@ def test_a_call_that_breaks_inside_is_a_failed_attempt_that_is_made_again(world:
     assert [at - NOON for _, _, at in world.caller.calls] == [120, 125]
 
 
-def test_a_run_at_most_once_whose_call_breaks_inside_is_dead_at_once(world: World) -> None:
+def test_broken_call_of_an_at_most_once_run_makes_it_dead_immediately(world: World) -> None:
     world.add(job(AT, retry=SOON, delivery=Delivery.AT_MOST_ONCE))
     world.until(NOON + 121)
     assert (the_run(world).state, the_run(world).reason) == (RunState.DEAD, "at_most_once")
 
 
-def test_a_broken_call_is_logged_with_its_place_and_without_what_the_error_quotes(world: World) -> None:
+def test_broken_call_is_logged_with_its_location_and_without_the_data_of_the_error(world: World) -> None:
     world.add(job(AT, retry=SOON))
     world.until(NOON + 121)
     (event,) = [each for report in world.reports for each in report.events if each.action == "call_broke"]
@@ -54,7 +54,7 @@ def test_a_broken_call_is_logged_with_its_place_and_without_what_the_error_quote
     assert SECRET not in str(the_run(world).error)
 
 
-def test_what_an_aws_service_says_of_a_call_is_in_a_log_line_and_in_nothing_that_a_tenant_sees(world: World) -> None:
+def test_broken_call_details_of_an_aws_service_are_logged_and_hidden_from_tenants(world: World) -> None:
     words = "User: arn:aws:sts::123456789012:assumed-role/execute is not authorized"
     refused = Failed("queue orders: AccessDenied: the call is not allowed", False, code="AccessDenied", detail=words)
     world.caller.answer = lambda _: refused

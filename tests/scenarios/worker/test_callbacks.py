@@ -30,7 +30,7 @@ def beat(world: World, seconds: float = 60) -> None:
     assert world.run_store.heartbeat(run, Heartbeat(world.clock.now(), world.clock.now() + seconds, NOTHING)) is None
 
 
-def test_a_run_waits_after_its_call_and_is_completed_with_its_result_hours_later(world: World) -> None:
+def test_callbacks_complete_a_waiting_run_with_its_result_hours_later(world: World) -> None:
     world.add(waiting_job())
     world.until(NOON + 3600)
     assert the_run(world).state is RunState.WAITING
@@ -40,7 +40,7 @@ def test_a_run_waits_after_its_call_and_is_completed_with_its_result_hours_later
     assert len(world.caller.calls) == 1
 
 
-def test_the_target_is_given_a_token_that_opens_its_record_and_no_other(world: World) -> None:
+def test_callbacks_use_a_token_that_is_valid_for_one_record(world: World) -> None:
     world.add(waiting_job())
     world.until(NOON + 130)
     (text,) = world.caller.tokens
@@ -52,7 +52,7 @@ def test_the_target_is_given_a_token_that_opens_its_record_and_no_other(world: W
     assert token.secret not in str(the_run(world))
 
 
-def test_a_run_that_is_never_completed_is_tried_again_and_dies_in_the_end(world: World) -> None:
+def test_callbacks_that_never_arrive_lead_to_a_retry_and_finally_a_dead_run(world: World) -> None:
     world.add(waiting_job())
     world.until(NOON + 5 * 3600)
     run = the_run(world)
@@ -63,7 +63,7 @@ def test_a_run_that_is_never_completed_is_tried_again_and_dies_in_the_end(world:
     assert [held.message.kind for held in world.wheel.dead_letters] == [MessageKind.DEADLINE]
 
 
-def test_a_dead_callback_run_comes_back_by_the_consoles_redrive(world: World) -> None:
+def test_callbacks_of_a_dead_run_are_possible_again_after_a_console_redrive(world: World) -> None:
     world.add(waiting_job(completion_seconds=600))
     world.until(NOON + 3600)
     assert the_run(world).state is RunState.DEAD
@@ -74,7 +74,7 @@ def test_a_dead_callback_run_comes_back_by_the_consoles_redrive(world: World) ->
     assert the_run(world).state is RunState.SUCCEEDED
 
 
-def test_heartbeats_keep_a_run_alive_and_their_absence_ends_its_attempt(world: World) -> None:
+def test_callbacks_with_heartbeats_keep_a_run_active_and_missing_heartbeats_end_its_attempt(world: World) -> None:
     world.add(waiting_job(heartbeat_seconds=60))
     for number in range(40):
         world.until(NOON + 150 + 50 * number)
@@ -91,7 +91,7 @@ def deadlines(world: World) -> list[RunMessage]:
     return [held.message for held in world.wheel._held if held.message.kind is MessageKind.DEADLINE]
 
 
-def test_the_message_that_looks_at_the_heartbeats_of_a_run_does_not_multiply(world: World) -> None:
+def test_callbacks_heartbeat_check_message_does_not_multiply(world: World) -> None:
     world.add(waiting_job(heartbeat_seconds=60))
     for number in range(10):
         world.until(NOON + 150 + 50 * number)
@@ -105,7 +105,7 @@ def test_the_message_that_looks_at_the_heartbeats_of_a_run_does_not_multiply(wor
     assert (the_run(world).attempt, the_run(world).code) == (2, "callback.heartbeat")
 
 
-def test_a_deadline_whose_worker_died_before_it_was_noted_is_looked_at_all_the_same(world: World) -> None:
+def test_callbacks_deadline_is_checked_although_its_worker_died_before_storing_it(world: World) -> None:
     world.add(waiting_job(heartbeat_seconds=60))
     world.until(NOON + 150)
     beat(world)
@@ -115,7 +115,7 @@ def test_a_deadline_whose_worker_died_before_it_was_noted_is_looked_at_all_the_s
     assert (the_run(world).attempt, the_run(world).code) == (2, "callback.heartbeat")
 
 
-def test_a_heartbeat_interval_of_hours_is_watched_through_the_due_index(world: World) -> None:
+def test_callbacks_with_a_heartbeat_interval_of_hours_are_checked_through_the_due_index(world: World) -> None:
     world.add(waiting_job(heartbeat_seconds=3600, completion_seconds=86_400))
     world.until(NOON + 3000)
     beat(world, 3600)
@@ -126,7 +126,7 @@ def test_a_heartbeat_interval_of_hours_is_watched_through_the_due_index(world: W
     assert world.count("WakesSent") >= 2
 
 
-def test_a_callback_that_is_faster_than_the_calls_answer_wins(world: World) -> None:
+def test_callbacks_that_arrive_before_the_response_of_the_call_complete_the_run(world: World) -> None:
     def complete_during_the_call(call: Call) -> Outcome:
         held = world.wheel.put_in(world.about(call.run, MessageKind.COMPLETE, result="fast"))
         world.worker()([world.wheel.received(held)], world.clock.now() + 120)
@@ -141,7 +141,7 @@ def test_a_callback_that_is_faster_than_the_calls_answer_wins(world: World) -> N
     assert world.count("FinishesRefused") == 0
 
 
-def test_a_token_of_an_attempt_that_was_given_up_changes_nothing(world: World) -> None:
+def test_callbacks_with_the_token_of_an_abandoned_attempt_change_nothing(world: World) -> None:
     world.add(waiting_job(completion_seconds=300))
     world.until(NOON + 130)
     first = the_run(world)
@@ -152,7 +152,7 @@ def test_a_token_of_an_attempt_that_was_given_up_changes_nothing(world: World) -
     assert (the_run(world).state, the_run(world).attempt) == (RunState.WAITING, 2)
 
 
-def test_a_failure_told_by_callback_is_retried_unless_the_target_forbids_it(world: World) -> None:
+def test_callbacks_that_report_a_failure_cause_a_retry_unless_the_target_forbids_it(world: World) -> None:
     world.add(waiting_job())
     world.until(NOON + 130)
     world.tell(world.about(the_run(world), MessageKind.FAIL, error="disk full", code="DiskFull"))
@@ -163,7 +163,7 @@ def test_a_failure_told_by_callback_is_retried_unless_the_target_forbids_it(worl
     assert (run.state, run.reason, run.attempt) == (RunState.DEAD, "not_retryable", 2)
 
 
-def test_a_job_whose_last_run_is_completed_with_a_worker_whose_clock_is_slow_is_completed(world: World) -> None:
+def test_callbacks_of_the_last_run_complete_the_job_although_the_worker_clock_is_slow(world: World) -> None:
     spec = ScheduleSpec("* * * * *", end=int(NOON) + 125)
     world.add(waiting_job(schedule=spec, overlap=Overlap.ALLOW))
     world.until(NOON + 121)
@@ -176,7 +176,7 @@ def test_a_job_whose_last_run_is_completed_with_a_worker_whose_clock_is_slow_is_
     assert world.office.job().state is JobState.COMPLETED
 
 
-def test_complete_twice_is_complete_once(world: World) -> None:
+def test_callbacks_that_are_repeated_complete_a_run_once(world: World) -> None:
     world.add(waiting_job())
     world.until(NOON + 130)
     done = world.about(the_run(world), MessageKind.COMPLETE, result=1)
@@ -185,20 +185,20 @@ def test_complete_twice_is_complete_once(world: World) -> None:
     assert the_run(world).result == 1
 
 
-def test_a_call_that_fails_does_not_wait(world: World) -> None:
+def test_callbacks_are_not_awaited_after_a_failed_call(world: World) -> None:
     world.caller.answer = lambda _: Failed("HTTP 500", code="http.500")
     world.add(waiting_job())
     world.until(NOON + 300)
     assert (the_run(world).state, len(world.caller.calls)) == (RunState.DEAD, 2)
 
 
-def test_at_most_once_never_tries_a_second_time_after_a_missed_deadline(world: World) -> None:
+def test_callbacks_of_an_at_most_once_run_cause_no_retry_after_a_missed_deadline(world: World) -> None:
     world.add(waiting_job(delivery=Delivery.AT_MOST_ONCE, completion_seconds=60))
     world.until(NOON + 900)
     assert (the_run(world).state, len(world.caller.calls)) == (RunState.DEAD, 1)
 
 
-def test_a_deleted_jobs_waiting_run_can_be_completed_and_is_cancelled_where_it_fails(world: World) -> None:
+def test_callbacks_of_a_deleted_job_can_complete_its_waiting_run_and_a_failure_cancels_it(world: World) -> None:
     for name in ("completed", "failed"):
         world.add(waiting_job(id=name))
     world.until(NOON + 130)
@@ -213,7 +213,7 @@ def test_a_deleted_jobs_waiting_run_can_be_completed_and_is_cancelled_where_it_f
     assert (world.runs("failed")[0].state, world.runs("failed")[0].reason) == (RunState.CANCELLED, "deleted")
 
 
-def test_a_completion_whose_worker_is_throttled_is_not_lost_to_the_heartbeat_that_comes_no_more(world: World) -> None:
+def test_callbacks_handled_by_a_throttled_worker_are_not_lost_to_a_missed_heartbeat(world: World) -> None:
     world.add(job("at(2026-11-21T12:02:00)", completion=Completion.CALLBACK, heartbeat_seconds=30, retry=SOON))
     world.until(NOON + 125)
     done = world.about(the_run(world), MessageKind.COMPLETE, result="done")

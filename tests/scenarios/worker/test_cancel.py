@@ -14,7 +14,7 @@ SOON = RetryPolicy(max_attempts=3, backoff=Backoff.FIXED, min_seconds=60, max_se
 AT = "at(2026-11-21T12:02:00)"
 
 
-def test_a_queued_run_that_is_cancelled_never_starts(world: World) -> None:
+def test_run_end_cancelled_queued_run_never_starts(world: World) -> None:
     world.add(job(AT))
     world.until(NOON + 60)
     world.tell(world.queued_about("tick-tock", 120, MessageKind.CANCEL, reason="cancelled"))
@@ -24,7 +24,7 @@ def test_a_queued_run_that_is_cancelled_never_starts(world: World) -> None:
     assert world.caller.calls == []
 
 
-def test_a_retrying_run_that_is_cancelled_stops(world: World) -> None:
+def test_run_end_cancelled_retrying_run_stops(world: World) -> None:
     world.caller.answer = lambda _: Failed("no")
     world.add(job(AT, retry=SOON))
     world.until(NOON + 130)
@@ -38,7 +38,7 @@ def test_a_retrying_run_that_is_cancelled_stops(world: World) -> None:
 
 
 @pytest.mark.parametrize(("outcome", "state"), [(Failed("no"), RunState.CANCELLED), (Returned(1), RunState.SUCCEEDED)])
-def test_a_running_call_is_let_to_its_end_and_nothing_follows_a_failed_one(
+def test_run_end_cancelled_run_finishes_its_call_and_is_not_retried(
     world: World, outcome: Outcome, state: RunState
 ) -> None:
     def cancelled_meanwhile(call: Call) -> Outcome:
@@ -54,7 +54,9 @@ def test_a_running_call_is_let_to_its_end_and_nothing_follows_a_failed_one(
     assert world.count("FinishesRefused") == 0
 
 
-def test_a_waiting_run_that_cannot_hear_of_it_is_cancelled_at_once_and_its_callback_is_late(world: World) -> None:
+def test_run_end_cancelled_waiting_run_without_heartbeats_ends_immediately_and_ignores_its_callback(
+    world: World,
+) -> None:
     world.add(job(AT, completion=Completion.CALLBACK))
     world.until(NOON + 130)
     (run,) = world.runs("tick-tock")
@@ -63,7 +65,7 @@ def test_a_waiting_run_that_cannot_hear_of_it_is_cancelled_at_once_and_its_callb
     assert [one.state for one in world.runs("tick-tock")] == [RunState.CANCELLED]
 
 
-def test_a_waiting_run_with_heartbeats_is_cancelled_where_its_worker_falls_silent(world: World) -> None:
+def test_run_end_cancelled_waiting_run_with_heartbeats_ends_when_its_worker_becomes_silent(world: World) -> None:
     world.add(job(AT, completion=Completion.CALLBACK, heartbeat_seconds=30, retry=SOON))
     world.until(NOON + 125)
     (run,) = world.runs("tick-tock")
@@ -75,7 +77,7 @@ def test_a_waiting_run_with_heartbeats_is_cancelled_where_its_worker_falls_silen
     assert (run.state, run.reason, len(world.caller.calls)) == (RunState.CANCELLED, "cancelled", 1)
 
 
-def test_cancelling_twice_or_after_the_end_changes_nothing(world: World) -> None:
+def test_run_end_repeated_or_late_cancellation_changes_nothing(world: World) -> None:
     world.add(job(AT))
     world.until(NOON + 130)
     (run,) = world.runs("tick-tock")
@@ -84,7 +86,7 @@ def test_cancelling_twice_or_after_the_end_changes_nothing(world: World) -> None
     assert [one.state for one in world.runs("tick-tock")] == [RunState.SUCCEEDED]
 
 
-def test_outcomes_are_told_to_the_bus_as_the_job_chooses(world: World) -> None:
+def test_run_end_publishes_the_events_selected_by_the_job(world: World) -> None:
     world.caller.answer = lambda call: Returned() if call.job.id == "fine" else Failed("no", retryable=False)
     world.add(job(AT, id="fine", events=(EventKind.ALL,)))
     world.add(job(AT, id="dies", events=(EventKind.DEATHS,)))
@@ -94,7 +96,7 @@ def test_outcomes_are_told_to_the_bus_as_the_job_chooses(world: World) -> None:
     assert told == [("Run Dead", "dies.20261121T120200Z"), ("Run Succeeded", "fine.20261121T120200Z")]
 
 
-def test_what_an_outage_made_a_job_skip_is_told_once_for_the_whole_range(world: World) -> None:
+def test_run_end_range_skipped_by_an_outage_publishes_one_event(world: World) -> None:
     skipping = MissedPolicy(MissedMode.SKIP, grace_seconds=30)
     for name, events in (("asks", (EventKind.LATE,)), ("quiet", ())):
         world.add(job("rate(60 seconds)", id=name, missed=skipping, events=events))
@@ -105,7 +107,7 @@ def test_what_an_outage_made_a_job_skip_is_told_once_for_the_whole_range(world: 
     assert world.bus.events[0].detail["count"] > 100
 
 
-def test_a_bus_that_refuses_holds_nothing_up_and_is_counted(world: World) -> None:
+def test_run_end_is_not_delayed_by_rejected_events_which_are_counted(world: World) -> None:
     world.bus.refuses = True
     world.add(job(AT, events=(EventKind.ALL,)))
     world.until(NOON + 300)
@@ -113,7 +115,7 @@ def test_a_bus_that_refuses_holds_nothing_up_and_is_counted(world: World) -> Non
     assert world.count("EventsRefused") == 1
 
 
-def test_a_job_whose_runs_die_in_a_row_is_paused_and_counts_anew_when_resumed(world: World) -> None:
+def test_run_end_consecutive_deaths_pause_the_job_and_the_resume_resets_the_count(world: World) -> None:
     world.caller.answer = lambda _: Failed("no", retryable=False)
     world.add(job("* * * * *", pause_on_failure=3))
     world.until(NOON + 600)
@@ -123,7 +125,7 @@ def test_a_job_whose_runs_die_in_a_row_is_paused_and_counts_anew_when_resumed(wo
     assert len(world.notices.deaths) == 3
 
 
-def test_a_success_in_between_keeps_a_job_from_being_paused(world: World) -> None:
+def test_run_end_success_between_deaths_prevents_a_pause_of_the_job(world: World) -> None:
     def every_third(call: Call) -> Outcome:
         return Returned() if call.run.occurrence // 60 % 3 == 0 else Failed("no", retryable=False)
 
@@ -133,7 +135,7 @@ def test_a_success_in_between_keeps_a_job_from_being_paused(world: World) -> Non
     assert world.jobs.get("default", "tick-tock").state is JobState.ACTIVE
 
 
-def test_a_large_result_goes_to_the_store_and_a_small_one_stays(world: World) -> None:
+def test_run_end_large_result_is_saved_in_the_result_store_and_a_small_one_in_the_record(world: World) -> None:
     world.caller.answer = lambda call: Returned({"body": "x" * (5000 if call.job.id == "large" else 50)})
     world.add(job(AT, id="large"))
     world.add(job(AT, id="small"))
@@ -145,7 +147,7 @@ def test_a_large_result_goes_to_the_store_and_a_small_one_stays(world: World) ->
     assert (small.result, small.result_key) == ({"body": "x" * 50}, None)
 
 
-def test_a_store_that_refuses_costs_the_result_and_not_the_run(world: World) -> None:
+def test_run_end_loses_the_result_and_not_the_run_if_the_result_store_fails(world: World) -> None:
     world.results.refuses = True
     world.caller.answer = lambda _: Returned({"body": "x" * 5000})
     world.add(job(AT))

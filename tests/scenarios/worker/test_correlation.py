@@ -51,19 +51,19 @@ def asks(world: World, job_id: str = "tick-tock") -> None:
     office.api.manual.run(office.job(job_id), RunRequest("anna", correlation_id=ORDER))
 
 
-def test_a_scheduled_run_is_part_of_the_round_that_enqueued_it(world: World) -> None:
+def test_correlation_id_of_a_scheduled_run_is_that_of_the_round_that_enqueued_it(world: World) -> None:
     made = world.add(job("at(2026-11-21T12:10:00)"))
     world.until(NOON + 660)
     (run,) = world.runs(made.id)
     assert (run.state, run.correlation_id, borne(world)) == (RunState.SUCCEEDED, ROUND, {ROUND})
 
 
-def test_a_round_says_its_name_in_all_that_it_tells(world: World) -> None:
+def test_correlation_id_of_a_round_is_in_all_its_events(world: World) -> None:
     world.add(job("at(2026-11-21T12:10:00)"))
     assert {(event.facts["shard"], event.facts["correlation_id"]) for event in world.dispatch().events} == {(0, ROUND)}
 
 
-def test_every_attempt_is_part_of_what_the_first_was_and_so_is_every_line(world: World) -> None:
+def test_correlation_id_is_the_same_in_every_attempt_and_every_log_line(world: World) -> None:
     world.add(job("0 0 1 1 *", retry=TWICE))
     calls: list[str | None] = []
 
@@ -84,7 +84,7 @@ def test_every_attempt_is_part_of_what_the_first_was_and_so_is_every_line(world:
     assert whose == {("default", "tick-tock", str(run.name))}
 
 
-def test_a_redriven_run_is_still_part_of_the_same(world: World) -> None:
+def test_correlation_id_is_kept_by_a_redrive(world: World) -> None:
     world.add(job("0 0 1 1 *", retry=replace(TWICE, max_attempts=1)))
     world.caller.answer = lambda _: FAILED
     asks(world)
@@ -98,7 +98,7 @@ def test_a_redriven_run_is_still_part_of_the_same(world: World) -> None:
     assert (run.state, run.correlation_id, borne(world)) == (RunState.SUCCEEDED, ORDER, {ORDER})
 
 
-def test_what_waits_in_the_due_index_comes_back_as_part_of_the_same(world: World) -> None:
+def test_correlation_id_is_kept_by_runs_that_wait_in_the_due_index(world: World) -> None:
     world.add(job("*/5 * * * *"))
     office = world.office
     an_hour = Backfill(N - 3600, N, 600)  # twelve runs, ten minutes apart: most of them wait as timers
@@ -107,7 +107,7 @@ def test_what_waits_in_the_due_index_comes_back_as_part_of_the_same(world: World
     assert [run.correlation_id for run in [run for run in world.runs("tick-tock") if run.suffix]] == [ORDER] * 12
 
 
-def test_a_callback_and_its_deadline_are_part_of_the_same(world: World) -> None:
+def test_correlation_id_is_kept_by_a_callback_and_its_deadline(world: World) -> None:
     world.add(job("0 0 1 1 *", completion=Completion.CALLBACK, completion_seconds=60, retry=TWICE))
     asks(world)
     world.until(NOON + 200)
@@ -116,7 +116,7 @@ def test_a_callback_and_its_deadline_are_part_of_the_same(world: World) -> None:
     assert (run.attempt, run.correlation_id, borne(world)) == (2, ORDER, {ORDER})
 
 
-def test_a_replacing_run_asks_for_the_end_of_the_other_in_its_own_name(world: World) -> None:
+def test_correlation_id_of_a_replaced_run_is_used_for_its_cancellation(world: World) -> None:
     world.add(job("0 0 1 1 *", completion=Completion.CALLBACK, overlap=Overlap.REPLACE))
     asks(world)
     world.until(NOON + 5)
@@ -128,7 +128,7 @@ def test_a_replacing_run_asks_for_the_end_of_the_other_in_its_own_name(world: Wo
     assert {run.correlation_id for run in world.runs("tick-tock")} == {ORDER, "order-4712"}
 
 
-def test_a_request_that_is_repeated_names_the_first_one(world: World) -> None:
+def test_correlation_id_of_a_repeated_request_is_that_of_the_first_request(world: World) -> None:
     world.add(job("0 0 1 1 *"))
     office = world.office
     first = office.api.manual.run(office.job(), RunRequest("anna", "a key", ORDER))
@@ -137,7 +137,7 @@ def test_a_request_that_is_repeated_names_the_first_one(world: World) -> None:
     assert office.record(first).correlation_id == ORDER
 
 
-def test_a_dead_letter_is_told_of_as_part_of_the_same(world: World) -> None:
+def test_correlation_id_is_in_the_event_of_a_dead_letter(world: World) -> None:
     world.add(job("0 0 1 1 *", retry=replace(TWICE, max_attempts=1)))
     world.caller.answer = lambda _: FAILED
     asks(world)
@@ -147,7 +147,7 @@ def test_a_dead_letter_is_told_of_as_part_of_the_same(world: World) -> None:
     assert kept.facts["correlation_id"] == ORDER
 
 
-def test_a_message_of_before_runs_as_it_did_and_is_part_of_nothing(world: World) -> None:
+def test_correlation_id_is_absent_for_a_message_of_an_older_version_which_runs_as_before(world: World) -> None:
     made = world.add(job("0 0 1 1 *", retry=TWICE))
     body = RunMessage(
         RunIdentity(

@@ -41,7 +41,7 @@ def world(tables: Tables, metered: Metered) -> World:
 @pytest.mark.parametrize(
     ("schedule", "runs", "claims"), [("25 12 * * *", 1, 1), ("* * * * *", 20, 2), ("rate(10 seconds)", 120, 2)]
 )
-def test_a_firing_takes_the_units_of_its_claim_its_start_its_end_and_its_lock(
+def test_costs_run_takes_the_write_units_of_its_claim_start_end_and_lock(
     world: World, metered: Metered, schedule: str, runs: int, claims: int, overlap: Overlap, lock: int
 ) -> None:
     world.add(job(schedule, overlap=overlap))
@@ -55,7 +55,7 @@ def test_a_firing_takes_the_units_of_its_claim_its_start_its_end_and_its_lock(
     assert set(units) <= {"JOB CURSOR", "JOB RUN", "JOB ACTIVE", "SHARD WATERMARK"}
 
 
-def test_dead_letter_takes_two_reads_at_each_delivery_on_its_way_to_its_queue(world: World, metered: Metered) -> None:
+def test_costs_dead_letter_takes_two_reads_for_each_delivery_before_it_is_moved(world: World, metered: Metered) -> None:
     world.caller.answer = lambda _: Failed("no", retryable=False)
     world.add(job("1 12 * * *", overlap=Overlap.SKIP))
     world.clock.set(NOON + 60)
@@ -72,7 +72,7 @@ def test_dead_letter_takes_two_reads_at_each_delivery_on_its_way_to_its_queue(wo
     ("overlap", "requests"),
     [(Overlap.ALLOW, {"get_item": 1, "put_item": 2}), (Overlap.SKIP, {"get_item": 3, "put_item": 3})],
 )
-def test_a_worker_reads_the_job_and_its_lock_and_writes_its_run_and_asks_for_nothing_else(
+def test_costs_worker_only_reads_the_job_and_its_lock_and_writes_the_run(
     world: World, metered: Metered, overlap: Overlap, requests: dict[str, int]
 ) -> None:
     world.add(job("* * * * *", overlap=overlap))
@@ -96,7 +96,7 @@ def test_a_worker_reads_the_job_and_its_lock_and_writes_its_run_and_asks_for_not
         (3, RunState.DEAD, 6 + 4 + 1 + 2),
     ],
 )
-def test_only_a_run_that_does_not_go_well_pays_for_being_found(
+def test_costs_only_a_run_with_failures_writes_index_entries(
     world: World, metered: Metered, failures: int, end: RunState, units: int
 ) -> None:
     nightly = job("25 12 * * *", overlap=Overlap.ALLOW, retry=RetryPolicy(3, min_seconds=1, max_seconds=1))
@@ -111,7 +111,7 @@ def test_only_a_run_that_does_not_go_well_pays_for_being_found(
     assert metered.units["JOB RUN"] == units
 
 
-def test_a_run_that_waits_pays_for_being_found_but_its_heartbeats_do_not(world: World, metered: Metered) -> None:
+def test_costs_waiting_run_writes_an_index_entry_but_its_heartbeats_do_not(world: World, metered: Metered) -> None:
     world.add(job("25 12 * * *", overlap=Overlap.ALLOW, completion=Completion.CALLBACK, heartbeat_seconds=3600))
     world.until(NOON + 1500)
     run = the_run(world)
@@ -124,7 +124,7 @@ def test_a_run_that_waits_pays_for_being_found_but_its_heartbeats_do_not(world: 
 
 
 @pytest.mark.parametrize(("seconds", "units"), [(9, 0), (11, 3)])
-def test_only_a_call_that_lasts_longer_than_ten_seconds_pays_for_being_found(
+def test_costs_only_a_call_longer_than_ten_seconds_writes_a_list_entry(
     world: World, metered: Metered, seconds: int, units: int
 ) -> None:
     """One for its record, one for the entry in the list, and one to remove it."""

@@ -30,7 +30,7 @@ def lose_to_the_dead_letters(world: World, second: int = 120) -> None:
         world.wheel.dead_letters.append(held)
 
 
-def test_a_rightful_dead_letter_stays_where_the_console_finds_it(world: World) -> None:
+def test_dead_letters_of_dead_runs_stay_available_in_the_console(world: World) -> None:
     run = dead_run(world)
     world.reconcile()
     assert len(world.wheel.dead_letters) == 1
@@ -38,7 +38,7 @@ def test_a_rightful_dead_letter_stays_where_the_console_finds_it(world: World) -
     assert len(world.notices.deaths) == 1
 
 
-def test_the_notice_of_a_death_names_the_owner_and_the_runbook_of_the_job(world: World) -> None:
+def test_dead_letters_notice_names_the_owner_and_the_runbook_of_the_job(world: World) -> None:
     runbook = "https://wiki.example.com/runbooks/report"
     world.caller.answer = lambda _: Failed("no")
     world.add(job(AT, retry=ONCE, owner="billing", runbook_url=runbook))
@@ -47,7 +47,7 @@ def test_the_notice_of_a_death_names_the_owner_and_the_runbook_of_the_job(world:
     assert (death.owner, death.runbook_url) == ("billing", runbook)
 
 
-def test_a_message_that_got_there_before_its_run_could_start_is_found_recorded_and_announced(world: World) -> None:
+def test_dead_letters_message_of_a_run_that_never_started_is_recorded_and_announced(world: World) -> None:
     world.add(job(AT))
     world.clock.set(NOON + 60)
     lose_to_the_dead_letters(world)
@@ -65,7 +65,9 @@ def test_a_message_that_got_there_before_its_run_could_start_is_found_recorded_a
     assert (the_run(world).state, the_run(world).attempt) == (RunState.SUCCEEDED, 1)
 
 
-def test_a_worker_that_crashes_at_every_delivery_leaves_a_run_that_the_reconciler_records(world: World) -> None:
+def test_dead_letters_run_of_a_worker_that_crashes_at_every_delivery_is_recorded_by_the_reconciler(
+    world: World,
+) -> None:
     def crash(call: Call) -> Outcome:
         raise Killed
 
@@ -85,7 +87,7 @@ def test_a_worker_that_crashes_at_every_delivery_leaves_a_run_that_the_reconcile
     assert (the_run(world).state, the_run(world).reason) == (RunState.DEAD, "dead_lettered")
 
 
-def test_a_retry_that_got_there_is_recorded_as_dead(world: World) -> None:
+def test_dead_letters_retry_among_them_is_recorded_as_dead(world: World) -> None:
     outcomes = iter([Failed("no"), Returned()])
     world.caller.answer = lambda _: next(outcomes)
     world.add(job(AT, retry=RetryPolicy(max_attempts=3, min_seconds=60, max_seconds=60)))
@@ -99,7 +101,7 @@ def test_a_retry_that_got_there_is_recorded_as_dead(world: World) -> None:
     assert (the_run(world).state, the_run(world).attempt) == (RunState.SUCCEEDED, 2)
 
 
-def test_what_is_left_over_after_a_redrive_is_removed(world: World) -> None:
+def test_dead_letters_remaining_after_a_redrive_are_removed(world: World) -> None:
     run = dead_run(world)
     world.caller.answer = lambda _: Returned()
     world.tell(world.about(run, MessageKind.REDRIVE))
@@ -109,7 +111,7 @@ def test_what_is_left_over_after_a_redrive_is_removed(world: World) -> None:
     assert world.wheel.dead_letters == []
 
 
-def test_a_redrive_asked_for_twice_runs_once_more_and_not_twice(world: World) -> None:
+def test_dead_letters_redrive_requested_twice_runs_once_more_and_not_twice(world: World) -> None:
     run = dead_run(world)
     asked = world.about(run, MessageKind.REDRIVE)
     world.tell(asked)
@@ -119,7 +121,7 @@ def test_a_redrive_asked_for_twice_runs_once_more_and_not_twice(world: World) ->
     assert len(world.notices.deaths) == 2  # it died twice
 
 
-def test_a_copy_of_a_dead_runs_message_is_dropped_and_the_dead_letter_itself_runs_again(world: World) -> None:
+def test_dead_letters_copy_of_a_message_is_dropped_and_the_dead_letter_itself_runs_again(world: World) -> None:
     dead_run(world)
     copy = world.wheel.sent[0].message.again(nonce="of a copy", not_before=world.clock.now())
     world.tell(copy)
@@ -130,7 +132,7 @@ def test_a_copy_of_a_dead_runs_message_is_dropped_and_the_dead_letter_itself_run
     assert the_run(world).state is RunState.SUCCEEDED
 
 
-def test_a_callback_that_got_there_is_sent_afresh(world: World) -> None:
+def test_dead_letters_callback_among_them_is_sent_again(world: World) -> None:
     world.add(job(AT, completion=Completion.CALLBACK))
     world.until(NOON + 130)
     done = world.about(the_run(world), MessageKind.COMPLETE, result=7)
@@ -141,7 +143,7 @@ def test_a_callback_that_got_there_is_sent_afresh(world: World) -> None:
     assert world.wheel.dead_letters == []
 
 
-def test_what_cannot_be_read_stays_and_is_counted(world: World) -> None:
+def test_dead_letters_that_cannot_be_read_are_kept_and_counted(world: World) -> None:
     world.add(job(AT))
     broken = world.wheel.put_in(world.queued_about("tick-tock", 120, MessageKind.START))
     world.wheel.dead_letters.append(replace(broken, body="not a message"))
@@ -150,7 +152,7 @@ def test_what_cannot_be_read_stays_and_is_counted(world: World) -> None:
     assert world.count("DeadLettersUnreadable") == 1
 
 
-def test_many_dead_letters_are_looked_at_page_by_page(world: World) -> None:
+def test_dead_letters_are_checked_page_by_page(world: World) -> None:
     world.caller.answer = lambda _: Failed("no", retryable=False)
     for number in range(25):
         world.add(job(AT, id=f"job-{number:02}"))
@@ -159,7 +161,7 @@ def test_many_dead_letters_are_looked_at_page_by_page(world: World) -> None:
     assert world.reconcile().counts["DeadLettersKept"] == 25
 
 
-def test_a_job_that_ends_with_a_run_found_dead_is_completed(world: World) -> None:
+def test_dead_letters_job_that_ends_with_a_run_found_dead_is_completed(world: World) -> None:
     world.add(job(AT))
     world.until(NOON + 60)
     lose_to_the_dead_letters(world)

@@ -38,14 +38,14 @@ def run(world: World) -> Run:
     return world.runs("tick-tock")[0]
 
 
-def test_a_run_that_starts_and_ends_in_time_is_not_announced(world: World) -> None:
+def test_deadlines_run_that_starts_and_ends_in_time_is_not_announced(world: World) -> None:
     add(world, start_within_seconds=30, finish_by=60)
     world.until(NOON + 600)
     assert [state for _, state in world.states("tick-tock")] == [RunState.SUCCEEDED] * 2
     assert missed(world) == []
 
 
-def test_a_run_that_waits_for_another_one_is_announced_at_its_deadline_to_start(world: World) -> None:
+def test_deadlines_run_that_waits_for_another_one_is_announced_at_its_deadline_to_start(world: World) -> None:
     waits(world, overlap=Overlap.QUEUE, start_within_seconds=45)
     world.until(NOON + 164)
     assert missed(world) == []
@@ -55,7 +55,7 @@ def test_a_run_that_waits_for_another_one_is_announced_at_its_deadline_to_start(
     assert len(missed(world)) == 1
 
 
-def test_a_run_that_has_not_finished_is_announced_at_its_deadline(world: World) -> None:
+def test_deadlines_run_that_has_not_finished_is_announced_at_its_deadline(world: World) -> None:
     waits(world, finish_by=90, overlap=Overlap.ALLOW)
     world.until(NOON + 149)
     assert missed(world) == []
@@ -64,7 +64,7 @@ def test_a_run_that_has_not_finished_is_announced_at_its_deadline(world: World) 
     assert world.count("DeadlinesMissed") == 2
 
 
-def test_the_deadline_is_a_time_of_the_jobs_zone(world: World) -> None:
+def test_deadline_is_a_time_of_the_jobs_zone(world: World) -> None:
     add(world, "1 13 * * *", timezone="Europe/Berlin", completion=Completion.CALLBACK, finish_by="14:30")
     world.until(NOON + 5399)
     assert missed(world) == []
@@ -72,7 +72,7 @@ def test_the_deadline_is_a_time_of_the_jobs_zone(world: World) -> None:
     assert missed(world) == [("finish", 60, 5400, RunState.WAITING)]
 
 
-def test_a_deadline_later_than_a_queue_can_delay_is_a_timer_only_while_the_run_is_active(world: World) -> None:
+def test_deadline_later_than_a_queue_can_delay_is_a_timer_only_while_the_run_is_active(world: World) -> None:
     add(world, "1 12 * * *", finish_by=7200)
     world.until(NOON + 1200)
     assert world.timers.get("default", "tick-tock", "WAKE#20261121T120100Z.check_finish1") is None
@@ -83,7 +83,7 @@ def test_a_deadline_later_than_a_queue_can_delay_is_a_timer_only_while_the_run_i
     assert missed(world) == [("finish", 1500, 8700, RunState.WAITING)]
 
 
-def test_a_missed_deadline_cancels_the_run_on_request(world: World) -> None:
+def test_deadlines_missed_deadline_cancels_the_run_on_request(world: World) -> None:
     waits(world, finish_by=90, on_deadline=OnDeadline.CANCEL)
     world.until(NOON + 400)
     ended = run(world)
@@ -92,7 +92,7 @@ def test_a_missed_deadline_cancels_the_run_on_request(world: World) -> None:
     assert missed(world)[0] == ("finish", 60, 150, RunState.WAITING)
 
 
-def test_a_run_that_has_not_started_is_cancelled_and_does_not_start_later(world: World) -> None:
+def test_deadlines_run_that_has_not_started_is_cancelled_and_does_not_start_later(world: World) -> None:
     waits(world, start_within_seconds=30, overlap=Overlap.QUEUE, on_deadline=OnDeadline.CANCEL)
     world.until(NOON + 160)
     world.tell(world.about(run(world), MessageKind.COMPLETE))
@@ -100,7 +100,7 @@ def test_a_run_that_has_not_started_is_cancelled_and_does_not_start_later(world:
     assert world.states("tick-tock") == [(60, RunState.SUCCEEDED), (120, RunState.CANCELLED)]
 
 
-def test_a_run_whose_message_is_late_is_announced_before_it_starts(world: World) -> None:
+def test_deadlines_run_whose_message_is_late_is_announced_before_it_starts(world: World) -> None:
     add(world, "5 12 * * *", start_within_seconds=30)
     world.until(NOON + 299)
     late = [held for held in world.wheel.hold_back(300) if held.message.kind is MessageKind.START]
@@ -122,7 +122,7 @@ def test_a_run_whose_message_is_late_is_announced_before_it_starts(world: World)
     ],
     ids=["no deadline", "deleted"],
 )
-def test_a_deadline_of_a_job_that_has_changed_does_not_count(
+def test_deadline_of_a_job_that_has_changed_does_not_count(
     world: World, office: Office, change: Callable[[Office], object]
 ) -> None:
     waits(world, "1 12 * * *", finish_by=90)
@@ -132,7 +132,7 @@ def test_a_deadline_of_a_job_that_has_changed_does_not_count(
     assert missed(world) == []
 
 
-def test_a_deadline_that_is_moved_is_checked_at_its_new_time(world: World, office: Office) -> None:
+def test_deadline_that_is_moved_is_checked_at_its_new_time(world: World, office: Office) -> None:
     waits(world, "1 12 * * *", finish_by=90)
     world.until(NOON + 100)
     office.edit(finish_by=1800)
@@ -140,7 +140,7 @@ def test_a_deadline_that_is_moved_is_checked_at_its_new_time(world: World, offic
     assert missed(world) == [("finish", 60, 1860, RunState.WAITING)]
 
 
-def test_a_run_of_a_paused_job_has_no_deadline(world: World, office: Office) -> None:
+def test_deadlines_run_of_a_paused_job_has_no_deadline(world: World, office: Office) -> None:
     add(world, "5 12 * * *", start_within_seconds=30)
     world.until(NOON + 200)
     office.pause()
@@ -148,14 +148,14 @@ def test_a_run_of_a_paused_job_has_no_deadline(world: World, office: Office) -> 
     assert missed(world) == []
 
 
-def test_skipped_and_dead_runs_are_not_announced_as_missed_deadlines(world: World) -> None:
+def test_deadlines_skipped_and_dead_runs_are_not_announced_as_missed_deadlines(world: World) -> None:
     waits(world, overlap=Overlap.SKIP, start_within_seconds=30)
     world.until(NOON + 400)
     assert [state for _, state in world.states("tick-tock")] == [RunState.WAITING, RunState.SKIPPED]
     assert missed(world) == []
 
 
-def test_a_run_on_request_has_the_deadlines_of_its_job(world: World, office: Office) -> None:
+def test_deadlines_run_on_request_has_the_deadlines_of_its_job(world: World, office: Office) -> None:
     waits(world, "0 6 * * *", finish_by=90)
     office.run()
     office.run(later=Later(delay_seconds=1000))
@@ -163,7 +163,7 @@ def test_a_run_on_request_has_the_deadlines_of_its_job(world: World, office: Off
     assert missed(world)[:1] == [("finish", 0, 90, RunState.WAITING)]
 
 
-def test_a_repeated_check_has_the_same_ids(world: World) -> None:
+def test_deadlines_repeated_check_has_the_same_ids(world: World) -> None:
     waits(world, "1 12 * * *", finish_by=90, events=(EventKind.DEADLINES,), owner="billing")
     world.until(NOON + 200)
     (first,) = world.notices.deadlines
@@ -176,7 +176,7 @@ def test_a_repeated_check_has_the_same_ids(world: World) -> None:
     assert world.bus.events[0].detail["deadline_at"] == "2026-11-21T12:02:30Z"
 
 
-def test_a_job_without_deadlines_sends_no_further_message(world: World) -> None:
+def test_deadlines_job_without_deadlines_sends_no_further_message(world: World) -> None:
     add(world, "5-6 12 * * *")
     world.until(NOON + 600)
     assert [each.message.kind for each in world.wheel.sent] == [MessageKind.START] * 2

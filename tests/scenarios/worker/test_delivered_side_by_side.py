@@ -19,7 +19,7 @@ from tests.support.world import FUNCTION_SECONDS, World
 
 
 @pytest.mark.parametrize("delivery", Delivery)
-def test_a_message_that_comes_twice_in_one_batch_is_called_once(tables: Tables, delivery: Delivery) -> None:
+def test_duplicate_delivery_of_a_message_in_one_batch_causes_one_call(tables: Tables, delivery: Delivery) -> None:
     world, met = World(tables), Event()
 
     def watched(write: Callable[..., Any], *given: Any) -> Any:

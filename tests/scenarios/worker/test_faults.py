@@ -16,7 +16,9 @@ TWICE = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=5, max_se
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["before the claim", "after the claim"])
-def test_a_dispatcher_killed_between_enqueue_and_claim_loses_and_repeats_no_run(world: World, after: bool) -> None:
+def test_fault_recovery_after_a_dispatcher_crash_between_enqueue_and_claim_loses_and_repeats_no_run(
+    world: World, after: bool
+) -> None:
     for number in range(8):
         world.add(job("* * * * *", id=f"job-{number:02}"))
     world.clock.set(NOON + 20)
@@ -28,7 +30,7 @@ def test_a_dispatcher_killed_between_enqueue_and_claim_loses_and_repeats_no_run(
     assert sorted(world.caller.runs) == sorted(expected)
 
 
-def test_a_dispatcher_killed_at_every_round_still_fires_everything_in_time_and_once(world: World) -> None:
+def test_fault_recovery_after_a_dispatcher_crash_in_every_round_runs_everything_once_and_on_time(world: World) -> None:
     world.add(job("rate(20 seconds)"))
     for minute in range(1, 8):
         world.until(NOON + 60 * minute, ticking=False)
@@ -39,7 +41,7 @@ def test_a_dispatcher_killed_at_every_round_still_fires_everything_in_time_and_o
     assert [second for second, _ in world.states("tick-tock")] == list(range(20, 601, 20))
 
 
-def test_sends_that_are_refused_are_repeated_by_the_next_round_and_only_those(world: World) -> None:
+def test_fault_recovery_repeats_only_rejected_sends_in_the_next_round(world: World) -> None:
     for name in ("lucky", "unlucky"):
         world.add(job("rate(300 seconds)", id=name))
     world.wheel.refuse = lambda message: message.job_id == "unlucky"
@@ -51,7 +53,7 @@ def test_sends_that_are_refused_are_repeated_by_the_next_round_and_only_those(wo
     assert sorted(world.caller.runs) == ["lucky.20261121T120500Z", "unlucky.20261121T120500Z"]
 
 
-def test_a_message_delivered_twice_runs_once(world: World) -> None:
+def test_fault_recovery_runs_a_message_that_is_delivered_twice_only_once(world: World) -> None:
     world.add(job("at(2026-11-21T12:02:00)"))
     world.until(NOON + 60)
     world.wheel.send(list(world.wheel.sent))
@@ -59,7 +61,7 @@ def test_a_message_delivered_twice_runs_once(world: World) -> None:
     assert world.caller.runs == ["tick-tock.20261121T120200Z"]
 
 
-def test_a_failed_attempt_is_repeated_after_its_backoff(world: World) -> None:
+def test_fault_recovery_repeats_a_failed_attempt_after_its_backoff(world: World) -> None:
     outcomes = iter([Failed("HTTP 500"), Returned("fine")])
     world.caller.answer = lambda _: next(outcomes)
     world.add(job("at(2026-11-21T12:02:00)", retry=TWICE))
@@ -69,7 +71,9 @@ def test_a_failed_attempt_is_repeated_after_its_backoff(world: World) -> None:
     assert [(attempt, at - NOON) for _, attempt, at in world.caller.calls] == [(1, 120.0), (2, 125.0)]
 
 
-def test_a_run_that_used_up_its_attempts_is_dead_announced_once_and_moved_by_the_queue_itself(world: World) -> None:
+def test_fault_recovery_ends_after_all_attempts_with_one_notice_and_a_dead_letter_moved_by_the_queue(
+    world: World,
+) -> None:
     world.caller.answer = lambda _: Failed("HTTP 500: no")
     world.add(job("at(2026-11-21T12:02:00)", retry=TWICE))
     world.until(NOON + 900)
@@ -81,14 +85,14 @@ def test_a_run_that_used_up_its_attempts_is_dead_announced_once_and_moved_by_the
     assert world.jobs.get("default", "tick-tock").state is JobState.COMPLETED
 
 
-def test_what_is_not_worth_a_retry_dies_at_once(world: World) -> None:
+def test_fault_recovery_does_not_retry_non_retryable_failures(world: World) -> None:
     world.caller.answer = lambda _: Failed("HTTP 404", retryable=False)
     world.add(job("at(2026-11-21T12:02:00)", retry=TWICE))
     world.until(NOON + 300)
     assert [(run.state, run.reason) for run in world.runs("tick-tock")] == [(RunState.DEAD, "not_retryable")]
 
 
-def test_a_copy_of_a_dead_runs_message_is_dropped_but_a_redriven_one_runs_it_again(world: World) -> None:
+def test_fault_recovery_drops_a_copy_of_the_message_of_a_dead_run_but_runs_a_redriven_one(world: World) -> None:
     world.caller.answer = lambda _: Failed("HTTP 500")
     world.add(job("at(2026-11-21T12:02:00)", retry=TWICE))
     world.until(NOON + 900)
@@ -104,7 +108,7 @@ def test_a_copy_of_a_dead_runs_message_is_dropped_but_a_redriven_one_runs_it_aga
     assert (run.state, run.attempt) == (RunState.SUCCEEDED, 3)
 
 
-def test_a_worker_killed_during_the_call_is_taken_over_after_its_lease(world: World) -> None:
+def test_fault_recovery_takes_over_a_run_after_the_lease_of_a_worker_killed_during_the_call(world: World) -> None:
     def kill_the_first(call: Call) -> Outcome:
         if call.run.attempt == 1:
             raise Killed
@@ -126,7 +130,7 @@ def test_a_worker_killed_during_the_call_is_taken_over_after_its_lease(world: Wo
     assert second[2] - first[2] > 120  # never while the first might be alive
 
 
-def test_overlapping_runs_are_skipped_unless_the_job_allows_them(world: World) -> None:
+def test_fault_recovery_skips_overlapping_runs_unless_the_job_allows_them(world: World) -> None:
     def retry_the_first(call: Call) -> Outcome:
         return Failed("later") if call.run.attempt == 1 and call.run.occurrence == int(NOON) + 60 else Returned()
 

@@ -38,7 +38,7 @@ def work(world: World) -> None:
 
 
 @pytest.mark.parametrize("failures", [0, 2])
-def test_a_long_call_is_listed_until_it_ends_even_if_the_first_requests_fail(world: World, failures: int) -> None:
+def test_long_call_is_listed_until_it_ends_even_if_the_first_requests_fail(world: World, failures: int) -> None:
     in_list = listed(world, failures)
     seen: list[Run] = []
 
@@ -55,7 +55,7 @@ def test_a_long_call_is_listed_until_it_ends_even_if_the_first_requests_fail(wor
     assert (the_run(world).state, running(world)) == (RunState.SUCCEEDED, [])
 
 
-def test_a_short_call_is_not_listed(world: World) -> None:
+def test_long_call_list_excludes_short_calls(world: World) -> None:
     seen: list[Run] = []
 
     def call(_: Call) -> Outcome:
@@ -70,7 +70,7 @@ def test_a_short_call_is_not_listed(world: World) -> None:
     assert (seen, the_run(world).state) == ([], RunState.SUCCEEDED)
 
 
-def test_a_run_whose_cancellation_is_requested_stays_in_the_list(world: World) -> None:
+def test_long_call_list_keeps_a_run_with_a_requested_cancellation(world: World) -> None:
     in_list = listed(world)
     seen: list[Run] = []
 

@@ -25,7 +25,7 @@ def writes_state(state: RunState) -> object:
 
 
 @pytest.mark.parametrize("state", [RunState.RUNNING, RunState.SUCCEEDED])
-def test_a_run_that_may_run_once_is_called_though_no_answer_about_its_record_ever_comes(
+def test_lost_response_about_the_record_of_an_at_most_once_run_does_not_prevent_its_call(
     tables: Tables, state: RunState
 ) -> None:
     client = FaultyClient(tables.client)
@@ -37,7 +37,7 @@ def test_a_run_that_may_run_once_is_called_though_no_answer_about_its_record_eve
     assert world.count("MessagesFailed") == 0
 
 
-def test_a_claim_whose_answers_are_all_lost_counts_as_won(tables: Tables) -> None:
+def test_lost_response_to_every_claim_request_counts_the_claim_as_won(tables: Tables) -> None:
     client = FaultyClient(tables.client)
     world = World(replace(tables, client=client))
     world.add(job("rate(300 seconds)"))
@@ -48,7 +48,7 @@ def test_a_claim_whose_answers_are_all_lost_counts_as_won(tables: Tables) -> Non
     assert len(world.caller.calls) == 2
 
 
-def test_a_claim_that_was_refused_is_not_taken_for_one_whose_answer_was_lost(tables: Tables) -> None:
+def test_lost_response_is_not_assumed_for_a_rejected_claim(tables: Tables) -> None:
     client = FaultyClient(tables.client)
     world = World(replace(tables, client=client))
     world.add(job("rate(300 seconds)"))
@@ -64,7 +64,7 @@ def lost(request: Request) -> Fault | None:
     return Fault.ANSWER_LOST if request.operation == "transact_write_items" else None
 
 
-def test_a_job_is_created_though_no_answer_comes_of_the_places_that_its_tenants_count_is_stocked_with(
+def test_lost_response_to_stocking_the_job_count_does_not_prevent_the_creation_of_a_job(
     tables: Tables,
 ) -> None:
     def stocking(request: Request) -> Fault | None:
@@ -75,7 +75,7 @@ def test_a_job_is_created_though_no_answer_comes_of_the_places_that_its_tenants_
     assert total(tables.client, tables.jobs, "default") == 1
 
 
-def test_a_job_is_created_changed_and_deleted_though_no_answer_comes(tables: Tables) -> None:
+def test_lost_response_does_not_prevent_creating_changing_and_deleting_a_job(tables: Tables) -> None:
     World(tables).add(job("rate(300 seconds)", id="before"))
     JobCount(tables.client, tables.jobs, SettableClock(NOON)).stocked("default", part_of(job()), None)
     client = FaultyClient(tables.client, lost)
@@ -90,7 +90,7 @@ def test_a_job_is_created_changed_and_deleted_though_no_answer_comes(tables: Tab
     assert world.jobs.get("default", "tick-tock") is None
 
 
-def test_a_job_that_somebody_else_created_is_not_taken_for_ones_own(tables: Tables) -> None:
+def test_lost_response_to_a_creation_does_not_accept_a_job_created_by_another_caller(tables: Tables) -> None:
     world = World(tables)
     world.add(job("rate(300 seconds)"))
     client = FaultyClient(tables.client, lost)
@@ -102,7 +102,7 @@ def test_a_job_that_somebody_else_created_is_not_taken_for_ones_own(tables: Tabl
         unlucky.create(other, replace(standing, generation=other.generation))
 
 
-def test_a_completion_of_which_no_answer_comes_is_told_as_done(tables: Tables) -> None:
+def test_lost_response_to_a_completion_is_reported_as_success(tables: Tables) -> None:
     client = FaultyClient(tables.client)
     world = World(replace(tables, client=client))
     made = world.add(job(AT))

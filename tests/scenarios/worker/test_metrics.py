@@ -34,7 +34,7 @@ def by_target(world: World, target: str = "http") -> Counter[str]:
 OUTCOMES = ("AttemptsStarted", "AttemptsFailed", "RunsSucceeded", "RunsDead")
 
 
-def test_attempts_and_ends_are_counted_and_once_more_by_target(world: World) -> None:
+def test_metrics_count_attempts_and_final_states_in_total_and_by_target(world: World) -> None:
     world.add(job("at(2026-11-21T12:01:00)", id="fine"))
     world.add(job("at(2026-11-21T12:01:00)", id="failing", retry=TWICE))
     world.caller.answer = lambda call: FAILED if call.job.id == "failing" else Returned("fine")
@@ -44,14 +44,14 @@ def test_attempts_and_ends_are_counted_and_once_more_by_target(world: World) -> 
     assert sum(len(report.seconds.get("Lateness", [])) for report in world.reports) == 2  # one a run, not an attempt
 
 
-def test_a_report_of_started_attempts_has_the_number_of_failures_even_if_it_is_zero(world: World) -> None:
+def test_metrics_of_started_attempts_include_the_number_of_failures_even_if_it_is_zero(world: World) -> None:
     world.add(job("at(2026-11-21T12:01:00)"))
     world.until(NOON + 120)
     (report,) = [report for report in world.reports if report.counts["AttemptsStarted"]]
     assert {"AttemptsFailed": 0, "RunsDead": 0}.items() <= report.counts.items()
 
 
-def test_an_attempt_whose_worker_vanished_has_failed(world: World) -> None:
+def test_metrics_count_an_attempt_of_a_vanished_worker_as_failed(world: World) -> None:
     world.add(job("at(2026-11-21T12:01:00)", retry=TWICE))
     world.clock.set(NOON + 60)
     held = world.wheel.receive()
@@ -69,14 +69,14 @@ def test_an_attempt_whose_worker_vanished_has_failed(world: World) -> None:
     assert counted(world, *OUTCOMES) == (1, 1, 1, 0)  # the killed worker's own report went with it
 
 
-def test_an_attempt_that_misses_its_callback_has_failed(world: World) -> None:
+def test_metrics_count_an_attempt_without_its_callback_as_failed(world: World) -> None:
     waits = {"completion": Completion.CALLBACK, "completion_seconds": 60}
     world.add(job("at(2026-11-21T12:01:00)", retry=replace(TWICE, max_attempts=1), **waits))
     world.until(NOON + 300)
     assert counted(world, *OUTCOMES) == (1, 1, 0, 1)
 
 
-def test_runs_that_are_not_made_and_runs_that_are_cancelled_are_counted(world: World) -> None:
+def test_metrics_count_skipped_and_cancelled_runs(world: World) -> None:
     world.add(job("0 0 1 1 *", completion=Completion.CALLBACK, overlap=Overlap.SKIP))
     office = world.office
     first = office.run()
@@ -89,7 +89,7 @@ def test_runs_that_are_not_made_and_runs_that_are_cancelled_are_counted(world: W
     assert by_target(world) == Counter(AttemptsStarted=1, RunsSkipped=1, RunsCancelled=1)
 
 
-def test_a_run_that_stands_for_missed_ones_is_counted_once_and_no_other_is(world: World) -> None:
+def test_metrics_count_only_a_catch_up_run_as_caught_up_and_count_it_once(world: World) -> None:
     missed = MissedPolicy(MissedMode.RUN_ONCE, grace_seconds=60)
     world.add(job("*/5 * * * *", missed=missed))
     world.until(NOON + 600)
@@ -100,7 +100,7 @@ def test_a_run_that_stands_for_missed_ones_is_counted_once_and_no_other_is(world
     assert world.count("Missed") > 10
 
 
-def test_a_run_that_waited_for_its_turn_caught_nothing_up(world: World) -> None:
+def test_metrics_do_not_count_a_run_that_waited_for_its_turn_as_caught_up(world: World) -> None:
     world.add(job("0 0 1 1 *", completion=Completion.CALLBACK, completion_seconds=60, overlap=Overlap.QUEUE))
     office = world.office
     office.run()
@@ -112,7 +112,7 @@ def test_a_run_that_waited_for_its_turn_caught_nothing_up(world: World) -> None:
     assert world.count("CaughtUp") == 0
 
 
-def test_a_job_that_is_changed_meanwhile_each_time_is_counted_as_not_paused(world: World) -> None:
+def test_metrics_count_a_pause_prevented_by_concurrent_changes_as_failed(world: World) -> None:
     world.caller.answer = lambda _: FAILED
     world.add(job("0 * * * *", retry=RetryPolicy(max_attempts=1), pause_on_failure=1))
     world.jobs = around(world.jobs, change=answering(False))
@@ -120,7 +120,7 @@ def test_a_job_that_is_changed_meanwhile_each_time_is_counted_as_not_paused(worl
     assert counted(world, "RunsDead", "JobsPaused", "PausesFailed") == (1, 0, world.wheel.max_receive_count)
 
 
-def test_a_round_says_what_it_read_and_how_far_back_it_began_where_that_is_further_than_usual(world: World) -> None:
+def test_metrics_of_a_round_include_its_reads_and_an_unusual_watermark_age(world: World) -> None:
     report = world.dispatch()
     assert (report.ages, report.counts["SlotsRead"]) == ({}, 3)
     world.clock.advance(5 * 3600)
@@ -128,20 +128,20 @@ def test_a_round_says_what_it_read_and_how_far_back_it_began_where_that_is_furth
     assert world.dispatch().ages == {}
 
 
-def test_a_shard_that_has_no_watermark_yet_is_not_behind(world: World) -> None:
+def test_metrics_shard_without_a_watermark_reports_no_delay(world: World) -> None:
     world.clock.advance(5 * 3600)
     assert world.dispatch().ages
     assert world.dispatch(shard=7).ages == {}
 
 
-def test_a_round_that_stops_early_is_counted(world: World) -> None:
+def test_metrics_count_a_round_that_stops_early(world: World) -> None:
     assert world.dispatch().counts["RoundsUnfinished"] == 0
     stopped = world.round_of_dispatch()(0, world.clock.now())
     assert stopped.counts["RoundsUnfinished"] == 1
     assert [event.action for event in stopped.events] == ["round_stopped", "dispatched"]
 
 
-def test_the_smallest_active_stage_writes_nine_metrics(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+def test_metrics_of_the_smallest_active_stage_are_nine(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     world.add(job("* * * * *"))
     world.until(NOON + 130)
     logger, metrics = Logger(service="smallest", stream=StringIO()), Metrics(namespace="Duecourse", service="duecourse")

@@ -48,7 +48,7 @@ def deaf(world: World) -> Iterator[None]:
     assert answers == [True]
 
 
-def test_a_run_that_died_before_its_first_attempt_can_be_redriven_by_the_api(world: World) -> None:
+def test_redrive_by_the_api_restarts_a_run_that_died_before_its_first_attempt(world: World) -> None:
     never_begun(world, job(AT))
     world.tell(world.about(the_run(world), MessageKind.REDRIVE))
     assert (the_run(world).state, the_run(world).attempt) == (RunState.SUCCEEDED, 1)
@@ -56,7 +56,7 @@ def test_a_run_that_died_before_its_first_attempt_can_be_redriven_by_the_api(wor
 
 @pytest.mark.parametrize("by", ["console", "api"])
 @pytest.mark.parametrize("days", [0, 2])
-def test_a_redrive_outlasts_minutes_in_which_no_job_can_be_read_however_old_its_run_is(
+def test_redrive_survives_minutes_of_unreadable_jobs_whatever_the_age_of_its_run(
     world: World, days: int, by: str
 ) -> None:
     world.caller.answer = fail
@@ -74,7 +74,7 @@ def test_a_redrive_outlasts_minutes_in_which_no_job_can_be_read_however_old_its_
     assert (the_run(world).state, len(world.caller.calls)) == (RunState.SUCCEEDED, 2)
 
 
-def test_a_run_that_died_before_its_first_attempt_is_called_once_for_each_redrive(world: World) -> None:
+def test_redrive_of_a_run_that_died_before_its_first_attempt_makes_one_call_each_time(world: World) -> None:
     never_begun(world, job(AT, delivery=Delivery.AT_MOST_ONCE))
     world.caller.answer = fail
     world.tell(world.about(the_run(world), MessageKind.REDRIVE))
@@ -85,7 +85,7 @@ def test_a_run_that_died_before_its_first_attempt_is_called_once_for_each_redriv
     assert len(world.wheel.dead_letters) == 1
 
 
-def test_a_redrive_asked_for_twice_of_a_run_that_died_before_its_first_attempt_runs_once(world: World) -> None:
+def test_redrive_requested_twice_for_a_run_that_died_before_its_first_attempt_runs_once(world: World) -> None:
     never_begun(world, job(AT, delivery=Delivery.AT_MOST_ONCE))
     world.caller.answer = fail
     asked = world.about(the_run(world), MessageKind.REDRIVE)
@@ -99,7 +99,7 @@ def test_a_redrive_asked_for_twice_of_a_run_that_died_before_its_first_attempt_r
     assert [attempt for _, attempt, _ in world.caller.calls] == [1, 2]
 
 
-def test_a_redrive_by_the_console_that_is_put_off_runs_once_though_nothing_was_begun_before(world: World) -> None:
+def test_redrive_by_the_console_that_is_deferred_runs_a_never_started_run_once(world: World) -> None:
     never_begun(world, job(AT, delivery=Delivery.AT_MOST_ONCE))
     world.caller.answer = fail
     world.wheel.redrive()
@@ -112,7 +112,7 @@ def test_a_redrive_by_the_console_that_is_put_off_runs_once_though_nothing_was_b
     assert len(world.notices.deaths) == 2
 
 
-def test_a_redriven_run_has_the_whole_age_of_its_job_again(world: World) -> None:
+def test_redrive_gives_a_run_the_full_maximum_age_again(world: World) -> None:
     young = RetryPolicy(max_attempts=3, backoff=Backoff.FIXED, min_seconds=1, max_seconds=1, max_age_seconds=60)
     world.caller.answer = fail
     world.add(job(AT, retry=young))
@@ -130,7 +130,7 @@ def test_a_redriven_run_has_the_whole_age_of_its_job_again(world: World) -> None
     assert the_run(world).reason == "attempts_exhausted"
 
 
-def test_a_redrive_that_was_put_off_by_a_send_whose_answer_was_lost_runs_once_and_does_not_circle(world: World) -> None:
+def test_redrive_deferred_by_a_send_with_a_lost_response_runs_once_and_does_not_loop(world: World) -> None:
     world.add(job(AT, retry=ONCE))
     world.caller.answer = fail
     world.until(NOON + 300)
@@ -145,7 +145,7 @@ def test_a_redrive_that_was_put_off_by_a_send_whose_answer_was_lost_runs_once_an
     assert len(world.notices.deaths) == 2
 
 
-def test_redriven_by_the_api_the_console_and_reconciled_at_once_a_run_runs_once_more(world: World) -> None:
+def test_redrive_by_api_console_and_reconciler_simultaneously_runs_once_more(world: World) -> None:
     world.add(job(AT, retry=ONCE))
     world.caller.answer = fail
     world.until(NOON + 300)
@@ -161,7 +161,7 @@ def test_redriven_by_the_api_the_console_and_reconciled_at_once_a_run_runs_once_
     assert (the_run(world).state, len(world.wheel.dead_letters)) == (RunState.DEAD, 1)
 
 
-def test_a_redrive_whose_message_was_received_too_often_is_asked_for_again(world: World) -> None:
+def test_redrive_is_requested_again_if_its_message_was_received_too_often(world: World) -> None:
     world.add(job(AT, retry=ONCE))
     world.caller.answer = fail
     world.until(NOON + 300)
@@ -197,7 +197,7 @@ def redrive(world: World) -> None:
     hand_over(world, receive(world))
 
 
-def test_a_callback_run_redriven_by_the_console_whose_worker_is_killed_is_taken_over(world: World) -> None:
+def test_redrive_of_a_callback_run_by_the_console_is_taken_over_after_a_worker_crash(world: World) -> None:
     dead_by_its_deadline(world)
     redrive(world)
     held = killed(world)
@@ -210,7 +210,7 @@ def test_a_callback_run_redriven_by_the_console_whose_worker_is_killed_is_taken_
 
 
 @pytest.mark.parametrize("after", [20, 200], ids=["while its lease lasts", "after its lease"])
-def test_a_callback_run_redriven_by_the_console_is_carried_on_near_the_receive_limit(world: World, after: int) -> None:
+def test_redrive_of_a_callback_run_by_the_console_continues_near_the_receive_limit(world: World, after: int) -> None:
     dead_by_its_deadline(world)
     redrive(world)
     held = killed(world)
@@ -222,7 +222,7 @@ def test_a_callback_run_redriven_by_the_console_is_carried_on_near_the_receive_l
     assert (the_run(world).state, the_run(world).attempt) == (RunState.WAITING, 4)
 
 
-def test_a_callback_run_redriven_by_the_console_that_lands_among_the_dead_letters_again_is_recorded(
+def test_redrive_of_a_callback_run_by_the_console_is_recorded_if_it_becomes_a_dead_letter_again(
     world: World,
 ) -> None:
     dead_by_its_deadline(world)
@@ -238,7 +238,7 @@ def test_a_callback_run_redriven_by_the_console_that_lands_among_the_dead_letter
     assert the_run(world).state is RunState.WAITING
 
 
-def test_a_dead_run_can_be_redriven_by_the_console_after_an_edit_by_a_clock_that_was_slow(world: World) -> None:
+def test_redrive_by_the_console_works_after_an_edit_with_a_slow_clock(world: World) -> None:
     """By that clock the schedule changed before the run was due. Its record counts, which is not read at once."""
     world.caller.answer = fail
     world.add(job("rate(60 seconds)", retry=ONCE))

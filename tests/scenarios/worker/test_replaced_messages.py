@@ -32,7 +32,7 @@ def unreadable(world: World, held: Held) -> None:
         assert hand_over(world, held) == ()
 
 
-def test_a_dead_run_whose_message_was_sent_afresh_unread_can_be_redriven_from_the_dead_letters(world: World) -> None:
+def test_replaced_message_of_a_dead_run_leaves_a_dead_letter_that_can_be_redriven(world: World) -> None:
     world.caller.answer = fail
     world.add(job(AT, retry=ONCE))
     held = received(world)
@@ -49,7 +49,7 @@ def test_a_dead_run_whose_message_was_sent_afresh_unread_can_be_redriven_from_th
     assert (the_run(world).state, the_run(world).attempt) == (RunState.SUCCEEDED, 2)
 
 
-def test_a_run_whose_worker_died_and_whose_message_was_sent_afresh_unread_is_taken_over(world: World) -> None:
+def test_replaced_message_of_a_dead_worker_lets_another_worker_take_over_the_run(world: World) -> None:
     world.add(job(AT))
     held = received(world)
     killed(world, held, dies_after(begins))
@@ -59,7 +59,7 @@ def test_a_run_whose_worker_died_and_whose_message_was_sent_afresh_unread_is_tak
     assert (the_run(world).state, the_run(world).attempt) == (RunState.SUCCEEDED, 2)
 
 
-def test_a_callbacks_death_whose_message_was_sent_afresh_unread_is_kept_among_the_dead_letters(world: World) -> None:
+def test_replaced_message_of_a_death_by_callback_is_kept_as_a_dead_letter(world: World) -> None:
     world.add(job(AT, retry=ONCE, completion=Completion.CALLBACK))
     world.until(NOON + 130)
     told = world.about(the_run(world), MessageKind.FAIL, error="no")
@@ -76,7 +76,7 @@ def test_a_callbacks_death_whose_message_was_sent_afresh_unread_is_kept_among_th
     assert (the_run(world).state, the_run(world).attempt) == (RunState.WAITING, 2)
 
 
-def test_what_a_failed_callback_owes_is_sent_by_the_message_that_replaces_it(world: World) -> None:
+def test_replaced_message_of_a_failed_callback_sends_the_next_attempt(world: World) -> None:
     world.add(job(AT, completion=Completion.CALLBACK, retry=RetryPolicy(4, Backoff.FIXED, 5, 5)))
     world.until(NOON + 130)
     letter = world.wheel.put_in(world.about(the_run(world), MessageKind.FAIL, error="no"))
@@ -90,7 +90,7 @@ def test_what_a_failed_callback_owes_is_sent_by_the_message_that_replaces_it(wor
 
 
 @pytest.mark.parametrize("behind", [2.6, 5.0])
-def test_a_message_that_has_begun_its_run_is_not_sent_on_as_early_by_a_worker_with_a_slow_clock(
+def test_replaced_message_with_a_started_run_is_not_deferred_as_early_by_a_worker_with_a_slow_clock(
     world: World, behind: float
 ) -> None:
     world.add(job(AT))
@@ -102,7 +102,7 @@ def test_a_message_that_has_begun_its_run_is_not_sent_on_as_early_by_a_worker_wi
     assert (the_run(world).state, the_run(world).attempt) == (RunState.SUCCEEDED, 2)
 
 
-def test_a_dead_run_that_is_adopted_by_a_copy_is_announced_once_and_lies_once_among_the_dead_letters(
+def test_replaced_message_copy_that_adopts_a_dead_run_causes_one_notice_and_one_dead_letter(
     world: World,
 ) -> None:
     world.caller.answer = fail

@@ -36,7 +36,7 @@ def writes_refused(world: World, times: int, state: RunState = RunState.SUCCEEDE
 # Before an attempt.
 
 
-def test_a_read_that_is_refused_before_a_start_costs_seconds_and_no_run_its_grace(world: World) -> None:
+def test_throttling_read_rejected_before_a_start_costs_seconds_and_no_run_its_grace_period(world: World) -> None:
     world.add(job("* * * * *", max_runs=12))
     world.until(NOON + 599)
     jobs_refused(world, 1)
@@ -47,14 +47,14 @@ def test_a_read_that_is_refused_before_a_start_costs_seconds_and_no_run_its_grac
 
 
 @pytest.mark.parametrize("delivery", Delivery)
-def test_a_start_that_is_refused_is_tried_again_within_seconds(world: World, delivery: Delivery) -> None:
+def test_throttling_rejected_start_is_retried_within_seconds(world: World, delivery: Delivery) -> None:
     begins = writes_refused(world, 1, RunState.RUNNING)
     world.add(job(LATER, delivery=delivery))
     world.until(NOON + 305)
     assert (begins.hits, the_run(world).state, the_run(world).attempt) == (1, RunState.SUCCEEDED, 1)
 
 
-def test_a_table_that_goes_on_refusing_is_asked_at_growing_intervals(world: World) -> None:
+def test_throttling_table_receives_requests_at_growing_intervals(world: World) -> None:
     world.add(job(LATER))
     asked: list[float] = []
 
@@ -69,7 +69,7 @@ def test_a_table_that_goes_on_refusing_is_asked_at_growing_intervals(world: Worl
     assert waits == [4, 8, 15, 60, 4, 8, 15, 60]
 
 
-def test_what_fails_for_an_hour_is_asked_every_few_minutes_and_begins_soon_after_it(world: World) -> None:
+def test_throttling_for_an_hour_causes_a_request_every_few_minutes_and_then_a_prompt_start(world: World) -> None:
     world.add(job(LATER))
     world.until(NOON + 299)
     refused = jobs_refused(world, 10_000)
@@ -82,7 +82,7 @@ def test_what_fails_for_an_hour_is_asked_every_few_minutes_and_begins_soon_after
 
 @pytest.mark.parametrize("lease", [FUNCTION_SECONDS, 900], ids=["two minutes", "the longest lease"])
 @pytest.mark.parametrize("delivery", Delivery)
-def test_a_start_that_was_stored_though_no_table_answered_for_long_is_carried_on_when_its_lease_has_ended(
+def test_throttling_stored_start_without_a_response_continues_when_its_lease_has_ended(
     world: World, delivery: Delivery, lease: int
 ) -> None:
     world.lease_seconds = lease
@@ -100,7 +100,7 @@ def test_a_start_that_was_stored_though_no_table_answered_for_long_is_carried_on
         assert len(world.notices.deaths) == 1
 
 
-def test_a_retry_that_cannot_begin_is_asked_for_every_minute_however_long_ago_its_run_was_due(world: World) -> None:
+def test_throttling_start_of_a_retry_is_repeated_every_minute_whatever_the_age_of_its_run(world: World) -> None:
     hourly = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=7200, max_seconds=7200)
     world.caller.answer = lambda call: Failed("no") if call.run.attempt == 1 else Returned()
     world.add(job(LATER, retry=hourly))
@@ -114,7 +114,7 @@ def test_a_retry_that_cannot_begin_is_asked_for_every_minute_however_long_ago_it
 
 
 @pytest.mark.parametrize("delivery", Delivery)
-def test_the_end_of_a_call_that_cannot_be_written_at_once_is_written_later_by_the_same_worker(
+def test_throttling_final_write_of_a_call_is_repeated_later_by_the_same_worker(
     world: World, delivery: Delivery
 ) -> None:
     ends = writes_refused(world, 2)
@@ -134,7 +134,7 @@ def test_the_end_of_a_call_that_cannot_be_written_at_once_is_written_later_by_th
         (RunState.WAITING, {"completion": Completion.CALLBACK}),
     ],
 )
-def test_so_is_a_failure_and_that_somebody_else_works_on_it(
+def test_throttling_write_of_a_failure_or_a_wait_is_repeated_by_the_same_worker(
     world: World, state: RunState, changes: dict[str, object]
 ) -> None:
     world.caller.answer = lambda _: Returned() if state is RunState.WAITING else Failed("no")
@@ -144,7 +144,7 @@ def test_so_is_a_failure_and_that_somebody_else_works_on_it(
     assert (ends.hits, the_run(world).state, the_run(world).attempt) == (3, state, 1)
 
 
-def test_a_run_that_is_to_be_cancelled_while_its_success_cannot_be_written_has_succeeded(world: World) -> None:
+def test_throttling_run_cancelled_while_its_success_cannot_be_written_has_succeeded(world: World) -> None:
     def ask_for_its_end() -> None:
         world.tell(world.about(the_run(world), MessageKind.CANCEL, reason="cancelled"))
         raise OSError("ThrottlingException")
@@ -156,7 +156,7 @@ def test_a_run_that_is_to_be_cancelled_while_its_success_cannot_be_written_has_s
     assert (ends.hits, the_run(world).state) == (1, RunState.SUCCEEDED)
 
 
-def test_a_worker_whose_writes_hang_begins_none_that_would_outlast_its_invocation(world: World) -> None:
+def test_throttling_worker_with_hanging_writes_starts_none_that_would_outlast_its_invocation(world: World) -> None:
     def hangs(run: Run, _: object) -> bool:
         if run.state is RunState.SUCCEEDED:
             world.clock.advance(27)  # four tries of five seconds each, and the pauses between them
@@ -169,7 +169,7 @@ def test_a_worker_whose_writes_hang_begins_none_that_would_outlast_its_invocatio
     assert world.count("MessagesFailed") == 1
 
 
-def test_a_worker_gives_up_writing_an_end_before_its_invocation_is_killed(world: World) -> None:
+def test_throttling_worker_stops_repeating_a_final_write_before_its_invocation_is_killed(world: World) -> None:
     ends = writes_refused(world, 10_000)
     world.add(job(AT, missed=MissedPolicy(MissedMode.RUN_ALL)))
     world.until(NOON + 121)

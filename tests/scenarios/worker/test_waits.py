@@ -33,7 +33,7 @@ def world(tables: Tables) -> World:
     return world
 
 
-def test_a_retry_after_two_hours_waits_in_the_due_index_and_comes_on_its_second(world: World) -> None:
+def test_long_wait_of_a_retry_after_two_hours_uses_the_due_index_and_ends_on_its_second(world: World) -> None:
     world.add(job(AT, retry=HOURS))
     world.until(NOON + 3600)
     assert len(world.wheel) == 0  # nothing circles in the queue meanwhile
@@ -42,7 +42,7 @@ def test_a_retry_after_two_hours_waits_in_the_due_index_and_comes_on_its_second(
     assert world.count("WakesSent") == 1
 
 
-def test_a_dispatcher_killed_between_sending_and_clearing_starts_a_run_once(world: World) -> None:
+def test_long_wait_run_starts_once_after_a_dispatcher_crash_between_sending_and_clearing(world: World) -> None:
     world.add(job(AT, retry=HOURS))
     world.until(NOON + 7000)
     world.clock.advance(30)
@@ -53,7 +53,7 @@ def test_a_dispatcher_killed_between_sending_and_clearing_starts_a_run_once(worl
     assert world.count("WakesSent") == 1
 
 
-def test_a_timer_that_was_sent_twice_grants_no_attempts_to_a_run_that_has_used_its_own_up(world: World) -> None:
+def test_long_wait_timer_sent_twice_gives_no_attempt_to_a_run_without_attempts_left(world: World) -> None:
     world.caller.answer = lambda call: Failed("no")
     world.add(job(AT, retry=replace(HOURS, max_attempts=2)))
     world.until(NOON + 7000)
@@ -65,7 +65,7 @@ def test_a_timer_that_was_sent_twice_grants_no_attempts_to_a_run_that_has_used_i
     assert [(run.state, run.attempt) for run in world.runs("tick-tock")] == [(RunState.DEAD, 2)]
 
 
-def test_a_timer_survives_an_outage_of_the_dispatcher(world: World) -> None:
+def test_long_wait_timer_survives_a_dispatcher_outage(world: World) -> None:
     world.add(job(AT, retry=HOURS))
     world.until(NOON + 600)
     world.until(NOON + 5 * 3600, ticking=False)
@@ -83,7 +83,7 @@ def busy(world: World, until: float) -> CursorStore:
     return store
 
 
-def test_timers_that_a_busy_table_cannot_clear_at_once_are_sent_once_and_cleared_a_little_later(world: World) -> None:
+def test_long_wait_timers_that_a_busy_table_cannot_clear_are_sent_once_and_cleared_later(world: World) -> None:
     world.add(job(AT, retry=HOURS))
     world.until(NOON + 7000)
     world.clock.advance(30)
@@ -93,7 +93,7 @@ def test_timers_that_a_busy_table_cannot_clear_at_once_are_sent_once_and_cleared
     assert world.dispatch().counts["WakesSent"] == 0
 
 
-def test_a_table_that_stays_busy_stops_the_sending_of_timers(world: World) -> None:
+def test_long_wait_timers_stop_being_sent_while_the_table_stays_busy(world: World) -> None:
     world.add(job(AT, retry=HOURS))
     world.until(NOON + 7000)
     world.clock.advance(30)
@@ -102,7 +102,7 @@ def test_a_table_that_stays_busy_stops_the_sending_of_timers(world: World) -> No
     assert "a timer could not be cleared" in [event.facts.get("reason") for event in report.events]
 
 
-def test_a_timer_of_a_deleted_job_cancels_its_run(world: World) -> None:
+def test_long_wait_timer_of_a_deleted_job_cancels_its_run(world: World) -> None:
     world.add(job(AT, retry=HOURS))
     world.until(NOON + 600)
     found = world.jobs.get("default", "tick-tock")
@@ -113,7 +113,7 @@ def test_a_timer_of_a_deleted_job_cancels_its_run(world: World) -> None:
     assert (run.state, run.reason, len(world.caller.calls)) == (RunState.CANCELLED, "deleted", 1)
 
 
-def test_an_attempt_that_would_come_too_late_for_its_run_is_not_made(world: World) -> None:
+def test_long_wait_attempt_beyond_the_maximum_age_of_its_run_is_not_made(world: World) -> None:
     oldest = RetryPolicy(max_attempts=9, backoff=Backoff.FIXED, min_seconds=600, max_seconds=600, max_age_seconds=1500)
     world.caller.answer = lambda _: Failed("no")
     world.add(job(AT, retry=oldest))
@@ -122,7 +122,7 @@ def test_an_attempt_that_would_come_too_late_for_its_run_is_not_made(world: Worl
     assert (run.state, run.reason, run.attempt) == (RunState.DEAD, "too_old", 3)
 
 
-def test_a_run_that_waits_for_its_next_attempt_is_kept_until_then_however_short_the_retention(world: World) -> None:
+def test_long_wait_keeps_the_run_until_its_next_attempt_however_short_the_retention(world: World) -> None:
     days = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=86_400, max_seconds=86_400)
     made = world.add(job(AT, retry=days))
     world.caller.answer = fail
@@ -135,7 +135,7 @@ def test_a_run_that_waits_for_its_next_attempt_is_kept_until_then_however_short_
     assert again.run.expires_at > again.run.not_before + 86_400
 
 
-def test_a_timer_is_found_though_the_shards_have_grown_since(tables: Tables) -> None:
+def test_long_wait_timer_is_found_after_an_increase_of_the_shard_count(tables: Tables) -> None:
     hours = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=7200, max_seconds=7200)
     before = World(tables, rules=DispatchRules(shards=1, lookahead=300, horizon=840))
     before.caller.answer = fail

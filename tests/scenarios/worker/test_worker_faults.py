@@ -34,7 +34,7 @@ def received(world: World, second: float = 120) -> Held:
     return receive(world)
 
 
-def test_a_worker_killed_after_the_call_and_before_its_record_calls_again_only_after_its_lease(world: World) -> None:
+def test_worker_faults_worker_killed_between_call_and_record_calls_again_only_after_its_lease(world: World) -> None:
     world.add(job(AT))
     held = received(world)
     killed(world, held, dies_before(ends))
@@ -46,7 +46,7 @@ def test_a_worker_killed_after_the_call_and_before_its_record_calls_again_only_a
     assert second[2] - first[2] > FUNCTION_SECONDS
 
 
-def test_a_worker_killed_after_its_record_and_before_the_message_is_deleted_calls_nobody_again(world: World) -> None:
+def test_worker_faults_worker_killed_between_record_and_message_deletion_makes_no_further_call(world: World) -> None:
     world.add(job(AT))
     held = received(world)
     killed(world, held, dies_after(ends))
@@ -57,7 +57,7 @@ def test_a_worker_killed_after_its_record_and_before_the_message_is_deleted_call
     assert len(world.wheel) == 0
 
 
-def test_a_worker_killed_between_its_start_and_the_call_is_taken_over(world: World) -> None:
+def test_worker_faults_run_of_a_worker_killed_between_start_and_call_is_taken_over(world: World) -> None:
     world.add(job(AT))
     held = received(world)
     killed(world, held, dies_after(begins))
@@ -68,7 +68,7 @@ def test_a_worker_killed_between_its_start_and_the_call_is_taken_over(world: Wor
 
 
 @pytest.mark.parametrize("which", [begins, ends], ids=["start", "finish"])
-def test_a_write_that_was_applied_though_its_answer_was_lost_counts_as_written(
+def test_worker_faults_applied_write_with_a_lost_response_counts_as_written(
     world: World, which: Callable[..., bool]
 ) -> None:
     world.add(job(AT))
@@ -81,7 +81,7 @@ def test_a_write_that_was_applied_though_its_answer_was_lost_counts_as_written(
     assert world.count("FinishesRefused") == 0
 
 
-def test_the_same_message_in_two_workers_at_the_same_time_is_called_once(world: World) -> None:
+def test_worker_faults_message_in_several_workers_at_the_same_time_causes_one_call(world: World) -> None:
     world.add(job(AT))
     held = received(world)
     copies = [replace(held, receives=number) for number in range(1, 9)]
@@ -91,7 +91,7 @@ def test_the_same_message_in_two_workers_at_the_same_time_is_called_once(world: 
     assert [run.state for run in world.runs("tick-tock")] == [RunState.SUCCEEDED]
 
 
-def test_a_message_delivered_again_after_success_is_let_go(world: World) -> None:
+def test_worker_faults_message_redelivered_after_success_is_deleted(world: World) -> None:
     world.add(job(AT))
     held = received(world)
     assert hand_over(world, held) == ()
@@ -100,7 +100,7 @@ def test_a_message_delivered_again_after_success_is_let_go(world: World) -> None
 
 
 @pytest.mark.parametrize("skew", [5.0, -5.0], ids=["ahead", "behind"])
-def test_a_worker_whose_clock_is_five_seconds_off_runs_each_occurrence_once_and_none_too_early(
+def test_worker_faults_clock_five_seconds_off_runs_each_occurrence_once_and_none_too_early(
     world: World, skew: float
 ) -> None:
     truth = world.clock
@@ -113,7 +113,7 @@ def test_a_worker_whose_clock_is_five_seconds_off_runs_each_occurrence_once_and_
         assert due <= at <= due + 6
 
 
-def test_a_worker_with_a_fast_clock_does_not_take_over_a_run_that_is_alive(world: World) -> None:
+def test_worker_faults_fast_clock_does_not_take_over_an_active_run(world: World) -> None:
     world.add(job(AT))
     held = received(world)
     killed(world, held, dies_after(begins))
@@ -123,7 +123,7 @@ def test_a_worker_with_a_fast_clock_does_not_take_over_a_run_that_is_alive(world
     assert world.caller.calls == []
 
 
-def test_throttled_deliveries_alone_never_bring_a_run_to_the_dead_letters(world: World) -> None:
+def test_worker_faults_throttled_deliveries_alone_never_make_a_run_a_dead_letter(world: World) -> None:
     world.add(job(AT))
     held = received(world)
     held.receives = 4  # received three times and never handled: a lane at the limit of its concurrency
@@ -133,7 +133,7 @@ def test_throttled_deliveries_alone_never_bring_a_run_to_the_dead_letters(world:
     assert (len(world.caller.calls), world.wheel.dead_letters) == (1, [])
 
 
-def test_statements_that_are_throttled_within_a_batch_are_claimed_by_themselves_and_nothing_is_lost(
+def test_worker_faults_statements_throttled_within_a_batch_are_claimed_individually_and_nothing_is_lost(
     world: World,
 ) -> None:
     for number in range(60):
@@ -146,7 +146,7 @@ def test_statements_that_are_throttled_within_a_batch_are_claimed_by_themselves_
     assert client.batches > 3
 
 
-def test_a_batch_whose_statements_are_throttled_for_longer_is_carried_on_by_the_next_tick(world: World) -> None:
+def test_worker_faults_batch_with_statements_throttled_for_longer_is_continued_by_the_next_tick(world: World) -> None:
     for number in range(30):
         world.add(job("rate(300 seconds)", id=f"job-{number:02}"))
     client = ThrottledClient(world.tables.client, fails=lambda _: world.clock.now() < NOON + 110)
@@ -169,7 +169,7 @@ def edited(world: World, expression: str) -> Job:
     return changed
 
 
-def test_an_edit_drops_what_was_enqueued_for_later_and_keeps_what_was_due_before(world: World) -> None:
+def test_worker_faults_edit_drops_later_enqueued_runs_and_keeps_runs_due_before(world: World) -> None:
     world.add(job("rate(60 seconds)"))
     world.until(NOON + 200)
     late = world.wheel.hold_back(180) or world.wheel.hold_back(240)
@@ -181,7 +181,7 @@ def test_an_edit_drops_what_was_enqueued_for_later_and_keeps_what_was_due_before
     assert len(world.caller.runs) == len(set(world.caller.runs))
 
 
-def test_a_job_deleted_and_created_anew_with_fourteen_minutes_enqueued_runs_by_its_new_schedule_only(
+def test_worker_faults_recreated_job_with_fourteen_minutes_enqueued_runs_only_by_its_new_schedule(
     world: World,
 ) -> None:
     world.add(job("rate(60 seconds)"))
@@ -201,7 +201,7 @@ def test_a_job_deleted_and_created_anew_with_fourteen_minutes_enqueued_runs_by_i
     ]
 
 
-def test_ten_runs_of_a_batch_are_executed_side_by_side_in_one_worker(world: World) -> None:
+def test_worker_faults_ten_runs_of_a_batch_are_executed_concurrently_in_one_worker(world: World) -> None:
     from threading import Barrier
 
     together = Barrier(10, timeout=PATIENCE_SECONDS)
@@ -221,7 +221,7 @@ def test_ten_runs_of_a_batch_are_executed_side_by_side_in_one_worker(world: Worl
     assert len(world.caller.calls) == 10
 
 
-def test_a_run_whose_job_was_changed_to_need_more_time_moves_to_the_lane_that_has_it(world: World) -> None:
+def test_worker_faults_run_of_a_job_with_a_longer_timeout_moves_to_the_long_lane(world: World) -> None:
     world.add(job("rate(300 seconds)"))
     world.until(NOON + 200)
     found, standing = world.jobs.get("default", "tick-tock"), world.jobs.get_cursor("default", "tick-tock")
@@ -259,7 +259,9 @@ def _running(serial: int) -> Run:
     )
 
 
-def test_a_long_lease_near_the_receive_limit_is_waited_for_whatever_sqs_can_hold_back(world: World) -> None:
+def test_worker_faults_long_lease_near_the_receive_limit_is_waited_for_beyond_the_maximum_sqs_delay(
+    world: World,
+) -> None:
     made = world.add(job("at(2026-11-21T12:00:10)"))
     world.until(NOON + 9)
     (held,) = world.wheel.hold_back(10)
@@ -273,7 +275,7 @@ def test_a_long_lease_near_the_receive_limit_is_waited_for_whatever_sqs_can_hold
     assert world.states(made.id) == [(10, RunState.SUCCEEDED)]
 
 
-def test_runs_of_a_job_that_cannot_be_read_do_not_circle_for_ever(world: World) -> None:
+def test_worker_faults_runs_of_an_unreadable_job_do_not_loop_forever(world: World) -> None:
     world.add(job(AT))
     with world.faulty("jobs", snapshot=failing(ValueError("it cannot be read"))):
         world.until(NOON + 3 * 86_400, ticking=False)
@@ -285,7 +287,7 @@ def test_runs_of_a_job_that_cannot_be_read_do_not_circle_for_ever(world: World) 
     assert (the_run(world).state, len(world.notices.deaths)) == (RunState.DEAD, 1)
 
 
-def test_a_dead_run_whose_notice_is_refused_again_and_again_still_reaches_the_dead_letters(world: World) -> None:
+def test_worker_faults_dead_run_with_repeatedly_rejected_notices_still_becomes_a_dead_letter(world: World) -> None:
     class Refusing:
         def death(self, death: FailureNotification) -> None:
             raise OSError(f"no notice of {death.run.name}")

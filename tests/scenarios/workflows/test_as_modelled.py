@@ -190,7 +190,7 @@ def _lines(said: tuple[Any, ...]) -> list[str]:
     [("", ()), ("a", ()), ("b", ()), ("a", ("a",)), ("b", ("b",)), ("a", ("nightly",))],
     ids=["success", "first fails", "last fails", "first is redriven", "last is redriven", "all is redriven"],
 )
-def test_a_worker_takes_the_steps_of_the_model(tables: Tables, fails: str, redriven: tuple[str, ...]) -> None:
+def test_workflow_model_matches_the_steps_of_a_worker(tables: Tables, fails: str, redriven: tuple[str, ...]) -> None:
     lines = played(tables, fails, redriven)
     expected = modelled(fails, redriven)
     assert expected.pop(0) == "read the record of nightly"  # whose first delivery reads none: its write finds out

@@ -43,7 +43,7 @@ def lost(report: Report) -> list[dict[str, Any]]:
     return [dict(event.facts) for event in report.events if event.action == "occurrence_lost"]
 
 
-def test_of_a_run_that_went_well_nothing_is_found(world: AuditedWorkflows) -> None:
+def test_workflow_audit_finds_nothing_in_a_successful_run(world: AuditedWorkflows) -> None:
     world.answers.failing = {"us"}
     graph = graph_of({**DIAMOND, "alert": ("us",)}, us={"may_fail": True}, alert={"when": Rule.ANY_FAILURE})
     world.begin(graph, NOON + 90)
@@ -52,7 +52,7 @@ def test_of_a_run_that_went_well_nothing_is_found(world: AuditedWorkflows) -> No
     assert (world.findings("lost"), world.findings("open")) == ([], [])
 
 
-def test_a_job_that_ended_and_has_no_record_is_lost_and_told_once(world: AuditedWorkflows) -> None:
+def test_workflow_audit_reports_an_ended_step_without_a_record_as_lost_once(world: AuditedWorkflows) -> None:
     world.begin(graph_of(CHAIN), NOON + 90)
     world.delete_record("transform")
     report = world.audit(hour=4)
@@ -68,7 +68,7 @@ def test_a_job_that_ended_and_has_no_record_is_lost_and_told_once(world: Audited
     assert world.count("StepsLost") == 1
 
 
-def test_a_job_whose_start_was_lost_is_found_while_its_workflow_waits_for_it(world: AuditedWorkflows) -> None:
+def test_workflow_audit_finds_a_step_with_a_lost_start_while_its_workflow_waits_for_it(world: AuditedWorkflows) -> None:
     world.begin(graph_of(CHAIN, transform=SOON), NOON + 90, **LONG)
     world.wheel.empty()
     assert world.audit(hour=4).counts["StepsLost"] == 1
@@ -76,7 +76,7 @@ def test_a_job_whose_start_was_lost_is_found_while_its_workflow_waits_for_it(wor
     assert world.state("nightly") == (RunState.WAITING, None)
 
 
-def test_what_may_still_wait_in_its_lane_is_open_until_the_lane_is_empty(world: AuditedWorkflows) -> None:
+def test_workflow_audit_leaves_possibly_queued_steps_open_until_their_lane_is_empty(world: AuditedWorkflows) -> None:
     world.begin(graph_of(CHAIN, transform=SOON), NOON + 90, **LONG)
     held = world.wheel.hold_back(60)
     world.depths.fixed = BUSY
@@ -91,7 +91,7 @@ def test_what_may_still_wait_in_its_lane_is_open_until_the_lane_is_empty(world: 
     assert (world.findings("open"), world.findings("lost")) == ([], [])
 
 
-def test_what_is_open_is_lost_once_its_lane_is_empty(world: AuditedWorkflows) -> None:
+def test_workflow_audit_reports_open_steps_as_lost_once_their_lane_is_empty(world: AuditedWorkflows) -> None:
     world.begin(graph_of(CHAIN, transform=SOON), NOON + 90, **LONG)
     world.wheel.empty()
     world.depths.fixed = BUSY
@@ -101,7 +101,7 @@ def test_what_is_open_is_lost_once_its_lane_is_empty(world: AuditedWorkflows) ->
     assert (world.findings("open"), world.findings("lost")) == ([], [world.lost("transform")])
 
 
-def test_jobs_at_work_in_line_paused_or_with_a_time_to_come_are_not_lost(world: AuditedWorkflows) -> None:
+def test_workflow_audit_does_not_report_active_waiting_paused_or_future_steps_as_lost(world: AuditedWorkflows) -> None:
     retrying = RetryPolicy(backoff=Backoff.FIXED, min_seconds=6 * HOUR, max_seconds=6 * HOUR)
     fields: dict[str, Any] = {"workflow": "nightly", "overlap": Overlap.ALLOW}
     world.add(job("", id="at-work", completion=Completion.CALLBACK, completion_seconds=DAY, **fields))
@@ -122,7 +122,7 @@ def test_jobs_at_work_in_line_paused_or_with_a_time_to_come_are_not_lost(world: 
     assert (world.findings("lost"), world.findings("open")) == ([], [])
 
 
-def test_an_end_that_was_recorded_and_not_noted_is_found(world: AuditedWorkflows) -> None:
+def test_workflow_audit_finds_a_recorded_end_that_was_not_noted(world: AuditedWorkflows) -> None:
     """The worker died, and its message was lost: what comes after the job would wait until the deadline."""
     world.begin(graph_of(CHAIN, transform=SOON), NOON + 90, **LONG)
     world.wheel.empty()
@@ -133,7 +133,7 @@ def test_an_end_that_was_recorded_and_not_noted_is_found(world: AuditedWorkflows
     assert world.findings("lost") == [world.lost("transform")]
 
 
-def test_jobs_that_a_cancelled_workflow_left_are_not_lost(world: AuditedWorkflows) -> None:
+def test_workflow_audit_does_not_report_steps_left_by_a_cancelled_workflow_as_lost(world: AuditedWorkflows) -> None:
     world.begin(graph_of(CHAIN, transform=SOON), NOON + 90)
     world.cancel("nightly")
     world.until(NOON + 310)
@@ -141,7 +141,7 @@ def test_jobs_that_a_cancelled_workflow_left_are_not_lost(world: AuditedWorkflow
     assert (world.findings("lost"), world.findings("open")) == ([], [])
 
 
-def test_runs_on_request_and_parts_that_were_run_again_are_audited_each_by_itself(world: AuditedWorkflows) -> None:
+def test_workflow_audit_covers_step_runs_on_request_and_reruns_separately(world: AuditedWorkflows) -> None:
     world.answers.failing = {"transform"}
     world.begin(graph_of(CHAIN), NOON + 90)
     world.answers.failing = set()
@@ -154,7 +154,7 @@ def test_runs_on_request_and_parts_that_were_run_again_are_audited_each_by_itsel
     assert [facts["run_id"] for facts in lost(report)] == [f"load.{again.name.local}", f"extract.{INSTANT}"]
 
 
-def test_a_workflow_whose_graph_is_gone_is_told_and_holds_up_no_other(world: AuditedWorkflows) -> None:
+def test_workflow_audit_reports_a_workflow_with_a_missing_graph_and_audits_the_others(world: AuditedWorkflows) -> None:
     made = world.begin(graph_of(CHAIN), NOON + 90)
     world.add(job("rate(5 minutes)", overlap=Overlap.ALLOW))
     key = {"PK": {"S": "JOB#default#nightly"}, "SK": {"S": f"GRAPH#{made.target.graph}"}}  # type: ignore[union-attr]

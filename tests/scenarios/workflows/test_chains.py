@@ -23,13 +23,13 @@ from tests.support.workflows import graph_of
 S, D, K = RunState.SUCCEEDED, RunState.DEAD, RunState.SKIPPED
 
 
-def test_a_chain_runs_in_its_order_and_its_workflow_succeeds(world: WorkflowWorld) -> None:
+def test_workflow_chain_runs_in_order_and_its_workflow_succeeds(world: WorkflowWorld) -> None:
     world.begin(graph_of(CHAIN), NOON + 70)
     assert world.caller.runs == [f"{name}.{INSTANT}" for name in CHAIN]
     assert world.state("nightly") == (S, None)
 
 
-def test_a_join_waits_for_all_before_it_and_runs_once(world: WorkflowWorld) -> None:
+def test_workflow_chain_join_waits_for_all_upstream_steps_and_runs_once(world: WorkflowWorld) -> None:
     world.begin(graph_of(DIAMOND), NOON + 70)
     assert world.called()[0] == "extract"
     assert sorted(world.called()[1:3]) == ["eu", "us"]
@@ -37,7 +37,7 @@ def test_a_join_waits_for_all_before_it_and_runs_once(world: WorkflowWorld) -> N
     assert world.state("nightly") == (S, None)
 
 
-def test_a_hundred_and_fifty_jobs_join_in_one_though_their_ends_fill_two_items(world: WorkflowWorld) -> None:
+def test_workflow_chain_joins_150_steps_although_their_ends_fill_two_items(world: WorkflowWorld) -> None:
     wide = {f"part-{number:03d}": ("extract",) for number in range(PART_STEPS + 22)}
     world.begin(graph_of({"extract": (), **wide, "report": tuple(wide)}), NOON + 70)
     assert world.called()[0] == "extract"
@@ -46,7 +46,7 @@ def test_a_hundred_and_fifty_jobs_join_in_one_though_their_ends_fill_two_items(w
     assert world.state("nightly") == (S, None)
 
 
-def test_what_comes_after_a_failure_does_not_run_and_says_why(world: WorkflowWorld) -> None:
+def test_workflow_chain_steps_after_a_failure_do_not_run_and_show_the_reason(world: WorkflowWorld) -> None:
     world.answers.failing = {"extract"}
     world.begin(graph_of(CHAIN), NOON + 90)
     assert [world.state(name) for name in ("transform", "load")] == [(K, "upstream_failed")] * 2
@@ -55,20 +55,20 @@ def test_what_comes_after_a_failure_does_not_run_and_says_why(world: WorkflowWor
     assert (run.code, run.error) == ("workflow.failed", "failed: extract (http.500)")
 
 
-def test_a_failure_is_announced_once_by_the_workflow(world: WorkflowWorld) -> None:
+def test_workflow_chain_failure_is_announced_once_by_the_workflow(world: WorkflowWorld) -> None:
     world.answers.failing = {"eu"}
     world.begin(graph_of(DIAMOND), NOON + 90)
     assert [death.run.job_id for death in world.notices.deaths] == ["nightly"]
 
 
-def test_a_job_that_may_fail_does_not_fail_its_workflow(world: WorkflowWorld) -> None:
+def test_workflow_chain_step_that_may_fail_does_not_fail_its_workflow(world: WorkflowWorld) -> None:
     world.answers.failing = {"us"}
     world.begin(graph_of(DIAMOND, us={"may_fail": True}, report={"when": Rule.ALL_DONE}), NOON + 90)
     assert world.state("report") == (S, None)
     assert world.state("nightly") == (S, None)
 
 
-def test_a_clean_up_after_a_failure_does_not_hide_it(world: WorkflowWorld) -> None:
+def test_workflow_chain_clean_up_after_a_failure_does_not_hide_it(world: WorkflowWorld) -> None:
     world.answers.failing = {"extract"}
     graph = graph_of(
         {"extract": (), "load": ("extract",), "alert": ("extract",), "tidy": ("load", "alert")},
@@ -80,14 +80,14 @@ def test_a_clean_up_after_a_failure_does_not_hide_it(world: WorkflowWorld) -> No
     assert world.state("nightly") == (D, "steps_failed")
 
 
-def test_a_job_for_failures_is_skipped_where_nothing_failed(world: WorkflowWorld) -> None:
+def test_workflow_chain_step_for_failures_is_skipped_without_a_failure(world: WorkflowWorld) -> None:
     graph = graph_of({"extract": (), "alert": ("extract",)}, alert={"when": Rule.ANY_FAILURE})
     world.begin(graph, NOON + 90)
     assert world.state("alert") == (K, "not_needed")
     assert world.state("nightly") == (S, None)
 
 
-def test_a_job_whose_day_it_is_not_is_skipped_and_what_comes_after_it_too(world: WorkflowWorld) -> None:
+def test_workflow_chain_step_outside_its_days_is_skipped_with_its_downstream_steps(world: WorkflowWorld) -> None:
     graph = graph_of({"report": (), "weekly": ("report",), "mail": ("weekly",)}, weekly={"only": "1 12 * * 1"})
     world.begin(graph, NOON + 90)  # a Saturday
     assert world.state("weekly") == (K, "not_its_time")
@@ -95,7 +95,7 @@ def test_a_job_whose_day_it_is_not_is_skipped_and_what_comes_after_it_too(world:
     assert world.state("nightly") == (S, None)
 
 
-def test_a_job_with_a_time_of_its_own_starts_then_and_not_before(world: WorkflowWorld) -> None:
+def test_workflow_chain_step_with_its_own_time_starts_at_that_time_and_not_before(world: WorkflowWorld) -> None:
     graph = graph_of({"extract": (), "report": ("extract",)}, report={"not_before": "0 13 * * *"})
     world.begin(graph, NOON + 3599)
     assert world.called() == ["extract"]
@@ -103,14 +103,16 @@ def test_a_job_with_a_time_of_its_own_starts_then_and_not_before(world: Workflow
     assert world.caller.calls[-1] == (f"report.{INSTANT}", 1, NOON + 3600)
 
 
-def test_a_run_now_of_a_step_runs_it_alone(world: WorkflowWorld) -> None:
+def test_workflow_chain_immediate_run_of_a_step_runs_only_that_step(world: WorkflowWorld) -> None:
     world.begin(graph_of(CHAIN), NOON + 90)
     made = world.run_now("extract")
     world.until(NOON + 100)
     assert world.caller.runs[3:] == [str(made.name)]
 
 
-def test_a_delayed_run_of_a_job_that_became_a_step_runs_it_alone_at_its_time(world: WorkflowWorld) -> None:
+def test_workflow_chain_delayed_run_of_a_job_that_became_a_step_runs_only_that_step_at_its_time(
+    world: WorkflowWorld,
+) -> None:
     world.add(job("", id="extract"))
     made = world.office.run(job_id="extract", later=Later(delay_seconds=7200))
     world.begin(graph_of(CHAIN), NOON + 7199)
@@ -120,14 +122,14 @@ def test_a_delayed_run_of_a_job_that_became_a_step_runs_it_alone_at_its_time(wor
     assert world.state("nightly") == (S, None)
 
 
-def test_index_repair_finds_nothing_to_do_where_there_are_workflows(world: WorkflowWorld) -> None:
+def test_workflow_chain_needs_no_index_repair(world: WorkflowWorld) -> None:
     world.begin(graph_of(CHAIN), NOON + 90)
     report = world.repair()
     assert [event.action for event in report.events] == ["index_checked"]
     assert {name: count for name, count in report.counts.items() if count and name != "EntriesChecked"} == {}
 
 
-def test_a_workflow_begins_in_its_first_attempt_though_its_store_is_throttled(world: WorkflowWorld) -> None:
+def test_workflow_chain_starts_in_its_first_attempt_although_its_store_is_throttled(world: WorkflowWorld) -> None:
     refused = throttled(times=5)
     world.workflows = around(world.workflows, read=refused)
     world.begin(graph_of(CHAIN), NOON + 180, retry=ONCE)
@@ -136,7 +138,7 @@ def test_a_workflow_begins_in_its_first_attempt_though_its_store_is_throttled(wo
     assert (run.state, run.attempt) == (S, 1)
 
 
-def test_a_job_that_was_moved_to_another_lane_starts_there(world: WorkflowWorld) -> None:
+def test_workflow_chain_step_moved_to_another_lane_starts_there(world: WorkflowWorld) -> None:
     world.add(job("", id="transform", overlap=Overlap.ALLOW, priority=Lane.HIGH, workflow="nightly", seated=False))
     graph = graph_of(CHAIN, transform={"lane": Lane.LOW, "bulk": True})
     world.begin(graph, NOON + 90)
@@ -146,7 +148,7 @@ def test_a_job_that_was_moved_to_another_lane_starts_there(world: WorkflowWorld)
     assert [run.name.local for run in world.runs("transform")] == [INSTANT]
 
 
-def test_a_job_in_its_lane_costs_no_further_message(world: WorkflowWorld) -> None:
+def test_workflow_chain_step_in_its_lane_costs_no_further_message(world: WorkflowWorld) -> None:
     world.begin(graph_of(CHAIN), NOON + 90)
     assert [each.message.job_id for each in world.wheel.sent] == ["nightly", "nightly", *CHAIN, "nightly"]
 
@@ -175,21 +177,23 @@ def cancel(world: WorkflowWorld, minute: int) -> None:
     world.work()
 
 
-def test_steps_start_among_the_seats_and_cost_no_further_message(world: WorkflowWorld) -> None:
+def test_workflow_chain_steps_use_their_seats_and_cost_no_further_message(world: WorkflowWorld) -> None:
     begin(world, graph_of(CHAIN), NOON + 90)
     assert world.called() == list(CHAIN)
     assert [each.message.job_id for each in world.wheel.sent] == ["nightly", "nightly", *CHAIN, "nightly"]
     assert not any(each.message.bulk for each in world.wheel.sent)
 
 
-def test_steps_of_every_run_start_among_the_seats_if_each_run_ends_by_its_steps(world: WorkflowWorld) -> None:
+def test_workflow_chain_steps_of_every_run_use_their_seats_if_each_run_ends_by_its_steps(world: WorkflowWorld) -> None:
     world.answers.failing.add("transform")
     begin(world, graph_of(CHAIN), NOON + 330, schedule=EVERY_MINUTE)
     assert world.called().count("extract") == 5
     assert not any(each.message.bulk for each in world.wheel.sent)
 
 
-def test_steps_use_the_bulk_queue_while_a_call_of_a_cancelled_run_may_be_at_work(world: WorkflowWorld) -> None:
+def test_workflow_chain_steps_use_the_bulk_queue_while_a_call_of_a_cancelled_run_may_be_active(
+    world: WorkflowWorld,
+) -> None:
     begin(world, graph_of(CHAIN, transform=LATER), NOON + 90, schedule=EVERY_MINUTE)
     for minute in range(1, 6):
         cancel(world, minute)
@@ -198,7 +202,9 @@ def test_steps_use_the_bulk_queue_while_a_call_of_a_cancelled_run_may_be_at_work
     assert in_bulk(world, "extract") == [2, 3, 4, 5, 6], "the run before was cancelled less than 130 s ago"
 
 
-def test_steps_have_their_seats_again_once_the_calls_of_a_cancelled_run_have_ended(world: WorkflowWorld) -> None:
+def test_workflow_chain_steps_use_their_seats_again_once_the_calls_of_a_cancelled_run_have_ended(
+    world: WorkflowWorld,
+) -> None:
     graph = graph_of(CHAIN, transform=LATER)
     begin(world, graph, NOON + 90, schedule="1,2,4 12 21 11 *")
     cancel(world, 1)
@@ -209,7 +215,9 @@ def test_steps_have_their_seats_again_once_the_calls_of_a_cancelled_run_have_end
     assert in_bulk(world, "extract") == [2]
 
 
-def test_the_runs_after_a_cancelled_one_pass_on_until_when_its_calls_began(world: WorkflowWorld) -> None:
+def test_workflow_chain_runs_after_a_cancelled_one_use_the_bulk_queue_until_its_calls_have_ended(
+    world: WorkflowWorld,
+) -> None:
     outcomes = [Failed("busy")]
     world.caller.answer = lambda call: outcomes.pop() if call.job.id == "load" and outcomes else Returned()
     begin(world, graph_of(CHAIN), NOON + 90, schedule="1,2,3,4 12 21 11 *")
@@ -220,7 +228,9 @@ def test_the_runs_after_a_cancelled_one_pass_on_until_when_its_calls_began(world
     assert [in_bulk(world, step) for step in CHAIN] == [[2, 3]] * 3, "until 130 s after the cancellation"
 
 
-def test_steps_use_the_bulk_queue_when_the_lock_of_a_cancelled_run_was_not_released(world: WorkflowWorld) -> None:
+def test_workflow_chain_steps_use_the_bulk_queue_if_the_lock_of_a_cancelled_run_was_not_released(
+    world: WorkflowWorld,
+) -> None:
     begin(world, graph_of(CHAIN, transform=LATER), NOON + 90, schedule="1,2 12 21 11 *")
     cancel(world, 1)
     held, free = Lock(INSTANT, NOON + 91, rank=2), world.run_store.lock("default", "nightly", Lock("x", NOON), None)
@@ -231,7 +241,7 @@ def test_steps_use_the_bulk_queue_when_the_lock_of_a_cancelled_run_was_not_relea
     assert in_bulk(world, "extract") == [2]
 
 
-def test_redriven_steps_use_the_bulk_queue(world: WorkflowWorld) -> None:
+def test_workflow_chain_redriven_steps_use_the_bulk_queue(world: WorkflowWorld) -> None:
     world.answers.failing.add("transform")
     begin(world, graph_of(CHAIN), NOON + 90)
     assert not any(each.message.bulk for each in world.wheel.sent)
@@ -241,7 +251,9 @@ def test_redriven_steps_use_the_bulk_queue(world: WorkflowWorld) -> None:
     assert in_bulk(world, "transform") == [1]
 
 
-def test_steps_of_a_workflow_whose_runs_may_overlap_use_the_bulk_queue(world: WorkflowWorld) -> None:
+def test_workflow_chain_steps_use_the_bulk_queue_if_the_runs_of_their_workflow_may_overlap(
+    world: WorkflowWorld,
+) -> None:
     graph = graph_of(CHAIN)
     for step in graph.steps:
         world.add(job("", id=step.id, overlap=Overlap.ALLOW, workflow="nightly", seated=True))

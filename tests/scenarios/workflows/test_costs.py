@@ -15,11 +15,13 @@ DENSE: Steps = dict.fromkeys(FIRST, ()) | {f"second-{number}": FIRST for number 
     [(CHAIN, 22, 6), (DIAMOND, 25, 7), (DENSE, 73, 23)],
     ids=["chain", "diamond", "dense"],
 )
-def test_a_run_takes_its_own_units_and_those_of_its_jobs(steps: Steps, units: int, messages: int) -> None:
+def test_workflow_costs_of_a_run_are_its_own_units_and_those_of_its_steps(
+    steps: Steps, units: int, messages: int
+) -> None:
     cost = measure(steps)
     assert (cost.written, cost.messages) == (units, messages)
 
 
-def test_each_end_is_one_write_however_many_the_item_holds() -> None:
+def test_workflow_costs_of_each_end_are_one_write_however_many_ends_the_item_contains() -> None:
     wide: Steps = {f"part-{number:03d}": () for number in range(PART_STEPS)}
     assert measure(wide).ends == PART_STEPS

@@ -43,7 +43,7 @@ def cancelled(world: World) -> None:
     world.tell(world.about(run, MessageKind.CANCEL))
 
 
-def test_a_step_that_was_cancelled_with_its_workflow_is_not_started_by_who_read_before_that_it_was_alive(
+def test_workflow_cancellation_prevents_the_start_of_a_step_that_was_previously_read_as_active(
     world: World,
 ) -> None:
     def after_extract() -> bool:
@@ -60,7 +60,7 @@ def test_a_step_that_was_cancelled_with_its_workflow_is_not_started_by_who_read_
     assert [run.state for run in world.runs("nightly")] == [RunState.CANCELLED]
 
 
-def test_a_skipped_step_that_is_cancelled_with_its_workflow_is_not_started_by_who_read_before_that_it_was_skipped(
+def test_workflow_cancellation_prevents_the_start_of_a_step_that_was_previously_read_as_skipped(
     world: World,
 ) -> None:
     fails, reads = [True], []

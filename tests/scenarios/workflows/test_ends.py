@@ -12,7 +12,7 @@ S, D, K, C = RunState.SUCCEEDED, RunState.DEAD, RunState.SKIPPED, RunState.CANCE
 LATER = {"not_before": "0 13 * * *"}
 
 
-def test_a_cancelled_workflow_starts_nothing_more(world: WorkflowWorld) -> None:
+def test_workflow_end_cancelled_workflow_starts_no_further_step(world: WorkflowWorld) -> None:
     world.begin(graph_of(CHAIN, transform=LATER), NOON + 90)
     world.cancel("nightly")
     world.until(NOON + 3700)
@@ -22,7 +22,7 @@ def test_a_cancelled_workflow_starts_nothing_more(world: WorkflowWorld) -> None:
     assert world.state("load") is None
 
 
-def test_a_workflow_whose_deadline_comes_is_dead_and_takes_its_jobs_with_it(world: WorkflowWorld) -> None:
+def test_workflow_end_deadline_makes_the_workflow_dead_and_cancels_its_steps(world: WorkflowWorld) -> None:
     world.begin(graph_of(CHAIN, transform=LATER), NOON + 1000, deadline_seconds=600)
     run = world.run("nightly")
     assert (run.state, run.code) == (D, "workflow.deadline")
@@ -30,7 +30,7 @@ def test_a_workflow_whose_deadline_comes_is_dead_and_takes_its_jobs_with_it(worl
     assert [death.run.job_id for death in world.notices.deaths] == ["nightly"]
 
 
-def test_a_workflow_that_its_deadline_ended_goes_on_when_it_is_redriven(world: WorkflowWorld) -> None:
+def test_workflow_end_workflow_ended_by_its_deadline_continues_after_a_redrive(world: WorkflowWorld) -> None:
     world.begin(graph_of(CHAIN, transform=LATER), NOON + 3300, deadline_seconds=600)
     world.redrive("nightly")
     world.until(NOON + 4000)
@@ -38,7 +38,7 @@ def test_a_workflow_that_its_deadline_ended_goes_on_when_it_is_redriven(world: W
     assert [world.state(name) for name in ("transform", "load")] == [(S, None)] * 2
 
 
-def test_a_workflow_that_its_deadline_ended_stays_dead_though_its_last_job_succeeds_after_that(
+def test_workflow_end_workflow_ended_by_its_deadline_stays_dead_although_its_last_step_succeeds_later(
     world: WorkflowWorld,
 ) -> None:
     beating = {"completion": Completion.CALLBACK, "heartbeat_seconds": 36_000, "completion_seconds": 36_000}
@@ -57,7 +57,7 @@ def test_a_workflow_that_its_deadline_ended_stays_dead_though_its_last_job_succe
     assert world.state("nightly") == (S, None)
 
 
-def test_a_job_at_work_is_asked_to_end_with_its_workflow(world: WorkflowWorld) -> None:
+def test_workflow_end_includes_a_cancellation_request_to_an_active_step(world: WorkflowWorld) -> None:
     world.add(job("0 0 1 1 *", id="extract", completion=Completion.CALLBACK, overlap=Overlap.ALLOW))
     world.begin(graph_of(CHAIN), NOON + 90)
     assert world.state("extract") == (RunState.WAITING, None)
@@ -65,7 +65,7 @@ def test_a_job_at_work_is_asked_to_end_with_its_workflow(world: WorkflowWorld) -
     assert world.state("extract") == (C, "workflow_over")
 
 
-def test_a_cancellation_reaches_a_job_that_began_before_a_redrive(world: WorkflowWorld) -> None:
+def test_workflow_end_cancellation_reaches_a_step_that_started_before_a_redrive(world: WorkflowWorld) -> None:
     for name in ("extract", "report"):
         world.add(job("", id=name, completion=Completion.CALLBACK, overlap=Overlap.ALLOW))
     world.answers.failing = {"extract"}
@@ -81,7 +81,7 @@ def test_a_cancellation_reaches_a_job_that_began_before_a_redrive(world: Workflo
     )
 
 
-def test_a_paused_job_holds_its_run_until_it_is_resumed(world: WorkflowWorld) -> None:
+def test_workflow_end_paused_step_holds_its_run_until_the_resume(world: WorkflowWorld) -> None:
     world.add(job("0 0 1 1 *", id="transform", overlap=Overlap.ALLOW, state=JobState.PAUSED, paused_at=NOON))
     world.begin(graph_of(CHAIN), NOON + 600)
     assert world.called() == ["extract"]
@@ -92,7 +92,7 @@ def test_a_paused_job_holds_its_run_until_it_is_resumed(world: WorkflowWorld) ->
     assert world.state("nightly") == (S, None)
 
 
-def test_a_paused_job_whose_start_is_found_among_the_dead_letters_is_not_forgotten(world: WorkflowWorld) -> None:
+def test_workflow_end_paused_step_whose_start_is_a_dead_letter_starts_after_its_resume(world: WorkflowWorld) -> None:
     world.add(job("", id="transform", overlap=Overlap.ALLOW, workflow="nightly"))
     world.clock.set(NOON + 5)
     world.office.pause("transform")
@@ -106,7 +106,9 @@ def test_a_paused_job_whose_start_is_found_among_the_dead_letters_is_not_forgott
     assert world.state("nightly") == (S, None)
 
 
-def test_a_step_that_may_not_overlap_waits_for_its_other_run_and_is_not_skipped(world: WorkflowWorld) -> None:
+def test_workflow_end_step_that_may_not_overlap_waits_for_its_other_run_and_is_not_skipped(
+    world: WorkflowWorld,
+) -> None:
     world.add(job("0 0 1 1 *", id="extract", completion=Completion.CALLBACK, overlap=Overlap.SKIP))
     other = world.run_now("extract")
     world.begin(graph_of(CHAIN), NOON + 90)
@@ -118,7 +120,7 @@ def test_a_step_that_may_not_overlap_waits_for_its_other_run_and_is_not_skipped(
     assert world.state("extract") == (RunState.WAITING, None)
 
 
-def test_a_step_that_is_late_for_its_own_start_deadline_fails(world: WorkflowWorld) -> None:
+def test_workflow_end_step_that_misses_its_own_start_deadline_fails(world: WorkflowWorld) -> None:
     paused = {"state": JobState.PAUSED, "paused_at": NOON}
     world.add(job("0 0 1 1 *", id="extract", overlap=Overlap.ALLOW, start_deadline_seconds=60, **paused))
     world.begin(graph_of(CHAIN), NOON + 400)
@@ -126,7 +128,7 @@ def test_a_step_that_is_late_for_its_own_start_deadline_fails(world: WorkflowWor
     assert world.state("nightly") == (D, "steps_failed")
 
 
-def test_an_evaluation_that_comes_twice_changes_nothing(world: WorkflowWorld) -> None:
+def test_workflow_end_duplicate_evaluation_changes_nothing(world: WorkflowWorld) -> None:
     world.begin(graph_of(CHAIN), NOON + 90)
     run = world.run("nightly")
     assert run is not None
@@ -134,7 +136,7 @@ def test_an_evaluation_that_comes_twice_changes_nothing(world: WorkflowWorld) ->
     assert world.run("nightly") == run
 
 
-def test_a_start_that_comes_again_when_its_workflow_is_over_changes_nothing(world: WorkflowWorld) -> None:
+def test_workflow_end_duplicate_start_after_the_end_of_the_workflow_changes_nothing(world: WorkflowWorld) -> None:
     world.begin(graph_of(CHAIN), NOON + 90)
     sent = [held.message for held in world.wheel.sent if held.message.job_id == "load"]
     world.tell(sent[0].again(nonce="again"))

@@ -32,7 +32,7 @@ def asked(world: WorkflowWorld) -> Asked:
     return lambda job_id, at=DUE: explain("default", job_id, at)
 
 
-def test_a_workflow_tells_how_many_of_its_jobs_have_ended_and_what_it_waits_for(
+def test_workflow_explain_shows_the_number_of_ended_steps_and_the_pending_ones(
     world: WorkflowWorld, asked: Asked
 ) -> None:
     def answer(call: Call) -> Outcome:
@@ -51,7 +51,9 @@ def test_a_workflow_tells_how_many_of_its_jobs_have_ended_and_what_it_waits_for(
     assert (found.facts["ended"], found.facts["jobs"], found.facts["waits_for"]) == (2, 4, ["eu"])
 
 
-def test_a_job_that_waits_names_the_first_of_those_before_it(world: WorkflowWorld, asked: Asked) -> None:
+def test_workflow_explain_names_the_first_pending_upstream_step_of_a_waiting_step(
+    world: WorkflowWorld, asked: Asked
+) -> None:
     before = {f"load-{name}": () for name in ("ap", "eu", "me", "us")}
     for name in before:
         world.add(job("", id=name, workflow="nightly", overlap=Overlap.ALLOW, completion=Completion.CALLBACK))
@@ -69,7 +71,7 @@ def test_a_job_that_waits_names_the_first_of_those_before_it(world: WorkflowWorl
     )
 
 
-def test_a_job_with_a_record_is_explained_by_it(world: WorkflowWorld, asked: Asked) -> None:
+def test_workflow_explain_uses_the_record_of_a_step(world: WorkflowWorld, asked: Asked) -> None:
     world.answers.failing = {"extract"}
     world.begin(graph_of(CHAIN), NOON + 90)
     assert asked("extract").found.verdict is Verdict.FIRED
@@ -82,7 +84,7 @@ def test_a_job_with_a_record_is_explained_by_it(world: WorkflowWorld, asked: Ask
     )
 
 
-def test_a_job_whose_own_time_is_to_come_says_when_it_starts(world: WorkflowWorld, asked: Asked) -> None:
+def test_workflow_explain_shows_when_a_step_with_its_own_time_starts(world: WorkflowWorld, asked: Asked) -> None:
     world.begin(graph_of(CHAIN, transform={"not_before": "0 13 * * *"}), NOON + 90)
     found = asked("transform").found
     assert (found.verdict, found.facts["due"]) == (Verdict.FUTURE, "2026-11-21T13:00:00Z")
@@ -90,7 +92,9 @@ def test_a_job_whose_own_time_is_to_come_says_when_it_starts(world: WorkflowWorl
     assert "it waits for transform (due 2026-11-21T13:00:00Z)" in asked("nightly").found.sentence
 
 
-def test_a_paused_job_says_that_its_turn_has_come(world: WorkflowWorld, asked: Asked) -> None:
+def test_workflow_explain_reports_that_a_paused_step_starts_after_its_resume(
+    world: WorkflowWorld, asked: Asked
+) -> None:
     paused = {"state": JobState.PAUSED, "paused_at": NOON}
     world.add(job("", id="transform", workflow="nightly", overlap=Overlap.ALLOW, **paused))
     world.begin(graph_of(CHAIN), NOON + 90)
@@ -99,7 +103,7 @@ def test_a_paused_job_says_that_its_turn_has_come(world: WorkflowWorld, asked: A
     assert found.sentence.endswith("it starts after the job is resumed.")
 
 
-def test_a_job_whose_turn_has_come_waits_for_a_worker(world: WorkflowWorld, asked: Asked) -> None:
+def test_workflow_explain_reports_that_a_due_step_waits_for_a_worker(world: WorkflowWorld, asked: Asked) -> None:
     world.begin(graph_of(CHAIN, transform={"not_before": "5 12 * * *"}), NOON + 290)
     world.clock.set(NOON + 301)
     found = asked("transform").found
@@ -107,7 +111,7 @@ def test_a_job_whose_turn_has_come_waits_for_a_worker(world: WorkflowWorld, aske
     assert found.sentence == f"Its start in nightly.{INSTANT} was due at 2026-11-21T12:05:00Z; it waits for a worker."
 
 
-def test_a_job_whose_record_is_gone_is_not_explained_by_guess(world: WorkflowWorld, asked: Asked) -> None:
+def test_workflow_explain_does_not_guess_about_a_step_without_a_record(world: WorkflowWorld, asked: Asked) -> None:
     world.begin(graph_of(CHAIN), NOON + 90)
     world.delete_record("load")
     found = asked("load").found
@@ -117,7 +121,9 @@ def test_a_job_whose_record_is_gone_is_not_explained_by_guess(world: WorkflowWor
     )
 
 
-def test_a_job_of_a_workflow_that_was_cancelled_before_its_turn_did_not_run(world: WorkflowWorld, asked: Asked) -> None:
+def test_workflow_explain_reports_that_a_step_did_not_run_since_its_workflow_was_cancelled(
+    world: WorkflowWorld, asked: Asked
+) -> None:
     world.begin(graph_of(CHAIN, transform={"not_before": "0 13 * * *"}), NOON + 90)
     world.cancel("nightly")
     world.until(NOON + 3700)
@@ -129,7 +135,7 @@ def test_a_job_of_a_workflow_that_was_cancelled_before_its_turn_did_not_run(worl
     assert found.sentence == "It runs in the workflow nightly. About that run: It was cancelled after 1 attempt."
 
 
-def test_a_job_of_a_workflow_whose_deadline_came_before_its_turn_did_not_run(
+def test_workflow_explain_reports_that_a_step_did_not_run_since_its_workflow_reached_its_deadline(
     world: WorkflowWorld, asked: Asked
 ) -> None:
     world.begin(graph_of(CHAIN, transform={"not_before": "0 13 * * *"}), NOON + 1000, deadline_seconds=600)
@@ -141,7 +147,9 @@ def test_a_job_of_a_workflow_whose_deadline_came_before_its_turn_did_not_run(
     )
 
 
-def test_at_an_instant_without_a_run_of_the_workflow_it_is_said_why(world: WorkflowWorld, asked: Asked) -> None:
+def test_workflow_explain_gives_the_reason_for_an_instant_without_a_workflow_run(
+    world: WorkflowWorld, asked: Asked
+) -> None:
     world.begin(graph_of(CHAIN), NOON + 10)
     assert asked("load").found.verdict is Verdict.QUEUED
     nothing = asked("load", DUE + 5)
@@ -150,7 +158,7 @@ def test_at_an_instant_without_a_run_of_the_workflow_it_is_said_why(world: Workf
     assert nothing.found.before == DUE
 
 
-def test_of_a_part_that_was_run_again_the_jobs_are_explained_too(world: WorkflowWorld, asked: Asked) -> None:
+def test_workflow_explain_covers_the_steps_of_a_rerun(world: WorkflowWorld, asked: Asked) -> None:
     world.answers.failing = {"transform"}
     world.begin(graph_of(CHAIN), NOON + 90)
     world.answers.failing = set()
@@ -162,7 +170,7 @@ def test_of_a_part_that_was_run_again_the_jobs_are_explained_too(world: Workflow
     assert found.run.state is RunState.SUCCEEDED
 
 
-def test_a_job_that_its_workflow_does_not_have_is_explained_alone(world: WorkflowWorld, asked: Asked) -> None:
+def test_workflow_explain_treats_a_job_missing_in_its_workflow_separately(world: WorkflowWorld, asked: Asked) -> None:
     world.add(job("", id="stranger", workflow="nightly"))
     world.add(job("", id="orphan", workflow="nobody"))
     world.begin(graph_of(CHAIN), NOON + 90)

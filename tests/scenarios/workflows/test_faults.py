@@ -10,7 +10,7 @@ NAMES = [story.name for story in STORIES]
 
 
 @pytest.mark.parametrize("story", STORIES, ids=NAMES)
-def test_a_workflow_ends_as_it_must_whatever_fault_strikes(story: WorkflowStory) -> None:
+def test_workflow_faults_never_prevent_a_correct_end_of_the_workflow(story: WorkflowStory) -> None:
     calm = play(story)
     assert calm.problems == ()
     wrong = {}

@@ -31,7 +31,7 @@ def told(world: WorkflowWorld, job_id: str, kind: MessageKind = MessageKind.COMP
     world.work()
 
 
-def test_a_job_that_was_skipped_by_a_failure_is_skipped_for_its_other_reason_after_the_redrive(
+def test_workflow_redrive_skips_a_step_for_its_other_reason_after_the_failure_is_gone(
     world: WorkflowWorld,
 ) -> None:
     world.answers.failing = {"extract"}
@@ -50,7 +50,9 @@ def test_a_job_that_was_skipped_by_a_failure_is_skipped_for_its_other_reason_aft
     assert world.state("nightly") == (S, None)
 
 
-def test_a_job_that_waits_for_all_does_not_start_beside_one_that_is_redriven(world: WorkflowWorld) -> None:
+def test_workflow_redrive_delays_a_step_that_waits_for_all_until_the_redriven_step_has_ended(
+    world: WorkflowWorld,
+) -> None:
     slow(world, "extract")
     slow(world, "other")
     graph = graph_of({"extract": (), "other": (), "report": ("extract", "other")}, report={"when": Rule.ALL_DONE})
@@ -66,7 +68,7 @@ def test_a_job_that_waits_for_all_does_not_start_beside_one_that_is_redriven(wor
     assert world.state("nightly") == (S, None)
 
 
-def test_no_job_further_down_starts_beside_one_that_is_redriven(world: WorkflowWorld) -> None:
+def test_workflow_redrive_delays_all_downstream_steps_of_the_redriven_step(world: WorkflowWorld) -> None:
     slow(world, "extract")
     slow(world, "other")
     graph = graph_of(
@@ -83,7 +85,9 @@ def test_no_job_further_down_starts_beside_one_that_is_redriven(world: WorkflowW
     assert world.called() == ["extract", "other", "extract", "load", "report"]
 
 
-def test_alerts_of_a_run_that_its_deadline_ended_wait_for_the_jobs_that_it_cancelled(world: WorkflowWorld) -> None:
+def test_workflow_redrive_after_a_deadline_delays_alerts_until_the_cancelled_steps_have_ended(
+    world: WorkflowWorld,
+) -> None:
     slow(world, "extract")
     graph = graph_of(
         {"extract": (), "cleanup": ("extract",), "alert": ("extract",)},
@@ -100,7 +104,7 @@ def test_alerts_of_a_run_that_its_deadline_ended_wait_for_the_jobs_that_it_cance
     assert world.state("nightly") == (S, None)
 
 
-def test_a_redriven_workflow_redrives_dead_jobs_that_may_fail(world: WorkflowWorld) -> None:
+def test_workflow_redrive_of_a_workflow_redrives_dead_steps_that_may_fail(world: WorkflowWorld) -> None:
     world.answers.failing = {"optional", "extract"}
     world.begin(
         graph_of({"optional": (), "extract": (), "after": ("optional",)}, optional={"may_fail": True}), NOON + 90
@@ -112,7 +116,7 @@ def test_a_redriven_workflow_redrives_dead_jobs_that_may_fail(world: WorkflowWor
     assert [world.state(name) for name in ("optional", "extract", "after", "nightly")] == [(S, None)] * 4
 
 
-def test_a_run_does_not_end_while_a_job_that_may_fail_is_redriven(world: WorkflowWorld) -> None:
+def test_workflow_redrive_of_a_step_that_may_fail_delays_the_end_of_the_run(world: WorkflowWorld) -> None:
     slow(world, "optional")
     slow(world, "other")
     world.begin(graph_of({"optional": (), "after": ("optional",), "other": ()}, optional={"may_fail": True}), NOON + 90)
@@ -124,7 +128,7 @@ def test_a_run_does_not_end_while_a_job_that_may_fail_is_redriven(world: Workflo
     assert [world.state(name) for name in ("after", "nightly")] == [(S, None)] * 2
 
 
-def test_a_run_that_succeeded_continues_when_a_job_that_may_fail_is_redriven(world: WorkflowWorld) -> None:
+def test_workflow_redrive_of_a_step_that_may_fail_continues_a_successful_run(world: WorkflowWorld) -> None:
     world.answers.failing = {"optional"}
     world.begin(graph_of({"optional": (), "after": ("optional",)}, optional={"may_fail": True}), NOON + 90)
     assert world.state("nightly") == (S, None)
@@ -135,7 +139,7 @@ def test_a_run_that_succeeded_continues_when_a_job_that_may_fail_is_redriven(wor
     assert [world.state(name) for name in ("optional", "after", "nightly")] == [(S, None)] * 3
 
 
-def test_the_error_of_a_dead_run_names_the_jobs_that_are_dead_now(world: WorkflowWorld) -> None:
+def test_workflow_redrive_updates_the_dead_steps_in_the_error_of_a_dead_run(world: WorkflowWorld) -> None:
     world.answers.failing = {"eu", "us"}
     world.begin(graph_of({"eu": (), "us": ()}), NOON + 90)
     world.answers.failing = set()
@@ -148,7 +152,7 @@ def test_the_error_of_a_dead_run_names_the_jobs_that_are_dead_now(world: Workflo
     assert {held.message.job_id for held in world.wheel.dead_letters} == {"eu", "us", "nightly"}
 
 
-def test_a_dead_alert_is_skipped_once_the_failure_that_it_was_for_is_gone(world: WorkflowWorld) -> None:
+def test_workflow_redrive_skips_a_dead_alert_whose_failure_is_gone(world: WorkflowWorld) -> None:
     world.answers.failing = {"extract", "alert"}
     graph = graph_of({"extract": (), "alert": ("extract",)}, alert={"when": Rule.ANY_FAILURE})
     world.begin(graph, NOON + 90)
@@ -161,7 +165,9 @@ def test_a_dead_alert_is_skipped_once_the_failure_that_it_was_for_is_gone(world:
     assert world.state("nightly") == (S, None)
 
 
-def test_a_job_that_has_run_after_a_failure_is_not_run_again_and_what_follows_it_waits(world: WorkflowWorld) -> None:
+def test_workflow_redrive_does_not_repeat_a_step_run_after_a_failure_and_delays_its_downstream_steps(
+    world: WorkflowWorld,
+) -> None:
     slow(world, "extract")
     slow(world, "other")
     graph = graph_of(
@@ -179,7 +185,7 @@ def test_a_job_that_has_run_after_a_failure_is_not_run_again_and_what_follows_it
     assert world.state("nightly") == (S, None)
 
 
-def test_a_late_copy_of_the_first_end_does_not_count_while_the_job_runs_again(world: WorkflowWorld) -> None:
+def test_workflow_redrive_ignores_a_late_copy_of_the_first_end_while_the_step_runs_again(world: WorkflowWorld) -> None:
     slow(world, "extract")
     world.begin(graph_of({"extract": (), "report": ("extract",)}, report={"when": Rule.ALL_DONE}), NOON + 90)
     run = world.run("extract")
@@ -195,7 +201,7 @@ def test_a_late_copy_of_the_first_end_does_not_count_while_the_job_runs_again(wo
     assert world.state("nightly") == (S, None)
 
 
-def test_a_step_that_was_redriven_and_cancelled_with_its_workflow_runs_when_that_is_redriven(
+def test_workflow_redrive_of_a_workflow_runs_a_redriven_step_that_was_cancelled_with_it(
     world: WorkflowWorld,
 ) -> None:
     slow(world, "extract")
@@ -211,7 +217,7 @@ def test_a_step_that_was_redriven_and_cancelled_with_its_workflow_runs_when_that
 
 
 @pytest.mark.parametrize("dies_again", [False, True])
-def test_a_redrive_of_a_workflows_run_holds_although_a_redriven_step_continues_the_run_first(
+def test_workflow_redrive_of_a_workflow_run_applies_although_a_redriven_step_continues_the_run_first(
     world: WorkflowWorld, dies_again: bool
 ) -> None:
     slow(world, "slow")

@@ -27,7 +27,7 @@ def failed(world: WorkflowWorld, *failing: str) -> None:
     world.answers.failing = set()
 
 
-def test_a_dead_job_that_is_redriven_takes_its_workflow_to_its_end(world: WorkflowWorld) -> None:
+def test_workflow_recovery_by_redrive_of_a_dead_step_continues_the_workflow_to_its_end(world: WorkflowWorld) -> None:
     failed(world, "eu")
     world.redrive("eu")
     world.until(NOON + 100)
@@ -35,7 +35,7 @@ def test_a_dead_job_that_is_redriven_takes_its_workflow_to_its_end(world: Workfl
     assert [world.state(name) for name in ("eu", "report", "nightly")] == [(S, None)] * 3
 
 
-def test_a_redrive_of_one_of_two_dead_jobs_leaves_the_workflow_dead(world: WorkflowWorld) -> None:
+def test_workflow_recovery_by_redrive_of_one_of_two_dead_steps_leaves_the_workflow_dead(world: WorkflowWorld) -> None:
     failed(world, "eu", "us")
     world.redrive("eu")
     world.until(NOON + 100)
@@ -46,7 +46,7 @@ def test_a_redrive_of_one_of_two_dead_jobs_leaves_the_workflow_dead(world: Workf
     assert [world.state(name) for name in ("report", "nightly")] == [(S, None)] * 2
 
 
-def test_a_dead_workflow_that_is_redriven_redrives_its_dead_jobs(world: WorkflowWorld) -> None:
+def test_workflow_recovery_by_redrive_of_a_dead_workflow_redrives_its_dead_steps(world: WorkflowWorld) -> None:
     failed(world, "eu", "us")
     world.redrive("nightly")
     world.until(NOON + 100)
@@ -54,7 +54,7 @@ def test_a_dead_workflow_that_is_redriven_redrives_its_dead_jobs(world: Workflow
     assert world.state("nightly") == (S, None)
 
 
-def test_a_redrive_by_the_console_brings_back_jobs_and_workflow(world: WorkflowWorld) -> None:
+def test_workflow_recovery_by_console_redrive_restarts_steps_and_workflow(world: WorkflowWorld) -> None:
     failed(world, "eu")
     world.until(NOON + 200)
     assert {held.message.job_id for held in world.wheel.dead_letters} == {"eu", "nightly"}
@@ -64,7 +64,7 @@ def test_a_redrive_by_the_console_brings_back_jobs_and_workflow(world: WorkflowW
     assert world.called().count("report") == 1
 
 
-def test_a_job_that_dies_again_ends_its_workflow_again(world: WorkflowWorld) -> None:
+def test_workflow_recovery_step_that_dies_again_ends_its_workflow_again(world: WorkflowWorld) -> None:
     failed(world, "eu")
     world.answers.failing = {"eu"}
     world.redrive("nightly")
@@ -74,7 +74,7 @@ def test_a_job_that_dies_again_ends_its_workflow_again(world: WorkflowWorld) -> 
     assert [death.run.job_id for death in world.notices.deaths] == ["nightly"] * 2
 
 
-def test_a_rerun_runs_the_named_jobs_and_what_comes_after_them(world: WorkflowWorld) -> None:
+def test_workflow_recovery_rerun_runs_the_named_steps_and_their_downstream_steps(world: WorkflowWorld) -> None:
     failed(world, "eu")
     new = world.rerun(["eu"])
     world.until(NOON + 110)
@@ -85,7 +85,7 @@ def test_a_rerun_runs_the_named_jobs_and_what_comes_after_them(world: WorkflowWo
     assert world.state("nightly") == (D, "steps_failed"), "history stays"
 
 
-def test_a_rerun_of_a_rerun_takes_over_what_either_has_run(world: WorkflowWorld) -> None:
+def test_workflow_recovery_rerun_of_a_rerun_takes_over_the_results_of_both_runs(world: WorkflowWorld) -> None:
     failed(world, "eu", "us")
     world.answers.failing = {"us"}
     first = world.rerun(["eu"])
@@ -102,7 +102,9 @@ def test_a_rerun_of_a_rerun_takes_over_what_either_has_run(world: WorkflowWorld)
     ]
 
 
-def test_a_rerun_starts_the_named_jobs_whatever_came_before_them(world: WorkflowWorld) -> None:
+def test_workflow_recovery_rerun_starts_the_named_steps_whatever_the_state_of_their_upstream_steps(
+    world: WorkflowWorld,
+) -> None:
     world.answers.failing = {"extract"}
     world.begin(graph_of(CHAIN), NOON + 90)
     new = world.rerun(["load"])
@@ -113,7 +115,9 @@ def test_a_rerun_starts_the_named_jobs_whatever_came_before_them(world: Workflow
 
 
 @pytest.mark.parametrize("ended_by", ["its failure", "its cancellation"])
-def test_a_rerun_is_refused_while_a_redriven_job_of_the_run_is_at_work(world: WorkflowWorld, ended_by: str) -> None:
+def test_workflow_recovery_rerun_is_rejected_while_a_redriven_step_of_the_run_is_active(
+    world: WorkflowWorld, ended_by: str
+) -> None:
     if ended_by == "its failure":
         failed(world, "eu")
     else:
@@ -139,7 +143,7 @@ def test_a_rerun_is_refused_while_a_redriven_job_of_the_run_is_at_work(world: Wo
     assert world.rerun(["us" if again == "eu" else "load"]).state is RunState.QUEUED, "it has ended"
 
 
-def test_failures_that_a_rerun_takes_over_count_for_every_rule(world: WorkflowWorld) -> None:
+def test_workflow_recovery_rerun_applies_every_rule_to_failures_that_it_takes_over(world: WorkflowWorld) -> None:
     graph = graph_of(
         {
             "extract": (),
@@ -162,7 +166,7 @@ def test_failures_that_a_rerun_takes_over_count_for_every_rule(world: WorkflowWo
     assert world.state("nightly", local) == (S, None), "extract may fail"
 
 
-def test_a_rerun_with_the_same_key_is_one_run(world: WorkflowWorld) -> None:
+def test_workflow_recovery_rerun_with_the_same_key_is_one_run(world: WorkflowWorld) -> None:
     failed(world, "eu")
     once, again = world.rerun(["eu"], key="k"), world.rerun(["eu"], key="k")
     assert once.name == again.name
@@ -172,7 +176,7 @@ def test_a_rerun_with_the_same_key_is_one_run(world: WorkflowWorld) -> None:
         world.rerun(["us"], key="k")
 
 
-def test_what_cannot_be_run_again_is_said(world: WorkflowWorld) -> None:
+def test_workflow_recovery_rerun_error_names_the_reason(world: WorkflowWorld) -> None:
     world.begin(graph_of(CHAIN, load={"not_before": "0 13 * * *"}), NOON + 90)
     with pytest.raises(RunNotEndedError):
         world.rerun(["load"])
@@ -184,7 +188,7 @@ def test_what_cannot_be_run_again_is_said(world: WorkflowWorld) -> None:
         world.api.reruns.rerun("default", f"load.{INSTANT}", ["load"], ANNA)
 
 
-def test_a_rerun_does_what_its_day_allows_as_the_first_run_did(world: WorkflowWorld) -> None:
+def test_workflow_recovery_rerun_applies_the_day_restrictions_of_the_first_run(world: WorkflowWorld) -> None:
     graph = graph_of({"report": (), "weekly": ("report",)}, weekly={"only": "1 12 * * 1", "when": Rule.ALL_DONE})
     world.begin(graph, NOON + 90)
     new = world.rerun(["report"])
@@ -192,7 +196,7 @@ def test_a_rerun_does_what_its_day_allows_as_the_first_run_did(world: WorkflowWo
     assert world.state("weekly", new.name.local) == (K, "not_its_time")
 
 
-def test_a_redrive_whose_messages_are_refused_at_first_redrives_the_dead_jobs_all_the_same(
+def test_workflow_recovery_redrive_with_initially_rejected_messages_still_redrives_the_dead_steps(
     world: WorkflowWorld,
 ) -> None:
     failed(world, "eu")
@@ -206,7 +210,7 @@ def test_a_redrive_whose_messages_are_refused_at_first_redrives_the_dead_jobs_al
     assert [world.state(name) for name in ("eu", "report", "nightly")] == [(S, None)] * 3
 
 
-def test_a_job_that_is_redriven_by_itself_brings_no_other_dead_job_back(world: WorkflowWorld) -> None:
+def test_workflow_recovery_redrive_of_one_step_restarts_no_other_dead_step(world: WorkflowWorld) -> None:
     failed(world, "eu", "us")
     world.answers.failing = {"eu", "us"}
     world.redrive("nightly")
@@ -219,7 +223,9 @@ def test_a_job_that_is_redriven_by_itself_brings_no_other_dead_job_back(world: W
     assert world.state("nightly") == (D, "steps_failed")
 
 
-def test_a_late_evaluation_does_not_end_a_redrive_whose_messages_were_refused_at_first(world: WorkflowWorld) -> None:
+def test_workflow_recovery_late_evaluation_does_not_end_a_redrive_with_initially_rejected_messages(
+    world: WorkflowWorld,
+) -> None:
     failed(world, "eu")
     refusing = [True]
     world.wheel.refuse = lambda message: message.job_id == "eu" and refusing[0]
@@ -233,7 +239,9 @@ def test_a_late_evaluation_does_not_end_a_redrive_whose_messages_were_refused_at
     assert [world.state(name) for name in ("eu", "report", "nightly")] == [(S, None)] * 3
 
 
-def test_a_redriven_job_takes_its_workflow_on_once_the_next_run_of_that_has_ended(world: WorkflowWorld) -> None:
+def test_workflow_recovery_redriven_step_continues_its_workflow_once_the_next_run_has_ended(
+    world: WorkflowWorld,
+) -> None:
     world.answers.failing = {"eu"}
     world.begin(graph_of({"extract": (), "eu": ("extract",), "report": ("eu",)}), NOON + 90)
     assert world.state("nightly") == (D, "steps_failed")
@@ -252,7 +260,7 @@ def test_a_redriven_job_takes_its_workflow_on_once_the_next_run_of_that_has_ende
     assert [world.state(name) for name in ("report", "nightly")] == [(S, None)] * 2
 
 
-def test_a_rerun_whose_job_is_a_workflow_now_fails_at_once(world: WorkflowWorld) -> None:
+def test_workflow_recovery_rerun_of_a_step_that_has_become_a_workflow_fails_immediately(world: WorkflowWorld) -> None:
     world.answers.failing = {"load"}
     world.begin(graph_of(CHAIN), NOON + 90)
     load = world.jobs.get("default", "load")
@@ -267,7 +275,7 @@ def test_a_rerun_whose_job_is_a_workflow_now_fails_at_once(world: WorkflowWorld)
     assert world.state("nightly", again) == (D, "steps_failed")
 
 
-def test_a_rerun_that_takes_a_result_which_is_not_kept_any_more_fails(world: WorkflowWorld) -> None:
+def test_workflow_recovery_rerun_that_uses_an_expired_result_fails(world: WorkflowWorld) -> None:
     world.answers.results = {"extract": {"rows": 3}}
     payload = "{{upstream.extract.result.rows}}"
     world.add(job("", id="transform", overlap=Overlap.ALLOW, payload=payload, workflow="nightly"))

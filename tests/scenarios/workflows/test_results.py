@@ -14,7 +14,7 @@ def with_payload(world: WorkflowWorld, job_id: str, payload: object) -> None:
     world.add(job("0 0 1 1 *", id=job_id, overlap=Overlap.ALLOW, payload=payload))
 
 
-def test_a_payload_takes_results_of_jobs_before_it_and_of_the_workflow(world: WorkflowWorld) -> None:
+def test_workflow_results_of_upstream_steps_and_the_workflow_can_be_used_in_a_payload(world: WorkflowWorld) -> None:
     world.answers.results = {"extract": {"rows": 3, "files": ["a", "b"]}}
     payload = {
         "rows": "{{upstream.extract.result.rows}}",
@@ -34,7 +34,7 @@ def test_a_payload_takes_results_of_jobs_before_it_and_of_the_workflow(world: Wo
     }
 
 
-def test_what_a_job_says_is_never_read_as_a_template(world: WorkflowWorld) -> None:
+def test_workflow_results_are_never_interpreted_as_templates(world: WorkflowWorld) -> None:
     world.answers.results = {"extract": {"text": "{{job_id}} and {{upstream.extract.run_id}}"}}
     with_payload(
         world, "transform", {"text": "{{upstream.extract.result.text}}", "in": "<{{upstream.extract.result.text}}>"}
@@ -53,7 +53,7 @@ def test_what_a_job_says_is_never_read_as_a_template(world: WorkflowWorld) -> No
         ("C:\\", "{{ upstream.extract.result }}{{date}}", "C:\\2026-11-21"),
     ],
 )
-def test_braces_of_a_value_and_of_the_text_around_it_make_no_template(
+def test_workflow_results_braces_of_a_value_and_its_surrounding_text_form_no_template(
     world: WorkflowWorld, result: object, text: str, said: str
 ) -> None:
     world.answers.results = {"extract": result}
@@ -62,7 +62,7 @@ def test_braces_of_a_value_and_of_the_text_around_it_make_no_template(
     assert world.answers.payloads["transform"] == said
 
 
-def test_a_result_that_is_not_there_fails_the_job_for_good(world: WorkflowWorld) -> None:
+def test_workflow_results_missing_value_fails_the_step_permanently(world: WorkflowWorld) -> None:
     world.answers.results = {"extract": {"rows": 3}}
     with_payload(world, "transform", "{{upstream.extract.result.lines}}")
     world.begin(graph_of(CHAIN), NOON + 90)
@@ -72,7 +72,7 @@ def test_a_result_that_is_not_there_fails_the_job_for_good(world: WorkflowWorld)
     assert world.called() == ["extract"]
 
 
-def test_a_job_that_did_not_succeed_hands_down_null(world: WorkflowWorld) -> None:
+def test_workflow_results_of_an_unsuccessful_step_are_null(world: WorkflowWorld) -> None:
     world.answers.failing = {"extract"}
     payload = {"rows": "{{upstream.extract.result.rows}}", "error": "{{upstream.extract.error}}"}
     with_payload(world, "transform", payload)
@@ -80,7 +80,7 @@ def test_a_job_that_did_not_succeed_hands_down_null(world: WorkflowWorld) -> Non
     assert world.answers.payloads["transform"] == {"rows": None, "error": "no"}
 
 
-def test_a_rerun_hands_down_results_of_the_run_before(world: WorkflowWorld) -> None:
+def test_workflow_results_of_the_previous_run_are_used_by_a_rerun(world: WorkflowWorld) -> None:
     world.answers.results = {"extract": {"rows": 3}}
     with_payload(world, "transform", {"rows": "{{upstream.extract.result.rows}}", "of": "{{upstream.extract.run_id}}"})
     world.begin(graph_of(CHAIN), NOON + 90, payload={"region": "eu"})

@@ -15,21 +15,25 @@ S, D, K, W = RunState.SUCCEEDED, RunState.DEAD, RunState.SKIPPED, RunState.WAITI
 LATER = {"not_before": "0 13 * * *"}
 
 
-def test_a_failure_is_known_at_once_though_the_job_after_it_has_its_own_time(world: WorkflowWorld) -> None:
+def test_workflow_timing_failure_is_detected_immediately_although_the_downstream_step_has_its_own_time(
+    world: WorkflowWorld,
+) -> None:
     world.answers.failing = {"extract"}
     world.begin(graph_of({"extract": (), "report": ("extract",)}, report=LATER), NOON + 90)
     assert world.state("report") == (K, "upstream_failed")
     assert world.state("nightly") == (D, "steps_failed")
 
 
-def test_an_alert_that_is_not_needed_keeps_no_workflow_open_until_its_own_time(world: WorkflowWorld) -> None:
+def test_workflow_timing_unneeded_alert_with_its_own_time_does_not_delay_the_end_of_the_workflow(
+    world: WorkflowWorld,
+) -> None:
     graph = graph_of({"extract": (), "alert": ("extract",)}, alert={"when": Rule.ANY_FAILURE, **LATER})
     world.begin(graph, NOON + 90, deadline_seconds=600)
     assert world.state("alert") == (K, "not_needed")
     assert world.state("nightly") == (S, None)
 
 
-def test_a_job_that_may_start_after_all_waits_for_its_own_time(world: WorkflowWorld) -> None:
+def test_workflow_timing_step_that_may_start_after_a_redrive_waits_for_its_own_time(world: WorkflowWorld) -> None:
     world.answers.failing = {"extract"}
     world.begin(graph_of({"extract": (), "report": ("extract",)}, report=LATER), NOON + 90, deadline_seconds=7200)
     world.answers.failing = set()
@@ -40,7 +44,7 @@ def test_a_job_that_may_start_after_all_waits_for_its_own_time(world: WorkflowWo
     assert world.state("report") == (S, None)
 
 
-def test_a_job_starts_within_a_second_of_its_resumption(world: WorkflowWorld) -> None:
+def test_workflow_timing_step_starts_within_a_second_of_its_resume(world: WorkflowWorld) -> None:
     world.add(job("", id="transform", overlap=Overlap.ALLOW, workflow="nightly"))
     world.clock.set(NOON + 5)
     world.office.pause("transform")
@@ -53,7 +57,7 @@ def test_a_job_starts_within_a_second_of_its_resumption(world: WorkflowWorld) ->
     assert world.called() == list(CHAIN), "the copy that looks again changes nothing"
 
 
-def test_a_paused_job_does_not_start_from_the_queue_of_its_runs(world: WorkflowWorld) -> None:
+def test_workflow_timing_paused_step_does_not_start_from_the_wait_queue(world: WorkflowWorld) -> None:
     world.add(job("", id="extract", completion=Completion.CALLBACK, overlap=Overlap.QUEUE, workflow="nightly"))
     other = world.run_now("extract")
     world.begin(graph_of(CHAIN), NOON + 90)
@@ -69,7 +73,7 @@ def test_a_paused_job_does_not_start_from_the_queue_of_its_runs(world: WorkflowW
     assert world.state("extract") == (W, None)
 
 
-def test_a_step_whose_pause_ends_by_itself_starts_at_the_end(world: WorkflowWorld) -> None:
+def test_workflow_timing_step_with_a_planned_end_of_its_pause_starts_at_that_end(world: WorkflowWorld) -> None:
     world.add(job("", id="extract", workflow="nightly"))
     world.office.pause("extract", until=int(NOON) + 725)
     world.begin(graph_of(CHAIN), NOON + 90)
@@ -80,7 +84,9 @@ def test_a_step_whose_pause_ends_by_itself_starts_at_the_end(world: WorkflowWorl
     assert world.called()[:1] == ["extract"]
 
 
-def test_the_next_run_in_line_starts_at_once_after_one_that_a_pause_held(world: WorkflowWorld) -> None:
+def test_workflow_timing_next_run_in_the_wait_queue_starts_immediately_after_one_held_by_a_pause(
+    world: WorkflowWorld,
+) -> None:
     """The held run was called. That call is not on its way any more, so the end of the run sends the next one."""
     world.add(job("", id="extract", completion=Completion.CALLBACK, overlap=Overlap.QUEUE, workflow="nightly"))
     first = world.run_now("extract")
@@ -103,7 +109,7 @@ def test_the_next_run_in_line_starts_at_once_after_one_that_a_pause_held(world: 
     assert third.state is W
 
 
-def test_a_paused_dead_job_is_redriven_once_it_is_resumed(world: WorkflowWorld) -> None:
+def test_workflow_timing_paused_dead_step_is_redriven_after_its_resume(world: WorkflowWorld) -> None:
     world.answers.failing = {"extract", "transform"}
     world.begin(graph_of({"extract": (), "transform": ()}), NOON + 90)
     world.answers.failing = set()
@@ -118,7 +124,7 @@ def test_a_paused_dead_job_is_redriven_once_it_is_resumed(world: WorkflowWorld) 
     assert [world.state(name) for name in ("extract", "transform", "nightly")] == [(S, None)] * 3
 
 
-def test_a_dead_job_that_is_paused_and_redriven_by_itself_waits_too(world: WorkflowWorld) -> None:
+def test_workflow_timing_paused_dead_step_redriven_separately_waits_for_its_resume(world: WorkflowWorld) -> None:
     world.answers.failing = {"extract"}
     world.begin(graph_of(CHAIN), NOON + 90)
     world.answers.failing = set()
@@ -132,7 +138,9 @@ def test_a_dead_job_that_is_paused_and_redriven_by_itself_waits_too(world: Workf
 
 
 @pytest.mark.parametrize("overlap", [Overlap.ALLOW, Overlap.QUEUE])
-def test_a_run_of_a_paused_job_by_itself_waits_for_the_resumption(world: WorkflowWorld, overlap: Overlap) -> None:
+def test_workflow_timing_separate_run_of_a_paused_step_waits_for_the_resume(
+    world: WorkflowWorld, overlap: Overlap
+) -> None:
     world.add(job("", id="extract", overlap=overlap, workflow="nightly"))
     world.office.pause("extract")
     asked = world.run_now("extract")
@@ -146,7 +154,7 @@ def test_a_run_of_a_paused_job_by_itself_waits_for_the_resumption(world: Workflo
     assert (record is not None and record.state, world.called()) == (S, ["extract"])
 
 
-def test_a_run_by_itself_that_waits_in_the_queue_of_a_paused_job_stays_there(world: WorkflowWorld) -> None:
+def test_workflow_timing_separate_run_in_the_wait_queue_of_a_paused_step_stays_there(world: WorkflowWorld) -> None:
     world.add(job("", id="extract", completion=Completion.CALLBACK, overlap=Overlap.QUEUE, workflow="nightly"))
     first = world.run_now("extract")
     world.until(NOON + 10)
@@ -164,7 +172,7 @@ def test_a_run_by_itself_that_waits_in_the_queue_of_a_paused_job_stays_there(wor
     assert waited.state is W
 
 
-def test_a_dead_run_by_itself_of_a_paused_job_is_redriven_once_it_is_resumed(world: WorkflowWorld) -> None:
+def test_workflow_timing_separate_dead_run_of_a_paused_step_is_redriven_after_the_resume(world: WorkflowWorld) -> None:
     world.add(job("", id="extract", overlap=Overlap.ALLOW, workflow="nightly", retry=RetryPolicy(max_attempts=1)))
     world.answers.failing = {"extract"}
     asked = world.run_now("extract")
@@ -181,7 +189,7 @@ def test_a_dead_run_by_itself_of_a_paused_job_is_redriven_once_it_is_resumed(wor
     assert world.called() == ["extract", "extract"]
 
 
-def test_a_resumption_just_after_the_job_was_read_is_not_missed(world: WorkflowWorld) -> None:
+def test_workflow_timing_resume_just_after_the_job_was_read_is_not_missed(world: WorkflowWorld) -> None:
     paused = {"state": JobState.PAUSED, "paused_at": NOON}
     world.add(job("", id="extract", overlap=Overlap.ALLOW, workflow="nightly", **paused))
     resumed = before(lambda: world.office.resume("extract"), times=1)  # just before its message is kept

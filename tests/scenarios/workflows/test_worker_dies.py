@@ -52,7 +52,7 @@ def slow(world: WorkflowWorld, job_id: str) -> None:
     world.add(job("", id=job_id, completion=Completion.CALLBACK, overlap=Overlap.ALLOW, workflow="nightly"))
 
 
-def test_a_cancellation_counts_at_once_though_the_worker_of_the_workflow_is_dead(world: WorkflowWorld) -> None:
+def test_workflow_failover_cancellation_applies_immediately_although_the_worker_is_dead(world: WorkflowWorld) -> None:
     slow(world, "extract")
     dies_after_the_starts(world)
     world.until(NOON + 65)
@@ -65,7 +65,7 @@ def test_a_cancellation_counts_at_once_though_the_worker_of_the_workflow_is_dead
     assert world.state("nightly") == (C, "cancelled")
 
 
-def test_a_worker_that_takes_a_workflow_over_does_not_move_its_deadline(world: WorkflowWorld) -> None:
+def test_workflow_failover_does_not_move_the_deadline_of_the_workflow(world: WorkflowWorld) -> None:
     slow(world, "extract")
     dies_after_the_starts(world)
     first = world.run("nightly")
@@ -76,7 +76,7 @@ def test_a_worker_that_takes_a_workflow_over_does_not_move_its_deadline(world: W
     assert second.deadlines.waiting_until == first.deadlines.waiting_until
 
 
-def test_a_workflow_whose_worker_is_dead_ends_at_its_deadline(world: WorkflowWorld) -> None:
+def test_workflow_failover_workflow_with_a_dead_worker_ends_at_its_deadline(world: WorkflowWorld) -> None:
     slow(world, "extract")
     dies_after_the_starts(world, deadline_seconds=60)
     world.until(NOON + 115)
@@ -95,7 +95,9 @@ def test_a_workflow_whose_worker_is_dead_ends_at_its_deadline(world: WorkflowWor
     assert world.state("nightly") == (RunState.WAITING, None)
 
 
-def test_a_workflow_that_is_deleted_before_the_first_write_of_its_run_starts_nothing(world: WorkflowWorld) -> None:
+def test_workflow_failover_workflow_deleted_before_the_first_write_of_its_run_starts_nothing(
+    world: WorkflowWorld,
+) -> None:
     def delete() -> None:
         workflow = world.jobs.get("default", "nightly")
         assert workflow is not None
@@ -108,7 +110,7 @@ def test_a_workflow_that_is_deleted_before_the_first_write_of_its_run_starts_not
     assert world.state("nightly") == (C, "deleted")
 
 
-def test_the_dead_letter_of_a_workflow_is_no_evaluation_that_its_other_delivery_may_delete(
+def test_workflow_failover_dead_letter_of_a_workflow_is_not_deleted_as_a_duplicate_evaluation(
     world: WorkflowWorld,
 ) -> None:
     world.answers.failing = {"extract"}
@@ -123,7 +125,9 @@ def test_the_dead_letter_of_a_workflow_is_no_evaluation_that_its_other_delivery_
     assert [world.state(name) for name in ("extract", "nightly")] == [(S, None)] * 2
 
 
-def test_a_redriven_run_that_waited_leaves_the_queue_when_another_message_starts_it(world: WorkflowWorld) -> None:
+def test_workflow_failover_redriven_waiting_run_leaves_the_wait_queue_when_another_message_starts_it(
+    world: WorkflowWorld,
+) -> None:
     slow(world, "extract")
     world.begin(graph_of({"extract": ()}), NOON + 90)
     dead = world.run("extract")

@@ -170,25 +170,25 @@ from tests.support.posting import errors, posted, read
         ({"__class__": "x"}, "/__class__", "is not a known field"),
     ],
 )
-def test_a_bad_field_is_named_with_the_remedy(change: dict[str, Any], place: str, said: str) -> None:
+def test_job_validation_names_the_bad_field_and_the_remedy(change: dict[str, Any], place: str, said: str) -> None:
     found = errors(posted(**change))
     assert list(found) == [place]
     assert said in found[place]
 
 
-def test_of_many_unknown_fields_as_many_are_hinted_at_as_are_listed() -> None:
+def test_job_validation_suggests_corrections_for_as_many_unknown_fields_as_are_listed() -> None:
     found = errors(posted(**{f"schedule{number:02}": 1 for number in range(60)}))
     assert len(found) == 60
     hinted = [place for place, said in found.items() if "did you mean schedule?" in said]
     assert hinted == [f"/schedule{number:02}" for number in range(MAX_FAULTS)]
 
 
-def test_a_callback_waits_a_day_unless_the_job_says_otherwise() -> None:
+def test_job_validation_callback_waits_one_day_by_default() -> None:
     draft = read(posted(completion="callback"))
     assert (draft.completion, draft.completion_seconds, draft.heartbeat_seconds) == (Completion.CALLBACK, 86_400, None)
 
 
-def test_every_new_field_is_taken_over() -> None:
+def test_job_validation_reads_every_new_field() -> None:
     draft = read(
         posted(
             estimated_seconds=3600,
@@ -214,18 +214,18 @@ def test_every_new_field_is_taken_over() -> None:
 
 
 @pytest.mark.parametrize("overlap", list(Overlap))
-def test_every_overlap_is_known(overlap: Overlap) -> None:
+def test_job_validation_accepts_every_overlap_policy(overlap: Overlap) -> None:
     draft = read(posted(overlap=overlap.value))
     assert (draft.overlap, draft.queue_limit) == (overlap, None)
 
 
 @pytest.mark.parametrize("limit", [1, 1000])
-def test_a_queue_may_have_a_length_at_most(limit: int) -> None:
+def test_job_validation_accepts_a_queue_limit(limit: int) -> None:
     draft = read(posted(overlap={"queue": limit}))
     assert (draft.overlap, draft.queue_limit) == (Overlap.QUEUE, limit)
 
 
-def test_a_job_shows_its_overlap_as_it_was_posted() -> None:
+def test_job_validation_job_shows_its_overlap_as_posted() -> None:
     assert job_document(JobView(job(overlap=Overlap.NEWEST), None))["overlap"] == "newest"
     limited = job(overlap=Overlap.QUEUE, queue_limit=10)
     assert job_document(JobView(limited, None))["overlap"] == {"queue": 10}
@@ -302,25 +302,27 @@ def test_a_job_shows_its_overlap_as_it_was_posted() -> None:
         ({"retry": {"max_age_seconds": 0}}, "/retry/max_age_seconds", "from 1 to 2592000"),
     ],
 )
-def test_a_bad_field_of_rules_is_named_with_the_remedy(change: dict[str, Any], place: str, said: str) -> None:
+def test_job_validation_names_the_bad_policy_field_and_the_remedy(
+    change: dict[str, Any], place: str, said: str
+) -> None:
     found = errors(posted(**change))
     assert list(found) == [place]
     assert said in found[place]
 
 
 @pytest.mark.parametrize("field", ["estimated_seconds", "start_deadline_seconds", "pause_on_failure", "task"])
-def test_null_means_none(field: str) -> None:
+def test_job_validation_treats_null_as_absent(field: str) -> None:
     assert read(posted(**{field: None})) == read(posted())
 
 
-def test_a_job_that_waits_for_no_callback_shows_no_time_for_one() -> None:
+def test_job_validation_job_without_callback_shows_no_completion_time() -> None:
     document = job_document(JobView(job(), None))
     assert (document["completion"], document["completion_seconds"]) == ("response", None)
     waits = job_document(JobView(job(completion=Completion.CALLBACK, completion_seconds=600), None))
     assert (waits["completion"], waits["completion_seconds"]) == ("callback", 600)
 
 
-def test_a_job_that_was_paused_for_its_deaths_says_so() -> None:
+def test_job_validation_job_paused_after_dead_runs_shows_the_reason() -> None:
     because = "3 runs died in a row"
     assert job_document(JobView(job(paused_because=because), None))["paused_because"] == because
 
@@ -347,7 +349,7 @@ AWS_PLACE = "/target/parameters"
         {"{{anything}}": "names are no templates"},
     ],
 )
-def test_a_payload_may_hold_templates(payload: Any) -> None:
+def test_job_validation_accepts_templates_in_a_payload(payload: Any) -> None:
     assert read(posted(payload=payload)).payload == payload
 
 
@@ -361,19 +363,19 @@ def test_a_payload_may_hold_templates(payload: Any) -> None:
         ("{{callback_token}}", "/payload", "needs completion: callback"),
     ],
 )
-def test_a_bad_template_in_a_payload_is_named_by_its_place(payload: Any, place: str, said: str) -> None:
+def test_job_validation_names_the_place_of_a_bad_template_in_a_payload(payload: Any, place: str, said: str) -> None:
     found = errors(posted(payload=payload))
     assert list(found) == [place]
     assert said in found[place]
 
 
-def test_every_bad_template_is_told_at_once() -> None:
+def test_job_validation_reports_all_bad_templates_at_once() -> None:
     found = errors(posted(payload=["{{a}}", "ok", "{{b}}"], target=HTTP_TARGET | {"headers": {"X-A": "{{c}}"}}))
     assert set(found) == {"/payload/0", "/payload/2", "/target/headers"}
     assert "header X-A: {{c}} is unknown" in found["/target/headers"]
 
 
-def test_headers_may_name_secrets_and_a_callback_its_token() -> None:
+def test_job_validation_accepts_secrets_in_headers_and_the_token_of_a_callback() -> None:
     headers = {"Authorization": "Bearer {{secret:api-key}}", "X-Run": "{{run_id}}", "X-Token": "{{callback_token}}"}
     draft = read(
         posted(target=HTTP_TARGET | {"headers": headers}, completion="callback", payload=["{{callback_token}}"])
@@ -384,11 +386,11 @@ def test_headers_may_name_secrets_and_a_callback_its_token() -> None:
 @pytest.mark.parametrize(
     "value", ["{{secret:}}", "{{secret:a b}}", "{{secret:" + "x" * 65 + "}}", "{{callback_token}}"]
 )
-def test_a_bad_template_in_a_header_is_refused(value: str) -> None:
+def test_job_validation_rejects_a_bad_template_in_a_header(value: str) -> None:
     assert list(errors(posted(target=HTTP_TARGET | {"headers": {"X-A": value}}))) == ["/target/headers"]
 
 
-def test_a_payload_that_no_ecs_task_could_be_handed_is_refused() -> None:
+def test_job_validation_rejects_a_payload_too_large_for_an_ecs_task() -> None:
     assert "7000" in errors(posted(target=ECS, payload="x" * 7000))["/payload"]
     assert read(posted(target=ECS, payload="x" * 6000)).payload == "x" * 6000
 
@@ -404,7 +406,7 @@ def test_a_payload_that_no_ecs_task_could_be_handed_is_refused() -> None:
     ],
     ids=["payload", "one header", "all headers", "key", "parameters"],
 )
-def test_what_would_be_too_large_once_it_is_filled_in_is_refused_with_its_place(
+def test_job_validation_rejects_fields_that_exceed_the_limit_once_rendered_and_names_the_place(
     changes: dict[str, Any], place: str
 ) -> None:
     found = errors(posted(**changes))
@@ -412,13 +414,13 @@ def test_what_would_be_too_large_once_it_is_filled_in_is_refused_with_its_place(
     assert "at most" in found[place]
 
 
-def test_what_fits_at_the_run_with_the_longest_values_is_taken() -> None:
+def test_job_validation_accepts_fields_that_fit_with_the_longest_values() -> None:
     assert read(posted(payload=["{{job_name}}" * 1_000], name="n" * 256)).payload == ["{{job_name}}" * 1_000]
     assert read(posted(payload=["x" * 200_000])).payload == ["x" * 200_000]
     assert read(posted(idempotency_key="{{run_id}}" * 4, id="short")).idempotency_key == "{{run_id}}" * 4
 
 
-def test_what_a_registered_task_would_send_with_the_jobs_own_name_is_judged_too() -> None:
+def test_job_validation_checks_the_rendered_payload_of_a_registered_task_with_the_job_name() -> None:
     assert list(errors(posted(target={"type": "task", "name": "loud"}, name="n" * 256))) == ["/target/name"]
     assert read(posted(target={"type": "task", "name": "loud"}, name="short")).name == "short"
 
@@ -441,7 +443,7 @@ def test_what_a_registered_task_would_send_with_the_jobs_own_name_is_judged_too(
         (b'"a\nb"', "is not JSON"),
     ],
 )
-def test_what_is_no_json_is_a_400_that_says_where(raw: bytes, said: str) -> None:
+def test_job_validation_answers_400_with_the_position_for_invalid_json(raw: bytes, said: str) -> None:
     with pytest.raises(Problem) as refused:
         read_json(raw)
     assert refused.value.status == 400
@@ -462,7 +464,7 @@ def test_what_is_no_json_is_a_400_that_says_where(raw: bytes, said: str) -> None
         ("[" * (MAX_DEPTH + 2) + "]" * (MAX_DEPTH + 2), "/0" * (MAX_DEPTH + 1)),
     ],
 )
-def test_what_nobody_could_hand_on_is_a_fault_with_its_place(text: str, place: str) -> None:
+def test_job_validation_reports_the_place_of_json_that_cannot_be_passed_on(text: str, place: str) -> None:
     assert [fault.pointer for fault in list(unfit(read_json(text.encode())))] == [place]
 
 
@@ -476,20 +478,20 @@ def test_what_nobody_could_hand_on_is_a_fault_with_its_place(text: str, place: s
         "true",
     ],
 )
-def test_what_can_be_kept_has_no_fault(text: str) -> None:
+def test_job_validation_accepts_json_that_can_be_stored(text: str) -> None:
     assert list(unfit(read_json(text.encode()))) == []
 
 
-def test_a_pair_of_surrogates_is_one_character() -> None:
+def test_job_validation_reads_a_surrogate_pair_as_one_character() -> None:
     assert read_json(rb'"\ud83d\ude00"') == "\N{GRINNING FACE}"
 
 
-def test_what_is_written_is_plain_ascii_even_for_half_a_pair() -> None:
+def test_job_validation_writes_plain_ascii_even_for_an_unpaired_surrogate() -> None:
     assert write_json({"a": "\ud800ä"}) == r'{"a":"\ud800\u00e4"}'
 
 
 @given(st.binary(max_size=200))
-def test_any_bytes_are_read_or_refused(raw: bytes) -> None:
+def test_job_validation_reads_or_rejects_any_bytes(raw: bytes) -> None:
     with suppress(Problem):
         list(unfit(read_json(raw)))
 
@@ -503,5 +505,5 @@ values = st.recursive(
 
 
 @given(values)
-def test_json_comes_through_unchanged(value: object) -> None:
+def test_job_validation_json_round_trips_unchanged(value: object) -> None:
     assert read_json(json.dumps(value, ensure_ascii=False).encode()) == value

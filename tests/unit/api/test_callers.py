@@ -28,7 +28,7 @@ def refusal(authorizer: Any, method: str = "GET", path: str = "/v1/jobs", settin
     return caught.value
 
 
-def test_a_token_names_tenant_subject_and_scopes() -> None:
+def test_authorization_token_contains_tenant_subject_and_scopes() -> None:
     found = caller_of(jwt_caller("acme", "openid", "jobs:read", "ops"), TOKENS)
     assert found == Principal("acme", "ann", frozenset({"jobs:read", "ops"}))
 
@@ -43,7 +43,7 @@ def test_a_token_names_tenant_subject_and_scopes() -> None:
         ("scp", ["jobs:read", "ops"]),
     ],
 )
-def test_scopes_are_understood_as_issuers_and_the_gateway_write_them(name: str, claim: Any) -> None:
+def test_authorization_scopes_are_parsed_as_written_by_issuers_and_the_gateway(name: str, claim: Any) -> None:
     authorizer = jwt_caller("acme", **{"scope": "", name: claim})
     assert caller_of(authorizer, TOKENS).scopes == {"jobs:read", "ops"}
 
@@ -57,13 +57,13 @@ def test_scopes_are_understood_as_issuers_and_the_gateway_write_them(name: str, 
         *("other,ops", "other[ops]", 'other"ops', "[ops", '["ops', '["ops"] x]', ["other ops"], [["ops"]], [None]),
     ],
 )
-def test_a_scope_that_is_nearly_one_of_ours_is_none(claim: Any) -> None:
+def test_authorization_ignores_scopes_that_only_resemble_known_ones(claim: Any) -> None:
     for name in ("scope", "scp"):
         authorizer = jwt_caller("acme", **{"scope": "", name: claim})
         assert caller_of(authorizer, TOKENS).scopes == frozenset(), name
 
 
-def test_a_scope_may_be_narrowed_to_a_tag() -> None:
+def test_authorization_scope_may_be_restricted_to_a_tag() -> None:
     tagged = ("jobs:read:tag=billing", "duecourse/jobs:write:tag=team:a/b=c")
     found = caller_of(jwt_caller("acme", *tagged), TOKENS)
     assert found.scopes == {"jobs:read:tag=billing", "jobs:write:tag=team:a/b=c"}
@@ -80,7 +80,7 @@ def test_a_scope_may_be_narrowed_to_a_tag() -> None:
         (set(), set()),
     ],
 )
-def test_a_route_that_reads_is_narrowed_by_the_tags_of_scopes_that_read(
+def test_authorization_read_route_is_restricted_to_the_tags_of_read_scopes(
     granted: set[str], tags: set[str] | None
 ) -> None:
     assert tags_of(frozenset({"jobs:read"}), frozenset(granted)) == tags
@@ -96,38 +96,40 @@ def test_a_route_that_reads_is_narrowed_by_the_tags_of_scopes_that_read(
         ({"sub": ""}, ""),
     ],
 )
-def test_a_machine_without_a_subject_is_known_by_its_client(claims: dict[str, str], principal: str) -> None:
+def test_authorization_principal_is_the_subject_or_else_the_client_id_of_the_token(
+    claims: dict[str, str], principal: str
+) -> None:
     assert caller_of(jwt_caller("acme", **claims), TOKENS).principal == principal
 
 
 @pytest.mark.parametrize("tenant", [None, "", "a" * 65, "a b", "acme\n", "a#b", "../x", "ä", "[acme globex]"])
-def test_a_token_without_a_tenant_that_can_be_is_refused_with_the_claim(tenant: str | None) -> None:
+def test_authorization_rejects_a_token_without_a_valid_tenant_and_names_the_claim(tenant: str | None) -> None:
     problem = refusal(jwt_caller(tenant, "jobs:read"))
     assert (problem.status, problem.kind) == (403, "bad-tenant")
     assert "claim tenant" in problem.detail
 
 
-def test_the_tenant_stands_in_the_claim_that_the_stage_names() -> None:
+def test_authorization_tenant_is_read_from_the_claim_configured_for_the_stage() -> None:
     settings = api_settings(auth="jwt", tenant_claim="custom:tenant")
     authorizer = jwt_caller("not-this", **{"custom:tenant": "acme"})
     assert caller_of(authorizer, settings).tenant == "acme"
 
 
 @pytest.mark.parametrize("authorizer", [{}, {"jwt": {}}, {"jwt": {"claims": None}}, {"jwt": "x"}, iam_caller(ARN)])
-def test_a_caller_without_authentication_is_refused_even_if_the_gateway_let_it_through(authorizer: Any) -> None:
+def test_authorization_rejects_an_unauthenticated_caller_even_if_the_gateway_passes_it(authorizer: Any) -> None:
     problem = refusal(authorizer)
     assert (problem.status, problem.kind) == (401, "not-authenticated")
     assert problem.headers["www-authenticate"] == "Bearer"
 
 
-def test_a_signing_caller_acts_for_the_default_tenant_with_every_scope() -> None:
+def test_authorization_iam_caller_has_the_default_tenant_and_all_scopes() -> None:
     settings = api_settings(auth="iam")
     assert caller_of(iam_caller(ARN), settings) == Principal("default", ARN, SCOPES)
     assert refusal(jwt_caller("acme", *SCOPES), settings=settings).status == 401
     assert refusal({}, settings=settings).status == 401
 
 
-def test_the_local_stack_asks_nobody() -> None:
+def test_authorization_local_stack_requires_no_credentials() -> None:
     assert caller_of({}, api_settings(auth="none")) == Principal("default", "local", SCOPES)
 
 
@@ -147,7 +149,7 @@ def test_the_local_stack_asks_nobody() -> None:
         ("GET", "/v1/stats", {"jobs:read", "ops"}),
     ],
 )
-def test_each_route_asks_for_its_scope(method: str, path: str, needed: set[str]) -> None:
+def test_authorization_each_route_requires_its_scope(method: str, path: str, needed: set[str]) -> None:
     assert SCOPES_OF[method, path] == needed
     for scope in SCOPES:
         if scope in needed:
@@ -159,7 +161,7 @@ def test_each_route_asks_for_its_scope(method: str, path: str, needed: set[str])
             assert 'error="insufficient_scope"' in problem.headers["www-authenticate"]
 
 
-def test_a_route_that_nobody_gave_a_scope_is_not_open() -> None:
+def test_authorization_route_without_an_explicit_scope_requires_the_default_scope() -> None:
     handler = ROUTES[0].handler
     assert Route("GET", "/v1/to-come", handler, "jobs", {}).scopes == {"jobs:read"}
     assert Route("DELETE", "/v1/to-come", handler, "jobs", {}).scopes == {"jobs:write"}
@@ -167,6 +169,8 @@ def test_a_route_that_nobody_gave_a_scope_is_not_open() -> None:
 
 @pytest.mark.parametrize(("method", "path"), sorted(OPEN))
 @pytest.mark.parametrize("authorizer", [{}, jwt_caller(None, "ops")])
-def test_strangers_at_an_open_route_have_neither_tenant_nor_scopes(method: str, path: str, authorizer: Any) -> None:
+def test_authorization_unauthenticated_caller_of_an_open_route_has_no_tenant_or_scopes(
+    method: str, path: str, authorizer: Any
+) -> None:
     found = admitted(request(authorizer), SCOPES_OF[method, path], TOKENS)
     assert (found.tenant, found.principal, found.scopes) == ("", "", frozenset())

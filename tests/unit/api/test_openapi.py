@@ -35,35 +35,35 @@ OPERATIONS_BY_LABEL = dict(operations())
 every_operation = pytest.mark.parametrize("label", OPERATIONS_BY_LABEL)
 
 
-def test_the_document_is_the_one_that_the_code_makes() -> None:
+def test_openapi_document_is_the_one_generated_from_the_code() -> None:
     assert FILE.read_text() == as_text(DOCUMENT), REMEDY
 
 
-def test_the_document_is_served() -> None:
+def test_openapi_document_is_served() -> None:
     answer = untouchable_client().get("/v1/openapi.json")
     assert (answer.status, answer.json) == (200, document())
     assert answer.headers["cache-control"] == "public, max-age=300"
 
 
-def test_the_table_of_routes_in_the_docs_is_up_to_date() -> None:
+def test_openapi_route_table_in_the_docs_is_up_to_date() -> None:
     page = (ROOT / "docs" / "api.md").read_text()
     assert page == with_table(page), REMEDY
 
 
-def test_every_route_is_in_it_and_no_other() -> None:
+def test_openapi_document_contains_every_route_and_no_other() -> None:
     documented = {(method.upper(), path) for path, methods in DOCUMENT["paths"].items() for method in methods}
     assert documented == {(method, braces(path)) for method, path, *_ in ROUTES}
     assert len(documented) == len(ROUTES)
 
 
-def test_the_document_is_valid_openapi() -> None:
+def test_openapi_document_is_valid() -> None:
     assert DOCUMENT["openapi"].startswith("3.1.")
     schemathesis.openapi.from_dict(deepcopy(DOCUMENT)).validate()
     with pytest.raises(jsonschema_rs.ValidationError):
         schemathesis.openapi.from_dict({key: part for key, part in DOCUMENT.items() if key != "info"}).validate()
 
 
-def test_all_that_it_refers_to_is_there_and_all_that_is_there_is_referred_to() -> None:
+def test_openapi_references_all_resolve_and_all_components_are_referenced() -> None:
     text = json.dumps(DOCUMENT)
     referred = set(re.findall(r'"#/components/(\w+/[^"]+)"', text))
     there = {
@@ -74,13 +74,13 @@ def test_all_that_it_refers_to_is_there_and_all_that_is_there_is_referred_to() -
     assert referred == there
 
 
-def test_every_operation_has_a_name_of_its_own() -> None:
+def test_openapi_operations_have_unique_ids() -> None:
     names = [operation["operationId"] for _, operation in operations()]
     assert len(set(names)) == len(names)
 
 
 @every_operation
-def test_every_operation_says_what_it_does_and_who_may_ask(label: str) -> None:
+def test_openapi_operations_describe_their_effect_and_required_scope(label: str) -> None:
     operation = OPERATIONS_BY_LABEL[label]
     assert operation["summary"]
     assert operation["description"]
@@ -89,7 +89,7 @@ def test_every_operation_says_what_it_does_and_who_may_ask(label: str) -> None:
 
 
 @every_operation
-def test_every_parameter_of_a_path_is_described(label: str) -> None:
+def test_openapi_path_parameters_are_all_described(label: str) -> None:
     described = [resolved(each) for each in OPERATIONS_BY_LABEL[label].get("parameters", [])]
     assert {each["name"] for each in described if each["in"] == "path"} == set(re.findall(r"{(\w+)}", label))
     for each in described:
@@ -97,7 +97,7 @@ def test_every_parameter_of_a_path_is_described(label: str) -> None:
 
 
 @every_operation
-def test_every_example_is_true_to_its_schema(label: str) -> None:
+def test_openapi_examples_match_their_schemas(label: str) -> None:
     operation = OPERATIONS_BY_LABEL[label]
     contents = [*operation.get("requestBody", {}).get("content", {}).values()]
     for response in operation["responses"].values():
@@ -110,7 +110,7 @@ def test_every_example_is_true_to_its_schema(label: str) -> None:
 
 
 @every_operation
-def test_every_body_has_an_example_and_every_answer_too(label: str) -> None:
+def test_openapi_request_bodies_and_responses_all_have_examples(label: str) -> None:
     operation = OPERATIONS_BY_LABEL[label]
     if "requestBody" in operation:
         assert all(content["examples"] for content in operation["requestBody"]["content"].values())
@@ -124,7 +124,7 @@ def example_of(response: dict[str, Any]) -> object:
 
 
 @every_operation
-def test_every_link_leads_to_an_operation_with_parameters_that_it_has(label: str) -> None:
+def test_openapi_links_lead_to_operations_with_matching_parameters(label: str) -> None:
     by_name = {operation["operationId"]: operation for _, operation in operations()}
     for response in OPERATIONS_BY_LABEL[label]["responses"].values():
         for link in response.get("links", {}).values():
@@ -133,13 +133,13 @@ def test_every_link_leads_to_an_operation_with_parameters_that_it_has(label: str
             assert link["parameters"].keys() <= known
 
 
-def test_parameters_that_may_be_left_out_do_not_break_the_link_from_a_job_to_its_runs() -> None:
+def test_openapi_optional_parameters_do_not_break_the_link_from_a_job_to_its_runs() -> None:
     links = OPERATIONS_BY_LABEL["GET /v1/jobs/{job_id}"]["responses"]["200"]["links"]
     assert links["listRuns"]["parameters"] == {"job_id": "$response.body#/id"}
     assert links["explainJob"]["parameters"].keys() == {"job_id", "at"}
 
 
-def test_the_api_starts_without_what_only_the_document_needs() -> None:
+def test_openapi_generator_is_not_imported_when_the_api_starts() -> None:
     code = "import sys, duecourse.api.app; print(*(name for name in sys.modules if 'api.openapi' in name))"
     imported = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert sorted(imported) == ["duecourse.api.openapi", "duecourse.api.openapi.served"]

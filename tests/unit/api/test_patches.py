@@ -41,18 +41,18 @@ from tests.support.posting import RULES, read
         ({}, {"a": {"bb": {"ccc": None}}}, {"a": {"bb": {}}}),
     ],
 )
-def test_the_examples_of_rfc_7396_hold(target: Any, patch: Any, result: Any) -> None:
+def test_request_body_patch_follows_the_examples_of_rfc_7396(target: Any, patch: Any, result: Any) -> None:
     assert merged(target, patch) == result
 
 
 @pytest.mark.parametrize("target", EVERY_TARGET)
-def test_an_empty_patch_of_any_job_is_that_job(target: Any) -> None:
+def test_request_body_empty_patch_leaves_any_job_unchanged(target: Any) -> None:
     of = job(target=target, completion_seconds=86_400)
     assert patched(of, {}) == postable(of)
     assert read(postable(of) | {"target": {"type": "sqs", "queue": "duecourse-target-a"}}).id == of.id
 
 
-def test_a_target_of_another_type_takes_nothing_over() -> None:
+def test_request_body_patch_with_another_target_type_retains_no_fields_of_the_old_target() -> None:
     of = job(target=HttpTarget("https://example.com/a", headers=(("X", "1"),)))
     queue = {"type": "sqs", "queue": "duecourse-target-a"}
     assert patched(of, {"target": queue})["target"] == queue
@@ -65,7 +65,7 @@ def test_a_target_of_another_type_takes_nothing_over() -> None:
     }
 
 
-def test_null_takes_the_schedule_away_and_with_it_where_a_rate_counts_from() -> None:
+def test_request_body_patch_with_null_removes_the_schedule_and_the_anchor_of_its_rate() -> None:
     rated = job("rate(10 minutes)", target=SqsTarget("duecourse-target-a"))
     patch = patched(rated, {"schedule": None})
     assert (patch["schedule"], patch["anchor"]) == (None, None)
@@ -74,7 +74,7 @@ def test_null_takes_the_schedule_away_and_with_it_where_a_rate_counts_from() -> 
     assert patched(rated, {"name": "x"})["schedule"] == "rate(10 minutes)"
 
 
-def test_a_job_without_a_schedule_is_given_one() -> None:
+def test_request_body_patch_adds_a_schedule_to_a_job_without_one() -> None:
     asked = job("", target=SqsTarget("duecourse-target-a"))
     assert patched(asked, {"name": "x"})["schedule"] is None
     assert read(patched(asked, {"schedule": "0 9 * * 1", "anchor": None})).schedule == ScheduleSpec("0 9 * * 1")
@@ -103,13 +103,13 @@ def faults_of_job(**job: Any) -> dict[str, str]:
     return {str(place).removeprefix(prefix): detail for place, detail in found.items()}
 
 
-def test_a_workflow_waits_a_day_for_its_jobs_unless_it_says_otherwise() -> None:
+def test_request_body_workflow_waits_one_day_for_its_jobs_by_default() -> None:
     own = workflow_read(NIGHTLY).definition("3f2a")
     assert (own.target, own.completion, own.completion_seconds) == (WorkflowTarget("3f2a"), Completion.CALLBACK, 86_400)
     assert workflow_read(NIGHTLY | {"deadline_seconds": 3600}).definition("3f2a").completion_seconds == 3600
 
 
-def test_a_workflows_steps_are_in_the_order_of_the_document() -> None:
+def test_request_body_workflow_steps_have_the_order_of_the_document() -> None:
     steps = workflow_read(NIGHTLY).steps
     assert [(step.id, step.after, step.when.value) for step in steps] == [
         ("extract", (), "all_success"),
@@ -117,12 +117,12 @@ def test_a_workflows_steps_are_in_the_order_of_the_document() -> None:
     ]
 
 
-def test_a_job_that_is_defined_in_it_has_no_schedule_and_its_time_zone() -> None:
+def test_request_body_inline_job_has_no_schedule_and_inherits_the_time_zone() -> None:
     draft = workflow_read(NIGHTLY | {"timezone": "Europe/Berlin"}).inline["extract"]
     assert (draft.id, draft.schedule.expression, draft.schedule.timezone) == ("extract", "", "Europe/Berlin")
 
 
-def test_a_workflows_runs_may_overlap_unless_it_says_otherwise() -> None:
+def test_request_body_workflow_runs_may_overlap_by_default() -> None:
     assert workflow_read(NIGHTLY).inline["extract"].overlap is Overlap.ALLOW
     jobs = {"extract": {"job": {"target": HTTP_TARGET, "overlap": "queue"}}}
     assert workflow_read(NIGHTLY | {"jobs": jobs}).inline["extract"].overlap is Overlap.QUEUE
@@ -151,13 +151,15 @@ def test_a_workflows_runs_may_overlap_unless_it_says_otherwise() -> None:
         ({"payload": "x" * 205_000}, "/payload", "at most 204800 are allowed"),
     ],
 )
-def test_each_fault_is_named_with_its_remedy(changes: dict[str, Any], place: str, said: str) -> None:
+def test_request_body_workflow_faults_are_named_with_their_remedy(
+    changes: dict[str, Any], place: str, said: str
+) -> None:
     found = faults(NIGHTLY | changes)
     assert said in found[place], found
     assert list(found) == [place]
 
 
-def test_the_schedule_engine_has_its_say() -> None:
+def test_request_body_workflow_reports_errors_of_the_schedule_engine() -> None:
     def check(*_: object) -> None:
         raise ScheduleError("schedule", "never comes")
 
@@ -166,63 +168,63 @@ def test_the_schedule_engine_has_its_say() -> None:
     assert [(fault.pointer, fault.detail) for fault in refused.value.faults] == [("/schedule", "never comes")]
 
 
-def test_jobs_are_required_with_an_example() -> None:
+def test_request_body_workflow_requires_jobs_and_the_error_contains_an_example() -> None:
     assert "list the steps by the ids of their jobs" in faults({"schedule": None})["/jobs"]
 
 
-def test_a_schedule_is_required_and_may_be_null() -> None:
+def test_request_body_workflow_schedule_is_required_and_may_be_null() -> None:
     assert "or null" in faults({"jobs": {"a": {}}})["/schedule"]
     assert workflow_read({"schedule": None, "jobs": {"a": {}}}).definition("").schedule.expression == ""
 
 
-def test_faults_of_its_jobs_and_its_own_are_told_together() -> None:
+def test_request_body_workflow_faults_are_reported_together_with_those_of_its_jobs() -> None:
     value = {"schedule": "0 2 * * *", "priority": "soon", "jobs": {"a": {"job": {}}, "b": {"when": 1}}}
     assert set(faults(value)) == {"/priority", "/jobs/a/job/target", "/jobs/b/when"}
 
 
 @pytest.mark.parametrize("field", ["schedule", "timezone", "dst_gap", "anchor", "exclude", "max_runs", "missed"])
-def test_a_job_in_it_has_no_fields_of_a_schedule(field: str) -> None:
+def test_request_body_inline_job_has_no_schedule_fields(field: str) -> None:
     assert faults_of_job(**{field: None}) == {
         f"/{field}": "is a field of the workflow, which starts its steps; remove it here"
     }
 
 
-def test_a_job_in_it_is_named_by_its_place() -> None:
+def test_request_body_inline_job_is_named_by_its_place() -> None:
     assert faults_of_job(id="extract") == {"/id": "is set by the name under jobs; remove it"}
 
 
-def test_a_job_in_it_is_judged_like_any_other() -> None:
+def test_request_body_inline_job_is_validated_like_any_other_job() -> None:
     found = faults_of_job(target={"type": "http"}, timeout_seconds=0)
     assert found["/target/url"].startswith("is required")
     assert found["/timeout_seconds"] == "must be a number from 1 to 840"
 
 
-def test_a_workflow_is_no_target_that_a_job_may_have() -> None:
+def test_request_body_workflow_is_not_a_valid_job_target() -> None:
     assert "PUT /v1/workflows/<id>" in faults_of_job(target={"type": "workflow", "graph": "3f2a"})["/target/type"]
 
 
-def test_a_job_in_it_may_take_results_of_others() -> None:
+def test_request_body_inline_job_may_use_results_of_other_jobs() -> None:
     payload = {"rows": "{{upstream.a.result.rows}}", "day": "{{date}} {{ workflow.payload.day.0 }}"}
     assert workflow_read(NIGHTLY | {"jobs": {"b": {"job": {"target": HTTP_TARGET, "payload": payload}}}}).inline["b"]
 
 
 @pytest.mark.parametrize("name", ["upstream.a", "upstream.a.results", "workflow.name", "upstream.a.state.x"])
-def test_a_result_that_is_named_wrongly_is_refused_with_the_forms_that_there_are(name: str) -> None:
+def test_request_body_workflow_rejects_a_malformed_result_reference_and_lists_the_valid_forms(name: str) -> None:
     assert "upstream.JOB.result.PATH" in faults_of_job(payload=[f"{{{{{name}}}}}"])["/payload/0"]
 
 
-def test_headers_take_no_results() -> None:
+def test_request_body_headers_may_not_use_results() -> None:
     found = faults_of_job(target=HTTP_TARGET | {"headers": {"X-Rows": "{{upstream.a.state}}"}})
     assert "is not allowed here" in found["/target/headers"]
 
 
-def test_the_workflows_own_payload_is_no_template() -> None:
+def test_request_body_workflow_payload_is_not_a_template() -> None:
     assert workflow_read(NIGHTLY | {"payload": "{{anything}}"}).definition("").payload == "{{anything}}"
 
 
-def test_a_workflow_has_no_field_of_a_job_that_calls_something() -> None:
+def test_request_body_workflow_has_no_fields_of_a_job_that_calls_a_target() -> None:
     assert {"target", "retry", "timeout_seconds", "completion", "delivery"} & WorkflowBody.model_fields.keys() == set()
 
 
-def test_the_precision_is_the_stages() -> None:
+def test_request_body_workflow_has_the_precision_of_the_stage() -> None:
     assert workflow_read(NIGHTLY).definition("").precision is Precision.EXACT

@@ -43,7 +43,7 @@ from tests.support.jobs import NOON, cursor, job, moved
 from tests.support.posting import errors, first_occurrence, posted, read
 
 
-def test_a_job_needs_a_schedule_and_a_target_only() -> None:
+def test_posted_jobs_require_only_a_schedule_and_a_target() -> None:
     assert read(BODY) == Draft(
         tenant="default",
         schedule=ScheduleSpec("rate(10 seconds)"),
@@ -63,19 +63,19 @@ def test_a_job_needs_a_schedule_and_a_target_only() -> None:
         {"schedule": "* * * * *", "end": "2027-01-01T00:00:00Z"},
     ],
 )
-def test_a_job_that_ends_can_be_removed_after_its_end(ending: dict[str, Any]) -> None:
+def test_posted_jobs_can_be_removed_after_their_end(ending: dict[str, Any]) -> None:
     draft = read(posted(**ending, after_completion={"delete_after_seconds": 3600}))
     assert draft.after_completion == AfterCompletion(3600)
     assert read(posted(**ending, after_completion=None)).after_completion is None
 
 
-def test_a_job_can_be_kept_after_its_end() -> None:
+def test_posted_jobs_can_be_kept_after_their_end() -> None:
     for schedule in ("at(2026-12-25T09:00:00)", "* * * * *"):
         draft = read(posted(schedule=schedule, after_completion={"delete_after_seconds": None}))
         assert draft.after_completion == AfterCompletion(None)
 
 
-def test_a_job_without_a_schedule_says_so() -> None:
+def test_posted_jobs_accept_a_null_schedule_but_not_a_missing_or_empty_one() -> None:
     assert read(posted(schedule=None, timezone="Europe/Berlin")).schedule == ScheduleSpec("", "Europe/Berlin")
     assert "null for a job that runs only on demand" in errors({"target": HTTP_TARGET})["/schedule"]
     assert errors(posted(schedule=""))["/schedule"] == "must not be empty"
@@ -95,16 +95,16 @@ OF_A_SCHEDULE = {
 }
 
 
-def test_what_shapes_a_schedule_is_refused_where_there_is_none() -> None:
+def test_posted_jobs_without_a_schedule_reject_fields_of_a_schedule() -> None:
     said = "requires a schedule; set schedule, or remove this field"
     assert errors(posted(schedule=None, **OF_A_SCHEDULE)) == {f"/{field}": said for field in OF_A_SCHEDULE}
 
 
-def test_what_shapes_a_schedule_may_be_said_where_it_says_no_more_than_the_default() -> None:
+def test_posted_jobs_without_a_schedule_accept_the_default_values_of_schedule_fields() -> None:
     assert read(postable(read(posted(schedule=None)).new("x", 0.0))).schedule == ScheduleSpec("")
 
 
-def test_the_defaults_of_a_posted_job_are_those_of_the_domain() -> None:
+def test_posted_jobs_have_the_defaults_of_the_domain() -> None:
     draft = read(BODY)
     plain = Job(
         tenant="default",
@@ -122,7 +122,7 @@ def test_the_defaults_of_a_posted_job_are_those_of_the_domain() -> None:
     assert {name: getattr(draft, name) for name in same} == {name: getattr(plain, name) for name in same}
 
 
-def test_every_field_is_taken_over() -> None:
+def test_posted_jobs_read_every_field() -> None:
     draft = read(
         {
             "id": "weekly-report",
@@ -200,16 +200,16 @@ def test_every_field_is_taken_over() -> None:
     )
 
 
-def test_headers_keep_their_order() -> None:
+def test_posted_jobs_preserve_the_order_of_headers() -> None:
     draft = read(posted(target=HTTP_TARGET | {"method": "PUT", "headers": {"X-B": "2", "X-A": "1"}}))
     assert draft.target == HttpTarget("https://example.com/hook", "PUT", (("X-B", "2"), ("X-A", "1")))
 
 
-def test_a_whole_number_may_be_written_with_a_point() -> None:
+def test_posted_jobs_accept_integers_written_as_decimals() -> None:
     assert read(posted(timeout_seconds=30.0)).timeout_seconds == 30
 
 
-def test_all_bad_fields_are_named_at_once() -> None:
+def test_posted_jobs_report_all_bad_fields_at_once() -> None:
     found = errors(
         {
             "id": "a b",
@@ -234,27 +234,27 @@ def test_all_bad_fields_are_named_at_once() -> None:
 
 
 @pytest.mark.parametrize("value", [None, [], "x", 5, True, [BODY]])
-def test_a_body_that_is_no_object_is_refused_as_a_whole(value: Any) -> None:
+def test_posted_jobs_reject_a_body_that_is_not_an_object(value: Any) -> None:
     assert errors(value) == {"": 'must be an object, such as {"field": "value"}'}
 
 
-def test_missing_fields_come_with_an_example() -> None:
+def test_posted_jobs_report_missing_fields_with_an_example() -> None:
     found = errors({})
     assert set(found) == {"/schedule", "/target"}
     assert "rate(5 minutes)" in found["/schedule"]
 
 
 @pytest.mark.parametrize("field", ["id", "payload", "precision", "idempotency_key"])
-def test_null_means_the_default_where_the_default_is_nothing(field: str) -> None:
+def test_posted_jobs_treat_null_as_the_default_of_optional_fields(field: str) -> None:
     assert read(posted(**{field: None})) == read(BODY)
 
 
 @pytest.mark.parametrize("payload", ["x" * (MAX_PAYLOAD_BYTES - 2), "\u20ac" * 68_000])
-def test_a_payload_is_measured_in_bytes_of_utf_8(payload: str) -> None:
+def test_posted_jobs_measure_the_payload_in_utf_8_bytes(payload: str) -> None:
     assert read(posted(payload=payload)).payload == payload
 
 
-def test_at_most_fifty_errors_are_told_with_the_number_of_all() -> None:
+def test_posted_jobs_report_at_most_fifty_errors_and_the_total_number() -> None:
     with pytest.raises(Problem) as refused:
         read(posted(**{f"x{number}": 1 for number in range(1000)}))
     document = refused.value.document("r-1")
@@ -262,7 +262,7 @@ def test_at_most_fifty_errors_are_told_with_the_number_of_all() -> None:
     assert "50 of 1000" in document["detail"]
 
 
-def test_a_huge_field_name_is_not_echoed_whole() -> None:
+def test_posted_jobs_truncate_a_huge_field_name_in_the_error() -> None:
     with pytest.raises(Problem) as refused:
         read(posted(**{"x" * 100_000: 1}))
     assert len(refused.value.document("r-1")["errors"][0]["pointer"]) == 200
@@ -304,7 +304,9 @@ names = st.sampled_from(
 
 
 @given(st.dictionaries(names, values, max_size=8), st.booleans())
-def test_any_object_is_a_draft_or_a_list_of_faults(value: dict[str, Any], whole: bool) -> None:
+def test_posted_jobs_are_read_or_rejected_with_a_list_of_faults_for_any_object(
+    value: dict[str, Any], whole: bool
+) -> None:
     try:
         read(BODY | value if whole else value)
     except Problem as problem:
@@ -325,17 +327,17 @@ def test_any_object_is_a_draft_or_a_list_of_faults(value: dict[str, Any], whole:
         ("x" * 100, "x" * 40 + "-nonce-1"),
     ],
 )
-def test_a_made_up_id_begins_with_the_name(name: str, id_: str) -> None:
+def test_posted_jobs_generated_id_begins_with_the_name(name: str, id_: str) -> None:
     assert made_up_id(name, "nonce-1") == id_
 
 
 @given(st.text(max_size=256), st.text(max_size=64).filter(lambda text: re.search("[A-Za-z0-9]", text) is not None))
-def test_a_made_up_id_is_an_id(name: str, nonce: str) -> None:
+def test_posted_jobs_generated_id_is_valid(name: str, nonce: str) -> None:
     assert is_id(made_up_id(name, nonce))
 
 
 @pytest.mark.parametrize("expression", ["rate(10 seconds)", " RATE(1 minute)", "Rate(2 days)"])
-def test_a_rate_is_anchored_at_the_whole_second_of_its_creation(expression: str) -> None:
+def test_posted_jobs_rate_is_anchored_at_the_whole_second_of_its_creation(expression: str) -> None:
     assert resolve_anchor(ScheduleSpec(expression), None, NOON + 0.9).anchor == int(NOON)
 
 
@@ -349,7 +351,7 @@ def test_a_rate_is_anchored_at_the_whole_second_of_its_creation(expression: str)
         ScheduleSpec("rate(1 minute)", start=5),
     ],
 )
-def test_what_has_times_of_its_own_is_not_anchored(spec: ScheduleSpec) -> None:
+def test_posted_jobs_schedules_with_fixed_times_have_no_anchor(spec: ScheduleSpec) -> None:
     assert resolve_anchor(spec, None, NOON) == spec
 
 
@@ -362,7 +364,7 @@ def test_what_has_times_of_its_own_is_not_anchored(spec: ScheduleSpec) -> None:
         ("at(2026-11-21T12:00:01)", "2026-11-21T12:00:00.999Z", "2026-11-21T12:00:01Z"),
     ],
 )
-def test_the_first_occurrence_lies_strictly_after_the_creation(expression: str, now: str, first: str) -> None:
+def test_posted_jobs_first_occurrence_is_strictly_after_the_creation(expression: str, now: str, first: str) -> None:
     at = from_iso(now)
     assert first_occurrence(resolve_anchor(ScheduleSpec(expression), None, at), at) == from_iso(first)
 
@@ -370,7 +372,7 @@ def test_the_first_occurrence_lies_strictly_after_the_creation(expression: str, 
 @pytest.mark.parametrize(
     "expression", ["at(2026-11-21T12:00:00)", "at(2020-01-01T00:00:00)", "R1/2026-11-21T11:00:00Z/PT1H"]
 )
-def test_a_schedule_that_is_over_is_refused(expression: str) -> None:
+def test_posted_jobs_reject_a_schedule_without_future_occurrences(expression: str) -> None:
     with pytest.raises(ScheduleError) as refused:
         first_occurrence(ScheduleSpec(expression), NOON)
     assert refused.value.field == "schedule"
@@ -386,28 +388,30 @@ def test_a_schedule_that_is_over_is_refused(expression: str) -> None:
         ("rate(1 second)", 840, 100),
     ],
 )
-def test_two_minutes_or_a_hundred_firings_are_sent_at_once(expression: str, horizon: int, until: int) -> None:
+def test_posted_jobs_immediately_enqueue_up_to_two_minutes_or_a_hundred_firings(
+    expression: str, horizon: int, until: int
+) -> None:
     new = job(expression)
     assert at_once_until(new, new.occurrences(), horizon) == NOON + until
 
 
-def test_the_next_occurrence_is_the_next_to_come_due_not_the_next_to_be_enqueued() -> None:
+def test_posted_jobs_next_occurrence_is_the_next_one_due_and_not_the_next_one_to_enqueue() -> None:
     minutely = job("* * * * *")
     assert view_of(minutely, cursor(minutely, NOON + 840), now=NOON + 0.5).next_occurrence == NOON + 60
 
 
-def test_a_last_occurrence_that_is_overdue_is_still_shown() -> None:
+def test_posted_jobs_last_occurrence_is_still_shown_when_overdue() -> None:
     once = job("at(2026-11-21T12:00:30)")
     assert view_of(once, cursor(once), now=NOON + 300).next_occurrence == NOON + 30
     assert view_of(once, moved(cursor(once), None), now=NOON + 300).next_occurrence is None
 
 
-def test_a_job_that_is_not_active_has_no_next_occurrence() -> None:
+def test_posted_jobs_inactive_job_has_no_next_occurrence() -> None:
     paused = job("* * * * *", state=JobState.PAUSED)
     assert view_of(paused, cursor(paused), now=NOON).next_occurrence is None
 
 
-def test_a_job_whose_cursor_cannot_be_read_says_so() -> None:
+def test_posted_jobs_job_with_unreadable_cursor_shows_an_error() -> None:
     assert view_of(job(), None, now=NOON).error == "its cursor cannot be read"
 
 
@@ -418,11 +422,11 @@ def short(task: Any = "send-invoice", **changes: Any) -> dict[str, Any]:
     return SCHEDULE | {"task": task} | changes
 
 
-def test_the_short_form_and_the_target_are_one_and_the_same() -> None:
+def test_posted_jobs_short_form_and_target_are_equivalent() -> None:
     assert read(short()) == read(SCHEDULE | {"target": {"type": "task", "name": "send-invoice"}})
 
 
-def test_what_is_left_out_comes_from_the_task() -> None:
+def test_posted_jobs_take_missing_fields_from_the_task() -> None:
     draft = read(short())
     assert draft.target == TaskTarget("send-invoice")
     assert (draft.timeout_seconds, draft.completion_seconds, draft.heartbeat_seconds) == (45, 7200, 60)
@@ -432,25 +436,25 @@ def test_what_is_left_out_comes_from_the_task() -> None:
     assert draft.events == (EventKind.DEATHS,)
 
 
-def test_what_is_given_stands_and_inside_retry_field_by_field() -> None:
+def test_posted_jobs_override_defaults_of_the_task_and_each_field_of_retry_separately() -> None:
     draft = read(short(timeout_seconds=5, payload=None, retry={"max_attempts": 9}, events=[]))
     assert (draft.timeout_seconds, draft.payload, draft.events) == (5, None, ())
     assert draft.retry == RetryPolicy(max_attempts=9, backoff=Backoff.FIXED)
 
 
-def test_a_job_that_waits_for_no_callback_takes_no_time_for_one_from_its_task() -> None:
+def test_posted_jobs_without_callback_do_not_inherit_completion_time_from_their_task() -> None:
     draft = read(short(completion="response", payload={}))
     assert (draft.completion, draft.heartbeat_seconds) == (Completion.RESPONSE, None)
 
 
-def test_a_job_without_a_schedule_takes_nothing_about_missed_occurrences_from_its_task() -> None:
+def test_posted_jobs_without_a_schedule_do_not_inherit_missed_occurrence_policies_from_their_task() -> None:
     assert read(short()).missed == MissedPolicy(MissedMode.SKIP)
     assert read(short(schedule=None)).missed == MissedPolicy()
     said = errors(short(schedule=None, missed={"grace_seconds": 5}))
     assert said == {"/missed": "requires a schedule; set schedule, or remove this field"}
 
 
-def test_a_task_without_defaults_leaves_the_usual_ones() -> None:
+def test_posted_jobs_have_the_usual_defaults_if_the_task_has_none() -> None:
     draft = read(short("plain"))
     assert draft == Draft(
         tenant="default", schedule=draft.schedule, target=TaskTarget("plain"), precision=draft.precision
@@ -468,43 +472,43 @@ def test_a_task_without_defaults_leaves_the_usual_ones() -> None:
         ("\ud800", "unpaired surrogate"),
     ],
 )
-def test_what_is_no_task_is_refused_where_it_was_written(task: Any, said: str) -> None:
+def test_posted_jobs_reject_an_unknown_task_at_the_field_that_names_it(task: Any, said: str) -> None:
     found = errors(short(task))
     assert list(found) == ["/task"]
     assert said in found["/task"]
 
 
-def test_a_task_stands_instead_of_a_target() -> None:
+def test_posted_jobs_accept_a_task_instead_of_a_target() -> None:
     assert errors(short(target=HTTP_TARGET)) == {"/task": "cannot be combined with target; keep one of the two"}
 
 
-def test_a_body_without_task_and_target_is_refused_with_both_ways() -> None:
+def test_posted_jobs_without_task_and_target_are_rejected_with_both_alternatives() -> None:
     said = errors(SCHEDULE)["/target"]
     assert "https://" in said
     assert '"task"' in said
 
 
-def test_a_misspelt_task_is_guessed() -> None:
+def test_posted_jobs_suggest_the_task_for_a_misspelled_name() -> None:
     assert "did you mean task?" in errors(short(taks="x"))["/taks"]
 
 
-def test_what_the_task_filled_in_is_validated_as_if_posted() -> None:
+def test_posted_jobs_validate_defaults_of_the_task_like_posted_fields() -> None:
     found = errors(short("broken"))
     assert set(found) == {"/timeout_seconds", "/retry/on"}
     for said in found.values():
         assert "this is a default of the task broken" in said
 
 
-def test_a_value_of_ones_own_mends_a_broken_default() -> None:
+def test_posted_jobs_own_value_overrides_an_invalid_default() -> None:
     assert read(short("broken", timeout_seconds=3, retry={"on": None})).timeout_seconds == 3
 
 
-def test_a_posted_field_that_does_not_go_with_a_default_is_refused() -> None:
+def test_posted_jobs_reject_a_field_that_conflicts_with_a_default() -> None:
     found = errors(short(timeout_seconds=800, completion_seconds=700))
     assert list(found) == ["/completion_seconds"]
     assert "default of the task" not in found["/completion_seconds"]
 
 
-def test_a_default_for_a_field_that_is_not_the_tasks_makes_it_unusable() -> None:
+def test_posted_jobs_reject_a_task_with_defaults_for_fields_that_tasks_may_not_set() -> None:
     assert "its defaults contain schedule, tags" in errors(short("foreign"))["/task"]
     assert list(errors(SCHEDULE | {"target": {"type": "task", "name": "foreign"}})) == ["/target/name"]

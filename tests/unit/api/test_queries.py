@@ -37,19 +37,19 @@ def examples(query: type[Query]) -> dict[str, str]:
 
 
 @EACH
-def test_queries_read_the_example_of_each_parameter(route: Route, query: type[Query]) -> None:
+def test_queries_accept_the_example_of_each_parameter(route: Route, query: type[Query]) -> None:
     given = examples(query)
     assert query.of(Request("r", query=given)).model_fields_set == set(query.model_fields), route.path
 
 
 @EACH
-def test_queries_may_leave_out_what_is_not_required(route: Route, query: type[Query]) -> None:
+def test_queries_may_omit_optional_parameters(route: Route, query: type[Query]) -> None:
     needed = {name: str(known.example) for name, (known, required) in query.parameters().items() if required}
     assert query.of(Request("r", query=needed)) == query.model_validate(needed), route.path
 
 
 @EACH
-def test_queries_have_the_defaults_that_their_document_names(route: Route, query: type[Query]) -> None:
+def test_queries_have_the_documented_defaults(route: Route, query: type[Query]) -> None:
     defaults = {field.alias or name: field.default for name, field in query.model_fields.items()}
     named = {
         name: known.schema["default"] for name, (known, _) in query.parameters().items() if "default" in known.schema
@@ -58,27 +58,25 @@ def test_queries_have_the_defaults_that_their_document_names(route: Route, query
 
 
 @EACH
-def test_queries_refuse_a_parameter_that_they_do_not_know_and_name_those_they_do(
-    route: Route, query: type[Query]
-) -> None:
+def test_queries_reject_an_unknown_parameter_and_list_the_known_ones(route: Route, query: type[Query]) -> None:
     detail = refusal(query, **examples(query), limt="3")
     assert "limt is not known" in detail, route.path
     assert all(name in detail for name in query.parameters())
 
 
-def test_queries_of_no_parameters_say_so() -> None:
+def test_queries_without_parameters_report_that_the_route_has_none() -> None:
     assert "this route has no parameters" in refusal(Query, tenant="acme")
 
 
-def test_queries_refuse_a_parameter_with_the_reason() -> None:
+def test_queries_reject_a_bad_parameter_with_the_reason() -> None:
     assert "must be a whole number from 1 to 100" in refusal(PageQuery, limit="101")
 
 
-def test_queries_name_a_parameter_that_is_missing() -> None:
+def test_queries_name_a_missing_parameter() -> None:
     assert "parameter at is missing; set it to an instant" in refusal(ExplainQuery)
 
 
-def test_queries_compare_instants_by_the_names_in_the_request() -> None:
+def test_queries_name_instant_parameters_as_in_the_request_when_they_conflict() -> None:
     instant = "2026-11-21T00:00:00Z"
     assert "parameter to must be later than from" in refusal(RunsOfJobQuery, **{"from": instant, "to": instant})
 
@@ -92,7 +90,7 @@ RUN = record(
 )
 
 
-def test_a_run_that_waits_shows_until_when_and_whether_it_is_to_end() -> None:
+def test_queries_waiting_run_shows_its_deadlines_and_requested_cancellation() -> None:
     waits = varied(
         RUN,
         state=RunState.WAITING,
@@ -108,24 +106,24 @@ def test_a_run_that_waits_shows_until_when_and_whether_it_is_to_end() -> None:
     assert document["cancel_requested"] == "asked for over the API"
 
 
-def test_a_run_in_line_shows_what_it_waits_for_and_since_when() -> None:
+def test_queries_queued_run_shows_the_reason_and_the_start_of_its_wait() -> None:
     document = run_document(queued(RUN, NOON + 1.5))
     assert (document["state"], document["attempts"], document["started_at"]) == ("QUEUED", 0, None)
     assert (document["waiting_for"], document["waiting_since"]) == ("overlap", "2026-11-21T12:00:01.500Z")
 
 
-def test_a_failure_shows_its_code() -> None:
+def test_queries_failed_run_shows_its_error_code() -> None:
     dead = run_document(varied(RUN, state=RunState.DEAD, error="it answered 503", code="http.503"))
     assert (dead["error"], dead["code"]) == ("it answered 503", "http.503")
 
 
-def test_a_small_result_is_shown_and_a_large_one_told_by_its_size() -> None:
+def test_queries_run_shows_a_small_result_and_the_size_of_a_large_one() -> None:
     small = run_document(varied(RUN, state=RunState.SUCCEEDED, result={"status": 200}))
     assert (small["result"], small["result_bytes"]) == ({"status": 200}, None)
     large = run_document(varied(RUN, state=RunState.SUCCEEDED, result_key="results/x.json", result_bytes=70_000))
     assert (large["result"], large["result_bytes"]) == (None, 70_000)
 
 
-def test_nothing_by_which_a_run_is_fenced_is_shown() -> None:
+def test_queries_run_never_shows_its_fencing_values() -> None:
     shown = str(run_document(replace(RUN, callback_hash="hash-of-the-token", nonce="its-nonce", message_id="its-id")))
     assert not any(word in shown for word in ("secret-token", "hash-of-the-token", "its-nonce", "its-id"))

@@ -40,14 +40,14 @@ def assert_problem(answer: Answered, status: int, kind: str) -> None:
     assert problem["detail"].endswith(".")
 
 
-def test_problem_titles_do_not_depend_on_the_version_of_python() -> None:
+def test_api_errors_problem_titles_do_not_depend_on_the_python_version() -> None:
     problems = [
         Problem(kind, "Details.").document(REQUEST_ID) for kind in ("body-too-large", "invalid-job", "unknown-job")
     ]
     assert [each["title"] for each in problems] == ["Content Too Large", "Unprocessable Content", "Not Found"]
 
 
-def test_health_asks_no_store_of_jobs(api: ApiClient) -> None:
+def test_api_errors_health_check_does_not_read_the_job_store(api: ApiClient) -> None:
     answer = api.get("/v1/health")
     assert (answer.status, answer.json["status"]) == (200, "ok")
     assert answer.headers["Content-Type"] == "application/json"
@@ -57,7 +57,7 @@ def test_health_asks_no_store_of_jobs(api: ApiClient) -> None:
     "path",
     ["/", "/v1", "/v1/", "/v2/jobs", "/v1/jobs/", "/v1/jobs/a/b", "/v1/jobs//runs", "/v1/jobs/a/runs/", "/v1/%00"],
 )
-def test_an_unknown_path_is_404_and_names_those_there_are(api: ApiClient, path: str) -> None:
+def test_api_errors_unknown_path_returns_404_and_lists_the_known_ones(api: ApiClient, path: str) -> None:
     answer = api.get(path)
     assert_problem(answer, 404, "unknown-path")
     assert "/v1/jobs/<job_id>/runs" in answer.json["detail"]
@@ -74,7 +74,9 @@ def test_an_unknown_path_is_404_and_names_those_there_are(api: ApiClient, path: 
         ("OPTIONS", "/v1/jobs", "GET, POST"),
     ],
 )
-def test_an_unknown_method_is_405_and_says_which_are_known(api: ApiClient, method: str, path: str, allow: str) -> None:
+def test_api_errors_unknown_method_returns_405_and_lists_the_allowed_ones(
+    api: ApiClient, method: str, path: str, allow: str
+) -> None:
     answer = api.send(api_event(method, path))
     assert_problem(answer, 405, "unknown-method")
     assert answer.headers["allow"] == allow
@@ -82,7 +84,7 @@ def test_an_unknown_method_is_405_and_says_which_are_known(api: ApiClient, metho
 
 @pytest.mark.parametrize("job_id", ["a.b", "a b", "%zz", "%ff", "%00", "ä", "a" * 65, "..", "a%2Fb", "a#b", "<job_id>"])
 @pytest.mark.parametrize("suffix", ["", "/runs"])
-def test_an_id_that_no_job_can_have_is_404_without_a_read(api: ApiClient, job_id: str, suffix: str) -> None:
+def test_api_errors_impossible_job_id_returns_404_without_a_read(api: ApiClient, job_id: str, suffix: str) -> None:
     assert api.get(f"/v1/jobs/{job_id}{suffix}").status == 404
 
 
@@ -99,7 +101,9 @@ def test_an_id_that_no_job_can_have_is_404_without_a_read(api: ApiClient, job_id
         "application/jsonx",
     ],
 )
-def test_another_content_type_is_415_and_names_the_right_one(api: ApiClient, content_type: str | None) -> None:
+def test_api_errors_wrong_content_type_returns_415_and_names_the_correct_one(
+    api: ApiClient, content_type: str | None
+) -> None:
     answer = api.post_text("{}", content_type=content_type)
     assert_problem(answer, 415, "unsupported-content-type")
     assert "content-type: application/json" in answer.errors["content-type"]
@@ -114,17 +118,17 @@ def test_another_content_type_is_415_and_names_the_right_one(api: ApiClient, con
         "application/vnd.x+json",
     ],
 )
-def test_every_spelling_of_json_is_taken(api: ApiClient, content_type: str) -> None:
+def test_api_errors_json_content_type_is_accepted_in_every_spelling(api: ApiClient, content_type: str) -> None:
     assert api.post_text("{}", content_type=content_type).status == 422
 
 
-def test_capitals_do_not_matter_in_the_names_of_headers(api: ApiClient) -> None:
+def test_api_errors_header_names_are_case_insensitive(api: ApiClient) -> None:
     headers = {"Content-Type": "application/json"}
     assert api.post_text("{}", content_type=None, headers=headers).status == 422
 
 
 @pytest.mark.parametrize("body", [None, ""])
-def test_a_missing_body_is_400(api: ApiClient, body: str | None) -> None:
+def test_api_errors_missing_body_returns_400(api: ApiClient, body: str | None) -> None:
     answer = api.post_text(body)
     assert_problem(answer, 400, "malformed-body")
     assert "missing" in answer.json["detail"]
@@ -133,11 +137,11 @@ def test_a_missing_body_is_400(api: ApiClient, body: str | None) -> None:
 @pytest.mark.parametrize(
     "body", ["{", "{]", "NaN", '{"a":1,"a":1}', "[" * 100_000, "\ud800", "9" * 5000, "'a'", "\x00"]
 )
-def test_what_is_no_json_is_400(api: ApiClient, body: str) -> None:
+def test_api_errors_invalid_json_returns_400(api: ApiClient, body: str) -> None:
     assert_problem(api.post_text(body), 400, "malformed-body")
 
 
-def test_a_base64_body_is_read(api: ApiClient) -> None:
+def test_api_errors_base64_body_is_read(api: ApiClient) -> None:
     encoded = base64.b64encode(json.dumps(BODY | {"priority": "urgent"}).encode()).decode()
     assert list(api.post_text(encoded, is_base64=True).errors) == ["/priority"]
 
@@ -145,19 +149,19 @@ def test_a_base64_body_is_read(api: ApiClient) -> None:
 @pytest.mark.parametrize(
     "body", ["%%%", "e", "é", base64.b64encode(b"\xff{}").decode(), base64.b64encode(b"{").decode()]
 )
-def test_a_base64_body_that_holds_no_json_is_400(api: ApiClient, body: str) -> None:
+def test_api_errors_base64_body_without_json_returns_400(api: ApiClient, body: str) -> None:
     assert_problem(api.post_text(body, is_base64=True), 400, "malformed-body")
 
 
 @pytest.mark.parametrize("size", [256 * 1024 + 1, 5 * 1024 * 1024])
 @pytest.mark.parametrize("is_base64", [False, True])
-def test_a_body_over_256_kib_is_413(api: ApiClient, size: int, is_base64: bool) -> None:
+def test_api_errors_body_over_256_kib_returns_413(api: ApiClient, size: int, is_base64: bool) -> None:
     body = '"' + "x" * (size - 2) + '"'
     sent = base64.b64encode(body.encode()).decode() if is_base64 else body
     assert_problem(api.post_text(sent, is_base64=is_base64), 413, "body-too-large")
 
 
-def test_bad_fields_are_422_with_a_pointer_each(api: ApiClient) -> None:
+def test_api_errors_bad_fields_return_422_with_a_pointer_for_each(api: ApiClient) -> None:
     answer = api.post(BODY | {"priority": "urgent", "retry": {"max_attempts": 0}})
     assert_problem(answer, 422, "invalid-job")
     assert set(answer.errors) == {"/priority", "/retry/max_attempts"}
@@ -168,18 +172,20 @@ def test_bad_fields_are_422_with_a_pointer_each(api: ApiClient) -> None:
     ("name", "value"),
     [*(("limit", value) for value in BAD_LIMITS), *(("cursor", value) for value in BAD_CURSORS), ("limt", "5")],
 )
-def test_a_bad_query_parameter_is_400_and_named(api: ApiClient, path: str, name: str, value: str) -> None:
+def test_api_errors_bad_query_parameter_returns_400_and_is_named(
+    api: ApiClient, path: str, name: str, value: str
+) -> None:
     answer = api.get(path, **{name: value})
     assert_problem(answer, 400, "bad-parameter")
     assert list(answer.errors) == [name]
 
 
-def test_a_cursor_of_another_job_is_400(api: ApiClient) -> None:
+def test_api_errors_cursor_of_another_job_returns_400(api: ApiClient) -> None:
     cursor = base64.urlsafe_b64encode(b"1r:weekly.20261121T064700Z").decode().rstrip("=")
     assert "belongs to another job" in api.get("/v1/jobs/nightly/runs", cursor=cursor).errors["cursor"]
 
 
-def test_a_failure_inside_is_a_500_that_tells_nothing_and_is_logged_with_its_request() -> None:
+def test_api_errors_internal_error_returns_500_without_details_and_is_logged_with_the_request() -> None:
     api = untouchable_client()
     answer = api.get("/v1/jobs/nightly")
     assert_problem(answer, 500, "internal")
@@ -191,7 +197,7 @@ def test_a_failure_inside_is_a_500_that_tells_nothing_and_is_logged_with_its_req
     assert (line["action"], line["status"]) == ("request_failed", 500)
 
 
-def test_a_failure_inside_is_counted(capsys: pytest.CaptureFixture[str]) -> None:
+def test_api_errors_internal_error_is_counted(capsys: pytest.CaptureFixture[str]) -> None:
     untouchable_client().get("/v1/jobs/nightly")
     metric = json.loads(capsys.readouterr().out)
     assert metric["InternalErrors"] == [1.0]
@@ -199,7 +205,7 @@ def test_a_failure_inside_is_counted(capsys: pytest.CaptureFixture[str]) -> None
     assert metric["_aws"]["CloudWatchMetrics"][0]["Namespace"] == "Duecourse/test"
 
 
-def test_every_request_leaves_one_line() -> None:
+def test_api_errors_every_request_writes_one_log_entry() -> None:
     api = untouchable_client()
     api.get("/v1/health")
     api.post({})
@@ -209,26 +215,26 @@ def test_every_request_leaves_one_line() -> None:
     assert served["request_id"] == refused["request_id"] == REQUEST_ID
 
 
-def test_an_event_of_a_named_stage_is_understood(api: ApiClient) -> None:
+def test_api_errors_event_of_a_named_stage_is_parsed(api: ApiClient) -> None:
     event = api_event("GET", "/beta/v1/health")
     event["requestContext"]["stage"] = "beta"
     assert api.send(event).status == 200
 
 
 @given(st.text(st.characters(codec=None), max_size=300), st.booleans())
-def test_any_text_as_a_body_is_a_4xx(body: str, is_base64: bool) -> None:
+def test_api_errors_any_text_as_a_body_returns_4xx(body: str, is_base64: bool) -> None:
     assert untouchable_client().post_text(body, is_base64=is_base64).status in (400, 422)
 
 
 @given(st.text(st.characters(codec="utf-8"), max_size=60), st.sampled_from(["GET", "DELETE", "POST", "PATCH"]))
-def test_any_path_outside_is_a_404(path: str, method: str) -> None:
+def test_api_errors_any_other_path_returns_404(path: str, method: str) -> None:
     assert untouchable_client().send(json_event(method, f"/v1/elsewhere/{path}", {})).status == 404
 
 
 @given(
     st.dictionaries(st.sampled_from(["limit", "cursor", "x"]), st.text(max_size=20).filter(lambda t: not t.isdigit()))
 )
-def test_any_query_that_is_not_understood_is_a_400(query: dict[str, Any]) -> None:
+def test_api_errors_any_invalid_query_returns_400(query: dict[str, Any]) -> None:
     assert untouchable_client().get("/v1/jobs", **query).status == (400 if query else 500)
 
 
@@ -254,19 +260,19 @@ TOKEN = str(CallbackToken("default", 1, "s" * 16))
         TOKEN + ", " + TOKEN,
     ],
 )
-def test_what_is_no_token_costs_no_read(action: str, token: str) -> None:
+def test_api_errors_invalid_token_causes_no_read(action: str, token: str) -> None:
     answer = untouchable_client().post({"error": "x"}, f"/v1/runs/{NAME}/{action}", token=token)
     assert (answer.status, answer.json["type"]) == (401, "/problems/bad-token")
 
 
 @pytest.mark.parametrize("action", ["heartbeat", "complete", "fail"])
-def test_a_token_for_what_is_no_run_costs_no_read(action: str) -> None:
+def test_api_errors_token_of_an_impossible_run_causes_no_read(action: str) -> None:
     body: Any = {"error": "x"} if action == "fail" else {}
     assert untouchable_client().post(body, "/v1/runs/steady/" + action, token=TOKEN).status == 401
 
 
 @pytest.mark.parametrize("action", ["cancel", "redrive"])
-def test_what_is_no_run_id_costs_no_read(action: str) -> None:
+def test_api_errors_invalid_run_id_causes_no_read(action: str) -> None:
     assert untouchable_client().ask(f"/v1/runs/steady/{action}").status == 404
 
 
@@ -314,20 +320,20 @@ def assert_told_to_come_again(answer: Answered) -> None:
     ],
     ids=lambda error: type(error).__name__,
 )
-def test_what_passes_by_itself_is_a_503(error: Exception) -> None:
+def test_api_errors_transient_store_error_returns_503(error: Exception) -> None:
     assert_told_to_come_again(asked(error))
 
 
 @pytest.mark.parametrize(
     "error", [said("AccessDeniedException"), said("ResourceNotFoundException"), AwsError("NoCredentialsError")]
 )
-def test_what_does_not_is_a_500(error: Exception) -> None:
+def test_api_errors_permanent_store_error_returns_500(error: Exception) -> None:
     answer = asked(error)
     assert (answer.status, answer.json["type"]) == (500, "/problems/internal")
     assert "retry-after" not in answer.headers
 
 
-def test_in_a_batch_it_is_the_answer_of_each_job_that_met_it() -> None:
+def test_api_errors_store_error_in_a_batch_is_returned_for_each_affected_job() -> None:
     api = ApiClient(cast(JobStore, Failing(said("ThrottlingException"))), cast(RunStore, Untouchable()))
     answer = api.post({"jobs": [BODY, BODY | {"schedule": "never"}]}, "/v1/jobs/batch")
     assert answer.status == 200
@@ -335,17 +341,17 @@ def test_in_a_batch_it_is_the_answer_of_each_job_that_met_it() -> None:
     assert "secret" not in answer.text
 
 
-def test_a_bucket_that_cannot_be_written_refuses_and_lets_nobody_in_for_nothing() -> None:
+def test_api_errors_request_is_rejected_when_its_rate_limit_cannot_be_updated() -> None:
     api = untouchable_client(counters=cast(TenantLimits, Failing(said("ThrottlingException"))))
     assert_told_to_come_again(api.get(JOB))
 
 
-def test_a_health_that_cannot_be_read_is_a_503() -> None:
+def test_api_errors_unreadable_health_returns_503() -> None:
     api = untouchable_client(mark=cast(TickMark, Failing(said("ThrottlingException"))))
     assert_told_to_come_again(api.get("/v1/health"))
 
 
-def test_an_unavailable_store_is_logged_and_counted_as_such(capsys: pytest.CaptureFixture[str]) -> None:
+def test_api_errors_unavailable_store_is_logged_and_counted(capsys: pytest.CaptureFixture[str]) -> None:
     api = untouchable_client(counters=cast(TenantLimits, Failing(said("ThrottlingException"))))
     api.get(JOB)
     failed, line = api.wait_queues

@@ -41,7 +41,7 @@ def errors(**body: Any) -> dict[str, str]:
     return answer.errors
 
 
-def test_a_preview_says_what_was_understood_and_what_comes_next() -> None:
+def test_schedule_preview_shows_the_interpretation_and_the_next_occurrences() -> None:
     body = {"schedule": "0 9 * * mon-mon", "timezone": "America/New_York", "after": "2026-01-01T00:00:00Z", "count": 1}
     assert preview(**body) == {
         "understood_as": "at 09:00 on Monday, America/New_York",
@@ -53,7 +53,7 @@ def test_a_preview_says_what_was_understood_and_what_comes_next() -> None:
     }
 
 
-def test_a_preview_shows_excluded_days_and_moves() -> None:
+def test_schedule_preview_preview_shows_excluded_days_and_moves() -> None:
     days: dict[str, Any] = {"exclude": ["* * * * SAT,SUN", "2026-12-24/2027-01-01"], "after": "2026-12-01T00:00:00Z"}
     skipped, *_ = preview(schedule="0 18 L * *", **days, count=1)["occurrences"]
     assert (skipped["at"], skipped["mark"]) == ("2026-12-31T18:00:00Z", "excluded")
@@ -63,20 +63,20 @@ def test_a_preview_shows_excluded_days_and_moves() -> None:
     assert errors(schedule="rate(1 day)", on_excluded="next").keys() == {"/on_excluded"}
 
 
-def test_a_schedule_alone_is_shown_ten_times_from_now_in_utc() -> None:
+def test_schedule_preview_defaults_to_ten_occurrences_from_now_in_utc() -> None:
     found = occurrences(schedule="0 0 * * *")
     assert [at for at, _, _ in found[:2]] == ["2026-11-22T00:00:00Z", "2026-11-23T00:00:00Z"]
     assert len(found) == 10
 
 
-def test_a_rate_counts_from_the_instant_of_the_question_unless_told() -> None:
+def test_schedule_preview_rate_counts_from_the_time_of_the_request_by_default() -> None:
     assert occurrences(schedule="rate(1 hour)", count=1)[0][0] == "2026-11-21T13:00:00Z"
     question: dict[str, Any] = {"schedule": "rate(1 hour)", "after": "2026-01-01T00:00:30Z", "count": 1}
     assert occurrences(**question)[0][0] == "2026-01-01T01:00:30Z"
     assert occurrences(**question, anchor="2026-01-01T00:00:00Z")[0][0] == "2026-01-01T01:00:00Z"
 
 
-def test_what_a_gap_moves_is_marked_with_the_time_that_was_meant() -> None:
+def test_schedule_preview_marks_times_moved_by_a_gap_with_the_intended_time() -> None:
     body = {"schedule": "30 2 * * *", "timezone": "America/New_York", "after": "2026-03-07T12:00:00Z", "count": 1}
     assert preview(**body)["occurrences"] == [
         {
@@ -93,7 +93,7 @@ def test_what_a_gap_moves_is_marked_with_the_time_that_was_meant() -> None:
     ]
 
 
-def test_what_a_fold_repeats_is_marked() -> None:
+def test_schedule_preview_marks_times_repeated_by_a_fold() -> None:
     body = {"schedule": "30 1 * * *", "timezone": "America/New_York", "after": "2026-11-01T00:00:00Z", "count": 2}
     assert occurrences(**body, dst_fold="both") == [
         ("2026-11-01T05:30:00Z", "2026-11-01T01:30:00-04:00", None),
@@ -101,7 +101,7 @@ def test_what_a_fold_repeats_is_marked() -> None:
     ]
 
 
-def test_the_window_bounds_what_is_listed() -> None:
+def test_schedule_preview_lists_only_occurrences_within_the_window() -> None:
     window = {"start": "2027-01-01T00:00:00Z", "end": "2027-01-02T00:00:01Z"}
     assert [at for at, _, _ in occurrences(schedule="@daily", **window)] == [
         "2027-01-01T00:00:00Z",
@@ -109,7 +109,7 @@ def test_the_window_bounds_what_is_listed() -> None:
     ]
 
 
-def test_a_schedule_with_nothing_left_is_an_empty_list() -> None:
+def test_schedule_preview_is_an_empty_list_if_no_occurrences_remain() -> None:
     assert occurrences(schedule="at(2020-01-01T00:00:00)") == []
 
 
@@ -139,35 +139,35 @@ def test_a_schedule_with_nothing_left_is_an_empty_list() -> None:
         ({"payload": {}}, "/payload", "the fields are after, anchor, calendar, count"),
     ],
 )
-def test_a_bad_field_is_named_with_the_remedy(change: dict[str, Any], place: str, said: str) -> None:
+def test_schedule_preview_names_the_bad_field_and_the_remedy(change: dict[str, Any], place: str, said: str) -> None:
     found = errors(**({"schedule": "@daily"} | change))
     assert list(found) == [place]
     assert said in found[place]
 
 
-def test_all_bad_fields_are_named_at_once() -> None:
+def test_schedule_preview_reports_all_bad_fields_at_once() -> None:
     assert set(errors(timezone=5, count=0, after="x")) == {"/schedule", "/timezone", "/count", "/after"}
 
 
 @pytest.mark.parametrize("value", [None, [], "x", 5])
-def test_a_body_that_is_no_object_is_refused_as_a_whole(value: Any) -> None:
+def test_schedule_preview_rejects_a_body_that_is_not_an_object(value: Any) -> None:
     answer = untouchable_client().post(value, PATH)
     assert (answer.status, list(answer.errors)) == (422, [""])
 
 
-def test_the_log_tells_how_much_was_listed() -> None:
+def test_schedule_preview_logs_the_number_of_listed_occurrences() -> None:
     api = untouchable_client()
     api.post({"schedule": "@daily", "count": 3}, PATH)
     [line] = api.wait_queues
     assert (line["action"], line["status"], line["items"]) == ("schedule_previewed", 200, 3)
 
 
-def test_a_job_is_shown_with_what_its_schedule_was_understood_as() -> None:
+def test_schedule_preview_interpretation_is_shown_with_the_job() -> None:
     document = job_document(JobView(job(schedule=ScheduleSpec("0 9 * * MON")), None))
     assert (document["understood_as"], document["schedule_canonical"]) == ("at 09:00 on Monday, UTC", "0 9 * * 1")
 
 
-def test_a_job_whose_zone_is_known_no_more_is_still_shown() -> None:
+def test_schedule_preview_job_with_an_unknown_time_zone_is_still_shown() -> None:
     gone = JobView(job(schedule=ScheduleSpec("@daily", "Mars/Phobos")), None, 'timezone: "Mars/Phobos" is not known')
     document = job_document(gone)
     assert (document["understood_as"], document["schedule_canonical"]) == (None, None)
@@ -187,7 +187,9 @@ values = st.one_of(
 
 
 @given(st.sampled_from(["@daily", "rate(1 day)", "at(9999-12-31T23:59:59)", "x"]), st.dictionaries(names, values))
-def test_any_body_is_a_preview_or_a_list_of_faults(schedule: str, more: dict[str, Any]) -> None:
+def test_schedule_preview_returns_occurrences_or_a_list_of_faults_for_any_body(
+    schedule: str, more: dict[str, Any]
+) -> None:
     assert ask(schedule=schedule, **more).status in (200, 422)
 
 
@@ -227,16 +229,18 @@ class EverySecond:
         ([(-20, -10)], [(0, 100)]),
     ],
 )
-def test_what_records_answer_for_is_cut_out(covered: list[tuple[int, int]], left: list[tuple[int, int]]) -> None:
+def test_schedule_preview_history_windows_exclude_the_spans_covered_by_records(
+    covered: list[tuple[int, int]], left: list[tuple[int, int]]
+) -> None:
     assert without((0, 100), covered) == left
 
 
-def test_an_empty_window_stays_empty() -> None:
+def test_schedule_preview_empty_history_window_remains_empty() -> None:
     assert without((100, 100), [(3, 4)]) == []
     assert without((100, 50), []) == []
 
 
-def test_the_newest_of_a_fortnight_of_seconds_take_few_steps() -> None:
+def test_schedule_preview_newest_occurrences_of_two_weeks_of_seconds_take_few_steps() -> None:
     schedule = EverySecond()
     fortnight = 14 * 86_400
     assert newest(schedule, [(0, fortnight)], 100) == list(range(fortnight, fortnight - 100, -1))
@@ -247,14 +251,18 @@ spans = st.tuples(st.integers(-10, 500), st.integers(-10, 500)).map(lambda pair:
 
 
 @given(st.sets(st.integers(1, 500)), st.integers(1, 20), st.lists(spans, max_size=3))
-def test_newest_is_what_sorting_finds(instants: set[int], count: int, covered: list[tuple[int, int]]) -> None:
+def test_schedule_preview_newest_occurrences_are_those_found_by_sorting(
+    instants: set[int], count: int, covered: list[tuple[int, int]]
+) -> None:
     windows = without((50, 450), covered)
     wanted = sorted((at for at in instants if any(low < at <= high for low, high in windows)), reverse=True)
     assert newest(Listed(sorted(instants)), windows, count) == wanted[:count]
 
 
 @given(st.integers(0, 100), st.integers(0, 500), st.lists(spans, max_size=5))
-def test_every_instant_is_either_covered_or_left(low: int, high: int, covered: list[tuple[int, int]]) -> None:
+def test_schedule_preview_every_instant_of_a_history_window_is_either_covered_or_remaining(
+    low: int, high: int, covered: list[tuple[int, int]]
+) -> None:
     left = without((low, high), covered)
     for at in range(low + 1, high + 1):
         is_covered = any(begin < at <= end for begin, end in covered)

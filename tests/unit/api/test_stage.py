@@ -30,7 +30,7 @@ def verdicts(answer: Answered) -> dict[str, str]:
     return {check["name"]: check["verdict"] for check in answer.json["checks"]}
 
 
-def test_a_stage_that_works_says_what_it_is_and_that_nothing_is_wrong() -> None:
+def test_stage_checks_of_a_healthy_stage_report_its_identity_and_no_problems() -> None:
     answer = looked()
     assert answer.status == 200
     said = answer.json
@@ -39,7 +39,7 @@ def test_a_stage_that_works_says_what_it_is_and_that_nothing_is_wrong() -> None:
     assert said["alarms"] == {"count": 40, "without_data": 0, "ringing": []}
 
 
-def test_an_alarm_that_rings_is_told_with_its_time_and_its_runbook() -> None:
+def test_stage_checks_report_an_active_alarm_with_its_time_and_runbook() -> None:
     alarm = Alarm("targets-failing", "runs died", "docs/runbooks.md#targets-failing", "2026-11-21T09:55:00Z")
     answer = looked(alarms=FixedAlarms(Alarms([alarm], 40, 2)))
     (ringing,) = answer.json["alarms"]["ringing"]
@@ -52,7 +52,7 @@ def test_an_alarm_that_rings_is_told_with_its_time_and_its_runbook() -> None:
     assert verdicts(answer)["alarms"] == "bad"
 
 
-def test_what_aws_refuses_is_not_known_and_hides_nothing_else() -> None:
+def test_stage_checks_that_aws_denies_are_unknown_and_do_not_hide_others() -> None:
     depths = FixedDepths({**IDLE.known, Lane.HIGH: None})
     answer = looked(alarms=FixedAlarms("AccessDenied: not authorized to DescribeAlarms"), depths=depths)
     assert answer.status == 200
@@ -63,13 +63,13 @@ def test_what_aws_refuses_is_not_known_and_hides_nothing_else() -> None:
     assert found["tick"]["verdict"] == found["lane low"]["verdict"] == "ok"
 
 
-def test_a_clock_that_stands_is_bad_and_one_that_has_not_begun_is_not() -> None:
+def test_stage_checks_report_a_stopped_clock_as_bad_and_a_new_stage_as_ok() -> None:
     assert verdicts(looked(mark=MemoryMark(NOON - 600, {0: None})))["tick"] == "bad"
     young = verdicts(looked(mark=MemoryMark()))
     assert (young["tick"], young["shards"], young["watermarks"]) == ("ok", "ok", "ok")
 
 
-def test_only_callers_with_the_scope_ops_may_look() -> None:
+def test_stage_checks_require_the_ops_scope() -> None:
     def asks(*scopes: str) -> int:
         return looked(caller=jwt_caller("acme", *scopes), settings=api_settings(auth="jwt")).status
 
@@ -95,7 +95,7 @@ def read(known: StageFigures | str = KNOWN, **changes: Any) -> Answered:
     return untouchable_client(metrics=FixedMetrics(known), **changes).get("/v1/stage/metrics")
 
 
-def test_figures_have_their_times_in_utc_and_durations_in_seconds() -> None:
+def test_stage_metrics_have_times_in_utc_and_durations_in_seconds() -> None:
     answer = read()
     assert answer.status == 200
     assert answer.json == {
@@ -114,14 +114,14 @@ def test_figures_have_their_times_in_utc_and_durations_in_seconds() -> None:
     }
 
 
-def test_what_cannot_be_read_is_null_with_the_reason() -> None:
+def test_stage_metrics_that_cannot_be_read_are_null_with_the_reason() -> None:
     answer = read("AccessDenied: not authorized to GetMetricData")
     assert (answer.status, answer.json["figures"]) == (200, None)
     expected = "CloudWatch's metrics could not be read: AccessDenied: not authorized to GetMetricData"
     assert answer.json["error"] == expected
 
 
-def test_only_callers_with_the_scope_ops_may_read_them() -> None:
+def test_stage_metrics_require_the_ops_scope() -> None:
     def asks(*scopes: str) -> int:
         return read(caller=jwt_caller("acme", *scopes), settings=api_settings(auth="jwt")).status
 

@@ -67,12 +67,12 @@ OAUTH = {"type": "oauth", "token_url": "https://login.example.com/token", "clien
         ({"type": "task", "name": "plain"}, TaskTarget("plain")),
     ],
 )
-def test_a_target_needs_only_what_has_no_default(body: dict[str, Any], target: Target) -> None:
+def test_target_validation_requires_only_fields_without_defaults(body: dict[str, Any], target: Target) -> None:
     assert read(posted(target=body)).target == target
 
 
 @pytest.mark.parametrize("target", EVERY_TARGET, ids=type_of)
-def test_a_target_is_posted_as_it_is_shown(target: Target) -> None:
+def test_target_validation_accepts_every_target_as_it_is_shown(target: Target) -> None:
     assert read(posted(target=json.loads(json.dumps(target_document(target))))).target == target
 
 
@@ -80,7 +80,9 @@ def test_a_target_is_posted_as_it_is_shown(target: Target) -> None:
     ("expect", "statuses"),
     [([200], ("200",)), (["2xx", 404, "409"], ("2xx", "404", "409")), (["3xx", "5xx", 599], ("3xx", "5xx", "599"))],
 )
-def test_expected_statuses_are_numbers_or_classes(expect: list[Any], statuses: tuple[str, ...]) -> None:
+def test_target_validation_accepts_expected_statuses_as_numbers_or_classes(
+    expect: list[Any], statuses: tuple[str, ...]
+) -> None:
     assert read(posted(target=HTTP_TARGET | {"expect": expect})).target == HttpTarget(
         "https://example.com/hook", expect=statuses
     )
@@ -166,13 +168,13 @@ def test_expected_statuses_are_numbers_or_classes(expect: list[Any], statuses: t
         ({"type": "task", "name": 5}, "/target/name", "must be text"),
     ],
 )
-def test_a_bad_target_is_refused_at_its_field(target: dict[str, Any], place: str, said: str) -> None:
+def test_target_validation_names_the_bad_field_of_a_target(target: dict[str, Any], place: str, said: str) -> None:
     found = errors(posted(target=target))
     assert list(found) == [place]
     assert said in found[place]
 
 
-def test_all_that_is_wrong_with_a_target_is_told_at_once() -> None:
+def test_target_validation_reports_all_faults_of_a_target_at_once() -> None:
     assert set(errors(posted(target={"type": "ecs", "cluster": "x", "subnets": [], "colour": "red"}))) == {
         "/target/cluster",
         "/target/task_definition",
@@ -183,11 +185,11 @@ def test_all_that_is_wrong_with_a_target_is_told_at_once() -> None:
 
 
 @pytest.mark.parametrize("name", ["duecourse-target-q.fifo", "duecourse-target-q_1"])
-def test_a_queues_name_may_end_in_fifo(name: str) -> None:
+def test_target_validation_accepts_fifo_and_standard_queue_names(name: str) -> None:
     assert read(posted(target={"type": "sqs", "queue": name})).target == SqsTarget(name)
 
 
-def test_a_task_definition_is_allowed_by_its_family_whatever_its_revision() -> None:
+def test_target_validation_allows_a_task_definition_by_its_family_whatever_its_revision() -> None:
     assert read(posted(target=ECS | {"task_definition": "duecourse-target-t:12"})).target == EcsTarget(
         "duecourse-target-c", "duecourse-target-t:12", "main", (SUBNET,)
     )
@@ -202,7 +204,7 @@ def test_a_task_definition_is_allowed_by_its_family_whatever_its_revision() -> N
         (ECS | {"task_definition": "duecourse-target-t:3"}, {"task_definitions": ("duecourse-target-t",)}, TASK),
     ],
 )
-def test_where_and_as_what_a_task_runs_is_the_stages_to_allow(
+def test_target_validation_rejects_ecs_settings_that_the_stage_does_not_allow(
     target: dict[str, Any], narrower: dict[str, Any], place: str
 ) -> None:
     rules = replace(RULES, allowed=replace(ALLOWED, **narrower))
@@ -226,7 +228,7 @@ def test_where_and_as_what_a_task_runs_is_the_stages_to_allow(
         "https://a_b.example.com/",
     ],
 )
-def test_a_public_https_address_is_fine(url: str) -> None:
+def test_target_validation_accepts_a_public_https_address(url: str) -> None:
     assert url_problem(url, private_allowed=False) is None
 
 
@@ -280,7 +282,7 @@ def test_a_public_https_address_is_fine(url: str) -> None:
         ("https://example.0x7f/", "neither a name nor an IP address"),
     ],
 )
-def test_another_address_is_refused_with_the_reason(url: str, said: str) -> None:
+def test_target_validation_rejects_other_addresses_with_the_reason(url: str, said: str) -> None:
     problem = url_problem(url, private_allowed=False)
     assert problem is not None
     assert said in problem
@@ -289,17 +291,17 @@ def test_another_address_is_refused_with_the_reason(url: str, said: str) -> None
 @pytest.mark.parametrize(
     "url", ["http://127.0.0.1:8080/hook", "http://localhost/", "https://10.0.0.1/", "http://[::1]:9/", "http://intern/"]
 )
-def test_a_stage_that_allows_private_targets_takes_http_and_loopback(url: str) -> None:
+def test_target_validation_accepts_http_and_loopback_if_the_stage_allows_private_targets(url: str) -> None:
     assert url_problem(url, private_allowed=True) is None
 
 
 @pytest.mark.parametrize("url", ["http://2130706433/", "http://127.1/", "gopher://x/", "http://u@x/"])
-def test_even_there_odd_addresses_are_refused(url: str) -> None:
+def test_target_validation_rejects_malformed_addresses_even_if_the_stage_allows_private_targets(url: str) -> None:
     assert url_problem(url, private_allowed=True) is not None
 
 
 @given(st.text(max_size=60).map(lambda text: f"https://{text}"), st.booleans())
-def test_any_text_is_judged(url: str, private: bool) -> None:
+def test_target_validation_accepts_or_rejects_any_text_as_an_address(url: str, private: bool) -> None:
     problem = url_problem(url, private_allowed=private)
     assert problem is None or problem
 
@@ -308,7 +310,7 @@ def allowed(*names: str) -> AllowedTargets:
     return AllowedTargets(functions=names)
 
 
-def test_a_name_must_match_a_pattern_of_the_stage() -> None:
+def test_target_validation_accepts_a_name_that_matches_a_pattern_of_the_stage() -> None:
     assert name_problem("functions", "duecourse-target-echo", allowed("other", "duecourse-target-*")) is None
 
 
@@ -325,20 +327,20 @@ def test_a_name_must_match_a_pattern_of_the_stage() -> None:
         ("a\n", ("*",), "1 to 64"),
     ],
 )
-def test_another_name_is_refused_with_the_reason(name: str, patterns: tuple[str, ...], said: str) -> None:
+def test_target_validation_rejects_other_names_with_the_reason(name: str, patterns: tuple[str, ...], said: str) -> None:
     problem = name_problem("functions", name, allowed(*patterns))
     assert problem is not None
     assert said in problem
 
 
 @pytest.mark.parametrize("kind", [kind for kind, known in ALLOW_LISTS.items() if known.form])
-def test_a_stage_that_allows_nothing_says_so_of_every_kind(kind: str) -> None:
+def test_target_validation_reports_an_empty_allow_list_of_every_kind(kind: str) -> None:
     problem = name_problem(kind, "duecourse-target-x", AllowedTargets())
     assert problem is not None
     assert f"allowed_targets.{kind} is empty" in problem
 
 
-def test_an_action_is_allowed_by_name_and_no_pattern() -> None:
+def test_target_validation_allows_an_action_only_by_its_exact_name() -> None:
     stage = AllowedTargets(actions=("ecs:UpdateService", "s3:*"))
     assert name_refusal("actions", "ecs:UpdateService", stage) is None
     assert "which calls ecs:UpdateService" in (name_refusal("actions", "s3:PutObject", stage) or "")

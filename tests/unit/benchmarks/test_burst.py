@@ -43,7 +43,7 @@ def a_burst(jobs: int, shards: int, setting: Setting = PLENTY, seconds: int = 1)
     return enqueue(Scenario(jobs, seconds, shards, 300, setting), Placement.of(jobs, shards), shards)
 
 
-def test_a_bucket_gives_no_more_than_its_rate_and_a_second_in_store() -> None:
+def test_burst_bucket_provides_at_most_its_rate_plus_one_second_of_reserve() -> None:
     bucket, given = Bucket("writes", 100, 0), 0
     for step in range(1000):
         while bucket.has(1, step / 100):
@@ -52,38 +52,38 @@ def test_a_bucket_gives_no_more_than_its_rate_and_a_second_in_store() -> None:
     assert given == bucket.taken == pytest.approx(100 * (9.99 + 1), abs=1)
 
 
-def test_a_bucket_saves_up_a_second_at_most() -> None:
+def test_burst_bucket_accumulates_at_most_one_second() -> None:
     bucket = Bucket("writes", 100, 0)
     assert bucket.has(100, 3600)
     assert not bucket.has(101, 3600)
 
 
-def test_a_partition_never_takes_more_than_its_limit() -> None:
+def test_burst_partition_never_exceeds_its_limit() -> None:
     tables = Tables(PLENTY, 0)
     count = sum(tables.write("today", "tomorrow", at / 1000) is None for at in range(3000) for _ in range(3))
     assert count <= PARTITION_WRITES.value * (3 + 1)
     assert tables.write("today", "tomorrow", 2.999) == PARTITION_WRITES.name
 
 
-def test_a_claim_within_its_slot_writes_that_partition_twice() -> None:
+def test_burst_claim_within_its_slot_writes_that_partition_twice() -> None:
     tables = Tables(PLENTY, 0)
     assert sum(tables.write("this hour", "this hour", 0) is None for _ in range(1000)) == PARTITION_WRITES.value / 2
 
 
-def test_a_full_index_keeps_its_table_from_writing() -> None:
+def test_burst_full_index_blocks_writes_to_its_table() -> None:
     tables = Tables(replace(PLENTY, due_writes=100), 0)
     assert sum(tables.write("today", "tomorrow", 0) is None for _ in range(100)) == 50
     assert tables.write("today", "tomorrow", 0) == DUE_WRITES
     assert tables.jobs.taken == 50 + BACK_PRESSURE.value
 
 
-def test_a_full_table_is_named_before_its_index() -> None:
+def test_burst_full_table_is_named_before_its_index() -> None:
     tables = Tables(replace(PLENTY, jobs_writes=1), 0)
     assert tables.write("today", "tomorrow", 0) is None
     assert tables.write("today", "tomorrow", 0) == JOBS_WRITES
 
 
-def test_a_slot_and_the_index_give_so_many_pages_a_second() -> None:
+def test_burst_slot_and_index_limit_the_pages_per_second() -> None:
     page = Assumptions().page_units(1_000)
     assert 70 <= page <= 75
     tables = Tables(PLENTY, 0)
@@ -95,7 +95,7 @@ def test_a_slot_and_the_index_give_so_many_pages_a_second() -> None:
     assert set(found) == {None, DUE_READS}
 
 
-def test_processes_take_turns_in_the_order_of_their_time() -> None:
+def test_burst_processes_run_in_the_order_of_their_time() -> None:
     conductor, seen = Conductor(0.0), list[tuple[float, str]]()
 
     def process(name: str, step: float) -> None:
@@ -109,7 +109,7 @@ def test_processes_take_turns_in_the_order_of_their_time() -> None:
     assert seen == [(1.5, "quick"), (2, "slow"), (2.5, "quick"), (3.5, "quick"), (4, "slow"), (6, "slow")]
 
 
-def test_a_simulation_that_has_seen_enough_ends_its_processes() -> None:
+def test_burst_simulation_that_ends_early_stops_its_processes() -> None:
     conductor, ended = Conductor(0.0), list[bool]()
 
     def process() -> None:
@@ -125,7 +125,7 @@ def test_a_simulation_that_has_seen_enough_ends_its_processes() -> None:
     assert ended == [True, True]
 
 
-def test_what_a_process_raises_ends_the_simulation() -> None:
+def test_burst_exception_in_a_process_ends_the_simulation() -> None:
     conductor = Conductor(0.0)
 
     def process() -> None:
@@ -136,7 +136,7 @@ def test_what_a_process_raises_ends_the_simulation() -> None:
         conductor.run(lambda: False)
 
 
-def test_jobs_stand_where_the_real_placement_puts_them() -> None:
+def test_burst_jobs_are_placed_in_the_same_shards_as_in_production() -> None:
     placement = Placement.of(500, 64).coarser(16)
     assert sum(placement.count(shard) for shard in range(16)) == 500
     for shard in range(16):
@@ -145,13 +145,13 @@ def test_jobs_stand_where_the_real_placement_puts_them() -> None:
         placement.coarser(48)
 
 
-def test_the_sample_has_the_fullest_shard() -> None:
+def test_burst_sample_contains_the_fullest_shard() -> None:
     placement = Placement.of(500, 16)
     assert placement.count(placement.sample(3)[0]) == max(placement.count(shard) for shard in range(16))
     assert len(set(placement.sample(16))) == 16
 
 
-def test_the_index_shows_what_is_due_oldest_first_and_no_more_what_was_claimed() -> None:
+def test_burst_index_lists_due_jobs_oldest_first_without_claimed_ones() -> None:
     jobs = ShardJobs(range(10), 5)
     (page,) = jobs.pages(BURST + 1, 100)
     assert [cursor.due for cursor in page] == [BURST, BURST, BURST + 1, BURST + 1]
@@ -160,7 +160,7 @@ def test_the_index_shows_what_is_due_oldest_first_and_no_more_what_was_claimed()
     assert [len(page) for page in jobs.pages(BURST + 60, 4)] == [4, 2]
 
 
-def test_no_job_of_a_small_burst_is_lost_or_enqueued_twice() -> None:
+def test_burst_small_burst_neither_loses_a_job_nor_enqueues_one_twice() -> None:
     enqueued = a_burst(1_000, 4)
     assert enqueued.curve[-1][1] == 1_000
     assert enqueued.visible.total() == 1_000
@@ -170,31 +170,31 @@ def test_no_job_of_a_small_burst_is_lost_or_enqueued_twice() -> None:
     assert enqueued.last < 0
 
 
-def test_no_message_of_a_burst_is_visible_before_its_second() -> None:
+def test_burst_message_is_never_visible_before_its_second() -> None:
     enqueued = a_burst(1_000, 4, seconds=10)
     assert min(enqueued.visible) >= BURST * TENTH
     assert max(enqueued.visible) <= (BURST + 10) * TENTH
 
 
-def test_two_runs_of_a_scenario_are_the_same() -> None:
+def test_burst_scenario_gives_the_same_result_twice() -> None:
     tight = replace(PROD, due_writes=400.0)
     assert a_burst(1_000, 4, tight) == a_burst(1_000, 4, tight)
 
 
-def test_claims_that_are_throttled_for_some_seconds_are_made_in_the_same_round() -> None:
+def test_burst_claims_throttled_for_seconds_succeed_in_the_same_round() -> None:
     enqueued = a_burst(1_000, 4, replace(PROD, due_writes=100.0))
     assert enqueued.refused[DUE_WRITES] > 0
     assert enqueued.sends_per_job == 1
 
 
-def test_claims_that_are_throttled_for_minutes_send_again_and_lose_nothing() -> None:
+def test_burst_claims_throttled_for_minutes_are_sent_again_without_loss() -> None:
     enqueued = a_burst(1_000, 4, replace(PROD, due_writes=10.0))
     assert enqueued.limited_by == DUE_WRITES
     assert enqueued.refused[DUE_WRITES] > 0
     assert enqueued.sends_per_job > 1
 
 
-def test_pages_that_are_throttled_are_read_later_and_lose_nothing() -> None:
+def test_burst_throttled_pages_are_read_later_without_loss() -> None:
     enqueued = a_burst(2_000, 16, replace(PLENTY, due_reads=40.0, dispatchers=16))
     assert enqueued.curve[-1][1] == 2_000
     assert enqueued.sends_per_job == 1
@@ -204,7 +204,7 @@ def test_pages_that_are_throttled_are_read_later_and_lose_nothing() -> None:
     assert (enqueued.last or 0) > (free.last or 0)
 
 
-def test_no_more_rounds_begin_a_second_than_the_shard_queue_may_be_asked_for() -> None:
+def test_burst_rounds_begin_no_faster_than_the_shard_queue_allows() -> None:
     few, many = (a_burst(1_000, shards) for shards in (16, 1_024))
     assert 2 * FIFO_CALLS.value < 1_024
     assert CALLS not in few.waited
@@ -212,41 +212,41 @@ def test_no_more_rounds_begin_a_second_than_the_shard_queue_may_be_asked_for() -
     assert many.curve[-1][1] == 1_000
 
 
-def test_nothing_is_in_sooner_than_the_limits_allow() -> None:
+def test_burst_last_job_is_never_enqueued_sooner_than_the_limits_allow() -> None:
     for setting in (PLENTY, PROD, replace(PROD, due_writes=100.0)):
         enqueued = a_burst(1_000, 4, setting)
         assert enqueued.last is not None
         assert enqueued.last >= enqueued.soonest
 
 
-def test_the_first_tick_finds_all_that_is_due_within_the_lead_by_then() -> None:
+def test_burst_first_tick_finds_all_jobs_due_within_its_lead() -> None:
     enqueued = a_burst(200, 4, seconds=60)
     assert enqueued.soonest == 59 - 300
     assert enqueued.last is not None
     assert enqueued.soonest <= enqueued.last < enqueued.soonest + 30
 
 
-def test_back_pressure_of_the_index_makes_the_last_job_later() -> None:
+def test_burst_back_pressure_of_the_index_delays_the_last_job() -> None:
     lasts = [a_burst(1_000, 4, replace(PLENTY, due_writes=writes)).last for writes in (1e9, 200.0, 50.0)]
     assert all(last is not None for last in lasts)
     assert lasts == sorted(lasts, key=lambda last: last or 0)
     assert lasts[0] != lasts[-1]
 
 
-def test_more_shards_never_make_the_last_job_later_where_the_slot_limits() -> None:
+def test_burst_more_shards_never_delay_the_last_job_where_the_slot_limits() -> None:
     lasts = [a_burst(4_000, shards).last for shards in (1, 2, 4, 8)]
     assert None not in lasts
     assert all(more <= fewer for fewer, more in pairwise(last for last in lasts if last is not None))
 
 
-def test_a_sample_is_made_of_whole_dispatchers() -> None:
+def test_burst_sample_consists_of_whole_dispatchers() -> None:
     for shards in (16, 64, 256, 1_024):
         count = sampled_shards(Scenario(500_000, 1, shards, 300, PROD))
         assert 1 <= count <= shards
         assert count * min(PROD.dispatchers, shards) % shards == 0
 
 
-def test_starts_wait_for_the_limit_that_is_named() -> None:
+def test_burst_starts_are_delayed_by_the_reported_limit() -> None:
     visible, due = Counter({BURST * TENTH: 50_000}), {0: 50_000.0}
     narrow = start(visible, due, replace(PLENTY, pollers=None, lane_concurrency=10), Assumptions())
     slow = start(visible, due, replace(PLENTY, runs_writes=2_000.0, table_quota=2_000.0), Assumptions())
@@ -256,7 +256,7 @@ def test_starts_wait_for_the_limit_that_is_named() -> None:
     assert slow.last_finished > slow.last
 
 
-def test_the_lock_of_a_job_that_forbids_overlap_makes_the_runs_table_start_fewer_runs() -> None:
+def test_burst_overlap_lock_reduces_the_starts_that_the_runs_table_allows() -> None:
     visible, due = Counter({BURST * TENTH: 50_000}), {0: 50_000.0}
     setting = replace(PLENTY, runs_writes=20_000.0, table_quota=20_000.0)
     allowed, locked = (
@@ -267,7 +267,7 @@ def test_the_lock_of_a_job_that_forbids_overlap_makes_the_runs_table_start_fewer
     assert SHIPPED_LOCKED.overlap_skip
 
 
-def test_cpu_is_what_the_other_benchmarks_have_measured() -> None:
+def test_burst_cpu_time_comes_from_the_results_of_the_other_benchmarks() -> None:
     dispatch = {"cases": {"distinct": {"cpu_ms_per_firing": 0.19}}}
     execute = {"cases": {"http": {"cpu_ms_per_run": 5.1}}}
     found = with_counts(Counts.from_results(dispatch, execute))
@@ -275,7 +275,7 @@ def test_cpu_is_what_the_other_benchmarks_have_measured() -> None:
     assert with_counts(Counts.from_results(None, None)) == Assumptions()
 
 
-def test_every_scenario_rests_on_what_is_given() -> None:
+def test_burst_every_scenario_uses_the_given_assumptions() -> None:
     given = replace(Assumptions(), dispatch_cpu=0.5)
     for quick in (True, False):
         found = scenarios(given, quick=quick)
@@ -283,11 +283,11 @@ def test_every_scenario_rests_on_what_is_given() -> None:
         assert {"prod", SHIPPED_LOCKED.name, "sizing", JUDGED} <= {scenario.setting.name for scenario in found}
 
 
-def test_lateness_is_counted_from_each_jobs_own_second() -> None:
+def test_burst_lateness_is_measured_from_the_due_second_of_each_job() -> None:
     assert lateness([(1.0, 10.0), (3.0, 10.0)], {0: 10, 1: 10}) == {"p50": 1.0, "p99": 2.0, "max": 2.0}
 
 
-def test_the_report_names_the_limit_and_what_to_change() -> None:
+def test_burst_report_names_the_limit_and_the_remedy() -> None:
     scenario = Scenario(1_000, 1, 4, 300, replace(PROD, due_writes=10.0))
     document = simulate(scenario, Placement.of(1_000, 4)).document()
     text = " ".join(" ".join(report([document], Assumptions())).split())
@@ -301,7 +301,7 @@ def test_the_report_names_the_limit_and_what_to_change() -> None:
     ("last", "p99", "met"),
     [(-3.5, 9.5, [True, True]), (0.5, 9.5, [False, True]), (-3.5, 24.0, [True, False]), (None, None, [False, False])],
 )
-def test_the_budget_has_two_halves(last: float | None, p99: float | None, met: list[bool]) -> None:
+def test_burst_budget_has_two_halves(last: float | None, p99: float | None, met: list[bool]) -> None:
     document = {
         "jobs": 500_000,
         "shards": SIZING_SHARDS,
@@ -313,7 +313,7 @@ def test_the_budget_has_two_halves(last: float | None, p99: float | None, met: l
     assert not any(budgets([]).values())
 
 
-def test_the_first_scenarios_are_the_stage_as_shipped_and_the_default_policies_first() -> None:
+def test_burst_first_scenarios_are_the_shipped_stage_with_default_policies_first() -> None:
     first, second, *_ = scenarios(Assumptions(), quick=False)
     assert (first.setting.name, second.setting.name) == ("prod, overlap skip", "prod")
     assert {first.shards, second.shards} == {STAGES["prod"].shards}

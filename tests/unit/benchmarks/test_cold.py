@@ -22,12 +22,12 @@ BOTO3 = [Start(0.10, 0.0, 0.1), Start(0.12, 0.0, 0.1), Start(0.11, 0.0, 0.1)]
 DISPATCH = [Start(0.20, 0.001, 0.1), Start(0.20, 0.001, 0.1), Start(0.25, 0.001, 0.1)]
 
 
-def test_lines_of_importtime_are_read_and_others_passed_over() -> None:
+def test_cold_start_importtime_lines_are_parsed_and_others_ignored() -> None:
     assert read(SAID)[:2] == [Imported("botocore.compat", 100), Imported("boto3", 2500)]
     assert len(read(SAID)) == 5
 
 
-def test_what_the_base_imports_is_not_counted() -> None:
+def test_cold_start_modules_imported_by_the_base_are_not_counted() -> None:
     more = beyond(read(SAID), [Imported("boto3", 1), Imported("botocore.compat", 1)])
     assert [each.module for each in more] == [
         "duecourse.domain.runs.states",
@@ -36,16 +36,16 @@ def test_what_the_base_imports_is_not_counted() -> None:
     ]
 
 
-def test_packages_are_added_up_and_ours_by_layer() -> None:
+def test_cold_start_packages_are_summed_and_own_packages_by_layer() -> None:
     assert packages(read(SAID), 3) == [("boto3", 1, 2.5), ("duecourse.ports", 1, 0.7), ("botocore", 1, 0.1)]
     assert ("duecourse.domain", 2, 0.1) in packages(read(SAID), 4)
 
 
-def test_the_slowest_module_comes_first() -> None:
+def test_cold_start_slowest_module_comes_first() -> None:
     assert slowest(read(SAID), 2) == [("boto3", 2.5), ("duecourse.ports", 0.7)]
 
 
-def test_a_function_is_compared_pair_by_pair() -> None:
+def test_cold_start_functions_are_compared_in_pairs() -> None:
     document = compared(DISPATCH, BOTO3)
     assert document["import_ms"] == {"median": 200.0, "min": 200.0, "max": 250.0}
     assert document["beyond_boto3_ms"] == {"median": 100.0, "min": 80.0, "max": 140.0}
@@ -54,23 +54,23 @@ def test_a_function_is_compared_pair_by_pair() -> None:
 
 
 @pytest.mark.parametrize(("most", "kept"), [(100, True), (99, False)])
-def test_the_budget_is_for_the_median_beyond_boto3(most: float, *, kept: bool) -> None:
+def test_cold_start_budget_applies_to_the_median_beyond_boto3(most: float, *, kept: bool) -> None:
     functions = [Function("dispatch", "_dispatch", most), Function("token_claims")]
     documents = {"dispatch": compared(DISPATCH, BOTO3), "token_claims": compared(DISPATCH, BOTO3)}
     assert budgets(functions, documents) == {f"dispatch_at_most_{most}_ms": kept}
 
 
-def test_dispatch_and_execute_have_the_budget_of_the_design() -> None:
+def test_cold_start_dispatch_and_execute_have_the_designed_budget() -> None:
     budgeted = {each.name: each.most_beyond_boto3 for each in FUNCTIONS if each.most_beyond_boto3 is not None}
     assert budgeted == {"dispatch": 300, "execute": 300}
 
 
 @pytest.mark.parametrize("settings", [TickSettings, DispatchSettings, ExecuteSettings, ReconcilerSettings, ApiSettings])
-def test_every_function_finds_its_settings(settings: Any) -> None:
+def test_cold_start_every_function_finds_its_settings(settings: Any) -> None:
     assert settings.from_env(ENVIRONMENT).stage == "bench"
 
 
-def test_the_table_has_a_row_a_function_and_says_what_was_missed() -> None:
+def test_cold_start_table_has_one_row_per_function_and_marks_missed_budgets() -> None:
     dispatch = {
         **compared(DISPATCH, BOTO3),
         "uncompiled": compared(DISPATCH, BOTO3),

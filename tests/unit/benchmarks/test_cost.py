@@ -47,7 +47,7 @@ LOCKED = RUN | {"wru_per_run": 4}
 EXECUTE = {"cases": {"http": RUN | {"sqs_requests_per_run": 0.2}, "http_overlap_skip": LOCKED}}
 
 
-def test_a_price_knows_what_it_is_for_and_where_it_stands() -> None:
+def test_cost_prices_have_a_unit_a_source_and_a_verification_status() -> None:
     for price in prices.PRICES.values():
         assert price.dollars >= 0
         assert price.per > 0
@@ -56,12 +56,12 @@ def test_a_price_knows_what_it_is_for_and_where_it_stands() -> None:
         assert price.standing in {prices.CHECKED, prices.RECALLED}
 
 
-def test_a_million_write_units_cost_what_the_price_list_says() -> None:
+def test_cost_million_write_units_cost_the_list_price() -> None:
     assert prices.usd("wru", 1e6) == pytest.approx(0.625)
     assert prices.usd("event_poller", 720) == pytest.approx(6.66)
 
 
-def test_backfills_are_estimated_with_the_same_prices() -> None:
+def test_cost_backfill_estimates_use_the_same_prices() -> None:
     assert prices.usd("wru", 1) == pytest.approx(backfill.WRITE_UNIT)
     assert prices.usd("rru", 1) == pytest.approx(backfill.READ_UNIT)
     assert prices.usd("sqs_standard", 1) == pytest.approx(backfill.SQS_REQUEST)
@@ -69,7 +69,7 @@ def test_backfills_are_estimated_with_the_same_prices() -> None:
     assert prices.usd("lambda_gb_second", 1) == pytest.approx(backfill.LAMBDA_GB_SECOND)
 
 
-def test_counts_are_those_of_the_results() -> None:
+def test_cost_counts_come_from_the_results() -> None:
     counts = Counts.from_results(DISPATCH, EXECUTE)
     assert counts.firings["minutely"].requests_per_1000 == 150
     assert counts.firings["minutely"].claim_wru_per_firing == 3, "without the run's own, which is counted with the run"
@@ -79,46 +79,46 @@ def test_counts_are_those_of_the_results() -> None:
     assert counts.gaps == ("execute http_overlap_skip: no sqs_requests_per_run",)
 
 
-def test_without_results_counts_are_the_documented_ones() -> None:
+def test_cost_counts_default_to_the_documented_ones() -> None:
     counts = Counts.from_results(None, None)
     assert counts.run == DOCUMENTED_RUN
     assert counts.firings["distinct"].claim_wru_per_firing == 3
     assert set(counts.sources.values()) == {"documented"}
 
 
-def test_what_a_result_lacks_is_said() -> None:
+def test_cost_missing_values_of_a_result_are_reported() -> None:
     found = {"cases": {"http": {name: value for name, value in RUN.items() if name != "wru_per_run"}}}
     counts = Counts.from_results(DISPATCH, found)
     assert counts.run.wru_per_run == DOCUMENTED_RUN.wru_per_run
     assert "execute http: no wru_per_run" in counts.gaps
 
 
-def test_smaller_batches_take_more_requests_of_the_poller() -> None:
+def test_cost_smaller_batches_need_more_requests_of_the_poller() -> None:
     run = replace(DOCUMENTED_RUN, sqs_requests_per_run=1.2)
     assert run.sqs_requests(10) == pytest.approx(1.2)
     assert run.sqs_requests(1) == pytest.approx(3.0)
 
 
-def test_a_small_function_has_a_share_of_a_processor() -> None:
+def test_cost_small_function_has_a_share_of_a_processor() -> None:
     assert cpu_seconds(10, 1769) == pytest.approx(0.010)
     assert cpu_seconds(10, 512) == pytest.approx(0.03455, rel=1e-3)
     assert cpu_seconds(10, 3008) == pytest.approx(0.010), "one thread has one processor at most"
 
 
-def test_an_invocation_costs_its_request_and_its_memory_for_its_time() -> None:
+def test_cost_invocation_is_billed_for_its_request_and_its_memory_over_time() -> None:
     assert lambda_usd(1e6, 0.1, 1024) == pytest.approx(0.20 + 1.33334)
 
 
-def test_items_come_with_their_total() -> None:
+def test_cost_items_include_their_total() -> None:
     assert totalled({"a": 1.0, "b": 0.25}) == {"a": 1.0, "b": 0.25, "total": 1.25}
 
 
-def test_empty_receives_are_five_long_polls_for_each_queue() -> None:
+def test_cost_empty_receives_are_five_long_polls_per_queue() -> None:
     assert IDLE.polls_of_a_queue == 648_000
     assert IDLE.items(ASSUMED)["lane_polls"] == pytest.approx(4 * 648_000 * 0.40e-6, abs=1e-4)
 
 
-def test_an_idle_shard_is_a_message_and_a_round_each_quarter_of_an_hour() -> None:
+def test_cost_idle_shard_causes_one_message_and_one_round_per_quarter_of_an_hour() -> None:
     one, two = (replace(IDLE, shards=shards).items(ASSUMED) for shards in (16, 32))
     assert two["dispatch_reads"] == pytest.approx(2 * one["dispatch_reads"], rel=1e-3)
     assert two["dispatch_lambda"] == pytest.approx(2 * one["dispatch_lambda"], rel=1e-3)
@@ -127,17 +127,17 @@ def test_an_idle_shard_is_a_message_and_a_round_each_quarter_of_an_hour() -> Non
     assert awake["dispatch_reads"] == pytest.approx(15 * one["dispatch_reads"], rel=1e-2)
 
 
-def test_a_round_that_finds_nothing_reads_strongly_once_and_queries_for_half_a_unit() -> None:
+def test_cost_empty_round_makes_one_strong_read_and_one_query_of_half_a_unit() -> None:
     assert ROUND.read_units == 2.5
     assert ROUND.requests == 4
 
 
-def test_bulk_queues_are_polled_like_lanes() -> None:
+def test_cost_bulk_queues_are_polled_like_lanes() -> None:
     items = replace(IDLE, bulk_queues=4).items(ASSUMED)
     assert items["bulk_polls"] == items["lane_polls"] == pytest.approx(1.04, abs=0.01)
 
 
-def test_the_stage_for_production_would_keep_its_budget_with_twenty_metrics_in_alarms() -> None:
+def test_cost_production_stage_keeps_its_budget_with_twenty_alarm_metrics() -> None:
     """With 45 it does not."""
     stage = stage_named("prod")
     idle = idle_of(stage)
@@ -160,7 +160,7 @@ def idle_of(stage: StageConfig) -> Idle:
     )
 
 
-def test_a_clock_that_is_traced_costs_more_than_the_idle_months_budget_leaves() -> None:
+def test_cost_traced_clock_exceeds_the_remaining_budget_of_an_idle_month() -> None:
     idle = idle_of(replace(stage_named("prod"), trace_clock=True))
     items = idle.items(ASSUMED)
     assert items["traces"] == pytest.approx(((1 + 16 / 15) * 43_200 + 8_640 + 5_760) * 5e-6, abs=1e-4)
@@ -169,7 +169,7 @@ def test_a_clock_that_is_traced_costs_more_than_the_idle_months_budget_leaves() 
     assert apart(IDLE, ASSUMED)["traces_of_the_clock"] == items["traces"], "what it would be is said beside the month"
 
 
-def test_index_repair_and_audit_start_every_quarter_of_an_hour_and_read_all_jobs() -> None:
+def test_cost_index_repair_and_audit_start_every_quarter_of_an_hour_and_read_all_jobs() -> None:
     items = IDLE.items(ASSUMED)
     starts = lambda_usd(2_880, 1.0, 1024) + lambda_usd(2_880, 1.0, 512)
     assert starts < items["repair_and_audit"] < starts + 0.2
@@ -177,7 +177,7 @@ def test_index_repair_and_audit_start_every_quarter_of_an_hour_and_read_all_jobs
     assert seldom["repair_and_audit"] < items["repair_and_audit"]
 
 
-def test_provisioned_pollers_and_a_key_that_is_switched_off_are_apart_and_alarms_and_metrics_are_not() -> None:
+def test_cost_provisioned_pollers_and_disabled_key_are_separate_but_alarms_are_included() -> None:
     pollers = replace(IDLE, provisioned_pollers=8)
     assert pollers.items(ASSUMED) == IDLE.items(ASSUMED)
     assert apart(pollers, ASSUMED)["provisioned_pollers"] == pytest.approx(8 * 6.66)
@@ -188,7 +188,7 @@ def test_provisioned_pollers_and_a_key_that_is_switched_off_are_apart_and_alarms
     assert keyed["total"] == pytest.approx(IDLE.items(ASSUMED)["total"] + keyed["customer_key"], abs=1e-3)
 
 
-def test_a_customer_key_is_asked_for_each_table_and_connection_every_five_minutes() -> None:
+def test_cost_customer_key_is_requested_for_each_table_and_connection_every_five_minutes() -> None:
     """A busy worker has a connection for each run of its batch, and both tables behind each."""
     assert key_requests(connections=10, tables=2) == 10 * 2 * 12 * 720
     busy = apart(IDLE, ASSUMED)["customer_key_of_each_busy_worker"]
@@ -198,13 +198,13 @@ def test_a_customer_key_is_asked_for_each_table_and_connection_every_five_minute
     assert alone == pytest.approx(busy / 10, abs=1e-3)
 
 
-def test_a_customer_key_is_asked_while_idle_too_by_each_shard_at_most() -> None:
+def test_cost_customer_key_is_requested_while_idle_at_most_once_per_shard() -> None:
     few, many = (apart(replace(IDLE, shards=shards), ASSUMED)["customer_key"] for shards in (16, 32))
     assert 1.4 < few < 2
     assert many - few == pytest.approx(16 * 8_640 * 0.03 / 10_000, abs=1e-3)
 
 
-def test_strangers_at_the_open_routes_cost_as_much_as_the_gateway_lets_through() -> None:
+def test_cost_unauthenticated_requests_to_open_routes_cost_up_to_the_gateway_limit() -> None:
     limited = replace(IDLE, open_requests_per_second=10)
     flooded = apart(limited, ASSUMED)["open_routes_flooded"]
     assert 35 < flooded < 50
@@ -214,20 +214,20 @@ def test_strangers_at_the_open_routes_cost_as_much_as_the_gateway_lets_through()
     assert apart(IDLE, ASSUMED)["open_routes_flooded"] == 0
 
 
-def test_remedies_start_with_what_saves_most() -> None:
+def test_cost_remedies_are_sorted_by_savings() -> None:
     found = remedies(IDLE, ASSUMED)
     savings = [float(remedy.split()[0]) for remedy in found]
     assert savings == sorted(savings, reverse=True)
     assert savings[-1] > 0
 
 
-def test_a_claim_that_covers_many_firings_makes_them_cheaper() -> None:
+def test_cost_claim_for_many_firings_reduces_their_cost() -> None:
     costs = everything(Counts.from_results(None, None), ASSUMED)
     distinct, minutely, seconds = (costs[f"duecourse_{case}"]["total"] for case in CASES)
     assert distinct > minutely > seconds
 
 
-def test_runs_that_come_one_by_one_share_no_invocation() -> None:
+def test_cost_isolated_runs_share_no_invocation() -> None:
     counts = Counts.from_results(DISPATCH, EXECUTE)
     full, alone = (
         duecourse(counts.firings["distinct"], counts.run, Assumptions(batch=batch))["execute_lambda"]
@@ -236,7 +236,7 @@ def test_runs_that_come_one_by_one_share_no_invocation() -> None:
     assert alone > 4 * full
 
 
-def test_rounds_that_find_one_firing_are_billed_for_their_sleep_by_each_firing() -> None:
+def test_cost_rounds_with_one_firing_bill_their_sleep_to_that_firing() -> None:
     counts = Counts.from_results(DISPATCH, EXECUTE)
     full = duecourse(counts.firings["distinct"], counts.run, ASSUMED)
     alone = replace(ASSUMED, batch=1, round_firings=round_firings(1), alignment_seconds=0.35)
@@ -245,17 +245,17 @@ def test_rounds_that_find_one_firing_are_billed_for_their_sleep_by_each_firing()
     assert items["dispatch_sends"] == pytest.approx(0.40), "a request for each"
 
 
-def test_rounds_are_full_where_batches_are() -> None:
+def test_cost_rounds_are_full_where_batches_are_full() -> None:
     assert (round_firings(10), round_firings(3), round_firings(1)) == (1_000, 3, 1)
 
 
-def test_a_round_sleeps_some_of_a_second_for_one_firing_and_longer_for_many() -> None:
+def test_cost_round_sleeps_a_fraction_of_a_second_for_one_firing_and_longer_for_many() -> None:
     alone, few, full = (alignment_seconds(firings) for firings in (1, 10, 1_000))
     assert 0.3 < alone <= few < 0.5
     assert few < full < 5
 
 
-def test_a_run_that_comes_alone_is_traced_and_a_part_of_those_that_come_together() -> None:
+def test_cost_isolated_run_is_always_traced_and_concurrent_runs_are_sampled() -> None:
     assert traced(1, 60) == 1
     assert traced(100, 60) == 60 + 0.05 * 40
     counts = Counts.from_results(DISPATCH, EXECUTE)
@@ -268,14 +268,14 @@ def test_a_run_that_comes_alone_is_traced_and_a_part_of_those_that_come_together
     assert full == pytest.approx(0.31)
 
 
-def test_the_default_overlap_costs_two_writes_more_a_firing() -> None:
+def test_cost_default_overlap_policy_costs_two_more_writes_per_firing() -> None:
     costs = everything(Counts.from_results(DISPATCH, EXECUTE), ASSUMED)
     for case in CASES:
         allowed, default = costs[f"duecourse_{case}"]["total"], costs[f"duecourse_{case}_overlap_skip"]["total"]
         assert default - allowed == pytest.approx(1.25, abs=1e-3)
 
 
-def test_firings_that_are_spread_over_a_month_cost_more_each_than_those_that_come_together() -> None:
+def test_cost_firings_spread_over_a_month_cost_more_each_than_concurrent_ones() -> None:
     counts = Counts.from_results(DISPATCH, EXECUTE)
     found = months(counts, 3.0, 16, ASSUMED, lambda _: 0.35)
     assert list(found) == ["100,000", "1,000,000", "10,000,000", "100,000,000"]
@@ -286,7 +286,7 @@ def test_firings_that_are_spread_over_a_month_cost_more_each_than_those_that_com
     assert found["100,000,000"]["distinct"] < 100 * found["1,000,000"]["distinct"]
 
 
-def test_a_one_off_costs_its_request_and_its_units_and_else_what_a_firing_costs() -> None:
+def test_cost_one_off_run_costs_its_request_and_units_plus_the_cost_of_a_firing() -> None:
     counts = Counts.from_results(None, None)
     items = everything(counts, ASSUMED)
     fired, later, job = (items[f"duecourse_{name}"] for name in ("distinct", "delayed_run", "at_job"))
@@ -299,25 +299,25 @@ def test_a_one_off_costs_its_request_and_its_units_and_else_what_a_firing_costs(
     )
 
 
-def test_google_charges_the_job_however_often_it_fires() -> None:
+def test_cost_google_charges_per_job_regardless_of_its_firings() -> None:
     assert google(31)["total"] == pytest.approx(3225.81, abs=0.01)
     assert google(44_640)["total"] == pytest.approx(2.24, abs=0.01)
 
 
-def test_express_workflows_are_charged_by_the_tenth_of_a_second_begun() -> None:
+def test_cost_express_workflows_are_billed_per_started_tenth_of_a_second() -> None:
     first, second = (
         step_functions(Assumptions(call_seconds=seconds))["step_functions_express"] for seconds in (0.11, 0.2)
     )
     assert first["duration"] == second["duration"] == pytest.approx(0.2084, abs=1e-3)
 
 
-def test_where_a_job_costs_less_than_at_google_is_said_both_ways() -> None:
+def test_cost_break_even_with_google_is_given_in_both_directions() -> None:
     found = break_even(3.0, {"duecourse_distinct": 5.0, "duecourse_minutely": 2.5})
     assert found == {"daily_jobs_from": 30, "firings_a_job_and_month_up_to": 40_000}
     assert break_even(3.0, {"duecourse_distinct": 5_000.0, "duecourse_minutely": 2.5})["daily_jobs_from"] is None
 
 
-def test_the_document_names_budget_and_notes() -> None:
+def test_cost_document_contains_budgets_and_notes() -> None:
     result = document(Counts.from_results(None, EXECUTE), replace(IDLE, alarm_metrics=0), ASSUMED)
     assert result["budgets"] == {"idle_month_16_shards_at_most_6_dollars": True}
     assert result["idle_month"]["16_shards"]["total"] == pytest.approx(
@@ -328,7 +328,7 @@ def test_the_document_names_budget_and_notes() -> None:
     assert result["price_table"]["date"] == prices.DATE
 
 
-def test_the_document_has_the_idle_month_by_shards_and_firings_that_come_one_by_one() -> None:
+def test_cost_document_contains_idle_month_by_shards_and_isolated_firings() -> None:
     result = document(Counts.from_results(None, EXECUTE), IDLE, ASSUMED)
     by_shards = result["idle_by_shards"]
     assert by_shards["16"] == result["idle_month"]["16_shards"]["total"]
@@ -340,7 +340,7 @@ def test_the_document_has_the_idle_month_by_shards_and_firings_that_come_one_by_
 BARE = "per_million_without_logs_traces_and_records"
 
 
-def test_logs_traces_and_records_can_be_left_out_of_the_comparison() -> None:
+def test_cost_comparison_can_exclude_logs_traces_and_records() -> None:
     result = document(Counts.from_results(None, None), IDLE, ASSUMED)
     items, bare = result["per_million_items"]["duecourse_distinct"], result[BARE]
     left_out = items["logs"] + items["traces"] + items["records_kept"]
@@ -348,21 +348,21 @@ def test_logs_traces_and_records_can_be_left_out_of_the_comparison() -> None:
     assert bare["google_cloud_scheduler"] == result["per_million"]["google_cloud_scheduler"]
 
 
-def test_a_missed_budget_is_said_with_what_it_is_missed_by() -> None:
+def test_cost_missed_budget_is_reported_with_its_excess() -> None:
     result = document(Counts.from_results(None, None), replace(IDLE, shards=64), ASSUMED)
     assert result["budgets"] == {"idle_month_64_shards_at_most_6_dollars": False}
     assert "misses its budget by" in result["notes"][0]
     assert "MISSED" in table(result)
 
 
-def test_the_table_shows_every_item() -> None:
+def test_cost_table_shows_every_item() -> None:
     result = document(Counts.from_results(None, None), IDLE, ASSUMED)
     shown = table(result)
     for name in (*result["idle_month"]["16_shards"], *result["per_million"], *result["idle_apart"]):
         assert name.replace("_", " ") in shown
 
 
-def test_creation_with_a_seat_costs_two_units_more() -> None:
+def test_cost_creation_with_a_seat_costs_two_more_units() -> None:
     without, seated = (measure(DAILY, seated=seats, keyed=False) for seats in (False, True))
     assert seated["write_units"] - without["write_units"] == pytest.approx(2, abs=0.2)
     assert seated["tenant_seats"] == 2
@@ -370,12 +370,12 @@ def test_creation_with_a_seat_costs_two_units_more() -> None:
     assert seated["write_units"] == pytest.approx(sum(parts.values()), abs=0.1)
 
 
-def test_workflow_whose_job_forbids_overlap_costs_one_unit_more() -> None:
+def test_cost_workflow_whose_job_forbids_overlap_costs_one_more_unit() -> None:
     allowed, forbidden = (measure_workflow({"only": ()}, overlap) for overlap in (Overlap.ALLOW, Overlap.SKIP))
     assert forbidden.written - allowed.written == forbidden.budget - allowed.budget == 1
 
 
-def test_workflow_above_its_units_misses_its_budget() -> None:
+def test_cost_workflow_above_its_units_misses_its_budget() -> None:
     cost = Cost(steps=1, units={"JOB RUN": 18, "ENDS ENDS": 1}, messages=4, locks=True)
     assert budgets({"one": cost}) == {
         "one_at_most_15_wru": False,
@@ -384,11 +384,11 @@ def test_workflow_above_its_units_misses_its_budget() -> None:
     }
 
 
-def test_a_count_above_zero_is_taken() -> None:
+def test_cost_option_accepts_a_count_above_zero() -> None:
     assert positive("10000") == 10_000
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "1.5", "many", "", "²"])
-def test_any_other_count_is_refused_in_a_sentence(text: str) -> None:
+def test_cost_option_rejects_any_other_count_with_a_clear_message(text: str) -> None:
     with pytest.raises(ArgumentTypeError, match="is not a whole number above 0"):
         positive(text)

@@ -20,7 +20,7 @@ ISSUES_KEYS = {"cpu_ms_per_firing", "requests_per_1000", "wru_per_firing", "cpu_
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_the_jobs_of_a_case_stand_in_one_shard_and_fire_as_often_as_it_says(case: Case) -> None:
+def test_dispatch_benchmark_jobs_of_a_case_share_one_shard_and_fire_as_often_as_specified(case: Case) -> None:
     cursors = case.cursors(200)
     assert len(cursors) == case.jobs_for(200)
     assert {shard_of(TENANT, cursor.job_id, SHARDS) for cursor in cursors} == {SHARD}
@@ -30,12 +30,12 @@ def test_the_jobs_of_a_case_stand_in_one_shard_and_fire_as_often_as_it_says(case
     assert set(fired) <= {case.firings, case.firings + 1}
 
 
-def test_distinct_jobs_share_sixty_schedules_as_their_case_says() -> None:
+def test_dispatch_benchmark_distinct_jobs_share_sixty_schedules_as_specified() -> None:
     assert len({cursor.schedule for cursor in DISTINCT.cursors(600)}) == 60
     assert "60 schedules" in DISTINCT.says
 
 
-def test_a_claim_is_a_write_to_the_table_and_two_to_the_index() -> None:
+def test_dispatch_benchmark_claim_is_one_write_to_the_table_and_two_to_the_index() -> None:
     stored = items(DISTINCT.cursors(10))
     counts = Counter(Query=3, GetItem=1, BatchExecuteStatement=1, SendMessageBatch=1, statements=10, messages=10)
     said = ours_bill(stored, counts, 10).document()
@@ -48,7 +48,7 @@ def test_a_claim_is_a_write_to_the_table_and_two_to_the_index() -> None:
     assert said["rru_per_firing"] == (page_read_units(stored) + 2 * 0.5 + 1) / 10
 
 
-def test_the_textbooks_units_and_requests_are_counted_too() -> None:
+def test_dispatch_benchmark_units_and_requests_of_the_textbook_are_counted_too() -> None:
     page = items(DISTINCT.cursors(10))
     said = textbook_bill(page, Counter(Query=1, SendMessage=10, UpdateItem=10, messages=10)).document()
     assert said["requests_per_1000"] == 2_100
@@ -57,7 +57,7 @@ def test_the_textbooks_units_and_requests_are_counted_too() -> None:
     assert said["rru_per_firing"] == page_read_units(page) / 10
 
 
-def test_sides_begin_in_turn_and_the_first_turn_warms_up() -> None:
+def test_dispatch_benchmark_sides_start_in_rotation_and_the_first_turn_is_a_warm_up() -> None:
     called: list[str] = []
 
     def side(name: str) -> Callable[[], int]:
@@ -68,7 +68,7 @@ def test_sides_begin_in_turn_and_the_first_turn_warms_up() -> None:
     assert called[::3] == ["ours", "textbook", "tuned", "ours"]
 
 
-def test_ratios_are_of_the_same_turn() -> None:
+def test_dispatch_benchmark_ratios_compare_figures_of_the_same_turn() -> None:
     bill = ours_bill(items(DISTINCT.cursors(1)), Counter(Query=3, statements=1), 1)
     figures = {"ours": [0.1, 0.2, 0.1], "textbook": [1.0, 1.0, 0.8], "tuned": [0.5, 1.0, 0.5]}
     said = document(DISTINCT, bill, bill, figures)
@@ -78,7 +78,7 @@ def test_ratios_are_of_the_same_turn() -> None:
     assert said["turns"] == 3
 
 
-def test_both_sides_run_on_the_wire_and_say_what_they_asked_for() -> None:
+def test_dispatch_benchmark_both_sides_run_over_the_network_and_report_their_requests() -> None:
     with wire() as at:
         found: dict[str, Any] = measure(at, DISTINCT, 60, turns=1)
     assert found.keys() >= ISSUES_KEYS
@@ -88,7 +88,7 @@ def test_both_sides_run_on_the_wire_and_say_what_they_asked_for() -> None:
     assert found["textbook"]["claim_wru_per_firing"] == found["claim_wru_per_firing"] == 3
 
 
-def test_a_round_that_leaves_firings_over_and_a_page_of_another_size_are_no_figures() -> None:
+def test_dispatch_benchmark_rejects_a_round_with_remaining_firings_or_a_page_of_the_wrong_size() -> None:
     with wire() as at:
         load(at, DISTINCT, 20)
         with pytest.raises(AssertionError, match="21 expected"):
@@ -98,20 +98,24 @@ def test_a_round_that_leaves_firings_over_and_a_page_of_another_size_are_no_figu
             Textbook.create()(6)
 
 
-def test_names_and_texts_count_by_their_bytes_and_numbers_by_half_their_digits_and_two() -> None:
+def test_dispatch_benchmark_item_size_counts_bytes_of_names_and_texts_and_digit_pairs_of_numbers() -> None:
     assert item_bytes({"PK": {"S": "JOB#ü"}}) == 2 + 6
     assert item_bytes({"due": {"N": "1795244400"}}) == 3 + 7
     assert item_bytes({"on": {"BOOL": True}}) == 2 + 1
 
 
 @pytest.mark.parametrize(("size", "units"), [(1, 1), (1024, 1), (1025, 2)])
-def test_a_write_is_a_unit_for_each_kilobyte_begun_and_as_much_for_each_index(size: int, units: int) -> None:
+def test_dispatch_benchmark_write_is_one_unit_per_started_kilobyte_and_the_same_for_each_index(
+    size: int, units: int
+) -> None:
     item = {"a": {"S": "x" * (size - 1)}}
     assert write_units(item) == units
     assert write_units(item, index_writes=2) == 3 * units
 
 
 @pytest.mark.parametrize(("size", "units"), [(0, 0.5), (4096, 0.5), (4097, 1.0)])
-def test_a_page_that_may_be_stale_is_half_a_unit_for_four_kilobytes_begun(size: int, units: float) -> None:
+def test_dispatch_benchmark_eventually_consistent_page_is_half_a_unit_per_started_four_kilobytes(
+    size: int, units: float
+) -> None:
     page = [{"a": {"S": "x" * (size - 1)}}] if size else []
     assert page_read_units(page) == units

@@ -33,32 +33,32 @@ def a_case(*, most_write_units: int = 2) -> Measured:
     return Measured("an HTTP target", most_write_units, ours=OURS, use_case=OURS, textbook=TEXTBOOK, peak_rss_mb=71.23)
 
 
-def test_the_target_is_no_request_to_aws() -> None:
+def test_execute_benchmark_call_of_the_target_is_not_an_aws_request() -> None:
     assert OURS.document(10, deletes=False)["requests_per_1000"] == 3_000
 
 
-def test_the_poller_receives_and_deletes_a_batch_for_us() -> None:
+def test_execute_benchmark_poller_receives_and_deletes_a_whole_batch() -> None:
     assert OURS.document(10, deletes=False)["sqs_requests_per_run"] == 0.2
 
 
-def test_a_worker_that_deletes_each_message_lets_the_poller_receive_only() -> None:
+def test_execute_benchmark_poller_only_receives_if_the_worker_deletes_each_message() -> None:
     assert TEXTBOOK.document(10, deletes=True)["sqs_requests_per_run"] == 1.1
 
 
-def test_the_ratio_is_of_samples_that_were_taken_together() -> None:
+def test_execute_benchmark_ratio_compares_samples_taken_together() -> None:
     document = a_case().document(10)
     assert document["cpu_ratio_vs_textbook"] == 0.5
     assert document["cpu_ratio_vs_textbook_spread"] == {"median": 0.5, "min": 0.333, "max": 1.0}
 
 
-def test_a_case_has_the_names_of_one_of_dispatch() -> None:
+def test_execute_benchmark_case_document_has_the_same_keys_as_that_of_dispatch() -> None:
     document = a_case().document(10)
     shared = ("requests_per_1000", "sqs_requests_per_1000", "cpu_ratio_vs_textbook", "peak_rss_mb")
     assert all(isinstance(document[name], float) for name in (*shared, "cpu_ms_per_run", "wru_per_run"))
     assert document["textbook"].keys() >= {"cpu_ms_per_run", "requests_per_1000", "wru_per_run", "rru_per_run"}
 
 
-def test_a_case_says_its_figures_for_a_run() -> None:
+def test_execute_benchmark_case_document_contains_its_figures_per_run() -> None:
     document = a_case().document(10)
     assert document["cpu_ms_per_run"] == 2.0
     assert document["wru_per_run"] == 2.0
@@ -67,29 +67,29 @@ def test_a_case_says_its_figures_for_a_run() -> None:
     assert "profile_top" not in document
 
 
-def test_a_budget_is_kept_by_what_was_written() -> None:
+def test_execute_benchmark_budget_is_met_by_the_written_units() -> None:
     assert budgets({"http": a_case()}) == {"http_at_most_2_wru": True}
     assert budgets({"http": a_case(most_write_units=1)}) == {"http_at_most_1_wru": False}
 
 
-def test_nothing_written_keeps_no_budget() -> None:
+def test_execute_benchmark_budget_is_not_met_without_written_units() -> None:
     assert not replace(a_case(), ours=replace(OURS, units={})).within
 
 
-def test_the_table_names_every_case_and_what_it_missed() -> None:
+def test_execute_benchmark_table_lists_every_case_and_its_missed_budgets() -> None:
     said = table({"http": a_case().document(10)}, {"http_at_most_1_wru": False})
     assert "http " in said
     assert "0.50 (0.33 to 1.00)" in said
     assert "MISSED  http_at_most_1_wru" in said
 
 
-def test_the_lock_costs_one_unit_more() -> None:
+def test_execute_benchmark_lock_costs_one_more_unit() -> None:
     most = {case.name: case.most_write_units for case in CASES}
     assert most == {"http": 2, "http_overlap_skip": 3, "https": 2, "lambda": 2, "lambda_overlap_skip": 3}
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_the_jobs_of_a_case_fire_when_their_messages_say(case: Case) -> None:
+def test_execute_benchmark_jobs_of_a_case_fire_at_the_times_of_their_messages(case: Case) -> None:
     jobs = case.jobs(40, "http://127.0.0.1:9/target", NOW)
     sent = messages(jobs, NOW)
     assert all(NOW - 30 < message.due <= NOW for message in sent)
@@ -98,12 +98,12 @@ def test_the_jobs_of_a_case_fire_when_their_messages_say(case: Case) -> None:
         assert (job.overlap is Overlap.ALLOW) == (case.most_write_units == 2)
 
 
-def test_jobs_are_found_by_their_keys() -> None:
+def test_execute_benchmark_jobs_are_stored_by_their_keys() -> None:
     stored = items(CASES[0].jobs(2, "http://127.0.0.1:9/target", NOW))
     assert list(stored) == ["JOB#acme#http-report-000000/JOB", "JOB#acme#http-report-000001/JOB"]
 
 
-def test_a_job_that_forbids_overlap_has_the_lock_of_its_last_run() -> None:
+def test_execute_benchmark_job_that_forbids_overlap_has_the_lock_of_its_last_run() -> None:
     job, lock, record = items(CASES[1].jobs(1, "http://127.0.0.1:9/target", NOW)).values()
     held = lock_from_item(lock)
     assert job["PK"] == lock["PK"] == record["PK"]
@@ -111,7 +111,7 @@ def test_a_job_that_forbids_overlap_has_the_lock_of_its_last_run() -> None:
     assert has_released(held, from_item(record))
 
 
-def test_an_item_is_billed_by_the_larger_of_what_it_was_and_is() -> None:
+def test_execute_benchmark_write_is_billed_by_the_larger_size_before_or_after() -> None:
     billed = Billed()
     billed.put({**KEY, "result": {"S": "x" * 1500}})
     billed.put(KEY)
@@ -119,14 +119,14 @@ def test_an_item_is_billed_by_the_larger_of_what_it_was_and_is() -> None:
     assert billed.units["write"] == 2 + 2 + 1
 
 
-def test_an_update_adds_to_what_was_put() -> None:
+def test_execute_benchmark_update_adds_to_the_stored_item() -> None:
     billed = Billed()
     billed.put({**KEY, "result": {"S": "x" * 900}})
     billed.update(KEY, {":more": {"S": "y" * 200}})
     assert billed.units["write"] == 1 + 2
 
 
-def test_a_deletion_is_billed_by_what_it_takes_away() -> None:
+def test_execute_benchmark_deletion_is_billed_by_the_size_of_the_deleted_item() -> None:
     billed = Billed()
     billed.put({**KEY, "result": {"S": "x" * 1500}})
     billed.delete(KEY)
@@ -134,7 +134,7 @@ def test_a_deletion_is_billed_by_what_it_takes_away() -> None:
     assert billed.units["write"] == 2 + 2 + 1
 
 
-def test_what_is_forgotten_is_not_there() -> None:
+def test_execute_benchmark_forgotten_item_is_absent() -> None:
     billed = Billed()
     billed.put({**KEY, "result": {"S": "x" * 1500}})
     billed.forget()
@@ -142,7 +142,7 @@ def test_what_is_forgotten_is_not_there() -> None:
     assert billed.units["write"] == 2 + 1
 
 
-def test_a_read_is_a_unit_for_four_kilobytes_begun() -> None:
+def test_execute_benchmark_read_is_one_unit_per_started_four_kilobytes() -> None:
     billed = Billed()
     for size in (0, 1, 4096, 4097):
         billed.read(size)

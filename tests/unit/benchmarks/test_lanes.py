@@ -51,7 +51,7 @@ def an_api(posted: list[str], *, refused: str = "") -> Client:
     return Client("http://api", transport=httpx.MockTransport(answer))
 
 
-def test_a_job_is_due_once_in_the_lane_that_its_priority_names() -> None:
+def test_lanes_benchmark_job_is_due_once_in_the_lane_of_its_priority() -> None:
     document = LaneJob("low", 7, NOON, 0.2).document(RECEIVER)
     assert (document["id"], document["priority"]) == ("low-00007", "low")
     assert document["schedule"] == "at(2026-11-21T12:00:00)"
@@ -59,12 +59,12 @@ def test_a_job_is_due_once_in_the_lane_that_its_priority_names() -> None:
     assert document["timeout_seconds"] <= 90
 
 
-def test_a_job_gets_into_long_by_its_time_out() -> None:
+def test_lanes_benchmark_job_enters_lane_long_by_its_timeout() -> None:
     document = LaneJob("long", 0, NOON, 20).document(RECEIVER)
     assert (document["priority"], document["timeout_seconds"]) == ("normal", 120)
 
 
-def test_every_job_is_posted_once_and_its_runs_are_read() -> None:
+def test_lanes_benchmark_every_job_is_posted_once_and_its_runs_are_read() -> None:
     posted: list[str] = []
     said: list[int] = []
     with an_api(posted) as client:
@@ -77,7 +77,7 @@ def test_every_job_is_posted_once_and_its_runs_are_read() -> None:
     assert {(start.lane, start.lateness) for start in starts} == {("low", 0.5)}
 
 
-def test_what_was_only_posted_to_warm_up_is_not_read() -> None:
+def test_lanes_benchmark_jobs_posted_for_the_warm_up_are_not_read() -> None:
     with an_api([]) as client:
         load = Load(client, RECEIVER)
         load.post([LaneJob("low", 80_000, NOON)])
@@ -86,7 +86,7 @@ def test_what_was_only_posted_to_warm_up_is_not_read() -> None:
         assert [start.lane for start in load.starts()] == ["high"]
 
 
-def test_a_job_that_is_refused_ends_the_posting() -> None:
+def test_lanes_benchmark_rejected_job_aborts_the_posting() -> None:
     posted: list[str] = []
     with an_api(posted, refused="low-00003") as client, pytest.raises(ApiError):
         Load(client, RECEIVER).post([LaneJob("low", number, NOON) for number in range(500)])
@@ -127,32 +127,32 @@ def broken(starts: Sequence[Start]) -> list[str]:
     return [check.name for check in validate_draft(starts).checks if not check.kept]
 
 
-def test_the_promise_is_kept_when_every_run_of_high_and_normal_starts_in_time_beside_a_backlog() -> None:
+def test_lanes_benchmark_guarantee_is_met_if_all_high_and_normal_runs_start_in_time_despite_a_backlog() -> None:
     assert broken([*LOW, *LONG, *HIGH, *NORMAL]) == []
     assert validate_draft([*LOW, *LONG, *HIGH, *NORMAL]).kept
 
 
-def test_a_report_is_broken_by_one_run_that_starts_after_two_seconds() -> None:
+def test_lanes_benchmark_fails_if_one_run_starts_after_two_seconds() -> None:
     late = [*HIGH[1:], a_start("high", due=5, late=2.001)]
     assert "high runs start within 2 s" in broken([*LOW, *LONG, *late, *NORMAL])
 
 
-def test_a_report_is_broken_by_one_run_that_starts_early() -> None:
+def test_lanes_benchmark_fails_if_one_run_starts_early() -> None:
     early = [*NORMAL[1:], a_start("normal", due=5, late=-0.001)]
     assert broken([*LOW, *LONG, *HIGH, *early]) == ["normal runs start within 2 s"]
 
 
-def test_a_report_is_broken_by_one_run_that_has_not_started() -> None:
+def test_lanes_benchmark_fails_if_one_run_has_not_started() -> None:
     queued = [*NORMAL[1:], a_start("normal", due=5, late=None, state="QUEUED")]
     assert "normal runs start within 2 s" in broken([*LOW, *LONG, *HIGH, *queued])
 
 
-def test_a_report_is_broken_by_one_run_that_has_started_and_failed() -> None:
+def test_lanes_benchmark_fails_if_one_run_has_started_and_failed() -> None:
     dead = [*NORMAL[1:], a_start("normal", due=5, state="DEAD")]
     assert broken([*LOW, *LONG, *HIGH, *dead]) == ["normal runs start within 2 s"]
 
 
-def test_runs_in_time_show_nothing_when_no_low_ones_were_waiting() -> None:
+def test_lanes_benchmark_runs_in_time_prove_nothing_without_a_backlog_of_low_runs() -> None:
     at_once = [a_start("low", late=0.1) for _ in range(60)]
     assert broken([*at_once, *LONG, *HIGH, *NORMAL]) == [
         "high runs came due while low ones waited",
@@ -160,43 +160,43 @@ def test_runs_in_time_show_nothing_when_no_low_ones_were_waiting() -> None:
     ]
 
 
-def test_a_low_run_that_is_lost_is_told() -> None:
+def test_lanes_benchmark_lost_low_run_is_reported() -> None:
     assert broken([*LOW[1:], *LONG, *HIGH, *NORMAL]) == ["no low run is lost"]
 
 
-def test_long_runs_that_were_over_soon_have_shown_nothing() -> None:
+def test_lanes_benchmark_long_runs_that_end_early_prove_nothing() -> None:
     short = [LONG[0], a_start("long", due=2, takes=3)]
     assert broken([*LOW, *short, *HIGH, *NORMAL]) == ["runs of 20 s in long delay nobody"]
 
 
-def test_a_run_that_is_late_while_long_ones_are_at_work_is_laid_to_them() -> None:
+def test_lanes_benchmark_late_run_during_long_runs_is_attributed_to_them() -> None:
     late = [*HIGH[1:], a_start("high", due=6, late=3)]
     assert broken([*LOW, *LONG, *late, *NORMAL])[-1] == "runs of 20 s in long delay nobody"
 
 
-def test_nothing_at_all_keeps_no_promise() -> None:
+def test_lanes_benchmark_guarantee_is_not_met_without_any_runs() -> None:
     assert not validate_draft([]).kept
 
 
-def test_a_benchmark_without_long_runs_says_nothing_of_them() -> None:
+def test_lanes_benchmark_without_long_runs_makes_no_statement_about_them() -> None:
     made = validate_draft([*LOW, *HIGH, *NORMAL], {"high": PRESSED, "normal": PRESSED, "low": 60, "long": 0})
     assert made.kept
     assert not any("long" in check.name for check in made.checks)
 
 
-def test_the_backlog_is_what_was_due_and_had_not_started() -> None:
+def test_lanes_benchmark_backlog_consists_of_due_runs_that_have_not_started() -> None:
     low = [a_start("low", late=late) for late in (1, 3, 5)] + [a_start("low", due=9), a_start("low", late=None)]
     found = backlog([a_start("high", due=0), a_start("high", due=3), a_start("high", due=6)], low)
     assert (found.most, found.fewest, found.pressed) == (4, 1, 3)
 
 
-def test_a_rate_is_how_many_started_until_the_last_one_did() -> None:
+def test_lanes_benchmark_rate_is_the_number_of_starts_until_the_last_one() -> None:
     assert started_per_second([a_start("low", late=late) for late in (0.5, 1, 2)]) == 1.5
     assert started_per_second([a_start("low", late=0.1)]) == 1.0
     assert started_per_second([a_start("low", late=None)]) == 0.0
 
 
-def test_a_run_is_read_from_its_record() -> None:
+def test_lanes_benchmark_run_is_read_from_its_record() -> None:
     document = {
         "id": "high-1.20261121T120000Z",
         "job_id": "high-1",
@@ -213,7 +213,7 @@ def test_a_run_is_read_from_its_record() -> None:
     assert (start.lane, start.lateness, start.state) == ("high", 0.25, "SUCCEEDED")
 
 
-def test_a_report_reads_as_a_table_and_as_a_document() -> None:
+def test_lanes_benchmark_report_is_available_as_a_table_and_as_a_document() -> None:
     made = report([*LOW, *LONG, *HIGH, *NORMAL], {"high": 10, "normal": 10, "low": 60, "long": 2}, SLOW, {"a_fact": 7})
     text = str(made)
     assert "a fact" in text
@@ -235,7 +235,7 @@ GOOD: dict[str, Any] = {"hop_seconds": {"p50": 0.149}, "put_seconds": 4.9, "wide
 ENDPOINT = "http://127.0.0.1:9"
 
 
-def test_all_is_kept_where_all_is_in_time_and_every_job_was_called() -> None:
+def test_lanes_benchmark_budgets_are_met_if_all_runs_are_in_time_and_every_job_was_called() -> None:
     assert all(budgets(GOOD).values())
 
 
@@ -251,11 +251,11 @@ def test_all_is_kept_where_all_is_in_time_and_every_job_was_called() -> None:
     ],
     ids=str,
 )
-def test_a_budget_is_missed(worse: dict[str, Any]) -> None:
+def test_lanes_benchmark_each_budget_is_missed_by_a_worse_figure(worse: dict[str, Any]) -> None:
     assert list(budgets(GOOD | worse).values()).count(False) == 1
 
 
-def test_workers_are_those_of_this_stack_alone() -> None:
+def test_lanes_benchmark_workers_include_only_those_of_this_stack() -> None:
     named = {"AWS_LAMBDA_FUNCTION_NAME": "Duecourse-local-ExecuteNormal"}
     wait = [sys.executable, "-c", "input()"]
     with (
@@ -269,7 +269,7 @@ def test_workers_are_those_of_this_stack_alone() -> None:
     assert found == [ours.pid]
 
 
-def test_a_write_or_a_message_too_many_misses_a_budget() -> None:
+def test_lanes_benchmark_excess_write_or_message_misses_a_budget() -> None:
     right = Cost(3, {"JOB RUN": 17, "ENDS ENDS": 3}, 6)
     assert all(costs_kept({"chain": right}).values())
     dear = Cost(3, {"JOB RUN": 17, "ENDS ENDS": 4}, 7)

@@ -32,27 +32,29 @@ def table() -> Table:
     return Table()
 
 
-def test_a_write_is_a_unit_for_each_kilobyte_begun_of_the_item_before_or_after(table: Table) -> None:
+def test_metered_write_is_one_unit_per_started_kilobyte_of_the_larger_item_before_or_after(table: Table) -> None:
     assert table.put(text={"S": "x" * 900}) == 1
     assert table.put(text={"S": "x" * 2_000}) == 2
     assert table.put(text={"S": "x"}) == 2, "it was larger before"
 
 
-def test_an_index_takes_a_unit_for_an_item_and_two_where_its_key_changes(table: Table) -> None:
+def test_metered_index_write_is_one_unit_and_two_if_its_key_changes(table: Table) -> None:
     assert table.put(**SLOT) == 2
     assert table.put(**SLOT) == 1, "the index stays as it is"
     assert table.put(**SLOT | {"due": {"N": "1795244460"}}) == 3
     assert table.put() == 2, "it leaves the index"
 
 
-def test_a_write_whose_condition_fails_is_billed(table: Table) -> None:
+def test_metered_write_with_a_failed_condition_is_billed(table: Table) -> None:
     table.put()
     with pytest.raises(ServiceError, match="ConditionalCheckFailedException"):
         table.client.put_item(TableName=table.name, Item=KEY, ConditionExpression="attribute_not_exists(PK)")
     assert table.client.written == 2
 
 
-def test_a_transaction_takes_twice_the_tables_units_and_a_statement_as_many_as_an_update(table: Table) -> None:
+def test_metered_transaction_costs_twice_the_units_of_the_table_and_a_statement_those_of_an_update(
+    table: Table,
+) -> None:
     table.put(**SLOT)
     table.client.clear()
     update = {

@@ -83,11 +83,11 @@ def test_published_facts_and_figures_are_all_used() -> None:
         "12 write units",
     ],
 )
-def test_published_number_that_was_typed_is_found(text: str) -> None:
+def test_published_number_without_a_mark_is_found(text: str) -> None:
     assert list(unmarked(text))
 
 
-def test_published_number_may_be_in_code_in_a_mark_or_of_aws() -> None:
+def test_published_number_may_be_in_code_in_a_mark_or_from_aws() -> None:
     assert not list(unmarked("`$1` and\n```bash\necho $1\n```\n<!-- n:idle -->$10.62<!-- /n --> a month"))
     assert not list(unmarked('| a new table | 4,000 WRU a second | DynamoDB Developer Guide, "Quotas" |'))
 
@@ -109,14 +109,14 @@ def test_published_number_without_a_result_is_named(name: str) -> None:
         filled(f"<!-- n:{name} -->1<!-- /n -->", {})
 
 
-def test_results_page_is_generated_from_the_kept_results() -> None:
+def test_published_results_page_is_generated_from_the_stored_results() -> None:
     drawn = sorted(path.name for path in PLOTS.glob("*.png"))
     assert PAGE.read_text(encoding="utf-8").replace(STALE, "") == results_page(kept(RESULTS), drawn), (
         "run `make numbers`"
     )
 
 
-def test_stale_results_are_those_whose_files_have_changed(tmp_path: Path) -> None:
+def test_published_stale_results_are_those_whose_files_have_changed(tmp_path: Path) -> None:
     (tmp_path / "benchmarks").mkdir()
     source = tmp_path / "benchmarks" / "line.py"
     source.write_text("one = 1\n")
@@ -127,13 +127,13 @@ def test_stale_results_are_those_whose_files_have_changed(tmp_path: Path) -> Non
     assert stale({"line": {}}, tmp_path) == {"line"}
 
 
-def test_stale_results_are_marked_on_their_page() -> None:
+def test_published_stale_results_are_marked_on_their_page() -> None:
     documents = {"line": {"date": "2026-11-21", "budgets": {"a": True}}}
     assert f"| line | 2026-11-21 | kept{STALE} |" in results_page(documents, stale={"line"})
     assert STALE not in results_page(documents)
 
 
-def test_measured_files_exist_for_every_benchmark() -> None:
+def test_published_measured_files_exist_for_every_benchmark() -> None:
     assert SOURCES.keys() == BENCHMARKS.keys()
     for name, sources in SOURCES.items():
         for source in sources:

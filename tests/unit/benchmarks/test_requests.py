@@ -10,18 +10,18 @@ from tests.support.template import ROOT
 MEASURED = json.loads((RESULTS / "requests.json").read_text())
 
 
-def test_the_documentation_shows_the_requests_as_they_were_measured() -> None:
+def test_measured_requests_are_shown_in_the_documentation() -> None:
     page = (ROOT / "docs" / "security.md").read_text()
     shown = page.partition("<!-- requests -->\n")[2].partition("\n<!-- /requests -->")[0]
     assert shown == table([Cost(**case) for case in MEASURED["cases"]])
 
 
-def test_each_route_of_the_api_has_been_measured() -> None:
+def test_measured_requests_cover_every_api_route() -> None:
     measured = {case["route"].partition("?")[0] for case in MEASURED["cases"]}
     assert measured == {f"{each.method} {each.path.replace('<', '{').replace('>', '}')}" for each in ROUTES}
 
 
-def test_a_request_is_within_the_budget_by_its_tokens() -> None:
+def test_measured_requests_meet_the_budget_scaled_by_their_tokens() -> None:
     def cost(tokens: int, cpu_ms: float, memory_mb: float) -> Cost:
         return Cost("GET /v1/jobs", "all", 200, tokens, cpu_ms, memory_mb)
 
@@ -31,6 +31,6 @@ def test_a_request_is_within_the_budget_by_its_tokens() -> None:
     assert cost(2, 2 * MAX_MS, 2 * MAX_MB).kept
 
 
-def test_the_requests_that_were_measured_are_within_the_budgets() -> None:
+def test_measured_requests_are_within_the_budgets() -> None:
     assert all(MEASURED["budgets"].values())
     assert all(Cost(**case).kept for case in MEASURED["cases"])

@@ -158,19 +158,19 @@ def budget_row(page: str, what: str) -> str:
     return next(line for line in page.splitlines() if line.startswith(f"| {what}"))
 
 
-def test_every_budget_is_named_with_its_bound() -> None:
+def test_benchmark_results_list_every_budget_with_its_bound() -> None:
     page = results_page(documents())
     for budget in BUDGETS:
         assert budget.bound in budget_row(page, budget.what)
 
 
-def test_every_budget_is_met_where_its_figures_are() -> None:
+def test_benchmark_results_meet_every_budget_with_figures() -> None:
     page = results_page(documents())
     for budget in BUDGETS:
         assert budget_row(page, budget.what).endswith("| yes |"), budget_row(page, budget.what)
 
 
-def test_machine_versions_date_and_commands_are_named() -> None:
+def test_benchmark_results_name_machine_versions_date_and_commands() -> None:
     page = results_page(documents())
     assert "- Machine: A Processor, 2 cores, Linux 6" in page
     assert "duecourse 0.1.0, python 3.11.7" in page
@@ -179,13 +179,13 @@ def test_machine_versions_date_and_commands_are_named() -> None:
         assert f"`python -m benchmarks.{name} --json`" in page
 
 
-def test_every_machine_is_named_where_there_were_several() -> None:
+def test_benchmark_results_name_every_machine_if_there_are_several() -> None:
     page = results_page(documents() | {"cold": a_head("cold", processor="Another One")})
     assert "- Machine: A Processor" in page
     assert "- Machine: Another One" in page
 
 
-def test_what_was_not_run_is_said_in_its_section_and_among_the_budgets() -> None:
+def test_benchmark_results_report_a_missing_benchmark_in_its_section_and_among_the_budgets() -> None:
     found = documents()
     del found["local"]
     page = results_page(found)
@@ -194,13 +194,13 @@ def test_what_was_not_run_is_said_in_its_section_and_among_the_budgets() -> None
     assert "--only local" in page
 
 
-def test_without_any_results_the_page_says_so_of_each() -> None:
+def test_benchmark_results_report_every_benchmark_as_missing_without_any_results() -> None:
     page = results_page({})
     assert page.count("Not run here") == len(ABOUT)
     assert page.count("not measured") == len(BUDGETS)
 
 
-def test_a_failed_benchmark_is_shown_as_failed() -> None:
+def test_benchmark_results_show_a_failed_benchmark_as_failed() -> None:
     failed = a_head("dispatch") | {"failed": "status 2, and no JSON document"}
     page = results_page(documents() | {"dispatch": failed})
     assert "**It failed**: status 2, and no JSON document" in page
@@ -208,7 +208,7 @@ def test_a_failed_benchmark_is_shown_as_failed() -> None:
     assert not whole(failed)
 
 
-def test_a_missed_budget_is_shown_as_missed() -> None:
+def test_benchmark_results_show_a_missed_budget_as_missed() -> None:
     found = documents()
     found["dispatch"]["cases"]["distinct"] = a_case(5, 3, requests=400)
     found["dispatch"]["budgets"] = {"distinct_at_least_7_times_less": False}
@@ -219,29 +219,29 @@ def test_a_missed_budget_is_shown_as_missed() -> None:
     assert not whole(found["dispatch"])
 
 
-def test_the_units_of_a_firing_are_those_of_its_claim_and_its_run_by_default_policies_first() -> None:
+def test_benchmark_results_units_per_firing_list_claim_and_run_with_default_policies_first() -> None:
     row = budget_row(results_page(documents()), "WRU per firing")
     assert "overlap forbidden (default) 6.00, 3.30; allowed 5.00, 2.30" in row
 
 
-def test_figures_that_a_document_lacks_are_said_to_be_lacking() -> None:
+def test_benchmark_results_report_figures_missing_from_a_document() -> None:
     found = documents()
     del found["dispatch"]["cases"]["minutely"]
     row = budget_row(results_page(found), "client CPU to dispatch, jobs that fire every minute")
     assert "not in the results" in row
 
 
-def test_a_document_of_another_shape_is_still_shown() -> None:
+def test_benchmark_results_show_a_document_of_another_shape() -> None:
     assert "| calls | 12 |" in results_page({"schedule": a_head("schedule") | {"figures": {"calls": 12}}})
 
 
-def test_an_unknown_benchmark_has_a_section_too() -> None:
+def test_benchmark_results_have_a_section_for_an_unknown_benchmark() -> None:
     page = results_page({"novelty": a_head("novelty") | {"figures": {"calls": {"a": 1, "b": 2}}}})
     assert "## novelty" in page
     assert "| calls | 1 | 2 |" in page
 
 
-def test_plots_stand_in_their_section() -> None:
+def test_benchmark_results_show_plots_in_their_section() -> None:
     page = results_page(documents(), ["burst-lead.png", "local-lateness.png", "stray.png"])
     burst, local, cost = (page.index(f"\n## {name}\n") for name in ("burst", "local", "cost"))
     assert burst < page.index("![burst-lead.png](plots/burst-lead.png)") < local
@@ -249,13 +249,13 @@ def test_plots_stand_in_their_section() -> None:
     assert "![stray.png](plots/stray.png)" in page
 
 
-def test_cases_stand_side_by_side() -> None:
+def test_benchmark_results_show_cases_side_by_side() -> None:
     page = results_page(documents())
     assert "|  | distinct | minutely | ten seconds |" in page
     assert "| cpu ratio vs textbook spread | 9 (8 to 10) | 20 (19 to 21) | 20 (19 to 21) |" in page
 
 
-def test_lateness_is_judged_by_duecourse_alone_and_said_beside_the_others_too() -> None:
+def test_benchmark_results_judge_lateness_of_duecourse_alone_and_show_it_beside_the_others() -> None:
     found = documents()
     beside = found["local"]["sides"]["duecourse"]
     beside["lateness_seconds"] = {**beside["lateness_seconds"], "p50": 0.3}
@@ -270,7 +270,7 @@ def test_lateness_is_judged_by_duecourse_alone_and_said_beside_the_others_too() 
     assert "| duecourse alone |" in page
 
 
-def test_lateness_is_judged_for_each_kind_of_job_by_itself() -> None:
+def test_benchmark_results_judge_lateness_of_each_job_type_separately() -> None:
     found = documents()
     side = found["local"]["sides"]["duecourse"]
     side["by_kind"] = {"minutely": side["lateness_seconds"] | {"p50": 0.115}}
@@ -279,7 +279,7 @@ def test_lateness_is_judged_for_each_kind_of_job_by_itself() -> None:
     assert row.endswith("| **no** |")
 
 
-def test_cold_starts_are_told_apart_from_boto3s() -> None:
+def test_benchmark_results_distinguish_cold_starts_from_those_of_boto3() -> None:
     page = results_page(documents())
     assert "dispatch 100 (99 to 101) ms, execute 100" in budget_row(page, "cold import")
     assert "at hand when a stage is deployed (as source dispatch 380 (379 to 381) ms, execute 380" in budget_row(
@@ -289,7 +289,7 @@ def test_cold_starts_are_told_apart_from_boto3s() -> None:
     assert "aws_lambda_powertools 40 60.5" in page
 
 
-def test_functions_that_no_longer_exist_are_left_out_and_new_ones_are_named() -> None:
+def test_benchmark_results_omit_removed_functions_and_name_new_ones() -> None:
     found = documents()
     found["cold"]["functions"]["sweep"] = a_start()
     page = results_page(found)
@@ -298,7 +298,7 @@ def test_functions_that_no_longer_exist_are_left_out_and_new_ones_are_named() ->
     assert "Not measured yet: tick, reconcile, api, callbacks, token_claims, console." in page
 
 
-def test_the_rows_of_the_burst_have_both_halves_as_shipped_and_with_default_policies_first() -> None:
+def test_benchmark_results_burst_rows_show_both_halves_as_shipped_and_default_policies_first() -> None:
     found = documents()
     found["burst"]["scenarios"] = [
         a_burst("prod, overlap skip", 76.8, 501.1),
@@ -315,7 +315,7 @@ def test_the_rows_of_the_burst_have_both_halves_as_shipped_and_with_default_poli
     assert rows[3].endswith("| yes |")
 
 
-def test_cells_say_figures_so_that_they_can_be_read() -> None:
+def test_benchmark_results_format_figures_readably() -> None:
     assert cell(None) == "-"
     assert cell(True) == "yes"
     assert cell(1234567) == "1,234,567"
@@ -325,11 +325,11 @@ def test_cells_say_figures_so_that_they_can_be_read() -> None:
     assert cell("a|b\nc") == "a\\|b c"
 
 
-def test_columns_of_figures_stand_to_the_right() -> None:
+def test_benchmark_results_align_columns_of_figures_right() -> None:
     assert table(["a", "b", "c"], [["x", 1, "y"], ["z", None, "w"]])[1] == "| --- | ---: | --- |"
 
 
-def test_nested_documents_become_tables() -> None:
+def test_benchmark_results_show_nested_documents_as_tables() -> None:
     lines = generic.page(
         a_head("any") | {"seconds": 3.5, "rows": {"one": {"p50": 1}, "two": {"p99": 2}}, "notes": ["so it is"]}
     )
@@ -339,7 +339,7 @@ def test_nested_documents_become_tables() -> None:
     assert "- so it is" in lines
 
 
-def test_a_document_is_taken_as_it_was_written() -> None:
+def test_benchmark_results_accept_a_document_as_written() -> None:
     assert read("cold", (), '{"budgets": {"a": true}}', 0) == {"budgets": {"a": True}}
     assert read("cold", (), '{"budgets": {"a": false}}', 1) == {"budgets": {"a": False}}
 
@@ -347,24 +347,24 @@ def test_a_document_is_taken_as_it_was_written() -> None:
 @pytest.mark.parametrize(
     ("written", "status"), [("", 1), ("no JSON", 0), ("[]", 0), ('{"budgets": {"a": true}}', 1), ("{}", 2)]
 )
-def test_what_ended_otherwise_has_failed(written: str, status: int) -> None:
+def test_benchmark_results_treat_every_other_end_of_a_benchmark_as_failed(written: str, status: int) -> None:
     document = read("cold", (), written, status)
     assert "failed" in document
     assert not whole(document)
 
 
-def test_all_but_those_with_targets_of_their_own_are_run() -> None:
+def test_benchmark_results_run_all_benchmarks_except_those_with_their_own_targets() -> None:
     assert chosen(None, []) == [name for name in BENCHMARKS if name not in OWN_TARGETS]
     assert chosen(None, []).index("cost") > chosen(None, []).index("execute"), "it reads what those have found"
 
 
-def test_some_can_be_named_or_left_out() -> None:
+def test_benchmark_results_run_selected_or_all_but_excluded_benchmarks() -> None:
     assert chosen(["cost", "lanes", "dispatch"], []) == ["dispatch", "cost", "lanes"]
     assert chosen([], []) == []
     assert "local" not in chosen(None, ["local"])
 
 
-def test_the_page_is_made_of_all_that_is_kept(tmp_path: Path) -> None:
+def test_benchmark_results_page_is_generated_from_all_stored_results(tmp_path: Path) -> None:
     results, plots = tmp_path / "results", tmp_path / "plots"
     results.mkdir()
     plots.mkdir()
@@ -379,7 +379,7 @@ def test_the_page_is_made_of_all_that_is_kept(tmp_path: Path) -> None:
         assert f"\n## {name}\n" in page
 
 
-def test_a_document_that_cannot_be_read_hides_no_other(tmp_path: Path) -> None:
+def test_benchmark_results_unreadable_document_does_not_hide_others(tmp_path: Path) -> None:
     (tmp_path / "cold.json").write_text("half a docu")
     (tmp_path / "cost.json").write_text(json.dumps(documents()["cost"]))
     found = kept(tmp_path)

@@ -47,7 +47,7 @@ def headers_of(auth: dict[str, str], **values: str) -> Any:
 # --- patience
 
 
-def test_the_provider_waits_as_long_as_a_throttling_stage_asks_and_sends_the_same_again() -> None:
+def test_cdk_provider_waits_as_long_as_a_throttling_stage_requests_and_repeats_the_same_request() -> None:
     clock = Passing()
     with http_target(in_turn(THROTTLED, AWAY, FINE)) as stage:
         answer = Api(stage.url(""), clock.patience()).send("PUT", "/v1/jobs/nightly", b'{"a": 1}', if_match='"0"')
@@ -59,28 +59,28 @@ def test_the_provider_waits_as_long_as_a_throttling_stage_asks_and_sends_the_sam
     )
 
 
-def test_the_provider_gives_up_at_once_where_the_stage_asks_for_more_time_than_there_is() -> None:
+def test_cdk_provider_fails_immediately_if_the_requested_wait_exceeds_the_remaining_time() -> None:
     clock = Passing()
     with http_target(answering(429, b"{}", Retry_After="60")) as stage, pytest.raises(RefusedError, match="429"):
         Api(stage.url(""), clock.patience(30)).send("GET", "/v1/jobs/nightly")
     assert clock.slept == []
 
 
-def test_the_provider_gives_up_before_its_time_is_over_where_the_stage_stays_away() -> None:
+def test_cdk_provider_fails_before_its_timeout_if_the_stage_remains_unavailable() -> None:
     clock = Passing()
     with http_target(AWAY) as stage, pytest.raises(RefusedError, match="the lanes are away"):
         Api(stage.url(""), clock.patience(100)).send("GET", "/v1/jobs/nightly")
     assert 60 < sum(clock.slept) < 100
 
 
-def test_a_refusal_is_not_sent_again() -> None:
+def test_cdk_provider_does_not_repeat_a_rejected_request() -> None:
     with http_target(answering(422, b'{"title": "No", "errors": [{"header": "if-match", "detail": "bad"}]}')) as stage:
         with pytest.raises(RefusedError, match=r"422 No - if-match: bad"):
             Api(stage.url(""), Passing().patience()).send("PUT", "/v1/jobs/nightly", b"{}")
         assert len(stage.seen) == 1
 
 
-def test_a_redirect_is_not_followed_since_the_token_would_go_with_it() -> None:
+def test_cdk_provider_does_not_follow_a_redirect_which_would_expose_the_token() -> None:
     with http_target(FINE) as other, http_target(answering(307, Location=other.url("/"))) as stage:
         with pytest.raises(RefusedError, match="307"):
             Api(stage.url(""), Passing().patience()).send("GET", "/v1/jobs/nightly")
@@ -90,25 +90,25 @@ def test_a_redirect_is_not_followed_since_the_token_would_go_with_it() -> None:
 # --- who it is
 
 
-def test_a_token_is_shown_without_the_line_end_that_files_have() -> None:
+def test_cdk_provider_removes_the_trailing_newline_of_a_token() -> None:
     assert headers_of(TOKEN_AUTH, **{SECRET: "abc\n"}) == {"authorization": "Bearer abc"}
 
 
-def test_a_parameter_holds_a_token_too() -> None:
+def test_cdk_provider_reads_a_token_from_a_parameter() -> None:
     assert (
         headers_of({"Kind": "token", "Parameter": "/ci/token"}, **{"/ci/token": "abc"})["authorization"] == "Bearer abc"
     )
 
 
 @pytest.mark.parametrize("held", ["", '{"token": "hush"}', "Bearer hush"])
-def test_what_is_no_token_is_told_without_what_it_is(held: str) -> None:
+def test_cdk_provider_reports_an_invalid_token_without_its_value(held: str) -> None:
     with pytest.raises(CredentialsError) as refused:
         headers_of(TOKEN_AUTH, **{SECRET: held})
     assert SECRET in str(refused.value)
     assert "hush" not in str(refused.value)
 
 
-def test_client_credentials_become_a_token() -> None:
+def test_cdk_provider_exchanges_client_credentials_for_a_token() -> None:
     with http_target(answering(200, b'{"access_token": "fresh"}')) as issuer:
         held = {"token_url": issuer.url("/token"), "client_id": "ci", "client_secret": "hu:sh", "scope": "jobs:write"}
         headers = headers_of({"Kind": "client_credentials", "Secret": SECRET}, **{SECRET: json.dumps(held)})
@@ -118,7 +118,7 @@ def test_client_credentials_become_a_token() -> None:
     assert b64decode(header(asked, "authorization").removeprefix("Basic ")) == b"ci:hu%3Ash"
 
 
-def test_a_service_account_of_the_stages_own_pool_becomes_a_token() -> None:
+def test_cdk_provider_exchanges_the_service_account_of_a_stage_user_pool_for_a_token() -> None:
     with http_target(answering(200, b'{"AuthenticationResult": {"AccessToken": "fresh"}}')) as pool:
         held = {
             "DUECOURSE_API": "https://api.example",
@@ -135,19 +135,19 @@ def test_a_service_account_of_the_stages_own_pool_becomes_a_token() -> None:
 
 
 @pytest.mark.parametrize("held", ["hush", '{"client_secret": "hush"}', '["hush"]'])
-def test_what_are_no_client_credentials_is_told_without_what_it_is(held: str) -> None:
+def test_cdk_provider_reports_invalid_client_credentials_without_their_value(held: str) -> None:
     with pytest.raises(CredentialsError, match="token_url, client_id, client_secret") as refused:
         headers_of({"Kind": "client_credentials", "Secret": SECRET}, **{SECRET: held})
     assert "hush" not in str(refused.value)
 
 
-def test_a_token_is_not_asked_for_without_tls() -> None:
+def test_cdk_provider_does_not_request_a_token_without_tls() -> None:
     held = {"token_url": "http://issuer.example/token", "client_id": "ci", "client_secret": "hush"}
     with pytest.raises(CredentialsError, match="https"):
         headers_of({"Kind": "client_credentials", "Secret": SECRET}, **{SECRET: json.dumps(held)})
 
 
-def test_with_iam_requests_are_signed_for_the_apis_region() -> None:
+def test_cdk_provider_signs_requests_for_the_region_of_the_api_with_iam() -> None:
     aws = Session()
     aws._credentials = Credentials("AKIDEXAMPLE", "secret", "session")
     sign = authorizer({"Kind": "iam", "Region": "eu-central-1"}, Passing().patience(), aws)
@@ -178,7 +178,7 @@ def respond(event: dict[str, Any], look: Callable[[], Any] = dict) -> dict[str, 
     return provider.respond(event, Passing().patience(), session(**look()))
 
 
-def test_an_unexpected_error_is_answered_too(event: dict[str, Any]) -> None:
+def test_cdk_provider_responds_to_an_unexpected_error(event: dict[str, Any]) -> None:
     answer = respond(event)  # there is no such secret, which is nothing that AWS would say so
     assert answer["Status"] == "FAILED"
     assert "unexpected KeyError" in answer["Reason"]
@@ -189,7 +189,7 @@ def test_an_unexpected_error_is_answered_too(event: dict[str, Any]) -> None:
     }
 
 
-def test_an_address_of_something_else_is_told(event: dict[str, Any]) -> None:
+def test_cdk_provider_reports_an_address_that_is_not_the_api(event: dict[str, Any]) -> None:
     with http_target(answering(200, b"<html>")) as other:
         event["ResourceProperties"]["Api"] = other.url("")
         answer = respond(event, lambda: {SECRET: "abc"})
@@ -197,21 +197,21 @@ def test_an_address_of_something_else_is_told(event: dict[str, Any]) -> None:
     assert {seen.method for seen in other.seen} == {"GET"}, "nothing is written there"
 
 
-def test_a_deletion_of_what_was_not_created_succeeds_whatever_happens(event: dict[str, Any]) -> None:
+def test_cdk_provider_deletion_of_a_resource_that_was_not_created_always_succeeds(event: dict[str, Any]) -> None:
     event |= {"RequestType": "Delete", "PhysicalResourceId": "failed:nightly"}
     answer = respond(event)  # not even the secret is there
     assert answer["Status"] == "SUCCESS"
     assert "was not created" in answer["Reason"]
 
 
-def test_a_long_reason_is_cut_to_what_an_answer_holds(event: dict[str, Any]) -> None:
+def test_cdk_provider_truncates_a_long_reason_to_the_response_limit(event: dict[str, Any]) -> None:
     with http_target(answering(422, json.dumps({"detail": "é" * 9_000}).encode())) as stage:
         event["ResourceProperties"]["Api"] = stage.url("")
         answer = respond(event, lambda: {SECRET: "abc"})
     assert len(json.dumps(answer, ensure_ascii=False).encode()) < 4_096
 
 
-def test_the_answer_goes_where_cloudformation_says_without_a_content_type() -> None:
+def test_cdk_provider_sends_the_response_to_the_url_of_cloudformation_without_a_content_type() -> None:
     with http_target(answering(200)) as cloudformation:
         provider.report(cloudformation.url("/answer?signature=a%2Fb"), {"Status": "SUCCESS"}, Passing().patience())
     (seen,) = cloudformation.seen
@@ -219,13 +219,13 @@ def test_the_answer_goes_where_cloudformation_says_without_a_content_type() -> N
     assert header(seen, "content-type") == ""
 
 
-def test_an_answer_that_is_not_taken_does_not_show_the_signed_address() -> None:
+def test_cdk_provider_does_not_show_the_signed_url_when_the_response_is_rejected() -> None:
     with http_target(answering(403)) as cloudformation, pytest.raises(RuntimeError, match="403") as failed:
         provider.report(cloudformation.url("/answer?signature=hush"), {}, Passing().patience())
     assert "hush" not in str(failed.value)
 
 
-def test_the_log_has_neither_token_nor_payload_nor_signed_address(
+def test_cdk_provider_log_contains_neither_token_nor_payload_nor_signed_url(
     event: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     with http_target(answering(401, b'{"message": "Unauthorized"}')) as stage:

@@ -90,13 +90,13 @@ def duecourse(*arguments: str, text: str | None = None, **environment: str) -> R
     return CliRunner(env={"DUECOURSE_API": None, "TZ": "UTC", **environment}).invoke(main, arguments, input=text)
 
 
-def test_a_job_is_created_from_standard_input(api: str) -> None:
+def test_cli_creates_a_job_from_standard_input(api: str) -> None:
     result = duecourse("jobs", "create", "--json", "--api", api, text='{"schedule": "0 3 * * *"}')
     assert result.exit_code == 0, result.output
     assert json.loads(result.stdout) == JOB
 
 
-def test_the_address_can_come_from_the_environment(api: str) -> None:
+def test_cli_reads_the_api_address_from_the_environment(api: str) -> None:
     result = duecourse("jobs", "get", "nightly", DUECOURSE_API=api)
     assert result.exit_code == 0, result.output
     assert "2026-11-22 03:00:00" in result.stdout
@@ -118,7 +118,7 @@ NIGHTLY = {
 }
 
 
-def test_a_job_is_shown_field_by_field_with_its_next_occurrences() -> None:
+def test_cli_job_is_shown_field_by_field_with_its_next_occurrences() -> None:
     asked: list[str] = []
 
     def answer(path: str, _query: Mapping[str, str]) -> object:
@@ -150,22 +150,22 @@ def test_a_job_is_shown_field_by_field_with_its_next_occurrences() -> None:
     assert shown[-1] == f"{'':15}2026-10-26 02:30:00+01:00"
 
 
-def test_jobs_are_listed_for_programs_in_the_shape_of_every_list(api: str) -> None:
+def test_cli_prints_jobs_as_json_in_the_common_list_format(api: str) -> None:
     assert json.loads(duecourse("jobs", "list", "--json", "--api", api).stdout) == {"items": [JOB], "next_cursor": None}
 
 
-def test_runs_are_shown_as_a_table_with_the_way_to_more(api: str) -> None:
+def test_cli_shows_runs_as_a_table_with_the_command_for_the_next_page(api: str) -> None:
     result = duecourse("runs", "list", "nightly", "--api", api)
     assert "2026-11-21 03:00:00  DEAD" in " ".join(result.stdout.split("\n"))
     assert "+0.042 s" in result.stdout
     assert "more: duecourse runs list nightly --cursor more" in result.stdout
 
 
-def test_runs_for_programs_keep_the_cursor(api: str) -> None:
+def test_cli_prints_runs_as_json_with_the_cursor(api: str) -> None:
     assert json.loads(duecourse("runs", "list", "nightly", "--json", "--api", api).stdout)["next_cursor"] == "more"
 
 
-def test_the_history_of_a_job_says_who_did_what_with_the_way_to_more(api: str) -> None:
+def test_cli_history_shows_author_and_content_of_changes_and_the_command_for_the_next_page(api: str) -> None:
     result = duecourse("jobs", "history", "nightly", "--api", api)
     assert result.exit_code == 0, result.output
     said = " ".join(result.stdout.split())
@@ -174,12 +174,12 @@ def test_the_history_of_a_job_says_who_did_what_with_the_way_to_more(api: str) -
     assert "more: duecourse jobs history nightly --cursor more" in result.stdout
 
 
-def test_the_history_for_programs_is_as_the_api_tells_it(api: str) -> None:
+def test_cli_prints_the_history_as_json_unchanged(api: str) -> None:
     shown = json.loads(duecourse("jobs", "history", "nightly", "--json", "--api", api).stdout)
     assert shown == {"items": CHANGES, "next_cursor": "more"}
 
 
-def test_a_job_is_deleted_once_somebody_has_said_so(api: str) -> None:
+def test_cli_deletes_a_job_after_confirmation(api: str) -> None:
     assert duecourse("jobs", "delete", "nightly", "--yes", "--api", api).stdout == "nightly deleted\n"
     asked = duecourse("jobs", "delete", "nightly", "--api", api, text="y\n")
     assert "Delete nightly, and its runs that have not started?" in asked.stderr
@@ -187,16 +187,14 @@ def test_a_job_is_deleted_once_somebody_has_said_so(api: str) -> None:
 
 
 @pytest.mark.parametrize(("text", "status", "said"), [("n\n", 1, "Aborted!"), (None, 2, "use --yes")])
-def test_a_job_is_not_deleted_by_somebody_who_did_not_say_so(
-    api: str, text: str | None, status: int, said: str
-) -> None:
+def test_cli_does_not_delete_a_job_without_confirmation(api: str, text: str | None, status: int, said: str) -> None:
     result = duecourse("jobs", "delete", "nightly", "--api", api, text=text)
     assert (result.exit_code, result.stdout) == (status, "")
     assert said in result.stderr
 
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="no pseudo-terminals here")
-def test_a_command_that_waits_for_a_job_at_a_terminal_says_so(api: str) -> None:
+def test_cli_prompts_when_it_waits_for_a_job_at_a_terminal(api: str) -> None:
     master, slave = os.openpty()
     try:
         os.write(master, b"{}\n\x04")
@@ -212,23 +210,23 @@ def test_a_command_that_waits_for_a_job_at_a_terminal_says_so(api: str) -> None:
     assert "duecourse jobs create job.json" in done.stderr
 
 
-def test_nothing_is_said_where_a_job_comes_through_a_pipe(api: str) -> None:
+def test_cli_does_not_prompt_when_a_job_comes_through_a_pipe(api: str) -> None:
     assert duecourse("jobs", "create", "--api", api, text="{}").stderr == ""
 
 
-def test_a_refusal_is_one_line_without_a_traceback(api: str) -> None:
+def test_cli_reports_a_rejection_on_one_line_without_a_traceback(api: str) -> None:
     result = duecourse("jobs", "get", "other", "--api", api)
     assert (result.exit_code, result.stderr) == (1, "duecourse: 404 There is no such job\n")
 
 
-def test_a_rejected_token_names_the_ways_to_set_one() -> None:
+def test_cli_lists_the_ways_to_set_a_token_when_one_is_rejected() -> None:
     with http_target(documents(lambda _: (401, {"message": "Unauthorized"}))) as server:
         result = duecourse("jobs", "list", "--api", server.url(""))
     assert result.exit_code == 1
     assert result.stderr.endswith("of another stage: set DUECOURSE_TOKEN, or use duecourse login\n")
 
 
-def test_a_missing_address_names_the_ways_to_give_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cli_lists_the_ways_to_set_a_missing_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     for name in ("app.py", "cdk.json"):  # a checkout without a stack, since one may run in this one
         (tmp_path / name).touch()
@@ -240,7 +238,7 @@ def test_a_missing_address_names_the_ways_to_give_it(tmp_path: Path, monkeypatch
     )
 
 
-def test_an_address_where_nobody_answers_is_one_line() -> None:
+def test_cli_reports_an_unreachable_address_on_one_line() -> None:
     result = duecourse("jobs", "list", "--api", "http://127.0.0.1:1")
     assert result.exit_code == 1
     assert result.stderr.startswith("duecourse: there is no response from http://127.0.0.1:1 (")
@@ -248,11 +246,11 @@ def test_an_address_where_nobody_answers_is_one_line() -> None:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:4566", "localhost:4566", "[::1]:4566"])
-def test_a_command_waits_longer_for_the_first_call_of_a_local_stack(host: str) -> None:
+def test_cli_waits_longer_for_the_first_call_of_a_local_stack(host: str) -> None:
     assert timeout_of(f"http://{host}/_aws/execute-api/x") == 4 * timeout_of("https://api.example.com")
 
 
-def test_what_is_not_json_is_refused_before_any_call() -> None:
+def test_cli_rejects_invalid_json_before_any_call() -> None:
     result = duecourse("jobs", "create", "--api", "http://127.0.0.1:1", text="schedule: daily")
     assert result.exit_code == 2
     assert "the text is not valid JSON" in result.stderr
@@ -263,7 +261,7 @@ def test_what_is_not_json_is_refused_before_any_call() -> None:
     [(("jbos",), "jobs"), (("run",), "runs"), (("dead-leters", "list"), "dead-letters"), (("jobs", "lst"), "list")],
     ids=["letters", "number", "part", "below"],
 )
-def test_a_mistyped_command_suggests_the_one_that_is_meant(words: tuple[str, ...], meant: str) -> None:
+def test_cli_suggests_the_command_meant_by_a_mistyped_one(words: tuple[str, ...], meant: str) -> None:
     result = duecourse(*words)
     assert result.exit_code == 2
     mistyped = next(word for word in words if word not in COMMANDS)
@@ -281,22 +279,22 @@ def test_a_mistyped_command_suggests_the_one_that_is_meant(words: tuple[str, ...
     ],
     ids=" ".join,
 )
-def test_the_name_of_a_command_in_other_programs_suggests_ours(words: tuple[str, str], meant: str) -> None:
+def test_cli_suggests_a_command_for_its_name_in_other_programs(words: tuple[str, str], meant: str) -> None:
     assert duecourse(*words).stderr == f"duecourse: no such command '{words[1]}'; did you mean {meant}?\n"
 
 
-def test_each_name_in_other_programs_leads_to_a_command_of_some_group() -> None:
+def test_cli_names_in_other_programs_all_lead_to_existing_commands() -> None:
     context = click.Context(main)
     groups = [found for name in COMMANDS if isinstance(found := main.get_command(context, name), click.Group)]
     ours = {name for group in groups for name in group.list_commands(context)}
     assert {each for meant in MEANT.values() for each in meant} <= ours
 
 
-def test_a_command_that_resembles_none_has_no_suggestion() -> None:
+def test_cli_suggests_nothing_for_an_unrelated_command() -> None:
     assert duecourse("xyzzy").stderr == "duecourse: no such command 'xyzzy'; see duecourse --help\n"
 
 
-def test_wrong_options_are_one_line_like_every_error() -> None:
+def test_cli_reports_wrong_options_on_one_line() -> None:
     for words, problem in (
         (("jobs", "list", "--foo"), "no such option '--foo'; see duecourse jobs list --help"),
         (("jobs", "get"), "missing argument 'JOB'; see duecourse jobs get --help"),
@@ -306,13 +304,13 @@ def test_wrong_options_are_one_line_like_every_error() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))
-def test_every_command_has_a_help_with_an_example(name: str) -> None:
+def test_cli_help_of_every_command_has_an_example(name: str) -> None:
     result = duecourse(name, "--help")
     assert result.exit_code == 0
     assert f"Example:\n  duecourse {name}" in result.stdout
 
 
-def test_the_help_imports_no_command() -> None:
+def test_cli_help_imports_no_command() -> None:
     program = (
         "import sys\n"
         "from duecourse.cli.main import main\n"
@@ -333,7 +331,7 @@ def test_the_help_imports_no_command() -> None:
     ],
     ids=["name", "tenant", "empty", "line-end"],
 )
-def test_a_secret_that_cannot_be_is_refused_before_any_request(
+def test_cli_rejects_an_invalid_secret_before_any_request(
     words: tuple[str, ...], text: str | None, problem: str
 ) -> None:
     result = duecourse("secrets", *words, text=text, AWS_ENDPOINT_URL="http://127.0.0.1:1")
@@ -370,7 +368,7 @@ def created(document: Path) -> Result:
         *("twice", "twice-below", "digits", "latin-1", "list", "empty"),
     ],
 )
-def test_a_file_that_is_no_job_is_refused_before_any_call(text: bytes, says: str, tmp_path: Path) -> None:
+def test_cli_rejects_a_file_that_is_not_a_job_before_any_call(text: bytes, says: str, tmp_path: Path) -> None:
     document = tmp_path / "job.json"
     document.write_bytes(text)
     result = created(document)
@@ -396,13 +394,13 @@ DELETE = ("jobs", "delete", "nightly", "--yes")
 
 @pytest.mark.parametrize("command", [*FILES_COMMANDS, DELETE], ids=" ".join)
 @pytest.mark.parametrize("answer", [HTML, b"[]", b"[" * 100_000], ids=["html", "list", "deep"])
-def test_an_address_that_is_no_api_is_one_line(command: tuple[str, ...], answer: bytes) -> None:
+def test_cli_reports_an_address_without_the_api_on_one_line(command: tuple[str, ...], answer: bytes) -> None:
     refused(told(answer, *command))
 
 
 @pytest.mark.parametrize("command", FILES_COMMANDS, ids=" ".join)
 @pytest.mark.parametrize("answer", [{"items": [{"id": "x"}], "run": {}}, {"items": 5, "run": None}], ids=str)
-def test_an_answer_that_lacks_what_the_api_says_is_one_line(command: tuple[str, ...], answer: object) -> None:
+def test_cli_reports_an_incomplete_response_on_one_line(command: tuple[str, ...], answer: object) -> None:
     refused(told(answer, *command))
 
 
@@ -458,15 +456,15 @@ def ended_by(error: BaseException | None, *, stopping_is_normal: bool = False) -
         ),
     ],
 )
-def test_a_failure_is_one_line(error: Exception, line: str) -> None:
+def test_cli_reports_a_failure_on_one_line(error: Exception, line: str) -> None:
     result = ended_by(error)
     assert result.exit_code in {1, 2}
     assert result.stderr == f"duecourse: {line}\n"
 
 
-def test_a_signal_gives_the_status_that_a_shell_expects() -> None:
+def test_cli_exits_with_the_conventional_status_after_a_signal() -> None:
     assert ended_by(None).exit_code == 128 + signal.SIGTERM
 
 
-def test_stopping_the_stack_that_stays_is_its_normal_end() -> None:
+def test_cli_stopping_a_running_stack_is_a_normal_end() -> None:
     assert ended_by(None, stopping_is_normal=True).exit_code == 0

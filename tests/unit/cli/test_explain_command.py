@@ -69,7 +69,7 @@ class Stage:
         return {**JOB, "timezone": "Europe/Berlin"}
 
 
-def test_a_time_of_day_is_that_of_the_jobs_clock() -> None:
+def test_cli_explain_reads_a_time_of_day_on_the_clock_of_the_job() -> None:
     stage = Stage()
     with served(stage) as api:
         shown = duecourse(api, "explain", "nightly", "--at", "2026-11-21 02:30")
@@ -77,13 +77,13 @@ def test_a_time_of_day_is_that_of_the_jobs_clock() -> None:
     assert shown.stdout == "2026-11-21 02:30:00+01:00  paused: The job was paused by anna.\n"
 
 
-def test_a_time_that_the_clock_does_not_show_is_named_by_the_sentence_alone() -> None:
+def test_cli_explain_reports_a_time_in_a_clock_gap_with_the_sentence_alone() -> None:
     with served(Stage(verdict="gap", sentence="The clock of Europe/Berlin jumped over 2027-03-28T02:30:00.")) as api:
         shown = duecourse(api, "explain", "nightly", "--at", "2027-03-28 02:30")
     assert shown.stdout == "gap: The clock of Europe/Berlin jumped over 2027-03-28T02:30:00.\n"
 
 
-def test_without_a_time_it_is_the_last_occurrence() -> None:
+def test_cli_explain_defaults_to_the_last_occurrence() -> None:
     stage = Stage(run=RUN, verdict="fired")
     with served(stage) as api:
         shown = duecourse(api, "explain", "nightly")
@@ -91,7 +91,7 @@ def test_without_a_time_it_is_the_last_occurrence() -> None:
     assert f"duecourse runs show {RUN['id']}" in shown.stdout
 
 
-def test_the_sentence_has_the_jobs_zone_too() -> None:
+def test_cli_sentence_has_the_jobs_zone_too() -> None:
     stage = Stage(sentence="The job has been paused since 2026-11-20T17:51:51Z (2026-99-99T00:00:00Z).")
     with served(stage) as api:
         shown = duecourse(api, "explain", "nightly", "--at", "2026-11-21 02:30")
@@ -100,13 +100,13 @@ def test_the_sentence_has_the_jobs_zone_too() -> None:
     assert "since 2026-11-20T17:51:51Z" in document["items"][0]["sentence"], "programs get UTC"
 
 
-def test_a_time_between_occurrences_names_those_next_to_it() -> None:
+def test_cli_explain_lists_the_nearest_occurrences_of_a_time_between_them() -> None:
     with served(Stage(verdict="not_an_occurrence")) as api:
         shown = duecourse(api, "explain", "nightly", "--at", "12:00")
     assert "nearest occurrences: 2026-11-20 02:30:00+01:00, 2026-11-22 02:30:00+01:00" in shown.stdout
 
 
-def test_explain_takes_one_time() -> None:
+def test_cli_explain_rejects_two_times() -> None:
     with served(Stage()) as api:
         refused = duecourse(api, "explain", "nightly", "--at", "02:30", "--last-night")
     assert (refused.exit_code, refused.stderr) == (
@@ -148,7 +148,7 @@ class EmptyStage:
         return {**window, **none, "buckets": [], "next_cursor": None}
 
 
-def test_the_pages_of_all_jobs_are_one_chart() -> None:
+def test_cli_upcoming_combines_the_pages_of_all_jobs_into_one_chart() -> None:
     stage = UpcomingStage()
     with served(stage) as api:
         lines = duecourse(api, "upcoming", TZ="UTC").stdout.splitlines()
@@ -163,12 +163,12 @@ def test_the_pages_of_all_jobs_are_one_chart() -> None:
     ("step", "zone", "begin"),
     [(3600, "UTC", "18:00"), (600, "UTC", "18:50"), (3600, "Asia/Kolkata", "18:30"), (86400, "Asia/Tokyo", "15:00")],
 )
-def test_intervals_begin_at_whole_hours_of_the_local_clock(step: int, zone: str, begin: str) -> None:
+def test_cli_intervals_begin_at_whole_hours_of_the_local_clock(step: int, zone: str, begin: str) -> None:
     now = datetime(2026, 11, 26, 18, 58, tzinfo=UTC)
     assert aligned(now, step, ZoneInfo(zone)).isoformat() == f"2026-11-26T{begin}:00+00:00"
 
 
-def test_the_fullest_minutes_are_asked_for_by_the_minute() -> None:
+def test_cli_upcoming_requests_the_fullest_minutes_by_the_minute() -> None:
     stage = UpcomingStage()
     with served(stage) as api:
         shown = duecourse(api, "upcoming", "--hot", "1", "--json")
@@ -177,7 +177,7 @@ def test_the_fullest_minutes_are_asked_for_by_the_minute() -> None:
     assert hottest == {"at": "2026-11-22T19:00:00Z", "runs": 1_202, "jobs": {"nightly": 2, "hourly": 1_200}}
 
 
-def test_a_step_that_is_none_is_said_so() -> None:
+def test_cli_upcoming_reports_an_invalid_step() -> None:
     with served(UpcomingStage()) as api:
         assert (
             "--step: 'often' is not an interval; write 1m, 10m or 1h"
@@ -186,7 +186,7 @@ def test_a_step_that_is_none_is_said_so() -> None:
         assert "--step: must be from 1m" in duecourse(api, "upcoming", "--step", "1s").stderr
 
 
-def test_a_stage_is_simulated_under_the_busiest_minute_of_the_forecast() -> None:
+def test_cli_stage_is_simulated_under_the_busiest_minute_of_the_forecast() -> None:
     stage = UpcomingStage()
     with served(stage) as api:
         shown = duecourse(api, "simulate", "--hours", "12", "--times", "0.5", "--json")
@@ -197,7 +197,7 @@ def test_a_stage_is_simulated_under_the_busiest_minute_of_the_forecast() -> None
     assert (shown.exit_code, found["met"]) == (0, True)
 
 
-def test_a_simulation_fits_a_narrow_terminal_and_has_settings_to_paste() -> None:
+def test_cli_simulation_fits_a_narrow_terminal_and_has_settings_to_paste() -> None:
     with served(UpcomingStage()) as api:
         shown = duecourse(api, "simulate", "--burst", "3000", "--within", "5").stdout
     assert max(map(len, shown.splitlines())) <= 80
@@ -205,14 +205,14 @@ def test_a_simulation_fits_a_narrow_terminal_and_has_settings_to_paste() -> None
     assert json.loads(shown[shown.index("{") : shown.rindex("}") + 1])["lanes"]["normal"]["bulk_pollers"]
 
 
-def test_a_stage_without_runs_is_sufficient() -> None:
+def test_cli_stage_without_runs_is_sufficient() -> None:
     with served(EmptyStage()) as api:
         shown = duecourse(api, "simulate")
     assert shown.stdout.endswith("the settings are sufficient\n")
     assert "stage prod: 0 runs a month" in shown.stdout
 
 
-def test_an_unknown_stage_is_not_simulated() -> None:
+def test_cli_unknown_stage_is_not_simulated() -> None:
     with served(UpcomingStage()) as api:
         shown = duecourse(api, "simulate", "--stage", "test", "--burst", "5")
     assert (shown.exit_code, shown.stderr) == (
@@ -221,7 +221,7 @@ def test_an_unknown_stage_is_not_simulated() -> None:
     )
 
 
-def test_jobs_that_are_late_or_do_not_fire_are_named() -> None:
+def test_cli_upcoming_lists_late_and_non_firing_jobs() -> None:
     with served(UpcomingStage()) as api:
         said = duecourse(api, "upcoming").stderr.splitlines()
     assert said == [
@@ -230,7 +230,7 @@ def test_jobs_that_are_late_or_do_not_fire_are_named() -> None:
     ]
 
 
-def test_what_failed_since_a_time_is_asked_for_by_one_request() -> None:
+def test_cli_failed_runs_since_a_time_take_one_request() -> None:
     asked: list[tuple[str, Mapping[str, str]]] = []
 
     def answer(path: str, query: Mapping[str, str]) -> object:
@@ -257,7 +257,7 @@ def test_what_failed_since_a_time_is_asked_for_by_one_request() -> None:
     )
 
 
-def test_what_was_caught_up_is_listed_with_the_number_of_occurrences() -> None:
+def test_cli_caught_up_runs_are_listed_with_the_number_of_occurrences() -> None:
     asked: list[Mapping[str, str]] = []
 
     def answer(path: str, query: Mapping[str, str]) -> object:
@@ -274,7 +274,7 @@ def test_what_was_caught_up_is_listed_with_the_number_of_occurrences() -> None:
     assert shown[-2:] == ["2 runs, 25 occurrences", "more: duecourse runs list nightly --caught-up --cursor 2"]
 
 
-def test_today_is_the_local_day_as_are_the_times_of_the_table() -> None:
+def test_cli_today_is_the_local_day_and_table_times_are_local() -> None:
     asked: list[Mapping[str, str]] = []
 
     def answer(path: str, query: Mapping[str, str]) -> object:
@@ -292,7 +292,7 @@ def test_today_is_the_local_day_as_are_the_times_of_the_table() -> None:
 
 
 @pytest.mark.parametrize("output", ["table", "wide", "name"])
-def test_runs_of_a_job_since_a_time_are_those_of_all_states(output: str) -> None:
+def test_cli_runs_of_a_job_since_a_time_include_all_states(output: str) -> None:
     api = ApiClient.over(MemoryTables(), SettableClock(STORED_AT + 7200))
     job = stored_job("0 0 1 1 *", id="nightly", tags=("billing",))
     assert api.jobs.create(job, cursor(job))
@@ -311,7 +311,7 @@ def test_runs_of_a_job_since_a_time_are_those_of_all_states(output: str) -> None
     assert failed.stdout.count("nightly.") == 1
 
 
-def test_enqueued_runs_of_a_job_are_one_line_with_a_time_too() -> None:
+def test_cli_enqueued_runs_of_a_job_are_summarized_on_one_line_even_since_a_time() -> None:
     begin = datetime.now(UTC).replace(microsecond=0) + timedelta(minutes=5)
     states: list[str | None] = []
 
@@ -328,7 +328,7 @@ def test_enqueued_runs_of_a_job_are_one_line_with_a_time_too() -> None:
     assert set(states) == {",".join(RunState)}
 
 
-def test_names_are_those_of_the_table() -> None:
+def test_cli_names_are_those_of_the_table() -> None:
     begin = datetime.now(UTC).replace(microsecond=0) + timedelta(minutes=5)
 
     def answer(path: str, query: Mapping[str, str]) -> object:
@@ -340,7 +340,7 @@ def test_names_are_those_of_the_table() -> None:
     assert shown.stderr == f"1 queued until {begin:%Y-%m-%d %H:%M:%SZ}\n"
 
 
-def test_a_skipped_run_says_why_and_a_failed_one_which_address_was_called() -> None:
+def test_cli_skipped_run_says_why_and_a_failed_one_which_address_was_called() -> None:
     target = {"type": "http", "method": "POST", "url": "https://example.com/hook?key=s3cret"}
 
     def answer(path: str, query: Mapping[str, str]) -> object:
@@ -357,12 +357,12 @@ def test_a_skipped_run_says_why_and_a_failed_one_which_address_was_called() -> N
     assert lines[-1] == "duecourse explain nightly --at 2026-11-21T03:00:00Z"
 
 
-def test_names_are_ids_alone_for_scripts() -> None:
+def test_cli_names_only_output_contains_ids_for_scripts() -> None:
     page = {"items": [RUN, RUN], "next_cursor": None}
     assert told(page, "runs", "list", "-o", "name").stdout == f"{RUN['id']}\n{RUN['id']}\n"
 
 
-def test_a_run_is_shown_with_its_attempts() -> None:
+def test_cli_run_is_shown_with_its_attempts() -> None:
     attempt = {"number": 1, "started_at": "2026-11-21T03:00:00Z", "ended_at": "2026-11-21T03:00:02.5Z"}
     attempts = [
         {**attempt, "outcome": "FAILED", "error": "answered 503", "code": "http.503"},
@@ -385,7 +385,7 @@ def interruptible() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def test_a_tail_shows_what_changes_from_now_on_until_it_is_interrupted() -> None:
+def test_cli_tail_shows_changes_from_now_on_until_interrupted() -> None:
     pages: list[Any] = [[], [{**RUN, "state": "RETRYING"}], [RUN]]
 
     def answer(path: str, query: Mapping[str, str]) -> object:
@@ -401,7 +401,7 @@ def test_a_tail_shows_what_changes_from_now_on_until_it_is_interrupted() -> None
     assert [json.loads(line)["state"] for line in shown.stdout.splitlines()] == ["RETRYING", "DEAD"]
 
 
-def test_a_job_is_run_by_hand_and_waited_for_and_the_exit_code_says_how_it_ended() -> None:
+def test_cli_job_is_run_on_request_and_the_exit_code_reports_its_end() -> None:
     begin = datetime.now(UTC) - timedelta(minutes=5)
     states = ["QUEUED", "SUCCEEDED"]
 
@@ -421,7 +421,7 @@ def test_a_job_is_run_by_hand_and_waited_for_and_the_exit_code_says_how_it_ended
     assert (dead.exit_code, json.loads(dead.stdout)["state"]) == (1, "DEAD")
 
 
-def test_a_pace_redrives_so_many_a_second_and_a_dry_run_none() -> None:
+def test_cli_redrive_is_paced_and_a_dry_run_redrives_nothing() -> None:
     asked: list[str] = []
 
     def answer(path: str, query: Mapping[str, str]) -> object:
@@ -471,7 +471,7 @@ class History:
 
 @pytest.mark.parametrize("limit", [1, 20, 50, 100])
 @pytest.mark.parametrize("ahead", [0, 1, 83, 100, 840])
-def test_so_many_runs_are_found_behind_all_that_is_not_due(ahead: int, limit: int) -> None:
+def test_cli_due_runs_are_found_behind_all_future_ones(ahead: int, limit: int) -> None:
     history = History(ahead, 150)
     found = history.due(limit)
     assert [run.id for run in found.due] == [f"tick.{-step}" for step in range(limit)]
@@ -479,7 +479,7 @@ def test_so_many_runs_are_found_behind_all_that_is_not_due(ahead: int, limit: in
     assert history.asked <= 3 + ahead // 100
 
 
-def test_the_next_page_begins_behind_what_was_shown() -> None:
+def test_cli_next_page_of_runs_begins_after_the_shown_ones() -> None:
     history = History(83, 150)
     first = history.due(20)
     second = history.due(20, first.next_cursor)
@@ -487,25 +487,25 @@ def test_the_next_page_begins_behind_what_was_shown() -> None:
     assert second.ahead == ()
 
 
-def test_where_nothing_is_ahead_one_request_is_enough() -> None:
+def test_cli_due_runs_take_one_request_without_future_ones() -> None:
     history = History(0, 150)
     history.due(20)
     assert history.asked == 1
 
 
-def test_a_job_that_has_not_run_yet_has_only_what_is_ahead() -> None:
+def test_cli_job_that_has_not_run_yet_has_only_future_runs() -> None:
     found = History(83, 0).due(20)
     assert (found.due, len(found.ahead), found.next_cursor) == ((), 83, None)
 
 
-def test_a_run_that_should_have_started_is_shown() -> None:
+def test_cli_overdue_run_is_shown() -> None:
     history = History(2, 1)
     found = due_runs(history.page, limit=20, cursor=None, now=NOW + TEN_SECONDS)
     assert [run.id for run in found.due] == ["tick.1", "tick.0"]
     assert [run.id for run in found.ahead] == ["tick.2"]
 
 
-def test_runs_are_shown_by_their_ids_and_what_is_ahead_in_one_line() -> None:
+def test_cli_runs_are_shown_by_their_ids_and_future_ones_on_one_line() -> None:
     begin = datetime.now(UTC).replace(microsecond=0) + timedelta(minutes=5)
     ahead = [queued(begin + step * TEN_SECONDS) for step in range(3, -1, -1)]
 
@@ -566,7 +566,7 @@ def a_run(state: str) -> Mapping[str, Any]:
     }
 
 
-def test_a_put_shows_the_graph_and_what_it_made(tmp_path: Path) -> None:
+def test_cli_workflow_put_shows_the_graph_and_the_created_jobs(tmp_path: Path) -> None:
     document = tmp_path / "nightly.json"
     document.write_text(json.dumps({"schedule": None, "jobs": {}}))
     shown = asked(lambda *_: PUT, "workflows", "put", "nightly", str(document))
@@ -575,7 +575,7 @@ def test_a_put_shows_the_graph_and_what_it_made(tmp_path: Path) -> None:
         assert text in shown.output
 
 
-def test_a_dry_run_is_asked_for_and_said(tmp_path: Path) -> None:
+def test_cli_workflow_put_dry_run_is_requested_and_reported(tmp_path: Path) -> None:
     document, queries = tmp_path / "nightly.json", dict[str, str]()
     document.write_text("{}")
 
@@ -588,14 +588,14 @@ def test_a_dry_run_is_asked_for_and_said(tmp_path: Path) -> None:
     assert "would be created: extract, nightly" in shown.output
 
 
-def test_a_put_that_changes_nothing_says_so(tmp_path: Path) -> None:
+def test_cli_workflow_put_without_changes_is_reported(tmp_path: Path) -> None:
     document = tmp_path / "nightly.json"
     document.write_text("{}")
     shown = asked(lambda *_: PUT | {"created": []}, "workflows", "put", "nightly", str(document))
     assert "nothing has changed" in shown.output
 
 
-def test_a_document_that_is_no_json_is_refused_before_it_is_sent(tmp_path: Path) -> None:
+def test_cli_workflow_put_rejects_invalid_json_before_sending_it(tmp_path: Path) -> None:
     document = tmp_path / "nightly.json"
     document.write_text("{")
     shown = asked(lambda *_: PUT, "workflows", "put", "nightly", str(document))
@@ -603,21 +603,21 @@ def test_a_document_that_is_no_json_is_refused_before_it_is_sent(tmp_path: Path)
     assert "the text is not valid JSON" in shown.output
 
 
-def test_a_run_is_shown_with_what_each_job_waits_for() -> None:
+def test_cli_workflow_run_is_shown_with_the_upstream_jobs_that_each_job_waits_for() -> None:
     shown = asked(lambda *_: a_run("WAITING"), "workflows", "show", RUN_ID)
     assert shown.exit_code == 0, shown.output
     for text in ("DEAD (not_retryable)", "HTTP 500", "WAITS", "failed: extract (http.500)"):
         assert text in shown.output
 
 
-def test_a_watch_ends_with_the_run_and_its_exit_code_says_how() -> None:
+def test_cli_workflow_watch_ends_with_the_run_and_its_exit_code_reports_the_result() -> None:
     assert asked(lambda *_: a_run("SUCCEEDED"), "workflows", "watch", RUN_ID).exit_code == 0
     failed = asked(lambda *_: a_run("DEAD"), "workflows", "watch", RUN_ID)
     assert failed.exit_code == 1
     assert f"{RUN_ID} is DEAD: failed: extract (http.500)" in failed.output
 
 
-def test_a_watch_of_a_workflow_follows_the_run_that_has_started_last() -> None:
+def test_cli_workflow_watch_follows_the_most_recently_started_run() -> None:
     first, rerun = ({**RUN, "id": f"{RUN_ID}.m{n}", "started_at": f"2026-11-21T0{n}:00:00.000Z"} for n in (2, 3))
     paths: list[str] = []
 
@@ -629,7 +629,7 @@ def test_a_watch_of_a_workflow_follows_the_run_that_has_started_last() -> None:
     assert paths[-1].endswith(".m3")
 
 
-def test_a_watch_waits_for_the_start_of_a_queued_run() -> None:
+def test_cli_watch_waits_for_the_start_of_a_queued_run() -> None:
     steps = [(409, {"title": "Conflict", "detail": "it is QUEUED", "status": 409})] * 2 + [(200, a_run("SUCCEEDED"))]
     states = ["QUEUED", "RUNNING"]
 
@@ -649,30 +649,30 @@ def test_a_watch_waits_for_the_start_of_a_queued_run() -> None:
     assert "409" in refused.stderr
 
 
-def test_a_workflow_none_of_whose_runs_has_begun_cannot_be_watched() -> None:
+def test_cli_workflow_watch_rejects_a_workflow_without_started_runs() -> None:
     shown = asked(lambda *_: {"items": [], "next_cursor": None}, "workflows", "watch", "nightly")
     assert shown.exit_code == 1
     assert "no run of nightly has started yet; start one with duecourse jobs run nightly, or watch" in shown.output
 
 
-def test_workflows_are_listed_and_printed_as_json() -> None:
+def test_cli_workflows_are_listed_and_printed_as_json() -> None:
     page = {"items": [WORKFLOW], "next_cursor": None}
     assert "nightly" in asked(lambda *_: page, "workflows", "list").output
     assert json.loads(asked(lambda *_: page, "workflows", "list", "--json").output) == page
 
 
-def test_a_rerun_names_the_new_run() -> None:
+def test_cli_rerun_names_the_new_run() -> None:
     made = {**RUN, "id": f"{RUN_ID}.mAbC", "state": "QUEUED"}
     shown = told(made, "runs", "rerun", RUN_ID, "--from", "extract", "--from", "report")
     assert shown.exit_code == 0, shown.output
     assert f"{RUN_ID}.mAbC is QUEUED; follow it: duecourse workflows watch {RUN_ID}.mAbC" in shown.output
 
 
-def test_a_rerun_says_with_which_jobs_it_begins() -> None:
+def test_cli_rerun_requires_the_jobs_to_begin_with() -> None:
     assert told(RUN, "runs", "rerun", RUN_ID).exit_code == 2
 
 
-def test_a_run_is_requested_for_a_later_time_and_says_when_it_is_due() -> None:
+def test_cli_run_is_requested_for_a_later_time_and_its_due_time_is_shown() -> None:
     def answer(_path: str, _query: Mapping[str, str]) -> object:
         return {**RUN, "state": "QUEUED", "due": "2026-12-24T17:00:00Z"}
 

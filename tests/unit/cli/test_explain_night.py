@@ -53,7 +53,7 @@ def told(night: Night) -> list[tuple[str, str, int, str]]:
     return [(f"{g.first:%H:%M}", f"{g.last:%H:%M}", g.count, g.explained.verdict) for g in night.groups]
 
 
-def test_all_occurrences_of_a_job_of_every_minute_are_explained_and_equal_ones_at_once() -> None:
+def test_explain_night_all_occurrences_of_a_job_of_every_minute_are_explained_and_equal_ones_at_once() -> None:
     stage = Nightly("* * * * *")
     stage.came_to(RunState.SUCCEEDED, EVENING, 300)
     stage.came_to(RunState.DEAD, EVENING + timedelta(minutes=300), 2, reason="attempts_exhausted", code="http.500")
@@ -74,7 +74,7 @@ def test_all_occurrences_of_a_job_of_every_minute_are_explained_and_equal_ones_a
     assert requests == 9 + 9 + 3, "previews and records by the hundred, and one explanation of each group"
 
 
-def test_occurrences_without_a_record_are_divided_where_the_verdict_changes() -> None:
+def test_explain_night_occurrences_without_a_record_are_divided_where_the_verdict_changes() -> None:
     paused = EVENING + timedelta(hours=3, seconds=30)
     at = paused.timestamp()
     stage = Nightly("* * * * *", state=JobState.PAUSED, paused_at=at, changed_at=at, paused_by="anna", now=at)
@@ -86,7 +86,7 @@ def test_occurrences_without_a_record_are_divided_where_the_verdict_changes() ->
     assert requests < 20
 
 
-def test_instants_before_the_job_existed_are_no_occurrences() -> None:
+def test_explain_night_instants_before_the_job_existed_are_no_occurrences() -> None:
     created = EVENING + timedelta(hours=13)
     stage = Nightly("* * * * *", created=created.timestamp())
     stage.came_to(RunState.SUCCEEDED, created + timedelta(minutes=1), 59)
@@ -95,13 +95,13 @@ def test_instants_before_the_job_existed_are_no_occurrences() -> None:
     assert (night.count, night.since) == (59, created)
 
 
-def test_a_job_that_is_younger_than_the_night_has_no_occurrence_in_it() -> None:
+def test_explain_night_job_that_is_younger_than_the_night_has_no_occurrence_in_it() -> None:
     night, requests = Nightly("* * * * *", created=NOON - 60).explained()
     assert (night.count, night.groups, requests) == (0, (), 2)
     assert night.since == datetime.fromtimestamp(NOON - 60, UTC)
 
 
-def test_occurrences_of_an_earlier_schedule_are_those_that_have_a_record() -> None:
+def test_explain_night_occurrences_of_an_earlier_schedule_are_those_that_have_a_record() -> None:
     stage = Nightly("30 4 * * *", changed_at=NOON - 60)
     stage.came_to(RunState.SUCCEEDED, EVENING + timedelta(hours=1), 3, step=3600)
     night, _ = stage.explained()
@@ -109,14 +109,14 @@ def test_occurrences_of_an_earlier_schedule_are_those_that_have_a_record() -> No
     assert night.count == 4
 
 
-def test_runs_on_request_are_those_of_a_job_without_a_schedule() -> None:
+def test_explain_night_runs_on_request_are_those_of_a_job_without_a_schedule() -> None:
     stage = Nightly("", schedule=ScheduleSpec(""))
     stage.came_to(RunState.SUCCEEDED, EVENING + timedelta(hours=1), 1)
     night, _ = stage.explained()
     assert told(night) == [("19:00", "19:00", 1, "fired")]
 
 
-def test_outcomes_that_alternate_are_grouped_by_the_outcome_alone() -> None:
+def test_explain_night_outcomes_that_alternate_are_grouped_by_the_outcome_alone() -> None:
     stage = Nightly("*/10 * * * *")
     for number in range(84):
         state = RunState.DEAD if number % 2 else RunState.SUCCEEDED
@@ -127,7 +127,7 @@ def test_outcomes_that_alternate_are_grouped_by_the_outcome_alone() -> None:
     assert told(night) == [("18:00", "07:40", 42, "fired"), ("18:10", "07:50", 42, "fired")]
 
 
-def test_what_is_left_out_is_said() -> None:
+def test_explain_night_what_is_left_out_is_said() -> None:
     stage = Nightly("* * * * *")
     stage.came_to(RunState.SUCCEEDED, EVENING, 840)
     night, _ = stage.explained(most=250)
@@ -135,7 +135,7 @@ def test_what_is_left_out_is_said() -> None:
     assert night.left_out == EVENING + timedelta(minutes=250)
 
 
-def test_the_command_says_the_range_the_number_and_the_reason() -> None:
+def test_explain_night_command_says_the_range_the_number_and_the_reason() -> None:
     begin, end = last_night(UTC, datetime.now(UTC))
     stage = Nightly("0 * * * *", now=end.timestamp() + 1, created=begin.timestamp() - DAY)
     stage.came_to(RunState.SUCCEEDED, begin, 1 + int((end - begin).total_seconds() - 1) // 3600, step=3600)

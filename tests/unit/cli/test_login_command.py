@@ -74,7 +74,7 @@ def kept(home: dict[str, str]) -> Any:
     return json.loads((Path(home["XDG_STATE_HOME"]) / "duecourse" / "tokens" / "prod.json").read_text())
 
 
-def test_a_code_is_entered_anywhere_and_asked_for_until_it_was(home: dict[str, str]) -> None:
+def test_login_command_polls_until_the_device_code_was_entered(home: dict[str, str]) -> None:
     with issuing(device=True) as issuer:
         add(home, issuer)
         done = duecourse(home, "login")
@@ -87,7 +87,7 @@ def test_a_code_is_entered_anywhere_and_asked_for_until_it_was(home: dict[str, s
     assert "there was no login" in duecourse(home, "logout").stdout
 
 
-def test_a_browser_comes_back_with_a_code_that_only_this_command_can_use(home: dict[str, str]) -> None:
+def test_login_command_browser_returns_a_code_that_only_this_command_can_use(home: dict[str, str]) -> None:
     """In a process of its own, as the command waits for the browser, which is this test."""
     import os
 
@@ -112,7 +112,7 @@ def test_a_browser_comes_back_with_a_code_that_only_this_command_can_use(home: d
     assert kept(home)["access_token"] == "token"
 
 
-def test_a_profile_is_written_so_that_it_is_read_again(home: dict[str, str]) -> None:
+def test_login_command_written_profile_is_read_back(home: dict[str, str]) -> None:
     folder = Path(home["XDG_CONFIG_HOME"], "duecourse")
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "profiles.toml").write_text('["é \\" x"]\napi = "https://own"\n', encoding="utf-8")
@@ -121,7 +121,7 @@ def test_a_profile_is_written_so_that_it_is_read_again(home: dict[str, str]) -> 
     assert profiles(home) == {"default": "prod", 'é " x': {"api": "https://own"}, "prod": texts}
 
 
-def test_profiles_are_listed_chosen_and_removed(home: dict[str, str]) -> None:
+def test_login_command_lists_selects_and_removes_profiles(home: dict[str, str]) -> None:
     for name in ("prod", "staging"):
         assert duecourse(home, "profile", "add", name, "--api", f"https://{name}").exit_code == 0
     assert duecourse(home, "profile", "use", "staging").exit_code == 0
@@ -145,7 +145,9 @@ def test_profiles_are_listed_chosen_and_removed(home: dict[str, str]) -> None:
         (("profile", "add", "a", "--api", "x", "--issuer", "y"), "--issuer and --client-id must be set together"),
     ],
 )
-def test_what_cannot_be_is_one_line(home: dict[str, str], words: tuple[str, ...], said: str) -> None:
+def test_login_command_reports_invalid_input_on_one_line(
+    home: dict[str, str], words: tuple[str, ...], said: str
+) -> None:
     refused = duecourse(home, *words)
     assert refused.exit_code == 2
     assert said in refused.stderr

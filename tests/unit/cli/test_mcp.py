@@ -53,7 +53,7 @@ async def refused(client: Client, name: str, **arguments: Any) -> str:
     return str(result.content)
 
 
-def test_an_assistant_finds_explains_and_previews_and_cannot_write(scheduler: Scheduler) -> None:
+def test_mcp_assistant_finds_explains_and_previews_but_cannot_write(scheduler: Scheduler) -> None:
     scheduler.answer("hourly", status=400)
     scheduler.advance(hours=2)
     scheduler.client.run_job("hourly", delay_seconds=600)
@@ -81,7 +81,7 @@ def test_an_assistant_finds_explains_and_previews_and_cannot_write(scheduler: Sc
     assisted(scheduler, work)
 
 
-def test_a_plan_writes_nothing_and_is_carried_out_once(scheduler: Scheduler) -> None:
+def test_mcp_plan_writes_nothing_and_is_executed_once(scheduler: Scheduler) -> None:
     async def work(client: Client) -> None:
         plan = await called(client, "plan_change", job_id="nightly", changes={"schedule": "30 2 * * *"})
         assert plan["changes"] == ["schedule: 0 2 * * * -> 30 2 * * *"]
@@ -104,7 +104,7 @@ def test_a_plan_writes_nothing_and_is_carried_out_once(scheduler: Scheduler) -> 
     assisted(scheduler, work, "--write")
 
 
-def test_a_dead_run_is_redriven_after_a_plan(scheduler: Scheduler) -> None:
+def test_mcp_dead_run_is_redriven_after_a_plan(scheduler: Scheduler) -> None:
     scheduler.answer("hourly", status=400)
     scheduler.advance(hours=1)
     (dead,) = scheduler.client.list_dead_runs().items

@@ -50,7 +50,7 @@ def refused(*arguments: str) -> str:
     return result.stderr.removeprefix("duecourse: ").rstrip("\n")
 
 
-def test_next_says_what_was_understood_and_then_when_it_fires() -> None:
+def test_next_shows_the_interpretation_and_then_the_occurrences() -> None:
     assert shown("0 9 * * mon-mon", *NEW_YORK, "--after", "2026-01-01T00:00:00Z", "--count", "2") == [
         "understood as  at 09:00 on Monday, America/New_York",
         "canonical      0 9 * * 1",
@@ -61,24 +61,24 @@ def test_next_says_what_was_understood_and_then_when_it_fires() -> None:
     ]
 
 
-def test_a_time_that_the_clock_jumps_over_is_shown_as_moved() -> None:
+def test_next_time_in_a_clock_gap_is_shown_as_moved() -> None:
     [line] = shown("30 2 * * *", *NEW_YORK, *SPRING, "--count", "1")[4:]
     assert line == "2026-03-08 07:00:00Z  2026-03-08 03:00:00 -04:00  moved from 02:30"
 
 
-def test_further_times_of_the_same_gap_are_counted() -> None:
+def test_next_further_times_in_the_same_gap_are_counted() -> None:
     [line] = shown("15,30,45 2 * * *", *NEW_YORK, *SPRING, "--count", "1")[4:]
     assert line.endswith("moved from 02:15 and 2 more")
 
 
-def test_a_jump_over_midnight_is_shown_with_its_date() -> None:
+def test_next_clock_gap_over_midnight_is_shown_with_its_date() -> None:
     [line] = shown("30 23 29 12 *", "--tz", "Pacific/Apia", "--after", "2011-12-30T09:00:00Z", "--count", "1")[4:]
     assert "moved" not in line
     [line] = shown("30 23 30 12 *", "--tz", "Pacific/Apia", "--after", "2011-12-30T09:00:00Z", "--count", "1")[4:]
     assert line == "2011-12-30 10:00:00Z  2011-12-31 00:00:00 +14:00  moved from 2011-12-30 23:30"
 
 
-def test_a_dropped_time_stands_at_its_place_without_an_instant() -> None:
+def test_next_dropped_time_is_shown_at_its_place_without_an_instant() -> None:
     rows = shown("30 2 * * *", *NEW_YORK, *SPRING, "--count", "1", "--dst-gap", "skip")[4:]
     assert rows == [
         "-                     2026-03-08 02:30:00         dropped",
@@ -86,7 +86,7 @@ def test_a_dropped_time_stands_at_its_place_without_an_instant() -> None:
     ]
 
 
-def test_the_second_pass_of_a_fold_is_shown_as_repeated() -> None:
+def test_next_second_pass_of_a_fold_is_shown_as_repeated() -> None:
     rows = shown("30 1 * * *", *NEW_YORK, "--after", "2026-11-01T00:00:00Z", "--count", "2", "--dst-fold", "both")[4:]
     assert rows == [
         "2026-11-01 05:30:00Z  2026-11-01 01:30:00 -04:00  first of two",
@@ -95,17 +95,17 @@ def test_the_second_pass_of_a_fold_is_shown_as_repeated() -> None:
 
 
 @pytest.mark.parametrize(("fold", "row"), [("first", "-04:00  first of two"), ("second", "-05:00  second of two")])
-def test_an_occurrence_at_a_time_that_the_clock_shows_twice_says_which_one_it_is(fold: str, row: str) -> None:
+def test_next_occurrence_at_an_ambiguous_time_shows_which_one_it_is(fold: str, row: str) -> None:
     rows = shown("30 1 * * *", *NEW_YORK, "--after", "2026-11-01T00:00:00Z", "--count", "2", "--dst-fold", fold)[4:]
     assert [line[42:] for line in rows] == [row, "-05:00"]
 
 
-def test_offsets_of_long_ago_have_seconds() -> None:
+def test_next_historic_offsets_include_seconds() -> None:
     [line] = shown("0 12 1 1 *", *NEW_YORK, "--after", "1800-01-01T00:00:00Z", "--count", "1")[4:]
     assert line == "1800-01-01 16:56:02Z  1800-01-01 12:00:00 -04:56:02"
 
 
-def test_excluded_days_are_shown_once_and_do_not_count() -> None:
+def test_next_excluded_days_are_shown_once_and_not_counted() -> None:
     days = ("--exclude", "2026-12-24/2027-01-01", "--exclude", "2027-01-03T09:00:00Z")
     lines = shown("0 */3 * * *", *days, "--after", "2026-12-23T18:00:00Z", "--count", "2")[4:]
     assert lines == [
@@ -115,7 +115,7 @@ def test_excluded_days_are_shown_once_and_do_not_count() -> None:
     ]
 
 
-def test_an_occurrence_that_moved_off_an_excluded_day_says_from_where() -> None:
+def test_next_occurrence_that_moved_off_an_excluded_day_says_from_where() -> None:
     days = ("--exclude", "* * * * SAT,SUN", "--on-excluded", "previous", "--after", "2026-01-30T00:00:00Z")
     lines = shown("0 18 L * *", *days, "--count", "2")
     assert lines[0] == "understood as  at 18:00 on the last day of the month, UTC, or on the day before excluded days"
@@ -126,13 +126,13 @@ def test_an_occurrence_that_moved_off_an_excluded_day_says_from_where() -> None:
     assert refused("rate(1 day)", *days).startswith("--on-excluded: previous and next are for cron")
 
 
-def test_an_excluded_time_that_the_clock_jumps_over_is_only_excluded() -> None:
+def test_next_excluded_time_in_a_clock_gap_is_shown_only_as_excluded() -> None:
     lines = shown("30 2 * * *", *NEW_YORK, *SPRING, "--exclude", "2026-03-08", "--count", "1")[4:]
     assert lines[0].endswith("03:00:00 -04:00  excluded")
     assert len(lines) == 2
 
 
-def test_a_schedule_of_excluded_days_only_has_no_occurrence() -> None:
+def test_next_schedule_of_only_excluded_days_has_no_occurrence() -> None:
     lines = shown("2026-12-24T18:00:00Z", "--exclude", "2026-12-24", "--after", "2026-01-01T00:00:00Z")
     assert [line for line in lines if line][2:] == [
         "no occurrence after 2026-01-01T00:00:00Z",
@@ -141,12 +141,12 @@ def test_a_schedule_of_excluded_days_only_has_no_occurrence() -> None:
     ]
 
 
-def test_the_window_bounds_what_is_shown() -> None:
+def test_next_shows_only_occurrences_within_the_window() -> None:
     window = ("--start", "2026-01-02T00:00:00Z", "--end", "2026-01-03T00:00:00Z")
     assert len(shown("0 0 * * *", "--after", "2020-01-01T00:00:00Z", *window)[4:]) == 1
 
 
-def test_nothing_left_is_said_with_what_was_understood() -> None:
+def test_next_reports_no_remaining_occurrence_with_the_interpretation() -> None:
     assert shown("at(2020-01-01T09:00:00)", "--after", "2026-01-01T00:00:00Z") == [
         "understood as  once at 2020-01-01 09:00:00, UTC",
         "canonical      at(2020-01-01T09:00:00)",
@@ -155,30 +155,30 @@ def test_nothing_left_is_said_with_what_was_understood() -> None:
     ]
 
 
-def test_times_that_are_always_in_a_gap_are_listed_as_dropped() -> None:
+def test_next_times_always_in_a_gap_are_listed_as_dropped() -> None:
     lines = shown("30 2 * 3 SUN#2", *NEW_YORK, "--after", "2026-01-01T00:00:00Z", "--dst-gap", "skip")
     assert lines[3] == "no occurrence after 2026-01-01T00:00:00Z"
     assert lines[6].endswith("2026-03-08 02:30:00  dropped")
 
 
-def test_a_rate_counts_from_after_unless_it_has_an_anchor_or_a_start() -> None:
+def test_next_rate_counts_from_after_unless_it_has_an_anchor_or_a_start() -> None:
     after = ("--after", "2026-01-01T00:00:30Z", "--count", "1")
     assert shown("rate(1 hour)", *after)[-1].startswith("2026-01-01 01:00:30Z")
     assert shown("rate(1 hour)", *after, "--anchor", "2026-01-01T00:00:00Z")[-1].startswith("2026-01-01 01:00:00Z")
     assert shown("rate(1 hour)", *after, "--start", "2025-12-31T23:59:00Z")[-1].startswith("2026-01-01 00:59:00Z")
 
 
-def test_after_is_now_unless_given() -> None:
+def test_next_after_defaults_to_now() -> None:
     before = int(time.time())
     [occurrence] = json.loads(next_("* * * * * *", "--count", "1", "--json").stdout)["occurrences"]
     assert before < datetime.fromisoformat(occurrence["at"]).timestamp() <= time.time() + 1
 
 
-def test_instants_may_have_an_offset() -> None:
+def test_next_instants_may_have_an_offset() -> None:
     assert shown("0 * * * *", "--after", "2026-01-01T01:30:00+01:00", "--count", "1")[-1].startswith("2026-01-01 01:00")
 
 
-def test_json_holds_the_same_for_programs() -> None:
+def test_next_json_output_contains_the_same_data() -> None:
     document = json.loads(next_("30 2 * * *", *NEW_YORK, *SPRING, "--count", "1", "--json").stdout)
     assert document.pop("tzdata")
     assert document == {
@@ -220,7 +220,7 @@ def test_json_holds_the_same_for_programs() -> None:
         (["@daily", "--jsonl"], "--jsonl", "remove SCHEDULE"),
     ],
 )
-def test_wrong_input_is_one_line_that_names_the_field(arguments: list[str], field: str, said: str) -> None:
+def test_next_reports_wrong_input_on_one_line_that_names_the_field(arguments: list[str], field: str, said: str) -> None:
     line = refused(*arguments)
     assert line.startswith(field)
     assert said in line
@@ -252,27 +252,27 @@ def stream(*lines: bytes) -> list[bytes]:
     return answers.getvalue().splitlines()
 
 
-def test_the_next_occurrences_are_instants_in_utc() -> None:
+def test_next_batch_returns_instants_in_utc() -> None:
     assert jsonl_next_("30 2 * * *", "2026-03-07T12:00:00Z", tz="America/New_York", count=2) == [
         "2026-03-08T07:00:00Z",
         "2026-03-09T06:30:00Z",
     ]
 
 
-def test_the_zone_is_utc_and_the_count_ten_unless_given() -> None:
+def test_next_batch_defaults_to_utc_and_ten_occurrences() -> None:
     assert jsonl_next_("@daily") == [f"2026-01-{day:02}T00:00:00Z" for day in range(2, 12)]
 
 
-def test_null_says_as_much_as_leaving_a_field_out() -> None:
+def test_next_batch_treats_null_as_an_omitted_field() -> None:
     nothing = dict.fromkeys(("tz", "count", "anchor", "start", "end", "dst_gap", "dst_fold"))
     assert jsonl_next_("@daily", **nothing) == jsonl_next_("@daily")
 
 
-def test_after_is_exclusive() -> None:
+def test_next_batch_after_is_exclusive() -> None:
     assert jsonl_next_("0 * * * *", "2026-01-01T01:00:00Z", count=1) == ["2026-01-01T02:00:00Z"]
 
 
-def test_a_fraction_of_a_second_keeps_its_meaning() -> None:
+def test_next_batch_preserves_fractions_of_a_second() -> None:
     every_second = "* * * * * *"
     assert jsonl_next_(every_second, "2026-01-01T00:00:00.999Z", count=1) == ["2026-01-01T00:00:01Z"]
     assert jsonl_next_(every_second, start="2026-01-01T00:00:07.001Z", count=1) == ["2026-01-01T00:00:08Z"]
@@ -280,7 +280,7 @@ def test_a_fraction_of_a_second_keeps_its_meaning() -> None:
     assert jsonl_next_(every_second, end="2026-01-01T00:00:02.000Z") == ["2026-01-01T00:00:01Z"]
 
 
-def test_a_rate_counts_from_anchor_else_start_else_after() -> None:
+def test_next_batch_rate_counts_from_anchor_then_start_then_after() -> None:
     after = "2026-01-01T00:00:30Z"
     assert jsonl_next_("rate(1 minute)", after, count=1) == ["2026-01-01T00:01:30Z"]
     assert jsonl_next_("rate(1 minute)", after, count=1, start="2026-01-01T00:00:07Z") == ["2026-01-01T00:01:07Z"]
@@ -288,13 +288,13 @@ def test_a_rate_counts_from_anchor_else_start_else_after() -> None:
     assert jsonl_next_("rate(1 minute)", after, count=1, **both) == ["2026-01-01T00:06:00Z"]
 
 
-def test_the_dst_rules_are_those_of_a_job() -> None:
+def test_next_batch_dst_rules_are_those_of_a_job() -> None:
     gap = {"tz": "America/New_York", "count": 1}
     assert jsonl_next_("30 2 * * *", "2026-03-08T00:00:00Z", dst_gap="skip", **gap) == ["2026-03-09T06:30:00Z"]
     assert jsonl_next_("30 1 * * *", "2026-11-01T00:00:00Z", dst_fold="second", **gap) == ["2026-11-01T06:30:00Z"]
 
 
-def test_nothing_left_is_an_empty_list() -> None:
+def test_next_batch_returns_an_empty_list_if_no_occurrences_remain() -> None:
     assert jsonl_next_("at(2020-01-01T00:00:00)") == []
     assert jsonl_next_("@daily", end="2026-01-01T12:00:00Z") == []
     assert jsonl_next_("30 2 * 3 SUN#2", tz="America/New_York", dst_gap="skip") == []
@@ -317,7 +317,7 @@ def test_nothing_left_is_an_empty_list() -> None:
         (b'{"after":"2026-01-01T00:00:00Z"}', "expr: is missing"),
     ],
 )
-def test_a_line_that_is_no_case_is_answered_by_an_error(line: bytes, said: str) -> None:
+def test_next_batch_answers_an_invalid_case_with_an_error(line: bytes, said: str) -> None:
     assert said in json.loads(answer(line))["error"]
 
 
@@ -354,24 +354,24 @@ def test_a_line_that_is_no_case_is_answered_by_an_error(line: bytes, said: str) 
         ({"": 1}, '"": is not known'),
     ],
 )
-def test_a_bad_field_is_named(more: dict[str, Any], said: str) -> None:
+def test_next_batch_names_a_bad_field(more: dict[str, Any], said: str) -> None:
     assert said in error(**({"expr": "@daily"} | more))
 
 
-def test_every_line_is_answered_in_order_and_a_bad_one_stops_nothing() -> None:
+def test_next_batch_answers_every_case_in_order_and_continues_after_a_bad_one() -> None:
     good = b'{"expr":"@daily","after":"2026-01-01T00:00:00Z","count":1}'
     answers = [json.loads(line) for line in stream(good, b"", b"}", b"x" * (3 * MAX_LINE_BYTES), good)]
     assert [next(iter(line)) for line in answers] == ["next", "error", "error", "error", "next"]
     assert answers[3]["error"] == f"the line is longer than {MAX_LINE_BYTES} bytes"
 
 
-def test_the_longest_line_is_still_read() -> None:
+def test_next_batch_reads_the_longest_case() -> None:
     case = b'{"expr":"@daily","after":"2026-01-01T00:00:00Z","count":1}'
     padded = case.ljust(MAX_LINE_BYTES - 1)
     assert stream(padded, case) == [b'{"next":["2026-01-02T00:00:00Z"]}'] * 2
 
 
-def test_a_carriage_return_at_the_end_of_a_line_is_no_part_of_the_case() -> None:
+def test_next_batch_ignores_a_trailing_carriage_return() -> None:
     assert stream(b'{"expr":"@daily","after":"2026-01-01T00:00:00Z","count":1}\r', b"") == [
         b'{"next":["2026-01-02T00:00:00Z"]}'
     ]
@@ -391,7 +391,7 @@ values = st.one_of(
 
 
 @given(st.dictionaries(fields, values, max_size=6))
-def test_any_object_is_answered_by_one_line(case: dict[str, Any]) -> None:
+def test_next_batch_answers_any_object_on_one_line(case: dict[str, Any]) -> None:
     line = answer(json.dumps({"expr": "* * * * *", "after": NEW_YEAR} | case).encode())
     [(kind, found)] = json.loads(line).items()
     assert line.count(b"\n") == 1
@@ -399,7 +399,7 @@ def test_any_object_is_answered_by_one_line(case: dict[str, Any]) -> None:
 
 
 @given(st.binary(max_size=80))
-def test_any_bytes_are_answered_by_one_line(line: bytes) -> None:
+def test_next_batch_answers_any_bytes_on_one_line(line: bytes) -> None:
     assert answer(line).startswith(b'{"error":"')
 
 
@@ -415,7 +415,7 @@ def command() -> Iterator[tuple[IO[bytes], IO[bytes], subprocess.Popen[bytes]]]:
             process.kill()
 
 
-def test_a_caller_may_wait_for_each_answer_before_it_asks_on() -> None:
+def test_next_batch_answers_each_case_before_the_next_is_sent() -> None:
     with command() as (ask, answers, process):
         for day in range(1, 4):
             ask.write(b'{"expr":"@daily","after":"2026-01-0%dT00:00:00Z","count":1}\n' % day)
@@ -425,7 +425,7 @@ def test_a_caller_may_wait_for_each_answer_before_it_asks_on() -> None:
         assert process.wait(PATIENCE_SECONDS) == 0
 
 
-def test_a_reader_that_goes_away_ends_it_quietly() -> None:
+def test_next_batch_ends_quietly_when_its_reader_closes() -> None:
     with command() as (ask, answers, process):
         ask.write(b'{"expr":"@daily","after":"2026-01-01T00:00:00Z"}\n')
         ask.flush()
@@ -438,7 +438,7 @@ def test_a_reader_that_goes_away_ends_it_quietly() -> None:
         assert process.stderr.read() == b""
 
 
-def test_next_imports_neither_aws_nor_the_drawing_of_tables() -> None:
+def test_next_imports_neither_aws_nor_table_output() -> None:
     program = (
         "import sys\n"
         "from duecourse.cli.main import main\n"
@@ -471,12 +471,12 @@ NOW = datetime(2026, 11, 22, 9, 30, tzinfo=UTC)  # 10:30 in Berlin
         ("2026-07-01T02:30:00Z", datetime(2026, 7, 1, 2, 30, tzinfo=UTC)),
     ],
 )
-def test_a_time_is_that_of_the_zones_clock_and_past(text: str, meant: datetime) -> None:
+def test_next_time_arguments_are_on_the_clock_of_the_zone_and_in_the_past(text: str, meant: datetime) -> None:
     assert instant_of(text, BERLIN, NOW) == meant
 
 
 @pytest.mark.parametrize("text", ["", "soon", "25:00", "2026-13-01", "3w", "99999999h"])
-def test_what_is_no_time_is_told_with_the_forms(text: str) -> None:
+def test_next_invalid_time_argument_is_reported_with_the_valid_forms(text: str) -> None:
     with pytest.raises(ValueError, match="write today, yesterday"):
         instant_of(text, BERLIN, NOW)
 
@@ -486,12 +486,12 @@ NIGHTS = json.loads((ROOT / "tests" / "fixtures" / "nights.json").read_text())
 
 
 @pytest.mark.parametrize("case", NIGHTS, ids=lambda case: case["now"])
-def test_last_night_is_the_one_that_ended_last_or_after_midnight_the_one_in_progress(case: dict[str, str]) -> None:
+def test_next_last_night_is_the_one_that_ended_last_or_after_midnight_the_one_in_progress(case: dict[str, str]) -> None:
     begin, end = last_night(ZoneInfo(case["zone"]), datetime.fromisoformat(case["now"]))
     assert [begin, end] == [datetime.fromisoformat(case["from"]), datetime.fromisoformat(case["to"])]
 
 
-def test_the_local_zone_is_that_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_next_local_time_zone_is_that_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TZ", "Europe/Berlin")
     assert local_zone() == BERLIN
     monkeypatch.setenv("TZ", ":Europe/Berlin")
@@ -500,7 +500,7 @@ def test_the_local_zone_is_that_of_the_environment(monkeypatch: pytest.MonkeyPat
     assert isinstance(local_zone(), timezone), "the present offset of a zone that has no name"
 
 
-def test_an_instant_is_read_in_utc_or_on_a_zones_clock() -> None:
+def test_next_instant_is_read_in_utc_or_on_the_clock_of_a_zone() -> None:
     assert moment(NOW) == "2026-11-22 09:30:00Z"
     assert moment(NOW, BERLIN) == "2026-11-22 10:30:00+01:00"
     assert moment(None) == "-"
@@ -517,10 +517,10 @@ def test_an_instant_is_read_in_utc_or_on_a_zones_clock() -> None:
         (timedelta(days=5), "in 5 d"),
     ],
 )
-def test_how_far_away_an_instant_is(away: timedelta, said: str) -> None:
+def test_next_distance_to_an_instant_is_formatted(away: timedelta, said: str) -> None:
     assert relative(NOW + away, NOW) == said
 
 
-def test_a_zone_that_this_machine_does_not_know_is_utc() -> None:
+def test_next_unknown_time_zone_is_treated_as_utc() -> None:
     assert zone_of("Mars/Olympus") is UTC
     assert zone_of(None) == ZoneInfo("UTC")

@@ -86,7 +86,7 @@ def duecourse(server: HttpTargetServer, *arguments: str, text: str | None = None
     return CliRunner(env={"DUECOURSE_API": server.url(""), "TZ": "UTC"}).invoke(main, arguments, input=text)
 
 
-def test_a_run_is_shown_a_field_a_line(server):
+def test_run_commands_show_a_run_with_one_field_per_line(server):
     lines = duecourse(server, "runs", "show", "dead").stdout.splitlines()
     assert "state         DEAD (attempts_exhausted)" in lines
     assert "attempts      3/3" in lines
@@ -95,68 +95,68 @@ def test_a_run_is_shown_a_field_a_line(server):
     assert not [line for line in lines if line.startswith(("result", "complete by"))]
 
 
-def test_a_small_result_is_shown_as_it_is(server):
+def test_run_commands_show_a_small_result_unchanged(server):
     assert 'result        {"rows": 3}' in duecourse(server, "runs", "show", "done").stdout.splitlines()
 
 
-def test_a_large_result_is_shown_by_its_address(server):
+def test_run_commands_show_a_large_result_by_its_address(server):
     assert "result        4096 bytes, for 300 s at https://s3/x" in duecourse(server, "runs", "show", "large").stdout
 
 
-def test_a_run_that_is_to_end_says_so_and_until_when_it_waits(server):
+def test_run_commands_show_the_requested_cancellation_and_deadline_of_a_waiting_run(server):
     lines = duecourse(server, "runs", "show", "waiting").stdout.splitlines()
     assert "state         WAITING (end requested)" in lines
     assert [line for line in lines if line.startswith("complete by   2026-11-22 03:00:00Z (")]
 
 
-def test_the_progress_of_a_run_is_shown_until_it_has_succeeded():
+def test_run_commands_show_the_progress_of_a_run_until_it_has_succeeded():
     report = {"progress": 0.96, "note": "23 of 24 batches"}
     assert "progress      96%, 23 of 24 batches\n" in told(WAITING | report, "runs", "show", "x").stdout
     assert "progress      96%, 23 of 24 batches\n" in told(RUN | report, "runs", "show", "x").stdout
     assert "progress" not in told(DONE | report, "runs", "show", "x").stdout
 
 
-def test_a_wait_shows_the_progress_of_the_run():
+def test_run_commands_show_the_progress_of_a_run_while_waiting():
     waiting = WAITING | {"progress": 0.4, "note": None}
     result = told(waiting, "jobs", "run", "nightly", "--wait", "--timeout", "0")
     assert "Z  WAITING 3/3  40%\n" in result.stdout
 
 
-def test_names_and_values_of_statistics_do_not_touch():
+def test_run_commands_separate_names_and_values_of_statistics():
     shown = told({"limits": {"smallest_interval_seconds": 1}, "jobs": {"count": 3}}, "stats").stdout
     assert shown == "limits.smallest_interval_seconds 1\njobs.count                      3\n"
 
 
-def test_a_run_that_has_ended_is_not_said_to_end_although_its_end_was_asked_for(server):
+def test_run_commands_do_not_show_an_ended_run_as_ending_after_a_requested_cancellation(server):
     assert "state         SUCCEEDED" in duecourse(server, "runs", "show", "ended").stdout.splitlines()
 
 
-def test_a_run_is_shown_to_programs_as_the_api_tells_it(server):
+def test_run_commands_print_a_run_as_json_unchanged(server):
     assert json.loads(duecourse(server, "runs", "show", "large", "--json").stdout) == LARGE
 
 
-def test_a_cancelled_run_is_told_as_it_was(server):
+def test_run_commands_show_a_cancelled_run(server):
     assert duecourse(server, "runs", "cancel", "waiting").stdout == f"{RUN['id']} was WAITING; its end is requested\n"
 
 
-def test_a_dead_run_is_redriven(server):
+def test_run_commands_redrive_a_dead_run(server):
     assert duecourse(server, "runs", "redrive", "dead").stdout == f"{RUN['id']} was DEAD; it is redriven\n"
     assert json.loads(duecourse(server, "runs", "redrive", "dead", "--json").stdout) == RUN
 
 
-def test_a_refused_command_is_one_line(server):
+def test_run_commands_report_a_rejection_on_one_line(server):
     result = duecourse(server, "runs", "cancel", "done")
     assert (result.exit_code, result.stderr) == (1, "duecourse: 409 The run is SUCCEEDED\n")
 
 
-def test_dead_letters_are_a_table_with_the_way_to_more(server, asked):
+def test_run_commands_show_dead_letters_as_a_table_with_the_command_for_the_next_page(server, asked):
     result = duecourse(server, "dead-letters", "list", "--job", "nightly", "--limit", "5")
     assert "nightly.20261121T030000Z  2026-11-21 03:01:00  3/3       http.503" in result.stdout
     assert "more: duecourse dead-letters list --job nightly --cursor more" in result.stdout
     assert asked[0][:2] == ("GET", "/v1/dead-letters?job_id=nightly&limit=5")
 
 
-def test_dead_letters_for_programs_keep_the_cursor(server):
+def test_run_commands_print_dead_letters_as_json_with_the_cursor(server):
     assert json.loads(duecourse(server, "dead-letters", "list", "--json").stdout)["next_cursor"] == "more"
 
 
@@ -175,14 +175,14 @@ def test_dead_letters_for_programs_keep_the_cursor(server):
         (("--until", "2026-11-21T04:01:00+01:00"), "Redrive 3 dead runs of ALL jobs until 2026-11-21T04:01:00+01:00?"),
     ],
 )
-def test_redriving_dead_letters_says_how_many_and_asks_first(server, asked, options, question):
+def test_run_commands_show_the_number_of_dead_letters_and_confirm_before_redriving(server, asked, options, question):
     result = duecourse(server, "dead-letters", "redrive", *options, text="n\n")
     assert result.exit_code == 1
     assert question in result.stderr
     assert {method for method, _, _ in asked} == {"GET"}
 
 
-def test_where_nobody_can_answer_redriving_says_how_many_and_what_to_give(server, asked):
+def test_run_commands_show_the_number_of_dead_letters_and_the_required_option_without_a_terminal(server, asked):
     result = duecourse(server, "dead-letters", "redrive", "--job", "nightly")
     assert result.exit_code == 2
     assert "Redrive 3 dead runs of nightly?" in result.stderr
@@ -190,19 +190,19 @@ def test_where_nobody_can_answer_redriving_says_how_many_and_what_to_give(server
     assert {method for method, _, _ in asked} == {"GET"}
 
 
-def test_of_very_many_dead_letters_not_all_are_counted():
+def test_run_commands_do_not_count_very_many_dead_letters_completely():
     page = {"items": [RUN] * 100, "next_cursor": "more"}
     assert "Redrive at least 1000 dead runs of ALL jobs?" in told(page, "dead-letters", "redrive", text="n\n").stderr
 
 
-def test_an_instant_that_is_none_is_said_so_before_anything_is_counted(server, asked):
+def test_run_commands_reject_an_invalid_instant_before_counting_dead_letters(server, asked):
     result = duecourse(server, "dead-letters", "redrive", "--since", "the other day")
     assert result.exit_code == 2
     assert "--since: 'the other day' is not a time; write today" in result.stderr
     assert asked == []
 
 
-def test_redriving_dead_letters_goes_on_to_the_last_page(server, asked):
+def test_run_commands_redrive_dead_letters_to_the_last_page(server, asked):
     result = duecourse(server, "dead-letters", "redrive", "--job", "nightly", "--yes")
     assert result.stdout == "4 redriven, 2 could not be redriven\n"
     assert asked == [
@@ -211,13 +211,13 @@ def test_redriving_dead_letters_goes_on_to_the_last_page(server, asked):
     ]
 
 
-def test_redriving_dead_letters_stops_where_it_is_told_to(server, asked):
+def test_run_commands_redrive_dead_letters_only_up_to_the_limit(server, asked):
     result = duecourse(server, "dead-letters", "redrive", "--limit", "3", "--yes")
     assert result.stdout == "2 redriven, 1 could not be redriven; there are more dead runs\n"
     assert [body for _, _, body in asked] == [{"limit": 3}]
 
 
-def test_a_paced_redrive_knows_its_total_and_its_end() -> None:
+def test_run_commands_paced_redrive_knows_its_total_and_its_end() -> None:
     assert _total("100", None) == 100
     assert _total("100", 10) == 10
     assert _total("at least 1000", None) is None
@@ -226,18 +226,18 @@ def test_a_paced_redrive_knows_its_total_and_its_end() -> None:
     assert re.fullmatch(r"15 of 100 runs, ends at about \d\d:\d\d:\d\d", _left(15, 100, at_five))
 
 
-def test_programs_that_redrive_get_nothing_but_json_on_standard_output(server):
+def test_run_commands_print_only_json_on_standard_output_when_redriving_with_json(server):
     result = duecourse(server, "dead-letters", "redrive", "--json", text="y\n")
     assert json.loads(result.stdout) == {"redriven": 4, "refused": 2, "more": False}
 
 
-def test_a_job_is_paused_and_resumed(server, asked):
+def test_run_commands_pause_and_resume_a_job(server, asked):
     assert "PAUSED" in duecourse(server, "jobs", "pause", "nightly").stdout
     assert json.loads(duecourse(server, "jobs", "resume", "nightly", "--catch-up", "--json").stdout) == JOB
     assert asked[1] == ("POST", "/v1/jobs/nightly/resume", {"catch_up": True})
 
 
-def test_a_job_is_paused_with_a_reason(server, asked):
+def test_run_commands_pause_a_job_with_a_reason(server, asked):
     duecourse(server, "jobs", "pause", "nightly", "--note", "the data centre moves")
     assert asked == [("POST", "/v1/jobs/nightly/pause", {"note": "the data centre moves"})]
 
@@ -253,19 +253,19 @@ def test_a_job_is_paused_with_a_reason(server, asked):
         (("--catch-up",), "--catch-up requires --until or --for"),
     ],
 )
-def test_an_end_of_a_pause_that_is_not_understood_is_a_mistake(server, asked, options, said):
+def test_run_commands_reject_an_invalid_or_conflicting_end_of_a_pause(server, asked, options, said):
     result = duecourse(server, "jobs", "pause", "nightly", *options)
     assert (result.exit_code, said in result.stderr) == (2, True), result.stderr
     assert not any(method == "POST" for method, *_ in asked)
 
 
-def test_a_pause_with_an_end_sends_it_and_says_when_it_is(server, asked):
+def test_run_commands_send_and_show_the_end_of_a_pause(server, asked):
     result = duecourse(server, "jobs", "pause", "nightly", "--until", "2099-12-01T06:00:00Z", "--catch-up")
     assert asked[-1] == ("POST", "/v1/jobs/nightly/pause", {"until": "2099-12-01T06:00:00+00:00", "catch_up": True})
     assert "The pause ends automatically at 2099-12-01 " in result.stdout
 
 
-def test_jobs_of_a_tag_are_paused_page_by_page(server, asked):
+def test_run_commands_pause_jobs_of_a_tag_page_by_page(server, asked):
     result = duecourse(server, "jobs", "pause", "--tag", "billing", "--note", "the bank is down", "--yes")
     assert (result.exit_code, result.stdout) == (0, "101 jobs are paused\n")
     assert asked == [
@@ -274,7 +274,7 @@ def test_jobs_of_a_tag_are_paused_page_by_page(server, asked):
     ]
 
 
-def test_all_jobs_are_resumed(server, asked):
+def test_run_commands_resume_all_jobs(server, asked):
     result = duecourse(server, "jobs", "resume", "--all", "--catch-up", "--yes", "--json")
     assert json.loads(result.stdout) == {"changed": 101, "failed": []}
     assert asked[0] == ("POST", "/v1/jobs/resume", {"all": True, "catch_up": True})
@@ -291,7 +291,7 @@ def test_all_jobs_are_resumed(server, asked):
     ],
     ids=["pause-tag", "resume-tag", "resume-tag-others", "resume-all", "pause-all"],
 )
-def test_many_jobs_are_changed_only_after_a_yes(server, asked, options, question):
+def test_run_commands_change_many_jobs_only_after_confirmation(server, asked, options, question):
     refused = duecourse(server, "jobs", *options, text="n\n")
     assert (refused.exit_code, asked) == (1, [])
     assert question in refused.stderr
@@ -306,19 +306,19 @@ def test_many_jobs_are_changed_only_after_a_yes(server, asked, options, question
     [(), ("nightly", "--tag", "x"), ("nightly", "--all"), ("--tag", "x", "--all"), ("--tag", "")],
     ids=["none", "job-tag", "job-all", "tag-all", "empty"],
 )
-def test_a_choice_of_jobs_that_is_none_or_two_is_refused(server, asked, action, options):
+def test_run_commands_reject_a_selection_of_no_jobs_or_by_two_criteria(server, asked, action, options):
     result = duecourse(server, "jobs", action, *options, "--yes")
     assert (result.exit_code, asked) == (2, [])
     assert result.stderr == "duecourse: select jobs by exactly one of JOB, --tag and --all\n"
 
 
-def test_a_resume_of_a_tag_names_the_command_for_the_jobs_that_stay_paused(server):
+def test_run_commands_show_the_command_that_lists_jobs_still_paused_after_resuming_a_tag(server):
     resumed = duecourse(server, "jobs", "resume", "--tag", "a b", "--yes").stdout
     assert resumed.endswith("resumed; others stay paused: duecourse jobs list --tag 'a b' --state PAUSED\n")
     assert duecourse(server, "jobs", "resume", "--all", "--others", "--yes").stdout.endswith("resumed\n")
 
 
-def test_jobs_that_could_not_be_paused_are_named():
+def test_run_commands_name_jobs_that_could_not_be_paused():
     answer = {"changed": 1, "failed": ["nightly", "hourly"], "next_cursor": None}
     result = told(answer, "jobs", "pause", "--all", "--yes")
     assert (result.exit_code, result.stdout) == (1, "1 job is paused\n")
@@ -328,7 +328,7 @@ def test_jobs_that_could_not_be_paused_are_named():
 
 
 @pytest.mark.parametrize("payload", ['{"version": 7}', "@FILE", "@-"], ids=["text", "file", "input"])
-def test_a_run_gets_a_payload_from_text_a_file_or_standard_input(payload, tmp_path):
+def test_run_commands_read_a_payload_from_text_a_file_or_standard_input(payload, tmp_path):
     (tmp_path / "p.json").write_text('{"version": 7}')
     sent = []
     with http_target(documents(lambda asked: (200, sent.append(json.loads(asked.body)) or RUN))) as api:
@@ -340,14 +340,14 @@ def test_a_run_gets_a_payload_from_text_a_file_or_standard_input(payload, tmp_pa
 @pytest.mark.parametrize(
     ("payload", "says"), [("p.json", "or write @FILE for"), ("@none.json", "none.json: No such file")]
 )
-def test_a_payload_that_is_no_json_names_the_way_to_read_a_file(server, asked, payload, says):
+def test_run_commands_explain_how_to_read_a_file_if_a_payload_is_not_json(server, asked, payload, says):
     refused = duecourse(server, "jobs", "run", "nightly", "--payload", payload)
     assert (refused.exit_code, asked) == (2, [])
     assert says in refused.stderr
 
 
 @pytest.mark.parametrize("more", [(), ("--json",)], ids=["people", "programs"])
-def test_a_wait_that_times_out_has_an_exit_code_and_a_message_of_its_own(more):
+def test_run_commands_have_a_separate_exit_code_and_message_for_a_wait_timeout(more):
     result = told({**WAITING, "cancel_requested": False}, "jobs", "run", "nightly", "--wait", "--timeout", "0", *more)
     assert result.exit_code == 124
     assert result.stderr == (
@@ -357,7 +357,7 @@ def test_a_wait_that_times_out_has_an_exit_code_and_a_message_of_its_own(more):
 
 
 @pytest.mark.parametrize(("document", "status"), [(DONE, 0), (RUN, 1)], ids=["succeeded", "dead"])
-def test_a_wait_whose_run_has_ended_does_not_time_out(document, status):
+def test_run_commands_do_not_time_out_waiting_for_an_ended_run(document, status):
     assert told(document, "jobs", "run", "nightly", "--wait", "--timeout", "0").exit_code == status
 
 
@@ -371,7 +371,7 @@ def _commands(group: click.Group, *path: str) -> Iterator[tuple[str, ...]]:
 
 
 @pytest.mark.parametrize("path", sorted(_commands(main)), ids=" ".join)
-def test_every_command_below_a_group_has_an_example_too(path):
+def test_run_commands_have_an_example_in_the_help_of_every_subcommand(path):
     result = CliRunner().invoke(main, [*path, "--help"])
     assert result.exit_code == 0
     assert "Example:\n" in result.stdout
@@ -409,7 +409,7 @@ class Runs:
         return Page(tuple(mine[start : start + 2]), str(start + 2) if start + 2 < len(mine) else None)
 
 
-def test_each_state_is_told_once() -> None:
+def test_run_commands_watch_reports_each_state_once() -> None:
     source = Runs(run("a", 0))
     watcher = source.watched("a")
     assert [(change.run.state, change.is_new) for change in watcher.poll()] == [("QUEUED", True)]
@@ -418,7 +418,7 @@ def test_each_state_is_told_once() -> None:
     assert [(change.run.state, change.is_new) for change in watcher.poll()] == [("SUCCEEDED", False)]
 
 
-def test_another_attempt_in_the_same_state_is_a_change() -> None:
+def test_run_commands_watch_treats_another_attempt_in_the_same_state_as_a_change() -> None:
     source = Runs(run("a", 0, "RETRYING", 1))
     watcher = source.watched("a")
     watcher.poll()
@@ -426,30 +426,30 @@ def test_another_attempt_in_the_same_state_is_a_change() -> None:
     assert [change.run.attempts for change in watcher.poll()] == [2]
 
 
-def test_changes_of_several_jobs_come_in_the_order_of_their_instants() -> None:
+def test_run_commands_watch_orders_changes_of_several_jobs_by_time() -> None:
     watcher = Runs(run("a", 20), run("a", 0), run("b", 10)).watched("a", "b")
     assert [change.run.id for change in watcher.poll()] == ["a.0", "b.10", "a.20"]
 
 
-def test_runs_that_wait_in_the_queue_do_not_hide_the_ones_that_are_due() -> None:
+def test_run_commands_watch_finds_due_runs_behind_enqueued_ones() -> None:
     watcher = Runs(*(run("a", seconds) for seconds in range(50, 0, -10)), run("a", 0, "RUNNING", 1)).watched("a")
     assert "a.0" in [change.run.id for change in watcher.poll()]
 
 
-def test_pages_behind_a_final_run_are_not_asked_for() -> None:
+def test_run_commands_watch_does_not_request_pages_after_a_final_run() -> None:
     source = Runs(*(run("a", seconds, "SUCCEEDED", 1) for seconds in range(50, 0, -10)))
     source.watched("a").poll()
     assert source.asked == [("a", None)]
 
 
-def test_only_jobs_with_a_due_and_unfinished_run_are_pending() -> None:
+def test_run_commands_watch_treats_only_jobs_with_a_due_unfinished_run_as_pending() -> None:
     watcher = Runs(run("a", 10), run("b", -1), run("c", -1, "DEAD", 3)).watched("a", "b", "c")
     watcher.poll()
     assert watcher.pending(NOW) == {"b"}
     assert watcher.pending(NOW + timedelta(seconds=10)) == {"a", "b"}
 
 
-def test_only_the_wanted_jobs_are_asked() -> None:
+def test_run_commands_watch_polls_only_the_selected_jobs() -> None:
     source = Runs(run("a", 0), run("b", 0))
     watcher = source.watched("a")
     watcher.follow(["a", "b"])
@@ -460,7 +460,7 @@ def test_only_the_wanted_jobs_are_asked() -> None:
 @pytest.mark.parametrize(
     "error", [ApiError(404, {}), ApiError(503, {}), ApiUnreachableError("nobody answers")], ids=str
 )
-def test_a_job_that_cannot_be_asked_for_does_not_keep_the_others_from_being_asked(error: Exception) -> None:
+def test_run_commands_watch_continues_with_other_jobs_after_an_error(error: Exception) -> None:
     source = Runs(run("b", 0))
     source.errors["a", None] = error
     watcher = source.watched("a", "b")
@@ -469,7 +469,7 @@ def test_a_job_that_cannot_be_asked_for_does_not_keep_the_others_from_being_aske
     assert [change.run.id for change in watcher.poll()] == ["b.10"]
 
 
-def test_a_job_that_is_gone_is_forgotten_without_a_word_until_there_is_one_of_its_name_again() -> None:
+def test_run_commands_watch_silently_drops_a_deleted_job_until_it_exists_again() -> None:
     source = Runs(run("a", -1))
     watcher = source.watched("a")
     watcher.poll()
@@ -485,7 +485,7 @@ def test_a_job_that_is_gone_is_forgotten_without_a_word_until_there_is_one_of_it
     assert [change.run.id for change in watcher.poll()] == ["a.10"]
 
 
-def test_what_is_wrong_with_a_job_is_told_once_and_again_after_it_was_well() -> None:
+def test_run_commands_watch_reports_an_error_once_and_again_after_recovery() -> None:
     source = Runs()
     watcher = source.watched("a")
     for status in (503, 503, 500, None, 500):
@@ -498,7 +498,7 @@ def test_what_is_wrong_with_a_job_is_told_once_and_again_after_it_was_well() -> 
     ]
 
 
-def test_what_was_read_before_an_error_is_told() -> None:
+def test_run_commands_watch_reports_changes_read_before_an_error() -> None:
     source = Runs(*(run("a", seconds) for seconds in (30, 20, 10, 0)))
     source.errors["a", "2"] = ApiUnreachableError("slow")
     assert [change.run.id for change in source.watched("a").poll()] == ["a.20", "a.30"]

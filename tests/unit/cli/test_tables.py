@@ -22,20 +22,20 @@ LISTS = (("runs", "list", "nightly"), ("dead-letters", "list"))
         "a fire :fire: in C:\\",
     ],
 )
-def test_an_error_is_shown_as_the_target_said_it(command: tuple[str, ...], error: str) -> None:
+def test_cli_tables_show_an_error_as_the_target_returned_it(command: tuple[str, ...], error: str) -> None:
     result = told({"items": [{**RUN, "error": error}], "next_cursor": None}, *command)
     assert result.exit_code == 0, result.output
     assert error in result.stdout
 
 
 @pytest.mark.parametrize("command", [*LISTS, ("runs", "show", "x")], ids=" ".join)
-def test_an_error_cannot_steer_the_terminal(command: tuple[str, ...]) -> None:
+def test_cli_tables_show_an_error_without_control_characters(command: tuple[str, ...]) -> None:
     run = {**RUN, "error": "a\x1b[2Jb\x9bc\u202ed\ne"}
     assert "a\ufffd[2Jb\ufffdc\ufffdd e" in told({"items": [run], "next_cursor": None, **run}, *command).stdout
 
 
 @pytest.mark.parametrize("command", [*LISTS, ("runs", "show", "x")], ids=" ".join)
-def test_json_for_programs_says_the_same_and_cannot_steer_the_terminal_either(command: tuple[str, ...]) -> None:
+def test_cli_tables_json_output_has_the_same_error_without_control_characters(command: tuple[str, ...]) -> None:
     run = {**RUN, "error": "a\x1b[2Jb\x9bc\u202ed\ud800e \U0001f525"}
     result = told({"items": [run], "next_cursor": None, **run}, *command, "--json")
     assert result.exit_code == 0, result.output
@@ -70,7 +70,7 @@ COMMANDS = (
 
 @pytest.mark.parametrize("more", [(), ("--json",)], ids=["people", "programs"])
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_ids_states_cursors_and_all_else_cannot_steer_the_terminal(
+def test_cli_tables_show_ids_states_cursors_and_all_other_fields_without_control_characters(
     command: tuple[str, ...], more: tuple[str, ...]
 ) -> None:
     last = {**ANSWER, "next_cursor": None}
@@ -86,19 +86,19 @@ def unprintable(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_an_answer_that_is_none_cannot_either(command: tuple[str, ...]) -> None:
+def test_cli_tables_invalid_response_is_shown_without_control_characters(command: tuple[str, ...]) -> None:
     result = told({"id": STEERING, STEERING: STEERING}, *command)
     assert result.exit_code == 1
     assert unprintable(result.output) == []
 
 
-def test_a_cursor_that_no_request_can_carry_is_one_line() -> None:
+def test_cli_tables_invalid_cursor_is_reported_on_one_line() -> None:
     result = told({"items": [], "next_cursor": "\ud800"}, "jobs", "list")
     assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
     assert "contains an unpaired surrogate" in result.stderr
 
 
-def test_a_refusal_cannot_steer_the_terminal() -> None:
+def test_cli_tables_rejection_is_shown_without_control_characters() -> None:
     result = told(b"<html>\x1b[2J</html>", "jobs", "list")
     assert result.exit_code == 1
     assert "\x1b" not in result.stderr
@@ -112,7 +112,7 @@ def rows(answer: object, *command: str, columns: str = "", **environment: str) -
     return re.sub("\x1b\\[[0-9;]*m", "", result.stdout).splitlines()
 
 
-def test_a_pipe_gets_ids_and_states_whole() -> None:
+def test_cli_tables_show_whole_ids_and_states_in_a_pipe() -> None:
     runs = rows([LONG_RUN], "runs", "list", LONG)
     dead = rows([LONG_RUN], "dead-letters", "list")
     jobs = rows([JOB], "jobs", "list")
@@ -123,7 +123,7 @@ def test_a_pipe_gets_ids_and_states_whole() -> None:
 
 @pytest.mark.parametrize("columns", ["", "20", "80", "120"])
 @pytest.mark.parametrize("command", LISTS, ids=" ".join)
-def test_a_table_has_one_line_for_each_row_with_an_id_or_a_job_and_a_time_and_the_error_cut(
+def test_cli_tables_table_has_one_line_for_each_row_with_an_id_or_a_job_and_a_time_and_the_error_cut(
     command: tuple[str, ...], columns: str
 ) -> None:
     run = {**RUN, "error": "!" * 900}
@@ -146,7 +146,9 @@ LATE_AT_NIGHT = {
 
 
 @pytest.mark.parametrize("command", [("runs", "list", "--failed"), ("dead-letters", "list")], ids=" ".join)
-def test_long_ids_give_way_to_job_time_code_and_a_readable_error_in_80_columns(command: tuple[str, ...]) -> None:
+def test_cli_tables_long_ids_give_way_to_job_time_code_and_a_readable_error_in_80_columns(
+    command: tuple[str, ...],
+) -> None:
     result = told(
         {"items": [LATE_AT_NIGHT] * 2, "next_cursor": None}, *command, FORCE_COLOR="1", COLUMNS="80", TZ="Europe/Berlin"
     )
@@ -160,7 +162,7 @@ def test_long_ids_give_way_to_job_time_code_and_a_readable_error_in_80_columns(c
     assert result.stderr.endswith("; -o wide shows all, -o name only the ids\n")
 
 
-def test_a_pipe_and_a_table_with_all_columns_say_nothing_about_columns() -> None:
+def test_cli_tables_pipe_and_a_table_with_all_columns_say_nothing_about_columns() -> None:
     page = {"items": [LATE_AT_NIGHT], "next_cursor": None}
     piped = told(page, "dead-letters", "list")
     wide = told(page, "dead-letters", "list", "-o", "wide", FORCE_COLOR="1", COLUMNS="80")
@@ -178,7 +180,7 @@ def test_a_pipe_and_a_table_with_all_columns_say_nothing_about_columns() -> None
     ],
     ids=["on demand", "backfill", "dead letter", "job"],
 )
-def test_a_table_with_a_long_id_fits_into_80_columns_without_its_least_columns(
+def test_cli_tables_fit_a_long_id_into_80_columns_without_the_least_important_columns(
     item: dict[str, object], command: tuple[str, ...]
 ) -> None:
     lines = rows([item, item], *command, columns="80")
@@ -192,7 +194,7 @@ ON_REQUEST = {**RUN, "id": "billing.20261121T145543Z.mZ8lpBLIE", "error": "POST 
 
 
 @pytest.mark.parametrize("command", [("runs", "list", "--failed"), ("dead-letters", "list")], ids=" ".join)
-def test_failed_runs_have_their_code_in_80_columns(command: tuple[str, ...]) -> None:
+def test_cli_tables_show_the_code_of_failed_runs_in_80_columns(command: tuple[str, ...]) -> None:
     aws = {**ON_REQUEST, "code": "AWS.SimpleQueueService.NonExistentQueue"}
     header, first, second = rows([ON_REQUEST, aws], *command, columns="80")
     assert "code" in header
@@ -200,7 +202,7 @@ def test_failed_runs_have_their_code_in_80_columns(command: tuple[str, ...]) -> 
     assert "AWS.Simple" in second
 
 
-def test_a_run_without_a_code_has_its_reason_and_a_wide_table_has_both() -> None:
+def test_cli_tables_show_the_reason_of_a_run_without_a_code_and_both_in_a_wide_table() -> None:
     skipped = {**RUN, "state": "SKIPPED", "reason": "missed", "code": None, "error": None}
     assert "SKIPPED (missed)" in rows([skipped, ON_REQUEST], "runs", "list", columns="80")[1]
     assert "DEAD (attempts_exhausted)" in rows([ON_REQUEST], "runs", "list", "-o", "wide")[1]
@@ -208,7 +210,9 @@ def test_a_run_without_a_code_has_its_reason_and_a_wide_table_has_both() -> None
 
 @pytest.mark.parametrize("columns", ["", "80"])
 @pytest.mark.parametrize("command", LISTS, ids=" ".join)
-def test_a_wide_table_has_all_columns_and_the_whole_error(command: tuple[str, ...], columns: str) -> None:
+def test_cli_tables_show_all_columns_and_the_whole_error_in_a_wide_table(
+    command: tuple[str, ...], columns: str
+) -> None:
     lines = rows([{**RUN, "error": "!" * 900}], *command, "-o", "wide", columns=columns)
     assert len(lines) == 2
     assert lines[1].endswith("!" * 900)
@@ -217,14 +221,14 @@ def test_a_wide_table_has_all_columns_and_the_whole_error(command: tuple[str, ..
 
 
 @pytest.mark.parametrize("columns", ["20", "60", "80", "100"])
-def test_a_narrow_terminal_never_folds_an_id_or_a_time(columns: str) -> None:
+def test_cli_tables_never_wrap_an_id_or_a_time_on_a_narrow_terminal(columns: str) -> None:
     run = {**LONG_RUN, "id": f"{'x' * 64}.20261121T030000Z", "error": "busy " * 20}
     lines = rows([run], "dead-letters", "list", columns=columns)
     assert len(lines) == 2
     assert re.match("quarterly[^ ]*…?  2026-11-21 03:01:00", lines[1])
 
 
-def test_a_table_cuts_a_long_schedule_too_unless_it_is_wide() -> None:
+def test_cli_tables_truncate_a_long_schedule_unless_wide() -> None:
     schedule = ",".join(["1/7"] * 60) + " * * * *"
     job = {**JOB, "schedule": schedule, "error": "!" * 300}
     shown = rows([job], "jobs", "list")
@@ -233,7 +237,7 @@ def test_a_table_cuts_a_long_schedule_too_unless_it_is_wide() -> None:
     assert schedule in rows([job], "jobs", "list", "-o", "wide")[1]
 
 
-def test_times_of_a_table_are_local_and_its_header_names_the_zone() -> None:
+def test_cli_tables_have_local_times_and_name_the_zone_in_the_header() -> None:
     summer = {**RUN, "finished_at": "2026-07-21T03:01:00.000Z"}
     assert "died (UTC)" in rows([RUN], "dead-letters", "list")[0]
     assert "died (CET) " in rows([RUN], "dead-letters", "list", TZ="Europe/Berlin")[0]
@@ -244,7 +248,7 @@ def test_times_of_a_table_are_local_and_its_header_names_the_zone() -> None:
 
 
 @pytest.mark.parametrize("columns", ["", "80"])
-def test_a_table_of_one_job_has_local_times_too(columns: str) -> None:
+def test_cli_tables_have_local_times_for_one_job(columns: str) -> None:
     jobs = rows([{**JOB, "id": "nightly", "next_occurrence": "2026-11-22T03:00:00Z"}], "jobs", "list", TZ="Asia/Tokyo")
     runs = rows([{**RUN, "reason": None}], "runs", "list", "nightly", "-o", "wide", columns=columns, TZ="Asia/Tokyo")
     assert "next occurrence (JST)" in jobs[0]
@@ -253,7 +257,7 @@ def test_a_table_of_one_job_has_local_times_too(columns: str) -> None:
     assert "2026-11-21 12:00:00" in runs[1]
 
 
-def test_a_table_without_a_time_names_no_zone() -> None:
+def test_cli_tables_name_no_zone_without_a_time() -> None:
     assert "next occurrence  " in rows([JOB], "jobs", "list")[0] + "  "
 
 
@@ -268,7 +272,7 @@ WORKFLOW_RUN = {
 
 
 @pytest.mark.parametrize("columns", ["", "80"])
-def test_a_workflows_run_has_a_line_for_each_step(columns: str) -> None:
+def test_cli_tables_show_one_line_per_step_of_a_workflow_run(columns: str) -> None:
     terminal = {"FORCE_COLOR": "1", "COLUMNS": columns} if columns else {}
     for options, end in (((), "!…"), (("-o", "wide"), "!" * 900)):
         shown = told(WORKFLOW_RUN, "workflows", "show", "nightly.20261121T020000Z", *options, **terminal).stdout
@@ -277,7 +281,7 @@ def test_a_workflows_run_has_a_line_for_each_step(columns: str) -> None:
         assert len(line) <= 80 or line.endswith(end)
 
 
-def test_the_history_of_a_job_has_a_line_for_each_change() -> None:
+def test_cli_tables_show_one_line_per_change_in_the_history_of_a_job() -> None:
     change = {
         "at": "2026-11-21T10:00:00.000Z",
         "principal": "anna",
@@ -296,14 +300,14 @@ SHORT = {**JOB, "id": "nightly"}
 PAUSED = {**SHORT, "state": "PAUSED", "name": "Invoices of Acme", "paused_because": "the bank is down"}
 
 
-def test_a_list_of_jobs_shows_names_and_the_reasons_of_pauses_if_there_are_any() -> None:
+def test_cli_tables_show_names_and_pause_reasons_of_jobs_if_there_are_any() -> None:
     for more in ((), ("-o", "wide")):
         assert "the bank is down  Invoices of Acme" in rows([PAUSED, SHORT], "jobs", "list", *more)[1]
     assert "Invoices of Acme" in rows([{**SHORT, "name": "Invoices of Acme"}], "jobs", "list", columns="80")[1]
     assert rows([SHORT], "jobs", "list")[0].split() == ["job", "state", "schedule", "next", "occurrence"]
 
 
-def test_a_narrow_list_keeps_the_reasons_of_pauses_longer_than_names() -> None:
+def test_cli_tables_retain_pause_reasons_longer_than_names_on_a_narrow_terminal() -> None:
     header, paused, _ = rows(
         [PAUSED, {**SHORT, "next_occurrence": "2026-11-22T03:00:00Z"}], "jobs", "list", columns="80"
     )
@@ -311,6 +315,6 @@ def test_a_narrow_list_keeps_the_reasons_of_pauses_longer_than_names() -> None:
     assert "the bank is down" in paused
 
 
-def test_a_job_without_a_schedule_runs_when_asked() -> None:
+def test_cli_tables_show_a_job_without_a_schedule_as_on_request() -> None:
     shown = told({"items": [{**JOB, "schedule": None, "state": "ACTIVE"}], "next_cursor": None}, "jobs", "list").stdout
     assert re.search(rf"^{LONG}  ACTIVE +on demand +- *$", shown, re.MULTILINE)

@@ -30,22 +30,22 @@ def command(text: str, **shell: Any) -> tuple[str, dict[str, Any]]:
     return ended({"command": text}, Shell(**{"allowed": None} | shell))
 
 
-def test_exit_code_0_completes_the_run_with_the_end_of_the_output() -> None:
+def test_work_command_completes_the_run_with_the_end_of_the_output_on_exit_code_0() -> None:
     assert command("echo out; echo err >&2") == ("complete", {"result": {"exit_code": 0, "output": "out\nerr"}})
 
 
-def test_another_exit_code_fails_it_with_code_and_output_and_the_job_says_whether_it_is_tried_again() -> None:
+def test_work_command_fails_the_run_with_exit_code_and_output_and_the_job_decides_on_a_retry() -> None:
     assert command("echo no such file; exit 3") == ("fail", {"error": "exit code 3: no such file", "code": "exit.3"})
     assert command("kill -9 $$") == ("fail", {"error": "ended by signal 9", "code": "signal.9"})
 
 
-def test_of_a_long_output_the_end_is_told() -> None:
+def test_work_command_reports_the_end_of_a_long_output() -> None:
     _, said = command("i=0; while [ $i -lt 5000 ]; do echo line $i; i=$((i+1)); done; exit 1")
     assert said["error"].endswith("line 4999")
     assert len(said["error"]) < 2000
 
 
-def test_a_command_knows_its_run_and_not_the_worker_s_token(tmp_path: Path) -> None:
+def test_work_command_passes_the_run_but_not_the_token_to_the_command(tmp_path: Path) -> None:
     _, said = command(
         "pwd; echo $DUECOURSE_RUN_ID $DUECOURSE_ATTEMPT $DUECOURSE_IDEMPOTENCY_KEY $MINE -$DUECOURSE_TOKEN-; cat",
         folder=str(tmp_path),
@@ -54,7 +54,7 @@ def test_a_command_knows_its_run_and_not_the_worker_s_token(tmp_path: Path) -> N
     assert said["result"]["output"] == f"{tmp_path}\n{EVENT['run_id']} 1 {EVENT['idempotency_key']} mine --"
 
 
-def test_a_command_gets_no_credentials_of_the_worker() -> None:
+def test_work_command_does_not_pass_credentials_of_the_worker_to_the_command() -> None:
     own = {f"DUECOURSE_{name}": "secret" for name in ("TOKEN", "CLIENT_SECRET", "CLIENT_ID", "ACCOUNT", "ISSUER")}
     own |= {"DUECOURSE_PROFILE": "secret", "DUECOURSE_LATER": "secret", "DUECOURSE_API": "https://api", "MINE": "mine"}
     _, said = command("env", environment=own | {"PATH": "/usr/bin:/bin"})
@@ -63,25 +63,25 @@ def test_a_command_gets_no_credentials_of_the_worker() -> None:
 
 
 @pytest.mark.parametrize("mark", ["\v", "\f", "\x85", "\u2028", "\r"])
-def test_a_newline_alone_ends_a_line_of_the_allowed_commands(mark: str) -> None:
+def test_work_command_only_a_newline_ends_an_allowed_command(mark: str) -> None:
     assert read_allowed(f"# not allowed:{mark}rm -rf /srv\necho\r\n") == {"echo"}
     both = [f"echo a{mark}echo b", f"echo{mark}", "echo"]
     assert read_allowed(written_allowed(both)) == set(both)
 
 
-def test_a_command_that_takes_too_long_is_ended_with_all_that_it_started() -> None:
+def test_work_command_terminates_a_command_and_its_children_after_the_timeout() -> None:
     clock = count(0, 100)
     word, said = command("echo begun; (sleep 600) & sleep 600", timeout=50, clock=lambda: next(clock))
     assert (word, said["code"]) == ("fail", "shell.timeout")
 
 
-def test_a_command_that_ignores_its_end_is_killed() -> None:
+def test_work_command_kills_a_command_that_ignores_termination() -> None:
     clock = count(0, 100)
     word, said = command("trap '' TERM; while :; do sleep 1; done", timeout=50, clock=lambda: next(clock))
     assert (word, said["code"]) == ("fail", "shell.timeout")
 
 
-def test_a_command_whose_run_is_cancelled_is_ended() -> None:
+def test_work_command_terminates_a_command_whose_run_is_cancelled() -> None:
     run = read_run(json.dumps(EVENT | {"payload": {"command": "sleep 600"}}))
     run.cancelled.set()
     with pytest.raises(Failed) as failed:
@@ -89,7 +89,7 @@ def test_a_command_whose_run_is_cancelled_is_ended() -> None:
     assert failed.value.code == "shell.cancelled"
 
 
-def test_only_commands_in_the_file_run_letter_by_letter() -> None:
+def test_work_command_runs_only_exact_matches_of_allowed_commands() -> None:
     allowed = read_allowed('# nightly\necho a\n\n"echo b\\n"\n')
     assert allowed == {"echo a", "echo b\n"}
     assert command("echo a", allowed=allowed)[0] == "complete"
@@ -98,7 +98,7 @@ def test_only_commands_in_the_file_run_letter_by_letter() -> None:
         assert (word, said["code"], said["retryable"]) == ("fail", "shell.not_allowed", False)
 
 
-def test_a_file_of_commands_is_read_as_it_was_written() -> None:
+def test_work_command_reads_a_file_of_commands_as_written() -> None:
     commands = ["a", "printf x | { b\n}", '"quoted"', "# no comment", "  indented"]
     assert read_allowed(written_allowed(commands)) == set(commands)
     with pytest.raises(ValueError, match="line 2"):
@@ -106,12 +106,12 @@ def test_a_file_of_commands_is_read_as_it_was_written() -> None:
 
 
 @pytest.mark.parametrize("payload", [None, "echo", {"command": ""}, {"command": 1}, {"command": "a\0b"}])
-def test_a_payload_without_a_command_is_not_tried_again(payload: Any) -> None:
+def test_work_command_does_not_retry_a_payload_without_a_command(payload: Any) -> None:
     word, said = ended(payload)
     assert (word, said["code"], said["retryable"]) == ("fail", "shell.bad_payload", False)
 
 
-def test_a_folder_that_is_gone_fails_the_run(tmp_path: Path) -> None:
+def test_work_command_fails_the_run_if_the_folder_is_missing(tmp_path: Path) -> None:
     assert command("true", folder=str(tmp_path / "gone"))[1]["code"] == "shell.not_started"
 
 
@@ -124,7 +124,9 @@ def test_a_folder_that_is_gone_fails_the_run(tmp_path: Path) -> None:
         (("--shell", "--queue", "q", "--allow", "FILE"), "line 1"),
     ],
 )
-def test_which_commands_run_has_to_be_said(options: tuple[str, ...], said: str, tmp_path: Path) -> None:
+def test_work_command_requires_an_explicit_choice_of_allowed_commands(
+    options: tuple[str, ...], said: str, tmp_path: Path
+) -> None:
     (tmp_path / "FILE").write_text('"no end')
     arguments = [str(tmp_path / each) if each == "FILE" else each for each in options]
     result = CliRunner(env={"DUECOURSE_API": "http://127.0.0.1:1"}).invoke(main, ["work", *arguments])
@@ -133,7 +135,7 @@ def test_which_commands_run_has_to_be_said(options: tuple[str, ...], said: str, 
 
 
 @pytest.mark.parametrize("code", ["AWS.SimpleQueueService.NonExistentQueue", "QueueDoesNotExist"])
-def test_a_missing_queue_is_named_with_the_command_that_creates_it(code: str) -> None:
+def test_work_command_reports_a_missing_queue_with_the_command_that_creates_it(code: str) -> None:
     error = ClientError({"Error": {"Code": code, "Message": "The specified queue does not exist."}}, "GetQueueUrl")
     create = "the queue duecourse-target-cron does not exist; create it: aws sqs create-queue --queue-name "
     assert remedy(error, "duecourse-target-cron", None) == f"{create}duecourse-target-cron"
@@ -141,6 +143,6 @@ def test_a_missing_queue_is_named_with_the_command_that_creates_it(code: str) ->
     assert local == f"{create}duecourse-target-cron --endpoint-url http://127.0.0.1:4566"
 
 
-def test_another_error_of_a_queue_is_shown_as_it_is() -> None:
+def test_work_command_shows_other_queue_errors_unchanged() -> None:
     error = EndpointConnectionError(endpoint_url="http://127.0.0.1:9")
     assert remedy(error, "q", None).startswith("the queue cannot be reached: Could not connect")

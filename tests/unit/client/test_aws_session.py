@@ -79,7 +79,7 @@ def signed_by(monkeypatch: pytest.MonkeyPatch, command: Callable[[], object]) ->
         ({"AWS_REGION": ""}, "eu-west-1"),
     ],
 )
-def test_the_region_is_aws_region_before_all_else(
+def test_aws_session_aws_region_takes_precedence_over_all_other_regions(
     monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], region: str, command: Callable[[], None]
 ) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
@@ -127,14 +127,14 @@ DUECOURSE = ("-c", "from duecourse.cli.main import main; main()")
         (*DUECOURSE, "restore-table", "restored", "own"),
     ],
 )
-def test_a_session_of_aws_login_needs_no_keys(
+def test_aws_session_from_aws_login_requires_no_keys(
     monkeypatch: pytest.MonkeyPatch, logged_in: None, arguments: tuple[str, ...]
 ) -> None:
     assert signed_by(monkeypatch, lambda: in_a_process(*arguments)) == "ASIALOGGEDIN eu-west-1"
 
 
 @pytest.mark.parametrize("command", [("doctor", "--stage", "prod"), ("jobs", "list", "--sign")])
-def test_a_login_that_is_over_is_told_in_one_line(
+def test_aws_session_expired_login_is_reported_on_one_line(
     monkeypatch: pytest.MonkeyPatch, logged_in: None, own: Path, command: tuple[str, ...]
 ) -> None:
     own.write_text(own.read_text().replace(SESSION, "somebody else"))

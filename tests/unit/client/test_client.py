@@ -59,7 +59,7 @@ def client(answer: Callable[[httpx.Request], httpx.Response]) -> Client:
     return Client("http://127.0.0.1:9/base/", transport=httpx.MockTransport(answer), retries=0)
 
 
-def test_a_job_is_posted_as_json_below_the_base_address() -> None:
+def test_client_posts_a_job_as_json_below_the_base_address() -> None:
     api = Api(201, JOB)
     job = api.client.create_job({"schedule": "0 3 * * *"})
     assert (api.seen[0].method, api.seen[0].url.path) == ("POST", "/base/v1/jobs")
@@ -68,13 +68,13 @@ def test_a_job_is_posted_as_json_below_the_base_address() -> None:
     assert job.document["state"] == "ACTIVE"
 
 
-def test_an_id_is_quoted_in_the_path() -> None:
+def test_client_escapes_an_id_in_the_path() -> None:
     api = Api(204)
     api.client.delete_job("../health")
     assert api.seen[0].url.raw_path == b"/base/v1/jobs/..%2Fhealth"
 
 
-def test_runs_come_in_pages() -> None:
+def test_client_returns_runs_in_pages() -> None:
     api = Api(document={"items": [RUN], "next_cursor": "def"})
     page = api.client.list_runs("nightly", limit=2, cursor="abc")
     assert dict(api.seen[0].url.params) == {"limit": "2", "cursor": "abc"}
@@ -83,13 +83,13 @@ def test_runs_come_in_pages() -> None:
     assert page.items[0].is_final
 
 
-def test_all_jobs_follow_the_cursor_to_the_end() -> None:
+def test_client_follows_the_cursor_through_all_jobs() -> None:
     pages = {None: {"items": [JOB], "next_cursor": "2"}, "2": {"items": [{**JOB, "id": "b"}], "next_cursor": None}}
     found = client(lambda request: httpx.Response(200, json=pages[request.url.params.get("cursor")])).list_jobs()
     assert [job.id for job in found] == ["nightly", "b"]
 
 
-def test_a_refusal_carries_the_problem_document() -> None:
+def test_client_error_contains_the_problem_document() -> None:
     problem = {
         "type": "/problems/invalid-job",
         "title": "Unprocessable Entity",
@@ -110,12 +110,12 @@ def test_a_refusal_carries_the_problem_document() -> None:
     )
 
 
-def test_a_refusal_without_a_problem_document_is_told_in_its_own_words() -> None:
+def test_client_error_without_a_problem_document_contains_the_original_text() -> None:
     with pytest.raises(ApiError, match="502 Bad Gateway - <html> oops </html>"):
         client(lambda _: httpx.Response(502, text="<html>\n oops </html>")).get_health()
 
 
-def test_an_address_where_nobody_answers_is_named() -> None:
+def test_client_names_an_unreachable_address() -> None:
     def refuse(request: httpx.Request) -> httpx.Response:
         raise httpx.ConnectError("Connection refused", request=request)
 
@@ -161,20 +161,20 @@ class Api:
         return json.loads(self.seen[0].content)
 
 
-def test_a_run_is_read_by_its_id():
+def test_client_reads_a_run_by_its_id():
     api = Api(document={**RUN, "code": "http.503", "cancel_requested": True})
     run = api.client.get_run("nightly.20261121T030000Z")
     assert api.asked == ("GET", "/v1/runs/nightly.20261121T030000Z")
     assert (run.code, run.cancel_requested) == ("http.503", True)
 
 
-def test_a_run_id_is_quoted_in_the_path():
+def test_client_escapes_a_run_id_in_the_path():
     api = Api(document=RUN)
     api.client.get_run("../jobs")
     assert api.asked[1] == "/v1/runs/..%2Fjobs"
 
 
-def test_what_a_worker_says_is_authorised_by_the_token_alone_and_never_signed():
+def test_client_authorizes_worker_requests_by_the_token_alone_and_never_signs_them():
     beating = Api(document={"state": "WAITING"})
     beating.client.heartbeat_run("a.b", TOKEN)
     completing, failing = Api(202, ACCEPTED), Api(202, ACCEPTED)
@@ -185,20 +185,20 @@ def test_what_a_worker_says_is_authorised_by_the_token_alone_and_never_signed():
         assert api.seen[0].headers["Authorization"] == f"Bearer {TOKEN}"
 
 
-def test_everything_else_is_signed():
+def test_client_signs_all_other_requests():
     api = Api(202, ACCEPTED)
     api.client.cancel_run("a.b")
     assert api.seen[0].headers["Authorization"].startswith("AWS4-")
 
 
-def test_a_result_is_sent_even_when_it_is_nothing():
+def test_client_sends_an_empty_result():
     api = Api(202, ACCEPTED)
     run = api.client.complete_run("a.b", TOKEN)
     assert api.body == {}
     assert run.run.state == "WAITING"
 
 
-def test_a_failure_says_only_what_it_was_given():
+def test_client_sends_only_the_given_fields_of_a_failure():
     plain, full = Api(202, ACCEPTED), Api(202, ACCEPTED)
     plain.client.fail_run("a.b", TOKEN, "no paper")
     full.client.fail_run("a.b", TOKEN, "no paper", code="paper", retryable=False, retry_after=0)
@@ -206,7 +206,7 @@ def test_a_failure_says_only_what_it_was_given():
     assert full.body == {"error": "no paper", "code": "paper", "retryable": False, "retry_after": 0}
 
 
-def test_the_time_left_until_the_next_heartbeat_is_counted_by_the_apis_clock():
+def test_client_computes_the_time_until_the_next_heartbeat_from_the_clock_of_the_api():
     api = Api(
         document={
             "state": "WAITING",
@@ -222,12 +222,12 @@ def test_the_time_left_until_the_next_heartbeat_is_counted_by_the_apis_clock():
     assert heartbeat.waiting_until == datetime(2026, 11, 22, 6, 47, tzinfo=UTC)
 
 
-def test_a_heartbeat_of_a_job_that_asks_for_none_has_no_time_left_to_count():
+def test_client_has_no_heartbeat_deadline_for_a_job_without_heartbeats():
     api = Api(document={"state": "WAITING", "heartbeat_until": None}, Date="nonsense")
     assert api.client.heartbeat_run("a.b", TOKEN).seconds_left is None
 
 
-def test_a_refusal_says_when_to_ask_again_and_who_refused():
+def test_client_error_contains_retry_after_and_the_origin_of_the_rejection():
     busy = Api(503, {"type": "/problems/busy", "title": "Service Unavailable"}, **{"Retry-After": "7"})
     gateway = Api(401, {"message": "Unauthorized"})
     with pytest.raises(ApiError) as by_us:
@@ -238,7 +238,7 @@ def test_a_refusal_says_when_to_ask_again_and_who_refused():
     assert (by_gateway.value.retry_after, by_gateway.value.by_duecourse) == (None, False)
 
 
-def test_a_run_is_cancelled_and_redriven_by_its_id():
+def test_client_cancels_and_redrives_a_run_by_its_id():
     cancelling, redriving = Api(202, ACCEPTED), Api(202, ACCEPTED)
     assert cancelling.client.cancel_run("a.b").run.id == RUN["id"]
     assert redriving.client.redrive_run("a.b").run.id == RUN["id"]
@@ -246,7 +246,7 @@ def test_a_run_is_cancelled_and_redriven_by_its_id():
     assert redriving.asked == ("POST", "/v1/runs/a.b/redrive")
 
 
-def test_dead_letters_come_in_pages_of_a_job_or_of_all():
+def test_client_returns_dead_letters_of_one_or_all_jobs_in_pages():
     of_one, of_all = (Api(document={"items": [RUN], "next_cursor": "def"}) for _ in range(2))
     page = of_one.client.list_dead_runs(job_id="nightly", limit=5, cursor="abc")
     of_all.client.list_dead_runs()
@@ -255,7 +255,7 @@ def test_dead_letters_come_in_pages_of_a_job_or_of_all():
     assert of_all.asked == ("GET", "/v1/dead-letters")
 
 
-def test_dead_letters_are_redriven_by_what_was_asked_for():
+def test_client_redrives_dead_letters_by_the_given_criteria():
     answer = {"redriven": 3, "refused": 1, "more": True}
     of_all, some = Api(document=answer), Api(document=answer)
     of_all.client.redrive_dead_runs()
@@ -265,7 +265,7 @@ def test_dead_letters_are_redriven_by_what_was_asked_for():
     assert (done.redriven, done.refused, done.more) == (3, 1, True)
 
 
-def test_a_job_is_paused_and_resumed():
+def test_client_pauses_and_resumes_a_job():
     pausing, resuming = Api(document=JOB), Api(document=JOB)
     pausing.client.pause_job("nightly")
     resuming.client.resume_job("nightly", catch_up=True)
@@ -292,45 +292,45 @@ def answers_client(status: int, document: Any, headers: dict[str, str] | None = 
         (500, UnavailableError),
     ],
 )
-def test_a_refusal_is_an_exception_of_its_own_kind(status: int, kind: type[ApiError]) -> None:
+def test_client_raises_a_specific_exception_for_each_error_status(status: int, kind: type[ApiError]) -> None:
     with pytest.raises(kind) as refused:
         answers_client(status, {"type": "/problems/some-kind", "title": "No"}).get_job("nightly")
     assert (refused.value.status, refused.value.type) == (status, "some-kind")
 
 
-def test_an_invalid_job_names_each_wrong_field() -> None:
+def test_client_names_each_wrong_field_of_an_invalid_job() -> None:
     errors = [{"pointer": "/schedule", "detail": "61 is no minute"}, {"header": "If-Match", "detail": "is no ETag"}]
     with pytest.raises(InvalidError) as refused:
         answers_client(422, {"type": "/problems/invalid-job", "errors": errors}).create_job({"schedule": "61 * * * *"})
     assert refused.value.faults == (Fault("schedule", "61 is no minute"), Fault("If-Match", "is no ETag"))
 
 
-def test_an_answer_has_its_etag_for_the_next_edit() -> None:
+def test_client_returns_the_etag_for_the_next_edit() -> None:
     assert answers_client(200, JOB, {"ETag": '"7"'}).get_job("nightly").etag == '"7"'
 
 
-def test_fields_of_a_newer_stage_stay_in_the_document() -> None:
+def test_client_retains_unknown_fields_of_a_newer_stage_in_the_document() -> None:
     assert answers_client(200, JOB | {"mood": "fine"}).get_job("nightly").document["mood"] == "fine"
 
 
-def test_fields_that_an_older_stage_does_not_know_are_none_or_empty() -> None:
+def test_client_fields_unknown_to_an_older_stage_are_none_or_empty() -> None:
     job = answers_client(200, JOB).get_job("nightly")
     assert (job.workflow, job.retry, job.tags) == (None, None, ())
 
 
-def test_an_answer_that_is_no_job_is_an_error() -> None:
+def test_client_raises_an_error_for_a_response_that_is_not_a_job() -> None:
     with pytest.raises(ApiError, match="the response is not from Duecourse"):
         answers_client(200, {"hello": "world"}).get_job("nightly")
 
 
-def test_a_batch_has_a_job_or_a_problem_for_each() -> None:
+def test_client_batch_returns_a_job_or_a_problem_for_each_item() -> None:
     items = [{"status": 201, "job": JOB, "etag": '"1"'}, {"status": 422, "problem": {"type": "/problems/invalid-job"}}]
     first, second = answers_client(200, {"items": items}).create_jobs([]).items
     assert first.job is not None
     assert (first.job.id, first.etag, first.problem, second.job) == ("nightly", '"1"', None, None)
 
 
-def test_instants_are_sent_in_utc_and_naive_ones_refused() -> None:
+def test_client_sends_instants_in_utc_and_rejects_naive_ones() -> None:
     seen: list[httpx.Request] = []
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -381,7 +381,7 @@ async def play(client: AsyncClient) -> None:
 """
 
 
-def test_a_misspelled_word_and_a_text_in_place_of_a_list_are_found(tmp_path: Path) -> None:
+def test_client_types_detect_a_misspelled_value_and_a_text_instead_of_a_list(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
     mypy = [sys.executable, "-m", "mypy", "--config-file", ROOT / "pyproject.toml", "--no-error-summary", program]

@@ -116,7 +116,7 @@ def matched(request: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
-def test_client_conforms(case: Case) -> None:
+def test_client_conforms_to_the_conformance_cases(case: Case) -> None:
     expected, waits, found, error = case["expected"], list[float](), None, None
     with serving(case["answers"]) as server:
         api = f"http://127.0.0.1:{server.server_port}/base/"

@@ -17,11 +17,11 @@ WRITTEN = written()
 
 
 @pytest.mark.parametrize("file", WRITTEN, ids=lambda file: file.name)
-def test_the_code_is_what_openapi_json_makes_of_it(file: Path) -> None:
+def test_generated_client_matches_openapi_json(file: Path) -> None:
     assert file.read_text() == WRITTEN[file], "run make openapi"
 
 
-def test_every_operation_is_a_method_of_both_clients_with_the_same_arguments() -> None:
+def test_generated_client_has_every_operation_as_a_method_of_both_clients_with_the_same_arguments() -> None:
     paths: dict[str, dict[str, Any]] = json.loads(FILE.read_bytes())["paths"]
     operations = {each["operationId"] for path in paths.values() for each in path.values() if "operationId" in each}
     for name in map(snake, sorted(operations - NOT_METHODS)):

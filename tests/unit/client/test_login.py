@@ -64,13 +64,13 @@ class World:
         return Client("https://api.example.com", auth=auth, transport=httpx.MockTransport(self), wait=lambda _: None)
 
 
-def test_a_token_that_is_good_for_a_while_is_shown_as_it_is() -> None:
+def test_login_valid_token_is_sent_unchanged() -> None:
     world = World()
     world.client(TokenMemory(Tokens("kept", NOW + 61))).get_job("nightly")
     assert (world.shown, world.asked) == (["Bearer kept"], [])
 
 
-def test_a_token_is_renewed_a_minute_before_it_expires_and_the_new_one_is_kept() -> None:
+def test_login_token_is_renewed_a_minute_before_it_expires_and_the_new_one_is_stored() -> None:
     world, store = World(refresh_token="next"), TokenMemory(Tokens("old", NOW + 59, "again"))
     client = world.client(store)
     client.get_job("nightly")
@@ -80,7 +80,7 @@ def test_a_token_is_renewed_a_minute_before_it_expires_and_the_new_one_is_kept()
     assert store.tokens == Tokens("fresh", NOW + 600, "next")
 
 
-def test_an_issuer_that_gives_no_new_refresh_token_leaves_the_old_one_good() -> None:
+def test_login_old_refresh_token_remains_valid_if_the_issuer_returns_no_new_one() -> None:
     store = TokenMemory(Tokens("old", NOW, "again"))
     World().client(store).get_job("nightly")
     assert store.tokens == Tokens("fresh", NOW + 600, "again")
@@ -89,7 +89,7 @@ def test_an_issuer_that_gives_no_new_refresh_token_leaves_the_old_one_good() -> 
 THREADS = 8
 
 
-def test_threads_that_share_a_client_renew_its_tokens_once() -> None:
+def test_login_threads_that_share_a_client_renew_its_tokens_once() -> None:
     world, store = World(refresh_token="next"), TokenMemory(Tokens("old", NOW, "again"))
     world.meanwhile = lambda: [time.sleep(0) for _ in range(1000)]  # lets the other threads run
     client, start = world.client(store), Barrier(THREADS)
@@ -105,7 +105,7 @@ def test_threads_that_share_a_client_renew_its_tokens_once() -> None:
     assert world.shown == ["Bearer fresh"] * THREADS
 
 
-def test_tasks_that_share_a_client_renew_its_tokens_once() -> None:
+def test_login_tasks_that_share_a_client_renew_its_tokens_once() -> None:
     world = World(refresh_token="next")
 
     async def answer(request: httpx.Request) -> httpx.Response:
@@ -122,7 +122,7 @@ def test_tasks_that_share_a_client_renew_its_tokens_once() -> None:
     assert world.shown == ["Bearer fresh"] * THREADS
 
 
-def test_tokens_that_another_process_renewed_meanwhile_are_used_where_the_issuer_refuses_a_second_time(
+def test_login_uses_tokens_renewed_by_another_process_if_the_issuer_rejects_a_second_renewal(
     tmp_path: Path,
 ) -> None:
     world, other, file = World(), World(refresh_token="next"), TokenFile(tmp_path / "prod.json")
@@ -134,7 +134,7 @@ def test_tokens_that_another_process_renewed_meanwhile_are_used_where_the_issuer
     assert list(tmp_path.iterdir()) == [file.path]
 
 
-def test_where_a_renewal_breaks_off_the_next_request_renews() -> None:
+def test_login_next_request_renews_the_tokens_after_an_interrupted_renewal() -> None:
     world = World()
     client = world.client(TokenMemory(Tokens("old", NOW, "again")))
 
@@ -147,7 +147,7 @@ def test_where_a_renewal_breaks_off_the_next_request_renews() -> None:
     assert (len(world.asked), world.shown) == (2, ["Bearer fresh"])
 
 
-def test_a_service_account_asks_with_its_secret() -> None:
+def test_login_service_account_requests_a_token_with_its_secret() -> None:
     world = World()
     issuer = Issuer("https://login.example.com", "robot", scope="duecourse/jobs:write", secret="s3cret")
     world.client(TokenMemory(), issuer).get_job("nightly")
@@ -161,7 +161,7 @@ def test_a_service_account_asks_with_its_secret() -> None:
     ]
 
 
-def test_the_token_of_a_stacks_own_user_pool_is_renewed_by_the_pools_api() -> None:
+def test_login_token_of_a_stack_user_pool_is_renewed_by_the_api_of_the_pool() -> None:
     world = World()
     pool = Issuer("https://cognito-idp.eu-central-1.amazonaws.com/eu-central-1_x", "app")
     world.client(TokenMemory(Tokens("old", NOW, "again")), pool).get_job("nightly")
@@ -172,7 +172,7 @@ def test_the_token_of_a_stacks_own_user_pool_is_renewed_by_the_pools_api() -> No
     assert asked["target"] == "AWSCognitoIdentityProviderService.InitiateAuth"
 
 
-def test_a_service_account_of_the_pool_shows_its_secret_each_time() -> None:
+def test_login_service_account_of_the_pool_sends_its_secret_each_time() -> None:
     world = World()
     pool = Issuer("http://127.0.0.1:4566/eu-central-1_x", "app", account="reports", secret="s3cret")
     store = TokenMemory(Tokens("old", NOW, "again"))
@@ -186,7 +186,7 @@ def test_a_service_account_of_the_pool_shows_its_secret_each_time() -> None:
     assert asked["AuthParameters"] == {"USERNAME": "reports", "PASSWORD": "s3cret"}, "whatever else would renew it"
 
 
-def test_a_missing_or_ended_login_is_reported() -> None:
+def test_login_missing_or_expired_login_is_reported() -> None:
     world = World()
     with pytest.raises(UnauthorizedError, match="you are not logged in; log in: duecourse login"):
         world.client(TokenMemory()).get_job("nightly")
@@ -195,21 +195,21 @@ def test_a_missing_or_ended_login_is_reported() -> None:
         world.client(TokenMemory(Tokens("old", NOW, "again"))).get_job("nightly")
 
 
-def test_an_answer_that_is_not_understood_is_not_repeated_since_it_may_hold_a_token() -> None:
+def test_login_invalid_token_response_is_not_quoted_since_it_may_contain_a_token() -> None:
     world = World(access_token="s3cret", expires_in="soon")
     with pytest.raises(UnauthorizedError, match="the issuer's response is not valid") as caught:
         world.client(TokenMemory(Tokens("old", NOW, "again"))).get_job("nightly")
     assert "s3cret" not in str(caught.value)
 
 
-def test_secrets_and_tokens_are_not_written_out_with_what_holds_them() -> None:
+def test_login_secrets_and_tokens_are_not_printed_with_their_objects() -> None:
     tokens = Tokens("s3cret", NOW, "s3cret")
     issuer = Issuer("https://login", "app", account="reports", secret="s3cret")
     held = (tokens, TokenMemory(tokens), issuer, Access("https://api", token="s3cret", issuer=issuer))
     assert not [each for each in held if "s3cret" in repr(each)]
 
 
-def test_kept_tokens_can_be_read_by_their_owner_alone(tmp_path: Path) -> None:
+def test_login_stored_tokens_are_readable_only_by_their_owner(tmp_path: Path) -> None:
     kept = TokenFile.of("prod", {"XDG_STATE_HOME": str(tmp_path)})
     assert kept.read() is None
     kept.write(Tokens("secret", NOW, "again"))
@@ -232,7 +232,7 @@ def profiles_in(folder: Path, *more: str) -> dict[str, str]:
 SECRET = {"DUECOURSE_CLIENT_SECRET": "s", "DUECOURSE_ISSUER": "https://login"}
 
 
-def test_a_profile_names_its_issuer_and_the_environment_has_the_secret(tmp_path: Path) -> None:
+def test_login_profile_contains_its_issuer_and_the_environment_the_secret(tmp_path: Path) -> None:
     home = profiles_in(tmp_path, 'audience = "duecourse"')
     assert access("prod", home).issuer == Issuer("https://login", "cli", audience="duecourse")
     robot = access("prod", home | SECRET)
@@ -248,13 +248,13 @@ def test_a_profile_names_its_issuer_and_the_environment_has_the_secret(tmp_path:
         {"DUECOURSE_ACCOUNT": "other"},
     ],
 )
-def test_the_secret_of_the_environment_is_not_sent_to_another_issuer_or_client(
+def test_login_secret_of_the_environment_is_not_sent_to_another_issuer_or_client(
     tmp_path: Path, other: dict[str, str]
 ) -> None:
     assert access("prod", profiles_in(tmp_path) | SECRET | other).issuer == Issuer("https://login", "cli")
 
 
-def test_a_secret_without_its_issuer_is_refused_for_a_profile(tmp_path: Path) -> None:
+def test_login_secret_without_its_issuer_is_rejected_for_a_profile(tmp_path: Path) -> None:
     home = profiles_in(tmp_path) | {"DUECOURSE_CLIENT_SECRET": "s"}
     with pytest.raises(ValueError, match="without its issuer; set DUECOURSE_ISSUER to https://login if it belongs to"):
         access("prod", home)
@@ -262,7 +262,7 @@ def test_a_secret_without_its_issuer_is_refused_for_a_profile(tmp_path: Path) ->
     assert (shown.token, shown.issuer) == ("t", Issuer("https://login", "cli"))
 
 
-def test_the_profile_of_a_service_account_needs_its_secret(tmp_path: Path) -> None:
+def test_login_profile_of_a_service_account_requires_its_secret(tmp_path: Path) -> None:
     home = profiles_in(tmp_path, 'account = "reports"')
     assert access("prod", home | SECRET).issuer == Issuer("https://login", "cli", account="reports", secret="s")
     for environment in (home, home | SECRET | {"DUECOURSE_ACCOUNT": "other"}):
@@ -270,7 +270,7 @@ def test_the_profile_of_a_service_account_needs_its_secret(tmp_path: Path) -> No
             access("prod", environment)
 
 
-def test_a_service_account_needs_no_profile() -> None:
+def test_login_service_account_requires_no_profile() -> None:
     environment = {
         "DUECOURSE_API": "https://api",
         "DUECOURSE_ISSUER": "https://login",
@@ -304,26 +304,26 @@ def home(tmp_path: Path) -> dict[str, str]:
     return {"XDG_CONFIG_HOME": str(tmp_path)}
 
 
-def test_the_environment_comes_before_the_default_profile(home: dict[str, str]) -> None:
+def test_login_environment_takes_precedence_over_the_default_profile(home: dict[str, str]) -> None:
     assert access(environment=home) == Access("https://prod.example.com", profile="prod")
     named = home | {"DUECOURSE_API": "https://other.example.com", "DUECOURSE_TOKEN": "t"}
     assert access(environment=named) == Access("https://other.example.com", "t")
 
 
-def test_a_profile_that_is_asked_for_comes_before_all(home: dict[str, str]) -> None:
+def test_login_requested_profile_takes_precedence_over_everything(home: dict[str, str]) -> None:
     named = home | {"DUECOURSE_API": "https://other.example.com"}
     assert access("staging", named).api == "https://staging.example.com"
     assert access(environment=named | {"DUECOURSE_PROFILE": "staging"}).api == "https://staging.example.com"
 
 
-def test_what_is_missing_is_said(home: dict[str, str], tmp_path: Path) -> None:
+def test_login_missing_settings_are_reported(home: dict[str, str], tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no profile test with an api"):
         access("test", home)
     with pytest.raises(ValueError, match="set DUECOURSE_API, or write a profile"):
         access(environment={"XDG_CONFIG_HOME": str(tmp_path / "nowhere")})
 
 
-def test_a_file_that_is_none_is_named(home: dict[str, str]) -> None:
+def test_login_invalid_profile_file_is_named(home: dict[str, str]) -> None:
     Path(home["XDG_CONFIG_HOME"], "duecourse", "profiles.toml").write_text("[prod")
     with pytest.raises(ValueError, match=r"profiles\.toml cannot be read"):
         access(environment=home)
@@ -343,17 +343,17 @@ CHINA = "https://abc123.execute-api.cn-north-1.amazonaws.com.cn"
         ("https://jobs.example", False),
     ],
 )
-def test_only_the_addresses_of_api_gateway_are_signed_by_themselves(api: str, needed: bool) -> None:
+def test_login_only_api_gateway_addresses_are_signed_automatically(api: str, needed: bool) -> None:
     assert needs_signature(api) is needed
 
 
-def test_the_region_is_read_from_the_address() -> None:
+def test_login_region_is_read_from_the_address() -> None:
     assert region_of(API) == "eu-central-1"
     assert region_of(CHINA) == "cn-north-1"
     assert region_of("https://jobs.example") is None
 
 
-def test_every_call_is_signed_for_the_api_and_its_region() -> None:
+def test_login_every_call_is_signed_for_the_api_and_its_region() -> None:
     seen: list[httpx.Request] = []
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -378,17 +378,17 @@ def seen_headers(**environment: str) -> list[httpx.Headers]:
         return [httpx.Headers(seen.headers) for seen in server.seen]
 
 
-def test_a_token_is_shown_with_each_call() -> None:
+def test_login_token_is_sent_with_each_call() -> None:
     (headers,) = seen_headers(DUECOURSE_TOKEN="aaa.bbb.ccc")
     assert headers["authorization"] == "Bearer aaa.bbb.ccc"
 
 
-def test_without_one_nothing_is_shown_to_an_address_of_ones_own() -> None:
+def test_login_custom_address_gets_no_authorization_without_a_token() -> None:
     (headers,) = seen_headers()
     assert "authorization" not in headers
 
 
-def test_the_address_of_api_gateway_is_not_signed_where_a_token_is_shown() -> None:
+def test_login_api_gateway_address_is_not_signed_if_a_token_is_sent() -> None:
     with click.Context(click.Command("list")) as context:
         context.meta[TOKEN] = "aaa.bbb.ccc"
         with connected(API, None) as client:
@@ -403,12 +403,12 @@ def test_the_address_of_api_gateway_is_not_signed_where_a_token_is_shown() -> No
         (["--token", "line\nbreak"], "the token is empty, or contains a space"),
     ],
 )
-def test_a_token_that_cannot_be_used_is_refused_without_being_repeated(arguments: list[str], said: str) -> None:
+def test_login_unusable_token_is_rejected_without_being_quoted(arguments: list[str], said: str) -> None:
     done = CliRunner().invoke(main, ["jobs", "list", "--api", API, *arguments])
     assert done.exit_code == 2
     assert said in done.output
     assert arguments[-1] not in done.output
 
 
-def test_a_token_is_not_shown_when_the_client_is_printed() -> None:
+def test_login_token_is_not_shown_when_the_client_is_printed() -> None:
     assert "secret" not in repr(Bearer("secret")) + str(vars(Client(API, auth=Bearer("secret"))))

@@ -17,12 +17,12 @@ def dead_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
 
 
-def test_client_calls_loopback_without_a_proxy() -> None:
+def test_proxy_is_not_used_by_the_client_for_loopback() -> None:
     with http_target(answering(200, JOB)) as api, Client(api.url("")) as client:
         assert client.get_job("hello").id == "hello"
 
 
-def test_async_client_calls_loopback_without_a_proxy() -> None:
+def test_proxy_is_not_used_by_the_async_client_for_loopback() -> None:
     async def ask(url: str) -> str:
         async with AsyncClient(url) as client:
             return (await client.get_job("hello")).id
@@ -31,6 +31,6 @@ def test_async_client_calls_loopback_without_a_proxy() -> None:
         assert asyncio.run(ask(api.url(""))) == "hello"
 
 
-def test_client_calls_other_hosts_by_the_proxy() -> None:
+def test_proxy_is_used_by_the_client_for_other_hosts() -> None:
     with Client("http://jobs.example", retries=0) as client, pytest.raises(ApiUnreachableError, match="refused"):
         client.get_job("hello")

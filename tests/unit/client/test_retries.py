@@ -59,13 +59,13 @@ def done(document: Any = JOB, status: int = 200) -> tuple[int, Any, dict[str, st
     return status, document, {}
 
 
-def test_a_busy_stage_is_asked_again_when_it_says() -> None:
+def test_client_retries_request_to_a_busy_stage_is_repeated_after_the_given_time() -> None:
     stage = Stage(BUSY, LIMITED, done())
     assert stage.client.get_job("nightly").id == "nightly"
     assert [7 <= stage.waits[0] < 7.5, 2 <= stage.waits[1] < 3] == [True, True]
 
 
-def test_waits_double_and_are_drawn_so_that_callers_do_not_come_back_together() -> None:
+def test_client_retries_waits_double_and_are_randomized_to_spread_callers() -> None:
     stage = Stage(None)
     with pytest.raises(ApiUnreachableError):
         stage.client.get_job("nightly")
@@ -73,7 +73,7 @@ def test_waits_double_and_are_drawn_so_that_callers_do_not_come_back_together() 
     assert all(0 <= wait <= most for wait, most in zip(stage.waits, (0.5, 1, 2, 4), strict=True))
 
 
-def test_what_starts_something_carries_one_key_for_all_its_tries() -> None:
+def test_client_retries_request_that_starts_work_has_one_key_for_all_tries() -> None:
     stage = Stage(None, BUSY, done(RUN, 202))
     stage.client.run_job("nightly")
     (key,) = {request.headers["Idempotency-Key"] for request in stage.seen}
@@ -83,14 +83,14 @@ def test_what_starts_something_carries_one_key_for_all_its_tries() -> None:
     assert other.seen[0].headers["Idempotency-Key"] != key
 
 
-def test_a_skip_is_done_once_however_often_it_is_sent() -> None:
+def test_client_retries_repeated_skip_has_one_key_and_takes_effect_once() -> None:
     stage = Stage(None, BUSY, done({"items": []}))
     stage.client.skip_next("nightly")
     assert len({request.headers["Idempotency-Key"] for request in stage.seen}) == 1
     assert len(stage.seen) == 3
 
 
-def test_any_post_carries_one_key_for_all_its_tries() -> None:
+def test_client_retries_any_post_has_one_key_for_all_tries() -> None:
     for send in (
         lambda client: client.call("POST", "jobs", json={"schedule": None}),
         lambda client: client.call("post", "jobs/nightly/run"),
@@ -103,20 +103,20 @@ def test_any_post_carries_one_key_for_all_its_tries() -> None:
 
 
 @pytest.mark.parametrize("name", ["Idempotency-Key", "idempotency-key"])
-def test_a_callers_own_header_is_the_key(name: str) -> None:
+def test_client_retries_header_set_by_the_caller_is_the_key(name: str) -> None:
     stage = Stage(None, done(RUN, 202))
     stage.client.call("POST", "jobs/nightly/run", headers={name: "order-7"})
     assert [request.headers.get_list("Idempotency-Key") for request in stage.seen] == [["order-7"]] * 2
 
 
-def test_only_a_post_without_a_runs_token_needs_a_key() -> None:
+def test_client_retries_only_posts_without_a_run_token_have_a_key() -> None:
     stage = Stage(done({}))
     stage.client.call("GET", "stats")
     stage.client.call("POST", "runs/nightly.20261121T020000Z/heartbeat", token="t")
     assert all("Idempotency-Key" not in request.headers for request in stage.seen)
 
 
-def test_a_callers_own_key_is_sent_as_it_is() -> None:
+def test_client_retries_key_set_by_the_caller_is_sent_unchanged() -> None:
     stage = Stage(done(RUN, 202))
     stage.client.run_job("nightly", idempotency_key="order-7")
     assert stage.seen[0].headers["Idempotency-Key"] == "order-7"
@@ -130,7 +130,9 @@ def test_a_callers_own_key_is_sent_as_it_is() -> None:
     ],
     ids=["an edit of one version", "a deletion of one version"],
 )
-def test_what_may_have_been_done_and_must_not_be_done_twice_is_not_sent_again(call: Callable[[Client], object]) -> None:
+def test_client_retries_non_repeatable_request_that_may_have_succeeded_is_not_repeated(
+    call: Callable[[Client], object],
+) -> None:
     for first in (None, BUSY):
         stage = Stage(first, done())
         with pytest.raises((ApiUnreachableError, UnavailableError)):
@@ -138,14 +140,14 @@ def test_what_may_have_been_done_and_must_not_be_done_twice_is_not_sent_again(ca
         assert len(stage.seen) == 1
 
 
-def test_over_the_limit_nothing_was_done_so_even_that_is_sent_again() -> None:
+def test_client_retries_rate_limited_request_is_repeated_even_if_not_repeatable() -> None:
     stage = Stage(LIMITED, done())
     stage.client.put_job("nightly", {"schedule": None}, if_match='"1"')
     assert len(stage.seen) == 2
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 412, 422, 500])
-def test_a_refusal_that_stays_one_is_not_sent_again(status: int) -> None:
+def test_client_retries_permanent_rejection_is_not_repeated(status: int) -> None:
     stage = Stage((status, {}, {}))
     with pytest.raises(ApiError):
         stage.client.get_job("nightly")
@@ -155,7 +157,7 @@ def test_a_refusal_that_stays_one_is_not_sent_again(status: int) -> None:
 UNKNOWN: Answer = (404, {"type": "/problems/unknown-job"}, {})
 
 
-def test_a_deletion_whose_answer_was_lost_was_done_where_there_is_no_such_job_any_more() -> None:
+def test_client_retries_deletion_with_a_lost_response_succeeds_if_the_job_no_longer_exists() -> None:
     for first in (None, BUSY):
         stage = Stage(first, UNKNOWN)
         stage.client.delete_job("nightly")
@@ -167,12 +169,14 @@ def test_a_deletion_whose_answer_was_lost_was_done_where_there_is_no_such_job_an
     [[UNKNOWN], [LIMITED, UNKNOWN], [None, (404, {"message": "Not Found"}, {})]],
     ids=["asked once", "nothing was done the first time", "not by Duecourse"],
 )
-def test_a_deletion_of_a_job_that_nobody_is_known_to_have_deleted_is_refused(answers: list[Answer]) -> None:
+def test_client_retries_deletion_of_a_missing_job_is_rejected_without_evidence_of_an_earlier_deletion(
+    answers: list[Answer],
+) -> None:
     with pytest.raises(NotFoundError):
         Stage(*answers).client.delete_job("nightly")
 
 
-def test_the_client_on_asyncio_knows_a_deletion_that_was_done_too() -> None:
+def test_client_retries_async_client_recognizes_a_completed_deletion() -> None:
     answers = [BUSY, UNKNOWN]
 
     async def play() -> None:
@@ -194,7 +198,9 @@ def test_the_client_on_asyncio_knows_a_deletion_that_was_done_too() -> None:
         ({}, None),
     ],
 )
-def test_a_date_is_waited_for_by_the_senders_clock(headers: dict[str, str], seconds: float | None) -> None:
+def test_client_retries_retry_after_date_is_measured_by_the_clock_of_the_sender(
+    headers: dict[str, str], seconds: float | None
+) -> None:
     stage = Stage((503, {}, headers), done())
     assert stage.client.get_job("nightly").id == "nightly"
     assert (seconds or 0) <= stage.waits[0] < (seconds or 0) + 0.5
@@ -203,7 +209,7 @@ def test_a_date_is_waited_for_by_the_senders_clock(headers: dict[str, str], seco
     assert refused.value.retry_after == seconds
 
 
-def test_an_hour_is_not_waited_for() -> None:
+def test_client_retries_wait_of_an_hour_is_not_taken() -> None:
     stage = Stage((429, {}, {"Retry-After": "3600"}))
     with pytest.raises(TooManyRequestsError) as refused:
         stage.client.get_job("nightly")
@@ -211,7 +217,7 @@ def test_an_hour_is_not_waited_for() -> None:
     assert stage.waits == []
 
 
-def test_the_client_on_asyncio_does_the_same_and_turns_pages() -> None:
+def test_client_retries_async_client_retries_and_reads_all_pages() -> None:
     waits: list[float] = []
     pages = [
         BUSY,
@@ -258,21 +264,21 @@ def client_of(body: Slow, timeout: float) -> Client:
     return Client("http://api", timeout=timeout, retries=0, transport=transport, clock=lambda: body.now)
 
 
-def test_a_body_that_comes_byte_by_byte_ends_with_the_time_out() -> None:
+def test_client_retries_body_that_arrives_byte_by_byte_times_out() -> None:
     body = Slow(json.dumps(JOB), 0.4)
     with pytest.raises(ApiUnreachableError, match="the response took too long"):
         client_of(body, 1).get_job("nightly")
     assert (body.sent, body.closed) == (3, True)
 
 
-def test_a_body_that_comes_in_time_is_read() -> None:
+def test_client_retries_body_that_arrives_in_time_is_read() -> None:
     text = json.dumps(JOB)
     body = Slow(text, 0.9 / len(text))
     assert client_of(body, 1).get_job("nightly").id == "nightly"
     assert body.closed
 
 
-def test_each_step_may_take_what_is_left() -> None:
+def test_client_retries_each_phase_may_take_the_remaining_time() -> None:
     now = 1000.0
     extensions = Deadline(2, lambda: now).extensions
     waits, begin = extensions["timeout"], extensions["trace"]
@@ -314,7 +320,7 @@ HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 10
 
 
 @pytest.mark.parametrize("parts", [(), (HEAD,), (HEAD, b"\r\n{")], ids=["nothing", "half a head", "half a body"])
-def test_a_server_that_stops_answering_ends_with_the_time_out(parts: tuple[bytes, ...]) -> None:
+def test_client_retries_server_that_stops_responding_times_out(parts: tuple[bytes, ...]) -> None:
     with (
         answering(*parts) as url,
         Client(url, timeout=0.05, retries=0, trust_env=False) as client,
@@ -324,7 +330,7 @@ def test_a_server_that_stops_answering_ends_with_the_time_out(parts: tuple[bytes
 
 
 @pytest.mark.parametrize("parts", [(), (HEAD,), (HEAD, b"\r\n{")], ids=["nothing", "half a head", "half a body"])
-def test_the_client_on_asyncio_ends_with_the_time_out_too(parts: tuple[bytes, ...]) -> None:
+def test_client_retries_async_client_times_out(parts: tuple[bytes, ...]) -> None:
     async def play(url: str) -> None:
         async with AsyncClient(url, timeout=0.05, retries=0, trust_env=False) as client:
             await client.call("GET", "stats")
@@ -333,7 +339,7 @@ def test_the_client_on_asyncio_ends_with_the_time_out_too(parts: tuple[bytes, ..
         asyncio.run(play(url))
 
 
-def test_a_task_that_is_cancelled_is_not_a_time_out() -> None:
+def test_client_retries_cancelled_task_is_not_a_timeout() -> None:
     async def play() -> None:
         async def never(_: httpx.Request) -> httpx.Response:
             asking.set()
@@ -351,7 +357,7 @@ def test_a_task_that_is_cancelled_is_not_a_time_out() -> None:
     asyncio.run(play())
 
 
-def test_a_body_of_many_parts_ends_with_the_time_out_on_asyncio() -> None:
+def test_client_retries_body_of_many_parts_times_out_in_the_async_client() -> None:
     class Endless(httpx.AsyncByteStream):
         async def __aiter__(self):  # type: ignore[no-untyped-def]
             while True:

@@ -52,24 +52,24 @@ def _proved(cell: str) -> bool:
     return found[1] in {"yes", "partly"} and (DOCS / name).is_file() and anchor in _anchors(DOCS / name)
 
 
-def test_the_comparison_has_about_sixty_rows_and_none_twice() -> None:
+def test_comparison_has_about_sixty_unique_rows() -> None:
     features = [row[0] for row in ROWS]
     assert 55 <= len(features) <= 75
     assert len(set(features)) == len(features)
 
 
-def test_each_row_of_the_comparison_has_one_mark_for_each_product() -> None:
+def test_comparison_rows_have_one_mark_for_each_product() -> None:
     marks = {row[0]: [LINK.sub(r"\1", cell) for cell in row[1:]] for row in ROWS}
     assert {
         name: found for name, found in marks.items() if len(found) != len(COLUMNS) or not MARKS.issuperset(found)
     } == {}
 
 
-def test_each_mark_of_duecourse_in_the_comparison_links_to_the_heading_that_proves_it() -> None:
+def test_comparison_marks_of_duecourse_link_to_the_heading_that_proves_them() -> None:
     assert {row[0]: row[1] for row in ROWS if not _proved(row[1])} == {}
 
 
-def test_every_link_of_the_comparison_resolves() -> None:
+def test_comparison_links_all_resolve() -> None:
     targets = {target for _, target in LINK.findall(PAGE.read_text(encoding="utf-8")) if "://" not in target}
     places = {target: target.partition("#") for target in targets}
     pages = {target: PAGE.parent / name if name else PAGE for target, (name, _, _) in places.items()}

@@ -43,7 +43,7 @@ def stage(document: dict[str, Any]) -> Scheduler:
 
 
 @pytest.mark.parametrize("document", list(examples()))
-def test_an_example_of_the_documentation_runs(document: dict[str, Any]) -> None:
+def test_documentation_examples_are_created_and_run(document: dict[str, Any]) -> None:
     if "task" in document:
         pytest.skip("its task is registered by a deployment")
     with stage(document) as scheduler:

@@ -19,6 +19,6 @@ OF_OTHERS = {"benchmarks/NAME.py"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: os.path.relpath(page, ROOT))
-def test_file_names_in_the_documentation_are_those_of_files(page: Path) -> None:
+def test_file_names_in_the_documentation_exist(page: Path) -> None:
     named = set(NAMED.findall(page.read_text(encoding="utf-8"))) - OF_OTHERS
     assert {name for name in named if not any((folder / name).is_file() for folder in (*FOLDERS, page.parent))} == set()

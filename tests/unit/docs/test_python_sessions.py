@@ -13,7 +13,7 @@ PAGES = [page for page in sorted((ROOT / "docs").rglob("*.md")) if SESSIONS.sear
 
 
 @pytest.mark.parametrize("page", PAGES, ids=[page.name for page in PAGES])
-def test_a_session_prints_what_the_page_says(page: Path) -> None:
+def test_python_sessions_in_the_documentation_print_the_shown_output(page: Path) -> None:
     text = "".join(SESSIONS.findall(page.read_text()))
     session = doctest.DocTestParser().get_doctest(text, {}, page.name, str(page), 0)
     said: list[str] = []

@@ -134,14 +134,14 @@ def touched(diff: str) -> list[str]:
     return re.findall(r"^\+\+\+ b/(\S+)$", diff, re.MULTILINE)
 
 
-def test_recipes_are_listed_on_the_page_with_their_most_files() -> None:
+def test_recipes_are_listed_on_the_page_with_their_maximum_number_of_files() -> None:
     listed = re.findall(r"\(docs/recipes/(\w+)\.diff\) \| (\d+) \|", PAGE.read_text(encoding="utf-8"))
     assert set(diffs()) == set(RECIPES)
     assert {name: int(most) for name, most in listed} == {name: recipe.most for name, recipe in RECIPES.items()}
 
 
 @pytest.mark.parametrize("name", RECIPES)
-def test_recipes_touch_few_files_and_none_that_is_generated(name: str) -> None:
+def test_recipes_change_few_files_and_no_generated_ones(name: str) -> None:
     files = touched(diffs()[name])
     assert len(files) <= RECIPES[name].most
     assert not GENERATED & set(files)
@@ -207,7 +207,7 @@ def recipe(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Cop
     shutil.rmtree(tmp_path)
 
 
-def test_recipes_do_what_they_say(recipe: tuple[Copy, Recipe]) -> None:
+def test_recipes_have_the_described_effect(recipe: tuple[Copy, Recipe]) -> None:
     copy, known = recipe
     copy.python("-c", PREPARED + known.holds)
     copy.python("-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", *known.tests)

@@ -16,7 +16,7 @@ CALLS = re.findall(
 )
 
 
-def test_runbook_functions_are_called_with_outputs_of_the_stack() -> None:
+def test_runbook_functions_use_existing_stack_outputs() -> None:
     outputs = set(template("prod")["Outputs"]) | {"$WORKERS"}
     named = {name for _, several, one, *_ in CALLS for name in (several or one).split()}
     assert named - {"OUTPUT", "..."} <= outputs
@@ -28,12 +28,12 @@ def test_runbook_functions_search_for_logged_actions() -> None:
     assert searched - LOGGED == set()
 
 
-def test_runbook_commands_are_bash() -> None:
+def test_runbook_functions_are_valid_bash() -> None:
     checked = subprocess.run(["bash", "-n"], input=CODE, text=True, capture_output=True, check=False)
     assert (checked.returncode, checked.stderr) == (0, "")
 
 
-def test_runbook_queries_are_composed_of_all_actions() -> None:
+def test_runbook_functions_build_queries_from_all_actions() -> None:
     """The functions, with a `logged` that prints its query."""
     found = re.findall(r"^(?:actions|counted|crashes)\(\) \{.*?^\}$", FUNCTIONS, re.MULTILINE | re.DOTALL)
     functions = "\n".join(found)

@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.support.template import ROOT
 
 
-def test_the_tests_of_the_page_pass(tmp_path: Path) -> None:
+def test_testing_page_examples_pass(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "testing.md").read_text()
     written = "\n".join(re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL))
     (tmp_path / "test_page.py").write_text(written)

@@ -145,7 +145,7 @@ NOTES = {
 }
 
 
-def test_texts_of_the_console_include_those_beside_a_value() -> None:
+def test_texts_of_the_console_include_those_next_to_a_value() -> None:
     assert set(shown("<b>{refused} Ask for it.</b> <i>{count} runs are late, {more}</i>")) == {
         "Ask for it.",
         "runs are late,",
@@ -153,19 +153,19 @@ def test_texts_of_the_console_include_those_beside_a_value() -> None:
 
 
 @pytest.mark.parametrize("avoided", [each for each in AVOIDED if not each.startswith("asks")])
-def test_docstrings_and_comments_have_the_terms_of_the_field(avoided: str) -> None:
+def test_texts_in_docstrings_and_comments_use_standard_terms(avoided: str) -> None:
     word = re.compile(rf"\b(?:{AVOIDED[avoided]})\b", re.IGNORECASE)
     found = [f"{name}: {line.strip()}" for name, lines in NOTES.items() for line in lines if word.search(clean(line))]
     assert found == []
 
 
 @pytest.mark.parametrize("avoided", IN_TEXTS)
-def test_texts_that_users_see_have_the_terms_of_the_field(avoided: str) -> None:
+def test_texts_visible_to_users_use_standard_terms(avoided: str) -> None:
     word = re.compile(rf"\b(?:{IN_TEXTS[avoided]})\b", re.IGNORECASE)
     assert [f"{name}: {text}" for name, texts in TEXTS.items() for text in texts if word.search(clean(text))] == []
 
 
-def test_texts_include_the_error_messages() -> None:
+def test_texts_include_error_messages_of_each_layer() -> None:
     """The walk finds the errors of each layer, so that the list of words applies to them."""
     for folder, least in (("api", 100), ("domain", 100), ("usecases", 20), ("cli", 60), ("client", 10)):
         messages = [text for name, texts in ERRORS.items() if f"duecourse/{folder}/" in name for text in texts]

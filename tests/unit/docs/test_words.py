@@ -70,7 +70,7 @@ def words(page: str) -> int:
 
 
 @pytest.mark.parametrize("avoided", AVOIDED)
-def test_words_of_the_documentation_are_the_terms_of_the_field(avoided: str) -> None:
+def test_words_of_the_documentation_are_standard_terms(avoided: str) -> None:
     word = re.compile(rf"\b(?:{AVOIDED[avoided]})\b", re.IGNORECASE)
     found = [
         f"{name}: {line.strip()}"
@@ -81,7 +81,7 @@ def test_words_of_the_documentation_are_the_terms_of_the_field(avoided: str) -> 
     assert found == []
 
 
-def test_words_of_the_documentation_are_few() -> None:
+def test_words_of_the_documentation_stay_below_the_limit() -> None:
     counted = {name: words(page) for name, page in PAGES.items()}
     assert sum(counted.values()) <= MOST_WORDS, sorted(counted.items(), key=lambda each: -each[1])[:10]
 
@@ -93,5 +93,5 @@ def test_words_of_the_documentation_are_few() -> None:
         *("dead man's switch", "poison message", "cron", "timezone", "idempotency"),
     ],
 )
-def test_words_that_people_search_for_are_in_the_glossary(term: str) -> None:
+def test_words_commonly_searched_for_are_in_the_glossary(term: str) -> None:
     assert term in PAGES["docs/concepts.md"].partition("## Glossary")[2]

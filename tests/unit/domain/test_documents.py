@@ -32,45 +32,45 @@ WHOLE = Outer(Colour.RED, Inner(("a", "b")), (Colour.RED,), 3, {"a": [1]})
 DOCUMENT = {"colour": "red", "inner": {"words": ["a", "b"]}, "colours": ["red"], "number": 3, "anything": {"a": [1]}}
 
 
-def test_a_document_says_every_field_in_plain_json() -> None:
+def test_document_contains_every_field_in_plain_json() -> None:
     document = to_document(WHOLE)
     assert json.loads(json.dumps(document)) == document == DOCUMENT
     assert type(document["colour"]) is str
 
 
-def test_a_document_is_read_back_as_it_was() -> None:
+def test_document_round_trips_through_its_reader() -> None:
     assert from_document(Outer, DOCUMENT) == WHOLE
 
 
-def test_some_of_the_fields_can_be_asked_for() -> None:
+def test_document_can_be_limited_to_some_fields() -> None:
     assert part_of(WHOLE, ("number", "colours")) == {"number": 3, "colours": ["red"]}
 
 
-def test_what_an_earlier_release_left_out_has_its_default_and_what_a_later_one_adds_is_ignored() -> None:
+def test_document_uses_defaults_for_missing_fields_and_ignores_unknown_ones() -> None:
     assert from_document(Outer, {"colour": "red", "inner": {}, "later": 1}) == Outer(Colour.RED, Inner())
 
 
-def test_documents_without_defaults_have_the_other_fields_at_every_depth() -> None:
+def test_document_without_defaults_keeps_other_fields_at_every_depth() -> None:
     assert without_defaults(Outer(Colour.RED, Inner())) == {"colour": "red", "inner": {}}
     assert without_defaults(WHOLE) == DOCUMENT
     assert without_defaults(WHOLE, ("inner", "number")) == {"inner": {"words": ["a", "b"]}, "number": 3}
     assert from_document(Outer, without_defaults(WHOLE)) == WHOLE
 
 
-def test_null_stays_null() -> None:
+def test_document_keeps_null_values() -> None:
     assert from_document(Inner, {"words": None}) == Inner(None)
     assert to_document(Inner(None)) == {"words": None}
 
 
-def test_what_is_known_already_is_taken_as_it_is() -> None:
+def test_document_reader_uses_given_values_unchanged() -> None:
     assert read_fields(Inner, {"words": ["a"]}, words=("b",)) == {"words": ("b",)}
 
 
-def test_a_word_that_is_none_of_the_enum_is_refused() -> None:
+def test_document_with_an_unknown_enum_value_is_rejected() -> None:
     with pytest.raises(ValueError, match="green"):
         from_document(Outer, DOCUMENT | {"colour": "green"})
 
 
-def test_a_field_without_a_default_must_be_there() -> None:
+def test_document_without_a_required_field_is_rejected() -> None:
     with pytest.raises(TypeError, match="colour"):
         from_document(Outer, {"inner": {}})

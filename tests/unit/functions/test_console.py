@@ -42,11 +42,11 @@ def get(file: str | None = None, **more: Any) -> Response:
         (",;,q=", "identity"),
     ],
 )
-def test_the_coding_is_what_the_browser_weighs_most(accepted: str, coding: str) -> None:
+def test_console_uses_the_encoding_that_the_browser_prefers(accepted: str, coding: str) -> None:
     assert best_coding(accepted) == coding
 
 
-def test_a_file_goes_out_as_it_was_compressed() -> None:
+def test_console_sends_a_file_in_its_compressed_form() -> None:
     answer = get(SCRIPT, accept_encoding="gzip, br")
     assert (answer.status, answer.body) == (200, b"the script, by brotli")
     assert answer.headers["content-encoding"] == "br"
@@ -54,19 +54,19 @@ def test_a_file_goes_out_as_it_was_compressed() -> None:
     assert get(SCRIPT, accept_encoding="gzip").body == FILES[f"{SCRIPT}.gz"]
 
 
-def test_a_caller_that_knows_no_compression_gets_the_file_itself() -> None:
+def test_console_sends_the_uncompressed_file_to_clients_without_compression() -> None:
     answer = get(SCRIPT)
     assert answer.body == b"the script"
     assert "content-encoding" not in answer.headers
 
 
 @pytest.mark.parametrize("accepted", ["br", "gzip", ""])
-def test_caches_keep_each_coding_apart_and_a_file_with_a_hash_for_ever(accepted: str) -> None:
+def test_console_caches_each_encoding_separately_and_a_hashed_file_permanently(accepted: str) -> None:
     answer = get(SCRIPT, accept_encoding=accepted)
     assert (answer.headers["vary"], answer.headers["cache-control"]) == ("Accept-Encoding", FOR_EVER)
 
 
-def test_the_page_is_asked_for_again_and_sent_again_only_when_it_is_another() -> None:
+def test_console_page_is_revalidated_and_sent_again_only_if_it_changed() -> None:
     first = get(accept_encoding="br")
     assert (first.status, first.body) == (200, b"the page, by brotli")
     assert first.headers["cache-control"] == "no-cache"
@@ -81,7 +81,7 @@ def test_the_page_is_asked_for_again_and_sent_again_only_when_it_is_another() ->
     assert (other.status, other.body) == (200, b"another")
 
 
-def test_the_page_is_told_the_stages_settings() -> None:
+def test_console_page_gets_the_settings_of_the_stage() -> None:
     answer = get("settings.json", accept_encoding="br")
     assert (answer.status, json.loads(answer.body)) == (200, {"stage": "prod"})
     assert (answer.headers["content-type"], answer.headers["cache-control"]) == ("application/json", "no-cache")
@@ -94,7 +94,7 @@ def test_the_page_is_told_the_stages_settings() -> None:
         f"deeper/{SCRIPT}", f"{SCRIPT}\0", f"{SCRIPT}/", "settings.json/", "<img src=x onerror=alert(1)>", "",
     ],
 )  # fmt: skip
-def test_what_is_no_file_is_not_found(name: str) -> None:
+def test_console_unknown_file_is_not_found(name: str) -> None:
     answer = get(name, accept_encoding="br")
     assert answer.status == 404
     assert answer.headers["content-type"] == "application/problem+json"
@@ -104,12 +104,12 @@ def test_what_is_no_file_is_not_found(name: str) -> None:
     assert "onerror" not in str(problem), "what was asked for is not said again"
 
 
-def test_a_slash_at_the_end_leads_to_the_page_since_its_addresses_are_relative() -> None:
+def test_console_trailing_slash_redirects_to_the_page() -> None:
     answer = get(path="/console/")
     assert (answer.status, answer.headers["location"]) == (308, "../console")
 
 
-def test_a_page_that_was_sent_with_a_slash_at_its_end_finds_its_files() -> None:
+def test_console_page_that_was_sent_with_a_slash_at_its_end_finds_its_files() -> None:
     assert get(f"console/{SCRIPT}").body == get(SCRIPT).body
 
 
@@ -117,7 +117,7 @@ def test_a_page_that_was_sent_with_a_slash_at_its_end_finds_its_files() -> None:
     "request_",
     [Request(None), Request(SCRIPT), Request("settings.json"), Request("none"), Request(None, path="/console/")],
 )
-def test_every_answer_says_what_a_page_here_may_do(request_: Request) -> None:
+def test_console_responses_have_security_headers(request_: Request) -> None:
     headers = decide(request_, FILES, STAGE).headers
     policy = dict(part.strip().split(" ", 1) for part in headers["content-security-policy"].split(";"))
     assert policy["default-src"] == policy["base-uri"] == policy["frame-ancestors"] == policy["form-action"] == "'none'"
@@ -129,16 +129,16 @@ def test_every_answer_says_what_a_page_here_may_do(request_: Request) -> None:
     assert headers["strict-transport-security"] == "max-age=63072000"
 
 
-def test_without_a_login_the_page_talks_to_its_own_origin_only() -> None:
+def test_console_page_without_a_login_connects_to_its_own_origin_only() -> None:
     policy = decide(Request(None), FILES, Stage(settings="{}")).headers["content-security-policy"]
     assert "connect-src 'self';" in policy
 
 
-def test_an_unencrypted_request_is_not_told_to_encrypt_the_next() -> None:
+def test_console_unencrypted_response_has_no_strict_transport_security() -> None:
     assert "strict-transport-security" not in get(https=False).headers
 
 
-def test_the_gateway_gets_bytes_in_base64(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_console_gateway_receives_bytes_in_base64(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DUECOURSE_CONSOLE_SETTINGS", '{"stage": "dev"}')
     monkeypatch.setenv("DUECOURSE_CONSOLE_CONNECT", "")
     event = {

@@ -5,7 +5,7 @@ from duecourse.testing import Scheduler
 REMIND = {"id": "remind", "schedule": None, "target": {"type": "http", "url": "https://example.com/remind"}}
 
 
-def test_a_delayed_run_is_played_at_its_time() -> None:
+def test_delayed_runs_are_played_at_their_time() -> None:
     with Scheduler(now="2026-01-01T00:00:00Z") as scheduler:
         scheduler.client.create_job(REMIND)
         asked = scheduler.client.run_job("remind", delay_seconds=7200, payload={"order": 42})

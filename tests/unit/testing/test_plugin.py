@@ -6,12 +6,12 @@ import sys
 from duecourse.testing import Scheduler
 
 
-def test_the_fixture_is_a_scheduler(duecourse_scheduler: Scheduler) -> None:
+def test_plugin_fixture_is_a_scheduler(duecourse_scheduler: Scheduler) -> None:
     assert duecourse_scheduler.now.isoformat() == "2026-01-01T00:00:00+00:00"
     assert duecourse_scheduler.advance(days=1) == []
 
 
-def test_the_plugin_loads_nothing_that_it_does_not_use_yet() -> None:
+def test_plugin_loads_no_unused_modules() -> None:
     program = """
 import sys
 import pytest

@@ -52,7 +52,7 @@ def runs(http: httpx.Client, job_id: str = "nightly") -> list[tuple[str, str | N
     return [(run["state"], run["reason"]) for run in http.get(f"/v1/jobs/{job_id}/runs").json()["items"]]
 
 
-def test_what_comes_due_while_time_passes_is_called(scheduler: Scheduler) -> None:
+def test_scheduler_advance_calls_occurrences_that_come_due(scheduler: Scheduler) -> None:
     post(scheduler, timezone="Europe/Berlin", payload={"day": "{{date}}"})
     fired = scheduler.advance(days=2)
     assert [(call.run_id, call.scheduled_at, call.payload) for call in fired] == [
@@ -63,7 +63,7 @@ def test_what_comes_due_while_time_passes_is_called(scheduler: Scheduler) -> Non
     assert scheduler.now == utc(30)
 
 
-def test_lists_of_runs_that_failed_are_read_page_by_page(scheduler: Scheduler) -> None:
+def test_scheduler_paginates_failed_runs(scheduler: Scheduler) -> None:
     post(scheduler, schedule="0 * * * *", retry={"max_attempts": 1})
     scheduler.answer("nightly", status=500)
     scheduler.advance(hours=3, minutes=5)
@@ -77,7 +77,7 @@ def test_lists_of_runs_that_failed_are_read_page_by_page(scheduler: Scheduler) -
         ]
 
 
-def test_nothing_happens_while_the_clock_stands(scheduler: Scheduler) -> None:
+def test_scheduler_does_nothing_while_the_clock_does_not_advance(scheduler: Scheduler) -> None:
     post(scheduler)
     assert scheduler.advance_to("2026-03-28T02:29:59Z") == []
     assert [call.job_id for call in scheduler.advance(seconds=1)] == ["nightly"]
@@ -85,7 +85,7 @@ def test_nothing_happens_while_the_clock_stands(scheduler: Scheduler) -> None:
     assert len(scheduler.calls) == 1
 
 
-def test_a_call_is_the_request_that_its_target_would_get() -> None:
+def test_scheduler_call_contains_the_request_that_the_target_would_receive() -> None:
     with Scheduler(secrets={"token": "s3cret"}) as scheduler:
         headers = {"Authorization": "Bearer {{secret:token}}", "X-Run": "{{run_id}}"}
         post(scheduler, schedule="0 0 2 1 *", target=HTTP | {"headers": headers}, idempotency_key="{{date}}")
@@ -96,7 +96,7 @@ def test_a_call_is_the_request_that_its_target_would_get() -> None:
     assert call.target["url"] == URL
 
 
-def test_a_target_that_fails_is_called_again_until_its_run_is_dead_and_redriven(
+def test_scheduler_failing_target_is_called_until_its_run_is_dead_and_then_redriven(
     scheduler: Scheduler, http: httpx.Client
 ) -> None:
     post(scheduler, retry={"max_attempts": 3, "min_seconds": 3600, "max_seconds": 14400})
@@ -114,7 +114,7 @@ def test_a_target_that_fails_is_called_again_until_its_run_is_dead_and_redriven(
     assert http.get(f"/v1/runs/{dead['id']}").json()["result"] == {"status": 200, "body": {"rows": 7}}
 
 
-def test_what_a_test_does_to_a_payload_stays_with_it(scheduler: Scheduler) -> None:
+def test_scheduler_payload_changes_of_a_test_do_not_affect_later_calls(scheduler: Scheduler) -> None:
     @scheduler.target
     def handler(call: TargetCall) -> None:
         call.payload["rows"].append(1)
@@ -123,14 +123,14 @@ def test_what_a_test_does_to_a_payload_stays_with_it(scheduler: Scheduler) -> No
     assert [call.payload for call in scheduler.advance(days=2)] == [{"rows": [1]}, {"rows": [1]}]
 
 
-def test_threads_may_ask_side_by_side(scheduler: Scheduler, http: httpx.Client) -> None:
+def test_scheduler_accepts_requests_of_concurrent_threads(scheduler: Scheduler, http: httpx.Client) -> None:
     with ThreadPoolExecutor(4) as threads:
         list(threads.map(lambda number: post(scheduler, f"job-{number}"), range(40)))
     assert len(http.get("/v1/jobs", params={"limit": 100}).json()["items"]) == 40
     assert len(scheduler.advance(days=1)) == 40
 
 
-def test_answers_may_be_for_some_calls_only(scheduler: Scheduler) -> None:
+def test_scheduler_answers_can_be_limited_to_some_calls(scheduler: Scheduler) -> None:
     post(scheduler)
     scheduler.answer("nightly", status=500, times=1)
     scheduler.answer("nightly", status=429, headers={"Retry-After": "120"}, times=1)
@@ -139,7 +139,7 @@ def test_answers_may_be_for_some_calls_only(scheduler: Scheduler) -> None:
     assert fired[2].at - fired[1].at == timedelta(minutes=2)
 
 
-def test_an_answer_to_all_calls_follows_those_to_some(scheduler: Scheduler) -> None:
+def test_scheduler_answer_to_all_calls_follows_limited_answers(scheduler: Scheduler) -> None:
     post(scheduler)
     scheduler.answer("nightly", status=500, times=2)
     scheduler.answer("nightly", body={"rows": 7})
@@ -156,7 +156,7 @@ def test_an_answer_to_all_calls_follows_those_to_some(scheduler: Scheduler) -> N
         ("etl", "etl is a workflow, which has no target; set the responses of its steps"),
     ],
 )
-def test_an_answer_is_for_a_job_that_is_called(scheduler: Scheduler, job_id: str, said: str) -> None:
+def test_scheduler_answer_requires_a_job_that_is_called(scheduler: Scheduler, job_id: str, said: str) -> None:
     post(scheduler)
     scheduler.client.put_workflow("etl", {"schedule": None, "jobs": {"load": {"job": {"target": HTTP}}}})
     scheduler.answer("load", status=500)
@@ -185,7 +185,7 @@ class Meeting(MemoryTables):
         return Store(self.items, clock, shards)
 
 
-def test_requests_of_two_threads_are_answered_side_by_side() -> None:
+def test_scheduler_answers_requests_of_two_threads_concurrently() -> None:
     clock = SettableClock(0.0)
     stage = Stage(clock, Targets(clock, Secrets({})), settings_of_a_test(), tables=Meeting())
     transport = ApiTransport(stage.api)
@@ -200,7 +200,7 @@ def test_requests_of_two_threads_are_answered_side_by_side() -> None:
     assert one.json()["id"] == other.json()["id"]
 
 
-def test_concurrent_requests_with_one_key_are_one(scheduler: Scheduler) -> None:
+def test_scheduler_concurrent_requests_with_one_idempotency_key_count_as_one(scheduler: Scheduler) -> None:
     job: Any = {"schedule": None, "target": HTTP}
     with ThreadPoolExecutor(8) as threads:
         made = list(threads.map(lambda _: scheduler.client.create_job(job, idempotency_key="order-7"), range(8)))
@@ -211,7 +211,7 @@ def test_concurrent_requests_with_one_key_are_one(scheduler: Scheduler) -> None:
     assert len(scheduler.advance()) == 1
 
 
-def test_a_handler_answers_by_a_status_a_body_or_both(scheduler: Scheduler, http: httpx.Client) -> None:
+def test_scheduler_handler_can_answer_with_a_status_a_body_or_both(scheduler: Scheduler, http: httpx.Client) -> None:
     answers: dict[str, Any] = {"a": 404, "b": {"rows": 1}, "c": Answer(409, "taken"), "d": None}
 
     @scheduler.target
@@ -232,7 +232,7 @@ def test_a_handler_answers_by_a_status_a_body_or_both(scheduler: Scheduler, http
     assert found["c"]["error"].endswith("answered 409 Conflict: taken")
 
 
-def test_runs_are_found_by_one_state_or_by_several(scheduler: Scheduler) -> None:
+def test_scheduler_finds_runs_by_one_or_several_states(scheduler: Scheduler) -> None:
     for job_id in ("nightly", "flaky"):
         post(scheduler, job_id, retry={"max_attempts": 1 if job_id == "nightly" else 2, "min_seconds": 3600})
         scheduler.answer(job_id, status=500)
@@ -242,7 +242,7 @@ def test_runs_are_found_by_one_state_or_by_several(scheduler: Scheduler) -> None
     assert {run.job_id for run in scheduler.client.find_runs(state=("DEAD", "RETRYING"))} == {"nightly", "flaky"}
 
 
-def test_what_a_handler_raises_is_the_tests(scheduler: Scheduler) -> None:
+def test_scheduler_passes_exceptions_of_a_handler_on_to_the_test(scheduler: Scheduler) -> None:
     @scheduler.target
     def handler(call: TargetCall) -> None:
         assert call.payload == "something else"
@@ -252,7 +252,9 @@ def test_what_a_handler_raises_is_the_tests(scheduler: Scheduler) -> None:
         scheduler.advance(days=1)
 
 
-def test_other_targets_than_http_fail_by_their_kind_of_error(scheduler: Scheduler, http: httpx.Client) -> None:
+def test_scheduler_targets_other_than_http_fail_with_their_kind_of_error(
+    scheduler: Scheduler, http: httpx.Client
+) -> None:
     target = {"type": "lambda", "function": "report"}
     post(scheduler, target=target, retry={"max_attempts": 3, "on": ["Busy"]}, payload=[1])
     scheduler.answer("nightly", status=500, body="come back", code="Busy", times=1)
@@ -263,7 +265,7 @@ def test_other_targets_than_http_fail_by_their_kind_of_error(scheduler: Schedule
     assert (dead["code"], dead["error"]) == ("KeyError", "lambda target failed: no such customer")
 
 
-def test_a_run_with_a_callback_waits_for_it(scheduler: Scheduler, http: httpx.Client) -> None:
+def test_scheduler_run_with_a_callback_waits_for_it(scheduler: Scheduler, http: httpx.Client) -> None:
     post(scheduler, completion="callback", heartbeat_seconds=600)
     (call,) = scheduler.advance_to("2026-03-28T02:30:00Z")
     assert call.callback_token is not None
@@ -278,7 +280,9 @@ def test_a_run_with_a_callback_waits_for_it(scheduler: Scheduler, http: httpx.Cl
     assert runs(http) == [("SUCCEEDED", None)]
 
 
-def test_a_run_whose_callback_does_not_come_is_tried_again(scheduler: Scheduler, http: httpx.Client) -> None:
+def test_scheduler_run_without_its_callback_is_retried_after_the_deadline(
+    scheduler: Scheduler, http: httpx.Client
+) -> None:
     post(scheduler, completion="callback", completion_seconds=3600, retry={"max_attempts": 2})
     fired = scheduler.advance(hours=6)
     assert [call.attempt for call in fired] == [1, 2]
@@ -286,7 +290,7 @@ def test_a_run_whose_callback_does_not_come_is_tried_again(scheduler: Scheduler,
     assert fired[0].callback_token != fired[1].callback_token
 
 
-def test_a_target_may_complete_its_run_before_it_answers(scheduler: Scheduler, http: httpx.Client) -> None:
+def test_scheduler_target_may_complete_its_run_before_it_responds(scheduler: Scheduler, http: httpx.Client) -> None:
     @scheduler.target
     def handler(call: TargetCall) -> int:
         bearer = {"Authorization": f"Bearer {call.callback_token}"}
@@ -297,13 +301,13 @@ def test_a_target_may_complete_its_run_before_it_answers(scheduler: Scheduler, h
     assert runs(http) == [("SUCCEEDED", None)]
 
 
-def test_a_run_that_is_still_at_work_keeps_the_next_one_out(scheduler: Scheduler, http: httpx.Client) -> None:
+def test_scheduler_active_run_prevents_the_next_one_with_overlap_skip(scheduler: Scheduler, http: httpx.Client) -> None:
     post(scheduler, schedule="0 * * * *", completion="callback", overlap="skip")
     assert len(scheduler.advance(hours=2, minutes=1)) == 1
     assert runs(http) == [("SKIPPED", "overlap"), ("WAITING", None)]
 
 
-def test_runs_in_line_start_one_after_the_other(scheduler: Scheduler, http: httpx.Client) -> None:
+def test_scheduler_runs_in_the_wait_queue_start_one_after_another(scheduler: Scheduler, http: httpx.Client) -> None:
     post(scheduler, schedule="0 * * * *", completion="callback", overlap="queue")
     (first,) = scheduler.advance(hours=3)
     bearer = {"Authorization": f"Bearer {first.callback_token}"}
@@ -312,7 +316,7 @@ def test_runs_in_line_start_one_after_the_other(scheduler: Scheduler, http: http
     assert second.scheduled_at - first.scheduled_at == timedelta(hours=1)
 
 
-def test_a_pause_is_skipped_or_caught_up(scheduler: Scheduler, http: httpx.Client) -> None:
+def test_scheduler_occurrences_of_a_pause_are_skipped_or_caught_up(scheduler: Scheduler, http: httpx.Client) -> None:
     for job_id in ("a", "b"):
         post(scheduler, job_id, missed={"policy": "run_all"})
         scheduler.client.pause_job(job_id)
@@ -323,7 +327,7 @@ def test_a_pause_is_skipped_or_caught_up(scheduler: Scheduler, http: httpx.Clien
     assert runs(http, "a") == [("SKIPPED", "paused")]
 
 
-def test_what_was_caught_up_after_a_pause_is_listed_with_what_it_covers(
+def test_scheduler_catch_up_runs_after_a_pause_are_listed_with_their_coverage(
     scheduler: Scheduler, http: httpx.Client
 ) -> None:
     end = scheduler.now + timedelta(hours=5, minutes=1)  # the last hour is not missed yet
@@ -340,7 +344,7 @@ def test_what_was_caught_up_after_a_pause_is_listed_with_what_it_covers(
     assert http.get("/v1/runs", params={"caught_up": "yes"}).status_code == 400
 
 
-def test_a_pause_ends_by_itself(scheduler: Scheduler, http: httpx.Client) -> None:
+def test_scheduler_pause_ends_automatically(scheduler: Scheduler, http: httpx.Client) -> None:
     post(scheduler, schedule="0 * * * *")
     paused = scheduler.client.pause_job("nightly", until=scheduler.now + timedelta(hours=3), note="maintenance")
     assert paused.paused_until == scheduler.now + timedelta(hours=3)
@@ -351,21 +355,25 @@ def test_a_pause_ends_by_itself(scheduler: Scheduler, http: httpx.Client) -> Non
     assert ("SKIPPED", "paused") in runs(http)
 
 
-def test_a_job_runs_when_it_is_asked_to_with_its_own_payload(scheduler: Scheduler, http: httpx.Client) -> None:
+def test_scheduler_manual_run_uses_its_own_payload(scheduler: Scheduler, http: httpx.Client) -> None:
     post(scheduler, schedule=None, payload={"all": True})
     http.post("/v1/jobs/nightly/run", json={"payload": {"customer": 7}})
     (call,) = scheduler.advance()
     assert call.payload == {"customer": 7}
 
 
-def test_a_backfill_runs_what_was_before_the_job(scheduler: Scheduler, http: httpx.Client) -> None:
+def test_scheduler_backfill_runs_occurrences_before_the_creation_of_the_job(
+    scheduler: Scheduler, http: httpx.Client
+) -> None:
     post(scheduler)
     window = {"from": "2026-03-01T00:00:00Z", "to": "2026-03-04T00:00:00Z", "dry_run": False}
     assert http.post("/v1/jobs/nightly/backfill", json=window).status_code == 202
     assert len(scheduler.advance(hours=1)) == 3
 
 
-def test_a_workflow_runs_its_jobs_in_order_and_hands_results_down(scheduler: Scheduler, http: httpx.Client) -> None:
+def test_scheduler_workflow_runs_its_jobs_in_order_and_passes_on_results(
+    scheduler: Scheduler, http: httpx.Client
+) -> None:
     def step(**fields: Any) -> dict[str, Any]:
         return {"target": HTTP, **fields}
 
@@ -388,31 +396,31 @@ def test_a_workflow_runs_its_jobs_in_order_and_hands_results_down(scheduler: Sch
     assert runs(http, "etl")[0][0] == "DEAD"
 
 
-def test_events_of_a_job_are_kept(scheduler: Scheduler) -> None:
+def test_scheduler_keeps_the_events_of_a_job(scheduler: Scheduler) -> None:
     post(scheduler, events=["all"])
     scheduler.advance(days=1)
     assert [event.detail["job_id"] for event in scheduler.events] == ["nightly"]
 
 
-def test_what_the_api_would_refuse_is_refused(http: httpx.Client) -> None:
+def test_scheduler_rejects_requests_that_the_api_would_reject(http: httpx.Client) -> None:
     refused = http.post("/v1/jobs", json={"schedule": "61 * * * *", "target": HTTP | {"url": "http://127.0.0.1/"}})
     assert refused.status_code == 422
     assert [error["pointer"] for error in refused.json()["errors"]] == ["/schedule", "/target/url"]
 
 
-def test_the_api_says_that_it_is_well_whenever_it_is_asked(scheduler: Scheduler, http: httpx.Client) -> None:
+def test_scheduler_api_is_healthy_at_any_time(scheduler: Scheduler, http: httpx.Client) -> None:
     assert http.get("/v1/health").json()["status"] == "ok"
     scheduler.advance(days=400)
     assert http.get("/v1/health").json()["status"] == "ok"
 
 
-def test_a_job_may_be_posted_after_a_long_time(scheduler: Scheduler) -> None:
+def test_scheduler_accepts_a_job_after_a_long_time(scheduler: Scheduler) -> None:
     scheduler.advance(days=800)
     post(scheduler)
     assert len(scheduler.advance(days=2)) == 2
 
 
-def test_asynchronous_clients_have_the_same_way_in(scheduler: Scheduler) -> None:
+def test_scheduler_transport_works_with_asynchronous_clients(scheduler: Scheduler) -> None:
     async def ask() -> int:
         async with httpx.AsyncClient(base_url=scheduler.url, transport=scheduler.transport) as http:
             return (await http.post("/v1/jobs", json={"schedule": "@daily", "target": HTTP})).status_code
@@ -420,7 +428,7 @@ def test_asynchronous_clients_have_the_same_way_in(scheduler: Scheduler) -> None
     assert asyncio.run(ask()) == 201
 
 
-def test_two_schedulers_know_nothing_of_each_other(scheduler: Scheduler) -> None:
+def test_scheduler_instances_are_independent_of_each_other(scheduler: Scheduler) -> None:
     post(scheduler)
     with Scheduler(now=scheduler.now) as other:
         assert other.advance(days=3) == []
@@ -433,17 +441,17 @@ def test_two_schedulers_know_nothing_of_each_other(scheduler: Scheduler) -> None
         ("2026-03-29T00:00:00", "has no time zone"),
     ],
 )
-def test_time_goes_on_to_instants_only(scheduler: Scheduler, instant: str, said: str) -> None:
+def test_scheduler_advances_only_to_valid_future_instants(scheduler: Scheduler, instant: str, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         scheduler.advance_to(instant)
 
 
-def test_a_year_of_a_nightly_job_takes_one_call_of_advance(scheduler: Scheduler) -> None:
+def test_scheduler_advances_a_nightly_job_by_one_year_in_one_call(scheduler: Scheduler) -> None:
     post(scheduler)
     assert len(scheduler.advance(days=365)) == 365
 
 
-def test_figures_of_the_stage_count_what_the_workers_did_in_the_last_day(scheduler: Scheduler) -> None:
+def test_scheduler_stage_figures_count_the_work_of_the_last_day(scheduler: Scheduler) -> None:
     post(scheduler, retry={"max_attempts": 2, "min_seconds": 3600, "max_seconds": 3600}, jitter_seconds=0)
     scheduler.answer("nightly", status=503, times=3)
     assert scheduler.client.get_stage_metrics().figures.outcomes == ()

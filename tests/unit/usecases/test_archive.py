@@ -55,7 +55,7 @@ class Shelf:
 TWO_DAYS = (gone(1), gone(2, after=DAY), gone(3, after=10))
 
 
-def test_a_batch_is_written_and_counted() -> None:
+def test_archive_writes_and_counts_a_batch() -> None:
     shelf = Shelf()
     report = ArchiveRuns(Given(TWO_DAYS), shelf)([])
     assert report.counts == {"ObjectsWritten": 2, "RecordsArchived": 3}
@@ -63,12 +63,12 @@ def test_a_batch_is_written_and_counted() -> None:
     assert len(shelf.ids) == 3
 
 
-def test_a_batch_without_anything_expired_writes_nothing() -> None:
+def test_archive_writes_nothing_for_a_batch_without_expired_records() -> None:
     shelf = Shelf()
     assert (ArchiveRuns(Given((RunChange("1", "MODIFY", None, None),)), shelf)([]).counts, shelf.sheets) == ({}, {})
 
 
-def test_a_batch_that_failed_half_way_loses_and_doubles_nothing_when_it_comes_again() -> None:
+def test_archive_retry_of_a_partly_failed_batch_loses_and_duplicates_nothing() -> None:
     shelf = Shelf(shut={"2026-11-21"})
     archive = ArchiveRuns(Given(TWO_DAYS), shelf)
     first = archive([])
@@ -80,7 +80,7 @@ def test_a_batch_that_failed_half_way_loses_and_doubles_nothing_when_it_comes_ag
     assert shelf.ids == ["nightly.20261121T120000Z", "nightly.20261121T120010Z", "nightly.20261122T120000Z"]
 
 
-def test_a_record_that_cannot_be_read_is_kept_and_told_and_holds_up_nothing() -> None:
+def test_archive_keeps_and_reports_an_unreadable_record_and_continues() -> None:
     shelf = Shelf()
     strange = RunChange("2", "REMOVE", EXPIRY, Unreadable({"PK": {"S": "JOB#a#b"}}, "KeyError('due')"))
     report = ArchiveRuns(Given((gone(1), strange)), shelf)([])
@@ -89,13 +89,13 @@ def test_a_record_that_cannot_be_read_is_kept_and_told_and_holds_up_nothing() ->
 
 
 @pytest.mark.parametrize(("whole", "failed"), [(True, 0), (False, 1)])
-def test_a_failed_batch_is_archived_as_far_as_the_stream_still_has_it(whole: bool, failed: int) -> None:
+def test_archive_stores_the_part_of_a_failed_batch_that_the_stream_still_contains(whole: bool, failed: int) -> None:
     shelf = Shelf()
     assert ArchiveRuns(Given(TWO_DAYS, whole), shelf).again({"shardId": "s"}).counts["ArchivesFailed"] == failed
     assert len(shelf.ids) == 3
 
 
-def test_a_failed_batch_that_is_given_again_overwrites_what_there_was_of_it() -> None:
+def test_archive_retry_of_a_failed_batch_overwrites_its_earlier_objects() -> None:
     shelf = Shelf()
     archive = ArchiveRuns(Given(TWO_DAYS), shelf)
     archive([])

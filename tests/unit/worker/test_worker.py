@@ -42,7 +42,7 @@ def never(run):
     raise AssertionError("this work is not wanted")
 
 
-def test_the_task_is_told_all_about_its_run(queue, api):
+def test_worker_task_receives_all_details_of_its_run(queue, api):
     told = []
     worker(queue, api, told.append).run_once()
     (run,) = told
@@ -53,20 +53,20 @@ def test_the_task_is_told_all_about_its_run(queue, api):
     assert not run.cancelled.is_set()
 
 
-def test_what_the_task_returns_completes_the_run_and_the_message_is_deleted(queue, api):
+def test_worker_return_value_of_the_task_completes_the_run_and_deletes_the_message(queue, api):
     assert worker(queue, api, lambda run: {"sent": run.payload["customer"]}).run_once() == 1
     assert api.reports == [("complete", {"result": {"sent": 7}})]
     assert api.tokens == {f"Bearer {TOKEN}"}
     assert queue.deleted == [BODY]
 
 
-def test_the_message_is_deleted_only_after_the_api_has_accepted(queue, api):
+def test_worker_message_is_deleted_only_after_the_api_accepts_the_report(queue, api):
     api.will("complete", (403, {"message": "Forbidden"}))
     worker(queue, api, lambda run: 1).run_once()
     assert queue.deleted == []
 
 
-def test_an_exception_fails_the_run_under_the_name_of_its_type(queue, api):
+def test_worker_exception_fails_the_run_with_the_name_of_its_type(queue, api):
     def task(run):
         raise KeyError("customer")
 
@@ -75,7 +75,7 @@ def test_an_exception_fails_the_run_under_the_name_of_its_type(queue, api):
     assert queue.deleted == [BODY]
 
 
-def test_a_task_that_exits_fails_its_run_and_not_the_worker(api):
+def test_worker_task_that_exits_fails_its_run_but_not_the_worker(api):
     def task(run):
         raise SystemExit(3)
 
@@ -84,7 +84,7 @@ def test_a_task_that_exits_fails_its_run_and_not_the_worker(api):
     assert api.reports == [("fail", {"error": "SystemExit: 3", "code": "SystemExit"})] * 2
 
 
-def test_a_task_can_forbid_another_attempt(queue, api):
+def test_worker_task_can_forbid_another_attempt(queue, api):
     def task(run):
         raise DoNotRetry("no such customer", code="unknown-customer")
 
@@ -92,7 +92,7 @@ def test_a_task_can_forbid_another_attempt(queue, api):
     assert api.reports == [("fail", {"error": "no such customer", "code": "unknown-customer", "retryable": False})]
 
 
-def test_a_task_can_ask_for_another_attempt_later(queue, api):
+def test_worker_task_can_request_another_attempt_later(queue, api):
     def task(run):
         raise Retry("the printer is out of paper", after=600)
 
@@ -100,14 +100,14 @@ def test_a_task_can_ask_for_another_attempt_later(queue, api):
     assert api.reports == [("fail", {"error": "the printer is out of paper", "retryable": True, "retry_after": 600.0})]
 
 
-def test_a_result_that_is_no_json_ends_the_run_at_once(queue, api):
+def test_worker_result_that_is_not_json_ends_the_run_immediately(queue, api):
     worker(queue, api, lambda run: {1, 2}).run_once()
     ((word, said),) = api.reports
     assert (word, said["code"], said["retryable"]) == ("fail", "callback.bad_result", False)
     assert queue.deleted == [BODY]
 
 
-def test_a_result_that_the_api_refuses_ends_the_run_at_once(queue, api):
+def test_worker_result_that_the_api_rejects_ends_the_run_immediately(queue, api):
     api.will("complete", (413, {"message": "Request Too Long"}))
     worker(queue, api, lambda run: "x" * 9).run_once()
     assert [word for word, _ in api.reports] == ["complete", "fail"]
@@ -116,7 +116,7 @@ def test_a_result_that_the_api_refuses_ends_the_run_at_once(queue, api):
 
 
 @pytest.mark.parametrize("answer", [OVER, BAD_TOKEN], ids=["over", "foreign"])
-def test_an_attempt_that_is_over_is_not_begun(queue, api, answer):
+def test_worker_does_not_begin_an_attempt_that_is_over(queue, api, answer):
     api.will("heartbeat", answer)
     worker(queue, api, never).run_once()
     assert api.reports == []
@@ -124,21 +124,21 @@ def test_an_attempt_that_is_over_is_not_begun(queue, api, answer):
 
 
 @pytest.mark.parametrize("answer", [OVER, BAD_TOKEN], ids=["over", "foreign"])
-def test_work_of_an_attempt_that_ended_meanwhile_is_abandoned(queue, api, answer):
+def test_worker_discards_the_work_of_an_attempt_that_ended_in_between(queue, api, answer):
     api.will("complete", answer)
     worker(queue, api, lambda run: 1).run_once()
     assert [word for word, _ in api.reports] == ["complete"]
     assert queue.deleted == [BODY]
 
 
-def test_a_gateway_that_lets_nobody_in_does_not_make_an_attempt_over(queue, api):
+def test_worker_rejection_by_the_gateway_does_not_end_an_attempt(queue, api):
     api.will("heartbeat", (401, {"message": "Unauthorized"}))
     api.will("complete", (401, {"message": "Unauthorized"}))
     worker(queue, api, lambda run: 1).run_once()
     assert queue.deleted == []
 
 
-def test_a_cancelled_run_that_nobody_works_on_yet_ends_without_work(queue, api):
+def test_worker_ends_a_cancelled_run_before_its_task_starts(queue, api):
     api.will("heartbeat", (200, {"state": "WAITING", "cancel_requested": True, "reason": "cancelled"}))
     worker(queue, api, never).run_once()
     ((word, said),) = api.reports
@@ -146,7 +146,7 @@ def test_a_cancelled_run_that_nobody_works_on_yet_ends_without_work(queue, api):
     assert queue.deleted == [BODY]
 
 
-def test_progress_is_sent_with_each_following_heartbeat(queue, api):
+def test_worker_progress_is_sent_with_each_later_heartbeat(queue, api):
     def task(run):
         run.progress(0.25, "2 of 8\nfiles")
         run.heartbeat()
@@ -161,7 +161,7 @@ def test_progress_is_sent_with_each_following_heartbeat(queue, api):
 
 
 @pytest.mark.parametrize("note", ["x" * 500, "\0\ud800\x7f\u2028 a", "ä" * 201])
-def test_a_note_that_the_api_would_reject_is_made_acceptable(queue, api, note):
+def test_worker_note_that_the_api_would_reject_is_corrected(queue, api, note):
     def task(run):
         run.progress(1, note)
         run.heartbeat()
@@ -174,14 +174,14 @@ def test_a_note_that_the_api_would_reject_is_made_acceptable(queue, api, note):
 
 
 @pytest.mark.parametrize("done", [-0.1, 1.1, float("nan"), 40])
-def test_progress_outside_of_0_to_1_is_refused(queue, api, done):
+def test_worker_progress_outside_0_to_1_is_rejected(queue, api, done):
     worker(queue, api, lambda run: run.progress(done)).run_once()
     ((word, body),) = api.reports
     assert word == "fail"
     assert "done must be from 0 to 1" in body["error"]
 
 
-def test_a_running_task_learns_of_its_cancellation_at_its_next_heartbeat(queue, api):
+def test_worker_running_task_receives_its_cancellation_at_its_next_heartbeat(queue, api):
     def task(run):
         api.will("heartbeat", (200, {"state": "WAITING", "cancel_requested": True, "reason": "cancelled"}))
         run.heartbeat()
@@ -192,7 +192,7 @@ def test_a_running_task_learns_of_its_cancellation_at_its_next_heartbeat(queue, 
     assert api.reports == [("fail", {"error": "cancelled", "retryable": False})]
 
 
-def test_a_task_whose_attempt_is_over_learns_it_and_reports_nothing(queue, api):
+def test_worker_task_whose_attempt_is_over_is_cancelled_and_reports_nothing(queue, api):
     def task(run):
         api.will("heartbeat", OVER)
         run.heartbeat()
@@ -203,7 +203,7 @@ def test_a_task_whose_attempt_is_over_learns_it_and_reports_nothing(queue, api):
     assert queue.deleted == [BODY]
 
 
-def test_a_report_outlasts_an_api_that_is_away_for_a_while(queue, api):
+def test_worker_report_is_repeated_while_the_api_is_temporarily_unavailable(queue, api):
     clock = Clock()
     api.will("complete", None, BUSY, None, (429, {"message": "Too Many Requests"}))
     worker(queue, api, lambda run: "done", clock).run_once()
@@ -213,7 +213,7 @@ def test_a_report_outlasts_an_api_that_is_away_for_a_while(queue, api):
     assert sorted(clock.pauses) == clock.pauses
 
 
-def test_an_api_that_stays_away_is_given_up_and_the_message_comes_back(queue, api, caplog):
+def test_worker_report_is_abandoned_if_the_api_stays_unavailable_and_the_message_returns(queue, api, caplog):
     clock = Clock()
     api.will("complete", *[None] * 100)
     worker(queue, api, lambda run: "done", clock).run_once()
@@ -223,13 +223,13 @@ def test_an_api_that_stays_away_is_given_up_and_the_message_comes_back(queue, ap
     assert "it will be processed again" in caplog.text
 
 
-def test_work_begins_even_where_no_heartbeat_is_heard(queue, api):
+def test_worker_begins_work_even_if_its_heartbeat_fails(queue, api):
     api.will("heartbeat", None)
     worker(queue, api, lambda run: 1).run_once()
     assert api.reports == [("complete", {"result": 1})]
 
 
-def test_the_same_message_twice_is_worked_on_only_while_its_attempt_lasts(api):
+def test_worker_processes_a_duplicate_message_only_while_its_attempt_lasts(api):
     queue, worked = MemoryQueue(BODY, BODY), []
     api.will("heartbeat", (200, {"state": "WAITING"}), OVER)
     worker(queue, api, worked.append).run_once()
@@ -237,13 +237,13 @@ def test_the_same_message_twice_is_worked_on_only_while_its_attempt_lasts(api):
     assert queue.deleted == [BODY, BODY]
 
 
-def test_a_message_without_a_callback_is_worked_on_and_just_deleted(api):
+def test_worker_processes_a_message_without_a_callback_and_deletes_it(api):
     queue, worked = MemoryQueue(without_callback()), []
     worker(queue, api, worked.append).run_once()
     assert (len(worked), len(queue.deleted), api.said) == (1, 1, [])
 
 
-def test_a_failure_without_a_callback_leaves_its_message_to_the_queue(api):
+def test_worker_failure_without_a_callback_leaves_its_message_in_the_queue(api):
     def task(run):
         raise ValueError
 
@@ -252,7 +252,7 @@ def test_a_failure_without_a_callback_leaves_its_message_to_the_queue(api):
     assert (queue.deleted, queue.hidden, api.said) == ([], [], [])
 
 
-def test_a_retry_without_a_callback_hides_its_message_for_so_long(api):
+def test_worker_retry_without_a_callback_hides_its_message_for_the_requested_time(api):
     def task(run):
         raise Retry(after=90)
 
@@ -261,7 +261,7 @@ def test_a_retry_without_a_callback_hides_its_message_for_so_long(api):
     assert (queue.deleted, queue.hidden) == ([], [(without_callback(), 90)])
 
 
-def test_a_failure_without_a_callback_that_is_final_is_deleted(api):
+def test_worker_final_failure_without_a_callback_deletes_its_message(api):
     def task(run):
         raise DoNotRetry
 
@@ -281,7 +281,7 @@ def test_a_failure_without_a_callback_that_is_final_is_deleted(api):
         json.dumps(EVENT | {"run_id": 3}),
     ],
 )
-def test_a_message_of_somebody_else_stays_in_the_queue_and_holds_up_nobody(body, api, caplog):
+def test_worker_leaves_foreign_messages_in_the_queue_and_continues(body, api, caplog):
     queue, worked = MemoryQueue(body, BODY), []
     worker(queue, api, worked.append).run_once()
     assert len(worked) == 1
@@ -289,7 +289,7 @@ def test_a_message_of_somebody_else_stays_in_the_queue_and_holds_up_nobody(body,
     assert "is not from Duecourse" in caplog.text
 
 
-def test_tokens_are_never_logged(queue, api, caplog):
+def test_worker_never_logs_tokens(queue, api, caplog):
     caplog.set_level(logging.DEBUG, "duecourse.cli")
     api.will("complete", *[None] * 100)
 
@@ -301,14 +301,14 @@ def test_tokens_are_never_logged(queue, api, caplog):
     assert "abcdefghijklmnop" not in caplog.text
 
 
-def test_several_runs_are_worked_on_side_by_side(api):
+def test_worker_processes_several_runs_concurrently(api):
     both_at_work = threading.Barrier(2, timeout=PATIENCE_SECONDS)
     queue = MemoryQueue(BODY, BODY)
     worker(queue, api, lambda run: both_at_work.wait() and None, concurrency=2).run_once()
     assert len(queue.deleted) == 2
 
 
-def test_a_stopped_worker_lets_its_task_end_and_begins_nothing_more(api):
+def test_worker_finishes_its_task_after_a_stop_and_begins_no_other(api):
     queue = MemoryQueue(BODY, BODY)
     made = worker(queue, api, lambda run: made.stop())
     made.run()
@@ -316,7 +316,7 @@ def test_a_stopped_worker_lets_its_task_end_and_begins_nothing_more(api):
     assert (queue.deleted, list(queue.waiting)) == ([BODY], [BODY])
 
 
-def test_what_arrives_while_the_worker_stops_is_given_back_at_once(api):
+def test_worker_returns_a_message_that_arrives_during_a_stop_immediately(api):
     class Late(MemoryQueue):
         def receive(self, *, hidden_seconds, wait_seconds):
             made.stop()
@@ -331,7 +331,7 @@ def test_what_arrives_while_the_worker_stops_is_given_back_at_once(api):
     assert (queue.deleted, api.said) == ([], [])
 
 
-def test_a_task_that_does_not_end_is_left_when_the_time_is_up(queue, api, caplog):
+def test_worker_abandons_a_task_that_does_not_end_within_the_grace_period(queue, api, caplog):
     let_go = threading.Event()
 
     def task(run):
@@ -345,7 +345,7 @@ def test_a_task_that_does_not_end_is_left_when_the_time_is_up(queue, api, caplog
     let_go.set()
 
 
-def test_a_queue_that_does_not_answer_is_no_end_of_the_worker(api, caplog):
+def test_worker_survives_an_unreachable_queue(api, caplog):
     class Broken(MemoryQueue):
         def receive(self, *, hidden_seconds, wait_seconds):
             made.stop()
@@ -356,7 +356,7 @@ def test_a_queue_that_does_not_answer_is_no_end_of_the_worker(api, caplog):
     assert caplog.text.count("the queue cannot be reached") == 1
 
 
-def test_the_end_of_an_outage_of_the_queue_is_logged(api, caplog):
+def test_worker_logs_the_end_of_a_queue_outage(api, caplog):
     caplog.set_level("INFO", "duecourse.worker")
     calls = count()
 
@@ -376,7 +376,7 @@ def test_the_end_of_an_outage_of_the_queue_is_logged(api, caplog):
     ]
 
 
-def test_a_fault_of_the_worker_itself_costs_one_message_its_turn_only(api, caplog):
+def test_worker_internal_error_affects_one_message_only(api, caplog):
     class Faulty(MemoryQueue):
         def delete(self, received):
             if not self.deleted:
@@ -391,7 +391,7 @@ def test_a_fault_of_the_worker_itself_costs_one_message_its_turn_only(api, caplo
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_the_worker_and_gives_the_handlers_back(number, api):
+def test_worker_signal_stops_the_worker_and_restores_the_handlers(number, api):
     queue = MemoryQueue(BODY)
     before = signal.getsignal(number)
     asked = threading.Event()
@@ -407,7 +407,7 @@ def test_a_signal_ends_the_worker_and_gives_the_handlers_back(number, api):
     assert signal.getsignal(number) is before
 
 
-def test_a_worker_needs_a_task_and_has_but_one(queue, api):
+def test_worker_requires_exactly_one_task(queue, api):
     made = Worker(queue, client=api.client)
     with pytest.raises(ValueError, match="no task"):
         made.run_once()
@@ -416,7 +416,7 @@ def test_a_worker_needs_a_task_and_has_but_one(queue, api):
         made.task(never)
 
 
-def test_a_worker_says_what_it_cannot_do(queue, api, monkeypatch):
+def test_worker_rejects_invalid_options(queue, api, monkeypatch):
     monkeypatch.delenv("DUECOURSE_API", raising=False)
     with pytest.raises(ValueError, match="no API address"):
         Worker(queue)
@@ -444,7 +444,7 @@ class Kept:
         return self.keeper.tick()
 
 
-def test_the_next_heartbeat_comes_after_a_third_of_what_is_left():
+def test_worker_sends_the_next_heartbeat_after_a_third_of_the_remaining_time():
     kept = Kept()  # the API's clock is at 06:47:30, the next heartbeat is due at 06:48:00
     assert kept.after(0) == pytest.approx(10)
     kept.after(9.9)
@@ -453,7 +453,7 @@ def test_the_next_heartbeat_comes_after_a_third_of_what_is_left():
     assert kept.api.beats == 2
 
 
-def test_the_message_is_hidden_anew_after_a_third_of_its_time():
+def test_worker_extends_the_hidden_time_of_the_message_after_a_third_of_it():
     kept = Kept(without_callback())
     assert kept.after(0) == pytest.approx(20)
     assert kept.queue.hidden == []
@@ -462,14 +462,14 @@ def test_the_message_is_hidden_anew_after_a_third_of_its_time():
     assert [seconds for _, seconds in kept.queue.hidden] == [HIDDEN, HIDDEN]
 
 
-def test_a_run_without_a_callback_has_no_heartbeats():
+def test_worker_run_without_a_callback_has_no_heartbeats():
     kept = Kept(without_callback())
     kept.after(0)
     kept.keeper.beat()
     assert kept.api.said == []
 
 
-def test_a_job_that_asks_for_no_heartbeats_is_still_asked_once_a_minute():
+def test_worker_sends_a_heartbeat_once_a_minute_even_if_the_job_requires_none():
     kept = Kept()
     kept.api.will("heartbeat", (200, ALIVE | {"heartbeat_until": None}))
     kept.after(0)
@@ -479,7 +479,7 @@ def test_a_job_that_asks_for_no_heartbeats_is_still_asked_once_a_minute():
     assert kept.api.beats == 2
 
 
-def test_a_heartbeat_that_nobody_hears_is_sent_again_a_second_later():
+def test_worker_repeats_a_failed_heartbeat_after_one_second():
     kept = Kept()
     kept.api.will("heartbeat", None)
     assert kept.after(0) == pytest.approx(1)
@@ -487,7 +487,7 @@ def test_a_heartbeat_that_nobody_hears_is_sent_again_a_second_later():
     assert kept.after(1) == pytest.approx(10)
 
 
-def test_an_attempt_that_is_over_is_beaten_no_more_but_its_message_stays_hidden():
+def test_worker_ended_attempt_gets_no_heartbeats_but_its_message_stays_hidden():
     kept = Kept()
     kept.api.will("heartbeat", OVER)
     assert kept.after(0) == pytest.approx(20)
@@ -499,7 +499,7 @@ def test_an_attempt_that_is_over_is_beaten_no_more_but_its_message_stays_hidden(
     assert len(kept.queue.hidden) == 1
 
 
-def test_a_run_that_is_to_end_is_kept_alive_until_its_task_has_ended():
+def test_worker_cancelled_run_gets_heartbeats_until_its_task_ends():
     kept = Kept()
     kept.api.will("heartbeat", (200, ALIVE | {"cancel_requested": True, "reason": "replaced"}))
     kept.after(0)
@@ -510,17 +510,17 @@ def test_a_run_that_is_to_end_is_kept_alive_until_its_task_has_ended():
 
 
 @given(st.none() | st.floats(-1e6, 1e6))
-def test_beats_are_never_closer_than_a_second_nor_rarer_than_once_a_minute(left):
+def test_worker_heartbeat_interval_is_between_one_second_and_one_minute(left):
     assert MIN_BEAT <= beat_after(left) <= MAX_HEARTBEAT_SECONDS
 
 
 @given(st.floats(3, 1e6))
-def test_two_beats_may_be_lost_before_time_runs_out(left):
+def test_worker_heartbeat_interval_allows_two_lost_heartbeats(left):
     assert 3 * beat_after(left) <= left * 1.000001
 
 
 @given(now=st.floats(0, 1e9), retry_after=st.none() | st.floats(0, 1e9))
-def test_a_wish_of_the_api_is_heeded_up_to_a_minute(now, retry_after):
+def test_worker_heartbeat_follows_the_retry_time_of_the_api_up_to_one_minute(now, retry_after):
     rhythm = Rhythm.starting(now, HIDDEN, beats=True).unheard(now, retry_after)
     assert rhythm.beat_at is not None
     assert MIN_BEAT * 0.999 <= rhythm.beat_at - now <= MAX_HEARTBEAT_SECONDS * 1.001

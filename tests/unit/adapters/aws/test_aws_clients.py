@@ -23,13 +23,13 @@ def clients(session, clock):
     return AwsClients(session, now=clock.now)
 
 
-def test_a_client_is_made_once_whoever_asks_first(clients):
+def test_aws_clients_are_created_once_despite_concurrent_requests(clients):
     with ThreadPoolExecutor(8) as pool:
         made = set(pool.map(lambda _: clients.get("sqs"), range(8)))
     assert len(made) == 1
 
 
-def test_our_own_requests_are_tried_a_few_times_with_short_time_outs(clients):
+def test_aws_clients_retry_internal_requests_a_few_times_with_short_timeouts(clients):
     config = clients.get("sqs").boto3.meta.config
     assert config.retries == {"mode": "standard", "total_max_attempts": 4}
     assert config.connect_timeout <= 2
@@ -38,7 +38,7 @@ def test_our_own_requests_are_tried_a_few_times_with_short_time_outs(clients):
     assert config.tcp_keepalive
 
 
-def test_a_function_that_somebody_waits_for_gives_up_well_before_its_own_time_is_over(clients):
+def test_aws_clients_with_short_timeouts_give_up_well_before_the_function_times_out(clients):
     config = clients.get("sqs", short_timeouts=True).boto3.meta.config
     attempts = config.retries["total_max_attempts"]
     pauses = sum(2**attempt for attempt in range(attempts - 1))
@@ -47,13 +47,13 @@ def test_a_function_that_somebody_waits_for_gives_up_well_before_its_own_time_is
     assert clients.get("sqs") is not clients.get("sqs", short_timeouts=True)
 
 
-def test_calls_to_targets_are_tried_once_and_wait_as_long_as_asked(clients):
+def test_aws_clients_call_targets_once_with_the_requested_timeout(clients):
     config = clients.calling("lambda", 30).meta.config
     assert config.retries == {"mode": "standard", "total_max_attempts": 1}
     assert config.read_timeout == 30
 
 
-def test_clients_for_calls_are_shared_by_their_waiting_time_and_the_last_sixteen_are_kept(clients):
+def test_aws_clients_for_calls_are_shared_by_timeout_and_the_last_sixteen_are_kept(clients):
     first = clients.calling("lambda", 1)
     for seconds in range(2, 17):
         clients.calling("lambda", seconds)
@@ -67,9 +67,7 @@ def test_clients_for_calls_are_shared_by_their_waiting_time_and_the_last_sixteen
 
 
 @pytest.mark.parametrize(("seconds", "same"), [(9.9, True), (10, False), (3_600, False), (-1, False)])
-def test_a_client_for_calls_is_made_anew_after_ten_seconds_and_when_the_clock_was_set_back(
-    clients, clock, seconds, same
-):
+def test_aws_clients_for_calls_are_recreated_after_ten_seconds_and_after_a_clock_reset(clients, clock, seconds, same):
     first = clients.calling("lambda", 30)
     clock.advance(seconds)
     assert (clients.calling("lambda", 30) is first) == same
@@ -90,7 +88,7 @@ def forgetful(handler: BaseHTTPRequestHandler) -> None:
     handler.end_headers()
 
 
-def test_a_connection_that_ended_unheard_while_the_environment_was_frozen_costs_no_call(session, clock):
+def test_aws_clients_lose_no_call_through_a_connection_closed_while_the_environment_was_frozen(session, clock):
     with http_target(forgetful) as service:
         clients = AwsClients(session, endpoint_url=service.url(), now=clock.now)
         before = clients.calling("events", 5)
@@ -105,7 +103,7 @@ def test_a_connection_that_ended_unheard_while_the_environment_was_frozen_costs_
     assert len(service.seen) == 3
 
 
-def test_a_client_that_acts_in_the_name_of_a_role_has_its_credentials_and_checks_what_it_is_given(clients):
+def test_aws_clients_with_a_role_use_its_credentials_and_validate_their_parameters(clients):
     assumed = Credentials("ASIA1", "secret", "token", 0.0)
     client = clients.calling("sqs", 5, assumed)
     assert client is clients.calling("sqs", 5, assumed)
@@ -115,11 +113,11 @@ def test_a_client_that_acts_in_the_name_of_a_role_has_its_credentials_and_checks
         client.send_message(QueueUrl=1, MessageBody="x")
 
 
-def test_credentials_do_not_show_their_secrets():
+def test_aws_clients_hide_the_secrets_of_their_credentials():
     assert "hush" not in repr(Credentials("ASIA1", "hush", "hush", 0.0))
 
 
-def test_region_and_endpoint_come_from_the_environment(monkeypatch):
+def test_aws_clients_take_region_and_endpoint_from_the_environment(monkeypatch):
     monkeypatch.delenv("AWS_DEFAULT_REGION", raising=False)
     monkeypatch.setenv("AWS_REGION", "eu-central-1")
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:4566")
@@ -137,7 +135,7 @@ def test_region_and_endpoint_come_from_the_environment(monkeypatch):
         ("Root=1-5759e988;Parent=53995c3f;Sampled=0;Lineage=2:a87bd80c:16", None),
     ],
 )
-def test_requests_to_sqs_bear_a_trace_that_is_recorded_and_no_lineage(session, monkeypatch, trace, borne):
+def test_aws_clients_send_sqs_only_a_sampled_trace_and_omit_its_lineage(session, monkeypatch, trace, borne):
     """What botocore adds within Lambda, SQS would hand on with the messages."""
     monkeypatch.setenv("AWS_LAMBDA_FUNCTION_NAME", "execute")
     monkeypatch.setenv("_X_AMZN_TRACE_ID", trace)

@@ -46,7 +46,7 @@ def outbound_events(count: int) -> list[OutboundEvent]:
     return [OutboundEvent("Run Dead", {"event": f"e-{number}"}, AT) for number in range(count)]
 
 
-def test_an_outbound_event_is_an_event_of_ours():
+def test_outbound_event_has_the_source_and_the_format_of_duecourse():
     events = Events()
     assert EventBridgeBus(events, "duecourse-dev").publish([OutboundEvent("Run Dead", {"run_id": "nightly"}, AT)]) == 0
     ((entry,),) = events.requests
@@ -60,13 +60,13 @@ def test_an_outbound_event_is_an_event_of_ours():
 
 
 @pytest.mark.parametrize(("count", "sizes"), [(0, []), (1, [1]), (10, [10]), (23, [10, 10, 3])])
-def test_ten_go_into_a_request(count, sizes):
+def test_outbound_events_are_sent_ten_in_a_request(count, sizes):
     events = Events()
     assert EventBridgeBus(events, "bus").publish(outbound_events(count)) == 0
     assert [len(request) for request in events.requests] == sizes
 
 
-def test_entries_that_were_refused_are_counted_and_logged(caplog):
+def test_outbound_events_that_are_rejected_are_counted_and_logged(caplog):
     with caplog.at_level(logging.WARNING):
         assert EventBridgeBus(Events(refused={3, 11}), "bus").publish(outbound_events(12)) == 2
     assert [(record.event, record.error) for record in caplog.records] == [
@@ -76,13 +76,13 @@ def test_entries_that_were_refused_are_counted_and_logged(caplog):
 
 
 @pytest.mark.parametrize("problem", [ServiceError("ThrottlingException"), NoAnswerError("PutEvents: refused")])
-def test_a_bus_that_fails_as_a_whole_raises_nothing(caplog, problem):
+def test_outbound_events_raise_no_error_if_the_whole_request_fails(caplog, problem):
     with caplog.at_level(logging.WARNING):
         assert EventBridgeBus(Events(problem=problem), "bus").publish(outbound_events(12)) == 12
     assert len(caplog.records) == 2
 
 
-def test_eventbridge_understands_it(mocked):
+def test_outbound_events_are_accepted_by_eventbridge(mocked):
     events = mocked.get("events")
     arn = events.create_event_bus(Name="duecourse-dev")["EventBusArn"]
     events.create_archive(ArchiveName="all", EventSourceArn=arn)
@@ -91,23 +91,23 @@ def test_eventbridge_understands_it(mocked):
 
 
 @pytest.mark.parametrize("text", ["Report 2026-W47", "Übersicht 日報", "x" * SUBJECT_CHARACTERS])
-def test_what_fits_on_its_line_stays_as_it_is(text):
+def test_outbound_subject_that_fits_is_unchanged(text):
     assert subject(text) == text
 
 
 @pytest.mark.parametrize("character", ["\n", "\r\n", "\t", "\x00", "\x07", "\x7f", "\x85", "\u2028", "  "])
-def test_line_breaks_and_control_characters_become_one_space(character):
+def test_outbound_subject_replaces_line_breaks_and_control_characters_by_one_space(character):
     assert subject(f"{character}a{character}{character}b{character}") == "a b"
 
 
 @pytest.mark.parametrize("text", ["x" * 100, "ü" * 5_000, "a b " * 30])
-def test_what_is_longer_ends_in_dots_and_has_fewer_than_a_hundred_characters(text):
+def test_outbound_subject_that_is_too_long_ends_in_dots_and_has_fewer_than_a_hundred_characters(text):
     cut = subject(text)
     assert len(cut) == 99
     assert cut == f"{text[:96]}..."
 
 
-def test_the_room_is_measured_after_the_spaces_are_gone():
+def test_outbound_subject_length_is_measured_after_spaces_are_removed():
     assert subject("\n" * 50 + "x" * 60) == "x" * 60
 
 
@@ -118,7 +118,7 @@ def a_session(region: str) -> boto3.Session:
     return boto3.Session(aws_access_key_id="AKIA1", aws_secret_access_key="test", region_name=region)
 
 
-def test_a_result_is_written_as_json(mocked):
+def test_outbound_result_is_written_as_json(mocked):
     s3 = mocked.get("s3")
     s3.create_bucket(Bucket="results", CreateBucketConfiguration={"LocationConstraint": "eu-west-1"})
     S3Results(s3, "results").put(KEY, b'{"rows":3}')
@@ -126,13 +126,13 @@ def test_a_result_is_written_as_json(mocked):
     assert (found["Body"].read(), found["ContentType"]) == (b'{"rows":3}', "application/json")
 
 
-def test_a_result_that_was_not_accepted_is_an_error(mocked):
+def test_outbound_result_that_was_not_accepted_is_an_error(mocked):
     with pytest.raises(ServiceError):
         S3Results(mocked.get("s3"), "nowhere").put(KEY, b"{}")
 
 
 @pytest.mark.parametrize("region", ["us-east-1", "eu-west-1"])
-def test_a_link_names_the_bucket_in_its_own_region_and_ends_after_five_minutes(monkeypatch, region):
+def test_outbound_result_link_names_the_bucket_in_its_region_and_expires_after_five_minutes(monkeypatch, region):
     monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
     link = urlsplit(S3Results(AwsClients(a_session(region)).get("s3"), "results").link(KEY))
     query = parse_qs(link.query)
@@ -144,7 +144,7 @@ def test_a_link_names_the_bucket_in_its_own_region_and_ends_after_five_minutes(m
 
 
 @pytest.mark.parametrize("endpoint", ["http://127.0.0.1:4566", "http://localhost:4566", "http://stack.internal:4566"])
-def test_a_link_to_a_local_stack_names_the_host_that_is_there(monkeypatch, endpoint):
+def test_outbound_result_link_to_a_local_stack_names_its_host(monkeypatch, endpoint):
     monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
     given = AwsClients(a_session("eu-west-1"), endpoint_url=endpoint)
     monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)

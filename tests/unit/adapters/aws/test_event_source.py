@@ -31,7 +31,7 @@ class Client:
         ),
     ],
 )
-def test_an_event_source_has_a_problem_if_it_is_off_or_its_last_batch_failed(
+def test_event_source_has_a_problem_if_it_is_disabled_or_its_last_batch_failed(
     found: dict[str, str], problem: str | None
 ) -> None:
     assert LambdaEventSource(Client(**found), "91ea").problem() == problem

@@ -60,7 +60,7 @@ def metrics(cloudwatch: CloudWatch, clock: SettableClock | None = None) -> Cloud
     return CloudWatchMetrics(cloudwatch, "prod", clock or SettableClock(NOON), URLS, BULK)
 
 
-def test_every_metric_that_is_asked_for_is_one_that_there_is() -> None:
+def test_cloudwatch_requested_metrics_all_exist() -> None:
     cloudwatch = CloudWatch()
     metrics(cloudwatch).figures("abc123")
     (request,) = cloudwatch.requests
@@ -74,7 +74,7 @@ def test_every_metric_that_is_asked_for_is_one_that_there_is() -> None:
     }
 
 
-def test_all_is_asked_in_one_request_for_the_last_day() -> None:
+def test_cloudwatch_figures_of_the_last_day_are_read_in_one_request() -> None:
     cloudwatch = CloudWatch()
     figures = metrics(cloudwatch).figures()
     (request,) = cloudwatch.requests
@@ -82,19 +82,19 @@ def test_all_is_asked_in_one_request_for_the_last_day() -> None:
     assert NOON - 86_400 <= figures.since <= NOON - 84_600
 
 
-def test_a_new_stage_has_no_figures_yet() -> None:
+def test_cloudwatch_figures_of_a_new_stage_are_empty() -> None:
     figures = metrics(CloudWatch()).figures()
     nothing = tuple(Objective(name, target, None) for name, target in TARGETS.items())
     lanes = dict.fromkeys(("high", "normal", "low", "long"))
     assert figures == StageFigures(figures.since, [], [], lanes, nothing)
 
 
-def test_every_page_is_read() -> None:
+def test_cloudwatch_figures_include_every_page() -> None:
     figures = metrics(CloudWatch({"RunsSucceeded": 2.0}, {"RunsSucceeded": 3.0, "RunsDead": 1.0})).figures()
     assert figures.outcomes == [Outcomes(NOON - 120, 3, 0, 1), Outcomes(NOON - 60, 2, 0, 0)]
 
 
-def test_a_run_that_died_without_a_failed_attempt_is_no_retry() -> None:
+def test_cloudwatch_figures_do_not_count_a_death_without_a_failed_attempt_as_a_retry() -> None:
     (outcomes,) = metrics(CloudWatch({"AttemptsFailed": 1.0, "RunsDead": 2.0})).figures().outcomes
     assert (outcomes.retried, outcomes.dead) == (0, 2)
 
@@ -106,7 +106,7 @@ def test_a_run_that_died_without_a_failed_attempt_is_no_retry() -> None:
         pytest.param(CloudWatch(status="InternalError"), "17 metrics: InternalError", id="failed inside"),
     ],
 )
-def test_what_cannot_be_read_says_why_and_is_logged(
+def test_cloudwatch_error_of_the_figures_gives_the_reason_and_is_logged(
     cloudwatch: CloudWatch, error: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING), pytest.raises(CloudWatchUnavailableError, match=error):
@@ -117,7 +117,7 @@ def test_what_cannot_be_read_says_why_and_is_logged(
 
 
 @pytest.mark.parametrize("refuses", [False, True])
-def test_cloudwatch_is_asked_again_after_a_minute_only(refuses: bool) -> None:
+def test_cloudwatch_figures_are_requested_again_only_after_a_minute(refuses: bool) -> None:
     clock, cloudwatch = SettableClock(NOON), CloudWatch(refuses=refuses)
     asking = metrics(cloudwatch, clock)
     for after in (0.0, METRICS_FRESH_SECONDS - 1.0, METRICS_FRESH_SECONDS):
@@ -155,20 +155,20 @@ class AlarmsCloudWatch:
         return {"MetricAlarms": [self.pages[number]], **more}
 
 
-def test_every_page_is_read_and_an_alarm_says_since_when_it_rings() -> None:
+def test_cloudwatch_alarms_include_every_page_and_the_start_of_each_alarm() -> None:
     alarms = CloudWatchAlarms(AlarmsCloudWatch(RINGING, SILENT), "prod", SettableClock(0.0)).alarms()
     told = "No tick. Runbook: docs/runbooks.md#ticks-missing"
     ringing = Alarm("ticks-missing", told, "docs/runbooks.md#ticks-missing", "2026-11-21T09:55:00Z")
     assert alarms == Alarms([ringing], 2, 1)
 
 
-def test_a_refusal_says_why() -> None:
+def test_cloudwatch_error_of_the_alarms_gives_the_reason() -> None:
     with pytest.raises(CloudWatchUnavailableError, match="not authorized"):
         CloudWatchAlarms(AlarmsCloudWatch(refuses=True), "prod", SettableClock(0.0)).alarms()
 
 
 @pytest.mark.parametrize("refuses", [False, True])
-def test_cloudwatch_is_asked_again_after_some_seconds_only(refuses: bool) -> None:
+def test_cloudwatch_alarms_are_requested_again_only_after_some_seconds(refuses: bool) -> None:
     clock, cloudwatch = SettableClock(0.0), AlarmsCloudWatch(RINGING, refuses=refuses)
     alarms = CloudWatchAlarms(cloudwatch, "prod", clock)
     for at in (0.0, ALARMS_FRESH_SECONDS - 1.0, ALARMS_FRESH_SECONDS):

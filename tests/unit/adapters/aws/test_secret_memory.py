@@ -42,7 +42,7 @@ def memory(clock: SettableClock) -> SharedCache[str | None]:
     return SharedCache(clock)
 
 
-def test_a_secret_is_believed_for_a_minute(memory, clock):
+def test_parameter_cache_keeps_a_secret_for_a_minute(memory, clock):
     store = Store(key="old")
     assert memory.get("key", store.fetch) == "old"
     store.secrets["key"] = "new"
@@ -52,7 +52,7 @@ def test_a_secret_is_believed_for_a_minute(memory, clock):
     assert memory.get("key", store.fetch) == "new"
 
 
-def test_a_missing_secret_is_believed_for_five_seconds(memory, clock):
+def test_parameter_cache_keeps_a_missing_secret_for_five_seconds(memory, clock):
     store = Store()
     assert memory.get("key", store.fetch) is None
     store.secrets["key"] = "added"
@@ -62,7 +62,7 @@ def test_a_missing_secret_is_believed_for_five_seconds(memory, clock):
     assert memory.get("key", store.fetch) == "added"
 
 
-def test_a_failure_is_not_remembered(memory):
+def test_parameter_cache_does_not_keep_a_failure(memory):
     def failing(path: str) -> tuple[str | None, float]:
         raise SecretsUnavailableError("ThrottlingException")
 
@@ -71,7 +71,7 @@ def test_a_failure_is_not_remembered(memory):
     assert memory.get("key", Store(key="value").fetch) == "value"
 
 
-def test_only_so_many_are_kept_and_those_used_last_stay(memory):
+def test_parameter_cache_evicts_the_least_recently_used_secrets_beyond_its_size(memory):
     store = Store(**{f"key-{n}": str(n) for n in range(300)})
     for n in range(256):
         memory.get(f"key-{n}", store.fetch)
@@ -84,7 +84,7 @@ def test_only_so_many_are_kept_and_those_used_last_stay(memory):
 
 
 @pytest.mark.parametrize("failure", [None, SecretsUnavailableError("down")])
-def test_two_who_ask_at_once_get_the_same_answer_and_hinder_nobody_else(memory, failure):
+def test_parameter_cache_shares_concurrent_requests_for_a_secret_and_does_not_block_others(memory, failure):
     began, released, fetched = Event(), Event(), []
 
     def slow(path: str) -> tuple[str | None, float]:
@@ -113,7 +113,7 @@ def test_two_who_ask_at_once_get_the_same_answer_and_hinder_nobody_else(memory, 
     assert len(fetched) == 1 or failure  # a thread that comes after a failure asks anew
 
 
-def test_nothing_secret_shows_when_it_is_printed(memory):
+def test_parameter_cache_representation_contains_no_secret(memory):
     memory.get("key", Store(key="s3cr3t").fetch)
     assert "s3cr3t" not in repr([getattr(memory, name) for name in type(memory).__slots__])
 
@@ -151,16 +151,16 @@ def tasks(ssm, clock) -> SsmTasks:
     return SsmTasks(ssm, "dev", clock)
 
 
-def test_a_task_is_its_target_and_its_defaults(tasks):
+def test_parameter_cache_task_consists_of_its_target_and_its_defaults(tasks):
     assert tasks.get("invoice") == RegisteredTask(LambdaTarget("send-invoice"), {"timeout_seconds": 60})
 
 
-def test_defaults_may_be_left_out():
+def test_parameter_cache_task_may_omit_its_defaults():
     task = task_of('{"target": {"type": "http", "url": "https://example.test/", "headers": {"A": "b"}}}')
     assert task == RegisteredTask(HttpTarget("https://example.test/", headers=(("A", "b"),)), {})
 
 
-def test_a_task_is_believed_for_a_minute(tasks, ssm, clock):
+def test_parameter_cache_keeps_a_task_for_a_minute(tasks, ssm, clock):
     tasks.get("invoice")
     clock.advance(59.9)
     tasks.get("invoice")
@@ -170,7 +170,7 @@ def test_a_task_is_believed_for_a_minute(tasks, ssm, clock):
     assert tasks.get("invoice").target.queue == "invoices"
 
 
-def test_a_missing_task_is_believed_for_five_seconds(tasks, ssm, clock):
+def test_parameter_cache_keeps_a_missing_task_for_five_seconds(tasks, ssm, clock):
     assert tasks.get("later") is None
     ssm.values["/duecourse/dev/tasks/later"] = INVOICE
     clock.advance(4.9)
@@ -180,7 +180,7 @@ def test_a_missing_task_is_believed_for_five_seconds(tasks, ssm, clock):
 
 
 @pytest.mark.parametrize("name", ["", "../secrets/acme/key", "a/b", "a" * 65, "ünicode", "a b"])
-def test_a_name_that_no_task_has_leads_into_no_other_parameter(tasks, ssm, name):
+def test_parameter_cache_does_not_request_an_invalid_task_name(tasks, ssm, name):
     assert tasks.get(name) is None
     assert ssm.asked == []
 
@@ -200,7 +200,7 @@ def test_a_name_that_no_task_has_leads_into_no_other_parameter(tasks, ssm, name)
         '{"target": {"type": "sqs", "queue": "q"}, "defaults": 3}',
     ],
 )
-def test_what_cannot_be_read_as_a_task_is_as_good_as_none_and_the_log_says_so(tasks, ssm, caplog, text):
+def test_parameter_cache_treats_an_invalid_task_as_missing_and_logs_an_error(tasks, ssm, caplog, text):
     with pytest.raises(TaskError):
         task_of(text)
     ssm.values["/duecourse/dev/tasks/broken"] = text
@@ -210,7 +210,7 @@ def test_what_cannot_be_read_as_a_task_is_as_good_as_none_and_the_log_says_so(ta
 
 
 @pytest.mark.parametrize("problem", [ServiceError("ThrottlingException"), NoAnswerError("GetParameter: refused")])
-def test_where_ssm_does_not_answer_what_was_known_last_goes_on_holding(tasks, ssm, clock, problem):
+def test_parameter_cache_keeps_known_tasks_while_ssm_is_unavailable(tasks, ssm, clock, problem):
     known = tasks.get("invoice")
     ssm.problem = problem
     clock.advance(3600)
@@ -219,7 +219,7 @@ def test_where_ssm_does_not_answer_what_was_known_last_goes_on_holding(tasks, ss
     assert len(ssm.asked) == 2
 
 
-def test_where_nothing_was_known_that_is_an_error_and_no_no(tasks, ssm, clock):
+def test_parameter_cache_reports_an_error_for_an_unknown_task_while_ssm_is_unavailable(tasks, ssm, clock):
     ssm.problem = ServiceError("ThrottlingException")
     with pytest.raises(TasksUnavailableError):
         tasks.get("invoice")
@@ -227,7 +227,7 @@ def test_where_nothing_was_known_that_is_an_error_and_no_no(tasks, ssm, clock):
     assert tasks.get("invoice") is not None
 
 
-def test_no_more_than_some_hundred_are_remembered(tasks, ssm):
+def test_parameter_cache_keeps_a_limited_number_of_tasks(tasks, ssm):
     for number in range(257):
         tasks.get(f"t{number}")
     tasks.get("t256")
@@ -236,7 +236,7 @@ def test_no_more_than_some_hundred_are_remembered(tasks, ssm):
     assert len(ssm.asked) == 258
 
 
-def test_the_parameter_store_understands_it(mocked, clock):
+def test_parameter_cache_works_with_the_parameter_store(mocked, clock):
     ssm = mocked.get("ssm")
     ssm.put_parameter(Name="/duecourse/dev/tasks/invoice", Value=INVOICE, Type="String")
     tasks = SsmTasks(ssm, "dev", clock)

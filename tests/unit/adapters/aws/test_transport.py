@@ -235,12 +235,12 @@ SCENES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
 }
 
 
-def test_transport_has_a_scene_for_each_operation() -> None:
+def test_transport_has_a_test_exchange_for_each_operation() -> None:
     assert set(SCENES) == {name for operations in OPERATIONS.values() for name in operations}
 
 
 @pytest.mark.parametrize("method", SCENES)
-def test_transport_sends_and_returns_what_botocore_would(method: str) -> None:
+def test_transport_sends_and_returns_the_same_as_botocore(method: str) -> None:
     name, asked, answer = SCENES[method]
     with service(said(200, **answer), name) as (client, server):
         ours = getattr(client, method)(**asked)
@@ -264,7 +264,7 @@ def test_transport_sends_and_returns_what_botocore_would(method: str) -> None:
 # Errors.
 
 
-def test_transport_raises_a_failed_condition_with_the_item_that_was_found_after_one_request() -> None:
+def test_transport_raises_a_failed_condition_with_the_found_item_after_one_request() -> None:
     failed = said(400, __type=FAILED_CONDITION, message="The conditional request failed", Item=ITEM)
     with service(failed) as (client, server):
         with pytest.raises(ServiceError, match="The conditional request failed") as caught:
@@ -273,7 +273,7 @@ def test_transport_raises_a_failed_condition_with_the_item_that_was_found_after_
     assert (caught.value.code, caught.value.answer["Item"]) == ("ConditionalCheckFailedException", ITEM)
 
 
-def test_transport_names_the_older_code_of_an_error_of_sqs() -> None:
+def test_transport_uses_the_older_code_of_an_sqs_error() -> None:
     body = orjson.dumps({"__type": "com.amazonaws.sqs#QueueDoesNotExist", "message": "no"})
     older = "AWS.SimpleQueueService.NonExistentQueue;Sender"
     with service(answering(400, body, x_amzn_query_error=older), "sqs") as (client, _):
@@ -283,7 +283,7 @@ def test_transport_names_the_older_code_of_an_error_of_sqs() -> None:
             assert outcome_of(caught.value)[1] == "AWS.SimpleQueueService.NonExistentQueue"
 
 
-def test_transport_checks_the_checksum_of_a_response() -> None:
+def test_transport_verifies_the_checksum_of_a_response() -> None:
     wrong = answering(200, b"{}", x_amz_crc32="1")
     right = answering(200, b"{}", x_amz_crc32="2745614147")
     with service(then(wrong, right)) as (client, server):
@@ -303,7 +303,7 @@ UNUSUAL: dict[str, Behaviour] = {
 
 
 @pytest.mark.parametrize("behaviour", UNUSUAL.values(), ids=UNUSUAL)
-def test_transport_leaves_an_unusual_response_to_boto3(behaviour: Behaviour) -> None:
+def test_transport_delegates_an_unusual_response_to_boto3(behaviour: Behaviour) -> None:
     with service(behaviour) as (client, server):
         assert client.get_item(**ASKED)["Item"] == {}
         assert len(server.seen) == 2
@@ -320,7 +320,7 @@ def test_transport_leaves_an_unusual_response_to_boto3(behaviour: Behaviour) -> 
     ],
     ids=["signature", "expired token", "clock", "no code", "not found"],
 )
-def test_transport_leaves_errors_of_signatures_and_those_without_a_code_to_boto3(behaviour: Behaviour) -> None:
+def test_transport_delegates_signature_errors_and_errors_without_a_code_to_boto3(behaviour: Behaviour) -> None:
     with service(behaviour) as (client, server), pytest.raises(ServiceError):
         client.get_item(**ASKED)
     assert "amz-sdk-invocation-id" in {name.lower() for name in server.seen[-1].headers}
@@ -348,7 +348,7 @@ def test_transport_makes_a_request_that_must_not_be_repeated_once(trouble: Behav
         assert len(server.seen) == 1
 
 
-def test_boto3_raises_our_errors() -> None:
+def test_transport_raises_the_same_error_classes_for_boto3_errors() -> None:
     with service(refused("ResourceNotFoundException")) as (client, _), pytest.raises(ServiceError) as caught:
         client.describe_table(TableName="t")
     assert (caught.value.code, caught.value.status) == ("ResourceNotFoundException", 400)
@@ -406,7 +406,7 @@ def outcome_of(made: Callable[[], Any] | Exception) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_transport_retries_what_botocore_retries_with_pauses_as_long(
+def test_transport_retries_the_same_errors_as_botocore_with_equal_delays(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     random = Random(seed)
@@ -429,7 +429,7 @@ def test_transport_retries_what_botocore_retries_with_pauses_as_long(
     assert all(0 <= pause <= 2**number for number, pause in enumerate(pauses.seconds))
 
 
-def test_transport_pauses_twice_as_long_before_each_further_attempt_but_no_longer_than_20_seconds() -> None:
+def test_transport_doubles_the_delay_before_each_further_attempt_up_to_20_seconds() -> None:
     pauses = Pauses([])
     with (
         http_target(answering(400, b'{"__type":"ThrottlingException"}', Connection="close")) as server,
@@ -470,7 +470,7 @@ def test_transport_stops_retrying_while_most_requests_fail() -> None:
 # Connections.
 
 
-def test_transport_keeps_its_connections_and_threads_do_not_share_one() -> None:
+def test_transport_keeps_its_connections_and_does_not_share_them_between_threads() -> None:
     peers: list[Any] = []
 
     def noted(handler: Any) -> None:
@@ -487,7 +487,7 @@ def test_transport_keeps_its_connections_and_threads_do_not_share_one() -> None:
         assert len(set(peers)) <= 8
 
 
-def test_transport_notices_that_an_idle_connection_has_ended() -> None:
+def test_transport_detects_that_an_idle_connection_has_ended() -> None:
     with service(answering(200, b"{}"), once=True) as (client, server):  # the server closes after each response
         for number in range(3):
             client.get_item(**ASKED)
@@ -504,7 +504,7 @@ def forgetful(handler: Any) -> None:
     found(handler)
 
 
-def test_transport_repeats_a_request_without_a_pause_if_a_kept_connection_fails() -> None:
+def test_transport_repeats_a_request_without_a_delay_if_a_kept_connection_fails() -> None:
     pauses = Pauses([])
     with http_target(forgetful) as server:
         transport = transport_to(server, sleep=pauses)
@@ -515,7 +515,7 @@ def test_transport_repeats_a_request_without_a_pause_if_a_kept_connection_fails(
     assert pauses.seconds == []
 
 
-def test_transport_does_not_repeat_a_request_on_a_kept_connection_that_must_not_be_repeated() -> None:
+def test_transport_does_not_repeat_a_non_repeatable_request_on_a_kept_connection() -> None:
     with service(forgetful, once=True) as (client, server):
         client.get_item(**ASKED)
         with pytest.raises(NoAnswerError):
@@ -526,7 +526,7 @@ def test_transport_does_not_repeat_a_request_on_a_kept_connection_that_must_not_
 # Where requests go.
 
 
-def test_transport_uses_no_boto3_where_lambdas_environment_says_it_all() -> None:
+def test_transport_does_not_load_boto3_if_the_lambda_environment_is_sufficient() -> None:
     with http_target(said(200, Item=ITEM)) as server:
         program = (
             "import sys; from duecourse.adapters.aws.clients import client\n"
@@ -545,7 +545,7 @@ def test_transport_uses_no_boto3_where_lambdas_environment_says_it_all() -> None
     "region", ["us-east-1", "cn-north-1", "us-gov-west-1", "eu-central-2", "ap-southeast-7", "mx-central-1"]
 )
 @pytest.mark.parametrize("name", ["dynamodb", "sqs"])
-def test_transport_knows_the_endpoint_of_a_region_as_botocore_does(
+def test_transport_uses_the_same_regional_endpoint_as_botocore(
     monkeypatch: pytest.MonkeyPatch, region: str, name: str
 ) -> None:
     for variable, value in {"AWS_ACCESS_KEY_ID": "k", "AWS_SECRET_ACCESS_KEY": "s", "AWS_REGION": region}.items():
@@ -563,7 +563,7 @@ def test_transport_knows_the_endpoint_of_a_region_as_botocore_does(
     assert asked[0][1] == 443
 
 
-def test_transport_leaves_regions_of_other_partitions_to_boto3(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_transport_delegates_regions_of_other_partitions_to_boto3(monkeypatch: pytest.MonkeyPatch) -> None:
     for variable, value in {
         "AWS_ACCESS_KEY_ID": "k",
         "AWS_SECRET_ACCESS_KEY": "s",
@@ -574,7 +574,7 @@ def test_transport_leaves_regions_of_other_partitions_to_boto3(monkeypatch: pyte
     assert client._make_direct(lambda: client.boto3).connections.host == "dynamodb.us-iso-east-1.c2s.ic.gov"
 
 
-def test_transport_leaves_all_requests_to_boto3_behind_a_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_transport_delegates_all_requests_to_boto3_behind_a_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     with http_target(said(200, Item=ITEM)) as proxy:
         monkeypatch.setenv("HTTP_PROXY", proxy.url(""))
         monkeypatch.setenv("NO_PROXY", "")
@@ -584,7 +584,7 @@ def test_transport_leaves_all_requests_to_boto3_behind_a_proxy(monkeypatch: pyte
         assert len(proxy.seen) == 1
 
 
-def test_transport_leaves_an_endpoint_below_a_path_to_boto3() -> None:
+def test_transport_delegates_an_endpoint_with_a_path_to_boto3() -> None:
     with http_target(said(200, Item=ITEM)) as server:
         session = boto3.Session(**KEYS, region_name="eu-west-1")
         client = AwsClients(session, endpoint_url=server.url("/below")).get("dynamodb")
@@ -593,7 +593,7 @@ def test_transport_leaves_an_endpoint_below_a_path_to_boto3() -> None:
 
 
 @pytest.mark.parametrize("variable", ["AWS_CA_BUNDLE", "REQUESTS_CA_BUNDLE"])
-def test_transport_trusts_the_authorities_that_the_environment_names_and_no_others(
+def test_transport_trusts_only_the_certificate_authorities_of_the_environment(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, variable: str
 ) -> None:
     from duecourse.adapters.aws.clients import _trust

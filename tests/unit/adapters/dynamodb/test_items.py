@@ -26,14 +26,14 @@ NIGHTLY = RunIdentity("default", "nightly", int(NOON), int(NOON), 5)
 
 
 @pytest.mark.parametrize("target", EVERY_TARGET, ids=type_of)
-def test_a_job_with_any_target_comes_back_from_its_item(target: Target) -> None:
+def test_dynamodb_items_restore_a_job_with_any_target(target: Target) -> None:
     made = job(target=target)
     item, payload = job_item.to_item(made)
     assert payload is None
     assert job_item.from_item(item) == made
 
 
-def test_a_job_item_leaves_out_fields_that_have_their_default() -> None:
+def test_dynamodb_items_of_a_job_omit_fields_with_their_default() -> None:
     item, _ = job_item.to_item(job("0 3 * * *", target=HttpTarget("https://example.com/r")))
     assert json.loads(item["definition"]["S"]) == {
         "schedule": {"expression": "0 3 * * *", "anchor": int(NOON)},
@@ -41,13 +41,13 @@ def test_a_job_item_leaves_out_fields_that_have_their_default() -> None:
     }
 
 
-def test_a_job_item_keeps_a_number_as_it_was_posted() -> None:
+def test_dynamodb_items_of_a_job_keep_a_number_as_it_was_posted() -> None:
     for seconds in (2, 2.0):
         item, _ = job_item.to_item(job(retry=RetryPolicy(min_seconds=seconds)))
         assert repr(job_item.from_item(item).retry.min_seconds) == repr(seconds)
 
 
-def test_a_job_item_is_a_write_of_one_unit_for_a_typical_job() -> None:
+def test_dynamodb_items_of_a_typical_job_take_one_write_unit() -> None:
     typical = job(
         "0 3 * * *",
         id="nightly-report",
@@ -67,7 +67,7 @@ def test_a_job_item_is_a_write_of_one_unit_for_a_typical_job() -> None:
     assert job_item.from_item(item) == typical
 
 
-def test_a_run_that_never_waited_has_no_attribute_of_those_that_do() -> None:
+def test_dynamodb_items_of_a_run_that_never_waited_have_no_attributes_of_waiting_runs() -> None:
     started = record(RunState.RUNNING, NIGHTLY, Lane.NORMAL, attempt=1, fencing_token="t")
     names = {
         "code",
@@ -84,7 +84,7 @@ def test_a_run_that_never_waited_has_no_attribute_of_those_that_do() -> None:
     assert run_item.to_item(waits)["waiting_until"] == {"N": str(NOON + 60.5)}
 
 
-def test_a_run_that_waits_and_failed_before_comes_back_from_its_item() -> None:
+def test_dynamodb_items_restore_a_waiting_run_with_an_earlier_failure() -> None:
     run = record(
         RunState.WAITING,
         NIGHTLY,
@@ -101,13 +101,13 @@ def test_a_run_that_waits_and_failed_before_comes_back_from_its_item() -> None:
     assert run_item.from_item(run_item.to_item(run)) == run
 
 
-def test_a_run_with_a_large_result_comes_back_from_its_item() -> None:
+def test_dynamodb_items_restore_a_run_with_a_large_result() -> None:
     key = "results/default/nightly/20261121T120000Z/2.json"
     done = record(RunState.SUCCEEDED, NIGHTLY, attempt=2, fencing_token="t", result_key=key, result_bytes=70_000)
     assert run_item.from_item(run_item.to_item(done)) == done
 
 
-def test_a_run_that_was_asked_for_by_hand_comes_back_from_its_item() -> None:
+def test_dynamodb_items_restore_a_manually_requested_run() -> None:
     asked = record(
         RunState.RUNNING,
         RunIdentity(
@@ -130,7 +130,7 @@ def test_a_run_that_was_asked_for_by_hand_comes_back_from_its_item() -> None:
     )
 
 
-def test_a_run_and_a_request_keep_what_they_are_part_of_and_those_of_before_come_back_without() -> None:
+def test_dynamodb_items_keep_the_correlation_id_and_restore_older_items_without_one() -> None:
     run = record(RunState.RUNNING, replace(NIGHTLY, correlation_id="order-1"), Lane.LOW, fencing_token="t")
     item = run_item.to_item(run)
     assert run_item.from_item(item) == run
@@ -138,7 +138,7 @@ def test_a_run_and_a_request_keep_what_they_are_part_of_and_those_of_before_come
     assert run_item.from_item(item) == varied(run, correlation_id=None)
 
 
-def test_a_run_keeps_the_key_of_its_template_and_one_without_has_no_attribute_of_it() -> None:
+def test_dynamodb_items_keep_the_idempotency_key_of_a_run_and_omit_a_missing_one() -> None:
     run = record(RunState.RUNNING, NIGHTLY, Lane.LOW, fencing_token="t")
     keyed = replace(run, idempotency_key="report-2026-W47")
     assert run_item.from_item(run_item.to_item(keyed)) == keyed
@@ -175,16 +175,16 @@ def read_again(record: Run) -> Run:
     ],
 )
 @pytest.mark.parametrize("of", [RETRYING, varied(RETRYING, error=None, code=None, state=RunState.SUCCEEDED)])
-def test_attempts_come_back(attempts: tuple[Attempt, ...], of: Run) -> None:
+def test_dynamodb_items_restore_the_attempts_of_a_run(attempts: tuple[Attempt, ...], of: Run) -> None:
     record = listed(*attempts, of=of)
     assert read_again(record) == record
 
 
-def test_a_run_without_earlier_attempts_has_no_list() -> None:
+def test_dynamodb_items_of_a_run_without_earlier_attempts_have_no_list() -> None:
     assert "earlier" not in run_item.to_item(RETRYING)
 
 
-def test_twenty_attempts_that_failed_alike_fit_beside_the_record() -> None:
+def test_dynamodb_items_fit_twenty_equally_failed_attempts_into_the_record() -> None:
     record = listed(*(failed(number) for number in range(1, 21)))
     assert read_again(record) == record
     assert item_bytes(run_item.to_item(record)) <= 1024
@@ -192,13 +192,13 @@ def test_twenty_attempts_that_failed_alike_fit_beside_the_record() -> None:
 
 @pytest.mark.parametrize("count", [1, 2, 5, 20])
 @pytest.mark.parametrize("length", range(0, 2001, 50))
-def test_the_list_never_makes_the_record_dearer(length: int, count: int) -> None:
+def test_dynamodb_items_need_no_more_write_units_because_of_the_list_of_attempts(length: int, count: int) -> None:
     record = replace(RETRYING, error="x" * length, attempt=count + 1)
     attempts = [failed(number, f"{number}: " + "y" * 190) for number in range(1, count + 1)]
     assert write_units(run_item.to_item(listed(*attempts, of=record))) == write_units(run_item.to_item(record))
 
 
-def test_errors_are_cut_before_attempts_are_left_out_and_the_oldest_go_first() -> None:
+def test_dynamodb_items_shorten_errors_before_they_omit_attempts_beginning_with_the_oldest() -> None:
     few = [failed(number, f"{number}: " + "y" * 190) for number in (1, 2, 3)]
     shown = read_again(listed(*few)).earlier
     assert [each.number for each in shown] == [1, 2, 3]

@@ -56,14 +56,14 @@ def keys(count: int) -> list[dict[str, Any]]:
     return [key(f"ITEM#{number}", "X") for number in range(count)]
 
 
-def test_a_hundred_are_read_by_a_request_and_nothing_else_where_nothing_is_put_off() -> None:
+def test_dynamodb_requests_read_a_hundred_items_each_and_none_again_if_none_is_deferred() -> None:
     client = Busy(answered=READ_BATCH)
     assert batch_get(client, TABLE, keys(230)) == [item(each) for each in keys(230)]
     assert [len(each["Keys"]) for each in client.batches] == [100, 100, 30]
     assert client.single == []
 
 
-def test_what_is_put_off_is_read_one_by_one_since_the_sdk_waits_between_its_tries_of_these() -> None:
+def test_dynamodb_requests_read_deferred_items_one_by_one_since_the_sdk_waits_between_those_attempts() -> None:
     """Asked for again as a batch, at once and for as long as it takes, it kept a busy table busy."""
     client = Busy(answered=2)
     found = batch_get(client, TABLE, keys(5), consistent=True)
@@ -72,7 +72,7 @@ def test_what_is_put_off_is_read_one_by_one_since_the_sdk_waits_between_its_trie
     assert client.single == [{"TableName": TABLE, "Key": each, "ConsistentRead": True} for each in keys(5)[2:]]
 
 
-def test_a_table_that_goes_on_refusing_is_told_as_such_after_the_tries_of_one_read() -> None:
+def test_dynamodb_requests_report_a_permanently_throttled_table_after_the_attempts_of_one_read() -> None:
     client = Busy(refuses=True)
     with pytest.raises(ServiceError) as refused:
         batch_get(client, TABLE, keys(5))
@@ -80,7 +80,7 @@ def test_a_table_that_goes_on_refusing_is_told_as_such_after_the_tries_of_one_re
     assert unavailable(refused.value).status == 503
 
 
-def test_watermarks_and_jobs_are_read_so() -> None:
+def test_dynamodb_requests_read_watermarks_and_jobs_as_batches() -> None:
     client = Busy()
     progress = DynamoTickMark(client, TABLE).progress()
     assert set(progress.watermarks) == {0, 1, 2}
@@ -129,14 +129,14 @@ def results(client: Answers, *texts: str) -> list[ClaimResult]:
     return [outcome.claimed().result for outcome in done]
 
 
-def test_a_request_holds_25_statements_and_answers_come_in_order() -> None:
+def test_dynamodb_requests_contain_25_statements_each_and_return_results_in_order() -> None:
     client = Answers()
     texts = ["fine"] * 30 + ["ConditionalCheckFailed"] + ["fine"] * 30
     assert results(client, *texts) == [ClaimResult.WON] * 30 + [ClaimResult.LOST] + [ClaimResult.WON] * 30
     assert [len(request) for request in client.requests] == [25, 25, 11]
 
 
-def test_a_throttled_statement_is_sent_again_alone_and_a_little_later_each_time() -> None:
+def test_dynamodb_requests_repeat_a_throttled_statement_individually_with_growing_delays() -> None:
     client, clock = Answers(puts_off={"busy": 2}), SettableClock(NOON)
     statements = [{"Statement": text} for text in ("fine 1", "busy", "fine 2")]
     outcomes = execute(client, statements, clock, InlineExecutor())
@@ -146,7 +146,7 @@ def test_a_throttled_statement_is_sent_again_alone_and_a_little_later_each_time(
     assert round(clock.now() - NOON, 6) == 0.3
 
 
-def test_a_statement_that_stays_throttled_is_left_to_later_and_says_why() -> None:
+def test_dynamodb_requests_defer_a_permanently_throttled_statement_and_report_the_reason() -> None:
     client, clock = Answers(puts_off={"busy": 99}), SettableClock(NOON)
     (outcome,) = execute(client, [{"Statement": "busy"}], clock, InlineExecutor())
     assert outcome.claimed().result is ClaimResult.BUSY
@@ -154,19 +154,19 @@ def test_a_statement_that_stays_throttled_is_left_to_later_and_says_why() -> Non
     assert len(client.requests) == TRIES
 
 
-def test_a_statement_that_can_never_succeed_is_refused_and_not_tried_again() -> None:
+def test_dynamodb_requests_reject_a_statement_that_can_never_succeed_and_do_not_repeat_it() -> None:
     client = Answers()
     assert results(client, "fine", "ValidationError", "fine") == [ClaimResult.WON, ClaimResult.REFUSED, ClaimResult.WON]
     assert len(client.requests) == 1
 
 
-def test_a_statement_that_spoils_its_request_costs_no_other_its_claim() -> None:
+def test_dynamodb_requests_with_an_invalid_statement_do_not_prevent_the_other_claims() -> None:
     client = Answers(whole=refused("ValidationException"))
     assert results(client, "fine 1", BAD, "fine 2") == [ClaimResult.WON, ClaimResult.REFUSED, ClaimResult.WON]
     assert client.requests == [["fine 1", BAD, "fine 2"], ["fine 1"], [BAD], ["fine 2"]]
 
 
-def test_a_request_that_is_not_allowed_or_gets_no_answer_has_failed_for_all_and_is_not_repeated_here() -> None:
+def test_dynamodb_requests_without_permission_or_response_fail_for_all_statements_and_are_not_repeated() -> None:
     for trouble in (refused("AccessDeniedException"), NoAnswerError("x")):
         client = Answers(whole=trouble)
         assert results(client, "fine", BAD) == [ClaimResult.FAILED] * 2
@@ -189,21 +189,21 @@ class TransactionsAnswers:
             raise ServiceError("TransactionCanceledException", answer=answer)
 
 
-def test_a_collision_is_tried_again_a_little_later() -> None:
+def test_dynamodb_requests_repeat_a_conflicting_transaction_after_a_delay() -> None:
     clock = SettableClock(NOON)
     client = TransactionsAnswers(["None", "TransactionConflict"], ["ThrottlingError", "None"], None)
     assert transact(client, WRITES, clock) == []
     assert NOON < clock.now() < NOON + 0.3
 
 
-def test_what_collides_at_every_try_is_given_up() -> None:
+def test_dynamodb_requests_give_up_a_transaction_that_conflicts_at_every_attempt() -> None:
     clock = SettableClock(NOON)
     with pytest.raises(StoreBusyError):
         transact(TransactionsAnswers(*[["TransactionConflict", "None"]] * TRANSACTIONS_TRIES), WRITES, clock)
     assert clock.now() < NOON + 2.8
 
 
-def test_two_who_collided_do_not_wait_equally_long() -> None:
+def test_dynamodb_requests_of_conflicting_transactions_wait_for_different_times() -> None:
     waits = []
     for writes in (WRITES, WRITES[::-1]):
         clock = SettableClock(NOON)
@@ -212,13 +212,13 @@ def test_two_who_collided_do_not_wait_equally_long() -> None:
     assert waits[0] != waits[1]
 
 
-def test_a_failed_condition_is_told_at_once_with_its_place() -> None:
+def test_dynamodb_requests_report_the_place_of_a_failed_condition_immediately() -> None:
     clock = SettableClock(NOON)
     assert transact(TransactionsAnswers(["None", "ConditionalCheckFailed"]), WRITES, clock) == [1]
     assert transact(TransactionsAnswers(["ConditionalCheckFailed", "TransactionConflict"]), WRITES, clock) == [0]
     assert clock.now() == NOON
 
 
-def test_any_other_refusal_is_an_error() -> None:
+def test_dynamodb_requests_report_any_other_rejection_as_an_error() -> None:
     with pytest.raises(ServiceError):
         transact(TransactionsAnswers(["ValidationError"]), WRITES, SettableClock(NOON))

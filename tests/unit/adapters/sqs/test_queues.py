@@ -47,19 +47,19 @@ def saying(**answer: Any) -> Behaviour:
     return answering(200, orjson.dumps(answer), Content_Type="application/x-amz-json-1.0")
 
 
-def test_batches_hold_ten_messages_at_most_and_keep_their_order():
+def test_sqs_queues_batches_contain_at_most_ten_messages_in_order():
     made = list(batches(entries(23)))
     assert [len(batch) for batch in made] == [10, 10, 3]
     assert [number for batch in made for number, _ in batch] == list(range(23))
 
 
-def test_batches_stay_within_the_size_that_sqs_takes():
+def test_sqs_queues_batches_stay_within_the_size_limit_of_sqs():
     made = list(batches(entries(10, "ü" * 50_000)))
     assert [len(batch) for batch in made] == [2] * 5
     assert max(sum(len(entry["MessageBody"].encode()) for _, entry in batch) for batch in made) <= BATCH_BYTES
 
 
-def test_a_message_that_is_refused_does_not_take_its_neighbour_with_it(send, caplog):
+def test_sqs_queues_rejected_message_does_not_affect_others_of_its_batch(send, caplog):
     refusal = {"Id": "0", "SenderFault": False, "Code": "InternalError", "Message": "try again"}
     with caplog.at_level(logging.WARNING, "duecourse"):
         sent, _ = send(saying(Successful=[{"Id": "1", "MessageId": "m"}], Failed=[refusal]))
@@ -67,11 +67,11 @@ def test_a_message_that_is_refused_does_not_take_its_neighbour_with_it(send, cap
     assert caplog.records[0].error == "InternalError: try again"
 
 
-def test_an_answer_that_names_no_message_is_no_acceptance(send):
+def test_sqs_queues_response_that_names_no_message_accepts_none(send):
     assert send(saying()) == (Sent(), 1)
 
 
-def test_a_message_that_sqs_will_never_take_is_not_worth_another_try(send):
+def test_sqs_queues_message_that_sqs_will_never_accept_is_not_repeated(send):
     refusal = {"Id": "0", "SenderFault": True, "Code": "InvalidMessageContents", "Message": "no"}
     sent, _ = send(saying(Successful=[{"Id": "1", "MessageId": "m"}], Failed=[refusal]))
     assert sent == Sent(accepted={1})
@@ -85,14 +85,14 @@ def test_a_message_that_sqs_will_never_take_is_not_worth_another_try(send):
         (403, "AccessDenied", set(), 1),
     ],
 )
-def test_a_batch_that_fails_as_a_whole_is_open_where_the_reason_passes_and_never_stored_twice(
+def test_sqs_queues_batch_that_fails_is_retryable_after_temporary_errors_and_never_stored_twice(
     send, status, code, open_, requests
 ):
     error = orjson.dumps({"__type": f"com.amazonaws.sqs#{code}", "message": "no"})
     assert send(answering(status, error, Content_Type="application/x-amz-json-1.0")) == (Sent(open=open_), requests)
 
 
-def test_a_message_that_spoils_its_batch_costs_no_other_its_sending():
+def test_sqs_queues_invalid_message_does_not_prevent_sending_the_others_of_its_batch():
     class Spoiled:
         """An SQS client that refuses every batch with message 1 in it."""
 
@@ -142,7 +142,7 @@ def outgoing(count: int) -> list[Outgoing]:
     ]
 
 
-def test_what_is_sent_again_is_another_message_since_the_same_nonce_twice_would_be_a_redrive() -> None:
+def test_sqs_queues_repeated_message_has_a_new_nonce_since_the_same_one_would_be_a_redrive() -> None:
     sqs, clock = LostAnswers(lost=2), SettableClock(NOON)
     assert SqsLanes(sqs, URLS, clock, Numbered()).send(outgoing(1)) == [True]
     stored = sqs.messages()
@@ -152,7 +152,7 @@ def test_what_is_sent_again_is_another_message_since_the_same_nonce_twice_would_
     assert FIRST_WAIT_SECONDS <= sum(clock.slept) <= 3 * FIRST_WAIT_SECONDS
 
 
-def test_a_message_that_is_sent_later_waits_that_much_less() -> None:
+def test_sqs_queues_message_sent_later_has_a_correspondingly_shorter_delay() -> None:
     clock = SettableClock(NOON)
 
     @dataclass
@@ -169,7 +169,7 @@ def test_a_message_that_is_sent_later_waits_that_much_less() -> None:
     assert [entry["DelaySeconds"] for entry in sqs.stored] == [30, 25, 20]
 
 
-def test_only_the_entry_that_was_refused_is_sent_again() -> None:
+def test_sqs_queues_only_the_rejected_entry_is_sent_again() -> None:
     sqs = LostAnswers(lost=0, refused="1")
     assert SqsLanes(sqs, URLS, SettableClock(NOON), Numbered()).send(outgoing(3)) == [True] * 3
     assert [message.job_id for message in sqs.messages()] == ["job-0", "job-2", "job-1"]
@@ -216,20 +216,20 @@ def silent_outgoing(count: int) -> list[Outgoing]:
 
 
 @pytest.mark.parametrize(("short_timeouts", "tried"), [(True, 1), (False, 10)])
-def test_a_sender_in_a_hurry_tries_one_batch_and_no_other(short_timeouts: bool, tried: int) -> None:
+def test_sqs_queues_with_short_timeouts_try_only_one_batch(short_timeouts: bool, tried: int) -> None:
     sqs = Silent()
     lanes = SqsLanes(sqs, SILENT_URLS, SettableClock(NOON), Numbered(), short_timeouts=short_timeouts)
     assert lanes.send(silent_outgoing(100)) == [False] * 100
     assert len(sqs.asked) == tried * TRIES
 
 
-def test_in_a_hurry_everything_is_sent_as_long_as_it_is_accepted() -> None:
+def test_sqs_queues_with_short_timeouts_send_everything_that_is_accepted() -> None:
     sqs = Silent(silent=False)
     lanes = SqsLanes(sqs, SILENT_URLS, SettableClock(NOON), Numbered(), short_timeouts=True)
     assert lanes.send(silent_outgoing(100)) == [True] * 100
 
 
-def test_lanes_are_not_counted_for_a_while_after_one_of_them_did_not_answer() -> None:
+def test_sqs_queues_depths_are_not_requested_for_a_time_after_a_lane_did_not_respond() -> None:
     sqs, clock = Silent(), SettableClock(NOON)
     depths = SqsDepths(sqs, SILENT_URLS, clock)
     assert [depths.depth(lane) for lane in Lane] == [None] * len(Lane)

@@ -27,7 +27,7 @@ def call(mocked, clock):
     return lambda target, **fields: caller.call(a_call(target, **fields), target)
 
 
-def test_the_action_is_called_with_its_parameters_rendered(call, mocked):
+def test_aws_call_invokes_the_action_with_its_rendered_parameters(call, mocked):
     queue_url = create_queue(mocked.get("sqs").boto3)
     body = '{"run": "{{run_id}}", "key": "{{idempotency_key}}"}'
     outcome = call(a_target("sqs", "SendMessage", {"QueueUrl": queue_url, "MessageBody": body}))
@@ -38,7 +38,7 @@ def test_the_action_is_called_with_its_parameters_rendered(call, mocked):
     assert "ResponseMetadata" not in outcome.result
 
 
-def test_an_answer_that_streams_is_read(call, mocked):
+def test_aws_call_reads_a_streaming_response(call, mocked):
     s3 = mocked.get("s3")
     s3.create_bucket(Bucket="reports", CreateBucketConfiguration={"LocationConstraint": "eu-west-1"})
     s3.put_object(Bucket="reports", Key="2026-11-21", Body=b"three rows")
@@ -48,7 +48,7 @@ def test_an_answer_that_streams_is_read(call, mocked):
     assert outcome.result["LastModified"].startswith("20")
 
 
-def test_an_aws_call_is_made_by_the_role_in_the_name_of_the_job(call):
+def test_aws_call_is_made_with_the_role_in_the_name_of_the_job(call):
     outcome = call(a_target("sts", "GetCallerIdentity", {}))
     assert isinstance(outcome, Returned)
     assert outcome.result["Arn"] == f"arn:aws:sts::123456789012:assumed-role/{ROLE}/acme.nightly"
@@ -69,28 +69,30 @@ def test_an_aws_call_is_made_by_the_role_in_the_name_of_the_job(call):
         ("sqs", "SendMessage", ["u"], "must be an object"),
     ],
 )
-def test_what_the_service_does_not_know_is_refused_before_it_is_asked(call, service, action, parameters, says):
+def test_aws_call_rejects_unknown_actions_and_invalid_parameters_before_the_request(
+    call, service, action, parameters, says
+):
     outcome = call(a_target(service, action, parameters))
     assert (outcome.code, outcome.retryable) == ("ParamValidation", False)
     assert says in outcome.error
 
 
-def test_a_service_that_nobody_knows_is_refused(call):
+def test_aws_call_rejects_an_unknown_service(call):
     outcome = call(a_target("coffee", "Make", {}))
     assert (outcome.code, outcome.retryable) == ("service_unknown", False)
 
 
-def test_a_template_that_cannot_be_rendered_is_refused(call):
+def test_aws_call_rejects_a_template_that_cannot_be_rendered(call):
     outcome = call(a_target("sqs", "SendMessage", {"MessageBody": "{{callback_token}}"}))
     assert (outcome.code, outcome.retryable) == ("bad_template", False)
 
 
-def test_an_error_of_the_service_is_judged_as_everywhere(call):
+def test_aws_call_classifies_service_errors_by_the_common_rules(call):
     outcome = call(a_target("ssm", "GetParameter", {"Name": "nothing"}))
     assert (outcome.code, outcome.retryable) == ("ParameterNotFound", False)
 
 
-def test_a_token_among_the_parameters_does_not_come_back_in_the_result(mocked, clock):
+def test_aws_call_hides_a_token_of_the_parameters_in_the_result(mocked, clock):
     mocked.get("ssm").put_parameter(Name="/token", Value="none", Type="String")
     caller = AwsCaller(clock, mocked.calling, Roles(clock, partial(mocked.calling, "sts"), ARNS))
     put = a_target("ssm", "PutParameter", {"Name": "/token", "Value": "{{callback_token}}", "Overwrite": True})
@@ -117,7 +119,7 @@ class NoRoles:
         self.forgotten.append(role)
 
 
-def test_a_role_that_may_not_be_assumed_is_not_worth_a_retry(mocked, clock):
+def test_aws_call_forbidden_role_is_not_retryable(mocked, clock):
     target = a_target("sqs", "ListQueues", {})
     caller = AwsCaller(clock, mocked.calling, NoRoles(refusal("AccessDenied", 403)))  # type: ignore[arg-type]
     outcome = caller.call(a_call(target), target)
@@ -135,7 +137,7 @@ def test_a_role_that_may_not_be_assumed_is_not_worth_a_retry(mocked, clock):
         ("Nope", False),
     ],
 )
-def test_credentials_that_are_refused_are_forgotten_and_another_attempt_asks_for_new_ones(session, clock, code, stale):
+def test_aws_call_discards_rejected_credentials_and_next_attempt_requests_new_ones(session, clock, code, stale):
     body = orjson.dumps({"__type": code, "message": "because"})
     with http_target(answering(400, body)) as endpoint:
         clients = AwsClients(session, endpoint_url=endpoint.url())
@@ -146,6 +148,6 @@ def test_credentials_that_are_refused_are_forgotten_and_another_attempt_asks_for
     assert len(endpoint.seen) == 1, "botocore must not try again by itself"
 
 
-def test_no_model_is_read_for_a_service_that_does_not_exist(session):
+def test_aws_call_rejects_unknown_service_without_reading_a_model(session):
     with pytest.raises(UnknownServiceError):
         AwsClients(session).calling("coffee", 5)

@@ -77,7 +77,7 @@ def outcome_of(clock):
         (refused("ValidationException", 400), "ValidationException", False),
     ],
 )
-def test_each_failure_has_a_code_and_a_default(outcome_of, problem, code, retryable):
+def test_aws_errors_have_a_code_and_a_default(outcome_of, problem, code, retryable):
     outcome = outcome_of(problem)
     assert (outcome.code, outcome.retryable, outcome.forbidden) == (code, retryable, False)
     assert outcome.error.startswith("queue orders")
@@ -101,38 +101,40 @@ WORDS = (
         ("ValidationException", 400, "the service rejected the call"),
     ],
 )
-def test_what_a_service_says_is_for_operators_and_tenants_get_its_code_in_plain_words(outcome_of, code, status, said):
+def test_aws_error_text_goes_to_operators_and_tenants_get_a_plain_description_of_its_code(
+    outcome_of, code, status, said
+):
     outcome = outcome_of(refused(code, status, WORDS))
     assert outcome.error == f"queue orders: {code}: {said}"
     assert (outcome.code, outcome.detail) == (code, WORDS)
 
 
-def test_what_is_no_services_word_has_no_detail(outcome_of):
+def test_aws_error_from_outside_a_service_has_no_detail(outcome_of):
     assert outcome_of(TimeoutError()).detail is None
 
 
-def test_a_service_that_says_when_to_come_back_is_heard(outcome_of):
+def test_aws_error_passes_on_retry_after_of_the_service(outcome_of):
     assert outcome_of(refused("SlowDown", 503, **{"retry-after": "9"})).retry_after == 9
 
 
-def test_errors_without_code_and_message_are_understood():
+def test_aws_error_without_code_and_message_is_parsed():
     assert refusal("queue orders", None, None, status=502) == Failed(
         "queue orders: http.502: the service had an internal error", code="http.502"
     )
 
 
-def test_a_long_message_is_cut(outcome_of):
+def test_aws_error_message_is_truncated(outcome_of):
     assert len(outcome_of(refused("AccessDenied", 403, "ü" * 5_000)).detail.encode()) == 1024
 
 
 @pytest.mark.parametrize("seconds", [0, -1])
-def test_without_time_left_nothing_is_asked(clock, seconds):
+def test_aws_call_without_time_left_sends_no_request(clock, seconds):
     outcome = attempted("queue orders", a_call(TARGET, timeout_seconds=seconds), clock, lambda _: Returned())
     assert outcome == Failed("queue orders was not called: no time was left", code="timeout")
 
 
 @pytest.mark.parametrize(("timeout", "longest", "wait"), [(30, None, 30), (30, 10, 10), (4, 10, 4), (0.3, 10, 1)])
-def test_a_request_has_the_calls_time_at_most(clock, timeout, longest, wait):
+def test_aws_request_takes_at_most_the_time_of_the_call(clock, timeout, longest, wait):
     waits = []
 
     def request(deadline):
@@ -144,7 +146,7 @@ def test_a_request_has_the_calls_time_at_most(clock, timeout, longest, wait):
 
 
 @pytest.mark.parametrize("before", range(980, 1_030, 7))
-def test_the_token_is_never_told_not_even_where_the_text_is_cut(clock, before):
+def test_aws_error_never_contains_the_token_even_at_the_truncation(clock, before):
     def request(deadline):
         raise refused("ValidationException", 400, "-" * before + TOKEN)
 
@@ -152,7 +154,7 @@ def test_the_token_is_never_told_not_even_where_the_text_is_cut(clock, before):
     assert "dc1" not in outcome.error + outcome.detail
 
 
-def test_nor_in_a_result(clock):
+def test_aws_result_never_contains_the_token(clock):
     outcome = attempted("x", a_waiting_call(TARGET), clock, lambda _: Returned({"a": [f"Bearer {TOKEN}"], "b": 1}))
     assert outcome == Returned({"a": ["Bearer ***"], "b": 1})
 
@@ -191,19 +193,19 @@ def assume(roles, call=None, role=ROLES_TARGET.role, seconds=5):
     return roles.assume(role, call or a_call(ROLES_TARGET), Deadline(seconds))
 
 
-def test_the_role_is_one_of_the_stages_account_and_the_session_is_named_after_tenant_and_job(roles, sts):
+def test_aws_role_is_in_the_stage_account_and_session_is_named_after_tenant_and_job(roles, sts):
     assert assume(roles).access_key_id == "ASIA1"
     assert sts.asked == [
         {"RoleArn": "arn:aws:iam::123456789012:role/duecourse-target-sender", "RoleSessionName": "acme.nightly"}
     ]
 
 
-def test_other_partitions_have_arns_of_their_own(sts, time):
+def test_aws_roles_in_other_partitions_have_their_own_arns(sts, time):
     assume(Roles(time, sts.client_for, replace(ARNS, partition="aws-cn")))
     assert sts.asked[0]["RoleArn"].startswith("arn:aws-cn:iam::")
 
 
-def test_credentials_serve_until_five_minutes_before_they_expire(roles, sts, time):
+def test_aws_credentials_are_used_until_five_minutes_before_they_expire(roles, sts, time):
     first = assume(roles)
     time.advance(3299)
     assert assume(roles) == first
@@ -214,14 +216,14 @@ def test_credentials_serve_until_five_minutes_before_they_expire(roles, sts, tim
     assert len(sts.asked) == 2
 
 
-def test_roles_and_jobs_share_no_credentials(roles, sts):
+def test_aws_credentials_are_not_shared_between_roles_or_jobs(roles, sts):
     assume(roles)
     assume(roles, role="duecourse-target-other")
     assume(roles, replace(a_call(ROLES_TARGET), run=a_run(job_id="other")))
     assert len(sts.asked) == 3
 
 
-def test_credentials_that_a_service_refused_are_not_used_again(roles, sts):
+def test_aws_credentials_rejected_by_a_service_are_not_reused(roles, sts):
     assume(roles)
     roles.forget(ROLES_TARGET.role, a_call(ROLES_TARGET))
     roles.forget("never-heard-of", a_call(ROLES_TARGET))
@@ -229,19 +231,19 @@ def test_credentials_that_a_service_refused_are_not_used_again(roles, sts):
     assert len(sts.asked) == 2
 
 
-def test_the_longest_session_name_begins_with_the_tenant(roles, sts):
+def test_aws_longest_session_name_begins_with_the_tenant(roles, sts):
     call = replace(a_call(ROLES_TARGET), run=varied(a_run(job_id="j" * 64), tenant="t" * 60))
     assume(roles, call)
     assert sts.asked[0]["RoleSessionName"] == "t" * 60 + ".jjj"
 
 
-def test_sts_is_waited_for_no_longer_than_the_call_may_take(roles, sts):
+def test_aws_sts_call_waits_no_longer_than_the_call_may_take(roles, sts):
     assume(roles, seconds=3)
     assume(roles, role="duecourse-target-other", seconds=300)
     assert sts.waits == [3, 10]
 
 
-def test_no_more_than_some_hundred_are_kept(roles, sts):
+def test_aws_credentials_cache_is_bounded(roles, sts):
     for number in range(257):
         assume(roles, role=f"duecourse-target-{number}")
     assume(roles, role="duecourse-target-256")
@@ -250,7 +252,7 @@ def test_no_more_than_some_hundred_are_kept(roles, sts):
     assert len(sts.asked) == 258
 
 
-def test_sts_understands_the_request(mocked, clock):
+def test_aws_sts_accepts_the_request(mocked, clock):
     credentials = assume(Roles(clock, partial(mocked.calling, "sts"), ARNS))
     assert credentials.access_key_id
     assert credentials.expires_at > 0
@@ -265,7 +267,7 @@ ALLOWED = re.compile("[\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]*")
     "payload",
     ["\ufffe", {"\uffff": ["a\uffffb\ufffe", r"\ufffe", "\\\uffff"]}, "\0\x1f\x7f\x85\u2028", "\U0001fffe\U0010ffff"],
 )
-def test_a_message_holds_no_character_that_is_refused_and_reads_as_the_payload_was(
+def test_aws_message_contains_only_allowed_characters_and_parses_back_to_the_payload(
     target: SqsTarget | SnsTarget, payload: object
 ) -> None:
     text = message_text(a_call(target, payload=payload))

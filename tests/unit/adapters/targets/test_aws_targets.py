@@ -52,7 +52,7 @@ def outcome_of(clock):
     return call
 
 
-def test_the_function_receives_run_job_and_payload(outcome_of):
+def test_aws_targets_lambda_receives_run_job_and_payload(outcome_of):
     service = Service(answer_of(b"null"))
     outcome_of(service, payload={"n": 1}, attempt=2)
     (asked,) = service.asked
@@ -70,42 +70,42 @@ def test_the_function_receives_run_job_and_payload(outcome_of):
     }
 
 
-def test_what_it_returns_is_kept(outcome_of):
+def test_aws_targets_lambda_return_value_is_stored(outcome_of):
     assert outcome_of(Service(answer_of(b'{"rows":3}'))) == Returned({"status": 200, "body": {"rows": 3}})
 
 
-def test_a_return_value_is_kept_whole_up_to_256_kb(outcome_of):
+def test_aws_targets_lambda_return_value_up_to_256_kb_is_stored_whole(outcome_of):
     outcome = outcome_of(Service(answer_of(b'"' + b"x" * 200_000 + b'"')))
     assert outcome == Returned({"status": 200, "body": "x" * 200_000})
 
 
-def test_a_larger_one_is_cut(outcome_of):
+def test_aws_targets_lambda_return_value_over_256_kb_is_truncated(outcome_of):
     outcome = outcome_of(Service(answer_of(b'"' + b"x" * 6_000_000 + b'"')))
     assert isinstance(outcome, Returned)
     assert outcome.result["truncated"] is True
     assert len(outcome.result["body"]) == 256 * 1024
 
 
-def test_an_error_of_the_function_is_worth_a_retry_and_keeps_type_and_message_only(outcome_of):
+def test_aws_targets_lambda_function_error_is_retryable_and_stores_only_type_and_message(outcome_of):
     body = orjson.dumps({"errorType": "KeyError", "errorMessage": "'id'", "stackTrace": ["line 1"]})
     outcome = outcome_of(Service(answer_of(body, FunctionError="Unhandled")))
     assert outcome == Failed("function duecourse-target-report failed: KeyError: 'id'", retryable=True, code="KeyError")
 
 
 @pytest.mark.parametrize("kind", ["DoNotRetry", "DoNotRetryError", "InvoiceDoNotRetryError", "com.acme.DoNotRetry"])
-def test_a_function_can_forbid_further_attempts_by_the_type_of_its_error(outcome_of, kind):
+def test_aws_targets_lambda_function_can_forbid_further_attempts_by_its_error_type(outcome_of, kind):
     body = orjson.dumps({"errorType": kind, "errorMessage": "no such customer"})
     outcome = outcome_of(Service(answer_of(body, FunctionError="Unhandled")))
     assert outcome.forbidden
     assert outcome.code == kind
 
 
-def test_function_errors_of_other_kinds_forbid_nothing(outcome_of):
+def test_aws_targets_lambda_errors_of_other_types_do_not_forbid_further_attempts(outcome_of):
     body = orjson.dumps({"errorType": "DoNotRetryYet", "errorMessage": "wait"})
     assert not outcome_of(Service(answer_of(body, FunctionError="Unhandled"))).forbidden
 
 
-def test_an_asynchronous_call_is_done_when_lambda_has_the_event(clock):
+def test_aws_targets_async_lambda_call_completes_when_lambda_accepts_the_event(clock):
     answer, target = answer_of(b"", StatusCode=202), LambdaTarget("duecourse-target-report", LambdaMode.ASYNC)
     service = Service(answer)
     outcome = LambdaCaller(clock, service.client_for, ARNS).call(a_call(target, timeout_seconds=30), target)
@@ -115,7 +115,7 @@ def test_an_asynchronous_call_is_done_when_lambda_has_the_event(clock):
     assert service.waits == [10], "nobody waits half a minute for a queue to take an event"
 
 
-def test_the_answer_to_an_asynchronous_call_is_read_to_its_end_which_frees_the_connection_for_the_next(clock):
+def test_aws_targets_async_lambda_response_is_read_to_its_end_to_free_the_connection(clock):
     body = io.BytesIO(b"{}")
     service = Service({"StatusCode": 202, "Payload": StreamingBody(body, 2)})
     target = LambdaTarget("duecourse-target-report", LambdaMode.ASYNC)
@@ -123,14 +123,14 @@ def test_the_answer_to_an_asynchronous_call_is_read_to_its_end_which_frees_the_c
     assert body.tell() == 2
 
 
-def test_a_function_that_answers_with_its_event_does_not_put_the_token_into_the_record(clock):
+def test_aws_targets_lambda_result_that_echoes_the_event_does_not_contain_the_token(clock):
     service = Service(answer_of(orjson.dumps({"event": {"callback": {"token": TOKEN}}})))
     outcome = LambdaCaller(clock, service.client_for, ARNS).call(a_waiting_call(TARGET), TARGET)
     assert TOKEN in service.asked[0]["Payload"].decode()
     assert outcome == Returned({"status": 200, "body": {"event": {"callback": {"token": "***"}}}})
 
 
-def test_nor_the_beginning_of_it_where_a_large_answer_is_cut(clock):
+def test_aws_targets_truncated_lambda_result_does_not_contain_the_beginning_of_the_token(clock):
     service = Service(answer_of(b"x" * (256 * 1024 - 20) + TOKEN.encode() + b"x" * 100))
     outcome = LambdaCaller(clock, service.client_for, ARNS).call(a_waiting_call(TARGET), TARGET)
     assert isinstance(outcome, Returned)
@@ -139,18 +139,18 @@ def test_nor_the_beginning_of_it_where_a_large_answer_is_cut(clock):
 
 
 @pytest.mark.parametrize("before", [0, 1_000])
-def test_a_function_error_does_not_show_the_callback_token(clock, before):
+def test_aws_targets_lambda_function_error_does_not_contain_the_callback_token(clock, before):
     body = orjson.dumps({"errorType": "ValueError", "errorMessage": "-" * before + TOKEN})
     service = Service(answer_of(body, FunctionError="Unhandled"))
     assert "dc1.acme" not in LambdaCaller(clock, service.client_for, ARNS).call(a_waiting_call(TARGET), TARGET).error
 
 
 @pytest.mark.parametrize("body", [b"not json", b"[]", b"{}", b'{"errorMessage": null}'])
-def test_an_error_of_any_shape_is_understood(outcome_of, body):
+def test_aws_targets_lambda_function_error_of_any_shape_is_retryable(outcome_of, body):
     assert outcome_of(Service(answer_of(body, FunctionError="Unhandled"))).retryable
 
 
-def test_a_long_error_is_cut(outcome_of):
+def test_aws_targets_long_lambda_error_is_truncated(outcome_of):
     body = orjson.dumps({"errorType": "E", "errorMessage": "ü" * 5_000})
     assert len(outcome_of(Service(answer_of(body, FunctionError="Unhandled"))).error.encode()) < 1_100
 
@@ -167,7 +167,7 @@ def test_a_long_error_is_cut(outcome_of):
         ("ThrottlingException", 400),
     ],
 )
-def test_throttling_and_service_errors_are_worth_a_retry(outcome_of, code, status):
+def test_aws_targets_throttling_and_service_errors_are_retryable(outcome_of, code, status):
     outcome = outcome_of(Service(refusal(code, status)))
     assert outcome.error.startswith(f"function duecourse-target-report: {code}: ")
     assert (outcome.code, outcome.retryable, outcome.detail) == (code, True, "because")
@@ -182,34 +182,34 @@ def test_throttling_and_service_errors_are_worth_a_retry(outcome_of, code, statu
         ("RequestTooLargeException", 413),
     ],
 )
-def test_what_will_not_change_by_itself_is_not(outcome_of, code, status):
+def test_aws_targets_permanent_errors_are_not_retryable(outcome_of, code, status):
     assert not outcome_of(Service(refusal(code, status))).retryable
 
 
-def test_a_throttled_call_says_when_to_come_back(outcome_of):
+def test_aws_targets_throttled_call_passes_on_retry_after(outcome_of):
     assert outcome_of(Service(refusal("TooManyRequestsException", 429, **{"retry-after": "7"}))).retry_after == 7
 
 
-def test_a_service_that_cannot_be_reached_is_worth_a_retry(outcome_of):
+def test_aws_targets_unreachable_service_is_retryable(outcome_of):
     outcome = outcome_of(Service(EndpointConnectionError(endpoint_url="https://lambda.test")))
     assert outcome.retryable
     assert outcome.code == "connection"
 
 
 @pytest.mark.parametrize(("timeout_seconds", "seconds"), [(30, 30), (29.2, 30), (0.3, 1)])
-def test_the_client_waits_as_long_as_the_attempt_may_take(outcome_of, timeout_seconds, seconds):
+def test_aws_targets_client_timeout_is_the_timeout_of_the_attempt(outcome_of, timeout_seconds, seconds):
     service = Service(answer_of(b"null"))
     outcome_of(service, timeout_seconds=timeout_seconds)
     assert service.waits == [seconds]
 
 
-def test_without_time_left_the_function_is_not_called(outcome_of):
+def test_aws_targets_lambda_function_is_not_called_without_time_left(outcome_of):
     service = Service(answer_of(b"null"))
     assert outcome_of(service, timeout_seconds=0).retryable
     assert service.asked == []
 
 
-def test_a_function_that_does_not_answer_in_time_is_asked_only_once(clock, session):
+def test_aws_targets_lambda_function_that_times_out_is_called_only_once(clock, session):
     with http_target(lambda handler: handler.server.closing.wait()) as endpoint:
         clients = AwsClients(session, endpoint_url=endpoint.url())
         caller = LambdaCaller(clock, lambda _: clients.calling("lambda", 0.2), ARNS)  # type: ignore[arg-type]
@@ -220,7 +220,7 @@ def test_a_function_that_does_not_answer_in_time_is_asked_only_once(clock, sessi
     assert len(endpoint.seen) == 1
 
 
-def test_a_service_error_is_not_retried_within_the_attempt(clock, session):
+def test_aws_targets_service_error_is_not_retried_within_the_attempt(clock, session):
     with http_target(answering(500, b'{"Message": "oops"}', X_Amzn_ErrorType="ServiceException")) as endpoint:
         clients = AwsClients(session, endpoint_url=endpoint.url())
         caller = LambdaCaller(clock, lambda seconds: clients.calling("lambda", seconds), ARNS)
@@ -250,7 +250,7 @@ def subscribed(mocked):
     return make
 
 
-def test_the_topic_is_given_the_run_with_attributes_to_filter_by(sns_caller, subscribed):
+def test_aws_targets_sns_message_contains_the_run_and_filterable_attributes(sns_caller, subscribed):
     received = subscribed("duecourse-target-news")
     target = SnsTarget("duecourse-target-news", subject="Report {{week}}")
     outcome = sns_caller.call(a_call(target, payload={"n": "{{date}}"}), target)
@@ -265,7 +265,7 @@ def test_the_topic_is_given_the_run_with_attributes_to_filter_by(sns_caller, sub
     assert attributes == {"run_id": "nightly.20261121T064700Z", "job_id": "nightly", "tenant": "acme"}
 
 
-def test_a_fifo_topic_drops_the_repeat_of_a_run(sns_caller, subscribed):
+def test_aws_targets_sns_fifo_topic_drops_a_repeated_run(sns_caller, subscribed):
     received = subscribed("news.fifo")
     target = SnsTarget("news.fifo")
     assert isinstance(sns_caller.call(a_call(target), target), Returned)
@@ -273,14 +273,14 @@ def test_a_fifo_topic_drops_the_repeat_of_a_run(sns_caller, subscribed):
     assert len(received()) == 1
 
 
-def test_a_fifo_topic_is_given_the_group_of_the_job(clock):
+def test_aws_targets_sns_fifo_message_has_the_group_of_the_job(clock):
     target = SnsTarget("news.fifo", group="{{tenant}}-{{date}}")
     service = Service({"MessageId": "m-1"})
     SnsCaller(clock, service.client_for, ARNS).call(a_call(target), target)
     assert service.asked[0]["MessageGroupId"] == "acme-2026-11-21"
 
 
-def test_a_standard_topic_is_given_neither_group_nor_deduplication(clock):
+def test_aws_targets_sns_standard_message_has_no_group_or_deduplication_id(clock):
     service, target = Service({"MessageId": "m-1"}), SnsTarget("news")
     SnsCaller(clock, service.client_for, ARNS).call(a_call(target), target)
     assert not {"MessageGroupId", "MessageDeduplicationId", "Subject"} & set(service.asked[0])
@@ -291,19 +291,19 @@ def test_a_standard_topic_is_given_neither_group_nor_deduplication(clock):
     ("subject", "sent"),
     [("a\nb\tc\x07d", "a b c d"), ("x" * 200, "x" * 96 + "..."), ("Übersicht {{job_id}}", "Übersicht nightly")],
 )
-def test_any_subject_is_made_one_that_sns_takes(clock, subject, sent):
+def test_aws_targets_sns_subject_is_converted_to_a_valid_one(clock, subject, sent):
     service, target = Service({"MessageId": "m-1"}), SnsTarget("news", subject=subject)
     SnsCaller(clock, service.client_for, ARNS).call(a_call(target), target)
     assert service.asked[0]["Subject"] == sent
 
 
-def test_a_topic_that_does_not_exist_is_not_worth_a_retry(sns_caller):
+def test_aws_targets_sns_topic_that_does_not_exist_is_not_retryable(sns_caller):
     target = SnsTarget("nobody")
     outcome = sns_caller.call(a_call(target), target)
     assert (outcome.code, outcome.retryable) == ("NotFound", False)
 
 
-def test_a_subject_that_cannot_be_rendered_is_a_failure(sns_caller):
+def test_aws_targets_sns_subject_that_cannot_be_rendered_fails(sns_caller):
     target = SnsTarget("news", subject="{{nonsense}}")
     outcome = sns_caller.call(a_call(target), target)
     assert (outcome.code, outcome.retryable) == ("bad_template", False)
@@ -312,7 +312,7 @@ def test_a_subject_that_cannot_be_rendered_is_a_failure(sns_caller):
 BUS_TARGET = EventBridgeTarget("duecourse-target-bus", "acme.billing", "Invoice Due")
 
 
-def test_the_bus_accepts_the_event_and_its_id_is_kept(mocked, clock):
+def test_aws_targets_eventbridge_accepts_the_event_and_its_id_is_stored(mocked, clock):
     events = mocked.get("events")
     arn = events.create_event_bus(Name=BUS_TARGET.bus)["EventBusArn"]
     events.create_archive(ArchiveName="all", EventSourceArn=arn)
@@ -322,7 +322,7 @@ def test_the_bus_accepts_the_event_and_its_id_is_kept(mocked, clock):
     assert events.describe_archive(ArchiveName="all")["EventCount"] == 1
 
 
-def test_the_detail_is_the_run(clock):
+def test_aws_targets_eventbridge_detail_contains_the_run(clock):
     service = Service({"FailedEntryCount": 0, "Entries": [{"EventId": "e-1"}]})
     outcome = EventBusCaller(clock, service.client_for, ARNS).call(a_call(BUS_TARGET, payload={"n": 1}), BUS_TARGET)
     assert outcome == Returned({"event_id": "e-1"})
@@ -342,7 +342,7 @@ def test_the_detail_is_the_run(clock):
         ("NotAuthorizedForSource", False),
     ],
 )
-def test_an_entry_that_is_refused_fails_although_the_request_succeeds(clock, code, retryable):
+def test_aws_targets_eventbridge_rejected_entry_fails_although_the_request_succeeds(clock, code, retryable):
     entry = {"ErrorCode": code, "ErrorMessage": "because"}
     service = Service({"FailedEntryCount": 1, "Entries": [entry]})
     outcome = EventBusCaller(clock, service.client_for, ARNS).call(a_call(BUS_TARGET), BUS_TARGET)
@@ -358,7 +358,7 @@ def ecs_outcome_of(clock, service, target=ECS_TARGET, **fields):
     return EcsCaller(clock, service.client_for, ARNS).call(a_call(target, **fields), target)
 
 
-def test_a_task_is_run_on_fargate_with_the_event_in_its_environment(clock):
+def test_aws_targets_ecs_task_runs_on_fargate_with_the_event_in_its_environment(clock):
     service = Service(STARTED)
     assert ecs_outcome_of(clock, service, payload={"n": 1}) == Returned(
         {"task_arn": "arn:aws:ecs:eu-west-1:123456789012:task/c/1"}
@@ -383,14 +383,14 @@ def test_a_task_is_run_on_fargate_with_the_event_in_its_environment(clock):
     }
 
 
-def test_a_public_address_is_given_where_the_target_asks_for_it(clock):
+def test_aws_targets_ecs_task_gets_a_public_ip_if_the_target_requires_it(clock):
     service = Service(STARTED)
     ecs_outcome_of(clock, service, EcsTarget("c", "t", "main", ("subnet-1",), public_ip=True))
     network = service.asked[0]["networkConfiguration"]["awsvpcConfiguration"]
     assert network == {"subnets": ["subnet-1"], "securityGroups": [], "assignPublicIp": "ENABLED"}
 
 
-def test_the_request_is_one_that_ecs_understands(mocked, clock):
+def test_aws_targets_ecs_accepts_the_request(mocked, clock):
     ecs, ec2 = mocked.get("ecs"), mocked.get("ec2")
     subnet = ec2.describe_subnets()["Subnets"][0]["SubnetId"]
     ecs.create_cluster(clusterName=ECS_TARGET.cluster)
@@ -411,7 +411,7 @@ def test_the_request_is_one_that_ecs_understands(mocked, clock):
     ]
 
 
-def test_an_event_too_large_for_ecs_is_refused_before_ecs_is_asked(clock):
+def test_aws_targets_event_too_large_for_ecs_is_rejected_before_the_request(clock):
     service = Service(STARTED)
     outcome = ecs_outcome_of(clock, service, payload="x" * 8_000)
     assert (outcome.code, outcome.retryable) == ("event_too_large", False)
@@ -419,7 +419,7 @@ def test_an_event_too_large_for_ecs_is_refused_before_ecs_is_asked(clock):
     assert service.asked == []
 
 
-def test_a_task_that_found_no_place_is_worth_a_retry_and_says_why(clock):
+def test_aws_targets_ecs_task_without_capacity_is_retryable_and_reports_the_reason(clock):
     failure = {"arn": "arn", "reason": "RESOURCE:CPU", "detail": "no capacity"}
     assert ecs_outcome_of(clock, Service({"tasks": [], "failures": [failure]})) == Failed(
         "task duecourse-target-report on cluster duecourse-target-c was not run: RESOURCE:CPU",
@@ -428,7 +428,7 @@ def test_a_task_that_found_no_place_is_worth_a_retry_and_says_why(clock):
     )
 
 
-def test_an_answer_without_task_and_without_reason_is_a_failure(clock):
+def test_aws_targets_ecs_response_without_task_and_reason_fails(clock):
     assert ecs_outcome_of(clock, Service({})).retryable
 
 
@@ -436,7 +436,7 @@ def test_an_answer_without_task_and_without_reason_is_a_failure(clock):
     ("code", "status", "retryable"),
     [("ServerException", 500, True), ("ClusterNotFoundException", 400, False), ("AccessDeniedException", 400, False)],
 )
-def test_what_ecs_refuses_is_judged_as_everywhere(clock, code, status, retryable):
+def test_aws_targets_ecs_errors_are_classified_like_those_of_other_services(clock, code, status, retryable):
     outcome = ecs_outcome_of(clock, Service(refusal(code, status)))
     assert (outcome.code, outcome.retryable) == (code, retryable)
 
@@ -457,7 +457,7 @@ def states_caller(mocked, clock):
     return StateMachineCaller(clock, partial(mocked.calling, "stepfunctions"), ARNS)
 
 
-def test_an_execution_is_started_with_the_run_and_named_after_the_attempt(machines, states_caller):
+def test_aws_targets_state_machine_execution_gets_the_run_and_is_named_after_the_attempt(machines, states_caller):
     outcome = states_caller.call(a_call(STATES_TARGET, payload={"n": 1}, attempt=2), STATES_TARGET)
     assert isinstance(outcome, Returned)
     execution = machines.describe_execution(executionArn=outcome.result["execution_arn"])
@@ -466,14 +466,14 @@ def test_an_execution_is_started_with_the_run_and_named_after_the_attempt(machin
     assert (event["run_id"], event["payload"]) == ("nightly.20261121T064700Z", {"n": 1})
 
 
-def test_the_same_attempt_again_starts_nothing_and_succeeds(machines, states_caller):
+def test_aws_targets_state_machine_repeated_attempt_starts_nothing_and_succeeds(machines, states_caller):
     first = states_caller.call(a_call(STATES_TARGET), STATES_TARGET)
     assert states_caller.call(a_call(STATES_TARGET), STATES_TARGET) == first
     arn = ARNS.arn("states", f"stateMachine:{STATES_TARGET.machine}")
     assert len(machines.list_executions(stateMachineArn=arn)["executions"]) == 1
 
 
-def test_an_execution_that_exists_already_is_this_attempts_own(clock):
+def test_aws_targets_state_machine_execution_that_already_exists_succeeds(clock):
     service = Service(refusal("ExecutionAlreadyExists", 400))
     outcome = StateMachineCaller(clock, service.client_for, ARNS).call(a_call(STATES_TARGET), STATES_TARGET)
     assert isinstance(outcome, Returned)
@@ -481,11 +481,11 @@ def test_an_execution_that_exists_already_is_this_attempts_own(clock):
     assert outcome.result == {"execution_arn": ARNS.arn("states", f"execution:{STATES_TARGET.machine}:{name}")}
 
 
-def test_a_machine_that_does_not_exist_is_not_worth_a_retry(mocked, states_caller):
+def test_aws_targets_state_machine_that_does_not_exist_is_not_retryable(mocked, states_caller):
     outcome = states_caller.call(a_call(STATES_TARGET), STATES_TARGET)
     assert (outcome.code, outcome.retryable) == ("StateMachineDoesNotExist", False)
 
 
-def test_too_many_executions_are(clock):
+def test_aws_targets_state_machine_execution_limit_is_retryable(clock):
     service = Service(refusal("ExecutionLimitExceeded", 400))
     assert StateMachineCaller(clock, service.client_for, ARNS).call(a_call(STATES_TARGET), STATES_TARGET).retryable

@@ -28,33 +28,33 @@ def outcome_of(call):
 
 
 @pytest.mark.parametrize("status", [200, 201, 202, 204, 299])
-def test_every_2xx_succeeds(outcome_of, status):
+def test_http_target_succeeds_on_every_2xx(outcome_of, status):
     assert outcome_of(answering(status)) == Returned({"status": status, "body": None})
 
 
-def test_a_json_answer_is_kept_as_what_it_says(outcome_of):
+def test_http_target_stores_a_json_response_as_json(outcome_of):
     outcome = outcome_of(answering(200, b'{"rows": [1, 2]}', Content_Type="application/problem+json"))
     assert outcome == Returned({"status": 200, "body": {"rows": [1, 2]}})
 
 
-def test_another_answer_is_kept_as_text(outcome_of):
+def test_http_target_stores_a_response_of_another_type_as_text(outcome_of):
     assert outcome_of(answering(200, b"123", Content_Type="text/plain")) == Returned({"status": 200, "body": "123"})
 
 
 @pytest.mark.parametrize("body", [b"{broken", b"[" * 600 + b"]" * 600, b'"\\ud800"'])
-def test_json_that_cannot_be_kept_as_such_is_kept_as_text(outcome_of, body):
+def test_http_target_stores_invalid_json_as_text(outcome_of, body):
     outcome = outcome_of(answering(200, body, Content_Type="application/json"))
     assert outcome == Returned({"status": 200, "body": body.decode()})
 
 
-def test_a_large_answer_is_kept_whole(outcome_of):
+def test_http_target_stores_a_large_response_whole(outcome_of):
     rows = list(range(20_000))
     outcome = outcome_of(answering(200, orjson.dumps(rows), Content_Type="application/json"))
     assert outcome == Returned({"status": 200, "body": rows})
 
 
 @pytest.mark.parametrize("content_type", ["text/plain", "application/json"])
-def test_an_answer_of_256_kb_is_kept_whole_and_a_larger_one_is_cut_there(outcome_of, content_type):
+def test_http_target_stores_256_kb_of_a_response_and_truncates_a_larger_one(outcome_of, content_type):
     whole = b'"' + b"x" * (READ_BYTES - 2) + b'"'
     outcome = outcome_of(answering(200, whole, Content_Type="text/plain"))
     assert outcome == Returned({"status": 200, "body": whole.decode()})
@@ -62,12 +62,12 @@ def test_an_answer_of_256_kb_is_kept_whole_and_a_larger_one_is_cut_there(outcome
     assert outcome == Returned({"status": 200, "body": " " + whole[:-1].decode(), "truncated": True})
 
 
-def test_of_an_endless_answer_only_the_beginning_is_read(outcome_of):
+def test_http_target_reads_only_the_beginning_of_an_endless_response(outcome_of):
     endless = writing(b"HTTP/1.1 200 OK\r\n\r\n", drip=b"x" * 200_000)
     assert outcome_of(endless) == Returned({"status": 200, "body": "x" * READ_BYTES, "truncated": True})
 
 
-def test_binary_answers_stay_bounded_and_printable_as_json(outcome_of):
+def test_http_target_stores_a_binary_response_bounded_and_json_serializable(outcome_of):
     outcome = outcome_of(answering(200, b"\xff\xfe\x00" * 60_000))
     assert isinstance(outcome, Returned)
     assert orjson.dumps(outcome.result)
@@ -78,47 +78,47 @@ def test_binary_answers_stay_bounded_and_printable_as_json(outcome_of):
     ("expect", "status"),
     [(("404",), 404), (("2xx", "404"), 204), (("3xx",), 302), (("200", "304"), 304), (("4xx",), 429), (("5xx",), 503)],
 )
-def test_what_the_job_expects_succeeds_whatever_it_is(outcome_of, expect, status):
+def test_http_target_succeeds_on_any_status_the_job_expects(outcome_of, expect, status):
     behaviour = answering(status, Location="http://127.0.0.1:1/")
     assert outcome_of(behaviour, expect=expect) == Returned({"status": status, "body": None})
 
 
 @pytest.mark.parametrize(("expect", "status"), [(("404",), 200), (("201", "202"), 200), (("4xx",), 204)])
-def test_a_2xx_that_the_job_does_not_expect_is_a_failure_that_says_so(outcome_of, expect, status):
+def test_http_target_fails_on_an_unexpected_2xx_and_reports_the_expected_statuses(outcome_of, expect, status):
     outcome = outcome_of(answering(status), expect=expect)
     assert (outcome.code, outcome.retryable) == (f"http.{status}", False)
     assert f"the job expects {', '.join(expect)}" in outcome.error
 
 
 @pytest.mark.parametrize(("expect", "status"), [(("404",), 503), (("2xx",), 429), (("409",), 408)])
-def test_what_is_worth_a_retry_stays_so_whatever_the_job_expects(outcome_of, expect, status):
+def test_http_target_retries_a_retryable_status_whatever_the_job_expects(outcome_of, expect, status):
     assert outcome_of(answering(status), expect=expect).retryable
 
 
 @pytest.mark.parametrize("word", ["never", " Never ", "NEVER"])
 @pytest.mark.parametrize("status", [400, 503])
-def test_a_target_can_forbid_further_attempts(outcome_of, word, status):
+def test_http_target_can_forbid_further_attempts(outcome_of, word, status):
     outcome = outcome_of(answering(status, X_Duecourse_Retry=word))
     assert outcome.forbidden
     assert not RetryPolicy(on=("5xx", "4xx")).worth(outcome)
 
 
-def test_another_word_in_that_header_means_nothing(outcome_of):
+def test_http_target_ignores_other_values_of_the_retry_header(outcome_of):
     assert outcome_of(answering(503, X_Duecourse_Retry="no")).forbidden is False
 
 
-def test_a_success_is_a_success_even_if_it_forbids_further_attempts(outcome_of):
+def test_http_target_success_remains_a_success_if_it_forbids_further_attempts(outcome_of):
     assert isinstance(outcome_of(answering(200, X_Duecourse_Retry="never")), Returned)
 
 
 @pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 504, 599])
-def test_statuses_that_may_pass_are_worth_a_retry(outcome_of, status):
+def test_http_target_transient_statuses_are_retryable(outcome_of, status):
     outcome = outcome_of(answering(status))
     assert (outcome.code, outcome.retryable) == (f"http.{status}", True)
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 409, 410, 422])
-def test_client_errors_of_other_kinds_are_not_retried(outcome_of, status):
+def test_http_target_other_client_errors_are_not_retryable(outcome_of, status):
     outcome = outcome_of(answering(status))
     assert (outcome.code, outcome.retryable) == (f"http.{status}", False)
     assert f" answered {status} " in outcome.error
@@ -138,12 +138,12 @@ def test_client_errors_of_other_kinds_are_not_retried(outcome_of, status):
         ("Sat, 99 Nov 2026 06:48:00 GMT", None),
     ],
 )
-def test_retry_after_is_honoured_as_seconds_or_date(outcome_of, value, seconds):
+def test_http_target_honours_retry_after_as_seconds_or_date(outcome_of, value, seconds):
     raw = f"HTTP/1.1 503 No\r\nRetry-After: {value}\r\nContent-Length: 0\r\n\r\n".encode()
     assert outcome_of(writing(raw)).retry_after == seconds
 
 
-def test_a_redirect_that_is_expected_is_a_success_and_not_followed_either(outcome_of):
+def test_http_target_succeeds_on_an_expected_redirect_without_following_it(outcome_of):
     with http_target(answering(200)) as inner:
         outcome = outcome_of(answering(302, Location=inner.url("/secret")), expect=("302",))
     assert outcome == Returned({"status": 302, "body": None})
@@ -151,7 +151,7 @@ def test_a_redirect_that_is_expected_is_a_success_and_not_followed_either(outcom
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_redirects_are_failures_and_never_followed(call, status):
+def test_http_target_fails_on_a_redirect_without_following_it(call, status):
     with http_target(answering(200)) as inner:
         outcome, seen = call(answering(status, Location=inner.url("/latest/meta-data/")))
     assert (outcome.code, outcome.retryable) == (f"http.{status}", False)
@@ -159,13 +159,13 @@ def test_redirects_are_failures_and_never_followed(call, status):
     assert (len(seen), inner.seen) == (1, [])
 
 
-def test_a_failure_quotes_the_beginning_of_the_answer_on_one_line(outcome_of):
+def test_http_target_failure_quotes_the_beginning_of_the_response_on_one_line(outcome_of):
     outcome = outcome_of(answering(409, b'{"error":\n\t"no such\x07 customer"}' + b" " * 50 + b"y" * 500))
     assert '409 Conflict: {"error": "no such customer"} yyy' in outcome.error
     assert len(outcome.error) < 300
 
 
-def test_a_failure_repeats_no_secrets_of_the_job(outcome_of):
+def test_http_target_failure_does_not_contain_secrets_of_the_job(outcome_of):
     echo = answering(401, b"bad token s3cr3t-token for key=abcd query in POST /hook/T0KEN?key=abcd%20query")
     outcome = outcome_of(echo, path="/hook/T0KEN?key=abcd%20query", headers=(("Authorization", "Bearer s3cr3t-token"),))
     for secret in ("s3cr3t-token", "abcd query", "abcd%20query", "T0KEN"):
@@ -177,7 +177,7 @@ def test_a_failure_repeats_no_secrets_of_the_job(outcome_of):
     [(b"\r\n", b"."), (b"X-Slow: ", b"."), (b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\n.\r\n")],
     ids=["body", "headers", "chunks"],
 )
-def test_an_answer_that_drips_is_cut_off_at_the_deadline(outcome_of, head, drip):
+def test_http_target_slow_response_is_cut_off_at_the_deadline(outcome_of, head, drip):
     outcome = outcome_of(writing(b"HTTP/1.1 200 OK\r\n" + head, drip=drip), timeout_seconds=0.15)
     assert outcome == Failed(error=outcome.error, retryable=True, code="timeout")
     assert "within 0.15 s" in outcome.error
@@ -200,19 +200,19 @@ def test_an_answer_that_drips_is_cut_off_at_the_deadline(outcome_of, head, drip)
         (b"HTTP/1.1 103 Early Hints\r\n\r\n" * 200, "not valid HTTP"),
     ],
 )
-def test_a_broken_answer_is_worth_a_retry(outcome_of, raw, words):
+def test_http_target_broken_response_is_retryable(outcome_of, raw, words):
     outcome = outcome_of(writing(raw))
     assert (outcome.code, outcome.retryable) == ("connection", True)
     assert words in outcome.error
 
 
-def test_a_head_request_takes_an_answer_without_its_body(outcome_of):
+def test_http_target_head_request_accepts_a_response_without_a_body(outcome_of):
     assert outcome_of(answering(200, b"12345"), method="HEAD") == Returned({"status": 200, "body": None})
 
 
 @pytest.mark.parametrize("interim", ["100 Continue", "102 Processing", "103 Early Hints", "199 Soon"])
 @pytest.mark.parametrize("times", [1, 3])
-def test_interim_answers_are_read_past(outcome_of, interim, times):
+def test_http_target_interim_responses_are_skipped(outcome_of, interim, times):
     early = f"HTTP/1.1 {interim}\r\nLink: </style.css>\r\nRetry-After: 9\r\nContent-Length: 7\r\n\r\n".encode()
     final = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ndone"
     assert outcome_of(writing(early * times + final)) == Returned({"status": 200, "body": "done"})
@@ -220,7 +220,7 @@ def test_interim_answers_are_read_past(outcome_of, interim, times):
     assert (outcome.code, outcome.retryable, outcome.retry_after) == ("http.503", True, None)
 
 
-def test_a_change_of_protocol_that_nobody_asked_for_is_a_failure(outcome_of):
+def test_http_target_fails_on_an_unrequested_protocol_switch(outcome_of):
     outcome = outcome_of(writing(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: chat\r\n\r\n", drip=b"hello"))
     assert (outcome.code, outcome.retryable) == ("http.101", False)
 
@@ -233,7 +233,7 @@ def test_a_change_of_protocol_that_nobody_asked_for_is_a_failure(outcome_of):
         (b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 120_000),
     ],
 )
-def test_an_answer_that_does_not_come_to_its_end_is_not_read_for_ever(outcome_of, head, drip):
+def test_http_target_does_not_read_a_response_without_end_forever(outcome_of, head, drip):
     outcome = outcome_of(writing(head, drip=drip), timeout_seconds=60)
     assert (outcome.code, outcome.retryable) == ("connection", True)
     assert "did not end" in outcome.error
@@ -251,7 +251,7 @@ class Names:
         return self.addresses
 
 
-def test_a_name_is_resolved_once_and_the_call_goes_to_that_address(call, clock, secrets):
+def test_http_target_resolves_a_name_once_and_calls_that_address(call, clock, secrets):
     names = Names("127.0.0.1")
     caller = HttpCaller(clock, private=True, secrets=secrets, resolve=names)
     outcome, (seen,) = call(by=caller, host="Customer.Test")
@@ -260,13 +260,13 @@ def test_a_name_is_resolved_once_and_the_call_goes_to_that_address(call, clock, 
     assert seen.headers["Host"] == f"customer.test:{seen.port}"
 
 
-def test_a_name_beyond_ascii_is_asked_for_in_its_encoded_form(call, clock, secrets):
+def test_http_target_resolves_a_non_ascii_name_in_its_encoded_form(call, clock, secrets):
     names = Names("127.0.0.1")
     call(by=HttpCaller(clock, private=True, secrets=secrets, resolve=names), host="bücher.test")
     assert names.asked == ["xn--bcher-kva.test"]
 
 
-def test_an_address_that_refuses_is_followed_by_the_next(call, clock, secrets):
+def test_http_target_tries_the_next_address_after_a_refused_connection(call, clock, secrets):
     names = Names("127.0.0.2", "127.0.0.1")  # nobody listens on the first
     caller = HttpCaller(clock, private=True, secrets=secrets, resolve=names)
     assert isinstance(call(by=caller, host="customer.test")[0], Returned)
@@ -286,7 +286,7 @@ def test_an_address_that_refuses_is_followed_by_the_next(call, clock, secrets):
         ["93.184.216.34", "10.0.0.7"],
     ],
 )
-def test_a_name_with_any_address_that_is_not_public_is_not_called(call, clock, secrets, addresses):
+def test_http_target_does_not_call_a_name_with_any_non_public_address(call, clock, secrets, addresses):
     caller = HttpCaller(clock, private=False, secrets=secrets, resolve=Names(*addresses))
     outcome, seen = call(by=caller, host="rebinding.test")
     assert (seen, outcome.code, outcome.retryable) == ([], "address_refused", False)
@@ -294,18 +294,18 @@ def test_a_name_with_any_address_that_is_not_public_is_not_called(call, clock, s
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "localhost", "127.1", "0x7f000001", "0"])
-def test_the_own_machine_is_not_called_however_it_is_written(call, clock, secrets, host):
+def test_http_target_does_not_call_the_local_machine_in_any_notation(call, clock, secrets, host):
     outcome, seen = call(by=HttpCaller(clock, private=False, secrets=secrets), host=host)
     assert (outcome.retryable, seen) == (False, [])
 
 
-def test_a_proxy_of_the_environment_is_not_used(call, monkeypatch):
+def test_http_target_ignores_the_proxy_of_the_environment(call, monkeypatch):
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
     assert isinstance(call()[0], Returned)
 
 
-def test_a_refused_connection_is_worth_a_retry(http):
+def test_http_target_refused_connection_is_retryable(http):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # bound, but nobody listens
         target = HttpTarget(f"http://127.0.0.1:{taken.getsockname()[1]}/secret?key=abc")
@@ -316,7 +316,7 @@ def test_a_refused_connection_is_worth_a_retry(http):
     assert "abc" not in outcome.error
 
 
-def test_a_name_that_nobody_knows_is_worth_a_retry(clock, secrets):
+def test_http_target_unknown_name_is_retryable(clock, secrets):
     def unknown(host: str, port: int) -> list[str]:
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
@@ -325,7 +325,7 @@ def test_a_name_that_nobody_knows_is_worth_a_retry(clock, secrets):
     assert outcome == Failed("POST https://nowhere.test: the name of its host could not be resolved", code="connection")
 
 
-def test_a_resolver_that_hangs_is_not_waited_for_beyond_the_deadline(clock, secrets):
+def test_http_target_does_not_wait_for_a_hanging_resolver_beyond_the_deadline(clock, secrets):
     released = Event()
 
     def hanging(host: str, port: int) -> list[str]:
@@ -340,14 +340,14 @@ def test_a_resolver_that_hangs_is_not_waited_for_beyond_the_deadline(clock, secr
     assert outcome == Failed("POST https://slow.test sent no complete response within 0.1 s", code="timeout")
 
 
-def test_a_server_that_does_not_read_is_not_waited_for_beyond_the_deadline(http):
+def test_http_target_does_not_wait_for_a_server_that_does_not_read_beyond_the_deadline(http):
     with socket.create_server(("127.0.0.1", 0)) as listening:
         target = HttpTarget(f"http://127.0.0.1:{listening.getsockname()[1]}/")
         outcome = http.call(a_call(target, payload="x" * 20_000_000, timeout_seconds=0.2), target)
     assert "within 0.2 s" in outcome.error
 
 
-def test_without_time_left_nothing_is_sent(call):
+def test_http_target_sends_nothing_without_time_left(call):
     outcome, seen = call(timeout_seconds=0)
     assert (outcome.retryable, seen) == (True, [])
 
@@ -372,7 +372,7 @@ def called(caller, tls, host="customer.test", **fields):
         return caller.call(a_call(target, **fields), target), server.seen
 
 
-def test_the_right_name_is_accepted_and_indicated(https, authority, tmp_path):
+def test_http_target_accepts_a_certificate_of_the_requested_name_and_sends_the_name_by_sni(https, authority, tmp_path):
     indicated = []
     tls = authority.server("customer.test", tmp_path)
     tls.sni_callback = lambda sock, name, context: indicated.append(name)
@@ -389,24 +389,26 @@ def test_the_right_name_is_accepted_and_indicated(https, authority, tmp_path):
     ],
     ids=["another name", "the name for the address", "expired"],
 )
-def test_a_certificate_that_is_not_the_hosts_is_refused(https, authority, tmp_path, name, host, days, said):
+def test_http_target_rejects_an_expired_certificate_or_one_of_another_host(
+    https, authority, tmp_path, name, host, days, said
+):
     outcome, seen = called(https, authority.server(name, tmp_path, days=days), host)
     assert (outcome.code, seen) == ("tls", [])
     assert said in outcome.error
 
 
-def test_an_authority_that_nobody_knows_is_refused(clock, secrets, authority, tmp_path):
+def test_http_target_rejects_an_unknown_certificate_authority(clock, secrets, authority, tmp_path):
     stranger = HttpCaller(clock, private=True, secrets=secrets, resolve=lambda host, port: ["127.0.0.1"])
     outcome, seen = called(stranger, authority.server("customer.test", tmp_path))
     assert (outcome.code, seen) == ("tls", [])
     assert "certificate was not accepted" in outcome.error
 
 
-def test_a_server_without_tls_is_a_failed_connection(https):
+def test_http_target_server_without_tls_is_a_retryable_connection_failure(https):
     assert called(https, None, timeout_seconds=0.3)[0].retryable
 
 
-def test_the_systems_authorities_are_found():
+def test_http_target_verifies_certificates_with_the_system_authorities():
     context = system_trust()
     assert context.verify_mode is ssl.CERT_REQUIRED
     assert context.check_hostname

@@ -81,14 +81,14 @@ def form(seen: Seen) -> dict[str, str]:
     return {name: values[0] for name, values in parse_qs(seen.body.decode()).items()}
 
 
-def test_auth_basic_sends_user_and_password(http, server):
+def test_http_auth_basic_sends_user_and_password(http, server):
     target = HttpTarget(server.url(), auth=BasicAuth("duecourse", "crm"))
     http.call(a_call(target), target)
     scheme, encoded = server.seen[0].headers["Authorization"].split()
     assert (scheme, b64decode(encoded).decode()) == ("Basic", f"duecourse:{SECRET}")
 
 
-def test_auth_replaces_a_header_that_a_registered_task_sets(http, server):
+def test_http_auth_replaces_header_set_by_registered_task(http, server):
     target = HttpTarget(server.url(), headers=(("authorization", "old"),), auth=BasicAuth("duecourse", "crm"))
     http.call(a_call(target), target)
     sent = [value for name, value in server.seen[0].headers.items() if name.lower() == "authorization"]
@@ -96,7 +96,7 @@ def test_auth_replaces_a_header_that_a_registered_task_sets(http, server):
     assert sent[0].startswith("Basic ")
 
 
-def test_auth_oauth_requests_a_token_with_the_credentials_in_the_header(http, server):
+def test_http_auth_oauth_requests_token_with_credentials_in_header(http, server):
     target = oauth(server, scope="reports.write", audience="https://crm.example.com")
     assert isinstance(http.call(a_call(target), target), Returned)
     asked, called = requests(server, "/token")[0], requests(server, "/")[0]
@@ -110,7 +110,7 @@ def test_auth_oauth_requests_a_token_with_the_credentials_in_the_header(http, se
     assert called.headers["Authorization"] == "Bearer first-token"
 
 
-def test_auth_oauth_sends_the_credentials_in_the_body_if_the_job_requires_it(http, server):
+def test_http_auth_oauth_sends_credentials_in_body_if_job_requires_it(http, server):
     target = oauth(server, credentials=Credentials.BODY)
     assert isinstance(http.call(a_call(target), target), Returned)
     asked = requests(server, "/token")[0]
@@ -122,7 +122,7 @@ def test_auth_oauth_sends_the_credentials_in_the_body_if_the_job_requires_it(htt
     ("expires_in", "cached"),
     [(600, 540), ("600", 540), (100, 50), (86_400, 3_600), (None, 300), (-1, 300), (True, 300)],
 )
-def test_auth_oauth_reuses_a_token_until_shortly_before_it_expires(http, server, site, clock, expires_in, cached):
+def test_http_auth_oauth_reuses_token_until_shortly_before_it_expires(http, server, site, clock, expires_in, cached):
     target = oauth(server)
     site.expires_in = expires_in
     http.call(a_call(target), target)
@@ -134,7 +134,7 @@ def test_auth_oauth_reuses_a_token_until_shortly_before_it_expires(http, server,
     assert site.issued == 2
 
 
-def test_auth_oauth_does_not_share_tokens_between_tenants(http, server, site):
+def test_http_auth_oauth_does_not_share_tokens_between_tenants(http, server, site):
     http.secrets.known["other", "crm"] = "another secret"
     target = oauth(server)
     http.call(a_call(target), target)
@@ -146,7 +146,7 @@ def test_auth_oauth_does_not_share_tokens_between_tenants(http, server, site):
     ]
 
 
-def test_auth_oauth_renews_a_token_that_the_target_no_longer_accepts(http, server, site, clock):
+def test_http_auth_oauth_renews_token_that_target_no_longer_accepts(http, server, site, clock):
     target = oauth(server)
     http.call(a_call(target), target)
     clock.advance(1)
@@ -155,7 +155,7 @@ def test_auth_oauth_renews_a_token_that_the_target_no_longer_accepts(http, serve
     assert len(requests(server, "/")) == 3
 
 
-def test_auth_oauth_does_not_renew_a_new_token(http, server, site):
+def test_http_auth_oauth_does_not_renew_new_token(http, server, site):
     site.valid = set()
     target = oauth(server)
     outcome = http.call(a_call(target), target)
@@ -163,7 +163,7 @@ def test_auth_oauth_does_not_renew_a_new_token(http, server, site):
     assert (outcome.code, site.issued, len(requests(server, "/"))) == ("http.401", 1, 1)
 
 
-def test_auth_oauth_never_repeats_a_call_that_is_at_most_once(http, server, site, clock):
+def test_http_auth_oauth_never_repeats_at_most_once_call(http, server, site, clock):
     target = oauth(server)
     http.call(a_call(target), target)
     clock.advance(1)
@@ -194,7 +194,7 @@ def test_auth_oauth_never_repeats_a_call_that_is_at_most_once(http, server, site
         ((302, None), "token_refused", False, "answered 302: Found"),
     ],
 )
-def test_auth_oauth_reports_a_rejected_token_request_and_calls_nothing(
+def test_http_auth_oauth_reports_rejected_token_request_and_calls_nothing(
     http, server, site, token, code, retryable, said
 ):
     site.token = token
@@ -207,7 +207,7 @@ def test_auth_oauth_reports_a_rejected_token_request_and_calls_nothing(
     assert requests(server, "/") == []
 
 
-def test_auth_oauth_reports_an_authorization_server_that_is_down(http, server):
+def test_http_auth_oauth_reports_unavailable_authorization_server(http, server):
     target = HttpTarget(server.url(), auth=OAuth("http://127.0.0.1:9/token", "jobs", "crm"))
     outcome = http.call(a_call(target), target)
     assert isinstance(outcome, Failed)
@@ -215,7 +215,7 @@ def test_auth_oauth_reports_an_authorization_server_that_is_down(http, server):
     assert requests(server, "/") == []
 
 
-def test_auth_oauth_refuses_an_authorization_server_at_a_private_address(clock, server):
+def test_http_auth_oauth_rejects_authorization_server_at_private_address(clock, server):
     http = HttpCaller(clock, private=False, secrets=InMemorySecrets({("acme", "crm"): SECRET}))
     target = oauth(server)
     outcome = http.call(a_call(target), target)
@@ -224,7 +224,7 @@ def test_auth_oauth_refuses_an_authorization_server_at_a_private_address(clock, 
     assert server.seen == []
 
 
-def test_auth_reports_a_missing_secret(http, server):
+def test_http_auth_reports_missing_secret(http, server):
     http.secrets.known.clear()
     target = oauth(server)
     assert http.call(a_call(target), target) == Failed(
@@ -233,13 +233,13 @@ def test_auth_reports_a_missing_secret(http, server):
     assert server.seen == []
 
 
-def test_auth_never_keeps_a_token_from_a_response(http, server, site):
+def test_http_auth_never_stores_token_from_response(http, server, site):
     site.echo = True
     target = oauth(server)
     assert http.call(a_call(target), target) == Returned({"status": 200, "body": '{"given": "Bearer ***"}'})
 
 
-def test_auth_does_not_show_tokens_when_a_caller_is_printed(http, server):
+def test_http_auth_does_not_show_tokens_when_caller_is_printed(http, server):
     target = oauth(server)
     http.call(a_call(target), target)
     assert "first-token" not in repr(http)
@@ -247,11 +247,11 @@ def test_auth_does_not_show_tokens_when_a_caller_is_printed(http, server):
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"{", b'{"access_token": 1}', orjson.dumps({"access_token": "x y"})])
-def test_auth_reads_only_valid_tokens(body):
+def test_http_auth_accepts_only_valid_tokens(body):
     with pytest.raises(TokenProblemError):
         read_token(body)
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b'{"error": 1}', b'{"error": "a\\nb"}'])
-def test_auth_reads_only_errors_of_the_standard_form(body):
+def test_http_auth_accepts_only_errors_in_standard_form(body):
     assert error_of(body) is None

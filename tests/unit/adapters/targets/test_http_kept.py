@@ -101,7 +101,7 @@ def test_kept_connections_serve_further_calls(serve, behaviour):
         assert calls.server.seen[0].headers["Connection"] == "keep-alive"
 
 
-def test_kept_connections_are_not_used_for_at_most_once(serve):
+def test_kept_connections_are_not_used_for_at_most_once_calls(serve):
     with serve(answering(200)) as calls:
         calls.call()
         assert calls.call(delivery=Delivery.AT_MOST_ONCE) == OK
@@ -121,7 +121,7 @@ def test_kept_connections_are_not_used_for_at_most_once(serve):
     ],
     ids=["used often", "idle", "clock set back", "as old as allowed", "too old"],
 )
-def test_kept_connections_are_young_and_idle_for_seconds(serve, steps, connections):
+def test_kept_connections_have_limited_age_and_idle_time(serve, steps, connections):
     with serve(answering(200)) as calls:
         calls.call()
         for seconds in steps:
@@ -130,13 +130,13 @@ def test_kept_connections_are_young_and_idle_for_seconds(serve, steps, connectio
         assert calls.server.connections == connections
 
 
-def test_kept_connections_that_the_server_closes_are_replaced(serve):
+def test_kept_connections_are_replaced_when_the_server_closes_them(serve):
     with serve(answering(200), keeps=False) as calls:
         assert [calls.call(), calls.call()] == [OK, OK]
         assert calls.server.connections == 2
 
 
-def test_kept_connections_that_fail_before_the_response_are_replaced_once(serve):
+def test_kept_connections_are_replaced_once_if_they_fail_before_the_response(serve):
     with serve(in_turn(answering(200), hanging_up, answering(200))) as calls:
         assert [calls.call("key-1"), calls.call("key-2")] == [OK, OK]
         keys = [seen.headers["Idempotency-Key"] for seen in calls.server.seen]
@@ -203,7 +203,7 @@ def test_kept_connections_are_bounded(serve):
         assert calls.http.kept.take(("other.test", 0), calls.clock.at) is None
 
 
-def test_kept_connections_are_not_made_without_tls(clock, secrets):
+def test_kept_connections_require_tls(clock, secrets):
     http = HttpCaller(clock, private=True, secrets=secrets)
     with http_target(answering(200), keeps=True) as server:
         target = HttpTarget(server.url())

@@ -26,7 +26,7 @@ from tests.support.http_target import answering
 from tests.support.steps import steps
 
 
-def test_a_post_carries_the_payload_as_json_and_says_which_run_it_is(call):
+def test_http_request_post_sends_payload_as_json_and_identifies_the_run(call):
     fields = {"payload": {"n": 1}, "attempt": 2, "idempotency_key": "report-2026-W47"}
     _, (seen,) = call(path="/hook?x=1", **fields)
     assert (seen.method, seen.path, orjson.loads(seen.body)) == ("POST", "/hook?x=1", {"n": 1})
@@ -42,7 +42,7 @@ def test_a_post_carries_the_payload_as_json_and_says_which_run_it_is(call):
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
-def test_get_and_head_carry_no_body(call, method):
+def test_http_request_get_and_head_have_no_body(call, method):
     outcome, (seen,) = call(method=method, payload={"n": 1})
     assert outcome == Returned({"status": 200, "body": None})
     assert seen.body == b""
@@ -50,22 +50,22 @@ def test_get_and_head_carry_no_body(call, method):
     assert "Content-Type" not in seen.headers
 
 
-def test_a_post_without_a_payload_says_that_it_is_empty(call):
+def test_http_request_post_without_payload_has_content_length_zero(call):
     assert call()[1][0].headers["Content-Length"] == "0"
 
 
-def test_a_payload_may_be_falsy(call):
+def test_http_request_payload_may_be_falsy(call):
     assert call(payload=0)[1][0].body == b"0"
 
 
-def test_text_of_another_content_type_goes_out_as_it_is(call):
+def test_http_request_text_with_another_content_type_is_sent_unchanged(call):
     headers = (("content-type", "application/x-www-form-urlencoded"),)
     _, (seen,) = call(headers=headers, payload="a=1&b=2")
     assert seen.body == b"a=1&b=2"
     assert seen.headers["content-type"] == "application/x-www-form-urlencoded"
 
 
-def test_the_jobs_own_headers_are_sent_but_cannot_replace_ours(call):
+def test_http_request_sends_headers_of_the_job_which_cannot_replace_reserved_ones(call):
     headers = (
         ("Authorization", "Bearer abc"),
         ("user-agent", "mine"),
@@ -89,7 +89,7 @@ def test_the_jobs_own_headers_are_sent_but_cannot_replace_ours(call):
     assert "x-duecourse-new" not in seen
 
 
-def test_paths_and_queries_are_escaped_but_not_twice(call):
+def test_http_request_escapes_paths_and_queries_only_once(call):
     assert call(path="/é/a%20b?q=é&r=%26#part")[1][0].path == "/%C3%A9/a%20b?q=%C3%A9&r=%26"
 
 
@@ -110,7 +110,7 @@ def test_paths_and_queries_are_escaped_but_not_twice(call):
         (HttpTarget("https://example.test/", headers=(("X-A", "1\r\nX-B: 2"),)), "header X-A"),
     ],
 )
-def test_what_cannot_be_sent_is_refused_for_good_and_the_message_says_which_part(http, target, word):
+def test_http_request_that_cannot_be_sent_is_rejected_permanently_and_the_message_names_the_part(http, target, word):
     outcome = http.call(a_call(target), target)
     assert not outcome.retryable
     assert word in outcome.error
@@ -120,7 +120,7 @@ def test_what_cannot_be_sent_is_refused_for_good_and_the_message_says_which_part
 TRACE = "Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=1"
 
 
-def test_a_call_bears_what_its_run_is_part_of_and_the_trace_of_its_invocation(call, monkeypatch):
+def test_http_request_carries_the_correlation_id_of_the_run_and_the_trace_of_the_invocation(call, monkeypatch):
     monkeypatch.setenv("_X_AMZN_TRACE_ID", TRACE)
     _, (seen,) = call(run={"correlation_id": "order-4711"})
     assert (seen.headers["X-Correlation-Id"], seen.headers["X-Amzn-Trace-Id"]) == ("order-4711", TRACE)
@@ -132,7 +132,7 @@ NOT_RECORDED = TRACE.replace("Sampled=1", "Sampled=0")
 
 
 @pytest.mark.parametrize("header", [NOT_RECORDED, "Sampled=1", None], ids=["not recorded", "no trace", "none"])
-def test_a_call_bears_only_a_trace_that_is_recorded_and_only_a_correlation_id_that_is_known(call, monkeypatch, header):
+def test_http_request_carries_only_a_recorded_trace_and_a_known_correlation_id(call, monkeypatch, header):
     monkeypatch.delenv("_X_AMZN_TRACE_ID", raising=False)
     if header is not None:
         monkeypatch.setenv("_X_AMZN_TRACE_ID", header)
@@ -140,13 +140,13 @@ def test_a_call_bears_only_a_trace_that_is_recorded_and_only_a_correlation_id_th
     assert not {"X-Correlation-Id", "X-Amzn-Trace-Id", "traceparent"} & set(seen.headers)
 
 
-def test_a_job_may_say_itself_what_its_calls_are_part_of(call):
+def test_http_request_carries_correlation_headers_set_by_the_job(call):
     _, (seen,) = call(headers=(("x-correlation-id", "{{run_id}}"),), run={"correlation_id": "order-4711"})
     named = {name: value for name, value in seen.headers.items() if name.lower() == "x-correlation-id"}
     assert named == {"x-correlation-id": "nightly.20261121T064700Z"}
 
 
-def test_a_request_that_would_be_too_large_is_not_made_and_not_tried_again(call):
+def test_http_request_that_is_too_large_is_neither_sent_nor_retried(call):
     large, loud = ["{{job_id}}{{idempotency_key}}" * 6_000], (("X-A", "{{idempotency_key}}" * 40),)
     for fields, where in (({"payload": large}, "payload"), ({"headers": loud}, "header X-A")):
         outcome, seen = call(idempotency_key="k" * 255, **fields)
@@ -172,7 +172,7 @@ def outcome_of(call, api_key):
     return lambda behaviour, headers=HEADERS: call(behaviour, headers=headers, token=TOKEN)[0]
 
 
-def test_headers_and_payload_are_templates(call):
+def test_http_request_headers_and_payload_are_templates(call):
     payload = {"week": "{{week}}", "{{week}}": ["{{run_id}}#{{attempt}}", 7, r"\{{week\}}"]}
     _, (seen,) = call(headers=(("X-Report", "{{job_id}}/{{ date }}"),), payload=payload, attempt=2)
     assert seen.headers["X-Report"] == "nightly/2026-11-21"
@@ -180,23 +180,23 @@ def test_headers_and_payload_are_templates(call):
     assert orjson.loads(seen.body) == {"week": "2026-W47", "{{week}}": [run, 7, "{{week}}"]}
 
 
-def test_a_payload_of_text_is_a_template_too(call):
+def test_http_request_text_payload_is_a_template(call):
     _, (seen,) = call(headers=(("Content-Type", "text/plain"),), payload="week={{week}}&key={{idempotency_key}}")
     assert seen.body == b"week=2026-W47&key=key-1"
 
 
-def test_the_url_is_no_template(call):
+def test_http_request_url_is_not_a_template(call):
     assert call(path="/{{week}}")[1][0].path == "/%7B%7Bweek%7D%7D"
 
 
-def test_a_run_that_waits_for_its_callback_hands_its_token_over(call):
+def test_http_request_of_run_waiting_for_callback_contains_the_token(call):
     fields = {"headers": (("X-Token", "{{callback_token}}"),), "payload": ["{{callback_token}}"]}
     _, (seen,) = call(answering(202), token=TOKEN, **fields)
     assert (seen.headers["X-Duecourse-Token"], seen.headers["X-Token"]) == (TOKEN, TOKEN)
     assert orjson.loads(seen.body) == [TOKEN]
 
 
-def test_a_run_that_does_not_wait_has_no_token(call):
+def test_http_request_of_run_without_callback_has_no_token(call):
     assert "X-Duecourse-Token" not in call()[1][0].headers
 
 
@@ -209,36 +209,36 @@ def test_a_run_that_does_not_wait_has_no_token(call):
         (HttpTarget("http://127.0.0.1:9/", headers=(("X-A", "}}"),)), None, "header X-A: }} at character 1"),
     ],
 )
-def test_a_template_that_cannot_be_rendered_is_refused_for_good(http, target, payload, words):
+def test_http_request_template_that_cannot_be_rendered_fails_permanently(http, target, payload, words):
     outcome = http.call(a_call(target, payload=payload), target)
     assert (outcome.retryable, outcome.code) == (False, "bad_template")
     assert words in outcome.error
 
 
-def test_a_secret_is_fetched_for_the_runs_own_tenant_and_once_a_call(call, secrets, api_key):
+def test_http_request_secret_is_fetched_for_the_tenant_of_the_run_and_once_per_call(call, secrets, api_key):
     outcome, (seen,) = call(headers=(*HEADERS, ("X-Key", "{{secret:api-key}}")))
     assert isinstance(outcome, Returned)
     assert (seen.headers["Authorization"], seen.headers["X-Key"]) == (f"Bearer {SECRET}", SECRET)
     assert secrets.asked == [("acme", "api-key")]
 
 
-def test_a_secret_in_a_header_that_is_not_the_jobs_is_not_even_fetched(call, secrets):
+def test_http_request_secret_in_a_reserved_header_is_not_fetched(call, secrets):
     assert isinstance(call(headers=(("Idempotency-Key", "{{secret:api-key}}"),))[0], Returned)
     assert secrets.asked == []
 
 
-def test_a_secret_that_nobody_knows_is_a_failure_for_good_and_nothing_is_sent(call):
+def test_http_request_unknown_secret_fails_permanently_and_sends_nothing(call):
     failed = Failed("there is no secret named api-key", retryable=False, code="secret_unknown")
     assert call(headers=HEADERS) == (failed, [])
 
 
-def test_a_store_of_secrets_that_is_down_is_worth_a_retry(call, secrets):
+def test_http_request_unavailable_secret_store_is_retryable(call, secrets):
     secrets.down = "ThrottlingException"
     text = "secret api-key could not be fetched (ThrottlingException)"
     assert call(headers=HEADERS) == (Failed(text, retryable=True, code="secrets_unavailable"), [])
 
 
-def test_a_store_of_secrets_that_hangs_is_not_waited_for_beyond_the_deadline(clock):
+def test_http_request_does_not_wait_for_a_hanging_secret_store_beyond_the_deadline(clock):
     released = Event()
 
     class Hanging:
@@ -255,7 +255,7 @@ def test_a_store_of_secrets_that_hangs_is_not_waited_for_beyond_the_deadline(clo
 @pytest.mark.parametrize(
     "smuggled", ["abc\r\nX-Admin: yes", "abc\nX-Admin: yes", "abc\r\n\r\nGET / HTTP/1.1", "a\x00b"]
 )
-def test_a_secret_cannot_bring_a_header_of_its_own(call, secrets, smuggled):
+def test_http_request_secret_cannot_inject_a_header(call, secrets, smuggled):
     secrets.known["acme", "api-key"] = smuggled
     outcome, seen = call(headers=HEADERS)
     assert (seen, outcome.retryable, outcome.code) == ([], False, "bad_request")
@@ -264,12 +264,12 @@ def test_a_secret_cannot_bring_a_header_of_its_own(call, secrets, smuggled):
 
 
 @pytest.mark.parametrize("name", ["a\r\nX-Admin: yes", "a\nb", "\u2028", "€"])
-def test_a_jobs_name_cannot_bring_a_header_of_its_own(call, name):
+def test_http_request_job_name_cannot_inject_a_header(call, name):
     outcome, seen = call(headers=(("X-Job", "{{job_name}}"),), job={"name": name})
     assert (outcome.retryable, seen) == (False, [])
 
 
-def test_what_a_value_contains_is_not_read_as_a_template(call, secrets, api_key):
+def test_http_request_values_are_not_evaluated_as_templates(call, secrets, api_key):
     _, (seen,) = call(headers=(("X-Job", "{{job_name}}"),), job={"name": "{{secret:api-key}}"})
     assert seen.headers["X-Job"] == "{{secret:api-key}}"
     assert secrets.asked == []
@@ -289,18 +289,18 @@ ECHOES = [
 
 @pytest.mark.parametrize("echo", ECHOES)
 @pytest.mark.parametrize("status", [200, 422])
-def test_a_target_that_echoes_secret_or_token_does_not_get_them_into_the_record(outcome_of, echo, status):
+def test_http_request_record_does_not_contain_an_echoed_secret_or_token(outcome_of, echo, status):
     outcome = outcome_of(answering(status, f"you sent {echo} here".encode(), Content_Type="text/html"))
     assert "you sent " in str(outcome)
     assert "***" in str(outcome)
     assert not any(part in str(outcome) for part in ("s3c", "r3t", "AbCdEf"))
 
 
-def test_an_echo_in_latin_1_as_headers_travel_is_found_too(outcome_of):
+def test_http_request_redacts_a_secret_echoed_in_latin_1(outcome_of):
     assert outcome_of(answering(200, SECRET.encode("latin-1"))) == Returned({"status": 200, "body": "***"})
 
 
-def test_in_a_json_answer_secrets_vanish_wherever_they_stand_and_the_rest_stays(outcome_of, secrets):
+def test_http_request_redacts_secrets_anywhere_in_a_json_response_and_retains_the_rest(outcome_of, secrets):
     secrets.known["acme", "pin"] = "73219"
     headers = (*HEADERS, ("X-Pin", "{{secret:pin}}"))
     said = {SECRET: [f"<{SECRET}>", {"token": TOKEN, "pin": 73219, "n": 7, "on": True, "no": None, "x": 1.5}]}
@@ -309,31 +309,31 @@ def test_in_a_json_answer_secrets_vanish_wherever_they_stand_and_the_rest_stays(
     assert outcome == Returned({"status": 200, "body": shown})
 
 
-def test_escapes_do_not_hide_a_secret_in_a_json_answer(outcome_of):
+def test_http_request_redacts_an_escaped_secret_in_a_json_response(outcome_of):
     escaped = "".join(f"\\u{ord(char):04X}" for char in SECRET)
     outcome = outcome_of(answering(200, f'["{escaped}"]'.encode(), Content_Type="application/json"))
     assert outcome == Returned({"status": 200, "body": ["***"]})
 
 
-def test_an_echo_at_the_edge_of_what_is_read_is_not_kept_in_part(outcome_of):
+def test_http_request_redacts_a_partial_echo_at_the_read_limit(outcome_of):
     start = READ_BYTES - 5
     outcome = outcome_of(answering(200, b"x" * start + SECRET.encode() * 2))
     assert outcome == Returned({"status": 200, "body": "x" * start, "truncated": True})
 
 
-def test_a_secret_of_several_words_is_hidden_word_by_word(outcome_of, secrets):
+def test_http_request_redacts_each_word_of_a_secret_of_several_words(outcome_of, secrets):
     secrets.known["acme", "api-key"] = "Basic dXNlcjpwYXNz"
     outcome = outcome_of(answering(200, b"got dXNlcjpwYXNz"), (("Authorization", "{{secret:api-key}}"),))
     assert outcome == Returned({"status": 200, "body": "got ***"})
 
 
-def test_what_the_run_is_called_is_no_secret_even_in_a_header(outcome_of):
+def test_http_request_does_not_redact_the_run_id_in_a_header(outcome_of):
     headers = (("X-Run", "{{run_id}}"), ("X-Key", "literal-key"))
     outcome = outcome_of(answering(422, b"run nightly.20261121T064700Z has no literal-key"), headers)
     assert outcome.error.endswith("run nightly.20261121T064700Z has no ***")
 
 
-def test_a_request_does_not_show_its_secrets_when_it_is_printed(secrets, api_key):
+def test_http_request_does_not_show_its_secrets_when_printed(secrets, api_key):
     target = HttpTarget("https://example.test/hook", headers=HEADERS)
     call = replace(a_call(target, payload={"pass": "word"}), run=a_run(), callback_token=TOKEN)
     request = request_of(call, target, secrets, Deadline(5), now=0)
@@ -355,7 +355,7 @@ def known(secrets):
 
 
 @pytest.mark.parametrize(("method", "payload"), [("POST", {"n": "{{job_id}}"}), ("GET", None), ("DELETE", None)])
-def test_a_receiver_can_tell_that_a_call_is_ours_as_it_was_sent_and_recent(call, clock, known, method, payload):
+def test_http_request_signature_proves_origin_integrity_and_age_to_the_receiver(call, clock, known, method, payload):
     outcome, (seen,) = call(method=method, sign="hook", payload=payload, idempotency_key="acme/nightly.1")
     assert isinstance(outcome, Returned)
     assert verify(seen.headers, seen.body, SIGNED_SECRET, now=clock.now()) == "acme/nightly%2E1"
@@ -363,12 +363,12 @@ def test_a_receiver_can_tell_that_a_call_is_ours_as_it_was_sent_and_recent(call,
         verify(seen.headers, seen.body + b" ", SIGNED_SECRET, now=clock.now())
 
 
-def test_the_id_is_the_same_on_every_attempt(call, known):
+def test_http_request_id_is_the_same_on_every_attempt(call, known):
     requests = [call(answering(500), sign="hook", attempt=attempt)[1] for attempt in (1, 2)]
     assert [seen.headers["webhook-id"] for (seen,) in requests] == ["key-1"] * 2
 
 
-def test_a_job_cannot_put_headers_of_a_signature_in_the_place_of_ours(call, clock, known):
+def test_http_request_job_cannot_replace_signature_headers(call, clock, known):
     _, (signed,) = call(headers=(("Webhook-Id", "mine"), ("webhook-more", "mine")), sign="hook")
     _, (plain,) = call(headers=(("Webhook-Id", "mine"),))
     assert "mine" not in signed.headers.values()
@@ -380,7 +380,7 @@ def test_a_job_cannot_put_headers_of_a_signature_in_the_place_of_ours(call, cloc
 @pytest.mark.parametrize(
     ("secret", "code"), [(None, "secret_unknown"), ("s3cr3t", "bad_signing_secret"), ("", "bad_signing_secret")]
 )
-def test_a_call_that_cannot_be_signed_is_not_made(call, secrets, secret, code):
+def test_http_request_that_cannot_be_signed_is_not_sent(call, secrets, secret, code):
     if secret is not None:
         secrets.known["acme", "hook"] = secret
     outcome, seen = call(sign="hook")
@@ -389,7 +389,7 @@ def test_a_call_that_cannot_be_signed_is_not_made(call, secrets, secret, code):
     assert "s3cr3t" not in outcome.error
 
 
-def test_an_echo_of_the_signing_secret_is_not_kept(call, known):
+def test_http_request_redacts_an_echoed_signing_secret(call, known):
     outcome, _ = call(answering(200, f"you sign with {SIGNED_SECRET}".encode()), sign="hook")
     assert outcome == Returned({"status": 200, "body": "you sign with ***"})
 
@@ -398,7 +398,7 @@ WORDS = st.lists(st.text(alphabet="ab", min_size=1, max_size=6), min_size=1, max
 
 
 @given(WORDS, st.text(alphabet="abc", max_size=60))
-def test_every_occurrence_is_hidden_and_nothing_else(words: list[str], text: str) -> None:
+def test_http_request_redacts_every_occurrence_and_nothing_else(words: list[str], text: str) -> None:
     hidden = {
         at for word in words for start in range(len(text)) if text.startswith(word, start)
         for at in range(start, start + len(word))
@@ -409,18 +409,18 @@ def test_every_occurrence_is_hidden_and_nothing_else(words: list[str], text: str
 
 
 @given(WORDS, st.text(alphabet="abc", max_size=40))
-def test_the_end_that_begins_a_word_is_known(words: list[str], text: str) -> None:
+def test_http_request_redaction_finds_the_longest_suffix_that_begins_a_secret(words: list[str], text: str) -> None:
     _, begun = Automaton(word.encode() for word in words).spans(text.encode())
     lengths = [n for n in range(len(text) + 1) if any(word.startswith(text[len(text) - n :]) for word in words)]
     assert begun == max(lengths)
 
 
-def test_secrets_side_by_side_and_one_in_another_vanish_as_wholes() -> None:
+def test_http_request_redacts_adjacent_and_nested_secrets_whole() -> None:
     redaction = Redaction(["secret", "secret-of-mine", "other"])
     assert redaction.text("a secret-of-mine, a secret, secretother.") == "a ***, a ***, ******."
 
 
-def test_text_that_is_no_unicode_stays_readable_around_the_secret() -> None:
+def test_http_request_redaction_preserves_non_unicode_text_around_the_secret() -> None:
     assert Redaction(["kéy"]).data(b"\xff k\xe9y \xe9 k\xc3\xa9y") == b"\xff *** \xe9 ***"
 
 
@@ -432,20 +432,22 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize(("words", "pattern"), HOSTILE.values(), ids=HOSTILE)
-def test_the_work_grows_with_the_answer_alone_however_many_secrets_there_are(words: list[str], pattern: bytes) -> None:
+def test_http_request_redaction_time_depends_on_response_size_and_not_on_the_number_of_secrets(
+    words: list[str], pattern: bytes
+) -> None:
     data = pattern * (20_000 // len(pattern))
     redaction = Redaction(words)
     assert steps(lambda: redaction.data(data, broken_off=True)) < 12 * len(data)
 
 
-def test_headers_too_large_to_be_looked_for_let_nothing_of_an_answer_be_kept() -> None:
+def test_http_request_redacts_the_whole_response_if_headers_are_too_large_to_search_for() -> None:
     redaction = Redaction(f"{number:08}" for number in range(MAX_FORMS_BYTES))
     assert redaction.data(b"anything") == b"***"
     assert redaction.text("anything") == "***"
     assert redaction.value({"a": 1}) == "***"
 
 
-def test_of_an_answer_only_what_can_be_shown_is_looked_at() -> None:
+def test_http_request_redaction_searches_only_the_part_of_a_response_that_can_be_shown() -> None:
     secret = "x" * 40
     body = b" " * 16_380 + secret.encode() + b"end" * READ_BYTES
     assert "x" not in excerpt(body, Redaction([secret]))

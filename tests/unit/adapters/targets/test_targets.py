@@ -79,7 +79,7 @@ class NoSecrets:
         raise AssertionError("nobody asks")
 
 
-def test_each_kind_of_target_has_its_caller_which_is_made_at_its_first_call_and_once(clock):
+def test_targets_create_one_caller_per_type_at_its_first_call(clock):
     callers = Callers(Means(private=False, clock=clock, arns=ARNS, secrets=NoSecrets(), clients=clients()))
     for target in EACH:
         assert get_type_hints(type(callers.of(target)).call)["target"] is type(target)
@@ -87,7 +87,7 @@ def test_each_kind_of_target_has_its_caller_which_is_made_at_its_first_call_and_
 
 
 @pytest.mark.parametrize("target", EACH, ids=type_of)
-def test_a_target_is_called_by_the_caller_of_its_kind(target):
+def test_targets_are_called_by_the_caller_of_their_type(target):
     assert targets_with().call(a_call(target)) == Returned((type(target).__name__, target))
 
 
@@ -115,7 +115,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("target", "narrower", "name", "setting"), REFUSED.values(), ids=REFUSED)
-def test_what_the_stage_does_not_allow_any_more_is_not_called(target, narrower, name, setting):
+def test_targets_no_longer_allowed_by_the_stage_are_not_called(target, narrower, name, setting):
     outcome = targets_with(allowed=replace(ALL, **narrower)).call(a_call(target))
     assert (outcome.code, outcome.retryable) == ("target_not_allowed", False)
     assert f"{name} is not allowed on this stage" in outcome.error
@@ -123,16 +123,16 @@ def test_what_the_stage_does_not_allow_any_more_is_not_called(target, narrower, 
 
 
 @pytest.mark.parametrize("patterns", [("report",), ("rep*:*",), ("report:3", "report")])
-def test_the_latest_revision_is_allowed_by_the_family_or_with_all_of_them(patterns):
+def test_targets_latest_revision_is_allowed_by_the_family_or_by_all_revisions(patterns):
     assert isinstance(targets_with(allowed=replace(ALL, task_definitions=patterns)).call(a_call(ECS)), Returned)
 
 
-def test_what_an_operator_has_registered_is_called_whatever_jobs_may_call_by_themselves():
+def test_targets_registered_by_an_operator_are_called_even_if_jobs_may_not_call_them_directly():
     targets = targets_with(Registered(invoice=LambdaTarget("send-invoice")), allowed=AllowedTargets())
     assert isinstance(targets.call(a_call(TaskTarget("invoice"))), Returned)
 
 
-def test_a_task_is_what_the_operator_has_registered_by_now():
+def test_targets_use_the_current_registration_of_a_task():
     tasks = Registered(invoice=LambdaTarget("send-invoice"))
     targets, call = targets_with(tasks), a_call(TaskTarget("invoice"))
     assert targets.call(call) == Returned(("LambdaTarget", LambdaTarget("send-invoice")))
@@ -140,18 +140,18 @@ def test_a_task_is_what_the_operator_has_registered_by_now():
     assert targets.call(call) == Returned(("SqsTarget", SqsTarget("invoices")))
 
 
-def test_a_task_that_is_not_registered_is_not_worth_a_retry():
+def test_targets_unregistered_task_is_not_retryable():
     outcome = targets_with().call(a_call(TaskTarget("invoice")))
     assert outcome == Failed("the task invoice is not registered", retryable=False, code="task_unknown")
 
 
-def test_a_task_that_cannot_be_looked_up_now_is():
+def test_targets_failed_task_lookup_is_retryable():
     problem = TasksUnavailableError("task invoice (EndpointConnectionError)")
     outcome = targets_with(Registered(invoice=problem)).call(a_call(TaskTarget("invoice")))
     assert (outcome.code, outcome.retryable) == ("tasks_unavailable", True)
 
 
-def test_a_worker_imports_no_caller_before_it_calls():
+def test_targets_import_no_caller_before_the_first_call():
     code = (
         "import sys, duecourse.adapters.targets\n"
         "kinds = ('http.http', 'aws.lambda_function', 'aws.message_targets', 'aws.state_machine', 'aws.ecs_task',"
@@ -166,7 +166,7 @@ TARGET = LambdaTarget("report")
 TOKEN = "dc1.acme.1.AbCdEfGhIjKlMnOp"
 
 
-def test_the_event_says_which_run_it_is_and_carries_the_rendered_payload():
+def test_targets_event_identifies_the_run_and_contains_the_rendered_payload():
     call = a_call(TARGET, payload={"week": "{{week}}", "key": "{{idempotency_key}}", "n": 1}, attempt=2)
     call = replace(call, run=varied(call.run, due=call.run.due + 30))
     assert run_event(call) == {
@@ -181,24 +181,24 @@ def test_the_event_says_which_run_it_is_and_carries_the_rendered_payload():
     }
 
 
-def test_the_event_of_a_run_that_waits_for_its_callback_says_how_to_complete_it():
+def test_targets_event_of_run_waiting_for_callback_contains_run_and_token():
     event = run_event(replace(a_call(TARGET, payload="{{callback_token}}"), callback_token=TOKEN))
     assert event["callback"] == {"token": TOKEN, "run": "nightly.20261121T064700Z"}
     assert event["payload"] == TOKEN
 
 
-def test_an_invocation_without_callback_has_no_token():
+def test_targets_invocation_without_callback_has_no_token():
     assert "callback" not in run_event(a_call(TARGET))
     with pytest.raises(TemplateError, match="callback_token"):
         run_event(a_call(TARGET, payload="{{callback_token}}"))
 
 
-def test_secrets_do_not_go_into_events():
+def test_targets_event_contains_no_secrets():
     with pytest.raises(TemplateError, match="header values"):
         run_event(a_call(TARGET, payload={"password": "{{secret:api-key}}"}))
 
 
-def test_the_event_says_what_the_run_is_part_of_where_that_is_known():
+def test_targets_event_contains_the_correlation_id_if_it_is_known():
     call = a_call(TARGET)
     assert "correlation_id" not in run_event(call)
     assert run_event(replace(call, run=varied(call.run, correlation_id="order-4711")))["correlation_id"] == "order-4711"
@@ -212,18 +212,18 @@ def of(call, **fields):
 
 
 @pytest.mark.parametrize("limit", [64, 80])
-def test_the_longest_name_fits_and_is_safe(limit):
+def test_targets_attempt_name_fits_the_limit_and_has_only_safe_characters(limit):
     call = replace(a_call(NAMES_TARGET), run=a_run(job_id="j" * 64, suffix=".b" + "s" * 32, attempt=123))
     name = attempt_name(call, limit)
     assert len(name) == limit
     assert re.fullmatch(r"[A-Za-z0-9_-]+", name)
 
 
-def test_a_name_shows_run_and_attempt():
+def test_targets_attempt_name_contains_run_and_attempt():
     assert attempt_name(a_call(NAMES_TARGET, attempt=2), 80).startswith("nightly-20261121T064700Z-2-")
 
 
-def test_an_attempt_has_one_name_and_no_other_has_it():
+def test_targets_attempt_name_is_unique_and_stable():
     call = a_call(NAMES_TARGET)
     others = [
         of(call, attempt=2),
@@ -237,23 +237,23 @@ def test_an_attempt_has_one_name_and_no_other_has_it():
     assert attempt_name(a_call(NAMES_TARGET), 64) == names[0]
 
 
-def test_names_that_are_cut_alike_still_differ():
+def test_targets_attempt_names_remain_distinct_when_truncated():
     long = replace(a_call(NAMES_TARGET), run=a_run(job_id="j" * 64))
     assert attempt_name(long, 64) != attempt_name(of(long, attempt=2), 64)
 
 
-def test_attempts_of_a_run_are_repeats_to_a_fifo_queue():
+def test_targets_deduplication_id_is_the_same_for_all_attempts_of_a_run():
     call = a_call(NAMES_TARGET, idempotency_key="report-2026-W47")
     assert deduplication_id(call) == deduplication_id(of(call, attempt=2))
     assert re.fullmatch("[0-9a-f]{64}", deduplication_id(call))
 
 
-def test_tenants_with_the_same_key_do_not_lose_each_others_messages():
+def test_targets_deduplication_id_differs_between_tenants_with_the_same_key():
     call = a_call(NAMES_TARGET, idempotency_key="report-2026-W47")
     assert deduplication_id(call) != deduplication_id(of(call, tenant="other"))
 
 
-def test_each_attempt_that_waits_for_a_callback_brings_its_own_token_through():
+def test_targets_deduplication_id_differs_between_attempts_that_wait_for_a_callback():
     call = a_waiting_call(NAMES_TARGET)
     assert deduplication_id(call) == deduplication_id(a_waiting_call(NAMES_TARGET))
     assert deduplication_id(call) != deduplication_id(of(call, attempt=2))
@@ -284,34 +284,34 @@ def streaming(data: bytes) -> StreamingBody:
         ({1: "a"}, {"1": "a"}),
     ],
 )
-def test_every_value_becomes_json(value, kept):
+def test_targets_result_values_are_converted_to_json(value, kept):
     assert json_of(Value=value) == {"Value": kept}
 
 
-def test_the_metadata_of_the_response_is_left_out():
+def test_targets_result_omits_the_response_metadata():
     assert json_of() == {}
 
 
 @pytest.mark.parametrize(("data", "kept"), [("Grüße".encode(), "Grüße"), (b"\xff\x00", "/wA="), (b"", "")])
-def test_a_body_that_streams_is_read(data, kept):
+def test_targets_result_contains_a_streamed_body(data, kept):
     assert json_of(Body=streaming(data)) == {"Body": kept}
 
 
-def test_no_more_than_256_kb_of_it():
+def test_targets_result_contains_at_most_256_kb_of_a_streamed_body():
     body = streaming(b"x" * 5_000_000)
     result = json_of(Body=body)
     assert result["truncated"] is True
     assert len(result["text"]) == 256 * 1024
 
 
-def test_a_large_answer_is_the_beginning_of_its_text():
+def test_targets_result_of_a_large_response_contains_the_beginning_of_its_text():
     result = json_of(Items=["x" * 1_000] * 1_000)
     assert result["truncated"] is True
     assert result["text"].startswith('{"Items":["xxx')
     assert len(result["text"]) == 256 * 1024
 
 
-def test_a_body_that_never_ends_is_given_up_at_the_deadline():
+def test_targets_reading_of_an_endless_body_stops_at_the_deadline():
     class Endless(io.RawIOBase):
         def read(self, size=-1):
             return b"x"

@@ -48,7 +48,7 @@ def stage(outputs: dict[str, str], clients: dict[str, Any], name: str = "local")
     return Stage(name, outputs, 1e6, 1.8e9, Skew(0.0), lambda service: clients.get(service, Refusing()))
 
 
-def test_what_is_refused_is_unknown_with_the_reason_and_the_rest_is_looked_at() -> None:
+def test_doctor_reports_a_denied_check_as_unknown_with_the_reason_and_continues() -> None:
     outputs = dict.fromkeys(("JobsTable", "RunsTable", "TickFunction", *QUEUES), "x")
     found = {each.check.name: each.check for each in examine(stage(outputs, {"sqs": Sqs()}))}
     assert found["tick"].verdict is CheckStatus.UNKNOWN
@@ -58,12 +58,12 @@ def test_what_is_refused_is_unknown_with_the_reason_and_the_rest_is_looked_at() 
     assert found["dead letters"].verdict is CheckStatus.OK
 
 
-def test_an_output_that_an_older_stage_does_not_have_is_unknown() -> None:
+def test_doctor_reports_an_output_missing_in_an_older_stage_as_unknown() -> None:
     found = {each.check.name: each.check for each in examine(stage({}, {}))}
     assert found["dead letters"].says == "could not be checked: DeadLetterQueueUrl is missing"
 
 
-def test_a_service_that_does_not_answer_is_unknown() -> None:
+def test_doctor_reports_an_unreachable_service_as_unknown() -> None:
     class Unreachable:
         def __getattr__(self, operation: str) -> Any:
             raise EndpointConnectionError(endpoint_url="https://dynamodb")
@@ -72,18 +72,18 @@ def test_a_service_that_does_not_answer_is_unknown() -> None:
     assert "Could not connect" in found["cursors"].says
 
 
-def test_the_emulator_is_not_asked_for_what_it_does_not_keep() -> None:
+def test_doctor_skips_checks_that_the_emulator_does_not_support() -> None:
     of_local = {each.check.name for each in examine(stage({}, {}))}
     of_prod = {each.check.name for each in examine(stage({}, {}, "prod"))}
     assert of_prod - of_local == {"functions", "tables", "quotas", "subscribers"}
 
 
-def test_audit_and_index_repair_are_looked_at_where_the_stage_has_them() -> None:
+def test_doctor_checks_audit_and_index_repair_if_the_stage_has_them() -> None:
     outputs = {"AuditFunction": "x", "RepairFunction": "x"}
     assert {"audit", "repair"} <= {each.check.name for each in examine(stage(outputs, {}))}
 
 
-def test_the_rules_of_those_who_look_for_what_went_wrong_are_looked_at_one_by_one() -> None:
+def test_doctor_checks_the_rules_of_audit_repair_and_reconciler_separately() -> None:
     class Functions:
         def get_function_configuration(self, *, FunctionName: str) -> dict[str, str]:  # noqa: N803
             return {"FunctionArn": FunctionName}
@@ -140,7 +140,7 @@ def event_sources(**states: str | None) -> Check:
     return {each.check.name: each.check for each in examine(stage(outputs, clients))}["event sources"]
 
 
-def test_every_event_source_of_the_stack_is_looked_at() -> None:
+def test_doctor_checks_every_event_source_of_the_stack() -> None:
     assert event_sources().verdict is CheckStatus.OK
     assert (
         event_sources().says
@@ -151,13 +151,13 @@ def test_every_event_source_of_the_stack_is_looked_at() -> None:
     assert "lane low is Disabled" in off.says
 
 
-def test_a_stream_that_nobody_reads_is_told_as_that_of_a_restored_table() -> None:
+def test_doctor_reports_a_stream_without_event_source_as_that_of_a_restored_table() -> None:
     off = event_sources(RunsTable=None)
     assert (off.verdict, off.runbook) == (CheckStatus.BAD, "docs/runbooks.md#archivestopped")
     assert "archive has no event source" in off.says
 
 
-def test_what_could_not_be_archived_is_told() -> None:
+def test_doctor_reports_records_that_could_not_be_archived() -> None:
     class Waiting:
         def get_queue_attributes(self, *, QueueUrl: str, AttributeNames: list[str]) -> dict[str, Any]:  # noqa: N803
             return {"Attributes": dict.fromkeys(AttributeNames, "1" if QueueUrl == "failures" else "0")}
@@ -171,7 +171,7 @@ def test_what_could_not_be_archived_is_told() -> None:
     assert found["dead letters"].verdict is CheckStatus.OK
 
 
-def test_a_finding_is_a_json_document_with_its_facts() -> None:
+def test_doctor_findings_are_json_documents_with_their_facts() -> None:
     outputs = dict.fromkeys(QUEUES, "x")
     documents = [each.document() for each in examine(stage(outputs, {"sqs": Sqs()}))]
     read = {each["name"]: each for each in json.loads(json.dumps(documents))}
@@ -179,7 +179,7 @@ def test_a_finding_is_a_json_document_with_its_facts() -> None:
     assert read["tick"]["facts"] is None
 
 
-def test_what_a_busy_table_puts_off_of_a_batch_is_read_one_by_one() -> None:
+def test_doctor_reads_unprocessed_keys_of_a_batch_one_by_one() -> None:
     class Busy:
         def batch_get_item(self, *, RequestItems: dict[str, Any]) -> dict[str, Any]:  # noqa: N803
             return {"Responses": {}, "UnprocessedKeys": RequestItems}
@@ -251,7 +251,7 @@ def metrics_stage(values: Mapping[tuple[str, ...], list[float]]) -> Stage:
     return Stage("prod", OUTPUTS, 1e6, NOW, Skew(0.0), clients.__getitem__)
 
 
-def test_alarms_are_found_by_the_stages_name_and_have_the_link_to_their_runbook() -> None:
+def test_doctor_finds_alarms_by_the_stage_name_with_their_runbook_links() -> None:
     found = metrics.alarms(metrics_stage({}))
     assert found.all == 3
     assert [(each.name, each.runbook) for each in found.ringing] == [
@@ -260,16 +260,16 @@ def test_alarms_are_found_by_the_stages_name_and_have_the_link_to_their_runbook(
     ]
 
 
-def test_alarms_of_a_stage_whose_name_begins_alike_are_not_this_ones() -> None:
+def test_doctor_excludes_alarms_of_a_stage_whose_name_has_the_same_prefix() -> None:
     assert [each.name for each in metrics.alarms(metrics_stage({})).ringing].count("ticks-missing") == 1
 
 
-def test_functions_are_summed_over_the_last_hour_and_what_has_no_data_is_none() -> None:
+def test_doctor_sums_function_metrics_over_the_last_hour_and_counts_missing_data_as_zero() -> None:
     values = {("AWS/Lambda", "Invocations", "tick-1"): [30.0, 30.0], ("AWS/Lambda", "Errors", "tick-1"): [1.0]}
     assert metrics.functions(metrics_stage(values)) == [Function("Tick", 60, 1, 0), Function("Api", 0, 0, 0)]
 
 
-def test_throttled_requests_of_a_table_and_its_indexes_are_put_together() -> None:
+def test_doctor_adds_throttled_requests_of_a_table_and_its_indexes() -> None:
     values = {
         ("AWS/DynamoDB", "WriteThrottleEvents", "jobs-1"): [2.0],
         ("AWS/DynamoDB", "WriteThrottleEvents", "jobs-1", "due"): [3.0, 4.0],
@@ -277,13 +277,13 @@ def test_throttled_requests_of_a_table_and_its_indexes_are_put_together() -> Non
     assert metrics.tables(metrics_stage(values)) == [Table("Jobs", 9), Table("Runs", 0)]
 
 
-def test_the_age_of_a_queue_is_the_largest_of_the_last_minutes() -> None:
+def test_doctor_age_of_a_queue_is_the_largest_of_the_last_minutes() -> None:
     asked = metrics_stage({("AWS/SQS", "ApproximateAgeOfOldestMessage", "high"): [5.0, 80.0, 7.0]})
     urls = ["https://sqs/1/high", "https://sqs/1/low"]
     assert metrics.oldest(asked, urls) == {urls[0]: 80.0, urls[1]: None}
 
 
-def test_quotas_are_told_with_what_was_used_at_most() -> None:
+def test_doctor_reports_quotas_with_their_peak_usage() -> None:
     values = {("AWS/Lambda", "ConcurrentExecutions"): [10.0, 700.0]}
     assert queues.quotas(metrics_stage(values)) == Quotas(1_000, 932, 700)
 
@@ -311,5 +311,5 @@ def used() -> set[str]:
     return {f"{service}:{name}" for service, name in names if xform_name(name) in called}
 
 
-def test_the_policy_in_the_docs_lets_the_doctor_look_and_nothing_else() -> None:
+def test_doctor_policy_in_the_docs_grants_exactly_the_required_permissions() -> None:
     assert used() == named()

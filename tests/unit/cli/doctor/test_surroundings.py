@@ -24,7 +24,7 @@ OK, WARNING, BAD = CheckStatus.OK, CheckStatus.WARNING, CheckStatus.BAD
         (Queue("high", 0, 0, 110_000), BAD),
     ],
 )
-def test_a_lane_is_judged_by_what_waits_beyond_the_time_it_was_held_back(queue: Queue, verdict: CheckStatus) -> None:
+def test_doctor_judges_a_lane_by_waiting_messages_beyond_their_delay(queue: Queue, verdict: CheckStatus) -> None:
     assert shared.lane(queue).verdict is verdict
 
 
@@ -32,17 +32,17 @@ def test_a_lane_is_judged_by_what_waits_beyond_the_time_it_was_held_back(queue: 
     ("queue", "verdict"),
     [(Queue("s", 16, 0, 4, 40), OK), (Queue("s", 40, 0, 4), WARNING), (Queue("s", 3, 0, 4, 200), BAD)],
 )
-def test_rounds_that_wait_are_told(queue: Queue, verdict: CheckStatus) -> None:
+def test_doctor_judges_the_shard_queue_by_waiting_rounds(queue: Queue, verdict: CheckStatus) -> None:
     assert surroundings.shard_queue(queue, 16).verdict is verdict
 
 
-def test_a_dead_letter_can_wait_for_the_morning_and_is_counted_while_the_reconciler_has_it() -> None:
+def test_doctor_reports_dead_letters_as_a_warning_even_while_the_reconciler_processes_them() -> None:
     assert surroundings.dead_letters(Queue("dlq", 0, 0, 0)).verdict is OK
     assert surroundings.dead_letters(Queue("dlq", 1, 0, 0)).verdict is WARNING
     assert surroundings.dead_letters(Queue("dlq", 0, 0, 1)).verdict is WARNING
 
 
-def test_an_alarm_that_rings_is_told_with_its_own_words_and_its_section() -> None:
+def test_doctor_reports_an_active_alarm_with_its_description_and_runbook_section() -> None:
     ringing = [Alarm("ticks-missing", "No tick for three minutes", "docs/runbooks.md#ticks-missing")]
     check = shared.alarms(Alarms(ringing, 40))
     assert (check.verdict, check.runbook) == (BAD, "docs/runbooks.md#ticks-missing")
@@ -50,7 +50,7 @@ def test_an_alarm_that_rings_is_told_with_its_own_words_and_its_section() -> Non
     assert shared.alarms(Alarms([], 40)).verdict is OK
 
 
-def test_a_ticket_can_wait_and_a_page_beside_it_cannot() -> None:
+def test_doctor_reports_ticket_alarms_as_a_warning_and_page_alarms_as_bad() -> None:
     ticket = Alarm("jobs-need-attention", "[ticket] Stage prod: a run has died", "docs/runbooks.md#jobs-need-attention")
     paging = Alarm("runs-late", "[page] Stage prod: runs start late", "docs/runbooks.md#runs-late")
     assert shared.alarms(Alarms([ticket], 40)).verdict is WARNING
@@ -60,13 +60,13 @@ def test_a_ticket_can_wait_and_a_page_beside_it_cannot() -> None:
 @pytest.mark.parametrize(
     ("found", "verdict"), [(Subscribers(1, 0), OK), (Subscribers(0, 2), BAD), (Subscribers(0, 0), BAD)]
 )
-def test_a_stage_needs_a_confirmed_subscriber(found: Subscribers, verdict: CheckStatus) -> None:
+def test_doctor_requires_a_confirmed_subscriber(found: Subscribers, verdict: CheckStatus) -> None:
     check = topics.judge(found)
     assert check.verdict is verdict
     assert ("2 wait for their confirmation" in check.says) is (found.pending == 2)
 
 
-def test_a_stage_without_alarms_is_not_well() -> None:
+def test_doctor_reports_a_stage_without_alarms_as_unknown() -> None:
     assert shared.alarms(Alarms([], 0)).verdict is CheckStatus.UNKNOWN
 
 
@@ -81,16 +81,16 @@ def test_a_stage_without_alarms_is_not_well() -> None:
         (Function("Repair", 0, 1, 0), BAD),
     ],
 )
-def test_functions_are_judged_by_the_share_that_failed(function: Function, verdict: CheckStatus) -> None:
+def test_doctor_judges_functions_by_their_failure_ratio(function: Function, verdict: CheckStatus) -> None:
     assert surroundings.functions([Function("Api", 10, 0, 0), function]).verdict is verdict
 
 
-def test_the_section_of_a_function_is_that_of_what_it_has_most_of() -> None:
+def test_doctor_links_a_function_to_the_section_of_its_most_frequent_problem() -> None:
     assert surroundings.functions([Function("Api", 10, 3, 1)]).runbook == "docs/runbooks.md#functionerrors"
     assert surroundings.functions([Function("Api", 10, 1, 3)]).runbook == "docs/runbooks.md#functionthrottles"
 
 
-def test_throttled_tables_are_a_warning_since_requests_are_repeated() -> None:
+def test_doctor_reports_throttled_tables_as_a_warning() -> None:
     assert surroundings.tables([Table("Jobs", 0), Table("Runs", 0)]).verdict is OK
     assert surroundings.tables([Table("Jobs", 0), Table("Runs", 7)]).verdict is WARNING
 
@@ -105,7 +105,7 @@ def test_throttled_tables_are_a_warning_since_requests_are_repeated() -> None:
         (Quotas(10, 10, 1), WARNING),
     ],
 )
-def test_an_account_that_comes_near_its_quota_is_told(quotas: Quotas, verdict: CheckStatus) -> None:
+def test_doctor_reports_an_account_that_approaches_its_quota(quotas: Quotas, verdict: CheckStatus) -> None:
     assert surroundings.quotas(quotas).verdict is verdict
 
 
@@ -125,13 +125,13 @@ def found(kind: str, age: float = 3_600) -> Found:
         (AuditState(None, [], False, 600), OK, ""),
     ],
 )
-def test_what_the_audits_of_the_last_day_found_is_told(audit: AuditState, verdict: CheckStatus, anchor: str) -> None:
+def test_doctor_reports_audit_findings_of_the_last_day(audit: AuditState, verdict: CheckStatus, anchor: str) -> None:
     check = surroundings.audit(audit)
     assert check.verdict is verdict
     assert (check.runbook or "").partition("#")[2] == anchor
 
 
-def test_a_loss_is_told_with_its_job_and_its_first_occurrence() -> None:
+def test_doctor_reports_a_lost_occurrence_with_its_job_and_first_instant() -> None:
     says = surroundings.audit(AuditState(1_800, [found("lost")], False, OLD)).says
     assert says == "found in the last day: 2 lost of acme/nightly from 2026-11-21T03:00:00Z"
 
@@ -148,7 +148,9 @@ def test_a_loss_is_told_with_its_job_and_its_first_occurrence() -> None:
         (RepairState(None, False, {}, 600), OK, ""),
     ],
 )
-def test_what_the_last_index_repair_found_is_told(repair: RepairState, verdict: CheckStatus, anchor: str) -> None:
+def test_doctor_reports_findings_of_the_last_index_repair(
+    repair: RepairState, verdict: CheckStatus, anchor: str
+) -> None:
     check = surroundings.repair(repair)
     assert check.verdict is verdict
     assert (check.runbook or "").partition("#")[2] == anchor

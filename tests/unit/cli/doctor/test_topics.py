@@ -43,20 +43,20 @@ def stage(aws: Aws) -> Stage:
     return Stage("prod", OUTPUTS, 1e6, 1e9, Skew(0.0), lambda _: aws)
 
 
-def test_subscriptions_of_both_topics_count_and_unconfirmed_ones_are_apart() -> None:
+def test_doctor_counts_subscriptions_of_both_topics_and_unconfirmed_ones_separately() -> None:
     aws = Aws({"arn:pages": ["arn:pages:1", "PendingConfirmation"], "arn:alarms": ["arn:alarms:2"]})
     assert subscribers(stage(aws)) == Subscribers(confirmed=2, pending=1)
     assert subscribers(stage(Aws({}))) == Subscribers(0, 0)
 
 
-def test_a_test_sets_an_alarm_and_returns_what_its_actions_did() -> None:
+def test_doctor_alarm_test_sets_an_alarm_and_returns_the_result_of_its_actions() -> None:
     aws, clock = Aws({}, [[], ["Successfully executed action arn:pages"]]), SettableClock(0.0)
     assert send_test(stage(aws), now=clock.now, sleep=clock.advance) == "Successfully executed action arn:pages"
     (asked,) = aws.set
     assert (asked["AlarmName"], asked["StateValue"]) == ("Duecourse/prod/targets-failing", "ALARM")
 
 
-def test_a_test_whose_actions_are_not_recorded_fails_after_a_minute() -> None:
+def test_doctor_alarm_test_fails_after_a_minute_without_recorded_actions() -> None:
     clock = SettableClock(0.0)
     with pytest.raises(
         TimeoutError, match="did not record an action for the alarm Duecourse/prod/targets-failing within 60 s"

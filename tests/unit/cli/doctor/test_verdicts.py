@@ -13,32 +13,32 @@ OK, WARNING, BAD, UNKNOWN = CheckStatus.OK, CheckStatus.WARNING, CheckStatus.BAD
 
 
 @pytest.mark.parametrize(("ahead", "verdict"), [(0.4, OK), (-4.0, OK), (9.0, WARNING), (-9.0, WARNING), (301.0, BAD)])
-def test_a_clock_is_judged_by_its_distance_whichever_way(ahead: float, verdict: CheckStatus) -> None:
+def test_doctor_judges_a_clock_by_its_deviation_in_either_direction(ahead: float, verdict: CheckStatus) -> None:
     assert verdicts.clock(Skew(ahead)).verdict is verdict
 
 
-def test_a_clock_says_which_way_it_is_wrong() -> None:
+def test_doctor_reports_the_direction_of_a_clock_deviation() -> None:
     assert "9 s ahead of AWS's" in verdicts.clock(Skew(9)).says
     assert "9 s behind AWS's" in verdicts.clock(Skew(-9)).says
 
 
 @pytest.mark.parametrize(("age", "verdict"), [(59.0, OK), (120.0, OK), (150.0, WARNING), (181.0, BAD)])
-def test_a_tick_is_late_after_two_minutes_and_bad_after_three(age: float, verdict: CheckStatus) -> None:
+def test_doctor_reports_a_tick_as_late_after_two_minutes_and_bad_after_three(age: float, verdict: CheckStatus) -> None:
     assert verdicts.tick(LastTick(age, "ENABLED", OLD)).verdict is verdict
 
 
-def test_a_disabled_rule_is_bad_while_the_last_tick_is_still_fresh() -> None:
+def test_doctor_reports_a_disabled_rule_as_bad_even_if_the_last_tick_is_recent() -> None:
     check = verdicts.tick(LastTick(5, "DISABLED", OLD))
     assert check.verdict is BAD
     assert "DISABLED" in check.says
     assert check.runbook == "docs/runbooks.md#ticks-missing"
 
 
-def test_a_rule_that_is_gone_is_bad() -> None:
+def test_doctor_reports_a_missing_rule_as_bad() -> None:
     assert verdicts.tick(LastTick(5, None, OLD)).verdict is BAD
 
 
-def test_a_stack_without_any_tick_is_given_five_minutes() -> None:
+def test_doctor_accepts_a_stack_without_a_tick_for_five_minutes() -> None:
     young = verdicts.tick(LastTick(None, "ENABLED", 60))
     assert young.verdict is OK
     assert "no tick has run yet" in young.says
@@ -61,7 +61,7 @@ def test_a_stack_without_any_tick_is_given_five_minutes() -> None:
         (None, None, BAD),
     ],
 )
-def test_an_event_source_is_well_when_it_is_enabled_and_hands_over(
+def test_doctor_judges_an_event_source_by_its_state_and_last_result(
     state: str | None, result: str | None, verdict: CheckStatus
 ) -> None:
     assert verdicts.event_sources([Source("lane high", "Enabled", "OK"), Source("shards", state, result)]).verdict is (
@@ -80,7 +80,7 @@ def test_an_event_source_is_well_when_it_is_enabled_and_hands_over(
         (None, {"Tick": 16}, 60, OK),
     ],
 )
-def test_shards_that_nobody_ticks_are_told(
+def test_doctor_reports_shards_that_no_tick_covers(
     highest: int | None, configured: dict[str, int], age: float, verdict: CheckStatus
 ) -> None:
     assert shared.shards(Shards(highest, configured, age)).verdict is verdict
@@ -89,11 +89,11 @@ def test_shards_that_nobody_ticks_are_told(
 @pytest.mark.parametrize(
     ("behind", "verdict"), [(0, OK), (3_600, OK), (7_200, WARNING), (4 * 3_600 + 1, BAD), (None, WARNING)]
 )
-def test_a_watermark_may_be_an_hour_behind_as_it_moves_once_an_hour(behind: int | None, verdict: CheckStatus) -> None:
+def test_doctor_accepts_a_watermark_up_to_one_hour_behind(behind: int | None, verdict: CheckStatus) -> None:
     assert shared.watermarks(Watermarks({0: 0, 1: behind}, OLD)).verdict is verdict
 
 
-def test_the_shard_that_is_furthest_behind_is_named_first() -> None:
+def test_doctor_lists_the_shard_furthest_behind_first() -> None:
     says = shared.watermarks(Watermarks({3: 7_200, 5: 10_800, 6: 0}, OLD)).says
     assert "2 of 3 shards are behind (shard 5 by 3.0 h, shard 3 by 2.0 h)" in says
 
@@ -103,23 +103,23 @@ def slot(oldest: float, entries: int = 3, more: bool = False) -> Slot:
 
 
 @pytest.mark.parametrize(("oldest", "verdict"), [(30.0, OK), (119.0, OK), (200.0, WARNING), (301.0, BAD)])
-def test_what_is_due_may_wait_for_the_next_round(oldest: float, verdict: CheckStatus) -> None:
+def test_doctor_accepts_due_entries_until_the_next_round(oldest: float, verdict: CheckStatus) -> None:
     assert verdicts.due(Due([slot(oldest)], 5, False, 0)).verdict is verdict
 
 
-def test_overdue_entries_are_counted_as_at_least_where_there_are_more() -> None:
+def test_doctor_counts_overdue_entries_as_a_minimum_if_there_are_more() -> None:
     says = verdicts.due(Due([slot(400, 100, more=True), slot(300, 2)], 5, True, 3)).says
     assert "102+ entries are overdue" in says
     assert "5+ entries are due within the lookahead; 3 shards were not checked" in says
 
 
-def test_a_cursor_that_was_quarantined_is_named_with_its_error() -> None:
+def test_doctor_reports_a_quarantined_cursor_with_its_error() -> None:
     check = verdicts.cursors(Cursors([QuarantinedCursor("acme/nightly", "the cursor cannot be read")], 40, True))
     assert check.verdict is WARNING
     assert "acme/nightly: the cursor cannot be read" in check.says
 
 
-def test_jobs_that_skip_many_of_their_runs_are_named_worst_first() -> None:
+def test_doctor_jobs_that_skip_many_of_their_runs_are_named_worst_first() -> None:
     found = [LastRuns("acme/rare", 4, 20), LastRuns("acme/often", 5, 20), LastRuns("acme/most", 14, 20)]
     check = verdicts.skipping(found)
     assert check.verdict is WARNING
@@ -127,19 +127,21 @@ def test_jobs_that_skip_many_of_their_runs_are_named_worst_first() -> None:
     assert verdicts.skipping(found[:1]).verdict is OK
 
 
-def test_a_table_of_which_only_a_part_was_read_is_told_as_such() -> None:
+def test_doctor_reports_that_a_table_was_read_only_partly() -> None:
     assert "of the first 9000 items" in verdicts.cursors(Cursors([], 9_000, False)).says
 
 
 @pytest.mark.parametrize(
     ("found", "status"), [((OK, OK), 0), ((OK, WARNING), 0), ((OK, UNKNOWN), 2), ((UNKNOWN, BAD), 1), ((BAD, OK), 1)]
 )
-def test_the_exit_status_tells_what_is_bad_before_what_is_unknown(found: tuple[CheckStatus, ...], status: int) -> None:
+def test_doctor_exit_status_gives_bad_checks_precedence_over_unknown_ones(
+    found: tuple[CheckStatus, ...], status: int
+) -> None:
     assert exit_status([Check("x", verdict, "…") for verdict in found]) == status
 
 
 @pytest.mark.parametrize(
     ("seconds", "told"), [(40, "40 s"), (119, "119 s"), (720, "12 min"), (12_600, "3.5 h"), (432_000, "5.0 days")]
 )
-def test_a_span_is_told_as_people_say_it(seconds: float, told: str) -> None:
+def test_doctor_formats_time_spans_for_humans(seconds: float, told: str) -> None:
     assert span(seconds) == told

@@ -28,7 +28,7 @@ def days(*events: str) -> tuple[list[str], list[str]]:
     return file_days(FILE.format(events="".join(events)).replace("\n", "\r\n").encode())
 
 
-def test_whole_days_of_a_file_end_before_their_end() -> None:
+def test_calendar_days_whole_days_of_a_file_end_before_their_end() -> None:
     assert days(
         event("DTSTART;VALUE=DATE:20261224", "DTEND;VALUE=DATE:20261227", "SUMMARY:Christmas"),
         event("DTSTART;VALUE=DATE:20270101", "SUMMARY:New Year"),
@@ -37,14 +37,14 @@ def test_whole_days_of_a_file_end_before_their_end() -> None:
     ) == (["2026-12-24/2026-12-26", "2027-01-01", "2027-05-01", "2027-05-10/2027-05-11"], [])
 
 
-def test_an_event_with_times_takes_the_days_that_it_touches() -> None:
+def test_calendar_days_event_with_times_takes_the_days_that_it_touches() -> None:
     assert days(
         event("DTSTART:20261224T090000Z", "DTEND:20261224T170000Z"),
         event("DTSTART;TZID=Europe/Berlin:20261231T220000", "DTEND;TZID=Europe/Berlin:20270101T000000"),
     ) == (["2026-12-24", "2026-12-31"], [])
 
 
-def test_events_that_repeat_each_year_become_cron_and_others_are_named() -> None:
+def test_calendar_days_events_that_repeat_each_year_become_cron_and_others_are_named() -> None:
     assert days(
         event("DTSTART;VALUE=DATE:20201003", "RRULE:FREQ=YEARLY", "SUMMARY:Unity"),
         event("DTSTART;VALUE=DATE:20201224", "DTEND;VALUE=DATE:20201227", "RRULE:FREQ=YEARLY;INTERVAL=1"),
@@ -54,12 +54,12 @@ def test_events_that_repeat_each_year_become_cron_and_others_are_named() -> None
     ) == (["* * 3 10 *", "* * 24 12 *", "* * 25 12 *", "* * 26 12 *"], ["Thanksgiving", "Standup"])
 
 
-def test_what_is_no_calendar_file_is_refused() -> None:
+def test_calendar_days_what_is_no_calendar_file_is_refused() -> None:
     with pytest.raises(CliError, match="not a valid iCalendar file"):
         file_days(b"date,name\n2026-12-24,Christmas\n")
 
 
-def test_public_holidays_of_a_country_and_of_a_part_of_it() -> None:
+def test_calendar_days_public_holidays_of_a_country_and_of_a_part_of_it() -> None:
     assert "2026-03-08" not in country_days("DE", None, "2026")
     found = country_days("de", "BE", "2026-2027")
     assert {"2026-03-08", "2026-12-25", "2027-05-01"} <= set(found)
@@ -68,7 +68,7 @@ def test_public_holidays_of_a_country_and_of_a_part_of_it() -> None:
 
 
 @pytest.mark.parametrize("years", ["26", "2028-2026", "2000-2030", "next"])
-def test_years_that_are_none_are_refused(years: str) -> None:
+def test_calendar_days_years_that_are_none_are_refused(years: str) -> None:
     with pytest.raises(UsageError, match="--years"):
         years_of(years)
     with pytest.raises(UsageError, match="--country"):
@@ -86,7 +86,7 @@ CALENDAR: dict[str, Any] = {
 PUT = CALENDAR | {"changed": 2, "failed": ["a"], "next_cursor": None}
 
 
-def test_an_import_writes_the_days_and_says_which_jobs_follow(tmp_path: Path) -> None:
+def test_calendar_days_import_writes_the_days_and_says_which_jobs_follow(tmp_path: Path) -> None:
     file = tmp_path / "holidays.ics"
     file.write_text(FILE.format(events=event("DTSTART;VALUE=DATE:20261224", "SUMMARY:Christmas Eve")))
     result = told(PUT, "calendars", "import", "bank", str(file), "--weekends")
@@ -105,12 +105,12 @@ def test_an_import_writes_the_days_and_says_which_jobs_follow(tmp_path: Path) ->
         ([__file__, "--years", "2026"], "belong to --country"),
     ],
 )
-def test_an_import_that_is_not_clear_is_refused(arguments: list[str], problem: str) -> None:
+def test_calendar_days_import_that_is_not_clear_is_refused(arguments: list[str], problem: str) -> None:
     result = CliRunner().invoke(main, ["calendars", "import", "bank", *arguments])
     assert (result.exit_code, problem in result.output) == (2, True)
 
 
-def test_calendars_are_listed_shown_and_deleted() -> None:
+def test_calendar_days_calendars_are_listed_shown_and_deleted() -> None:
     listed = told({"items": [CALENDAR], "next_cursor": "x"}, "calendars", "list")
     assert "bank" in listed.output
     assert "duecourse calendars list --cursor x" in listed.output

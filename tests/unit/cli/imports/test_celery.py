@@ -40,7 +40,7 @@ app.conf.beat_schedule = {
 """
 
 
-def test_a_python_file_is_read_and_not_run() -> None:
+def test_import_celery_reads_a_python_file_without_running_it() -> None:
     add, monday = entries(APP)
     assert add.job is not None
     assert monday.job is not None
@@ -54,7 +54,7 @@ def test_a_python_file_is_read_and_not_run() -> None:
     )
 
 
-def test_an_address_gets_the_task() -> None:
+def test_import_celery_sends_the_task_in_the_payload_to_a_url() -> None:
     _, monday = entries(APP, Runner(url="https://example.com/tasks"), zone="UTC")
     assert monday.job is not None
     assert monday.job["payload"] == {"task": "tasks.report", "args": [], "kwargs": {"to": "it's me"}}
@@ -75,7 +75,7 @@ def test_an_address_gets_the_task() -> None:
         ("60 * 60 * 24", "rate(1 day)"),
     ],
 )
-def test_schedules_are_carried_over(schedule: str, means: str) -> None:
+def test_import_celery_converts_schedules(schedule: str, means: str) -> None:
     found = entry(schedule)
     assert found.job is not None, found.notes
     assert found.job["schedule"] == means
@@ -93,13 +93,13 @@ def test_schedules_are_carried_over(schedule: str, means: str) -> None:
         ("None", "has no schedule"),
     ],
 )
-def test_what_cannot_be_carried_over_says_why(schedule: str, why: str) -> None:
+def test_import_celery_gives_the_reason_for_schedules_it_cannot_convert(schedule: str, why: str) -> None:
     found = entry(schedule)
     assert found.job is None
     assert why in found.notes[0]
 
 
-def test_json_is_read_too() -> None:
+def test_import_celery_reads_json_files() -> None:
     beat: dict[str, Any] = {
         "a": {"task": "t.a", "schedule": {"hour": 3, "minute": 0}},
         "b": {"task": "t.b", "schedule": 60},
@@ -112,6 +112,6 @@ def test_json_is_read_too() -> None:
 
 
 @pytest.mark.parametrize("text", ["x = 1", "def", "{nonsense", '{"beat_schedule": []}', "beat_schedule = dict(a=1)"])
-def test_a_file_without_a_schedule_is_named(text: str) -> None:
+def test_import_celery_names_a_file_without_a_schedule(text: str) -> None:
     with pytest.raises(NotReadableError, match=r"app\.py"):
         entries(text)

@@ -25,7 +25,7 @@ def command(line: str) -> str:
     return found
 
 
-def test_a_line_is_a_job_that_runs_as_under_cron() -> None:
+def test_import_crontab_converts_an_entry_to_a_job_that_runs_as_under_cron() -> None:
     (entry,) = entries("# nightly\n\n30 2 * * *\t/usr/local/bin/backup.sh --full\n", zone="Europe/Berlin")
     assert entry.place == "crontab:3"
     assert entry.notes == ()
@@ -44,7 +44,7 @@ def test_a_line_is_a_job_that_runs_as_under_cron() -> None:
     }
 
 
-def test_an_address_is_called_in_place_of_a_queue() -> None:
+def test_import_crontab_calls_a_url_instead_of_a_queue() -> None:
     (entry,) = entries("@daily backup", runner=Runner(url="https://example.com/{id}"))
     assert entry.job is not None
     assert entry.job["target"] == {"type": "http", "url": "https://example.com/backup"}
@@ -65,13 +65,13 @@ def test_an_address_is_called_in_place_of_a_queue() -> None:
         ("@daily", "is not a line of a crontab: 1 field and a command"),
     ],
 )
-def test_what_cannot_be_carried_over_says_why(line: str, why: str) -> None:
+def test_import_crontab_gives_the_reason_for_entries_it_cannot_convert(line: str, why: str) -> None:
     (entry,) = entries(line)
     assert entry.job is None
     assert why in entry.notes[0]
 
 
-def test_settings_hold_for_the_lines_below_them() -> None:
+def test_import_crontab_applies_settings_to_the_entries_below_them() -> None:
     text = "@hourly first\nCRON_TZ=Asia/Tokyo\nPATH = /opt/bin:/bin\nMAILTO=\"\"\nX='a b'\n@hourly second $X\n"
     first, second = entries(text)
     assert first.job is not None
@@ -81,17 +81,17 @@ def test_settings_hold_for_the_lines_below_them() -> None:
     assert second.job["payload"]["command"] == "export PATH=/opt/bin:/bin X='a b'; second $X"
 
 
-def test_an_unknown_zone_is_said_of_each_line() -> None:
+def test_import_crontab_reports_an_unknown_time_zone_for_each_entry() -> None:
     (entry,) = entries("CRON_TZ=Mars/Olympus\n@hourly x")
     assert entry.job is None
     assert "timezone" in entry.notes[0]
 
 
-def test_a_shell_of_its_own_runs_the_command() -> None:
+def test_import_crontab_runs_the_command_in_the_configured_shell() -> None:
     assert command("SHELL=/bin/bash\n@hourly echo {a,b}") == "/bin/bash -c 'echo {a,b}'"
 
 
-def test_percent_ends_the_command_and_what_follows_is_its_input() -> None:
+def test_import_crontab_percent_sign_ends_the_command_and_the_rest_is_its_input() -> None:
     said = command(r"0 0 * * * cat; date +\%F > /dev/null # noted % first%it's \% second")
     assert subprocess.run(["sh", "-c", said], capture_output=True, text=True, check=True).stdout == (
         " first\nit's % second\n"
@@ -102,7 +102,7 @@ def test_percent_ends_the_command_and_what_follows_is_its_input() -> None:
     ("text", "given"),
     [("cat%", ""), ("cat%a", "a\n"), ("cat%a%", "a\n"), ("cat%a%%", "a\n\n"), ("cat%%", "\n"), ("cat%a%b ", "a\nb \n")],
 )
-def test_the_input_ends_as_under_cron(text: str, given: str) -> None:
+def test_import_crontab_input_ends_as_under_cron(text: str, given: str) -> None:
     said = command(f"@daily {text}")
     shown = subprocess.run(["sh", "-c", said], capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL)
     assert shown.stdout == given
@@ -112,7 +112,7 @@ BREAKS = ["\v", "\f", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029"]
 
 
 @pytest.mark.parametrize("mark", BREAKS)
-def test_a_newline_alone_ends_a_line(mark: str) -> None:
+def test_import_crontab_only_a_newline_ends_an_entry(mark: str) -> None:
     assert entries(f"# no job:{mark}* * * * * rm -rf /srv\n") == []
     (entry,) = entries(f"@daily echo a{mark}* * * * * echo b\n")
     assert entry.job is not None
@@ -120,7 +120,7 @@ def test_a_newline_alone_ends_a_line(mark: str) -> None:
 
 
 @pytest.mark.parametrize("mark", [*BREAKS, "\xa0", "\u3000"])
-def test_blanks_and_tabs_alone_separate_fields(mark: str) -> None:
+def test_import_crontab_only_blanks_and_tabs_separate_fields(mark: str) -> None:
     (entry,) = entries(f"0 2 * *{mark}* echo b c\n")
     assert entry.job is None
     assert "a character that cron does not accept" in entry.notes[0]
@@ -129,7 +129,7 @@ def test_blanks_and_tabs_alone_separate_fields(mark: str) -> None:
     assert entry.notes
 
 
-def test_a_carriage_return_is_not_left_to_the_command() -> None:
+def test_import_crontab_removes_a_carriage_return_from_the_command() -> None:
     comment, blank, setting = "# no job\r\n", "\r\n", "X=a b\r\n"
     (entry,) = entries(f"{comment}{blank}{setting}@daily backup\r\n")
     assert entry.job is None
@@ -138,17 +138,17 @@ def test_a_carriage_return_is_not_left_to_the_command() -> None:
     assert entries("# no job\r* * * * * echo\n") == []
 
 
-def test_a_file_is_read_with_the_line_ends_that_it_has(tmp_path: Path) -> None:
+def test_import_crontab_reads_a_file_with_its_original_line_endings(tmp_path: Path) -> None:
     text = "# no job\r* * * * * rm -rf /srv\r\n"
     (tmp_path / "crontab").write_bytes(text.encode())
     assert read_text(str(tmp_path / "crontab")) == text
 
 
-def test_braces_are_no_templates() -> None:
+def test_import_crontab_escapes_braces_that_would_be_templates() -> None:
     assert command("@daily docker ps --format '{{.ID}}'") == "docker ps --format '\\{{.ID\\}}'"
 
 
-def test_a_system_crontab_names_users() -> None:
+def test_import_crontab_system_crontab_reports_the_user_of_each_entry() -> None:
     both = entries("17 * * * * root run-parts /etc/cron.hourly\n@daily www php cleanup.php\n", system=True)
     assert [entry.job and entry.job["payload"]["command"] for entry in both] == [
         "run-parts /etc/cron.hourly",
@@ -161,7 +161,7 @@ def test_a_system_crontab_names_users() -> None:
 @pytest.mark.parametrize(
     ("schedule", "how"), [("0 0 1 * 1", "match either"), ("0 0 */2 * 1", "match both"), ("0 0 1 * *", "")]
 )
-def test_two_day_fields_are_explained(schedule: str, how: str) -> None:
+def test_import_crontab_explains_two_day_fields(schedule: str, how: str) -> None:
     (entry,) = entries(f"{schedule} x")
     assert (how in entry.notes[0]) if how else entry.notes == ()
 
@@ -175,12 +175,12 @@ def test_two_day_fields_are_explained(schedule: str, how: str) -> None:
         ("'", "cron"),
     ],
 )
-def test_an_id_is_a_word_of_the_command(line: str, job_id: str) -> None:
+def test_import_crontab_derives_the_id_from_a_word_of_the_command(line: str, job_id: str) -> None:
     (entry,) = entries(f"@daily {line}")
     assert entry.job is not None
     assert entry.job["id"] == job_id
 
 
-def test_ids_are_never_shared() -> None:
+def test_import_crontab_ids_are_unique() -> None:
     found = entries("@daily a\n@hourly a\n@weekly a-2\n@monthly a\n")
     assert [entry.job and entry.job["id"] for entry in found] == ["a", "a-2", "a-2-2", "a-3"]

@@ -60,7 +60,7 @@ def job(target: dict[str, Any] | None = None, **changes: Any) -> dict[str, Any]:
     return found.job
 
 
-def test_a_schedule_is_a_job_with_its_target() -> None:
+def test_import_eventbridge_converts_a_schedule_to_a_job_with_its_target() -> None:
     assert job() == {
         "id": "nightly",
         "name": "nightly",
@@ -116,7 +116,7 @@ def test_a_schedule_is_a_job_with_its_target() -> None:
         ),
     ],
 )
-def test_targets_are_carried_over(target: dict[str, Any], called: dict[str, Any]) -> None:
+def test_import_eventbridge_converts_targets(target: dict[str, Any], called: dict[str, Any]) -> None:
     assert job(target)["target"] == called
 
 
@@ -148,7 +148,7 @@ CALL = {"Arn": "arn:aws:scheduler:::aws-sdk:ecs:updateService", "Input": "{}"}
         (TASK | {"Input": '{"containerOverrides": [{"name": "app", "command": ["x"]}]}'}, "override nothing"),
     ],
 )
-def test_a_target_that_a_job_would_call_in_another_way_is_left_out_or_a_message(
+def test_import_eventbridge_skips_a_target_that_a_job_would_call_differently_or_sends_it_as_a_message(
     target: dict[str, Any], why: str
 ) -> None:
     schedule = SCHEDULE | {"Target": SCHEDULE["Target"] | target}
@@ -162,7 +162,7 @@ def test_a_target_that_a_job_would_call_in_another_way_is_left_out_or_a_message(
     assert sent.notes[0].startswith(f"{target['Arn']} must be called by the consumer of duecourse-target-calls: ")
 
 
-def test_a_stage_elsewhere_is_named_by_options() -> None:
+def test_import_eventbridge_options_specify_a_stage_in_another_account_or_region() -> None:
     there = Place("210987654321", "us-east-1")
     assert "is not in the stage's account and region" in entry(SCHEDULE, stage=there).notes[0]
     target = {"Arn": LAMBDA.replace("eu-central-1:123456789012", "us-east-1:210987654321")}
@@ -174,7 +174,7 @@ def test_a_stage_elsewhere_is_named_by_options() -> None:
     assert entry(nowhere, stage=Place("123456789012", "eu-central-1")).job is not None
 
 
-def test_an_aws_call_needs_the_role_and_the_region_of_its_schedule() -> None:
+def test_import_eventbridge_aws_call_requires_the_role_and_the_region_of_its_schedule() -> None:
     nowhere = {name: value for name, value in SCHEDULE.items() if name != "Arn"}
     call = CALL | {"RoleArn": "arn:aws:iam::123456789012:role/scheduler"}
     here = Place("123456789012", "eu-central-1")
@@ -183,14 +183,14 @@ def test_an_aws_call_needs_the_role_and_the_region_of_its_schedule() -> None:
     assert "a missing ARN is not in the stage's" in entry(SCHEDULE | {"Target": CALL}).notes[0]
 
 
-def test_schedules_of_two_accounts_have_no_common_stage() -> None:
+def test_import_eventbridge_rejects_schedules_of_a_second_account() -> None:
     other = json.loads(json.dumps(SCHEDULE).replace("123456789012", "210987654321"))
     found = of_schedules([SCHEDULE, other], file="schedule", runner=Runner(), names=Names(), now=NOW)
     assert found[0].job is not None
     assert found[1].job is None
 
 
-def test_what_a_task_has_besides_is_said_and_the_schedules_name_is_sent() -> None:
+def test_import_eventbridge_reports_additional_ecs_settings_and_resolves_schedule_placeholders() -> None:
     found = entry(SCHEDULE | {"Target": TASK | {"EcsParameters": TASK["EcsParameters"] | {"Group": "g", "Tags": []}}})
     assert found.job is not None
     assert "EcsParameters.Group is not carried over" in found.notes
@@ -198,11 +198,11 @@ def test_what_a_task_has_besides_is_said_and_the_schedules_name_is_sent() -> Non
     assert job({"Input": '["<aws.scheduler.schedule-arn>"]'})["payload"] == [SCHEDULE["Arn"]]
 
 
-def test_a_one_time_schedule_has_no_window() -> None:
+def test_import_eventbridge_one_time_schedule_has_no_window() -> None:
     assert "end" not in job(ScheduleExpression="at(2027-03-01T09:00:00)", EndDate="2027-01-01T00:00:00Z")
 
 
-def test_bounds_windows_and_rates_are_carried_over() -> None:
+def test_import_eventbridge_converts_bounds_windows_and_rates() -> None:
     found = job(
         ScheduleExpression="rate(5 minutes)",
         StartDate="2026-12-01T00:00:00+01:00",
@@ -218,7 +218,7 @@ def test_bounds_windows_and_rates_are_carried_over() -> None:
     )
 
 
-def test_what_is_otherwise_is_said() -> None:
+def test_import_eventbridge_reports_differences() -> None:
     target = SCHEDULE["Target"] | {"DeadLetterConfig": {"Arn": "arn"}, "RetryPolicy": {}}
     found = entry(SCHEDULE | {"Target": target, "ActionAfterCompletion": "DELETE", "KmsKeyArn": "arn"})
     assert found.job is not None
@@ -250,20 +250,20 @@ def test_what_is_otherwise_is_said() -> None:
         ({"Target": {"Arn": f"arn:aws:ecs:{HERE}:cluster/main"}}, "FARGATE"),
     ],
 )
-def test_what_cannot_be_carried_over_says_why(changes: dict[str, Any], why: str) -> None:
+def test_import_eventbridge_gives_the_reason_for_schedules_it_cannot_convert(changes: dict[str, Any], why: str) -> None:
     found = entry(SCHEDULE | changes)
     assert found.job is None
     assert why in found.notes[0]
 
 
-def test_another_target_can_be_called_by_a_worker() -> None:
+def test_import_eventbridge_other_targets_can_be_called_by_a_worker() -> None:
     found = entry(SCHEDULE | {"Target": {"Arn": "arn:aws:kinesis:eu:1:stream/s", "Input": "text"}}, Runner(queue="q"))
     assert found.job is not None
     assert found.job["target"] == {"type": "sqs", "queue": "q"}
     assert found.job["payload"] == "text"
 
 
-def test_lists_lines_and_summaries_are_read() -> None:
+def test_import_eventbridge_reads_lists_and_json_lines_and_rejects_summaries() -> None:
     line = json.dumps(SCHEDULE)
     for text in (f"[{line}, {line}]", f'{{"Schedules": [{line}, {line}]}}', f"{line}\n{line}\n"):
         found = read_schedules(text, file="s.json", runner=Runner(), names=Names(), now=NOW)
@@ -274,7 +274,7 @@ def test_lists_lines_and_summaries_are_read() -> None:
         read_schedules("no", file="s.json", runner=Runner(), names=Names(), now=NOW)
 
 
-def test_what_botocore_answers_is_read() -> None:
+def test_import_eventbridge_reads_responses_of_botocore() -> None:
     answered = SCHEDULE | {"StartDate": datetime(2026, 12, 1, tzinfo=UTC)}
     (found,) = of_schedules([answered], file="schedule", runner=Runner(), names=Names(), now=NOW)
     assert found.job is not None
@@ -300,7 +300,7 @@ def imported(endpoint: str, *options: str) -> Result:
     return CliRunner(env={"AWS_ENDPOINT_URL": endpoint, **keys}).invoke(main, ["import", "eventbridge", *options])
 
 
-def test_every_schedule_of_the_account_is_read() -> None:
+def test_import_eventbridge_reads_every_schedule_of_the_account() -> None:
     with served(account) as endpoint:
         result = imported(endpoint, "--group", "billing")
     assert result.exit_code == 0, result.output
@@ -311,14 +311,14 @@ def test_every_schedule_of_the_account_is_read() -> None:
 
 
 @pytest.mark.parametrize("options", [(), ("--json",)])
-def test_import_ends_with_3_where_an_entry_was_left_out(options: tuple[str, ...]) -> None:
+def test_import_eventbridge_exits_with_3_if_an_entry_was_skipped(options: tuple[str, ...]) -> None:
     with served(account) as endpoint:
         result = imported(endpoint, "--account", "210987654321", *options)
     assert result.exit_code == 3, result.output
     assert "is not in the stage's account and region" in result.output
 
 
-def test_an_account_that_does_not_answer_is_one_line() -> None:
+def test_import_eventbridge_reports_an_unreachable_account_on_one_line() -> None:
     result = imported("http://127.0.0.1:1", "--account", "123456789012", "--region", "eu-central-1")
     assert result.exit_code == 1
     assert result.stderr.count("\n") == 1

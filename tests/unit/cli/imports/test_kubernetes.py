@@ -30,7 +30,7 @@ def entry(**spec: Any) -> Entry:
     return found
 
 
-def test_a_cronjob_is_a_job_that_makes_its_kubernetes_job_and_waits_for_it() -> None:
+def test_import_kubernetes_cronjob_becomes_a_job_that_creates_its_kubernetes_job_and_waits_for_it() -> None:
     found = entry()
     assert found.job is not None
     assert (found.job["id"], found.job["schedule"], found.job["overlap"]) == ("backup", "0 2 * * *", "allow")
@@ -54,7 +54,7 @@ def test_a_cronjob_is_a_job_that_makes_its_kubernetes_job_and_waits_for_it() -> 
         ({"schedule": "0 0 ? * 1"}, {"schedule": "0 0 ? * 1"}),
     ],
 )
-def test_a_cron_jobs_fields_are_carried_over(spec: dict[str, Any], fields: dict[str, Any]) -> None:
+def test_import_kubernetes_converts_the_fields_of_a_cronjob(spec: dict[str, Any], fields: dict[str, Any]) -> None:
     found = entry(**spec)
     assert found.job is not None, found.notes
     assert {name: found.job.get(name) for name in fields} == fields
@@ -67,7 +67,9 @@ def test_a_cron_jobs_fields_are_carried_over(spec: dict[str, Any], fields: dict[
         (datetime(2026, 10, 25, tzinfo=UTC), ["00:30", "01:30"]),  # and from 03:00 back to 02:00
     ],
 )
-def test_a_cron_job_runs_as_in_the_cluster_when_the_clock_changes(day: datetime, times: list[str]) -> None:
+def test_import_kubernetes_runs_a_cronjob_as_in_the_cluster_when_the_clock_changes(
+    day: datetime, times: list[str]
+) -> None:
     job = entry(schedule="30 2 * * *", timeZone="Europe/Berlin").job
     assert job is not None
     fields = {name: job[name] for name in ("timezone", "dst_gap", "dst_fold")}
@@ -85,13 +87,13 @@ def test_a_cron_job_runs_as_in_the_cluster_when_the_clock_changes(day: datetime,
         ({"timeZone": "Mars/Olympus"}, "timezone "),
     ],
 )
-def test_what_cannot_be_carried_over_says_why(spec: dict[str, Any], why: str) -> None:
+def test_import_kubernetes_gives_the_reason_for_cronjobs_it_cannot_convert(spec: dict[str, Any], why: str) -> None:
     found = entry(**spec)
     assert found.job is None
     assert why in found.notes[0]
 
 
-def test_lists_and_other_objects_are_told_apart() -> None:
+def test_import_kubernetes_reads_lists_and_reports_other_objects() -> None:
     other = {"kind": "Service", "metadata": {"name": "x"}}
     text = to_yaml([{"kind": "List", "items": [BACKUP, other]}, other, BACKUP])
     found = entries(text)
@@ -100,6 +102,6 @@ def test_lists_and_other_objects_are_told_apart() -> None:
     assert found[0].place == "jobs.yaml:3"
 
 
-def test_a_file_that_is_no_yaml_is_named() -> None:
+def test_import_kubernetes_names_a_file_that_is_not_yaml() -> None:
     with pytest.raises(NotReadableError, match=r"jobs\.yaml:1"):
         entries("a: b: c")

@@ -47,7 +47,7 @@ RUN = shown_run("tick.20261121T090020Z", DUE, lateness_seconds=0.0421, max_attem
         ),
     ],
 )
-def test_a_run_is_one_line_with_job_occurrence_lateness_and_state(run: Run, line: str) -> None:
+def test_local_stack_prints_a_run_on_one_line_with_job_occurrence_lateness_and_state(run: Run, line: str) -> None:
     assert run_line(run) == line
 
 
@@ -57,13 +57,13 @@ def screen(seconds: Iterator[float]) -> tuple[Screen, io.StringIO]:
     return Screen(console, clock=lambda: next(seconds)), printed
 
 
-def test_a_step_tells_the_seconds_since_the_start() -> None:
+def test_local_stack_prints_a_step_with_the_seconds_since_the_start() -> None:
     shown, printed = screen(iter([100.0, 112.34]))
     shown.step("cdk deploy", "25 of 25 resources [all]")
     assert printed.getvalue() == "  12.3 s  cdk deploy     25 of 25 resources [all]\n"
 
 
-def test_no_line_can_steer_the_terminal() -> None:
+def test_local_stack_output_contains_no_terminal_control_characters() -> None:
     steering = "\x1b[2J\x9b\u061c\u200f\u202e\u2066"
     shown, printed = screen(iter([100.0, 112.34]))
     shown.step(steering, f"kept {steering}")
@@ -74,7 +74,7 @@ def test_no_line_can_steer_the_terminal() -> None:
     assert all(each.isprintable() or each == "\n" for each in printed.getvalue())
 
 
-def test_a_verdict_lists_its_checks_and_the_figures() -> None:
+def test_local_stack_result_lists_its_checks_and_figures() -> None:
     shown, printed = screen(iter([0.0]))
     checks = (DemoCheck("tick", True, "9 of 9 SUCCEEDED"), DemoCheck("dead-letter queue", False, "nothing"))
     shown.verdict(DemoResult(checks, figures([0.1]), None))
@@ -85,7 +85,7 @@ def test_a_verdict_lists_its_checks_and_the_figures() -> None:
     assert "lateness by receiver's clock  no starts" in text
 
 
-def test_what_a_target_said_is_printed_as_it_is_and_steers_no_terminal() -> None:
+def test_local_stack_prints_target_output_unchanged_except_control_characters() -> None:
     shown, printed = screen(iter([0.0]))
     shown.run(replace(RUN, state="DEAD", error="[/x] :fire: \x1b[2J"))
     shown.event("job: 503 [busy] :fire: \x1b[2J")
@@ -110,7 +110,7 @@ OURS = ("Host", f"127.0.0.1:{PORT}")
         [OURS, ("Sec-Fetch-Site", "same-origin"), ("Origin", f"http://127.0.0.1:{PORT}")],
     ],
 )
-def test_programs_and_the_stacks_own_page_pass(headers: list[tuple[str, str]]) -> None:
+def test_local_stack_accepts_requests_of_programs_and_its_own_page(headers: list[tuple[str, str]]) -> None:
     assert refusal(headers, PORT) is None
 
 
@@ -139,13 +139,15 @@ def test_programs_and_the_stacks_own_page_pass(headers: list[tuple[str, str]]) -
         ([OURS, ("Host", "evil.example")], "http://127.0.0.1:4599"),
     ],
 )
-def test_web_pages_and_foreign_names_are_refused(headers: list[tuple[str, str]], why: str) -> None:
+def test_local_stack_rejects_requests_of_other_web_pages_and_host_names(
+    headers: list[tuple[str, str]], why: str
+) -> None:
     said = refusal(headers, PORT)
     assert said is not None
     assert why in said
 
 
-def test_a_link_may_open_the_console_and_nothing_else() -> None:
+def test_local_stack_other_sites_may_link_only_to_the_console() -> None:
     followed = [OURS, ("Sec-Fetch-Site", "cross-site"), ("Sec-Fetch-Mode", "navigate")]
     fetched = [OURS, ("Sec-Fetch-Site", "cross-site"), ("Sec-Fetch-Mode", "no-cors")]
     assert refusal(followed, PORT, opens_console=True) is None
@@ -173,21 +175,21 @@ def asked(kind: str, headers: list[tuple[bytes, bytes]]) -> tuple[list[dict[str,
     return sent, len(called)
 
 
-def test_a_refused_request_does_not_reach_the_application() -> None:
+def test_local_stack_rejected_request_does_not_reach_the_application() -> None:
     (start, body), called = asked("http", [(b"host", b"evil.example")])
     assert called == 0
     assert start["status"] == 403
     assert json.loads(body["body"])["status"] == 403
 
 
-def test_a_refused_websocket_is_closed_before_it_is_open() -> None:
+def test_local_stack_rejected_websocket_is_closed_before_it_opens() -> None:
     assert asked("websocket", [(b"host", b"127.0.0.1:4599"), (b"origin", b"https://evil.example")]) == (
         [{"type": "websocket.close"}],
         0,
     )
 
 
-def test_what_may_pass_and_the_servers_own_events_reach_it() -> None:
+def test_local_stack_accepted_requests_and_server_events_reach_the_application() -> None:
     assert asked("http", [(b"host", b"127.0.0.1:4599")]) == ([], 1)
     assert asked("lifespan", []) == ([], 1)
 
@@ -209,17 +211,17 @@ FOUND = {
         "http://127.0.0.1:4599/_aws/execute-api/7dbf4306/$default",
     ],
 )
-def test_the_id_of_the_api_is_found_in_any_address(url: str) -> None:
+def test_local_stack_api_id_is_found_in_any_address(url: str) -> None:
     assert api_id(url) == "7dbf4306"
 
 
-def test_the_api_is_reached_through_the_emulators_port() -> None:
+def test_local_stack_api_is_reached_through_the_port_of_the_emulator() -> None:
     found = Outputs.from_mapping(FOUND)
     assert found.local_api("http://127.0.0.1:4599") == "http://127.0.0.1:4599/_aws/execute-api/7dbf4306"
     assert found.dead_letter_queue_url.endswith("/dead")
 
 
-def test_a_missing_output_is_named() -> None:
+def test_local_stack_missing_output_is_named() -> None:
     with pytest.raises(CliError, match="has no output TickFunction"):
         Outputs.from_mapping({name: value for name, value in FOUND.items() if name != "TickFunction"})
 
@@ -239,17 +241,17 @@ def resource(done: int, total: int, status: str = "CREATE_COMPLETE") -> str:
     return f"{STACK} | {done:2}/{total} | 9:31:04 AM | {status:<20} | AWS::SQS::Queue                 | lane (lane1)"
 
 
-def test_resources_are_told_by_quarters() -> None:
+def test_local_stack_deployment_reports_resources_in_quarters() -> None:
     assert told(*(resource(done, 8) for done in range(1, 9))) == [
         f"{done} of 8 resources, now AWS::SQS::Queue" for done in (2, 4, 6, 8)
     ]
 
 
-def test_an_update_that_counts_too_far_is_told_once() -> None:
+def test_local_stack_deployment_reports_an_excessive_resource_count_once() -> None:
     assert len(told(*(resource(done, 8) for done in range(8, 20)))) == 1
 
 
-def test_the_steps_of_a_deployment_are_told() -> None:
+def test_local_stack_deployment_reports_its_steps() -> None:
     assert told(
         "Synthesis time: 5.87s",
         f"{STACK}: success: Published api/Code",
@@ -259,10 +261,10 @@ def test_the_steps_of_a_deployment_are_told() -> None:
     ) == ["synthesised in 6 s", "2 assets published"]
 
 
-def test_a_deployment_without_changes_says_so() -> None:
+def test_local_stack_deployment_without_changes_is_reported() -> None:
     assert told(f"{STACK} (no changes)") == ["nothing has changed"]
 
 
-def test_failures_are_told_as_they_are() -> None:
+def test_local_stack_deployment_failures_are_reported_unchanged() -> None:
     assert told(resource(3, 8, "CREATE_FAILED"), "Error: no such stack")[-1] == "Error: no such stack"
     assert "CREATE_FAILED" in told(resource(1, 8, "CREATE_FAILED"))[0]

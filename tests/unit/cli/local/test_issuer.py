@@ -10,7 +10,7 @@ from duecourse.cli.local.demo.receiver import CallLog, Receiver
 from duecourse.cli.local.issuer import AUDIENCE, FILE, LocalIssuer
 
 
-def test_its_tokens_are_verified_by_the_documents_that_the_receiver_serves(tmp_path: Path) -> None:
+def test_local_issuer_tokens_are_verified_by_the_documents_of_the_receiver(tmp_path: Path) -> None:
     issuer = LocalIssuer.of(tmp_path, "http://127.0.0.1:1")
     with Receiver(CallLog(), documents=issuer.documents) as receiver, httpx.Client(trust_env=False) as http:
         found = http.get(f"{receiver.url}/.well-known/openid-configuration").json()
@@ -22,7 +22,7 @@ def test_its_tokens_are_verified_by_the_documents_that_the_receiver_serves(tmp_p
     assert (claims["tenant"], claims["scope"]) == ("acme", "jobs:read")
 
 
-def test_the_next_start_has_the_same_key_and_others_cannot_read_it(tmp_path: Path) -> None:
+def test_local_issuer_key_remains_the_same_after_a_restart_and_is_private(tmp_path: Path) -> None:
     issuer = LocalIssuer.of(tmp_path, "http://127.0.0.1:1")
     assert LocalIssuer.of(tmp_path, issuer.url).documents == issuer.documents
     assert (tmp_path / FILE).stat().st_mode & 0o077 == 0

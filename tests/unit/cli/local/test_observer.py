@@ -93,7 +93,7 @@ def world() -> World:
     return World()
 
 
-def test_a_run_is_printed_when_it_has_got_somewhere_and_only_once(world: World) -> None:
+def test_local_observer_prints_a_run_once_when_its_state_changes(world: World) -> None:
     world.observer.look(NOW)
     assert world.wait_queues == []
     world.run = replace(RUN, state="SUCCEEDED", attempts=1, lateness_seconds=0.02)
@@ -103,14 +103,14 @@ def test_a_run_is_printed_when_it_has_got_somewhere_and_only_once(world: World) 
     assert world.observer.seen(NOW).runs == (world.run,)
 
 
-def test_a_job_without_a_run_that_is_due_is_asked_for_only_now_and_then(world: World) -> None:
+def test_local_observer_polls_a_job_without_a_due_run_only_occasionally(world: World) -> None:
     world.run = replace(RUN, due=NOW + 60 * SECOND)
     for second in range(21):
         world.observer.look(NOW + second * SECOND)
     assert world.asked == 3
 
 
-def test_a_death_is_told_from_the_queue_and_from_the_topic(world: World) -> None:
+def test_local_observer_reports_a_dead_run_from_the_queue_and_from_the_topic(world: World) -> None:
     world.observer.look(NOW)
     world.dead = ["tick"]
     world.log.add_notice({"TopicArn": "deaths", "Message": json.dumps({"run_id": "tick.1"})})
@@ -127,7 +127,7 @@ def test_a_death_is_told_from_the_queue_and_from_the_topic(world: World) -> None
     assert seen.noticed_runs == {"tick.1"}
 
 
-def test_the_depth_is_reported_when_it_changes_and_again_while_messages_wait(world: World) -> None:
+def test_local_observer_reports_the_queue_depth_when_it_changes_and_again_while_messages_wait(world: World) -> None:
     world.observer.look(NOW)
     world.dead = ["tick"]
     world.observer.look(NOW + 5 * SECOND)
@@ -139,7 +139,7 @@ def test_the_depth_is_reported_when_it_changes_and_again_while_messages_wait(wor
     assert world.reported == [1, 1, 0]
 
 
-def test_what_was_there_before_is_not_printed(world: World) -> None:
+def test_local_observer_does_not_print_earlier_events(world: World) -> None:
     world.run = replace(RUN, state="DEAD", attempts=3)
     world.dead = ["tick"]
     world.observer.prime()
@@ -148,7 +148,7 @@ def test_what_was_there_before_is_not_printed(world: World) -> None:
     assert world.observer.seen(NOW).dead_letter_jobs == {"tick"}
 
 
-def test_an_api_that_does_not_answer_is_told_and_asked_again(world: World) -> None:
+def test_local_observer_reports_an_unavailable_api_and_retries(world: World) -> None:
     world.error = ApiUnreachableError("nothing answers")
     world.observer.look(NOW)
     assert world.wait_queues == ["tick: nothing answers"]
@@ -163,7 +163,7 @@ def test_an_api_that_does_not_answer_is_told_and_asked_again(world: World) -> No
     [ReadTimeoutError(endpoint_url="http://127.0.0.1:1"), ClientError({"Error": {"Code": "Busy"}}, "ReceiveMessage")],
     ids=["slow", "refused"],
 )
-def test_a_queue_that_does_not_answer_is_told_and_looked_into_again(world: World, error: Exception) -> None:
+def test_local_observer_reports_an_unavailable_queue_and_retries(world: World, error: Exception) -> None:
     world.observer.look(NOW)
     world.dead = ["tick"]
     world.letters_error = error
@@ -174,7 +174,7 @@ def test_a_queue_that_does_not_answer_is_told_and_looked_into_again(world: World
     assert world.wait_queues[1:] == ["dead-letter queue: a message of tick has arrived (1 waiting)"]
 
 
-def test_jobs_that_cannot_be_listed_are_told_and_listed_again(world: World) -> None:
+def test_local_observer_reports_failed_job_listings_and_retries(world: World) -> None:
     def refused() -> list[str]:
         raise ApiUnreachableError("nothing answers")
 
@@ -185,14 +185,14 @@ def test_jobs_that_cannot_be_listed_are_told_and_listed_again(world: World) -> N
     assert world.asked == 1
 
 
-def test_what_does_not_answer_again_and_again_is_told_once(world: World) -> None:
+def test_local_observer_reports_a_repeated_failure_once(world: World) -> None:
     world.letters_error = ReadTimeoutError(endpoint_url="http://127.0.0.1:1")
     for number in range(1, 6):
         world.observer.look(NOW + number * 10 * SECOND)
     assert sum("dead-letter queue" in line for line in world.wait_queues) == 1
 
 
-def test_a_depth_that_could_not_be_reported_is_reported_later_and_its_message_told_once(world: World) -> None:
+def test_local_observer_retries_a_failed_depth_report_and_prints_its_message_once(world: World) -> None:
     refused = ReadTimeoutError(endpoint_url="http://127.0.0.1:1")
 
     def report(depth: int) -> None:
@@ -215,17 +215,17 @@ NOTICES = (
 )
 
 
-def test_each_topics_notices_are_told_apart() -> None:
+def test_local_observer_distinguishes_notices_by_topic() -> None:
     assert dead_run_ids(NOTICES, "deaths") == ("a.1",)
     assert alarm_names(NOTICES, "alarms") == ("dead letters",)
 
 
-def test_a_dead_letter_names_its_job() -> None:
+def test_local_observer_reads_the_job_of_a_dead_letter() -> None:
     assert job_of('{"job_id": "a"}') == "a"
 
 
 @pytest.mark.parametrize("body", ["", "{}", "[]", "3", "hello"])
-def test_what_somebody_else_sent_to_the_dead_letters_is_of_no_job(body: str) -> None:
+def test_local_observer_assigns_unknown_dead_letters_to_no_job(body: str) -> None:
     assert job_of(body) == "no job"
 
 
@@ -242,7 +242,7 @@ def post(url: str, **arguments: object) -> httpx.Response:
         return http.post(url, **arguments)  # type: ignore[arg-type]
 
 
-def test_a_call_is_recorded_with_its_arrival() -> None:
+def test_local_observer_receiver_records_a_call_with_its_arrival() -> None:
     log = CallLog()
     with Receiver(log) as receiver:
         before = datetime.now(UTC)
@@ -256,21 +256,21 @@ def test_a_call_is_recorded_with_its_arrival() -> None:
     assert log.of_run("tick.20261121T090000Z") == (call,)
 
 
-def test_the_failing_path_always_answers_500_and_records_the_call() -> None:
+def test_local_observer_receiver_always_answers_500_on_the_failing_path_and_records_the_call() -> None:
     log = CallLog()
     with Receiver(log) as receiver:
         assert {post(receiver.url + FAIL_PATH, headers=HEADERS).status_code for _ in range(3)} == {500}
     assert [call.succeeded for call in log.calls] == [False, False, False]
 
 
-def test_a_call_without_our_headers_is_recorded_as_a_strangers() -> None:
+def test_local_observer_receiver_records_a_call_without_duecourse_headers_without_a_run() -> None:
     log = CallLog()
     with Receiver(log) as receiver:
         post(receiver.url + OK_PATH)
     assert (log.calls[0].run_id, log.calls[0].scheduled_at, log.calls[0].lateness_seconds) == ("", None, None)
 
 
-def test_a_notice_is_kept_and_is_no_call() -> None:
+def test_local_observer_receiver_stores_a_notice_separately_from_calls() -> None:
     log = CallLog()
     with Receiver(log) as receiver:
         post(receiver.url + NOTICE_PATH, content=json.dumps({"Type": "Notification", "TopicArn": "t", "Message": "{}"}))
@@ -278,7 +278,7 @@ def test_a_notice_is_kept_and_is_no_call() -> None:
     assert log.notices[0]["TopicArn"] == "t"
 
 
-def test_a_subscription_is_confirmed_only_at_a_loopback_address() -> None:
+def test_local_observer_receiver_confirms_a_subscription_only_at_a_loopback_address() -> None:
     visited: list[str] = []
     with Receiver(CallLog(), visit=visited.append) as receiver:
         for url in ("http://elsewhere.invalid/confirm", "http://127.0.0.1:4599/confirm"):
@@ -287,7 +287,7 @@ def test_a_subscription_is_confirmed_only_at_a_loopback_address() -> None:
     assert visited == ["http://127.0.0.1:4599/confirm"]
 
 
-def test_a_web_page_can_neither_call_it_nor_send_it_to_an_address() -> None:
+def test_local_observer_receiver_rejects_requests_and_confirmations_from_web_pages() -> None:
     visited: list[str] = []
     log = CallLog()
     confirmation = {"Type": "SubscriptionConfirmation", "SubscribeURL": "http://127.0.0.1:4599/?Action=CreateQueue"}
@@ -301,7 +301,7 @@ def test_a_web_page_can_neither_call_it_nor_send_it_to_an_address() -> None:
     assert log.calls == ()
 
 
-def test_the_receivers_port_is_free_again_afterwards() -> None:
+def test_local_observer_receiver_releases_its_port_when_it_stops() -> None:
     with Receiver(CallLog()) as first:
         port = first.port
     with Receiver(CallLog(), port) as second:
@@ -309,7 +309,7 @@ def test_the_receivers_port_is_free_again_afterwards() -> None:
 
 
 @pytest.mark.parametrize("path", [OK_PATH, FAIL_PATH])
-def test_an_answer_takes_as_long_as_the_call_asks(path: str) -> None:
+def test_local_observer_receiver_delays_a_response_as_requested(path: str) -> None:
     log = CallLog()
     paused: list[tuple[float, int]] = []
     with Receiver(log, pause=lambda seconds: paused.append((seconds, len(log.calls)))) as receiver:
@@ -317,7 +317,7 @@ def test_an_answer_takes_as_long_as_the_call_asks(path: str) -> None:
     assert paused == [(20.0, 1)], "the call is recorded when it arrives, not when it is answered"
 
 
-def test_a_call_that_asks_for_nothing_is_answered_at_once() -> None:
+def test_local_observer_receiver_responds_immediately_without_a_requested_delay() -> None:
     paused: list[float] = []
     with Receiver(CallLog(), pause=paused.append) as receiver:
         assert httpx.post(receiver.url + OK_PATH, timeout=PATIENCE_SECONDS, trust_env=False).status_code == 200
@@ -328,11 +328,11 @@ def test_a_call_that_asks_for_nothing_is_answered_at_once() -> None:
     ("query", "seconds"),
     [("", 0), ("seconds=0.15", 0.15), ("seconds=soon", 0), ("seconds=-1", 0), ("seconds=nan", 0), ("seconds=1e9", 900)],
 )
-def test_only_a_sensible_number_of_seconds_is_heeded(query: str, seconds: float) -> None:
+def test_local_observer_receiver_ignores_an_unreasonable_delay(query: str, seconds: float) -> None:
     assert thinking_seconds(query) == seconds <= MAX_SECONDS
 
 
-def test_the_inbox_shows_notifications_newest_first_and_as_text() -> None:
+def test_local_observer_inbox_shows_notifications_newest_first_as_text() -> None:
     with Receiver(CallLog()) as receiver:
         assert "no notifications yet" in httpx.get(receiver.url + INBOX_PATH, trust_env=False).text
         for number in range(2):

@@ -41,7 +41,7 @@ USERS = {
 }
 
 
-def test_nothing_that_leads_to_a_real_account_is_inherited(tmp_path: Path) -> None:
+def test_local_stack_inherits_nothing_that_leads_to_a_real_account(tmp_path: Path) -> None:
     found = environment.cdk(USERS, endpoint="http://127.0.0.1:4599", temporary=tmp_path)
     assert {"AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL_SQS", "CDK_DEFAULT_ACCOUNT"}.isdisjoint(found)
     assert found["AWS_ENDPOINT_URL"] == "http://127.0.0.1:4599"
@@ -51,13 +51,13 @@ def test_nothing_that_leads_to_a_real_account_is_inherited(tmp_path: Path) -> No
     assert found["CDK_HOME"] == str(tmp_path / "cdk-home")
 
 
-def test_loopback_is_reached_without_the_users_proxy(tmp_path: Path) -> None:
+def test_local_stack_reaches_loopback_without_the_proxy_of_the_user(tmp_path: Path) -> None:
     found = environment.base(USERS, tmp_path)
     assert found["NO_PROXY"] == found["no_proxy"] == "intra.example,127.0.0.1,localhost"
     assert found["HTTPS_PROXY"] == "http://proxy.example:3128"
 
 
-def test_the_emulator_listens_on_loopback_only_and_writes_only_where_it_is_told(tmp_path: Path) -> None:
+def test_local_stack_emulator_listens_only_on_loopback_and_writes_only_to_its_folder(tmp_path: Path) -> None:
     found = environment.ministack(USERS, port=4599, state=tmp_path / "state", temporary=tmp_path / "tmp", kept=True)
     assert (found["BIND_HOST"], found["GATEWAY_PORT"]) == ("127.0.0.1", "4599")
     assert (found["IOT_MTLS_ENABLED"], found["SFTP_ENABLED"]) == ("0", "0")
@@ -67,7 +67,7 @@ def test_the_emulator_listens_on_loopback_only_and_writes_only_where_it_is_told(
     assert found["TMPDIR"] == str(tmp_path / "tmp")
 
 
-def test_the_functions_requests_are_signed_as_on_aws_where_there_is_no_awscrt(tmp_path: Path) -> None:
+def test_local_stack_requests_of_functions_are_signed_as_on_aws_without_awscrt(tmp_path: Path) -> None:
     found = environment.ministack(USERS, port=4599, state=tmp_path, temporary=tmp_path, kept=False)
     assert found["BOTO_DISABLE_CRT"] == "true"
     assert HAS_CRT is False  # in the tests, too
@@ -81,59 +81,59 @@ def taken() -> Iterator[int]:
         yield server.getsockname()[1]
 
 
-def test_settings_are_the_same_after_a_restart(tmp_path: Path) -> None:
+def test_local_stack_settings_are_the_same_after_a_restart(tmp_path: Path) -> None:
     assert Settings.read(tmp_path) is None
     Settings(4599, 4600).write(tmp_path)
     assert Settings.read(tmp_path) == Settings(4599, 4600)
 
 
-def test_unreadable_settings_are_named_with_the_remedy(tmp_path: Path) -> None:
+def test_local_stack_reports_unreadable_settings_with_the_remedy(tmp_path: Path) -> None:
     (tmp_path / "settings.json").write_text("{}")
     with pytest.raises(CliError, match=r"settings\.json is not readable .* --fresh"):
         Settings.read(tmp_path)
 
 
-def test_a_port_in_use_is_known_to_be_taken(taken: int) -> None:
+def test_local_stack_detects_a_port_in_use(taken: int) -> None:
     assert is_taken(taken)
     assert not is_taken(free_port())
 
 
-def test_a_first_start_takes_the_wanted_port_or_a_free_one() -> None:
+def test_local_stack_first_start_uses_the_preferred_port_or_a_free_one() -> None:
     port = free_port()
     assert choose(None, port).port == port
     assert not is_taken(choose(None, None).port)
 
 
-def test_a_wanted_port_that_is_taken_is_one_clear_line_and_status_two(taken: int) -> None:
+def test_local_stack_preferred_port_in_use_is_reported_on_one_line_with_status_two(taken: int) -> None:
     with pytest.raises(UsageError, match=f"port {taken} is taken") as caught:
         choose(None, taken)
     assert caught.value.exit_code == 2
 
 
-def test_a_kept_port_is_used_again() -> None:
+def test_local_stack_stored_port_is_reused() -> None:
     kept = Settings(free_port(), free_port())
     assert choose(kept, None) == kept
     assert choose(kept, kept.port) == kept
 
 
-def test_a_kept_port_that_is_taken_is_refused(taken: int) -> None:
+def test_local_stack_stored_port_in_use_is_rejected(taken: int) -> None:
     with pytest.raises(UsageError, match="the stored stack needs it"):
         choose(Settings(taken, free_port()), None)
 
 
-def test_another_port_than_the_kept_one_is_refused() -> None:
+def test_local_stack_port_other_than_the_stored_one_is_rejected() -> None:
     with pytest.raises(UsageError, match="remove --port"):
         choose(Settings(free_port(), free_port()), 4599)
 
 
-def test_a_receiver_port_that_is_taken_is_replaced(taken: int) -> None:
+def test_local_stack_receiver_port_in_use_is_replaced(taken: int) -> None:
     kept = Settings(free_port(), taken)
     chosen = choose(kept, None)
     assert chosen.port == kept.port
     assert chosen.receiver_port != taken
 
 
-def test_two_local_stacks_cannot_share_their_data_and_the_second_is_told_where_the_first_is(tmp_path: Path) -> None:
+def test_local_stack_second_stack_with_the_same_data_is_rejected_and_names_the_first(tmp_path: Path) -> None:
     with locked(tmp_path) as announce:
         with pytest.raises(UsageError, match="already running: it is still starting"), locked(tmp_path):
             pass
@@ -175,7 +175,7 @@ def checkout(tmp_path: Path) -> Path:
         "functions/tick/handler.py",
     ],
 )
-def test_the_digest_of_sources_changes_with_every_file_that_synthesis_reads(checkout: Path, name: str) -> None:
+def test_local_stack_source_digest_changes_with_every_file_that_synthesis_reads(checkout: Path, name: str) -> None:
     before = digest(checkout)
     assert digest(checkout) == before
     (checkout / name).write_text("something else")
@@ -192,7 +192,7 @@ def test_the_digest_of_sources_changes_with_every_file_that_synthesis_reads(chec
         lambda root: (root / "settings").mkdir() or (root / "settings/local.json").write_text("{}"),
     ],
 )
-def test_the_digest_of_sources_changes_with_files_that_come_go_or_move(
+def test_local_stack_source_digest_changes_when_files_are_added_removed_or_moved(
     checkout: Path, change: Callable[[Path], object]
 ) -> None:
     before = digest(checkout)
@@ -200,7 +200,7 @@ def test_the_digest_of_sources_changes_with_files_that_come_go_or_move(
     assert digest(checkout) != before
 
 
-def test_the_digest_of_sources_stays_where_something_else_changes(checkout: Path) -> None:
+def test_local_stack_source_digest_does_not_change_with_other_files(checkout: Path) -> None:
     before = digest(checkout)
     (checkout / "README.md").write_text("")
     (checkout / "tests/test_it.py").unlink()
@@ -212,7 +212,7 @@ def test_the_digest_of_sources_stays_where_something_else_changes(checkout: Path
     assert digest(checkout) == before
 
 
-def test_the_digest_of_sources_follows_links_as_synthesis_does(
+def test_local_stack_source_digest_follows_links_like_synthesis(
     checkout: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     linked = tmp_path_factory.mktemp("linked")
@@ -227,46 +227,46 @@ def program(folder: Path, name: str, body: str) -> None:
     file.chmod(0o755)
 
 
-def test_the_checkout_is_found_from_a_folder_inside_it(tmp_path: Path) -> None:
+def test_local_stack_checkout_is_found_from_a_folder_inside_it(tmp_path: Path) -> None:
     (tmp_path / "cdk.json").touch()
     (tmp_path / "app.py").touch()
     (inside := tmp_path / "tests" / "unit").mkdir(parents=True)
     assert find_root(inside) == tmp_path
 
 
-def test_outside_a_checkout_the_commands_own_one_is_used(tmp_path: Path) -> None:
+def test_local_stack_default_checkout_is_that_of_the_command(tmp_path: Path) -> None:
     assert (find_root(tmp_path) / "layers" / "duecourse").is_dir()
 
 
-def test_a_missing_node_is_said(tmp_path: Path) -> None:
+def test_local_stack_missing_node_is_reported(tmp_path: Path) -> None:
     with pytest.raises(CliError, match=r"Node is missing; the CDK CLI needs Node 20\.19 or newer"):
         find_node(path=str(tmp_path))
 
 
-def test_a_node_that_is_too_old_is_said_with_its_version(tmp_path: Path) -> None:
+def test_local_stack_old_node_is_reported_with_its_version(tmp_path: Path) -> None:
     program(tmp_path, "node", "echo v18.19.0")
     with pytest.raises(CliError, match=r"Node v18\.19\.0 is too old"):
         find_node(path=str(tmp_path))
 
 
-def test_a_node_that_does_not_run_is_said(tmp_path: Path) -> None:
+def test_local_stack_node_that_does_not_run_is_reported(tmp_path: Path) -> None:
     program(tmp_path, "node", "exit 3")
     with pytest.raises(CliError, match="cannot run Node"):
         find_node(path=str(tmp_path))
 
 
-def test_a_node_that_is_new_enough_is_found(tmp_path: Path) -> None:
+def test_local_stack_recent_node_is_found(tmp_path: Path) -> None:
     program(tmp_path, "node", "echo v22.1.0")
     assert find_node(path=str(tmp_path)) == tmp_path / "node"
     assert node_version("something else") == (0, 0)
 
 
-def test_a_missing_cdk_cli_points_to_the_setup(tmp_path: Path) -> None:
+def test_local_stack_missing_cdk_cli_is_reported_with_the_setup(tmp_path: Path) -> None:
     with pytest.raises(CliError, match="run `make setup`"):
         find_cdk(tmp_path)
 
 
-def test_a_python_that_is_too_old_is_said_with_its_version() -> None:
+def test_local_stack_old_python_is_reported_with_its_version() -> None:
     with pytest.raises(CliError, match=r"Python 3\.9 is too old; install Python 3\.11 or newer"):
         check_python((3, 9))
 
@@ -288,7 +288,7 @@ def is_alive(pid: int) -> bool:
     return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text() if Path("/proc").exists() else True
 
 
-def test_a_process_that_ignores_the_request_is_killed_with_its_children(tmp_path: Path) -> None:
+def test_local_stack_process_that_ignores_termination_is_killed_with_its_children(tmp_path: Path) -> None:
     child = process.start(
         [sys.executable, "-c", STUBBORN], environment=os.environ, folder=tmp_path, output=subprocess.PIPE
     )
@@ -299,13 +299,13 @@ def test_a_process_that_ignores_the_request_is_killed_with_its_children(tmp_path
     awaited("the grandchild's end", lambda: not is_alive(grandchild))
 
 
-def test_a_process_that_ends_when_asked_ended_gracefully(tmp_path: Path) -> None:
+def test_local_stack_process_that_ends_on_termination_is_not_killed(tmp_path: Path) -> None:
     child = process.start(["sleep", "600"], environment=os.environ, folder=tmp_path, output=subprocess.DEVNULL)
     assert process.stop(child, patience=PATIENCE_SECONDS) is True
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_stops_the_command_once_and_stopping_is_not_interrupted(number: signal.Signals) -> None:
+def test_local_stack_signal_stops_the_command_once_without_interrupting_the_shutdown(number: signal.Signals) -> None:
     before = signal.getsignal(number)
     cleaned = False
 
@@ -325,7 +325,9 @@ def test_a_signal_stops_the_command_once_and_stopping_is_not_interrupted(number:
     assert signal.getsignal(number) == before
 
 
-def test_an_emulator_that_cannot_start_is_one_line_with_its_last_words_and_its_log(tmp_path: Path) -> None:
+def test_local_stack_emulator_that_cannot_start_is_reported_on_one_line_with_its_last_output_and_log(
+    tmp_path: Path,
+) -> None:
     class Broken(MiniStack):
         command = (sys.executable, "-c", "print('first'); print('no such module'); raise SystemExit(3)")
 
@@ -337,7 +339,7 @@ def test_an_emulator_that_cannot_start_is_one_line_with_its_last_words_and_its_l
         pass
 
 
-def test_an_emulator_that_does_not_answer_is_given_up(tmp_path: Path) -> None:
+def test_local_stack_emulator_that_does_not_respond_is_abandoned(tmp_path: Path) -> None:
     class Silent(MiniStack):
         command = ("sleep", "600")
 
@@ -349,13 +351,13 @@ def test_an_emulator_that_does_not_answer_is_given_up(tmp_path: Path) -> None:
     assert silent.has_ended
 
 
-def test_the_last_line_of_a_log_is_the_last_that_says_something(tmp_path: Path) -> None:
+def test_local_stack_last_line_of_a_log_is_the_last_one_that_is_not_blank(tmp_path: Path) -> None:
     (tmp_path / "log").write_text("one\n two \n\n")
     assert last_line(tmp_path / "log") == "two"
     assert last_line(tmp_path / "none") == "it printed no output"
 
 
-def test_the_temporary_files_of_a_stack_are_deleted_while_the_next_one_makes_its_own(tmp_path: Path) -> None:
+def test_local_stack_temporary_files_are_deleted_while_the_next_stack_creates_its_own(tmp_path: Path) -> None:
     temporary, interrupted = tmp_path / "tmp", tmp_path / "tmp-1"
     for folder in (temporary, interrupted):
         (folder / "layer").mkdir(parents=True)
@@ -366,5 +368,5 @@ def test_the_temporary_files_of_a_stack_are_deleted_while_the_next_one_makes_its
     assert [path.name for path in temporary.iterdir()] == ["next"]
 
 
-def test_a_stack_that_made_no_temporary_files_has_none_to_delete(tmp_path: Path) -> None:
+def test_local_stack_without_temporary_files_deletes_none(tmp_path: Path) -> None:
     assert set_aside(tmp_path / "tmp") == []

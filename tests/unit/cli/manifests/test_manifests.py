@@ -22,7 +22,7 @@ def value(text: str) -> Any:
     "text",
     ["on", "off", "yes", "no", "12:30", "2026-12-01", "2026-12-01T00:00:00Z", "010", "0x1f", "1e3", "1_000", ".5"],
 )
-def test_what_yaml_1_1_would_take_for_something_else_is_text(text: str) -> None:
+def test_manifests_read_values_that_yaml_1_1_would_convert_as_text(text: str) -> None:
     assert value(f"a: {text}") == {"a": text}
     assert value(f"{text}: a") == {text: "a"}
 
@@ -40,12 +40,12 @@ def test_what_yaml_1_1_would_take_for_something_else_is_text(text: str) -> None:
         ("1.0e+3", 1e3),
     ],
 )
-def test_null_truth_and_numbers_are_what_json_has(text: str, means: object) -> None:
+def test_manifests_read_null_booleans_and_numbers_as_in_json(text: str, means: object) -> None:
     found = value(f"a: {text}")["a"]
     assert (found, type(found)) == (means, type(means))
 
 
-def test_names_are_text() -> None:
+def test_manifests_read_names_as_text() -> None:
     assert value("404: x\ntrue: y\n") == {"404": "x", "true": "y"}
 
 
@@ -61,7 +61,7 @@ def test_names_are_text() -> None:
         ("a: &x [*x]", 1, "nested too deeply"),
     ],
 )
-def test_what_cannot_be_read_is_said_with_its_line(text: str, line: int, said: str) -> None:
+def test_manifests_report_unreadable_content_with_its_line(text: str, line: int, said: str) -> None:
     with pytest.raises(NotYamlError) as error:
         list(parse(text))
     assert (error.value.line, said in str(error.value)) == (line, True), str(error.value)
@@ -74,26 +74,26 @@ def nested(levels: int, leaf: str = "x") -> str:
 
 
 @pytest.mark.parametrize("text", [nested(30), "id: y\nb: &b " + "x" * 5_000 + "\nc: [" + "*b, " * 1_000 + "]\n"])
-def test_aliases_that_stand_for_too_much_are_refused(text: str) -> None:
+def test_manifests_reject_aliases_that_expand_too_much(text: str) -> None:
     with pytest.raises(NotYamlError, match=r"its aliases \(\*name\) repeat more than 1000000 characters and values"):
         list(parse(text))
 
 
-def test_aliases_repeat_what_they_name() -> None:
+def test_manifests_expand_aliases() -> None:
     assert value(nested(3)) == {"a0": "x", "a1": ["x"] * 10, "a2": [["x"] * 10] * 10}
 
 
-def test_a_document_without_aliases_may_be_large() -> None:
+def test_manifests_may_be_large_without_aliases() -> None:
     assert value(f"a: {'x' * 1_500_000}") == {"a": "x" * 1_500_000}
 
 
-def test_parts_are_found_by_their_pointers() -> None:
+def test_manifests_find_parts_by_their_pointers() -> None:
     (found,) = parse("id: x\ntarget:\n  url: y\nretry:\n  on:\n  - 5xx\n  - 429\na/b: 1\n")
     places = {"": 1, "target": 2, "target/url": 3, "retry/on/1": 7, "a~1b": 8, "target/none/deeper": 2}
     assert {pointer: found.line(pointer) for pointer in places} == places
 
 
-def test_what_is_written_says_nothing_to_a_terminal_and_is_read_again() -> None:
+def test_manifests_output_contains_no_control_characters_and_reads_back_unchanged() -> None:
     document = {"a": "\x1b[31m", "b": "\u202e", "c": ["on", "1", 1, None, True, 1.5, "x: y", "# z"], "5": {}}
     text = to_yaml([document])
     assert "\x1b" not in text
@@ -118,7 +118,7 @@ def refused(error: ApiError, times: int) -> tuple[list[float], object]:
         return waits, raised
 
 
-def test_a_patient_client_waits_as_long_as_the_api_asks_for() -> None:
+def test_manifests_client_waits_as_long_as_the_api_requests() -> None:
     assert refused(TooManyRequestsError(429, {}, 2.5), 2) == ([2.5, 2.5], "done")
     assert refused(TooManyRequestsError(429, {}), 1) == ([1.0], "done")
 
@@ -126,6 +126,8 @@ def test_a_patient_client_waits_as_long_as_the_api_asks_for() -> None:
 @pytest.mark.parametrize(
     ("error", "waits"), [(ConflictError(409, {}), 0), (TooManyRequestsError(429, {}, 1.0), PATIENCE_TRIES)]
 )
-def test_at_last_it_gives_up(error: ApiError, waits: int) -> None:
+def test_manifests_client_stops_retrying_at_its_limit_and_never_retries_other_errors(
+    error: ApiError, waits: int
+) -> None:
     waited, raised = refused(error, PATIENCE_TRIES + 1)
     assert (len(waited), raised) == (waits, error)

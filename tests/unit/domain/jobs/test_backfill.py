@@ -32,31 +32,31 @@ def planned(asked: Backfill, *, of: Job = MINUTES, now: float = NOON, limit: int
     return plan_backfill(of.occurrences(), asked, now=now, limit=limit)
 
 
-def test_a_backfill_covers_its_first_instant_and_not_its_second() -> None:
+def test_occurrence_ranges_backfill_includes_its_start_and_excludes_its_end() -> None:
     made = planned(Backfill(N - 300, N - 120))
     assert made.occurrences == (N - 300, N - 240, N - 180)
     assert (made.first, made.last, made.count) == (N - 300, N - 180, 3)
 
 
-def test_nothing_of_the_future_is_in_it() -> None:
+def test_occurrence_ranges_backfill_excludes_future_occurrences() -> None:
     assert planned(Backfill(N - 60, N + 600)).occurrences == (N - 60, N)
     assert planned(Backfill(N + 60, N + 600)).occurrences == ()
 
 
-def test_what_the_jitter_puts_into_the_future_is_of_the_future() -> None:
+def test_occurrence_ranges_backfill_excludes_occurrences_that_jitter_moves_into_the_future() -> None:
     jittery = job("* * * * *", jitter_seconds=59)
     due = jittery.occurrences().due(N)
     assert planned(Backfill(N, N + 1), of=jittery, now=due - 1).count == 0
     assert planned(Backfill(N, N + 1), of=jittery, now=due).count == 1
 
 
-def test_runs_start_one_each_pace_from_now_on() -> None:
+def test_occurrence_ranges_backfill_starts_one_run_per_pace_interval_from_now() -> None:
     made = planned(Backfill(N - 300, N - 120, pace_seconds=90), now=NOON + 0.7)
     assert [made.due(index) for index in range(made.count)] == [N, N + 90, N + 180]
     assert made.ends_at == N + 180
 
 
-def test_the_newest_can_come_first() -> None:
+def test_occurrence_ranges_backfill_can_start_with_the_newest_occurrence() -> None:
     made = planned(Backfill(N - 300, N - 120, newest_first=True))
     assert made.occurrences == (N - 180, N - 240, N - 300)
     assert (made.first, made.last) == (N - 300, N - 180)
@@ -64,7 +64,9 @@ def test_the_newest_can_come_first() -> None:
 
 @pytest.mark.parametrize("newest_first", [False, True])
 @pytest.mark.parametrize("jitter", [0, 59])
-def test_the_start_of_each_run_is_found_without_the_plan(newest_first: bool, jitter: int) -> None:
+def test_occurrence_ranges_backfill_computes_the_start_of_each_run_without_the_plan(
+    newest_first: bool, jitter: int
+) -> None:
     occurrences = job("* * * * *", jitter_seconds=jitter).occurrences()
     asked = Backfill(N - 300, N + 60, pace_seconds=90, newest_first=newest_first)
     made = plan_backfill(occurrences, asked, now=NOON + 0.7, limit=10)
@@ -89,7 +91,9 @@ class Counted:
 
 
 @pytest.mark.parametrize("newest_first", [False, True])
-def test_a_schedule_that_became_dense_is_asked_so_often_and_no_more(newest_first: bool) -> None:
+def test_occurrence_ranges_backfill_lookup_in_a_dense_schedule_takes_a_bounded_number_of_steps(
+    newest_first: bool,
+) -> None:
     schedule = Counted()
     asked = Backfill(N - 86_400, N, newest_first=newest_first)
     assert due_in(schedule, asked, N - 43_200, now=NOON) == N + COUNTED  # type: ignore[arg-type]
@@ -99,30 +103,30 @@ def test_a_schedule_that_became_dense_is_asked_so_often_and_no_more(newest_first
     assert outside.asked == 0
 
 
-def test_an_empty_range_has_no_first_and_no_end() -> None:
+def test_occurrence_ranges_empty_backfill_has_no_first_occurrence_and_no_end() -> None:
     made = planned(Backfill(N - 30, N - 20))
     assert (made.count, made.first, made.last, made.ends_at) == (0, None, None, None)
 
 
-def test_exclusions_and_the_jobs_window_hold() -> None:
+def test_occurrence_ranges_backfill_respects_exclusions_and_the_window_of_the_job() -> None:
     excluding = job("* * * * *", exclude=("2026-11-21T11:57:00Z",))
     assert planned(Backfill(N - 240, N - 60), of=excluding).occurrences == (N - 240, N - 120)
 
 
-def test_more_than_the_limit_is_refused_with_its_number() -> None:
+def test_occurrence_ranges_backfill_above_the_limit_is_rejected_with_its_count() -> None:
     with pytest.raises(BackfillTooLargeError) as refused:
         planned(Backfill(N - 3600, N), limit=59)
     assert (refused.value.count, refused.value.limit, refused.value.at_least) == (60, 59, False)
     assert planned(Backfill(N - 3600, N), limit=60).count == 60
 
 
-def test_counting_ends_somewhere() -> None:
+def test_occurrence_ranges_backfill_count_stops_at_a_maximum() -> None:
     with pytest.raises(BackfillTooLargeError, match="more than 10000 occurrences") as refused:
         planned(Backfill(N - 86_400, N), of=job("* * * * * *"), limit=100)
     assert refused.value.at_least
 
 
-def test_the_cost_grows_with_what_is_done() -> None:
+def test_occurrence_ranges_backfill_cost_grows_with_the_amount_of_work() -> None:
     def cost(count: int, of: Job = MINUTES, *, pace: int = 1, locked: bool = False) -> float:
         return estimated_cost(BackfillPlan(tuple(range(count)), N, pace), of, locked=locked, waits_after=900)
 
@@ -135,7 +139,7 @@ def test_the_cost_grows_with_what_is_done() -> None:
     assert cost(0) < cost(1)
 
 
-def test_no_attempt_is_taken_to_last_longer_than_it_may() -> None:
+def test_occurrence_ranges_backfill_cost_limits_the_duration_of_an_attempt_to_its_timeout() -> None:
     made = BackfillPlan((N,), N, 1)
     short, long = (job(timeout_seconds=30, estimated_seconds=seconds) for seconds in (30, 3000))
     assert estimated_cost(made, short, locked=False, waits_after=900) == estimated_cost(
@@ -153,33 +157,33 @@ def due(expression: str, window: Window = TWO_HOURS, after: float = NOON, **chan
     return [at - AT for at in dues(cursor_for(job(expression, **changes), after), window)]
 
 
-def test_occurrences_from_the_beginning_on_and_before_the_end_count() -> None:
+def test_occurrence_ranges_forecast_includes_its_start_and_excludes_its_end() -> None:
     assert due("0 * * * *", after=NOON - 1) == [0, HOUR]
     assert due("30 * * * *") == [1800, 5400]
     assert due("0 0 1 1 *") == []
 
 
-def test_what_has_come_due_already_does_not_count() -> None:
+def test_occurrence_ranges_forecast_excludes_occurrences_already_due() -> None:
     assert due("*/30 * * * *", replace(TWO_HOURS, since=AT + 1801)) == [3600, 5400]
 
 
-def test_what_is_enqueued_already_counts() -> None:
+def test_occurrence_ranges_forecast_includes_occurrences_already_enqueued() -> None:
     assert [at - AT for at in dues(cursor_for(job("*/30 * * * *"), NOON + 2000), TWO_HOURS)] == [0, 1800, 3600, 5400]
 
 
-def test_max_runs_bounds_what_is_not_enqueued_yet() -> None:
+def test_occurrence_ranges_forecast_applies_max_runs_to_occurrences_not_yet_enqueued() -> None:
     ahead = replace(cursor_for(job("*/30 * * * *"), NOON + 2000), remaining=1)
     assert [at - AT for at in dues(ahead, TWO_HOURS)] == [0, 1800, 3600]
     assert list(dues(replace(ahead, remaining=0), TWO_HOURS)) == [AT, AT + 1800]
 
 
-def test_of_a_schedule_that_is_over_its_last_run_counts_until_it_is_due() -> None:
+def test_occurrence_ranges_forecast_includes_the_last_run_of_an_ended_schedule_until_it_is_due() -> None:
     over = replace(cursor_for(job("*/30 * * * *"), NOON), occurrence=None, due=None, last=AT + 1800)
     assert list(dues(over, TWO_HOURS)) == [AT, AT + 1800]
     assert list(dues(replace(over, last=None), TWO_HOURS)) == []
 
 
-def test_jitter_moves_runs_into_the_window_and_out_of_it() -> None:
+def test_occurrence_ranges_forecast_includes_or_excludes_runs_by_their_time_with_jitter() -> None:
     shaped = job("0 * * * *", jitter_seconds=HOUR)
     occurrences = shaped.occurrences()
     every = [occurrences.due(AT + hour * HOUR) for hour in range(-1, 3)]
@@ -187,11 +191,11 @@ def test_jitter_moves_runs_into_the_window_and_out_of_it() -> None:
     assert found == [at for at in every if AT <= at < AT + 2 * HOUR]
 
 
-def test_excluded_times_do_not_count() -> None:
+def test_occurrence_ranges_forecast_excludes_excluded_times() -> None:
     assert due("0 * * * *", after=NOON - 1, exclude=("2026-11-21T13:00:00Z",)) == [0]
 
 
-def test_a_histogram_adds_jobs_up_and_names_the_largest_of_each_bucket() -> None:
+def test_occurrence_ranges_histogram_sums_jobs_and_lists_the_largest_of_each_bucket() -> None:
     histogram = Histogram(Window(AT, AT + 2 * HOUR, HOUR, AT))
     for name, expression in (("a", "0 * * * *"), ("b", "*/10 * * * *"), ("c", "*/20 13 * * *"), ("d", "*/20 13 * * *")):
         histogram.add(cursor_for(job(expression, id=name), NOON - 1))
@@ -202,7 +206,7 @@ def test_a_histogram_adds_jobs_up_and_names_the_largest_of_each_bucket() -> None
     assert histogram.runs == 20
 
 
-def test_a_cursor_that_cannot_be_compiled_adds_nothing() -> None:
+def test_occurrence_ranges_histogram_ignores_a_cursor_that_cannot_be_compiled() -> None:
     histogram = Histogram(TWO_HOURS)
     good = cursor_for(job("0 * * * *"), NOON)
     with pytest.raises(ScheduleError):
@@ -210,7 +214,7 @@ def test_a_cursor_that_cannot_be_compiled_adds_nothing() -> None:
     assert (histogram.runs, histogram.buckets()) == (0, ())
 
 
-def test_a_job_is_late_where_its_run_is_due_for_a_minute_and_not_enqueued() -> None:
+def test_occurrence_ranges_job_is_late_when_its_run_is_due_for_over_a_minute_and_not_enqueued() -> None:
     standing = cursor_for(job("*/30 * * * *"), NOON)
     assert standing.due == AT + 1800
     assert not is_late(standing, AT + 1800 + LATE_SECONDS)

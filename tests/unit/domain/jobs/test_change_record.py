@@ -23,7 +23,7 @@ def edited(before: Job, **changes: Any) -> list[dict[str, Any]]:
     return list(changed(ChangeAction.EDITED, before, after, "anna").changes)
 
 
-def test_an_edit_names_what_changed_with_the_values_before_and_after() -> None:
+def test_change_record_of_an_edit_contains_changed_fields_with_values_before_and_after() -> None:
     before = job("* * * * *")
     assert edited(before, timeout_seconds=60) == [{"field": "timeout_seconds", "before": 30, "after": 60}]
     (retry,) = edited(before, retry=RetryPolicy(max_attempts=9))
@@ -32,7 +32,7 @@ def test_an_edit_names_what_changed_with_the_values_before_and_after() -> None:
     assert (url["field"], url["after"]) == ("target.url", "https://example.com/other")
 
 
-def test_payload_headers_and_parameters_are_only_named() -> None:
+def test_change_record_contains_only_the_names_of_payload_headers_and_parameters() -> None:
     secret = "hunter2"
     before = job("* * * * *")
     http = edited(
@@ -45,7 +45,7 @@ def test_payload_headers_and_parameters_are_only_named() -> None:
     assert secret not in repr((http, aws))
 
 
-def test_a_long_value_is_left_out_and_so_is_what_goes_beyond_the_total() -> None:
+def test_change_record_omits_long_values_and_values_beyond_the_total_size() -> None:
     before = job("* * * * *")
     assert edited(before, name="x" * VALUE_CHARACTERS) == [{"field": "name"}]
 
@@ -70,13 +70,13 @@ def test_a_long_value_is_left_out_and_so_is_what_goes_beyond_the_total() -> None
     assert len(repr(many)) < TOTAL_CHARACTERS
 
 
-def test_true_is_not_one_and_the_order_of_an_objects_names_is_no_change() -> None:
+def test_change_record_distinguishes_true_from_one_and_ignores_key_order() -> None:
     before = job("* * * * *", payload={"a": 1, "b": 2})
     assert edited(before, payload={"b": 2, "a": 1}) == []
     assert edited(before, payload={"a": True, "b": 2}) == [{"field": "payload"}]
 
 
-def test_a_pause_says_state_and_note() -> None:
+def test_change_record_of_a_pause_contains_state_and_note() -> None:
     before = job("* * * * *")
     assert edited(before, state=JobState.PAUSED, paused_because="broken") == [
         {"field": "state", "before": "ACTIVE", "after": "PAUSED"},
@@ -84,7 +84,7 @@ def test_a_pause_says_state_and_note() -> None:
     ]
 
 
-def test_creation_and_deletion_say_when_and_what_it_called() -> None:
+def test_change_record_of_creation_and_deletion_contains_schedule_and_target() -> None:
     made = job("0 3 * * *", payload="hidden")
     born, gone = created(replace(made, created_by="anna")), deleted(made, None, NOON + 9)
     assert {"field": "schedule", "before": None, "after": "0 3 * * *"} in born.changes
@@ -94,7 +94,7 @@ def test_creation_and_deletion_say_when_and_what_it_called() -> None:
     assert (born.principal, gone.principal, gone.at) == ("anna", DUECOURSE, NOON + 9)
 
 
-def test_the_key_of_a_change_is_the_jobs_revision_so_that_a_repeated_write_is_the_same_record() -> None:
+def test_change_record_key_is_the_job_revision_so_that_a_repeated_write_is_the_same_record() -> None:
     before = job("* * * * *")
     after = replace(before, revision=7, updated_at=NOON + 5)
     one, two = (changed(ChangeAction.EDITED, before, after, "anna") for _ in range(2))
@@ -102,7 +102,7 @@ def test_the_key_of_a_change_is_the_jobs_revision_so_that_a_repeated_write_is_th
     assert one.key == "000007-edited"
 
 
-def test_every_field_of_a_posted_job_is_in_its_document() -> None:
+def test_change_record_document_contains_every_field_of_a_posted_job() -> None:
     kept = {"tenant", "id", "generation", "revision", "created_at", "updated_at", "changed_at", "created_generation",
             "state", "paused_at", "paused_because", "paused_by", "paused_with", "paused_until", "resumed_at",
             "earlier", "seated", "workflow", "claimed_at", "reserved", "expires_at", "created_by",

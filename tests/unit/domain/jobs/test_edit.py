@@ -34,12 +34,12 @@ def edited(
     return edit(of, where, replace(of, **changes), now=NOON + at, sent_until=T0 + sent_until)
 
 
-def test_an_edit_to_what_is_so_already_writes_nothing() -> None:
+def test_job_changes_edit_without_effect_writes_nothing() -> None:
     change = edited(MINUTELY, name="")
     assert (change.job is MINUTELY, change.cursor == cursor(MINUTELY), change.skipped) == (True, True, ())
 
 
-def test_bookkeeping_is_not_asked_for() -> None:
+def test_job_changes_edit_ignores_bookkeeping_fields() -> None:
     change = edited(MINUTELY, state=JobState.PAUSED, revision=9, generation=5, paused_because="?", updated_at=1.0)
     assert change.job is MINUTELY
 
@@ -47,14 +47,14 @@ def test_bookkeeping_is_not_asked_for() -> None:
 @pytest.mark.parametrize(
     ("before", "after"), [({"a": 1}, {"a": True}), ([0], [False]), ({"a": [1]}, {"a": [1.0]}), (None, {})]
 )
-def test_values_that_json_tells_apart_are_an_edit(before: Any, after: Any) -> None:
+def test_job_changes_edit_distinguishes_values_that_differ_in_json(before: Any, after: Any) -> None:
     of = replace(MINUTELY, payload=before)
     assert edited(of, payload=after).job.revision == of.revision + 1
     target = AwsTarget("ecs", "UpdateService", before, "role")
     assert edited(replace(of, target=target), target=replace(target, parameters=after)).job.revision == of.revision + 1
 
 
-def test_an_edit_beside_the_schedule_keeps_the_generation_and_the_place() -> None:
+def test_job_changes_edit_of_other_fields_keeps_generation_and_cursor_position() -> None:
     standing = moved(cursor(MINUTELY), T0 + 840)
     policy = MissedPolicy(MissedMode.SKIP)
     change = edited(
@@ -83,7 +83,9 @@ def test_an_edit_beside_the_schedule_keeps_the_generation_and_the_place() -> Non
         {"max_runs": 100},
     ],
 )
-def test_an_edit_of_the_schedule_is_a_new_generation_that_stands_after_now(changes: dict[str, Any]) -> None:
+def test_job_changes_edit_of_the_schedule_starts_a_new_generation_with_its_cursor_after_now(
+    changes: dict[str, Any],
+) -> None:
     change = edited(MINUTELY, moved(cursor(MINUTELY), T0 + 840), **changes)
     assert change.job.generation == T0 * 1000 + 90_000
     assert (change.job.changed_at, change.job.state) == (NOON + 90, JobState.ACTIVE)
@@ -93,23 +95,23 @@ def test_an_edit_of_the_schedule_is_a_new_generation_that_stands_after_now(chang
     assert change.skipped == ()
 
 
-def test_generations_grow_within_a_millisecond() -> None:
+def test_job_changes_edits_within_a_millisecond_increase_the_generation() -> None:
     ahead = replace(MINUTELY, generation=T0 * 1000 + 10**6)
     assert edited(ahead, schedule=every("*/2 * * * *")).job.generation == ahead.generation + 1
 
 
-def test_what_came_due_and_nobody_enqueued_is_skipped() -> None:
+def test_job_changes_edit_skips_due_occurrences_that_were_not_enqueued() -> None:
     change = edited(MINUTELY, at=200, schedule=every("0 * * * *"))
     assert change.skipped == (SkippedRange(T0 + 60, T0 + 180, 3, "edited"),)
 
 
-def test_what_was_sent_without_a_claim_is_not_skipped() -> None:
+def test_job_changes_edit_does_not_skip_occurrences_sent_without_a_claim() -> None:
     assert edited(MINUTELY, at=90, sent_until=120, schedule=every("0 * * * *")).skipped == ()
     later = edited(MINUTELY, at=200, sent_until=120, schedule=every("0 * * * *"))
     assert later.skipped == (SkippedRange(T0 + 180, T0 + 180, 1, "edited"),)
 
 
-def test_what_a_schedule_enqueued_and_did_not_reach_does_not_count_as_run() -> None:
+def test_job_changes_edit_does_not_count_occurrences_enqueued_but_not_yet_due_as_runs() -> None:
     of = replace(MINUTELY, max_runs=20)
     ahead = replace(moved(cursor(of), T0 + 900), remaining=6)  # fourteen enqueued, one of them due by now
     change = edited(of, ahead, at=90, schedule=every("*/2 * * * *"))
@@ -118,11 +120,11 @@ def test_what_a_schedule_enqueued_and_did_not_reach_does_not_count_as_run() -> N
     assert edited(of, ahead, at=90, max_runs=None).cursor.remaining is None
 
 
-def test_a_first_bound_counts_from_the_edit() -> None:
+def test_job_changes_first_max_runs_counts_from_the_edit() -> None:
     assert edited(MINUTELY, moved(cursor(MINUTELY), T0 + 840), at=700, max_runs=3).cursor.remaining == 3
 
 
-def test_a_bound_below_what_has_come_due_is_refused() -> None:
+def test_job_changes_max_runs_not_above_the_number_of_due_occurrences_is_rejected() -> None:
     of = replace(MINUTELY, max_runs=20)
     ahead = replace(moved(cursor(of), T0 + 900), remaining=6)
     with pytest.raises(ScheduleError) as refused:
@@ -133,24 +135,24 @@ def test_a_bound_below_what_has_come_due_is_refused() -> None:
     )
 
 
-def test_what_was_skipped_by_an_edit_counts_towards_the_bound() -> None:
+def test_job_changes_occurrences_skipped_by_an_edit_count_towards_max_runs() -> None:
     of = replace(MINUTELY, max_runs=10)
     change = edited(of, at=200, schedule=every("0 * * * *"))
     assert (change.skipped[0].count, change.cursor.remaining) == (3, 7)
 
 
-def test_a_schedule_with_nothing_to_come_is_refused() -> None:
+def test_job_changes_schedule_without_future_occurrences_is_rejected() -> None:
     with pytest.raises(ScheduleError, match="no occurrence in the future"):
         edited(MINUTELY, schedule=every("at(2026-11-21T12:01:00)"))
 
 
-def test_an_exclusion_of_all_that_is_to_come_is_refused_by_its_place() -> None:
+def test_job_changes_exclusion_of_all_future_occurrences_is_rejected_with_its_index() -> None:
     with pytest.raises(ExclusionError, match="excludes 2026-11-21T12:10:00Z") as refused:
         edited(MINUTELY, schedule=every("at(2026-11-21T12:10:00)"), exclude=("2026-11-20", "2026-11-21"))
     assert refused.value.index == 1
 
 
-def test_a_completed_job_fires_again_with_a_new_schedule_and_stays_completed_with_a_new_name() -> None:
+def test_job_changes_completed_job_fires_again_after_a_new_schedule_but_not_after_a_new_name() -> None:
     once = job("at(2026-11-21T12:01:00)", state=JobState.COMPLETED)
     over = moved(cursor(once), None)
     assert edited(once, over, name="x").job.state is JobState.COMPLETED
@@ -158,7 +160,7 @@ def test_a_completed_job_fires_again_with_a_new_schedule_and_stays_completed_wit
     assert (again.job.state, again.cursor.occurrence, again.cursor.last) == (JobState.ACTIVE, T0 + 300, None)
 
 
-def test_a_paused_job_stays_out_of_the_index_and_what_its_pause_covered_is_recorded() -> None:
+def test_job_changes_edit_keeps_a_paused_job_out_of_the_index_and_records_the_occurrences_of_the_pause() -> None:
     stopped = pause(MINUTELY, moved(cursor(MINUTELY), T0 + 840), now=NOON + 90)
     change = edited(stopped.job, stopped.cursor, at=200, schedule=every("*/5 * * * *"))
     assert (change.job.state, change.cursor.occurrence, change.cursor.due) == (JobState.PAUSED, None, None)
@@ -168,13 +170,13 @@ def test_a_paused_job_stays_out_of_the_index_and_what_its_pause_covered_is_recor
     assert resumed.cursor.occurrence == T0 + 900
 
 
-def test_an_edit_in_a_pause_records_what_came_due_before_it_and_was_not_enqueued() -> None:
+def test_job_changes_edit_during_a_pause_records_earlier_due_occurrences_that_were_not_enqueued() -> None:
     stopped = pause(MINUTELY, moved(cursor(MINUTELY), T0 + 120), now=NOON + 310)
     change = edited(stopped.job, stopped.cursor, at=400, schedule=every("*/5 * * * *"))
     assert change.skipped == (SkippedRange(T0 + 120, T0 + 360, 5, "paused"),)
 
 
-def test_an_edit_after_a_pause_remembers_when_that_ended() -> None:
+def test_job_changes_edit_after_a_pause_keeps_the_time_of_the_resume() -> None:
     stopped = pause(MINUTELY, cursor(MINUTELY), now=NOON + 90)
     again = resume(stopped.job, stopped.cursor, now=NOON + 150, catch_up=False)
     first = edited(again.job, again.cursor, at=200, schedule=every("*/5 * * * *"))
@@ -184,14 +186,14 @@ def test_an_edit_after_a_pause_remembers_when_that_ended() -> None:
     assert pause(second.job, second.cursor, now=NOON + 260).job.resumed_at is None
 
 
-def test_an_edit_mends_a_cursor_that_was_quarantined() -> None:
+def test_job_changes_edit_of_the_schedule_repairs_a_quarantined_cursor() -> None:
     broken = replace(cursor(MINUTELY), error="no such zone", schedule=ScheduleSpec("* * * * *", "No/Where"))
     change = edited(MINUTELY, broken, schedule=every("*/2 * * * *"))
     assert (change.cursor.error, change.cursor.occurrence, change.skipped) == (None, T0 + 120, ())
     assert edited(MINUTELY, broken, name="x").cursor.error == "no such zone"
 
 
-def test_a_rate_goes_on_counting_from_where_the_same_rate_does() -> None:
+def test_job_changes_rate_keeps_its_anchor_if_the_rate_is_unchanged() -> None:
     rated = job("rate(10 minutes)")
     again, other = ScheduleSpec("rate(10 minutes)"), ScheduleSpec("rate(7 minutes)")
     assert resolve_anchor(again, rated, NOON + 95.5).anchor == T0
@@ -201,7 +203,7 @@ def test_a_rate_goes_on_counting_from_where_the_same_rate_does() -> None:
     assert resolve_anchor(ScheduleSpec("0 9 * * 1"), rated, NOON).anchor is None
 
 
-def test_occurrences_whose_jitter_lies_ahead_are_due_by_the_new_schedule() -> None:
+def test_job_changes_occurrences_that_jitter_delays_past_the_edit_follow_the_new_schedule() -> None:
     of = job("rate(10 minutes)", jitter_seconds=300)
     change = edited(of, at=605, jitter_seconds=599, sent_until=0)
     assert change.cursor.occurrence in (T0 + 600, T0 + 1200)
@@ -209,14 +211,14 @@ def test_occurrences_whose_jitter_lies_ahead_are_due_by_the_new_schedule() -> No
     assert change.cursor.due > T0 + 605
 
 
-def test_the_order_of_headers_is_no_edit() -> None:
+def test_job_changes_order_of_headers_is_not_a_change() -> None:
     one, other = (("a", "1"), ("b", "2")), (("b", "2"), ("a", "1"))
     of = replace(MINUTELY, target=HttpTarget("https://example.com", headers=one))
     assert edited(of, target=HttpTarget("https://example.com", headers=other)).job is of
     assert edited(of, target=HttpTarget("https://example.com", headers=one[:1])).job.revision == of.revision + 1
 
 
-def test_more_jitter_passes_over_what_has_come_due_already() -> None:
+def test_job_changes_larger_jitter_does_not_repeat_occurrences_already_due() -> None:
     of = replace(MINUTELY, max_runs=5)
     standing = replace(moved(cursor(of), T0 + 180), remaining=3)
     for jitter in (30, 60, 120):
@@ -224,7 +226,7 @@ def test_more_jitter_passes_over_what_has_come_due_already() -> None:
         assert (change.cursor.occurrence, change.cursor.remaining) == (T0 + 180, 3)
 
 
-def test_taking_the_schedule_away_skips_what_came_due_and_leaves_nothing_to_come() -> None:
+def test_job_changes_removing_the_schedule_skips_due_occurrences_and_leaves_none_to_come() -> None:
     change = edited(MINUTELY, at=200, schedule=NONE)
     assert change.skipped == (SkippedRange(T0 + 60, T0 + 180, 3, "edited"),)
     assert (change.job.state, change.job.generation) == (JobState.ACTIVE, T0 * 1000 + 200_000)
@@ -233,19 +235,19 @@ def test_taking_the_schedule_away_skips_what_came_due_and_leaves_nothing_to_come
     assert (left.last, left.ending) == (None, False)
 
 
-def test_a_job_without_a_schedule_stands_at_the_first_occurrence_of_the_one_it_is_given() -> None:
+def test_job_changes_first_schedule_of_a_job_places_its_cursor_at_the_first_occurrence() -> None:
     change = edited(job(""), at=90, schedule=every("* * * * *"))
     assert (change.cursor.occurrence, change.cursor.due, change.skipped) == (T0 + 120, T0 + 120, ())
     assert change.job.generation == T0 * 1000 + 90_000
 
 
-def test_a_completed_job_whose_schedule_is_taken_away_is_active_and_not_over() -> None:
+def test_job_changes_completed_job_becomes_active_when_its_schedule_is_removed() -> None:
     once = job("at(2026-11-21T12:01:00)", state=JobState.COMPLETED)
     change = edited(once, moved(cursor(once), None), schedule=NONE)
     assert (change.job.state, change.cursor.occurrence, change.cursor.last) == (JobState.ACTIVE, None, None)
 
 
-def test_a_schedule_can_be_taken_away_and_given_in_a_pause() -> None:
+def test_job_changes_schedule_can_be_removed_and_added_during_a_pause() -> None:
     stopped = pause(MINUTELY, moved(cursor(MINUTELY), T0 + 840), now=NOON + 90)
     away = edited(stopped.job, stopped.cursor, at=200, schedule=NONE)
     assert away.skipped == (SkippedRange(T0 + 120, T0 + 180, 2, "paused"),)
@@ -255,7 +257,7 @@ def test_a_schedule_can_be_taken_away_and_given_in_a_pause() -> None:
     assert (resumed.skipped[0].first, resumed.cursor.occurrence) == (T0 + 300 + 60, T0 + 420)
 
 
-def test_no_schedule_counts_from_nowhere() -> None:
+def test_job_changes_empty_schedule_gets_no_anchor() -> None:
     assert resolve_anchor(NONE, job("rate(10 minutes)"), NOON) == NONE
 
 
@@ -265,13 +267,13 @@ def through(standing: Cursor, paused: float, resumed: float, *, catch_up: bool =
     return resume(stopped.job, stopped.cursor, now=NOON + resumed, catch_up=catch_up)
 
 
-def test_where_dispatch_is_not_behind_a_pause_covers_what_comes_due_in_it() -> None:
+def test_job_changes_pause_covers_occurrences_due_in_it_if_dispatch_is_not_behind() -> None:
     change = through(moved(cursor(MINUTELY), T0 + 840), 150, 300)
     assert change.skipped == (SkippedRange(T0 + 180, T0 + 300, 3, "paused"),)
     assert change.cursor.occurrence == T0 + 360
 
 
-def test_where_dispatch_is_behind_a_pause_covers_what_was_not_enqueued_before_it_too() -> None:
+def test_job_changes_pause_also_covers_earlier_occurrences_not_enqueued_if_dispatch_is_behind() -> None:
     behind = moved(cursor(MINUTELY), T0 + 120)
     change = through(behind, 600, 660)
     assert change.skipped == (SkippedRange(T0 + 120, T0 + 660, 10, "paused"),)
@@ -279,7 +281,7 @@ def test_where_dispatch_is_behind_a_pause_covers_what_was_not_enqueued_before_it
     assert (caught_up.skipped, caught_up.cursor.occurrence) == ((), T0 + 120)
 
 
-def test_what_jitter_put_off_until_after_the_pause_began_is_no_part_of_what_came_before_it() -> None:
+def test_job_changes_occurrence_that_jitter_delays_into_a_pause_does_not_count_as_due_before_it() -> None:
     jittered = job("0 * * * *", jitter_seconds=1800)
     standing = cursor(jittered)
     assert standing.occurrence is not None
@@ -292,20 +294,20 @@ def test_what_jitter_put_off_until_after_the_pause_began_is_no_part_of_what_came
     assert (again.cursor.occurrence, again.cursor.due) == (standing.occurrence, standing.due)
 
 
-def test_a_paused_job_that_was_quarantined_goes_on_from_where_it_stood() -> None:
+def test_job_changes_paused_quarantined_job_continues_from_its_cursor_position() -> None:
     aside = replace(moved(cursor(MINUTELY), T0 + 120), error="the lanes are gone")
     assert through(aside, 86_400, 86_460).skipped[0].first == T0 + 120
 
 
 @pytest.mark.parametrize("remaining", [None, 7])
-def test_a_job_whose_schedule_is_understood_no_more_can_be_paused(remaining: int | None) -> None:
+def test_job_changes_job_whose_schedule_is_no_longer_valid_can_be_paused(remaining: int | None) -> None:
     standing = moved(cursor(MINUTELY), T0 + 120)
     broken = replace(standing, schedule=ScheduleSpec("* * * * *", "No/Where"), remaining=remaining)
     stopped = pause(MINUTELY, broken, now=NOON + 600)
     assert (stopped.cursor.occurrence, stopped.cursor.after, stopped.cursor.remaining) == (None, T0 + 119, remaining)
 
 
-def test_pausing_twice_in_a_row_loses_nothing_of_what_the_first_pause_left_to_be_caught_up() -> None:
+def test_job_changes_second_pause_keeps_the_occurrences_that_the_first_one_left_for_catch_up() -> None:
     first = through(moved(cursor(MINUTELY), T0 + 840), 150, 600, catch_up=True)
     assert first.cursor.occurrence == T0 + 180
     again = pause(first.job, first.cursor, now=NOON + 601)
@@ -313,7 +315,9 @@ def test_pausing_twice_in_a_row_loses_nothing_of_what_the_first_pause_left_to_be
 
 
 @pytest.mark.parametrize("catch_up", [True, False], ids=["caught up", "skipped"])
-def test_a_pause_of_a_job_without_a_schedule_covers_nothing_and_does_not_end_it(*, catch_up: bool) -> None:
+def test_job_changes_pause_of_a_job_without_a_schedule_covers_nothing_and_does_not_complete_the_job(
+    *, catch_up: bool
+) -> None:
     asked = job("")
     stopped = pause(asked, cursor(asked), now=NOON + 60)
     change = resume(stopped.job, stopped.cursor, now=NOON + 600, catch_up=catch_up)

@@ -27,19 +27,21 @@ MOMENTS = st.floats(0, 4e9)
 
 
 @given(IDS, SECONDS, SUFFIXES)
-def test_a_run_id_names_exactly_one_job_occurrence_and_suffix(job_id: str, occurrence: int, suffix: str) -> None:
+def test_names_and_shards_run_id_identifies_exactly_one_job_occurrence_and_suffix(
+    job_id: str, occurrence: int, suffix: str
+) -> None:
     name = RunName(job_id, occurrence, suffix)
     assert parse_run_id(str(name)) == name
 
 
-def test_a_run_id_reads_as_the_design_says() -> None:
+def test_names_and_shards_run_id_has_the_documented_format() -> None:
     assert str(RunName("nightly", 1_795_243_620)) == "nightly.20261121T064700Z"
     assert str(RunName("nightly", 1_795_243_620, ".mabc")) == "nightly.20261121T064700Z.mabc"
     assert RunName("nightly", 1_795_243_620, ".b1").local == "20261121T064700Z.b1"
 
 
 @given(SECONDS, SECONDS)
-def test_runs_of_a_job_sort_by_their_occurrence(one: int, other: int) -> None:
+def test_names_and_shards_runs_of_a_job_sort_by_occurrence(one: int, other: int) -> None:
     assert (RunName("a", one).local < RunName("a", other).local) == (one < other)
 
 
@@ -71,51 +73,51 @@ def test_runs_of_a_job_sort_by_their_occurrence(one: int, other: int) -> None:
         "acme#nightly.20261121T064700Z",
     ],
 )
-def test_what_is_no_run_id_is_refused(text: str) -> None:
+def test_names_and_shards_invalid_run_id_is_rejected(text: str) -> None:
     with pytest.raises(ValueError, match=r"run id|month|day|hour|second|year|time data|unconverted"):
         parse_run_id(text)
 
 
 @pytest.mark.parametrize("text", ["a", "Z", "_", "-", "0", "nightly-report_2", "n" * 64])
-def test_letters_digits_underscores_and_hyphens_make_an_id(text: str) -> None:
+def test_names_and_shards_id_may_contain_letters_digits_underscores_and_hyphens(text: str) -> None:
     assert is_id(text)
 
 
 @pytest.mark.parametrize("text", ["", " ", "a b", "a.b", "a#b", "a/b", "é", "١", "a\n", "\na", "n" * 65])
-def test_whatever_a_key_a_run_id_or_a_path_could_not_hold_is_no_id(text: str) -> None:
+def test_names_and_shards_id_with_characters_unusable_in_keys_run_ids_or_paths_is_invalid(text: str) -> None:
     assert not is_id(text)
 
 
 # Instants.
 
 
-def test_an_instant_reads_as_the_design_says() -> None:
+def test_names_and_shards_instant_has_the_documented_formats() -> None:
     assert to_iso(1_795_243_620) == "2026-11-21T06:47:00Z"
     assert to_iso(1_795_243_620.25) == "2026-11-21T06:47:00.250Z"
     assert to_basic(1_795_243_620) == "20261121T064700Z"
 
 
 @given(SECONDS)
-def test_a_whole_second_comes_back_from_either_form(seconds: int) -> None:
+def test_names_and_shards_whole_second_is_parsed_back_from_both_formats(seconds: int) -> None:
     assert from_basic(to_basic(seconds)) == seconds
     assert from_iso(to_iso(seconds)) == seconds
     assert "." not in to_iso(seconds)
 
 
 @given(MOMENTS)
-def test_a_fraction_is_kept_to_the_millisecond_and_never_runs_ahead(moment: float) -> None:
+def test_names_and_shards_fraction_is_kept_to_the_millisecond_and_not_rounded_up(moment: float) -> None:
     assert -0.001 < from_iso(to_iso(moment)) - moment <= 1e-6  # a microsecond: what datetime rounds
 
 
 @given(MOMENTS)
-def test_an_instant_that_was_written_is_written_the_same_again(moment: float) -> None:
+def test_names_and_shards_formatting_a_parsed_instant_gives_the_same_text(moment: float) -> None:
     written = to_iso(moment)
     assert to_iso(from_iso(written)) == written
     assert not written.endswith(".000Z")
 
 
 @given(SECONDS, SECONDS)
-def test_the_basic_form_sorts_as_time_does(one: int, other: int) -> None:
+def test_names_and_shards_basic_format_sorts_chronologically(one: int, other: int) -> None:
     assert (to_basic(one) < to_basic(other)) == (one < other)
 
 
@@ -133,12 +135,12 @@ def test_the_basic_form_sorts_as_time_does(one: int, other: int) -> None:
         "",
     ],
 )
-def test_what_is_no_basic_instant_is_refused(text: str) -> None:
+def test_names_and_shards_invalid_basic_instant_is_rejected(text: str) -> None:
     with pytest.raises(ValueError, match=r"instant|time data|day|second|unconverted"):
         from_basic(text)
 
 
-def test_an_instant_may_name_any_zone_but_must_name_one() -> None:
+def test_names_and_shards_instant_accepts_any_time_zone_but_requires_one() -> None:
     assert from_iso("2026-11-21T07:47:00+01:00") == from_iso("2026-11-21T06:47:00Z") == 1_795_243_620
     with pytest.raises(ValueError, match="has no time zone"):
         from_iso("2026-11-21T06:47:00")
@@ -147,7 +149,7 @@ def test_an_instant_may_name_any_zone_but_must_name_one() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "soon", "2026-13-01T00:00:00Z", "1795243620"])
-def test_what_is_no_instant_is_refused(text: Any) -> None:
+def test_names_and_shards_invalid_instant_is_rejected(text: Any) -> None:
     with pytest.raises(ValueError, match=r"Invalid|month|isoformat|has no time zone"):
         from_iso(text)
 
@@ -156,7 +158,7 @@ SHORT = [Lane.HIGH, Lane.NORMAL, Lane.LOW]
 
 
 @pytest.mark.parametrize("priority", SHORT)
-def test_short_runs_are_queued_by_priority(priority: Lane) -> None:
+def test_names_and_shards_short_runs_use_the_lane_of_their_priority(priority: Lane) -> None:
     assert job(priority=priority, timeout_seconds=90, estimated_seconds=90).lane is priority
     assert job(priority=priority, timeout_seconds=1).lane is priority
 
@@ -165,13 +167,13 @@ def test_short_runs_are_queued_by_priority(priority: Lane) -> None:
 @pytest.mark.parametrize(
     "times", [{"timeout_seconds": 91}, {"estimated_seconds": 91}, {"timeout_seconds": 600, "estimated_seconds": 5}]
 )
-def test_what_may_outlast_the_short_workers_is_long_whatever_its_priority(
+def test_names_and_shards_runs_that_may_exceed_the_short_workers_use_the_long_lane_for_every_priority(
     priority: Lane, times: dict[str, int]
 ) -> None:
     assert job(priority=priority, **times).lane is Lane.LONG
 
 
-def test_a_run_has_the_attempts_of_its_policy_or_one() -> None:
+def test_names_and_shards_run_has_the_attempts_of_its_policy_or_one() -> None:
     assert job(retry=RetryPolicy(max_attempts=7)).attempts_allowed == 7
     assert job(retry=RetryPolicy(max_attempts=7), delivery=Delivery.AT_MOST_ONCE).attempts_allowed == 1
 
@@ -194,58 +196,60 @@ def at(text: str) -> int:
         ("default", "Z" * 64, 256, 3),
     ],
 )
-def test_a_jobs_shard_is_the_same_in_every_version(tenant: str, job_id: str, shards: int, shard: int) -> None:
+def test_names_and_shards_shard_of_a_job_is_stable_across_versions(
+    tenant: str, job_id: str, shards: int, shard: int
+) -> None:
     # As b2sum -l 64 has it. A change loses a live system's jobs: their cursors stand in the slots of their old shards.
     assert shard_of(tenant, job_id, shards) == shard
 
 
 @given(st.text(max_size=64), st.text(max_size=64), st.integers(1, MAX_SHARDS))
-def test_every_job_has_a_shard(tenant: str, job_id: str, shards: int) -> None:
+def test_names_and_shards_every_job_has_a_shard(tenant: str, job_id: str, shards: int) -> None:
     try:
         assert 0 <= shard_of(tenant, job_id, shards) < shards
     except UnicodeEncodeError:  # a lone surrogate is in no id
         assert not f"{tenant}{job_id}".isascii()
 
 
-def test_a_single_shard_has_every_job() -> None:
+def test_names_and_shards_single_shard_contains_every_job() -> None:
     assert {shard_of("default", f"job-{number}", 1) for number in range(100)} == {0}
 
 
 @pytest.mark.parametrize("name", ["job-{}", "report-{:06}", "{}"])
-def test_jobs_spread_evenly_over_sixteen_shards(name: str) -> None:
+def test_names_and_shards_jobs_are_distributed_evenly_over_sixteen_shards(name: str) -> None:
     count = Counter(shard_of("default", name.format(number), 16) for number in range(16_000))
     assert len(count) == 16
     assert max(abs(held - 1000) for held in count.values()) < 150  # about five standard deviations
 
 
-def test_the_same_id_of_many_tenants_spreads_too() -> None:
+def test_names_and_shards_same_id_of_many_tenants_is_distributed_evenly() -> None:
     count = Counter(shard_of(f"tenant-{number}", "nightly", 16) for number in range(16_000))
     assert max(abs(held - 1000) for held in count.values()) < 150
 
 
-def test_a_bucket_is_the_hour() -> None:
+def test_names_and_shards_bucket_is_the_hour() -> None:
     assert bucket_of(at("2026-11-21T06:00:00Z")) == "2026-11-21T06"
     assert bucket_of(at("2026-11-21T06:59:59Z") + 0.999) == "2026-11-21T06"
     assert bucket_of(at("2026-11-21T07:00:00Z")) == "2026-11-21T07"
 
 
-def test_a_slot_names_hour_and_shard() -> None:
+def test_names_and_shards_slot_consists_of_hour_and_shard() -> None:
     assert slot_of(at("2026-11-21T06:47:00Z"), 7) == "2026-11-21T06/0007"
     assert slot_of(at("2026-11-21T06:47:00Z"), MAX_SHARDS - 1) == "2026-11-21T06/9998"
 
 
 @given(INSTANTS)
-def test_an_instant_lies_in_the_hour_that_its_bucket_begins(instant: int) -> None:
+def test_names_and_shards_instant_lies_within_the_hour_of_its_bucket(instant: int) -> None:
     begin = bucket_start(bucket_of(instant))
     assert begin <= instant < begin + 3600
 
 
 @given(INSTANTS, INSTANTS)
-def test_buckets_sort_as_time_does(one: int, other: int) -> None:
+def test_names_and_shards_buckets_sort_chronologically(one: int, other: int) -> None:
     assert (bucket_of(one) <= bucket_of(other)) == (one // 3600 <= other // 3600)
 
 
-def test_the_buckets_of_a_round_go_on_over_midnight_and_new_year() -> None:
+def test_names_and_shards_buckets_continue_over_midnight_and_new_year() -> None:
     assert list(buckets("2026-12-31T22", at("2027-01-01T01:00:00Z"))) == [
         "2026-12-31T22",
         "2026-12-31T23",
@@ -254,21 +258,21 @@ def test_the_buckets_of_a_round_go_on_over_midnight_and_new_year() -> None:
     ]
 
 
-def test_a_leap_day_is_not_left_out() -> None:
+def test_names_and_shards_buckets_include_a_leap_day() -> None:
     assert "2028-02-29T00" in list(buckets("2028-02-28T23", at("2028-03-01T00:00:00Z")))
 
 
-def test_the_last_bucket_is_the_one_the_end_falls_into_from_its_first_instant_on() -> None:
+def test_names_and_shards_last_bucket_contains_the_end() -> None:
     assert list(buckets("2026-11-21T06", at("2026-11-21T07:00:00Z") - 0.001)) == ["2026-11-21T06"]
     assert list(buckets("2026-11-21T06", at("2026-11-21T07:00:00Z"))) == ["2026-11-21T06", "2026-11-21T07"]
 
 
-def test_an_end_before_the_first_bucket_leaves_none() -> None:
+def test_names_and_shards_end_before_the_first_bucket_gives_no_buckets() -> None:
     assert list(buckets("2026-11-21T06", at("2026-11-21T05:59:59Z"))) == []
 
 
 @given(INSTANTS, st.integers(0, 200 * 3600))
-def test_no_hour_is_left_out_and_none_comes_twice(first: int, ahead: int) -> None:
+def test_names_and_shards_buckets_contain_each_hour_exactly_once(first: int, ahead: int) -> None:
     found = list(buckets(bucket_of(first), first + ahead))
     assert (found[0], found[-1]) == (bucket_of(first), bucket_of(first + ahead))
     assert all(bucket_start(later) - bucket_start(earlier) == 3600 for earlier, later in pairwise(found))

@@ -10,19 +10,19 @@ from tests.support.jobs import job
 from tests.support.posting import posted, read
 
 
-def test_overlap_rules_have_traits_each() -> None:
+def test_overlap_rules_define_traits_for_each_value() -> None:
     assert all(isinstance(each.rule, OverlapRule) for each in Overlap)
 
 
 @pytest.mark.parametrize("overlap", Overlap)
-def test_overlap_rules_do_only_in_line_what_concerns_a_line(overlap: Overlap) -> None:
+def test_overlap_rules_have_wait_queue_traits_only_if_runs_wait(overlap: Overlap) -> None:
     rule = overlap.rule
     assert rule.alone or not rule.waits
     assert rule.waits or not (rule.only_newest or rule.preempts)
 
 
 @pytest.mark.parametrize("overlap", Overlap)
-def test_overlap_rules_are_posted_by_their_words(overlap: Overlap) -> None:
+def test_overlap_rules_can_be_posted_by_their_api_names(overlap: Overlap) -> None:
     assert read(posted(overlap=overlap.value)).overlap is overlap
 
 
@@ -42,7 +42,7 @@ def draft_job(overlap: Overlap, limit: int) -> Job:
     return job(overlap=overlap, **{overlap.rule.limits: limit})
 
 
-def test_overlap_that_is_allowed_within_a_limit_lets_the_other_runs_wait() -> None:
+def test_overlap_rules_overlap_that_is_allowed_within_a_limit_lets_the_other_runs_wait() -> None:
     assert not job(overlap=Overlap.ALLOW).rule.waits
     assert not job(overlap=Overlap.ALLOW).needs_lock
     limited = job(overlap=Overlap.ALLOW, active_limit=3)

@@ -34,14 +34,14 @@ from tests.support.jobs import NOON, cursor, job
 T0 = int(NOON)
 
 
-def test_a_new_jobs_cursor_stands_at_its_first_occurrence_strictly_after_its_creation() -> None:
+def test_plan_cursor_of_a_new_job_is_at_the_first_occurrence_after_its_creation() -> None:
     standing = cursor_for(job("* * * * *"), NOON)
     assert (standing.occurrence, standing.due, standing.after) == (T0 + 60, T0 + 60, T0)
     assert cursor_for(job("* * * * *"), NOON + 59.999).occurrence == T0 + 60
     assert cursor_for(job("* * * * *"), NOON + 60.0).occurrence == T0 + 120
 
 
-def test_a_cursor_knows_all_that_dispatching_needs() -> None:
+def test_plan_cursor_contains_all_values_that_dispatch_needs() -> None:
     policy = MissedPolicy(MissedMode.RUN_ALL, 30, 5)
     made = job(
         "* * * * *",
@@ -59,21 +59,21 @@ def test_a_cursor_knows_all_that_dispatching_needs() -> None:
     assert (standing.remaining, standing.tzdata, standing.error, standing.last) == (7, TZDATA_VERSION, None, None)
 
 
-def test_a_job_whose_attempts_outlast_the_short_workers_is_dispatched_to_the_long_ones() -> None:
+def test_plan_uses_the_long_lane_for_jobs_whose_attempts_exceed_the_short_workers() -> None:
     assert cursor(job(timeout_seconds=90, priority=Lane.HIGH)).lane is Lane.HIGH
     assert cursor(job(timeout_seconds=91, priority=Lane.HIGH)).lane is Lane.LONG
 
 
-def test_a_cursor_is_indexed_by_the_hour_it_is_due_and_its_jobs_shard() -> None:
+def test_plan_cursor_is_indexed_by_its_due_hour_and_the_shard_of_its_job() -> None:
     assert cursor(job("30 12 * * *")).slot(16, now=NOON) == f"2026-11-21T12/{shard_of('default', 'tick-tock', 16):04d}"
 
 
-def test_a_cursor_that_is_late_is_indexed_in_the_present_hour_where_the_next_round_looks() -> None:
+def test_plan_late_cursor_is_indexed_in_the_current_hour_that_the_next_round_reads() -> None:
     standing = cursor(job("30 12 * * *"))
     assert (standing.slot(1, now=NOON + 7 * 3600), standing.due) == ("2026-11-21T19/0000", T0 + 30 * 60)
 
 
-def test_jitter_can_move_a_cursor_into_the_next_hours_slot_but_not_its_name() -> None:
+def test_plan_jitter_can_move_a_cursor_into_the_next_hour_without_changing_its_occurrence() -> None:
     standing = cursor(job("59 12 * * *", id="moved", jitter_seconds=3600))
     assert standing.occurrence == T0 + 59 * 60
     assert standing.due is not None
@@ -81,19 +81,19 @@ def test_jitter_can_move_a_cursor_into_the_next_hours_slot_but_not_its_name() ->
     assert (standing.slot(1, now=NOON) or "").startswith("2026-11-21T13/")
 
 
-def test_a_cursor_with_nothing_left_is_not_indexed() -> None:
+def test_plan_cursor_without_further_occurrences_is_not_indexed() -> None:
     standing = cursor(job("at(2026-11-21T12:05:00)"), after=NOON + 300)
     assert (standing.occurrence, standing.due, standing.slot(16, now=NOON)) == (None, None, None)
 
 
-def test_a_cursor_without_a_schedule_stands_nowhere_and_is_not_ending() -> None:
+def test_plan_cursor_without_a_schedule_has_no_occurrence_and_is_not_ending() -> None:
     standing = cursor(job(""))
     assert (standing.occurrence, standing.due, standing.slot(16, now=NOON)) == (None, None, None)
     assert (standing.last, standing.ending, standing.after) == (None, False, T0)
 
 
 @pytest.mark.parametrize("spec", [ScheduleSpec("* * * *"), ScheduleSpec("rate(1 minute)")])
-def test_a_schedule_that_makes_no_sense_has_no_cursor(spec: ScheduleSpec) -> None:
+def test_plan_cursor_of_an_invalid_schedule_is_rejected(spec: ScheduleSpec) -> None:
     with pytest.raises(ScheduleError):
         cursor_for(replace(job(), schedule=spec), NOON)
 
@@ -107,40 +107,40 @@ def seconds(made: Plan) -> list[int]:
     return [firing.occurrence - T0 for firing in made.firings]
 
 
-def test_every_occurrence_within_reach_is_enqueued_and_the_cursor_stands_at_the_one_after_it() -> None:
+def test_plan_enqueues_every_occurrence_within_the_horizon_and_moves_the_cursor_to_the_next_one() -> None:
     made = planned(cursor(job("* * * * *")), horizon=200)
     assert made.firings == tuple(Firing(T0 + at, T0 + at, T0 + at, following=T0 + at + 60) for at in (60, 120, 180))
     assert (made.cursor.occurrence, made.cursor.due, made.cursor.after) == (T0 + 240, T0 + 240, T0 + 180)
     assert (made.skipped, made.missed, made.reason) == ((), 0, "due")
 
 
-def test_an_occurrence_due_exactly_at_the_reach_is_enqueued() -> None:
+def test_plan_enqueues_an_occurrence_due_exactly_at_the_horizon() -> None:
     assert seconds(planned(cursor(job("* * * * *")), horizon=120)) == [60, 120]
     assert seconds(planned(cursor(job("* * * * *")), horizon=119.9)) == [60]
 
 
-def test_reach_is_counted_from_now() -> None:
+def test_plan_horizon_counts_from_now() -> None:
     assert seconds(planned(cursor(job("* * * * *")), now=NOON + 59.5, horizon=60.5)) == [60, 120]
 
 
-def test_a_cursor_beyond_the_reach_stays_as_it_stands() -> None:
+def test_plan_leaves_a_cursor_beyond_the_horizon_in_place() -> None:
     standing = cursor(job("0 15 * * *"))
     assert planned(standing) == Plan((), (), replace(standing, after=T0 + 3 * 3600 - 1), "not due")
 
 
-def test_a_claim_covers_a_hundred_occurrences_at_most_and_the_next_one_goes_on_from_there() -> None:
+def test_plan_covers_at_most_one_hundred_occurrences_and_the_next_plan_continues_after_them() -> None:
     first = planned(cursor(job("rate(1 second)")))
     assert seconds(first) == list(range(1, MAX_FIRINGS + 1))
     second = planned(first.cursor)
     assert seconds(second) == list(range(MAX_FIRINGS + 1, 2 * MAX_FIRINGS + 1))
 
 
-def test_a_firing_that_is_on_time_is_not_caught_up_and_stands_for_itself() -> None:
+def test_plan_firing_on_time_is_not_caught_up_and_represents_one_occurrence() -> None:
     made = planned(cursor(job("* * * * *")), now=NOON + 60)
     assert [(firing.count, firing.caught_up) for firing in made.firings] == [(1, False)] * len(made.firings)
 
 
-def test_the_cursor_keeps_what_it_knows_of_its_job() -> None:
+def test_plan_keeps_all_other_fields_of_the_cursor() -> None:
     standing = cursor(job("* * * * *", priority=Lane.HIGH, precision=Precision.EXACT, exclude=("2026-12-25",)))
     left = planned(standing).cursor
     moving = {"occurrence", "due", "after"}
@@ -152,18 +152,18 @@ def test_the_cursor_keeps_what_it_knows_of_its_job() -> None:
 # The end of a schedule.
 
 
-def test_the_last_occurrence_takes_the_cursor_out_of_the_index_and_stays_known() -> None:
+def test_plan_last_occurrence_removes_the_cursor_from_the_index_and_is_kept() -> None:
     made = planned(cursor(job("at(2026-11-21T12:05:00)")))
     assert seconds(made) == [300]
     assert (made.cursor.occurrence, made.cursor.due, made.cursor.last) == (None, None, T0 + 300)
     assert made.cursor.slot(16, now=NOON) is None
 
 
-def test_a_cursor_that_goes_on_names_no_last_occurrence() -> None:
+def test_plan_cursor_with_further_occurrences_has_no_last_one() -> None:
     assert planned(cursor(job("* * * * *"))).cursor.last is None
 
 
-def test_a_schedule_that_newer_zone_data_end_has_what_was_passed_last_as_its_last_occurrence() -> None:
+def test_plan_schedule_ended_by_newer_tzdata_keeps_the_last_passed_occurrence() -> None:
     ending = replace(cursor(job("0 0 1 1 *")), schedule=ScheduleSpec("0 0 1 1 *", end=T0 + 600))
     standing = replace(ending, occurrence=T0 + 300, due=T0 + 300, after=T0 - 3600, tzdata="1999a")
     made = planned(standing)
@@ -173,12 +173,12 @@ def test_a_schedule_that_newer_zone_data_end_has_what_was_passed_last_as_its_las
     assert fault_of(over, ReadSlots({0: None}, "2026-11-14T12"), now=NOON) is IndexFault.ENDED
 
 
-def test_an_exhausted_cursor_has_nothing_to_plan_and_keeps_its_last_occurrence() -> None:
+def test_plan_of_an_exhausted_cursor_is_empty_and_keeps_the_last_occurrence() -> None:
     exhausted = planned(cursor(job("at(2026-11-21T12:05:00)"))).cursor
     assert planned(exhausted, now=NOON + 9999) == Plan((), (), exhausted, "exhausted")
 
 
-def test_the_end_of_the_window_is_the_end() -> None:
+def test_plan_ends_at_the_end_of_the_window() -> None:
     spec = ScheduleSpec("* * * * *", end=T0 + 180)
     made = planned(cursor(job(schedule=spec)))
     assert (seconds(made), made.cursor.occurrence, made.cursor.last) == ([60, 120], None, T0 + 120)
@@ -187,18 +187,18 @@ def test_the_end_of_the_window_is_the_end() -> None:
 # A bound on runs.
 
 
-def test_a_bound_on_runs_counts_down_with_each_occurrence_passed() -> None:
+def test_plan_reduces_remaining_runs_by_each_passed_occurrence() -> None:
     made = planned(cursor(job("* * * * *", max_runs=10)), horizon=180)
     assert (made.cursor.remaining, made.cursor.occurrence) == (7, T0 + 240)
 
 
-def test_a_job_whose_runs_are_used_up_is_exhausted() -> None:
+def test_plan_exhausts_a_job_whose_runs_are_used_up() -> None:
     made = planned(cursor(job("* * * * *", max_runs=3)))
     assert (seconds(made), made.cursor.occurrence, made.cursor.remaining) == ([60, 120, 180], None, 0)
     assert made.cursor.last == T0 + 180
 
 
-def test_a_cursor_that_may_pass_nothing_more_enqueues_nothing() -> None:
+def test_plan_of_a_cursor_without_remaining_runs_enqueues_nothing() -> None:
     made = planned(replace(cursor(job("* * * * *")), remaining=0))
     assert (made.firings, made.skipped, made.cursor.occurrence) == ((), (), None)
 
@@ -206,7 +206,7 @@ def test_a_cursor_that_may_pass_nothing_more_enqueues_nothing() -> None:
 # Jitter.
 
 
-def test_a_firing_is_named_by_its_nominal_time_and_due_at_its_own() -> None:
+def test_plan_firing_is_named_by_its_nominal_time_and_due_at_its_time_with_jitter() -> None:
     standing = cursor(job("*/5 * * * *", jitter_seconds=200))
     occurrences = standing.occurrences()
     made = planned(standing)
@@ -215,7 +215,7 @@ def test_a_firing_is_named_by_its_nominal_time_and_due_at_its_own() -> None:
     assert any(firing.due != firing.occurrence for firing in made.firings)
 
 
-def test_a_plan_reaches_as_far_as_due_times() -> None:
+def test_plan_applies_the_horizon_to_due_times() -> None:
     standing = cursor(job("*/5 * * * *", jitter_seconds=200))
     due = standing.occurrences().due(T0 + 300)
     assert due > T0 + 300
@@ -226,36 +226,36 @@ def test_a_plan_reaches_as_far_as_due_times() -> None:
 # Zone data and things that make no sense.
 
 
-def test_a_cursor_computed_with_other_zone_data_is_computed_anew_from_what_it_had_passed() -> None:
+def test_plan_recomputes_a_cursor_of_other_tzdata_from_its_last_passed_occurrence() -> None:
     standing = replace(cursor(job("0 * * * *")), occurrence=T0 + 1800, due=T0 + 1800, tzdata="1999a")
     made = planned(standing, horizon=3600)
     assert seconds(made) == [3600]
     assert made.cursor.tzdata == TZDATA_VERSION
 
 
-def test_a_cursor_computed_with_these_zone_data_is_believed() -> None:
+def test_plan_does_not_recompute_a_cursor_of_the_same_tzdata() -> None:
     standing = replace(cursor(job("0 * * * *")), occurrence=T0 + 1800, due=T0 + 1800)
     assert seconds(planned(standing, horizon=3600)) == [1800, 3600]
 
 
-def test_an_exhausted_cursor_stays_so_whatever_the_zone_data() -> None:
+def test_plan_exhausted_cursor_stays_exhausted_with_any_tzdata() -> None:
     exhausted = replace(planned(cursor(job("at(2026-11-21T12:05:00)"))).cursor, tzdata="1999a")
     assert planned(exhausted).firings == ()
 
 
 @pytest.mark.parametrize("spec", [ScheduleSpec("61 * * * *"), ScheduleSpec("* * * * *", "Mars/Olympus_Mons")])
-def test_a_schedule_that_makes_no_sense_is_an_error(spec: ScheduleSpec) -> None:
+def test_plan_with_an_invalid_schedule_raises_an_error(spec: ScheduleSpec) -> None:
     with pytest.raises(ScheduleError):
         planned(replace(cursor(job("* * * * *")), schedule=spec))
 
 
-def test_an_exclusion_that_makes_no_sense_is_an_error() -> None:
+def test_plan_with_an_invalid_exclusion_raises_an_error() -> None:
     with pytest.raises(ExclusionError):
         planned(replace(cursor(job("* * * * *")), exclude=("christmas",)))
 
 
 @pytest.mark.parametrize("mode", list(MissedMode))
-def test_nothing_is_missed_on_a_cursor_that_is_on_time(mode: MissedMode) -> None:
+def test_plan_of_a_cursor_on_time_has_no_missed_occurrences(mode: MissedMode) -> None:
     made = planned(cursor(job("* * * * *", missed=MissedPolicy(mode))), now=NOON + 60)
     assert (made.missed, made.skipped, made.reason) == (0, (), "due")
 
@@ -296,7 +296,7 @@ def names(made: Plan) -> list[int]:
 
 
 @given(cursors(), TIMES, TIMES)
-def test_two_dispatchers_at_different_times_enqueue_the_same_names_as_far_as_both_of_them_come(
+def test_plan_two_dispatchers_at_different_times_enqueue_the_same_names_as_far_as_both_reach(
     of: Cursor, one: float, other: float
 ) -> None:
     earlier, later = (at(of, now) for now in sorted((one, other)))
@@ -310,7 +310,7 @@ def test_two_dispatchers_at_different_times_enqueue_the_same_names_as_far_as_bot
 
 
 @given(cursors(), TIMES, TIMES)
-def test_where_both_find_the_cursor_on_time_the_names_are_the_same_to_the_last(
+def test_plan_two_dispatchers_enqueue_identical_names_if_the_cursor_is_on_time_for_both(
     of: Cursor, one: float, other: float
 ) -> None:
     earlier, later = (at(of, now) for now in sorted((one, other)))
@@ -319,18 +319,18 @@ def test_where_both_find_the_cursor_on_time_the_names_are_the_same_to_the_last(
 
 
 @given(cursors(), TIMES, TIMES)
-def test_the_run_for_all_that_was_missed_has_the_same_name_at_any_time(of: Cursor, one: float, other: float) -> None:
+def test_plan_catch_up_run_has_the_same_name_at_any_time(of: Cursor, one: float, other: float) -> None:
     caught_up = [firing for now in (one, other) for firing in at(of, now).firings if firing.count > 1]
     assert {firing.occurrence for firing in caught_up} <= {of.occurrence}
 
 
 @given(cursors(), TIMES)
-def test_the_same_cursor_at_the_same_time_gives_the_same_plan(of: Cursor, now: float) -> None:
+def test_plan_is_the_same_for_the_same_cursor_at_the_same_time(of: Cursor, now: float) -> None:
     assert at(of, now) == at(of, now)
 
 
 @given(cursors(), st.lists(TIMES, min_size=1, max_size=6).map(sorted))
-def test_claim_after_claim_every_occurrence_is_enqueued_or_skipped_exactly_once(of: Cursor, times: list[float]) -> None:
+def test_plan_consecutive_claims_enqueue_or_skip_every_occurrence_exactly_once(of: Cursor, times: list[float]) -> None:
     occurrences = of.occurrences()
     standing, rows = of, []
     for now in times:
@@ -361,7 +361,7 @@ def counted(of: Cursor, first: int, through: int) -> int:
 
 
 @given(cursors(), TIMES)
-def test_a_claim_covers_a_hundred_firings_at_most_and_none_beyond_the_reach(of: Cursor, now: float) -> None:
+def test_plan_covers_at_most_one_hundred_firings_and_none_beyond_the_horizon(of: Cursor, now: float) -> None:
     made = at(of, now)
     assert len(made.firings) <= MAX_FIRINGS
     assert all(firing.due <= now + HORIZON for firing in made.firings)
@@ -370,7 +370,7 @@ def test_a_claim_covers_a_hundred_firings_at_most_and_none_beyond_the_reach(of: 
 
 
 @given(cursors(), TIMES)
-def test_a_plan_that_moves_nothing_is_the_end_of_the_round_for_its_cursor(of: Cursor, now: float) -> None:
+def test_plan_always_moves_a_cursor_due_within_the_horizon_so_that_the_round_ends(of: Cursor, now: float) -> None:
     """A cursor that is due within the reach always moves, so that a round over it ends."""
     made = at(of, now)
     if of.due is not None and of.due <= now + HORIZON:
@@ -395,7 +395,7 @@ def on_time(made: Plan) -> list[int]:
     return [firing.occurrence - T0 for firing in made.firings if not firing.caught_up]
 
 
-def test_an_occurrence_as_late_as_the_grace_is_on_time_and_one_later_than_it_is_missed() -> None:
+def test_plan_occurrence_is_missed_only_when_later_than_the_grace_period() -> None:
     of = standing("0 * * * *", grace=60)
     assert missed_planned(of, T0 + HOUR + 60).missed == 0
     assert missed_planned(of, T0 + HOUR + 60.9).missed == 0  # whole seconds: the worker judges the rest
@@ -403,13 +403,13 @@ def test_an_occurrence_as_late_as_the_grace_is_on_time_and_one_later_than_it_is_
 
 
 @pytest.mark.parametrize("grace", [0, 5, 300])
-def test_the_grace_is_the_jobs_own(grace: int) -> None:
+def test_plan_uses_the_grace_period_of_the_job(grace: int) -> None:
     of = standing("0 * * * *", grace=grace)
     assert missed_planned(of, T0 + HOUR + grace).missed == 0
     assert missed_planned(of, T0 + HOUR + grace + 1).missed == 1
 
 
-def test_an_occurrence_is_missed_by_its_due_time_not_the_nominal_one() -> None:
+def test_plan_occurrence_is_missed_by_its_due_time_not_its_nominal_time() -> None:
     of = standing("0 * * * *", jitter_seconds=HOUR)
     due = of.occurrences().due(T0 + HOUR)
     assert due > T0 + HOUR + 60
@@ -420,7 +420,7 @@ def test_an_occurrence_is_missed_by_its_due_time_not_the_nominal_one() -> None:
 # skip
 
 
-def test_what_a_job_that_skips_has_missed_is_one_range_and_the_rest_fires() -> None:
+def test_plan_skips_missed_occurrences_as_one_range_and_fires_the_rest() -> None:
     made = missed_planned(standing(mode=SKIP), T0 + HOUR)
     assert made.skipped == (SkippedRange(T0 + 60, T0 + HOUR - 120, 58, "missed"),)
     assert on_time(made) == [HOUR - 60, HOUR, HOUR + 60, HOUR + 120]
@@ -428,13 +428,13 @@ def test_what_a_job_that_skips_has_missed_is_one_range_and_the_rest_fires() -> N
     assert (made.cursor.occurrence, made.missed, made.reason) == (T0 + HOUR + 180, 58, "caught up")
 
 
-def test_a_single_missed_occurrence_is_a_range_of_one() -> None:
+def test_plan_skips_a_single_missed_occurrence_as_a_range_of_one() -> None:
     made = missed_planned(standing("0 * * * *", SKIP), T0 + HOUR + 300)
     assert made.skipped == (SkippedRange(T0 + HOUR, T0 + HOUR, 1, "missed"),)
     assert made.firings == ()
 
 
-def test_a_missed_one_off_job_that_skips_ends_with_the_skipped_one_as_its_last() -> None:
+def test_plan_missed_one_off_job_that_skips_has_the_skipped_occurrence_as_its_last() -> None:
     made = missed_planned(standing("at(2026-11-21T12:05:00)", SKIP), T0 + HOUR)
     assert made.skipped == (SkippedRange(T0 + 300, T0 + 300, 1, "missed"),)
     assert (made.cursor.occurrence, made.cursor.last) == (None, T0 + 300)
@@ -443,7 +443,7 @@ def test_a_missed_one_off_job_that_skips_ends_with_the_skipped_one_as_its_last()
 # run_once
 
 
-def test_what_a_job_has_missed_is_one_run_named_after_the_first_and_told_how_many_it_stands_for() -> None:
+def test_plan_catch_up_run_is_named_after_the_first_missed_occurrence_and_contains_their_count() -> None:
     made = missed_planned(standing(), T0 + HOUR)
     assert made.firings[0] == Firing(T0 + 60, T0 + 60, T0 + HOUR - 120, 58, caught_up=True, following=T0 + HOUR - 60)
     assert on_time(made) == [HOUR - 60, HOUR, HOUR + 60, HOUR + 120]
@@ -451,23 +451,23 @@ def test_what_a_job_has_missed_is_one_run_named_after_the_first_and_told_how_man
     assert made.cursor.occurrence == T0 + HOUR + 180
 
 
-def test_a_single_missed_occurrence_runs_under_its_own_name() -> None:
+def test_plan_single_missed_occurrence_runs_under_its_own_name() -> None:
     made = missed_planned(standing("0 * * * *"), T0 + HOUR + 300)
     assert made.firings == (Firing(T0 + HOUR, T0 + HOUR, T0 + HOUR, 1, caught_up=True, following=T0 + 2 * HOUR),)
 
 
-def test_a_missed_one_off_job_runs_and_is_exhausted() -> None:
+def test_plan_missed_one_off_job_runs_and_is_exhausted() -> None:
     made = missed_planned(standing("at(2026-11-21T12:05:00)"), T0 + 9 * 24 * HOUR)
     assert made.firings == (Firing(T0 + 300, T0 + 300, T0 + 300, 1, caught_up=True),)
     assert (made.cursor.occurrence, made.cursor.last) == (None, T0 + 300)
 
 
-def test_the_run_for_all_is_due_when_the_first_of_them_was() -> None:
+def test_plan_catch_up_run_is_due_when_the_first_missed_occurrence_was_due() -> None:
     of = standing("*/5 * * * *", jitter_seconds=200)
     assert missed_planned(of, T0 + HOUR).firings[0].due == of.occurrences().due(T0 + 300)
 
 
-def test_the_run_for_all_counts_as_one_of_the_hundred() -> None:
+def test_plan_catch_up_run_counts_as_one_of_the_hundred_firings() -> None:
     made = missed_planned(standing("rate(1 second)"), T0 + HOUR, horizon=840)
     assert len(made.firings) == MAX_FIRINGS
     assert on_time(made) == list(range(HOUR - 60, HOUR - 60 + MAX_FIRINGS - 1))
@@ -476,7 +476,7 @@ def test_the_run_for_all_counts_as_one_of_the_hundred() -> None:
 # run_all
 
 
-def test_a_job_that_runs_all_runs_each_it_missed_oldest_first_under_its_own_name() -> None:
+def test_plan_run_all_starts_each_missed_occurrence_oldest_first_under_its_own_name() -> None:
     made = missed_planned(standing(mode=ALL, max_missed=10), T0 + 8 * 60)
     missed = [firing for firing in made.firings if firing.caught_up]
     assert missed == [Firing(T0 + at, T0 + at, T0 + at, 1, caught_up=True) for at in range(60, 7 * 60, 60)]
@@ -484,7 +484,7 @@ def test_a_job_that_runs_all_runs_each_it_missed_oldest_first_under_its_own_name
     assert made.skipped == ()
 
 
-def test_beyond_what_it_may_catch_up_the_rest_is_skipped_as_one_range() -> None:
+def test_plan_run_all_skips_missed_occurrences_beyond_its_limit_as_one_range() -> None:
     made = missed_planned(standing(mode=ALL, max_missed=3), T0 + HOUR)
     assert [firing.occurrence - T0 for firing in made.firings if firing.caught_up] == [60, 120, 180]
     assert made.skipped == (SkippedRange(T0 + 240, T0 + HOUR - 120, 55, "missed"),)
@@ -492,7 +492,7 @@ def test_beyond_what_it_may_catch_up_the_rest_is_skipped_as_one_range() -> None:
     assert made.missed == 58
 
 
-def test_a_job_that_may_catch_up_a_hundred_fills_a_claim_with_them_and_goes_on_with_the_next() -> None:
+def test_plan_run_all_with_a_limit_of_one_hundred_fills_a_claim_and_continues_in_the_next() -> None:
     made = missed_planned(standing(mode=ALL, max_missed=100), T0 + 10 * HOUR)
     assert [firing.caught_up for firing in made.firings] == [True] * MAX_FIRINGS
     assert made.skipped[0].first == T0 + 60 * 101
@@ -505,7 +505,7 @@ def test_a_job_that_may_catch_up_a_hundred_fills_a_claim_with_them_and_goes_on_w
 
 
 @pytest.mark.parametrize("mode", list(MissedMode))
-def test_a_row_too_long_to_count_says_at_least_how_many_and_is_passed_all_the_same(mode: MissedMode) -> None:
+def test_plan_missed_range_above_the_count_limit_has_a_minimum_count_and_is_passed(mode: MissedMode) -> None:
     now = T0 + 30 * 24 * HOUR
     made = missed_planned(standing("rate(1 second)", mode), now)
     assert made.missed == COUNT_LIMIT + (10 if mode is ALL else 0)
@@ -514,12 +514,12 @@ def test_a_row_too_long_to_count_says_at_least_how_many_and_is_passed_all_the_sa
     assert through == now - 61
 
 
-def test_a_row_one_short_of_the_limit_is_counted_exactly() -> None:
+def test_plan_missed_range_just_below_the_count_limit_is_counted_exactly() -> None:
     made = missed_planned(standing("rate(1 second)", SKIP), T0 + COUNT_LIMIT - 1 + 61)
     assert made.skipped == (SkippedRange(T0 + 1, T0 + COUNT_LIMIT - 1, COUNT_LIMIT - 1, "missed"),)
 
 
-def test_a_row_too_long_to_count_loses_no_occurrence_that_jitter_keeps_on_time() -> None:
+def test_plan_missed_range_above_the_count_limit_keeps_occurrences_that_jitter_makes_on_time() -> None:
     of = standing("*/2 * * * *", SKIP, jitter_seconds=119)
     occurrences = of.occurrences()
     now = T0 + 60 * 24 * HOUR
@@ -531,7 +531,7 @@ def test_a_row_too_long_to_count_loses_no_occurrence_that_jitter_keeps_on_time()
     assert made.skipped[0].last < begin
 
 
-def test_a_row_too_long_to_count_ends_with_its_schedule() -> None:
+def test_plan_missed_range_above_the_count_limit_ends_with_its_schedule() -> None:
     spec = ScheduleSpec("rate(1 second)", anchor=T0, end=T0 + 2 * COUNT_LIMIT)
     made = missed_planned(standing(schedule=spec, mode=SKIP), T0 + 24 * HOUR)
     assert (made.cursor.occurrence, made.firings) == (None, ())
@@ -539,24 +539,24 @@ def test_a_row_too_long_to_count_ends_with_its_schedule() -> None:
     assert made.cursor.last == made.skipped[0].last
 
 
-def test_missed_occurrences_count_towards_the_bound_on_runs_exactly() -> None:
+def test_plan_missed_occurrences_count_exactly_towards_max_runs() -> None:
     made = missed_planned(standing("rate(1 second)", SKIP, max_runs=COUNT_LIMIT), T0 + 24 * HOUR)
     assert made.skipped == (SkippedRange(T0 + 1, T0 + COUNT_LIMIT, COUNT_LIMIT, "missed"),)
     assert (made.cursor.occurrence, made.cursor.remaining, made.firings) == (None, 0, ())
 
 
-def test_a_bound_on_runs_leaves_what_was_not_missed() -> None:
+def test_plan_max_runs_leaves_occurrences_that_were_not_missed() -> None:
     made = missed_planned(standing(max_runs=60), T0 + HOUR)
     assert made.firings[0].count == 58
     assert on_time(made) == [HOUR - 60, HOUR]
     assert made.cursor.remaining == 0
 
 
-def test_excluded_times_are_not_missed() -> None:
+def test_plan_excluded_times_are_not_missed() -> None:
     made = missed_planned(standing("0 * * * *", exclude=("2026-11-21T14:00:00Z",)), T0 + 4 * HOUR - 120)
     assert made.firings[0] == Firing(T0 + HOUR, T0 + HOUR, T0 + 3 * HOUR, 2, caught_up=True, following=T0 + 4 * HOUR)
 
 
-def test_a_cursor_moved_by_other_zone_data_catches_up_from_where_it_really_stood() -> None:
+def test_plan_cursor_moved_by_other_tzdata_catches_up_from_its_real_position() -> None:
     of = replace(standing("0 * * * *"), occurrence=T0 + 1800, due=T0 + 1800, tzdata="1999a")
     assert missed_planned(of, T0 + 3 * HOUR - 120).firings[0].occurrence == T0 + HOUR

@@ -22,7 +22,7 @@ def renamed(of: Job, new: str = "daily", at: float = NOON) -> Job:
     return rename(of, cursor(of), new, now=at, reserved_until=UNTIL).job
 
 
-def test_later_occurrences_belong_to_the_new_id_and_earlier_ones_do_not() -> None:
+def test_rename_gives_later_occurrences_the_new_id_and_keeps_earlier_ones() -> None:
     of = job("* * * * *", max_runs=10)
     claimed = plan(cursor(of), now=NOON + 55, horizon=300).cursor
     change = rename(of, claimed, "daily", now=NOON + 55, reserved_until=UNTIL)
@@ -34,14 +34,14 @@ def test_later_occurrences_belong_to_the_new_id_and_earlier_ones_do_not() -> Non
 
 
 @pytest.mark.parametrize("state", [JobState.PAUSED, JobState.COMPLETED])
-def test_a_job_that_does_not_fire_keeps_its_state(state: JobState) -> None:
+def test_rename_keeps_the_state_of_a_job_that_does_not_fire(state: JobState) -> None:
     of = replace(job(), state=state, paused_at=NOON if state is JobState.PAUSED else None)
     change = rename(of, cursor(of), "daily", now=NOON, reserved_until=UNTIL)
     assert change.job.state is state
     assert change.cursor.generation == change.job.generation
 
 
-def test_former_ids_are_kept_latest_first_while_they_are_reserved() -> None:
+def test_rename_keeps_reserved_former_ids_latest_first() -> None:
     of = replace(job(), former=(FormerId("b", UNTIL), FormerId("a", int(NOON))), seed="a")
     made = renamed(of)
     assert made.former == (FormerId("tick-tock", UNTIL), FormerId("b", UNTIL))
@@ -50,20 +50,20 @@ def test_former_ids_are_kept_latest_first_while_they_are_reserved() -> None:
     assert [each.id for each in renamed(of, "b").former] == ["tick-tock"]
 
 
-def test_workflows_and_schedules_without_a_further_occurrence_are_refused() -> None:
+def test_rename_rejects_workflows_and_schedules_without_a_further_occurrence() -> None:
     with pytest.raises(RenameError, match="is a workflow; put the workflow under its new name"):
         renamed(job(target=WorkflowTarget("graph")))
     with pytest.raises(RenameError, match="has no occurrence after the rename"):
         renamed(job("at(2026-11-21T12:00:05)"))
 
 
-def test_a_reservation_names_the_present_id_of_the_job() -> None:
+def test_rename_reservation_contains_the_current_id_of_the_job() -> None:
     assert Reservation.for_renamed("daily", NOON).renamed_to == "daily"
     assert Reservation("0a1b", NOON).renamed_to is None
 
 
 @pytest.mark.parametrize("suffix", ["", ".mabc", ".bday-1"])
-def test_a_lock_names_its_run_even_if_the_run_has_a_former_id(suffix: str) -> None:
+def test_rename_lock_identifies_its_run_even_under_a_former_id(suffix: str) -> None:
     for job_id in ("daily", "tick-tock", "20261121T120000Z"):
         of = run(job(id=job_id), RunState.RUNNING, suffix=suffix)
         assert held_by(holder_of(of, "daily"), "daily") == of.name

@@ -32,39 +32,39 @@ def bounds(policy: RetryPolicy, attempts: int) -> list[float]:
         (Backoff.FIXED, [2, 2, 2, 2, 2, 2, 2]),
     ],
 )
-def test_the_upper_bound_grows_as_the_policy_says_and_no_further_than_its_maximum(
-    backoff: Backoff, series: list[float]
-) -> None:
+def test_retry_upper_bound_follows_the_backoff_policy_up_to_its_maximum(backoff: Backoff, series: list[float]) -> None:
     assert bounds(RetryPolicy(backoff=backoff, min_seconds=2, max_seconds=60), 7) == series
 
 
-def test_a_linear_backoff_ends_at_its_maximum_too() -> None:
+def test_retry_linear_backoff_stops_at_its_maximum() -> None:
     assert bounds(RetryPolicy(backoff=Backoff.LINEAR, min_seconds=2, max_seconds=5), 4) == [4, 5, 5, 5]
 
 
 @pytest.mark.parametrize("backoff", list(Backoff))
-def test_the_lowest_draw_waits_the_minimum_at_every_attempt(backoff: Backoff) -> None:
+def test_retry_lowest_draw_gives_the_minimum_delay_at_every_attempt(backoff: Backoff) -> None:
     policy = RetryPolicy(backoff=backoff, min_seconds=3, max_seconds=100)
     assert [policy.delay(attempt, 0.0) for attempt in range(1, 8)] == [3] * 7
 
 
-def test_the_wait_is_drawn_evenly_between_minimum_and_bound() -> None:
+def test_retry_delay_is_drawn_uniformly_between_minimum_and_upper_bound() -> None:
     policy = RetryPolicy(backoff=Backoff.EXPONENTIAL, min_seconds=2, max_seconds=60)
     assert [policy.delay(3, draw) for draw in (0.0, 0.25, 0.5, 0.75)] == [2, 5.5, 9, 12.5]
 
 
 @given(POLICIES, st.integers(1, 10_000), DRAWS)
-def test_every_wait_lies_between_minimum_and_maximum(policy: RetryPolicy, attempt: int, draw: float) -> None:
+def test_retry_delay_lies_between_minimum_and_maximum(policy: RetryPolicy, attempt: int, draw: float) -> None:
     low = min(policy.min_seconds, policy.max_seconds)
     assert low <= policy.delay(attempt, draw) <= policy.max_seconds
 
 
 @given(POLICIES, st.integers(1, 1000), DRAWS)
-def test_a_later_attempt_never_waits_less_for_the_same_draw(policy: RetryPolicy, attempt: int, draw: float) -> None:
+def test_retry_delay_of_a_later_attempt_is_not_shorter_for_the_same_draw(
+    policy: RetryPolicy, attempt: int, draw: float
+) -> None:
     assert policy.delay(attempt, draw) <= policy.delay(attempt + 1, draw)
 
 
-def test_a_maximum_below_the_minimum_wins() -> None:
+def test_retry_maximum_below_the_minimum_takes_precedence() -> None:
     assert RetryPolicy(min_seconds=100, max_seconds=10).delay(1, 0.5) == 10
 
 
@@ -76,12 +76,16 @@ POLICY = RetryPolicy(backoff=Backoff.FIXED, min_seconds=10, max_seconds=60)
 @pytest.mark.parametrize(
     ("wish", "wait"), [(None, 10), (0, 10), (-5, 10), (9.9, 10), (10.5, 10.5), (60, 60), (61, 60), (1e12, 60)]
 )
-def test_a_target_can_lengthen_the_wait_up_to_the_maximum_and_never_shorten_it(wish: float | None, wait: float) -> None:
+def test_retry_target_can_extend_the_delay_up_to_the_maximum_but_not_shorten_it(
+    wish: float | None, wait: float
+) -> None:
     assert POLICY.delay(1, 0.5, wish) == wait
 
 
 @given(POLICIES, st.integers(1, 100), DRAWS, st.floats(0, 1e9))
-def test_no_wish_leads_out_of_the_bounds(policy: RetryPolicy, attempt: int, draw: float, wish: float) -> None:
+def test_retry_requested_delay_never_leaves_the_bounds(
+    policy: RetryPolicy, attempt: int, draw: float, wish: float
+) -> None:
     wait = policy.delay(attempt, draw, wish)
     assert policy.delay(attempt, draw) <= wait <= policy.max_seconds
 
@@ -93,7 +97,7 @@ def worth(code: str, on: tuple[str, ...] | None = None, never: tuple[str, ...] =
     return RetryPolicy(on=on, never=never).worth(Failed("no", code=code, **failed))
 
 
-def test_unless_the_job_says_more_its_targets_word_counts() -> None:
+def test_retry_follows_the_target_unless_the_job_has_rules() -> None:
     assert worth("http.503")
     assert not worth("http.404", retryable=False)
 
@@ -124,22 +128,22 @@ def test_unless_the_job_says_more_its_targets_word_counts() -> None:
         ("Foxx", "http.Foo", False),
     ],
 )
-def test_a_rule_names_failures_by_status_class_code_or_pattern(word: str, code: str, named: bool) -> None:
+def test_retry_rule_matches_failures_by_status_class_code_or_pattern(word: str, code: str, named: bool) -> None:
     assert worth(code, on=(word,), retryable=False) is named
     assert worth(code, never=(word,)) is not named
 
 
-def test_a_job_that_names_what_is_worth_a_retry_retries_nothing_else() -> None:
+def test_retry_job_with_retry_on_rules_retries_only_matching_failures() -> None:
     assert not worth("http.503", on=("timeout", "429"))
     assert worth("http.429", on=("timeout", "429"), retryable=False)
     assert not worth("http.503", on=())
 
 
-def test_what_is_never_to_be_retried_wins_over_what_is() -> None:
+def test_retry_never_rule_takes_precedence_over_an_on_rule() -> None:
     assert not worth("http.503", on=("5xx",), never=("501", "503"))
     assert worth("http.502", on=("5xx",), never=("501", "503"))
 
 
-def test_the_targets_own_no_is_final() -> None:
+def test_retry_is_never_made_if_the_target_forbids_it() -> None:
     assert not worth("http.503", on=("5xx",), forbidden=True)
     assert not worth("http.503", forbidden=True)

@@ -47,7 +47,7 @@ STEP = job("", overlap=Overlap.ALLOW, seated=True, workflow="nightly")
 
 
 @pytest.mark.parametrize("overlap", Overlap)
-def test_a_job_that_forbids_overlap_may_have_a_seat(overlap: Overlap) -> None:
+def test_tenant_limits_job_that_forbids_overlap_may_have_a_seat(overlap: Overlap) -> None:
     assert may_have_seat(job(overlap=overlap)) is (overlap is not Overlap.ALLOW)
 
 
@@ -63,7 +63,7 @@ def test_a_job_that_forbids_overlap_may_have_a_seat(overlap: Overlap) -> None:
         ("at(2026-11-21T12:01:00)", {}, False),
     ],
 )
-def test_a_job_that_allows_overlap_may_have_a_seat_if_its_occurrences_are_far_enough_apart(
+def test_tenant_limits_job_that_allows_overlap_may_have_a_seat_if_its_occurrences_are_far_enough_apart(
     expression: str, changes: dict[str, object], may: bool
 ) -> None:
     assert may_have_seat(job(expression, overlap=Overlap.ALLOW, **({"timeout_seconds": 30} | changes))) is may
@@ -78,7 +78,7 @@ def test_a_job_that_allows_overlap_may_have_a_seat_if_its_occurrences_are_far_en
         (replace(STEP, overlap=Overlap.QUEUE), False, True),
     ],
 )
-def test_a_step_of_a_workflow_may_have_a_seat(of: Job, step: bool, may: bool) -> None:
+def test_tenant_limits_step_of_a_workflow_may_have_a_seat(of: Job, step: bool, may: bool) -> None:
     assert may_have_seat(of, step=step) is may
 
 
@@ -98,7 +98,7 @@ def test_a_step_of_a_workflow_may_have_a_seat(of: Job, step: bool, may: bool) ->
         (ONE_OFF, Lane.NORMAL, ONE_OFF.generation - 1, False, False),  # a redrive of what it was before
     ],
 )
-def test_a_run_starts_among_the_seats_where_its_job_has_one_and_no_second_run_can(
+def test_tenant_limits_run_uses_the_seat_of_its_job_if_no_second_run_can_use_it(
     of: Job, lane: Lane, generation: int, manual: bool, seated: bool
 ) -> None:
     assert has_seat(of, lane, Starting(generation, NOON, manual=manual)) is seated
@@ -116,13 +116,13 @@ def test_a_run_starts_among_the_seats_where_its_job_has_one_and_no_second_run_ca
         ({"following": int(NOON) + 40, "called_until": NOON - 60}, False),
     ],
 )
-def test_a_run_of_a_job_that_allows_overlap_has_a_seat_if_it_ends_before_the_next_one_is_due(
+def test_tenant_limits_run_that_allows_overlap_has_a_seat_if_it_ends_before_the_next_run_is_due(
     start: dict[str, Any], seated: bool
 ) -> None:
     assert has_seat(ALLOWS, Lane.NORMAL, Starting(**{"generation": ALLOWS.generation, "now": NOON} | start)) is seated
 
 
-def test_a_run_of_a_job_that_allows_overlap_has_no_seat_just_after_an_edit() -> None:
+def test_tenant_limits_run_that_allows_overlap_has_no_seat_just_after_an_edit() -> None:
     edited = replace(ALLOWS, updated_at=NOON + 1)
     for now, seated in ((NOON + 130, False), (NOON + 131, True)):
         start = Starting(edited.generation, now, following=int(now) + 60)
@@ -139,26 +139,26 @@ def test_a_run_of_a_job_that_allows_overlap_has_no_seat_just_after_an_edit() -> 
         (False, 0.0, False),  # a retry or a redrive
     ],
 )
-def test_a_step_has_a_seat_if_its_workflow_keeps_its_runs_apart(
+def test_tenant_limits_step_has_a_seat_if_runs_of_its_workflow_cannot_overlap(
     first: bool, in_workflow: float | None, seated: bool
 ) -> None:
     start = Starting(STEP.generation, NOON, first=first, in_workflow=in_workflow)
     assert has_seat(STEP, Lane.NORMAL, start) is seated
 
 
-def test_a_call_that_goes_on_after_its_run_has_ended_leaves_no_seat_to_the_next_run() -> None:
+def test_tenant_limits_call_that_outlasts_its_run_leaves_no_seat_for_the_next_run() -> None:
     for now, seated in ((NOON + 129, False), (NOON + 130, True)):
         assert has_seat(RECURRING, Lane.NORMAL, Starting(1, now, called_until=NOON)) is seated
 
 
-def test_a_step_that_leaves_its_workflow_gives_up_its_seat() -> None:
+def test_tenant_limits_step_that_leaves_its_workflow_loses_its_seat() -> None:
     left = moved(STEP, None, NEW)
     assert (left.seated, left.updated_at, left.workflow) == (False, NEW, None)
     assert not has_left(Lane.NORMAL, left, now=NEW + 130)
     assert has_left(Lane.NORMAL, left, now=NEW + 131)
 
 
-def test_a_job_that_joins_a_workflow_keeps_its_seat_and_so_does_one_with_a_lock_that_leaves() -> None:
+def test_tenant_limits_job_keeps_its_seat_when_it_joins_a_workflow_or_leaves_one_with_a_lock() -> None:
     assert moved(replace(STEP, workflow=None), "nightly", NEW).seated is True
     assert moved(replace(STEP, overlap=Overlap.QUEUE), None, NEW).seated is True
 
@@ -175,19 +175,19 @@ def test_a_job_that_joins_a_workflow_keeps_its_seat_and_so_does_one_with_a_lock_
         (replace(RECURRING, priority=Lane.HIGH), False, True),
     ],
 )
-def test_a_seat_is_free_once_no_call_of_its_job_can_be_under_way(
+def test_tenant_limits_seat_is_free_once_no_call_of_its_job_can_be_active(
     holder: JobSnapshot, left_at_once: bool, left_later: bool
 ) -> None:
     assert has_left(Lane.NORMAL, holder, now=NOON + 1) is left_at_once
     assert has_left(Lane.NORMAL, holder, now=LATER) is left_later
 
 
-def test_a_call_in_long_may_go_on_for_a_quarter_of_an_hour() -> None:
+def test_tenant_limits_call_in_the_long_lane_may_take_fifteen_minutes() -> None:
     assert not has_left(Lane.LONG, Tombstone(NOON), now=NOON + 900)
     assert has_left(Lane.LONG, Tombstone(NOON), now=NOON + 911)
 
 
-def test_a_seat_of_a_job_that_cannot_be_read_is_kept() -> None:
+def test_tenant_limits_seat_of_an_unreadable_job_is_kept() -> None:
     seats = Seats("default", Lane.NORMAL, ("gone", "here", "unreadable"), 0.0, 7)
     looked = seats.without_leavers({"gone": None, "here": RECURRING}, now=NOON)
     assert looked == Seats("default", Lane.NORMAL, ("here", "unreadable"), NOON, 7)
@@ -204,7 +204,7 @@ def test_a_seat_of_a_job_that_cannot_be_read_is_kept() -> None:
         (replace(RECURRING, state=JobState.COMPLETED), {"name": "x"}, False),
     ],
 )
-def test_an_edit_leaves_a_job_its_seat_unless_it_goes_to_another_lane(
+def test_tenant_limits_edit_keeps_the_seat_unless_it_changes_the_lane(
     before: Job, changes: dict[str, object], keeps: bool
 ) -> None:
     assert keeps_seat(before, replace(before, **changes)) is keeps  # type: ignore[arg-type]
@@ -240,7 +240,7 @@ def rescheduled(of: Job, expression: str) -> Job:
         (job("nonsense"), rescheduled(RECURRING, "rate(20 seconds)"), None, True),
     ],
 )
-def test_an_edit_takes_the_seat_where_a_run_could_start_beside_an_earlier_one(
+def test_tenant_limits_edit_removes_the_seat_if_a_run_could_start_beside_an_earlier_one(
     before: Job, after: Job, due: int | None, loses: bool
 ) -> None:
     assert loses_seat(before, after, due, now=NEW) is loses
@@ -255,29 +255,33 @@ def bucket(tokens: float, *, at: float = NOW) -> Bucket:
     return Bucket(round((at + (RULES.burst - tokens) / RULES.rate) * NANOSECONDS), round(at * NANOSECONDS))
 
 
-def test_a_bucket_without_a_record_is_full() -> None:
+def test_tenant_limits_bucket_without_a_record_is_full() -> None:
     assert tokens_left(None, RULES, NOW) == 100
 
 
-def test_a_bucket_fills_with_time_and_never_beyond_its_burst() -> None:
+def test_tenant_limits_bucket_fills_with_time_up_to_its_burst() -> None:
     assert tokens_left(bucket(0), RULES, NOW + 3) == 30
     assert tokens_left(bucket(0), RULES, NOW + 3600) == 100
 
 
-def test_a_bucket_written_by_a_clock_far_ahead_counts_as_full() -> None:
+def test_tenant_limits_bucket_written_by_a_clock_far_ahead_counts_as_full() -> None:
     assert tokens_left(bucket(0, at=NOW + 3600), RULES, NOW) == 100
 
 
 @pytest.mark.parametrize(
     ("at", "seconds"), [(-1.0, 0.0), (0.0, 0.0), (4.0, 4.0), (10.0, 10.0), (10.1, 0.0), (3600.0, 0.0)]
 )
-def test_a_bucket_shows_how_far_its_writer_is_ahead_unless_that_clock_is_wrong(at: float, seconds: float) -> None:
+def test_tenant_limits_bucket_shows_how_far_its_writer_is_ahead_unless_that_clock_is_wrong(
+    at: float, seconds: float
+) -> None:
     assert ahead(bucket(50, at=NOW + at), NOW) == seconds
     assert ahead(None, NOW) == 0
 
 
 @pytest.mark.parametrize(("tokens", "granted"), [(99.0, 20), (80.0, 20), (40.0, 10), (7.9, 1), (1.0, 1)])
-def test_a_quarter_is_taken_at_most_one_token_at_least_and_twenty_at_most(tokens: float, granted: int) -> None:
+def test_tenant_limits_grant_is_a_quarter_of_the_tokens_but_at_least_one_and_at_most_twenty(
+    tokens: float, granted: int
+) -> None:
     taken = take(bucket(tokens), RULES, NOW, wanted=50)
     assert taken.granted == granted <= MAX_TAKEN
     assert taken.change is not None
@@ -286,17 +290,19 @@ def test_a_quarter_is_taken_at_most_one_token_at_least_and_twenty_at_most(tokens
 
 
 @pytest.mark.parametrize(("burst", "granted"), [(1, 1), (40, 1), (50, 11), (60, 15), (100, 20), (2_000, 20)])
-def test_the_first_instance_takes_more_than_one_token_where_forty_requests_still_fit(burst: int, granted: int) -> None:
+def test_tenant_limits_first_instance_gets_more_than_one_token_if_forty_requests_still_fit(
+    burst: int, granted: int
+) -> None:
     assert take(None, BucketRules(10, burst), NOW, wanted=1).granted == granted
     assert burst < 40 or burst - granted >= 39
 
 
 @pytest.mark.parametrize(("wanted", "granted"), [(0, 1), (1, 1), (7, 7), (30, 20)])
-def test_another_instance_takes_what_it_wants(wanted: int, granted: int) -> None:
+def test_tenant_limits_another_instance_gets_the_tokens_that_it_requests(wanted: int, granted: int) -> None:
     assert take(bucket(99), RULES, NOW, wanted=wanted).granted == granted
 
 
-def test_several_tokens_are_taken_while_they_are_a_quarter_although_others_took_some_meanwhile() -> None:
+def test_tenant_limits_several_tokens_are_granted_while_they_are_a_quarter_despite_concurrent_grants() -> None:
     taken = take(bucket(50), RULES, NOW, wanted=50)
     assert taken.granted == 12
     assert taken.change is not None
@@ -304,20 +310,20 @@ def test_several_tokens_are_taken_while_they_are_a_quarter_although_others_took_
     assert changed(bucket(47), taken.change) is None
 
 
-def test_one_token_is_taken_from_the_last_one() -> None:
+def test_tenant_limits_single_token_can_be_the_last_one() -> None:
     taken = take(bucket(50), RULES, NOW, wanted=1)
     assert taken.change is not None
     assert changed(bucket(1), taken.change) is not None
     assert changed(bucket(0.9), taken.change) is None
 
 
-def test_an_empty_bucket_grants_nothing_and_says_when_the_next_token_is_there() -> None:
+def test_tenant_limits_empty_bucket_grants_nothing_and_returns_the_time_of_the_next_token() -> None:
     taken = take(bucket(0.5), RULES, NOW, wanted=50)
     assert (taken.change, taken.granted, taken.wait) == (None, 0, pytest.approx(0.05))
     assert take(bucket(0.5), RULES, NOW + taken.wait + 1e-6, wanted=1).granted == 1
 
 
-def test_work_that_has_begun_goes_on_whatever_it_owes() -> None:
+def test_tenant_limits_work_in_progress_continues_despite_debt() -> None:
     owing = bucket(-30)
     assert charge(owing, RULES, 5, NOW).change is None
     taken = charge(owing, RULES, 5, NOW, begun=True)
@@ -325,7 +331,7 @@ def test_work_that_has_begun_goes_on_whatever_it_owes() -> None:
     assert tokens_left(changed(owing, taken.change), RULES, NOW) == pytest.approx(-35)
 
 
-def test_work_that_has_begun_owes_a_minute_of_the_rate_at_most() -> None:
+def test_tenant_limits_work_in_progress_adds_debt_of_at_most_one_minute_of_the_rate() -> None:
     owing = bucket(-30)
     taken = charge(owing, RULES, 1_000_000, NOW, begun=True)
     assert taken.change is not None
@@ -336,7 +342,7 @@ def test_work_that_has_begun_owes_a_minute_of_the_rate_at_most() -> None:
     assert changed(written, again.change) == written
 
 
-def test_a_charge_is_not_written_over_a_debt_that_another_instance_made() -> None:
+def test_tenant_limits_charge_does_not_overwrite_the_debt_of_another_instance() -> None:
     taken = charge(bucket(50), RULES, 80, NOW)
     assert taken.change is not None
     assert changed(bucket(-1), taken.change) is None
@@ -344,5 +350,5 @@ def test_a_charge_is_not_written_over_a_debt_that_another_instance_made() -> Non
 
 
 @pytest.mark.parametrize(("wait", "seconds"), [(0.0, 1), (0.05, 1), (1.0, 1), (1.2, 2)])
-def test_a_wait_is_rounded_up_to_whole_seconds(wait: float, seconds: int) -> None:
+def test_tenant_limits_retry_after_is_rounded_up_to_whole_seconds(wait: float, seconds: int) -> None:
     assert retry_after(wait) == seconds

@@ -33,22 +33,22 @@ def record(first: int, last: int | None = None, *, ran: bool = True) -> Recorded
     return Recorded(first, first if last is None else last, first, Lane.NORMAL, ran)
 
 
-def test_each_occurrence_with_a_record_of_its_own_is_fine() -> None:
+def test_audit_accepts_occurrences_with_their_own_records() -> None:
     made = compare([1, 2, 3], [record(1), record(2, ran=False), record(3)])
     assert (made.expected, made.missing, made.doubled) == (3, (), ())
 
 
-def test_neighbours_without_a_record_are_one_range() -> None:
+def test_audit_reports_adjacent_occurrences_without_a_record_as_one_range() -> None:
     made = compare([10, 20, 30, 40, 50], [record(10), record(40)])
     assert made.missing == (OccurrenceRange(20, 30, 2), OccurrenceRange(50, 50, 1))
 
 
-def test_a_range_answers_for_what_it_reaches_over() -> None:
+def test_audit_range_record_covers_all_occurrences_within_it() -> None:
     assert compare([10, 20, 30, 40], [record(10, 30)]).missing == (OccurrenceRange(40, 40, 1),)
     assert compare([10, 20, 30], [record(5, 35, ran=False)]).missing == ()
 
 
-def test_a_range_is_not_cut_short_by_a_record_within_it() -> None:
+def test_audit_range_record_is_not_shortened_by_a_record_within_it() -> None:
     assert compare([10, 20, 30], [record(10, 30), record(20, ran=False)]).missing == ()
 
 
@@ -63,7 +63,9 @@ def test_a_range_is_not_cut_short_by_a_record_within_it() -> None:
     ],
     ids=["by itself too", "by two catch-ups", "skipped by itself", "a skipped range", "one after the other"],
 )
-def test_what_two_runs_stand_for_was_run_twice(records: list[Recorded], doubled: tuple[OccurrenceRange, ...]) -> None:
+def test_audit_occurrence_covered_by_two_runs_is_doubled(
+    records: list[Recorded], doubled: tuple[OccurrenceRange, ...]
+) -> None:
     assert compare([10, 20, 30, 40], records).doubled == doubled
 
 
@@ -71,7 +73,7 @@ def test_what_two_runs_stand_for_was_run_twice(records: list[Recorded], doubled:
     expected=st.lists(st.integers(0, 60), unique=True).map(sorted),
     ranges=st.lists(st.tuples(st.integers(0, 60), st.integers(0, 15), st.booleans()), max_size=8),
 )
-def test_any_records_say_what_counting_them_one_by_one_says(
+def test_audit_result_equals_counting_records_one_by_one(
     expected: list[int], ranges: list[tuple[int, int, bool]]
 ) -> None:
     records = [record(first, first + length, ran=ran) for first, length, ran in ranges]
@@ -83,7 +85,7 @@ def test_any_records_say_what_counting_them_one_by_one_says(
     assert missing == [at for at, found in within.items() if not found]
 
 
-def test_a_job_is_audited_from_where_its_present_definition_begins_and_not_while_it_is_paused() -> None:
+def test_audit_starts_at_the_current_definition_of_a_job_and_ignores_paused_jobs() -> None:
     made = job()
     assert audited_from(made, 50, 100) == 100
     assert audited_from(made, 150, 100) == 150
@@ -95,7 +97,7 @@ def turn(turns: list[Turn], segments: int = 3, now: float = NOON, **changes: Any
     return next_turn(turns, segments, now=now, kept_seconds=changes.get("kept_seconds", KEPT))
 
 
-def test_one_segment_is_audited_each_hour_up_to_three_hours_ago() -> None:
+def test_audit_covers_a_single_segment_each_hour_up_to_three_hours_ago() -> None:
     first = turn([], 1, NOON + 59)
     assert first == Turn(0, 1, int(NOON) - CLOSED_SECONDS - HOUR, int(NOON) - CLOSED_SECONDS)
     done = replace(first, done=True)
@@ -103,7 +105,7 @@ def test_one_segment_is_audited_each_hour_up_to_three_hours_ago() -> None:
     assert turn([done], 1, NOON + HOUR) == Turn(0, 1, done.high, done.high + HOUR, version=2)
 
 
-def test_several_take_turns_hour_by_hour_and_each_windows_end_is_the_next_ones_beginning() -> None:
+def test_audit_segments_alternate_hourly_with_adjacent_windows() -> None:
     turns: dict[int, Turn] = {}
     windows: dict[int, list[tuple[int, int]]] = {0: [], 1: [], 2: []}
     for hour in range(9):
@@ -117,12 +119,12 @@ def test_several_take_turns_hour_by_hour_and_each_windows_end_is_the_next_ones_b
     assert {due.high % (3 * HOUR) for due in turns.values()} == {0, HOUR, 2 * HOUR}
 
 
-def test_an_unfinished_turn_goes_on_before_another_begins() -> None:
+def test_audit_continues_an_unfinished_turn_before_the_next_one() -> None:
     begun = Turn(1, 3, 0, int(NOON) - 4 * HOUR, start="there", version=7)
     assert turn([begun]) == replace(begun, low=int(NOON) - KEPT + DAY_SECONDS, version=8)
 
 
-def test_turns_that_were_missed_are_made_up_for_day_by_day_as_far_as_there_are_records() -> None:
+def test_audit_makes_up_missed_turns_day_by_day_while_records_are_kept() -> None:
     old = Turn(0, 1, 0, int(NOON) - 2 * DAY_SECONDS, done=True)
     found = turn([old], 1)
     assert (found.low, found.high) == (old.high, old.high + DAY_SECONDS)
@@ -133,13 +135,13 @@ def test_turns_that_were_missed_are_made_up_for_day_by_day_as_far_as_there_are_r
     assert ancient.low == int(NOON) - KEPT + DAY_SECONDS
 
 
-def test_with_another_number_of_segments_it_goes_on_where_the_slowest_was() -> None:
+def test_audit_continues_from_the_slowest_segment_when_their_number_changes() -> None:
     old = [Turn(n, 2, 0, int(NOON) - (6 + n) * HOUR, done=True) for n in range(2)]
     found = turn(old, 3)
     assert (found.segments, found.low) == (3, int(NOON) - 7 * HOUR)
 
 
-def test_ranges_are_judged_together_that_lie_grouped() -> None:
+def test_audit_groups_ranges_that_are_close_together() -> None:
     ranges = [
         OccurrenceRange(0, 5, 2),
         OccurrenceRange(90, 99, 2),
@@ -151,7 +153,7 @@ def test_ranges_are_judged_together_that_lie_grouped() -> None:
     assert grouped([], 100) == []
 
 
-def test_ranges_of_two_origins_are_kept_once_and_few_in_all() -> None:
+def test_audit_merges_ranges_of_two_sources_without_duplicates_into_a_limited_number() -> None:
     known = [OccurrenceRange(10, 20, 2), OccurrenceRange(50, 60, 2)]
     assert joined(known, [OccurrenceRange(10, 20, 2), OccurrenceRange(30, 30, 1), OccurrenceRange(55, 80, 4)]) == (
         OccurrenceRange(10, 20, 2),
@@ -163,7 +165,7 @@ def test_ranges_of_two_origins_are_kept_once_and_few_in_all() -> None:
     assert joined(many[:5], many[5:]) == (OccurrenceRange(0, 2 * MAX_RANGES, MAX_RANGES + 1),)
 
 
-def test_a_lane_that_has_started_what_came_due_an_hour_later_holds_nothing_older_back() -> None:
+def test_audit_lane_that_started_an_occurrence_due_an_hour_later_holds_back_no_older_ones() -> None:
     due = int(NOON)
     assert held_back(due, {}, Lane.LOW)
     assert held_back(due, {Lane.LOW: due + HOUR}, Lane.LOW)

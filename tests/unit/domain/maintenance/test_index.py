@@ -51,19 +51,19 @@ def fault(each: Entry, now: float = NOON) -> IndexFault | None:
 @pytest.mark.parametrize(
     "slot", ["2026-11-21T12/0000", "2026-11-21T10/0000", "2026-11-14T12/0001", "2099-01-01T00/0001"]
 )
-def test_what_a_round_will_read_stands_well(slot: str) -> None:
+def test_maintenance_accepts_an_index_entry_that_a_round_will_read(slot: str) -> None:
     assert fault(entry(slot)) is None
 
 
 @pytest.mark.parametrize(
     "slot", ["2026-11-21T09/0000", "2026-11-14T11/0001", "2026-11-21T12/0002", "2026-11-21T12", "nonsense", "/"]
 )
-def test_what_no_round_will_read_is_found_whether_or_not_it_can_be_read(slot: str) -> None:
+def test_maintenance_reports_an_index_entry_that_no_round_reads_even_if_it_is_unreadable(slot: str) -> None:
     assert fault(entry(slot)) is IndexFault.UNREAD
     assert fault(entry(slot, cursor=None, unreadable=True)) is IndexFault.UNREAD
 
 
-def test_an_unreadable_entry_in_a_slot_is_left_to_dispatch() -> None:
+def test_maintenance_leaves_an_unreadable_index_entry_in_a_slot_to_dispatch() -> None:
     assert fault(entry(cursor=None, unreadable=True)) is None
 
 
@@ -72,22 +72,24 @@ def test_an_unreadable_entry_in_a_slot_is_left_to_dispatch() -> None:
     [("2020a", 4 * HOUR, IndexFault.OUTDATED), ("2020a", 3 * HOUR, None), ("2020a", 2 * HOUR, None)],
     ids=["earlier today", "the same", "later today"],
 )
-def test_only_a_time_that_moved_earlier_cannot_wait(tzdata: str, stands: int, expected: IndexFault | None) -> None:
+def test_maintenance_reports_an_outdated_cursor_only_if_its_time_moved_earlier(
+    tzdata: str, stands: int, expected: IndexFault | None
+) -> None:
     at = int(NOON) + stands
     assert fault(entry(cursor=replace(cursor(job("0 15 * * *")), occurrence=at, due=at, tzdata=tzdata))) is expected
 
 
-def test_a_cursor_of_today_is_not_computed_anew() -> None:
+def test_maintenance_does_not_recompute_a_cursor_of_the_current_tzdata() -> None:
     at = int(NOON) + 4 * HOUR  # `run_once` may stand where its schedule says nothing any more
     assert fault(entry(cursor=replace(cursor(job("0 15 * * *")), occurrence=at, due=at))) is None
 
 
-def test_a_cursor_that_has_an_error_is_quarantined() -> None:
+def test_maintenance_reports_a_cursor_with_an_error_as_quarantined() -> None:
     assert fault(entry(None, cursor=replace(cursor(job()), error="no"))) is IndexFault.QUARANTINED
     assert fault(entry(None, cursor=None, unreadable=True)) is IndexFault.QUARANTINED
 
 
-def test_what_does_not_fire_on_purpose_is_not_missed_and_a_timer_always_is() -> None:
+def test_maintenance_ignores_broken_cursors_of_inactive_jobs_but_always_reports_timers() -> None:
     for state in (JobState.PAUSED, JobState.COMPLETED):
         assert fault(entry(None, cursor=replace(cursor(job()), error="no"), state=state)) is None
         assert fault(entry(None, cursor=None, unreadable=True, state=state)) is None
@@ -104,13 +106,13 @@ def test_what_does_not_fire_on_purpose_is_not_missed_and_a_timer_always_is() -> 
         (JobState.COMPLETED, None),
     ],
 )
-def test_what_has_an_occurrence_and_no_slot_is_outside_if_its_job_may_be_active(
+def test_maintenance_reports_an_occurrence_without_a_slot_if_its_job_may_be_active(
     state: JobState | None, expected: IndexFault | None
 ) -> None:
     assert fault(entry(None, state=state)) is expected
 
 
-def test_a_cursor_that_lost_its_occurrence_is_outside_until_nothing_may_come_any_more() -> None:
+def test_maintenance_reports_a_cursor_that_lost_its_occurrence_while_further_ones_may_come() -> None:
     stuck = replace(cursor(job("rate(5 minutes)")), occurrence=None, due=None)
     assert fault(entry(None, cursor=stuck, state=JobState.ACTIVE)) is IndexFault.OUTSIDE
     assert recomputed(stuck).due == NOON + 300
@@ -119,14 +121,14 @@ def test_a_cursor_that_lost_its_occurrence_is_outside_until_nothing_may_come_any
     assert fault(entry(None, cursor=once, state=JobState.ACTIVE)) is None
 
 
-def test_a_schedule_has_ended_once_its_last_occurrence_has_come_due() -> None:
+def test_maintenance_reports_an_ended_schedule_once_its_last_occurrence_is_due() -> None:
     over = moved(cursor(job("at(2026-11-21T12:05:00)")), None)
     assert fault(entry(None, cursor=over, state=JobState.ACTIVE), NOON + 299) is None
     assert fault(entry(None, cursor=over, state=JobState.ACTIVE), NOON + 300) is IndexFault.ENDED
     assert fault(entry(None, cursor=over, state=JobState.COMPLETED), NOON + 300) is None
 
 
-def test_a_job_without_a_schedule_is_where_it_belongs_and_only_its_line_is_looked_at() -> None:
+def test_maintenance_checks_only_the_wait_queue_of_a_job_without_a_schedule() -> None:
     asked = cursor(job(""))
     assert fault(entry(None, cursor=asked, state=JobState.ACTIVE)) is IndexFault.NO_SCHEDULE
     assert fault(entry(None, cursor=asked, state=JobState.PAUSED)) is None
@@ -134,12 +136,12 @@ def test_a_job_without_a_schedule_is_where_it_belongs_and_only_its_line_is_looke
     assert not long_over(asked, (), now=NOON + 2 * GIVEN_UP_SECONDS)
 
 
-def test_a_cursor_that_cannot_be_computed_is_no_decision_here() -> None:
+def test_maintenance_raises_an_error_for_a_cursor_that_cannot_be_computed() -> None:
     with pytest.raises(ScheduleError):
         fault(entry(cursor=replace(cursor(job()), schedule=ScheduleSpec("nonsense"), tzdata="2020a")))
 
 
-def test_an_entry_goes_to_its_own_hour_or_to_the_present_one_and_keeps_a_shard_that_is_ticked() -> None:
+def test_maintenance_moves_an_entry_to_its_own_or_the_current_hour_and_keeps_an_active_shard() -> None:
     assert SLOTS.slot_for(entry("2026-11-21T05/0001"), int(NOON) - 7 * HOUR, NOON) == "2026-11-21T12/0001"
     assert SLOTS.slot_for(entry("2026-11-21T05/0001"), int(NOON) + 2 * HOUR, NOON) == "2026-11-21T14/0001"
     assert SLOTS.slot_for(entry("2026-11-21T12/0007"), int(NOON), NOON)[:-1] == "2026-11-21T12/000"
@@ -147,7 +149,7 @@ def test_an_entry_goes_to_its_own_hour_or_to_the_present_one_and_keeps_a_shard_t
         assert SLOTS.read(SLOTS.slot_for(each, int(NOON), NOON))
 
 
-def test_a_job_is_given_up_when_no_message_can_be_left_and_no_run_is_alive() -> None:
+def test_maintenance_completes_an_ended_job_when_no_message_can_remain_and_no_run_is_active() -> None:
     made = job("at(2026-11-21T12:05:00)")
     over = moved(cursor(made), None)
     late = NOON + 300 + GIVEN_UP_SECONDS
@@ -166,21 +168,21 @@ def goes(made: Job, *, days: float = 90, has_history: bool = False) -> bool:
     return is_worn_out(made, now=NOON + days * DAY, retention_days=90, has_history=has_history)
 
 
-def test_a_job_goes_ninety_days_after_it_was_completed() -> None:
+def test_maintenance_deletes_a_job_ninety_days_after_its_completion() -> None:
     assert goes(DONE)
     assert not goes(DONE, days=89.99)
 
 
-def test_a_job_stays_while_anything_of_its_runs_can_be_read() -> None:
+def test_maintenance_keeps_a_job_while_it_has_run_history() -> None:
     assert not goes(DONE, days=400, has_history=True)
 
 
 @pytest.mark.parametrize("state", [JobState.ACTIVE, JobState.PAUSED])
-def test_only_a_completed_job_goes(state: JobState) -> None:
+def test_maintenance_deletes_only_completed_jobs(state: JobState) -> None:
     assert not goes(replace(DONE, state=state), days=400)
 
 
-def test_an_edit_that_left_the_job_completed_begins_its_time_anew() -> None:
+def test_maintenance_restarts_the_retention_of_a_completed_job_after_an_edit() -> None:
     assert not goes(replace(DONE, updated_at=NOON + DAY))
 
 
@@ -206,20 +208,20 @@ def found(of: Run, *records: Run, now: float = LATER, graph: Graph = CHAIN, **en
     return [step.id for step, _ in stalled(viewed(of, graph, known, records), now=now)]
 
 
-def test_a_step_whose_turn_came_an_hour_ago_has_a_record() -> None:
+def test_maintenance_finds_a_step_without_a_record_one_hour_after_it_became_ready() -> None:
     of, first = workflow_run(W), record("extract")
     assert found(of, first, now=LATER - 1, extract=StepOutcome.SUCCEEDED) == []
     assert found(of, first, extract=StepOutcome.SUCCEEDED) == ["load"]
     assert found(of, first, record("load", RunState.RETRYING), extract=StepOutcome.SUCCEEDED) == []
 
 
-def test_a_step_that_ended_has_a_record_too() -> None:
+def test_maintenance_finds_an_ended_step_without_a_record() -> None:
     assert found(workflow_run(S), record("load"), extract=StepOutcome.SUCCEEDED, load=StepOutcome.SUCCEEDED) == [
         "extract"
     ]
 
 
-def test_a_step_that_was_cut_or_skipped_may_lack_its_record() -> None:
+def test_maintenance_accepts_an_aborted_or_skipped_step_without_a_record() -> None:
     assert (
         found(
             workflow_run(D, "steps_failed"), record("extract", D), extract=StepOutcome.FAILED, load=StepOutcome.ABORTED
@@ -228,21 +230,23 @@ def test_a_step_that_was_cut_or_skipped_may_lack_its_record() -> None:
     )
 
 
-def test_a_step_that_waits_is_not_due() -> None:
+def test_maintenance_ignores_a_step_that_waits() -> None:
     assert found(workflow_run(W), record("extract", RunState.RUNNING)) == []
 
 
-def test_a_step_whose_end_was_not_noted_for_an_hour_is_found() -> None:
+def test_maintenance_finds_a_step_whose_end_was_not_noted_for_an_hour() -> None:
     assert found(workflow_run(W), record("extract"), now=LATER - 1) == []
     assert found(workflow_run(W), record("extract")) == ["extract"]
 
 
-def test_a_run_that_its_steps_ended_has_no_step_that_is_left() -> None:
+def test_maintenance_finds_an_unfinished_step_of_a_workflow_run_that_its_steps_ended() -> None:
     assert found(workflow_run(S), record("extract"), extract=StepOutcome.SUCCEEDED) == ["load"]
 
 
 @pytest.mark.parametrize(("of", "expected"), [(workflow_run(D, "steps_failed"), ["load"]), (workflow_run(S), [])])
-def test_a_skipped_step_goes_on_after_a_redrive_unless_its_workflow_has_succeeded(of: Run, expected: list[str]) -> None:
+def test_maintenance_continues_a_skipped_step_after_a_redrive_unless_its_workflow_succeeded(
+    of: Run, expected: list[str]
+) -> None:
     skipped = record("load", K, "upstream_failed")
     assert found(of, record("extract"), skipped, extract=StepOutcome.SUCCEEDED, load=StepOutcome.ABORTED) == expected
 
@@ -260,7 +264,9 @@ def test_a_skipped_step_goes_on_after_a_redrive_unless_its_workflow_has_succeede
         (run(job(id="nightly"), S), False),
     ],
 )
-def test_looked_at_are_runs_that_wait_for_their_steps_or_that_these_ended(of: Run, expected: bool) -> None:
+def test_maintenance_checks_workflow_runs_that_wait_for_their_steps_or_were_ended_by_them(
+    of: Run, expected: bool
+) -> None:
     assert has_steps(of) is expected
 
 
@@ -275,37 +281,37 @@ def succeeded(after: int = 0) -> Run:
     return run(JOB, RunState.SUCCEEDED, after=after)
 
 
-def test_a_run_that_expired_is_archived() -> None:
+def test_maintenance_archives_an_expired_run() -> None:
     assert is_archived(gone(succeeded()))
 
 
 @pytest.mark.parametrize("by", [None, "lambda.amazonaws.com"])
-def test_what_anybody_else_deletes_is_not_archived(by: str | None) -> None:
+def test_maintenance_does_not_archive_items_that_were_not_deleted_by_expiry(by: str | None) -> None:
     assert not is_archived(gone(succeeded(), by=by))
     assert sheets([gone(succeeded(), by=by)]) == ()
 
 
-def test_writes_and_other_items_that_expired_are_not_archived() -> None:
+def test_maintenance_does_not_archive_writes_or_other_expired_items() -> None:
     assert not is_archived(gone(succeeded(), kind="MODIFY"))
     assert not is_archived(RunChange("1", "REMOVE", EXPIRY, None))
 
 
-def test_runs_are_filed_under_the_day_of_their_occurrence_in_utc() -> None:
+def test_maintenance_files_archived_runs_under_the_utc_day_of_their_occurrence() -> None:
     assert day_of(succeeded()) == "2026-11-21"
     assert day_of(succeeded(after=12 * 3600 - 1)) == "2026-11-21"
     assert day_of(succeeded(after=12 * 3600)) == "2026-11-22"
 
 
-def test_a_run_that_expired_before_it_was_due_is_filed_where_queries_look() -> None:
+def test_maintenance_files_a_run_that_expired_before_it_was_due_under_a_day_that_queries_read() -> None:
     """Skipped a year ahead: its record is kept for 90 days from the skipping on."""
     assert day_of(replace(succeeded(after=365 * DAY), expires_at=int(from_iso("2027-02-19T12:00:00Z")))) == "2027-02-19"
 
 
-def test_a_backfilled_occurrence_of_long_ago_is_filed_under_the_first_day() -> None:
+def test_maintenance_files_old_backfilled_occurrences_under_the_first_day() -> None:
     assert day_of(succeeded(after=-20 * 365 * DAY)) == "2020-01-01"
 
 
-def test_a_batch_becomes_one_object_for_each_day() -> None:
+def test_maintenance_archives_a_batch_as_one_object_per_day() -> None:
     made = sheets([gone(succeeded(), 1), gone(succeeded(after=DAY), 2), gone(succeeded(after=10), 3)])
     assert [(sheet.key.rpartition("/")[0], len(sheet.rows)) for sheet in made] == [
         ("runs/day=2026-11-21", 2),
@@ -315,38 +321,38 @@ def test_a_batch_becomes_one_object_for_each_day() -> None:
     assert made[0].key.endswith(".json.gz")
 
 
-def test_the_same_runs_give_the_same_object_whatever_else_came_between() -> None:
+def test_maintenance_archives_the_same_runs_as_the_same_object_regardless_of_other_items() -> None:
     runs = [gone(succeeded(), 1), gone(succeeded(after=10), 5)]
     others = [gone(succeeded(after=1), 2, by=None), RunChange("3", "MODIFY", None, None)]
     assert sheets([runs[0], *others, runs[1]]) == sheets(runs)
 
 
-def test_batches_that_begin_and_end_alike_are_different_objects() -> None:
+def test_maintenance_archives_batches_with_the_same_first_and_last_item_as_different_objects() -> None:
     """Sequence numbers count within a shard."""
     one = sheets([gone(succeeded(), 1), gone(succeeded(after=10), 9)])
     other = sheets([gone(succeeded(after=20), 1), gone(succeeded(after=30), 9)])
     assert one[0].key != other[0].key
 
 
-def test_a_row_is_the_run_as_the_api_shows_it_with_its_tenant() -> None:
+def test_maintenance_archives_a_run_as_the_api_shows_it_with_its_tenant() -> None:
     row = row_of(replace(succeeded(), result={"status": 200}))
     own = {"schema_version": 1, "tenant": "default", "result_key": None}
     assert row == own | run_document(replace(succeeded(), result={"status": 200}))
     assert row["result"] == {"status": 200}
 
 
-def test_a_row_names_the_workflow_of_its_run_without_its_graph() -> None:
+def test_maintenance_archives_the_workflow_of_a_run_without_its_graph() -> None:
     assert row_of(run(JOB, RunState.SUCCEEDED, workflow="reports@3f2a"))["workflow"] == "reports"
     assert row_of(succeeded())["workflow"] is None
 
 
-def test_a_large_result_is_told_by_its_key() -> None:
+def test_maintenance_archives_a_large_result_by_its_key() -> None:
     row = row_of(replace(succeeded(), result_key="results/default/nightly/x/1.json", result_bytes=70_000))
     assert (row["result"], row["result_bytes"]) == (None, 70_000)
     assert row["result_key"] == "results/default/nightly/x/1.json"
 
 
-def test_what_cannot_be_read_is_kept_as_it_was_apart_from_the_table() -> None:
+def test_maintenance_archives_an_unreadable_record_unchanged_under_a_separate_prefix() -> None:
     image = {"PK": {"S": "JOB#default#nightly"}, "state": {"S": "A STATE OF LATER TIMES"}}
     readable, strange = sheets([gone(succeeded(), 1), gone(Unreadable(image, "KeyError('due')"), 2)])
     assert readable.key.startswith("runs/")

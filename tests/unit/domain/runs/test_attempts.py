@@ -33,7 +33,7 @@ from tests.support.start_requests import DUE, context, run, start_request
 from tests.support.varied import varied
 
 
-def test_a_run_is_over_when_nothing_but_a_redrive_leads_on() -> None:
+def test_run_records_state_is_final_if_only_a_redrive_can_follow() -> None:
     assert {state for state in RunState if state.final} == {
         RunState.SUCCEEDED,
         RunState.DEAD,
@@ -42,19 +42,19 @@ def test_a_run_is_over_when_nothing_but_a_redrive_leads_on() -> None:
     }
 
 
-def test_a_run_is_named_by_job_occurrence_and_suffix() -> None:
+def test_run_records_run_is_named_by_job_occurrence_and_suffix() -> None:
     assert run(suffix=".m1").name == RunName("tick-tock", DUE, ".m1")
 
 
-def test_lateness_is_counted_from_the_due_second_to_the_first_start() -> None:
+def test_run_records_lateness_is_measured_from_the_due_second_to_the_first_start() -> None:
     assert run(due=DUE + 5, first_started_at=DUE + 5.25, started_at=DUE + 99.0).lateness == 0.25
 
 
-def test_a_run_that_never_started_has_no_lateness() -> None:
+def test_run_records_run_that_never_started_has_no_lateness() -> None:
     assert run(RunState.SKIPPED, first_started_at=None).lateness is None
 
 
-def test_a_write_is_recognised_by_its_writer_state_and_attempt() -> None:
+def test_run_records_write_is_identified_by_its_writer_state_and_attempt() -> None:
     written = run()
     assert is_written_as(written, replace(written, expires_at=1, error="whatever"))
     assert not is_written_as(written, replace(written, fencing_token="request-9/message-1"))
@@ -87,7 +87,7 @@ def failed(number: int, begun: float, over: float) -> Attempt:
     return Attempt(number, DUE + begun, DUE + over, AttemptOutcome.FAILED, f"no, {number}", "http.503")
 
 
-def test_a_run_that_succeeds_at_its_first_attempt_keeps_no_list() -> None:
+def test_run_records_run_that_succeeds_at_its_first_attempt_has_no_list_of_attempts() -> None:
     running = started(None, 0.5)
     assert attempts_of(running) == (Attempt(1, DUE + 0.5, None, None),)
     done = ended(running, 2, Returned("fine"))
@@ -95,12 +95,12 @@ def test_a_run_that_succeeds_at_its_first_attempt_keeps_no_list() -> None:
     assert attempts_of(done) == (Attempt(1, DUE + 0.5, DUE + 2, AttemptOutcome.SUCCEEDED),)
 
 
-def test_a_run_that_has_not_begun_has_no_attempts() -> None:
+def test_run_records_run_that_has_not_started_has_no_attempts() -> None:
     never = varied(started(None, 0), state=RunState.QUEUED, attempt=0)
     assert attempts_of(never) == ()
 
 
-def test_each_attempt_that_failed_is_kept_once_the_next_one_begins() -> None:
+def test_run_records_failed_attempt_is_stored_when_the_next_one_begins() -> None:
     retrying = ended(started(None, 0), 1)
     assert (retrying.earlier, attempts_of(retrying)) == ((), (failed(1, 0, 1),))
     again = ended(started(retrying, 11), 12)
@@ -112,7 +112,7 @@ def test_each_attempt_that_failed_is_kept_once_the_next_one_begins() -> None:
     )
 
 
-def test_a_dead_run_shows_all_attempts_and_goes_on_counting_when_it_is_redriven() -> None:
+def test_run_records_dead_run_shows_all_attempts_and_a_redrive_continues_their_numbers() -> None:
     dead = ended(started(ended(started(ended(started(None, 0), 1), 11), 12), 22), 23)
     assert dead.state is RunState.DEAD
     told = (failed(1, 0, 1), failed(2, 11, 12), failed(3, 22, 23))
@@ -120,7 +120,7 @@ def test_a_dead_run_shows_all_attempts_and_goes_on_counting_when_it_is_redriven(
     assert attempts_of(started(dead, 100, redrive=True)) == (*told, Attempt(4, DUE + 100, None, None))
 
 
-def test_an_attempt_whose_worker_vanished_is_lost() -> None:
+def test_run_records_attempt_whose_worker_vanished_is_lost() -> None:
     first = started(None, 0)
     taken_over = after(start_request(), first, 200)
     lost = Attempt(1, DUE + 0.0, None, AttemptOutcome.LOST, LOST_ERROR, LOST)
@@ -131,7 +131,7 @@ def test_an_attempt_whose_worker_vanished_is_lost() -> None:
     assert attempts_of(dead)[-1].outcome is AttemptOutcome.LOST
 
 
-def test_a_run_cancelled_before_its_next_attempt_keeps_the_end_of_the_last_one() -> None:
+def test_run_records_run_cancelled_before_its_next_attempt_keeps_the_end_of_the_last_one() -> None:
     retrying = ended(started(None, 0), 1)
     cancel = CancelAsked(start_request(nonce="cancel", attempt=1), "cancelled")
     cancelled = after(cancel, retrying, 5)
@@ -139,14 +139,14 @@ def test_a_run_cancelled_before_its_next_attempt_keeps_the_end_of_the_last_one()
     assert attempts_of(cancelled) == (failed(1, 0, 1),)
 
 
-def test_an_attempt_that_was_cancelled_is_no_failure() -> None:
+def test_run_records_cancelled_attempt_is_not_a_failure() -> None:
     told = replace(started(None, 0), cancel_requested="cancelled")
     cancelled = ended(told, 1)
     assert cancelled.state is RunState.CANCELLED
     assert attempts_of(cancelled) == (Attempt(1, DUE + 0.0, DUE + 1, AttemptOutcome.CANCELLED),)
 
 
-def test_the_last_twenty_are_kept_with_the_beginning_of_their_errors() -> None:
+def test_run_records_last_twenty_attempts_are_stored_with_truncated_errors() -> None:
     run = started(None, 0)
     for number in range(1, 31):
         run = ended(replace(run, attempts_allowed=99), number * 20, Failed("x" * 500, code="http.500"))
@@ -177,12 +177,12 @@ def parts(first: int, last: int, *records: Recorded, most: int = 50) -> list[tup
     return [((gap.first - T0) // 60, (gap.last - T0) // 60, gap.count) for gap in found]
 
 
-def test_a_row_without_records_stays_whole_and_is_not_walked() -> None:
+def test_run_records_range_without_records_stays_whole_and_is_not_iterated() -> None:
     week = OccurrenceRange(minute(1), minute(1) + 7 * 86_400, 10_000)
     assert unrecorded(MINUTELY, week, (), most=50) == [week]
 
 
-def test_records_are_cut_out_wherever_they_stand() -> None:
+def test_run_records_recorded_occurrences_are_removed_at_any_position_of_a_range() -> None:
     assert parts(1, 10, record(1)) == [(2, 10, 9)]
     assert parts(1, 10, record(10)) == [(1, 9, 9)]
     assert parts(1, 10, record(7), record(3)) == [(1, 2, 2), (4, 6, 3), (8, 10, 3)]
@@ -190,17 +190,17 @@ def test_records_are_cut_out_wherever_they_stand() -> None:
     assert parts(1, 3, record(1), record(2), record(3)) == []
 
 
-def test_a_record_that_reaches_over_an_end_covers_what_it_covers() -> None:
+def test_run_records_record_that_crosses_an_end_of_a_range_covers_the_part_within_it() -> None:
     assert parts(3, 10, record(1, 4)) == [(5, 10, 6)]
     assert parts(1, 5, record(4, 9)) == [(1, 3, 3)]
     assert parts(2, 3, record(1, 9)) == []
 
 
-def test_the_last_of_the_parts_that_may_be_reaches_to_the_end() -> None:
+def test_run_records_last_allowed_part_extends_to_the_end_of_the_range() -> None:
     assert parts(1, 10, record(2), record(4), record(6), most=2) == [(1, 1, 1), (3, 10, 8)]
 
 
-def test_a_row_that_was_counted_up_to_a_limit_stays_long_in_its_last_part() -> None:
+def test_run_records_range_counted_up_to_a_limit_keeps_its_length_in_the_last_part() -> None:
     whole = OccurrenceRange(minute(1), minute(20_000), 10_000)
     assert unrecorded(MINUTELY, whole, [record(3)], most=50) == [
         OccurrenceRange(minute(1), minute(2), 2),
@@ -209,7 +209,7 @@ def test_a_row_that_was_counted_up_to_a_limit_stays_long_in_its_last_part() -> N
 
 
 @given(st.integers(1, 30), st.integers(0, 30), st.lists(st.tuples(st.integers(0, 40), st.integers(0, 5)), max_size=8))
-def test_parts_and_records_together_are_the_row_and_share_nothing(
+def test_run_records_parts_and_records_form_the_whole_range_without_overlap(
     first: int, length: int, drawn: list[tuple[int, int]]
 ) -> None:
     last = first + length

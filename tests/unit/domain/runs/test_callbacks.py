@@ -28,17 +28,17 @@ TOKENS = st.builds(
 
 
 @given(TOKENS)
-def test_a_token_is_read_as_it_was_written(token: CallbackToken) -> None:
+def test_callback_token_round_trips_through_its_text(token: CallbackToken) -> None:
     assert read_token(str(token)) == token
 
 
 @given(TOKENS, TOKENS)
-def test_a_token_opens_its_own_record_and_no_other(one: CallbackToken, other: CallbackToken) -> None:
+def test_callback_token_matches_only_its_own_record(one: CallbackToken, other: CallbackToken) -> None:
     assert one.opens(one.hash)
     assert one.opens(other.hash) is (one == other)
 
 
-def test_a_token_names_tenant_and_attempt() -> None:
+def test_callback_token_contains_tenant_and_attempt() -> None:
     assert str(TOKEN) == f"dc1.default.1.{SECRET}"
 
 
@@ -51,21 +51,21 @@ def test_a_token_names_tenant_and_attempt() -> None:
     ],
     ids=["attempt", "tenant", "secret"],
 )
-def test_a_token_of_another_attempt_tenant_or_secret_opens_nothing(other: CallbackToken) -> None:
+def test_callback_token_of_another_attempt_tenant_or_secret_is_rejected(other: CallbackToken) -> None:
     assert not other.opens(TOKEN.hash)
 
 
-def test_a_record_without_a_hash_is_opened_by_no_token() -> None:
+def test_callback_record_without_a_hash_matches_no_token() -> None:
     assert not TOKEN.opens(None)
     assert not TOKEN.opens("")
 
 
-def test_a_hash_is_compared_to_its_last_character() -> None:
+def test_callback_hash_is_compared_to_its_last_character() -> None:
     assert not TOKEN.opens(TOKEN.hash[:-1] + ("0" if TOKEN.hash[-1] != "0" else "1"))
     assert not TOKEN.opens(TOKEN.hash[:-1])
 
 
-def test_what_is_stored_tells_nothing_of_the_secret() -> None:
+def test_callback_hash_does_not_reveal_the_secret() -> None:
     assert SECRET not in TOKEN.hash
     assert len(TOKEN.hash) == 64
 
@@ -92,7 +92,7 @@ def test_what_is_stored_tells_nothing_of_the_secret() -> None:
         f"dc1xdefault.1.{SECRET}",
     ],
 )
-def test_what_is_no_token_is_refused(text: str) -> None:
+def test_callback_invalid_token_is_rejected(text: str) -> None:
     with pytest.raises(TokenError, match="is not a callback token"):
         read_token(text)
 
@@ -107,29 +107,29 @@ def begun(of: Job, record: Run | None = None) -> Running:
     return expect(Start, decide_start(start_request(attempt=attempt), of, record, context(), now=NOW)).run
 
 
-def test_a_run_that_ends_with_its_answer_has_neither_token_nor_deadline() -> None:
+def test_callback_run_without_callback_has_no_token_and_no_deadline() -> None:
     record = begun(job(completion_seconds=7200, heartbeat_seconds=60))
     assert (record.callback_hash, record.deadlines) == (None, None)
     assert record.expires_at == EXPIRES
 
 
-def test_the_token_is_that_of_tenant_attempt_and_secret() -> None:
+def test_callback_record_has_the_hash_of_tenant_attempt_and_secret() -> None:
     assert begun(CALLBACK).callback_hash == TOKEN.hash
     assert begun(CALLBACK, run(RunState.RETRYING, attempt=2)).callback_hash == CallbackToken("default", 3, SECRET).hash
 
 
-def test_a_callback_is_due_so_long_after_its_attempt_began() -> None:
+def test_callback_deadline_counts_from_the_start_of_its_attempt() -> None:
     deadlines = begun(CALLBACK).deadlines
     assert deadlines == Deadlines(NOW + 7200)
     assert deadlines.next == NOW + 7200
 
 
-def test_the_first_heartbeat_is_given_the_time_of_the_call_besides() -> None:
+def test_callback_first_heartbeat_deadline_includes_the_timeout_of_the_call() -> None:
     deadlines = begun(BEATING).deadlines
     assert (deadlines.heartbeat_until, deadlines.next) == (NOW + 30 + 60, NOW + 90)
 
 
-def test_the_record_is_kept_from_the_end_of_its_waiting_on() -> None:
+def test_callback_record_retention_counts_from_the_end_of_the_wait() -> None:
     assert begun(CALLBACK).expires_at == EXPIRES + 7200
 
 
@@ -142,12 +142,12 @@ def test_the_record_is_kept_from_the_end_of_its_waiting_on() -> None:
     ],
     ids=["retried", "taken over", "redriven"],
 )
-def test_nothing_of_an_earlier_attempts_waiting_is_left_in_the_next_one(before: Run) -> None:
+def test_callback_fields_of_an_earlier_attempt_are_cleared_for_the_next_one(before: Run) -> None:
     record = begun(job(), before)
     assert (record.callback_hash, record.deadlines, record.cancel_requested) == (None,) * 3
 
 
-def test_the_deadline_is_the_earlier_of_heartbeat_and_completion() -> None:
+def test_callback_deadline_is_the_earlier_of_heartbeat_and_completion() -> None:
     assert Deadlines(50.0, 40.0).next == 40.0
     assert Deadlines(30.0, 40.0).next == 30.0
     assert Deadlines(30.0).next == 30.0

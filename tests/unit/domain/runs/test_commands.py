@@ -94,35 +94,35 @@ def in_hand(record: Run) -> tuple[str, str, str, int | None]:
 
 @CALLBACKS
 @pytest.mark.parametrize("state", [state for state in RunState if state is not RunState.QUEUED])
-def test_what_belongs_to_an_attempt_that_is_over_changes_nothing(event: Command, state: RunState) -> None:
+def test_commands_for_an_attempt_that_is_over_change_nothing(event: Command, state: RunState) -> None:
     assert decide(event, waiting_run(state, attempt=2), by=context()) == Drop("attempt 1 is over")
 
 
 @CALLBACKS
-def test_what_belongs_to_an_attempt_that_has_not_begun_changes_nothing(event: Command) -> None:
+def test_commands_for_an_attempt_that_has_not_begun_change_nothing(event: Command) -> None:
     ahead = replace(event, request=start_request(attempt=2, nonce="nonce-c"))
     assert decide(ahead, waiting_run()) == Drop("attempt 2 is over")
 
 
 @pytest.mark.parametrize("state", [RunState.RUNNING, RunState.RETRYING, RunState.QUEUED])
-def test_the_deadline_of_an_attempt_that_is_about_to_begin_comes_again(state: RunState) -> None:
+def test_commands_deadline_of_an_attempt_about_to_begin_is_retried_later(state: RunState) -> None:
     """It is armed before the record is written; that of a workflow's run which is taken over may have passed."""
     ahead = deadline(start_request(attempt=2, nonce="nonce-c"))
     assert decide(ahead, waiting_run(state)) == RetryLater(NOW + ARMED_SECONDS, "its attempt is about to begin")
 
 
 @pytest.mark.parametrize("state", [state for state in RunState if state.final])
-def test_the_deadline_of_an_attempt_that_never_begins_is_dropped(state: RunState) -> None:
+def test_commands_deadline_of_an_attempt_that_never_begins_is_dropped(state: RunState) -> None:
     assert decide(deadline(start_request(attempt=2, nonce="nonce-c")), waiting_run(state)) == Drop("attempt 2 is over")
 
 
 @CALLBACKS
-def test_a_run_without_a_record_cannot_be_called_back(event: Command) -> None:
+def test_commands_callback_for_a_run_without_a_record_is_dropped(event: Command) -> None:
     assert decide(event, None) == Drop("the run has no record")
 
 
 @CALLBACKS
-def test_a_run_that_never_began_cannot_be_called_back(event: Command) -> None:
+def test_commands_callback_for_a_run_that_never_began_is_dropped(event: Command) -> None:
     assert decide(event, run(RunState.QUEUED)) == Drop("the run is already QUEUED")
 
 
@@ -130,7 +130,7 @@ def test_a_run_that_never_began_cannot_be_called_back(event: Command) -> None:
 
 
 @pytest.mark.parametrize("state", [RunState.WAITING, RunState.RUNNING])
-def test_a_completed_run_has_succeeded_even_before_its_call_has_returned(state: RunState) -> None:
+def test_commands_completed_run_has_succeeded_even_before_its_call_returns(state: RunState) -> None:
     ended = settled(completed(result={"rows": 3}), waiting_run(state, error="HTTP 500", code="http.500"))
     assert (ended.state, ended.result, ended.finished_at) == (RunState.SUCCEEDED, {"rows": 3}, NOW)
     assert (ended.error, ended.code) == (None, None)
@@ -138,18 +138,18 @@ def test_a_completed_run_has_succeeded_even_before_its_call_has_returned(state: 
 
 
 @pytest.mark.parametrize("event", [completed(), given_up()], ids=["completed", "given up"])
-def test_a_run_that_its_callback_ends_says_that_its_call_may_be_at_work_if_it_has_not_returned(event: Command) -> None:
+def test_commands_run_ended_by_its_callback_records_that_its_call_may_still_be_active(event: Command) -> None:
     calling = waiting_run(RunState.RUNNING)
     assert settled(event, calling).called_until == calling.started_at is not None
     assert settled(event, waiting_run()).called_until is None
 
 
 @pytest.mark.parametrize("of", [GONE, None, ANEW], ids=["deleted", "unknown", "anew"])
-def test_work_that_was_done_counts_though_its_job_is_gone(of: JobSnapshot) -> None:
+def test_commands_completion_counts_even_if_its_job_is_deleted(of: JobSnapshot) -> None:
     assert settled(completed(), waiting_run(), of).state is RunState.SUCCEEDED
 
 
-def test_work_that_was_done_counts_though_it_comes_late_or_somebody_wanted_it_to_end() -> None:
+def test_commands_completion_counts_even_after_the_deadline_or_a_cancellation_request() -> None:
     late = waiting_run(cancel_requested="cancelled", heartbeat_until=DUE + 1.0)
     assert settled(completed(), late, now=WAITS_UNTIL + 9).state is RunState.SUCCEEDED
 
@@ -157,37 +157,37 @@ def test_work_that_was_done_counts_though_it_comes_late_or_somebody_wanted_it_to
 # Given up.
 
 
-def test_an_attempt_that_was_given_up_is_tried_again() -> None:
+def test_commands_attempt_failed_by_its_callback_is_retried() -> None:
     waiting = settled(given_up(), waiting_run(heartbeat_until=DUE + 60.0))
     assert (waiting.state, waiting.error, waiting.code) == (RunState.RETRYING, "the disk is full", "disk_full")
     assert (waiting.not_before, waiting.finished_at) == (NOW + 2, NOW)
     assert in_hand(waiting) == (BY.fencing_token, "message-c", "nonce-c", BY.expires_at)
 
 
-def test_the_wait_after_it_is_drawn_and_heeds_what_was_wished() -> None:
+def test_commands_retry_delay_is_drawn_and_respects_retry_after() -> None:
     assert settled(given_up(draw=0.5), waiting_run()).not_before == NOW + 3
     assert settled(given_up(failed=Failed("busy", retry_after=40.0)), waiting_run()).not_before == NOW + 40
 
 
 @pytest.mark.parametrize("state", [RunState.WAITING, RunState.RUNNING])
-def test_the_last_attempt_given_up_is_a_death_carried_by_the_message_that_said_so(state: RunState) -> None:
+def test_commands_last_attempt_failed_by_its_callback_makes_the_run_dead_under_that_message(state: RunState) -> None:
     dead = settled(given_up(start_request(attempt=4, nonce="nonce-c")), waiting_run(state, attempt=4))
     assert (dead.state, dead.reason, dead.notified) == (RunState.DEAD, "attempts_exhausted", False)
     assert in_hand(dead) == (BY.fencing_token, "message-c", "nonce-c", BY.expires_at)
 
 
-def test_a_failing_callback_can_forbid_another_attempt() -> None:
+def test_commands_failure_callback_can_forbid_another_attempt() -> None:
     dead = settled(given_up(failed=Failed("no such invoice", forbidden=True)), waiting_run())
     assert (dead.state, dead.reason) == (RunState.DEAD, "not_retryable")
 
 
-def test_a_run_that_is_to_end_is_not_tried_again() -> None:
+def test_commands_failed_run_with_a_cancellation_request_is_not_retried() -> None:
     ended = settled(given_up(), waiting_run(cancel_requested="replaced"))
     assert (ended.state, ended.reason, ended.error) == (RunState.CANCELLED, "replaced", "the disk is full")
 
 
 @pytest.mark.parametrize("of", [GONE, None, ANEW], ids=["deleted", "unknown", "anew"])
-def test_an_attempt_of_a_job_that_is_gone_is_not_tried_again(of: JobSnapshot) -> None:
+def test_commands_failed_attempt_of_a_deleted_job_is_not_retried(of: JobSnapshot) -> None:
     ended = settled(given_up(), waiting_run(), of)
     assert (ended.state, ended.reason) == (RunState.CANCELLED, "deleted")
 
@@ -195,24 +195,24 @@ def test_an_attempt_of_a_job_that_is_gone_is_not_tried_again(of: JobSnapshot) ->
 # The deadline.
 
 
-def test_a_run_that_was_not_completed_in_time_has_failed() -> None:
+def test_commands_run_not_completed_before_its_deadline_fails() -> None:
     waiting = settled(deadline(), waiting_run(), now=WAITS_UNTIL)
     assert (waiting.state, waiting.code) == (RunState.RETRYING, "callback.timeout")
     assert waiting.error == "it was not completed before its deadline"
     assert in_hand(waiting) == (BY.fencing_token, "message-c", "nonce-c", BY.expires_at)
 
 
-def test_a_run_whose_heartbeat_did_not_come_has_failed() -> None:
+def test_commands_run_without_a_timely_heartbeat_fails() -> None:
     waiting = settled(deadline(), waiting_run(heartbeat_until=NOW))
     assert (waiting.state, waiting.code) == (RunState.RETRYING, "callback.heartbeat")
     assert waiting.error == "its heartbeat did not arrive in time"
 
 
-def test_a_run_that_missed_both_deadlines_was_not_completed_in_time() -> None:
+def test_commands_run_that_missed_both_deadlines_fails_by_the_completion_deadline() -> None:
     assert settled(deadline(), waiting_run(heartbeat_until=NOW), now=WAITS_UNTIL).code == "callback.timeout"
 
 
-def test_a_deadline_is_as_much_a_failure_as_any_other() -> None:
+def test_commands_missed_deadline_is_handled_like_any_other_failure() -> None:
     once = replace(OF, delivery=Delivery.AT_MOST_ONCE)
     assert settled(deadline(), waiting_run(), once, now=WAITS_UNTIL).reason == "at_most_once"
     never = replace(OF, retry=replace(RETRY, never=("callback.timeout",)))
@@ -220,20 +220,20 @@ def test_a_deadline_is_as_much_a_failure_as_any_other() -> None:
     assert settled(deadline(), waiting_run(), GONE, now=WAITS_UNTIL).state is RunState.CANCELLED
 
 
-def test_a_deadline_that_has_moved_is_asked_about_again_when_the_next_one_comes() -> None:
+def test_commands_deadline_that_has_moved_is_rescheduled_to_the_next_one() -> None:
     beating = waiting_run(heartbeat_until=NOW + 0.5)
     assert decide(deadline(), beating) == Reschedule(NOW + 0.5, "it sent a heartbeat in the meantime")
     completion = waiting_run(heartbeat_until=WAITS_UNTIL + 60)
     assert decide(deadline(), completion) == Reschedule(WAITS_UNTIL, "it sent a heartbeat in the meantime")
 
 
-def test_a_deadline_that_comes_while_the_call_is_on_its_way_waits_for_its_end() -> None:
+def test_commands_deadline_that_arrives_during_the_call_is_rescheduled_to_its_end() -> None:
     calling = waiting_run(RunState.RUNNING, heartbeat_until=DUE + 1.0)
     assert decide(deadline(), calling) == Reschedule(BELIEVED, "its call has not returned yet")
     assert isinstance(decide(deadline(), calling, now=BELIEVED - 0.001), Reschedule)
 
 
-def test_the_deadline_of_a_workflows_run_ends_it_while_its_jobs_are_being_started() -> None:
+def test_commands_deadline_ends_a_workflow_run_while_its_jobs_are_being_started() -> None:
     """Its worker only sends starts, and may be dead: the run would last until the end of its lease."""
     starting = waiting_run(RunState.RUNNING, workflow="tick-tock@graph")
     assert starting.is_workflow
@@ -243,7 +243,7 @@ def test_the_deadline_of_a_workflows_run_ends_it_while_its_jobs_are_being_starte
     assert decide(deadline(), starting) == Reschedule(WAITS_UNTIL, "it sent a heartbeat in the meantime")
 
 
-def test_of_several_messages_about_a_deadline_the_one_that_the_record_names_is_sent_again() -> None:
+def test_commands_only_the_deadline_message_named_in_the_record_is_sent_again() -> None:
     beating = waiting_run(heartbeat_until=NOW + 0.5, deadline_message_id="this")
     again = Reschedule(NOW + 0.5, "it sent a heartbeat in the meantime")
     assert decide(replace(deadline(), deadline_message_id="this"), beating) == again
@@ -256,7 +256,7 @@ def test_of_several_messages_about_a_deadline_the_one_that_the_record_names_is_s
     assert settled(replace(deadline(), deadline_message_id="that"), overdue).code == "callback.heartbeat"
 
 
-def test_a_call_that_never_returned_is_its_own_messages_business() -> None:
+def test_commands_deadline_of_a_call_that_never_returned_is_left_to_the_message_of_the_call() -> None:
     calling = waiting_run(RunState.RUNNING)
     assert decide(deadline(), calling, now=BELIEVED) == Drop("its worker vanished; its own message takes it over")
 
@@ -266,32 +266,32 @@ def test_a_call_that_never_returned_is_its_own_messages_business() -> None:
 
 @CALLBACKS
 @pytest.mark.parametrize("state", [RunState.SUCCEEDED, RunState.CANCELLED, RunState.SKIPPED])
-def test_a_redelivery_repeats_what_follows_from_the_end_it_has_made(event: Command, state: RunState) -> None:
+def test_commands_redelivery_repeats_the_follow_up_of_the_end_that_it_caused(event: Command, state: RunState) -> None:
     ended = run(state, message_id="message-c", nonce="nonce-c")
     assert decide(event, ended) == FollowUp(ended, f"already {state}")
 
 
 @CALLBACKS
 @pytest.mark.parametrize("attempt", [1, 2])
-def test_a_redelivery_sends_the_next_attempt_again_that_it_has_led_to(event: Command, attempt: int) -> None:
+def test_commands_redelivery_sends_the_next_attempt_that_it_caused_again(event: Command, attempt: int) -> None:
     waiting = run(RunState.RETRYING, message_id="message-c", nonce="nonce-c", attempt=attempt)
     assert decide(event, waiting) == FollowUp(waiting, "the next attempt is already decided")
 
 
 @CALLBACKS
 @pytest.mark.parametrize("state", [state for state in RunState if state.final or state is RunState.RETRYING])
-def test_what_comes_after_the_end_is_dropped(event: Command, state: RunState) -> None:
+def test_commands_after_the_end_of_the_run_are_dropped(event: Command, state: RunState) -> None:
     assert decide(event, run(state)) == Drop(f"the run is already {state}")
 
 
 @EVERY
-def test_the_message_that_carried_the_run_when_it_died_goes_on_towards_the_dead_letters(event: Command) -> None:
+def test_commands_message_that_made_its_run_dead_continues_to_the_dead_letter_queue(event: Command) -> None:
     dead = run(RunState.DEAD, message_id="message-c", nonce="nonce-c")
     assert decide(event, dead) == FollowUp(dead, "dead")
 
 
 @EVERY
-def test_the_same_message_back_from_the_dead_letters_is_a_redrive(event: Command) -> None:
+def test_commands_same_message_returned_from_the_dead_letter_queue_is_a_redrive(event: Command) -> None:
     dead = run(RunState.DEAD, message_id="message-c", nonce="nonce-c", attempt=4)
     decision = decide(event, dead, by=context("message-d"))
     assert isinstance(decision, Start)
@@ -300,7 +300,9 @@ def test_the_same_message_back_from_the_dead_letters_is_a_redrive(event: Command
 
 @CALLBACKS
 @pytest.mark.parametrize("message", ["message-d", "message-e"])
-def test_what_was_redriven_carries_the_attempt_that_it_has_begun_like_any_message(event: Command, message: str) -> None:
+def test_commands_message_of_a_redrive_is_handled_like_any_other_message_of_its_attempt(
+    event: Command, message: str
+) -> None:
     begun = run(message_id="message-d", nonce="nonce-c", attempt=5, attempts_allowed=8)
     by = context(message)
     assert decide(event, begun, by=by) == RetryLater(BELIEVED, "its attempt may still be active")
@@ -314,7 +316,7 @@ def test_what_was_redriven_carries_the_attempt_that_it_has_begun_like_any_messag
 # Cancelled.
 
 
-def test_a_run_that_waits_in_its_queue_is_cancelled_by_a_record_that_keeps_it_from_starting() -> None:
+def test_commands_cancellation_of_a_queued_run_writes_a_record_that_prevents_its_start() -> None:
     of = replace(OF, timeout_seconds=600)
     event = cancelled(start_request(nonce="nonce-c", suffix=".m1", count=3, through=DUE + 20))
     record = settled(event, None, of)
@@ -327,29 +329,29 @@ def test_a_run_that_waits_in_its_queue_is_cancelled_by_a_record_that_keeps_it_fr
 
 
 @pytest.mark.parametrize("state", list(JobState))
-def test_a_queued_run_is_cancelled_whatever_its_job_is_doing(state: JobState) -> None:
+def test_commands_cancellation_of_a_queued_run_works_in_every_state_of_its_job(state: JobState) -> None:
     assert settled(cancelled(), None, job(state=state)).state is RunState.CANCELLED
 
 
 @pytest.mark.parametrize("of", [GONE, None], ids=["deleted", "unknown"])
-def test_a_queued_run_of_a_job_that_is_gone_needs_no_cancellation(of: JobSnapshot) -> None:
+def test_commands_cancellation_of_a_queued_run_of_a_deleted_job_is_dropped(of: JobSnapshot) -> None:
     assert decide(cancelled(), None, of) == Drop("the job does not exist")
 
 
-def test_a_queued_run_of_a_job_that_was_created_anew_needs_no_cancellation() -> None:
+def test_commands_cancellation_of_a_queued_run_of_a_recreated_job_is_dropped() -> None:
     assert decide(cancelled(), None, ANEW) == Drop("the job was deleted and created again")
 
 
 @pytest.mark.parametrize("attempt", [1, 2, 9])
 @pytest.mark.parametrize("state", [RunState.RETRYING, RunState.QUEUED])
-def test_a_run_between_two_attempts_is_cancelled_at_once(state: RunState, attempt: int) -> None:
+def test_commands_cancellation_between_two_attempts_ends_the_run_immediately(state: RunState, attempt: int) -> None:
     ended = settled(cancelled(start_request(attempt=attempt, nonce="nonce-c")), run(state, attempt=2, error="HTTP 500"))
     assert (ended.state, ended.reason, ended.error) == (RunState.CANCELLED, "cancelled", "HTTP 500")
     assert (ended.attempt, ended.finished_at) == (2, NOW)
     assert in_hand(ended) == (BY.fencing_token, "message-c", "nonce-c", BY.expires_at)
 
 
-def test_a_waiting_run_that_would_never_hear_of_it_is_cancelled_at_once() -> None:
+def test_commands_cancellation_of_a_waiting_run_without_heartbeats_ends_it_immediately() -> None:
     ended = settled(cancelled(), waiting_run())
     assert (ended.state, ended.reason) == (RunState.CANCELLED, "cancelled")
     assert in_hand(ended) == (BY.fencing_token, "message-c", "nonce-c", BY.expires_at)
@@ -360,7 +362,7 @@ def test_a_waiting_run_that_would_never_hear_of_it_is_cancelled_at_once() -> Non
     [run(), waiting_run(RunState.RUNNING), waiting_run(heartbeat_until=DUE + 60.0)],
     ids=["running", "calling", "beating"],
 )
-def test_a_run_that_is_being_worked_on_is_marked_and_listed_and_nothing_else_of_it_changes(record: Run) -> None:
+def test_commands_cancellation_of_an_active_run_only_marks_and_lists_it(record: Run) -> None:
     listed = replace(record, listed=True) if isinstance(record, Running) else record
     assert decide(cancelled(), record) == Transition(
         replace(listed, cancel_requested="cancelled", fencing_token=BY.fencing_token),
@@ -369,33 +371,33 @@ def test_a_run_that_is_being_worked_on_is_marked_and_listed_and_nothing_else_of_
     )
 
 
-def test_the_end_of_a_marked_attempt_needs_a_read_of_the_mark() -> None:
+def test_commands_end_of_a_marked_attempt_must_read_the_mark_first() -> None:
     marked = settled(cancelled(), run())
     assert marked.fencing_token != run().fencing_token  # so a write over the record as it was is refused
 
 
 @pytest.mark.parametrize("record", [run(), waiting_run(heartbeat_until=DUE + 60.0)], ids=["running", "beating"])
-def test_a_command_that_comes_twice_changes_nothing(record: Run) -> None:
+def test_commands_repeated_cancellation_changes_nothing(record: Run) -> None:
     marked = replace(record, cancel_requested="replaced")
     assert decide(cancelled(), marked) == Drop("its cancellation is already requested")
 
 
-def test_a_marked_run_that_no_longer_beats_is_cancelled_by_the_next_who_asks() -> None:
+def test_commands_cancellation_ends_a_marked_run_that_no_longer_sends_heartbeats() -> None:
     marked = waiting_run(cancel_requested="replaced")
     assert settled(cancelled(), marked).reason == "cancelled"
 
 
-def test_a_cancelled_run_is_followed_up() -> None:
+def test_commands_cancelled_run_is_followed_up() -> None:
     ended = run(RunState.CANCELLED)
     assert decide(cancelled(), ended) == FollowUp(ended, "already CANCELLED")
 
 
 @pytest.mark.parametrize("state", [RunState.SUCCEEDED, RunState.DEAD, RunState.SKIPPED])
-def test_a_run_that_has_ended_otherwise_is_not_cancelled(state: RunState) -> None:
+def test_commands_cancellation_of_a_run_with_another_final_state_is_dropped(state: RunState) -> None:
     assert decide(cancelled(), run(state)) == Drop(f"the run is already {state}")
 
 
-def test_a_marked_run_whose_worker_vanished_ends_instead_of_being_taken_over() -> None:
+def test_commands_marked_run_whose_worker_vanished_is_cancelled_instead_of_taken_over() -> None:
     marked = run(cancel_requested="replaced", attempt=4)
     decision = decide_event(start_request(), OF, marked, context(), now=BELIEVED)
     assert isinstance(decision, Transition)
@@ -410,12 +412,12 @@ def test_a_marked_run_whose_worker_vanished_ends_instead_of_being_taken_over() -
 # The one function.
 
 
-def test_an_attempt_that_ends_needs_the_record_that_it_was_started_with() -> None:
+def test_commands_end_of_an_attempt_requires_a_record() -> None:
     with pytest.raises(TypeError, match="an attempt ends on the record"):
         decide_event(Ended(Returned(), 0.5), OF, None, BY, now=NOW)
 
 
-def test_the_end_of_a_call_is_decided_on_its_record() -> None:
+def test_commands_end_of_a_call_is_decided_from_its_record() -> None:
     of: Job = job(retry=RETRY)
     decision = decide_event(Ended(FAILED, 0.5), of, run(), BY, now=NOW)
     assert isinstance(decision, Transition)

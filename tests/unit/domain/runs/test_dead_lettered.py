@@ -66,34 +66,34 @@ def buried(decision: Decision, over: Run | None) -> Run:
 
 
 @pytest.mark.parametrize("message", ["message-1", "message-2"])
-def test_the_message_of_a_dead_run_stays(message: str) -> None:
+def test_dead_lettered_message_of_a_dead_run_is_kept(message: str) -> None:
     assert decide(run(RunState.DEAD, notified=True), by=context(message)) == RetryLater(NOW, "its run is dead")
 
 
-def test_the_message_of_a_callback_that_carried_a_run_when_it_died_stays() -> None:
+def test_dead_lettered_callback_message_that_made_its_run_dead_is_kept() -> None:
     assert decide(run(RunState.DEAD, notified=True), starts=False) == RetryLater(NOW, "its run is dead")
 
 
 @pytest.mark.parametrize("starts", [True, False])
-def test_a_death_that_was_not_announced_is_announced(starts: bool) -> None:
+def test_dead_lettered_message_publishes_a_missing_failure_notification(starts: bool) -> None:
     dead = run(RunState.DEAD)
     assert decide(dead, starts=starts) == FollowUp(dead, "its failure notification was not published")
 
 
 @pytest.mark.parametrize("starts", [True, False])
-def test_a_message_of_a_run_that_died_carried_by_another_message_is_left_over(starts: bool) -> None:
+def test_dead_lettered_message_of_a_run_made_dead_by_another_message_is_dropped(starts: bool) -> None:
     assert decide(run(RunState.DEAD, nonce="nonce-9"), starts=starts) == Drop("its run is DEAD by another message")
 
 
 @pytest.mark.parametrize("starts", [True, False])
 @pytest.mark.parametrize("state", ENDED)
-def test_a_message_of_a_run_that_has_ended_is_left_over(state: RunState, starts: bool) -> None:
+def test_dead_lettered_message_of_a_run_ended_by_another_message_is_dropped(state: RunState, starts: bool) -> None:
     assert decide(run(state, nonce="nonce-9"), starts=starts) == Drop(f"its run is {state} by another message")
 
 
 @pytest.mark.parametrize("starts", [True, False])
 @pytest.mark.parametrize("state", ENDED)
-def test_a_message_that_has_ended_its_run_repeats_what_follows_from_that(state: RunState, starts: bool) -> None:
+def test_dead_lettered_message_that_ended_its_run_repeats_the_follow_up(state: RunState, starts: bool) -> None:
     ended = run(state)
     assert decide(ended, starts=starts) == FollowUp(ended, "the actions after its end may not have been completed")
 
@@ -101,7 +101,7 @@ def test_a_message_that_has_ended_its_run_repeats_what_follows_from_that(state: 
 # Between two attempts.
 
 
-def test_a_run_whose_next_attempts_message_was_received_too_often_is_dead() -> None:
+def test_dead_lettered_message_of_the_next_attempt_makes_its_run_dead() -> None:
     waiting = run(RunState.RETRYING, error="HTTP 500", code="http.500")
     dead = buried(decide(waiting, start_request(attempt=2, nonce="nonce-2"), by=LATER), waiting)
     assert (dead.error, dead.code, dead.attempt, dead.finished_at) == ("HTTP 500", "http.500", 1, NOW)
@@ -109,7 +109,7 @@ def test_a_run_whose_next_attempts_message_was_received_too_often_is_dead() -> N
 
 
 @pytest.mark.parametrize("of", [GONE, job(at=DUE + 20.0)], ids=["deleted", "anew"])
-def test_a_run_between_two_attempts_of_a_deleted_job_is_no_death(of: JobSnapshot) -> None:
+def test_dead_lettered_message_of_the_next_attempt_cancels_the_run_of_a_deleted_job(of: JobSnapshot) -> None:
     decision = decide(run(RunState.RETRYING), start_request(attempt=2, nonce="nonce-2"), of, by=LATER)
     assert isinstance(decision, Transition)
     assert (decision.run.state, decision.run.reason, decision.run.fencing_token) == (
@@ -120,7 +120,7 @@ def test_a_run_between_two_attempts_of_a_deleted_job_is_no_death(of: JobSnapshot
 
 
 @pytest.mark.parametrize("starts", [True, False])
-def test_the_message_whose_attempt_has_failed_sends_the_next_one_again(starts: bool) -> None:
+def test_dead_lettered_message_of_a_failed_attempt_sends_the_next_one_again(starts: bool) -> None:
     waiting = run(RunState.RETRYING, attempt=2)
     again = FollowUp(waiting, "the next attempt's message may never have been sent")
     assert decide(waiting, start_request(attempt=2), starts=starts) == again
@@ -129,13 +129,13 @@ def test_the_message_whose_attempt_has_failed_sends_the_next_one_again(starts: b
 
 
 @pytest.mark.parametrize("attempt", [1, 4])
-def test_a_message_of_another_attempt_is_left_over_while_the_run_waits_for_its_next(attempt: int) -> None:
+def test_dead_lettered_message_of_another_attempt_is_dropped_while_the_run_waits_for_its_next_one(attempt: int) -> None:
     decision = decide(run(RunState.RETRYING, attempt=2), start_request(attempt=attempt, nonce="nonce-2"), by=LATER)
     assert decision == Drop("another message continues its run")
 
 
 @pytest.mark.parametrize("starts", [True, False])
-def test_a_message_for_a_run_in_line_is_sent_again_for_it_may_not_stand_there_yet(starts: bool) -> None:
+def test_dead_lettered_message_of_a_run_in_the_wait_queue_is_sent_again(starts: bool) -> None:
     assert isinstance(decide(run(RunState.QUEUED, attempt=0), start_request(), by=LATER, starts=starts), Reschedule)
 
 
@@ -146,23 +146,23 @@ def test_a_message_for_a_run_in_line_is_sent_again_for_it_may_not_stand_there_ye
     "state", [state for state in RunState if not state.final], ids=lambda state: str(state.value).lower()
 )
 @pytest.mark.parametrize("attempt", [1, 2])
-def test_what_was_asked_of_a_run_that_is_alive_is_asked_afresh(state: RunState, attempt: int) -> None:
+def test_dead_lettered_request_for_an_active_run_is_sent_again(state: RunState, attempt: int) -> None:
     asked = decide(run(state), start_request(attempt=attempt, nonce="nonce-c"), starts=False, by=LATER)
     assert asked == Reschedule(NOW, "its run is active")
 
 
-def test_what_was_redriven_carries_the_attempt_that_it_has_begun_like_any_message() -> None:
+def test_dead_lettered_request_that_redrove_its_run_is_handled_like_any_message_of_its_attempt() -> None:
     begun = run(attempt=2)
     assert decide(begun, starts=False) == RetryLater(BELIEVED, "its worker may still be active")
     buried(decide(begun, starts=False, now=BELIEVED), begun)
     assert decide(waiting_run(attempt=2), starts=False) == Drop("its run waits for its callback")
 
 
-def test_what_was_asked_of_a_run_without_a_record_is_asked_afresh() -> None:
+def test_dead_lettered_request_for_a_run_without_a_record_is_sent_again() -> None:
     assert decide(None, starts=False) == Reschedule(NOW, "its run may be about to start")
 
 
-def test_a_run_that_waits_for_its_callback_needs_no_other_start() -> None:
+def test_dead_lettered_message_of_a_run_that_waits_for_its_callback_is_dropped() -> None:
     assert decide(waiting_run()) == Drop("its run waits for its callback")
 
 
@@ -170,18 +170,18 @@ def test_a_run_that_waits_for_its_callback_needs_no_other_start() -> None:
 
 
 @pytest.mark.parametrize("message", ["message-1", "message-2"])
-def test_a_worker_that_may_be_alive_is_waited_for(message: str) -> None:
+def test_dead_lettered_message_waits_while_the_worker_may_be_active(message: str) -> None:
     decision = decide(run(), by=context(message), now=BELIEVED - 0.001)
     assert decision == RetryLater(BELIEVED, "its worker may still be active")
 
 
-def test_a_run_whose_own_message_was_received_too_often_is_dead_once_its_worker_is() -> None:
+def test_dead_lettered_message_of_a_started_run_makes_it_dead_once_its_worker_has_vanished() -> None:
     dead = buried(decide(run(), now=BELIEVED), run())
     assert (dead.error, dead.code, dead.finished_at) == (ERROR, "dead_lettered", BELIEVED)
     assert (dead.fencing_token, dead.message_id, dead.nonce) == (context().fencing_token, "message-1", "nonce-1")
 
 
-def test_another_message_is_given_an_hour_to_take_the_run_over() -> None:
+def test_dead_lettered_message_waits_one_hour_for_another_one_to_take_over_the_run() -> None:
     copy = start_request(nonce="nonce-9")
     decision = decide(run(), copy, by=LATER, now=BELIEVED + LOST_SECONDS - 0.001)
     assert decision == RetryLater(BELIEVED + LOST_SECONDS, "another message may take over the run")
@@ -199,7 +199,9 @@ def test_another_message_is_given_an_hour_to_take_the_run_over() -> None:
     ],
     ids=["deleted", "anew", "asked", "both"],
 )
-def test_a_run_that_was_to_end_anyway_is_no_death(of: JobSnapshot, asked: str | None, reason: str) -> None:
+def test_dead_lettered_message_cancels_a_run_that_was_to_end_instead_of_making_it_dead(
+    of: JobSnapshot, asked: str | None, reason: str
+) -> None:
     begun = run(cancel_requested=asked)
     decision = expect(Transition, decide(begun, None, of, now=BELIEVED))
     assert decision.previous == begun
@@ -210,19 +212,19 @@ def test_a_run_that_was_to_end_anyway_is_no_death(of: JobSnapshot, asked: str | 
 # Without a record.
 
 
-def test_a_run_that_never_began_is_dead_and_says_so() -> None:
+def test_dead_lettered_run_that_never_began_is_dead_with_an_error() -> None:
     dead = buried(decide(None, start_request(count=3, through=DUE + 20)), None)
     assert (dead.attempt, dead.attempts_allowed, dead.count, dead.through) == (0, 4, 3, DUE + 20)
     assert (dead.error, dead.code, dead.first_started_at) == (ERROR, "dead_lettered", None)
     assert (dead.fencing_token, dead.message_id, dead.nonce) == (context().fencing_token, "message-1", "nonce-1")
 
 
-def test_a_run_that_never_began_is_dead_however_late_it_is_found() -> None:
+def test_dead_lettered_run_that_never_began_is_dead_however_late_it_is_found() -> None:
     of = job("* * * * *", missed=MissedPolicy(MissedMode.SKIP), start_deadline_seconds=60)
     buried(decide(None, None, of, now=DUE + 86_400.0), None)
 
 
-def test_the_consoles_redrive_brings_a_buried_run_back() -> None:
+def test_dead_lettered_run_can_be_redriven_from_the_console() -> None:
     for over in (None, run(), run(RunState.RETRYING)):
         retrying = over is not None and over.state is RunState.RETRYING
         offered = start_request(attempt=2 if retrying else 1, nonce="nonce-9")
@@ -232,11 +234,11 @@ def test_the_consoles_redrive_brings_a_buried_run_back() -> None:
         assert (redriven.run.attempt, redriven.reason) == (dead.attempt + 1, "redriven")
 
 
-def test_a_later_attempt_without_a_record_is_left_over() -> None:
+def test_dead_lettered_later_attempt_without_a_record_is_dropped() -> None:
     assert decide(None, start_request(attempt=2)) == Drop("its run no longer has a record")
 
 
-def test_a_run_that_its_job_no_longer_wants_is_not_dead_but_skipped_or_dropped() -> None:
+def test_dead_lettered_run_that_its_job_no_longer_wants_is_skipped_or_dropped() -> None:
     edited = job(generation=GENERATION + 30_000, changed_at=DUE - 1.0)
     assert decide(None, None, edited) == Drop("the schedule changed before this occurrence was due")
     assert decide(None, None, job(at=DUE + 20.0)) == Drop("the job was deleted and created again")
@@ -250,12 +252,12 @@ def test_a_run_that_its_job_no_longer_wants_is_not_dead_but_skipped_or_dropped()
         assert (decision.run.state, decision.run.reason) == (RunState.SKIPPED, reason)
 
 
-def test_a_redrive_without_a_record_is_left_over() -> None:
+def test_dead_lettered_redrive_without_a_record_is_dropped() -> None:
     assert decide(None, start_request(redrive=True)) == Drop("its run no longer has a record")
 
 
 @pytest.mark.parametrize("state", [RunState.SKIPPED, RunState.CANCELLED])
-def test_a_run_that_never_began_is_dead_though_a_deleted_predecessor_had_called_it_off(state: RunState) -> None:
+def test_dead_lettered_run_that_never_began_is_dead_despite_the_cancelled_run_of_a_deleted_job(state: RunState) -> None:
     called_off = run(state, attempt=0, generation=GENERATION - 1, nonce="nonce-9")
     dead = buried(decide(called_off), called_off)
     assert (dead.generation, dead.attempt) == (GENERATION, 0)

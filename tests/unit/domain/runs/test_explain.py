@@ -96,7 +96,7 @@ class TestFromItsRecord:
             (RunState.SKIPPED, {"reason": "newly_invented"}, Verdict.SKIPPED, "newly_invented"),
         ],
     )
-    def test_a_run_says_what_became_of_it(
+    def test_explain_reports_run_with_its_state(
         self, state: RunState, changes: dict[str, Any], verdict: Verdict, words: str
     ) -> None:
         of = hourly()
@@ -107,7 +107,7 @@ class TestFromItsRecord:
         assert found.run == record
         assert found.facts["state"] == state.value
 
-    def test_a_catch_up_answers_for_all_that_it_stands_for(self) -> None:
+    def test_explain_reports_catch_up_run_for_all_occurrences_that_it_covers(self) -> None:
         of = hourly()
         record = runs.run(of, RunState.SUCCEEDED, occurrence=at("21T13:00:00"), through=at("21T18:00:00"), count=6)
         found = asked(at("21T16:00:00"), of, standing(of, "21T20:00:00"), record, now=at("21T19:30:00"))
@@ -115,13 +115,13 @@ class TestFromItsRecord:
         assert "hourly.20261121T130000Z covers 6 occurrences, including this one" in found.sentence
         assert found.facts["count"] == 6
 
-    def test_an_instant_inside_a_range_that_is_no_occurrence_is_none_of_it(self) -> None:
+    def test_explain_reports_instant_between_the_occurrences_of_a_range_as_no_occurrence(self) -> None:
         of = hourly()
         record = runs.run(of, RunState.SKIPPED, occurrence=at("21T13:00:00"), through=at("21T18:00:00"), count=6)
         found = asked(at("21T16:20:00"), of, standing(of, "21T20:00:00"), record, now=at("21T19:30:00"))
         assert (found.verdict, found.run) == (Verdict.NOT_AN_OCCURRENCE, None)
 
-    def test_what_an_edit_dropped_is_known_though_the_schedule_of_then_is_not(self) -> None:
+    def test_explain_reports_occurrence_skipped_by_an_edit_without_the_former_schedule(self) -> None:
         of = hourly()
         start, end = at("21T13:20:00"), at("21T18:20:00")
         record = runs.run(of, RunState.SKIPPED, occurrence=start, through=end, count=16, reason="edited")
@@ -129,13 +129,13 @@ class TestFromItsRecord:
         assert found.verdict is Verdict.SKIPPED
         assert "the job's schedule changed" in found.sentence
 
-    def test_the_record_of_a_deleted_job_can_still_be_read(self) -> None:
+    def test_explain_reports_run_of_a_deleted_job_from_its_record(self) -> None:
         record = runs.run(hourly(), RunState.SUCCEEDED)
         assert asked(int(NOON), None, None, record, now=NOON + 100).verdict is Verdict.FIRED
 
 
 class TestWithoutARecord:
-    def test_what_is_still_to_come_says_when_it_is_handed_over(self) -> None:
+    def test_explain_reports_future_occurrence_with_the_time_of_its_enqueueing(self) -> None:
         of = hourly()
         found = asked(at("21T18:00:00"), of, standing(of, "21T13:00:00"), now=NOON + 60)
         assert found.verdict is Verdict.FUTURE
@@ -145,26 +145,26 @@ class TestWithoutARecord:
         )
         assert (found.before, found.after) == (at("21T17:00:00"), at("21T19:00:00"))
 
-    def test_what_is_handed_over_and_not_due_is_queued(self) -> None:
+    def test_explain_reports_enqueued_occurrence_before_its_due_time_as_queued(self) -> None:
         of = hourly()
         found = asked(at("21T13:00:00"), of, standing(of, "21T14:00:00"), now=at("21T12:58:00"))
         assert found.verdict is Verdict.QUEUED
         assert "delayed until it is due, at 2026-11-21T13:00:00Z" in found.sentence
 
-    def test_what_the_api_sent_at_once_is_queued_though_the_cursor_stands_at_it(self) -> None:
+    def test_explain_reports_occurrence_sent_directly_by_the_api_as_queued_before_the_cursor_passes_it(self) -> None:
         of = job("rate(10 seconds)")
         assert asked(int(NOON) + 60, of, cursor(of), now=NOON + 1, sent_until=int(NOON) + 120).verdict is Verdict.QUEUED
         assert (
             asked(int(NOON) + 130, of, cursor(of), now=NOON + 1, sent_until=int(NOON) + 120).verdict is Verdict.FUTURE
         )
 
-    def test_what_is_due_and_has_no_record_waits_for_a_worker(self) -> None:
+    def test_explain_reports_due_occurrence_without_a_record_as_waiting_for_a_worker(self) -> None:
         of = hourly()
         found = asked(at("21T13:00:00"), of, standing(of, "21T14:00:00"), now=at("21T13:00:05"))
         assert found.verdict is Verdict.QUEUED
         assert "waits for a worker" in found.sentence
 
-    def test_what_is_due_and_was_not_handed_over_is_late(self) -> None:
+    def test_explain_reports_due_occurrence_that_was_not_enqueued_as_late(self) -> None:
         of = hourly()
         assert asked(at("21T13:00:00"), of, standing(of, "21T13:00:00"), now=at("21T13:10:00")).verdict is Verdict.LATE
 
@@ -179,14 +179,14 @@ class TestWithoutARecord:
             (14 * DAY, {"searched": False}, Verdict.UNCLEAR),
         ],
     )
-    def test_what_no_queue_can_hold_any_more_is_lost(
+    def test_explain_reports_occurrence_that_no_queue_can_contain_any_more_as_lost(
         self, later: int, changes: dict[str, Any], verdict: Verdict
     ) -> None:
         of = hourly()
         when = at("21T13:00:00")
         assert asked(when, of, standing(of, "21T14:00:00"), now=when + later, **changes).verdict is verdict
 
-    def test_what_is_older_than_the_records_is_not_known_any_more(self) -> None:
+    def test_explain_reports_occurrence_older_than_the_record_retention_as_expired(self) -> None:
         of = hourly()
         late = at("21T13:00:00") + 90 * DAY
         found = asked(at("21T13:00:00"), of, standing(of, "21T14:00:00"), now=late)
@@ -194,13 +194,13 @@ class TestWithoutARecord:
         assert "90 days" in found.sentence
 
     @pytest.mark.parametrize("when", ["20T13:00:00", "21T12:00:00"])
-    def test_before_it_was_created_there_was_nothing(self, when: str) -> None:
+    def test_explain_reports_instant_before_the_creation_of_the_job(self, when: str) -> None:
         found = asked(at(when), hourly(), cursor(hourly()), now=NOON + 60)
         assert found.verdict is Verdict.BEFORE_CREATION
         assert found.facts == {"created_at": "2026-11-21T12:00:00Z"}
         assert (found.before, found.after) == (None, at(when) + 3600)
 
-    def test_a_deleted_job_says_when_it_was_deleted(self) -> None:
+    def test_explain_reports_deleted_job_with_the_time_of_the_deletion(self) -> None:
         gone = Tombstone(NOON)
         after, earlier = asked(int(NOON) + 60, gone, now=NOON + 90), asked(int(NOON) - 60, gone, now=NOON + 90)
         assert (after.verdict, earlier.verdict) == (Verdict.DELETED, Verdict.DELETED)
@@ -210,19 +210,19 @@ class TestWithoutARecord:
             == "The job was deleted at 2026-11-21T12:00:00Z, and there is no record of this occurrence."
         )
 
-    def test_a_job_that_was_changed_says_that_its_earlier_schedule_is_not_kept(self) -> None:
+    def test_explain_reports_changed_job_without_its_earlier_schedule(self) -> None:
         of = hourly(changed_at=at("21T15:30:00"))
         found = asked(at("21T15:00:00"), of, standing(of, "21T17:00:00"), now=at("21T16:30:00"))
         assert found.verdict is Verdict.CHANGED
         assert found.facts == {"changed_at": "2026-11-21T15:30:00Z"}
 
-    def test_a_cursor_that_was_quarantined_is_named_with_its_error(self) -> None:
+    def test_explain_reports_quarantined_cursor_with_its_error(self) -> None:
         of = hourly()
         broken = replace(cursor(of), error="no such zone")
         assert "no such zone" in asked(at("21T13:00:00"), of, broken, now=NOON + 60).sentence
         assert asked(at("21T13:00:00"), of, None, now=NOON + 60).verdict is Verdict.UNCLEAR
 
-    def test_a_schedule_that_is_understood_no_more_is_unclear(self) -> None:
+    def test_explain_reports_schedule_that_is_no_longer_valid_as_unclear(self) -> None:
         of = replace(hourly(), schedule=ScheduleSpec("0 * * * *", "Mars/Olympus"))
         found = asked(at("21T13:00:00"), of, None, now=NOON + 60)
         assert (found.verdict, found.before, found.after) == (Verdict.UNCLEAR, None, None)
@@ -234,7 +234,7 @@ class TestWhileItIsPaused:
         change = pause(of, standing(of, "21T14:00:00"), now=at("21T13:30:00"), because="maintenance")
         return replace(change.job, **changes), change.cursor
 
-    def test_what_comes_due_says_since_when_by_whom_and_why(self) -> None:
+    def test_explain_reports_occurrence_during_a_pause_with_time_principal_and_reason(self) -> None:
         of, where = self.paused(paused_by="ada@example.com")
         found = asked(at("21T15:00:00"), of, where, now=at("21T15:10:00"))
         assert found.verdict is Verdict.PAUSED
@@ -243,12 +243,12 @@ class TestWhileItIsPaused:
             "It did not run: the job has been paused since 2026-11-21T13:30:00Z by ada@example.com (maintenance)."
         )
 
-    def test_what_is_still_to_come_may_run_if_it_is_resumed(self) -> None:
+    def test_explain_reports_future_occurrence_of_a_paused_job_as_dependent_on_a_resume(self) -> None:
         of, where = self.paused()
         found = asked(at("21T15:00:00"), of, where, now=at("21T14:10:00"))
         assert "will not run unless the job is resumed before then" in found.sentence
 
-    def test_until_an_instant_it_says_when_it_goes_on_and_what_is_due_then(self) -> None:
+    def test_explain_reports_pause_with_a_planned_resume_and_the_occurrence_due_at_its_end(self) -> None:
         of = hourly()
         end = PlannedResume(int(at("21T15:00:00")))
         paused = pause(of, standing(of, "21T14:00:00"), now=at("21T13:30:00"), by="ada", end=end)
@@ -261,24 +261,24 @@ class TestWhileItIsPaused:
         assert (after.verdict, after.facts["until"]) == (Verdict.FUTURE, "2026-11-21T15:00:00Z")
         assert after.sentence.endswith("The job is paused until 2026-11-21T15:00:00Z.")
 
-    def test_what_came_due_before_is_not_its_doing(self) -> None:
+    def test_explain_reports_occurrence_due_before_a_pause_independently_of_the_pause(self) -> None:
         of, where = self.paused()
         assert asked(at("21T13:00:00"), of, where, now=at("21T14:10:00")).verdict is Verdict.CHANGED
 
-    def test_what_came_due_before_and_was_not_enqueued_waits_for_its_end(self) -> None:
+    def test_explain_reports_occurrence_due_but_not_enqueued_before_a_pause_as_paused(self) -> None:
         of = hourly()
         stopped = pause(of, standing(of, "21T13:00:00"), now=at("21T15:30:00"))
         assert asked(at("21T13:00:00"), stopped.job, stopped.cursor, now=at("21T15:40:00")).verdict is Verdict.PAUSED
         before = asked(at("21T12:00:00"), stopped.job, stopped.cursor, now=at("21T15:40:00"))
         assert before.verdict is not Verdict.PAUSED
 
-    def test_what_it_would_not_have_named_is_no_occurrence(self) -> None:
+    def test_explain_reports_instant_outside_the_schedule_of_a_paused_job_as_no_occurrence(self) -> None:
         of, where = self.paused()
         assert asked(at("21T15:01:00"), of, where, now=at("21T15:10:00")).verdict is Verdict.NOT_AN_OCCURRENCE
 
 
 class TestWhatItsScheduleDoesNotName:
-    def test_an_instant_between_two_occurrences_names_both(self) -> None:
+    def test_explain_reports_instant_between_two_occurrences_with_both(self) -> None:
         of = hourly()
         found = asked(at("21T14:20:00"), of, cursor(of), now=NOON)
         assert (found.verdict, found.before, found.after) == (
@@ -288,7 +288,7 @@ class TestWhatItsScheduleDoesNotName:
         )
         assert "at minute 0" in found.sentence or "hour" in found.sentence
 
-    def test_a_job_without_a_schedule_says_that_it_runs_when_asked(self) -> None:
+    def test_explain_reports_job_without_a_schedule_as_running_on_request(self) -> None:
         of = job("", id="hourly")
         found = asked(at("21T14:20:00"), of, cursor(of), now=at("21T15:00:00"))
         assert (found.verdict, found.sentence, found.before, found.after) == (
@@ -300,7 +300,7 @@ class TestWhatItsScheduleDoesNotName:
         record = runs.run(of, RunState.SUCCEEDED, occurrence=at("21T14:20:00"))
         assert asked(at("21T14:20:00"), of, cursor(of), record, now=at("21T15:00:00")).verdict is Verdict.FIRED
 
-    def test_what_lies_outside_its_window_says_where_that_begins_or_ends(self) -> None:
+    def test_explain_reports_instant_outside_the_window_with_its_start_or_end(self) -> None:
         spec = ScheduleSpec("0 * * * *", start=at("22T00:00:00"), end=at("23T00:00:00"))
         of = replace(hourly(), schedule=spec)
         early, late = (asked(at(when), of, cursor(of), now=NOON) for when in ("21T14:00:00", "23T00:00:00"))
@@ -313,13 +313,13 @@ class TestWhatItsScheduleDoesNotName:
             "Its window ended earlier, at 2026-11-23T00:00:00Z.",
         )
 
-    def test_what_is_excluded_names_the_entry(self) -> None:
+    def test_explain_reports_excluded_occurrence_with_the_matching_entry(self) -> None:
         of = hourly(exclude=("2026-12-24", "2026-11-22/2026-11-23"))
         found = asked(at("23T08:00:00"), of, cursor(of), now=NOON)
         assert (found.verdict, found.facts) == (Verdict.EXCLUDED, {"excluded_by": "2026-11-22/2026-11-23"})
         assert (to_iso(found.before or 0), to_iso(found.after or 0)) == ("2026-11-21T23:00:00Z", "2026-11-24T00:00:00Z")
 
-    def test_what_moved_off_an_excluded_day_names_both_days(self) -> None:
+    def test_explain_what_moved_off_an_excluded_day_names_both_days(self) -> None:
         spec = ScheduleSpec("0 18 L * *", on_excluded="previous")
         of = hourly(schedule=spec, exclude=("2026-11-30", "2026-12-31/2027-03-01"))
         left = asked(at("30T18:00:00"), of, cursor(of), now=NOON)
@@ -335,14 +335,14 @@ class TestWhatItsScheduleDoesNotName:
         )
         assert (without.verdict, "moved_to" in without.facts) == (Verdict.EXCLUDED, False)
 
-    def test_a_job_that_is_over_says_so(self) -> None:
+    def test_explain_reports_completed_job_with_its_last_occurrence(self) -> None:
         of = job("at(2026-11-21T13:00:00)", state=JobState.COMPLETED)
         found = asked(at("21T14:00:00"), of, moved(cursor(of), None), now=at("21T15:00:00"))
         assert found.verdict is Verdict.COMPLETED
         assert "its last occurrence was 2026-11-21T13:00:00Z" in found.sentence
         assert (found.before, found.after) == (at("21T13:00:00"), None)
 
-    def test_beyond_max_runs_there_is_no_more(self) -> None:
+    def test_explain_reports_instant_after_the_last_of_max_runs(self) -> None:
         of = hourly(max_runs=3)
         third, fourth = (asked(at(when), of, cursor(of), now=NOON) for when in ("21T15:00:00", "21T16:00:00"))
         assert (third.verdict, fourth.verdict) == (Verdict.FUTURE, Verdict.MAX_RUNS)
@@ -357,7 +357,7 @@ class TestDaylightSaving:
     MARCH = from_iso("2026-03-01T00:00:00Z")
     OCTOBER = from_iso("2026-10-30T00:00:00Z")
 
-    def test_a_time_that_the_clock_jumped_over_says_when_it_counts_instead(self) -> None:
+    def test_explain_reports_time_in_a_dst_gap_with_the_time_used_instead(self) -> None:
         of = job("30 2 * * *", timezone="America/New_York", at=self.MARCH)
         found = asked(int(from_iso("2026-03-08T07:30:00Z")), of, cursor(of), now=self.MARCH)
         assert found.verdict is Verdict.GAP
@@ -367,20 +367,20 @@ class TestDaylightSaving:
         )
         assert to_iso(found.before or 0) == "2026-03-08T07:00:00Z"
 
-    def test_a_time_that_is_skipped_there_was_dropped(self) -> None:
+    def test_explain_reports_time_in_a_dst_gap_as_dropped_with_dst_gap_skip(self) -> None:
         spec = ScheduleSpec("30 2 * * *", "America/New_York", dst_gap="skip")
         of = replace(job(at=self.MARCH), schedule=spec)
         found = asked(int(from_iso("2026-03-08T07:30:00Z")), of, cursor(of), now=self.MARCH)
         assert (found.verdict, found.facts["instead"]) == (Verdict.GAP, [])
         assert "the occurrence is dropped" in found.sentence
 
-    def test_an_interval_counts_no_time_that_the_clock_did_not_show(self) -> None:
+    def test_explain_reports_interval_time_in_a_dst_gap_as_dropped(self) -> None:
         of = job("*/15 2 * * *", timezone="America/New_York", at=self.MARCH)
         found = asked(int(from_iso("2026-03-08T07:15:00Z")), of, cursor(of), now=self.MARCH)
         assert found.verdict is Verdict.GAP
         assert "jumped over 2026-03-08T02:15:00; for an interval, the occurrence is dropped" in found.sentence
 
-    def test_the_other_pass_of_a_repeated_time_is_named(self) -> None:
+    def test_explain_reports_repeated_time_in_a_dst_fold_with_the_pass_that_counts(self) -> None:
         of = job("30 1 * * *", timezone="America/New_York", at=self.OCTOBER)
         found = asked(int(from_iso("2026-11-01T06:30:00Z")), of, cursor(of), now=self.OCTOBER)
         assert found.verdict is Verdict.FOLD
@@ -389,17 +389,17 @@ class TestDaylightSaving:
             in found.sentence
         )
 
-    def test_a_single_time_without_an_offset_is_read_on_the_clock_too(self) -> None:
+    def test_explain_reports_single_local_time_in_a_dst_gap(self) -> None:
         of = job("at(2026-03-08T02:30:00)", timezone="America/New_York", at=self.MARCH)
         found = asked(int(from_iso("2026-03-08T07:30:00Z")), of, cursor(of), now=self.MARCH)
         assert (found.verdict, found.facts["instead"]) == (Verdict.GAP, ["2026-03-08T07:00:00Z"])
 
-    def test_a_rate_knows_no_clock(self) -> None:
+    def test_explain_reports_rate_without_dst_changes(self) -> None:
         of = job("rate(1 hour)", timezone="America/New_York", at=self.MARCH)
         found = asked(int(from_iso("2026-03-08T07:30:00Z")), of, cursor(of), now=self.MARCH)
         assert found.verdict is Verdict.NOT_AN_OCCURRENCE
 
-    def test_an_instant_that_the_expression_does_not_name_on_either_clock_is_none(self) -> None:
+    def test_explain_reports_instant_outside_the_expression_near_a_dst_gap_as_no_occurrence(self) -> None:
         of = job("30 2 * * *", timezone="America/New_York", at=self.MARCH)
         found = asked(int(from_iso("2026-03-08T07:31:00Z")), of, cursor(of), now=self.MARCH)
         assert found.verdict is Verdict.NOT_AN_OCCURRENCE
@@ -407,7 +407,7 @@ class TestDaylightSaving:
 
 class TestTheOccurrenceBefore:
     @pytest.mark.parametrize("expression", ["* * * * * *", "0 0 29 2 *", "rate(7 hours)", "0 9 * * 1"])
-    def test_is_the_last_one_of_a_long_row(self, expression: str) -> None:
+    def test_explain_previous_occurrence_is_the_last_one_of_a_long_sequence(self, expression: str) -> None:
         occurrences = job(expression, at=from_iso("2000-01-01T00:00:00Z")).occurrences()
         low, end = int(from_iso("2000-01-01T00:00:00Z")), int(NOON)
         found = before(occurrences, low, end)
@@ -417,7 +417,7 @@ class TestTheOccurrenceBefore:
         assert following is not None
         assert following >= end
 
-    def test_is_none_where_there_was_none(self) -> None:
+    def test_explain_previous_occurrence_is_none_without_an_earlier_one(self) -> None:
         occurrences = hourly().occurrences()
         assert before(occurrences, int(NOON), at("21T13:00:00")) is None
         assert before(occurrences, int(NOON), int(NOON) - 5) is None
@@ -435,7 +435,7 @@ class TestTheOccurrenceBefore:
         (9e4, "25 h"),
     ],
 )
-def test_how_late_a_run_was_has_a_unit_that_suits_it(seconds: float, said: str) -> None:
+def test_explain_how_late_a_run_was_has_a_unit_that_suits_it(seconds: float, said: str) -> None:
     late = {"first_started_at": NOON + seconds, "started_at": NOON + seconds}
     found = recorded(runs.run(job(), RunState.SUCCEEDED, **late), int(NOON))
     assert f", {said} after it was due." in found.sentence

@@ -38,24 +38,24 @@ def returned(outcome: Outcome, of: JobSnapshot = CALLBACK, **record: Any) -> Tra
     return decide_finish(waiting_run(RunState.RUNNING, **record), of, outcome, now=NOW, draw=0.5)
 
 
-def test_a_success_is_recorded_with_its_result_and_gives_the_lease_back() -> None:
+def test_finish_success_stores_the_result_and_releases_the_lease() -> None:
     assert decide(Returned({"rows": 3})) == Transition(
         varied(run(), state=RunState.SUCCEEDED, result={"rows": 3}, finished_at=NOW), run(), "succeeded"
     )
 
 
-def test_a_success_after_failures_forgets_their_error() -> None:
+def test_finish_success_after_failures_clears_their_error() -> None:
     finish = decide(Returned(), attempt=3, error="HTTP 500", code="http.500")
     assert (finish.run.state, finish.run.attempt) == (RunState.SUCCEEDED, 3)
     assert (finish.run.error, finish.run.code) == (None, None)
 
 
-def test_a_success_of_the_last_attempt_is_a_success() -> None:
+def test_finish_success_of_the_last_attempt_succeeds() -> None:
     assert decide(Returned(), attempt=4).run.state is RunState.SUCCEEDED
     assert decide(Returned(), of=job(delivery=Delivery.AT_MOST_ONCE)).run.state is RunState.SUCCEEDED
 
 
-def test_a_failure_waits_out_its_backoff_and_keeps_its_error_and_code() -> None:
+def test_finish_failure_waits_for_its_backoff_and_stores_error_and_code() -> None:
     assert decide(Failed("HTTP 500", code="http.500"), attempt=2, draw=0.0) == Transition(
         varied(
             run(attempt=2),
@@ -70,42 +70,42 @@ def test_a_failure_waits_out_its_backoff_and_keeps_its_error_and_code() -> None:
     )
 
 
-def test_the_wait_is_that_of_the_policy_for_this_attempt_and_this_draw() -> None:
+def test_finish_retry_delay_follows_the_policy_for_the_attempt_and_draw() -> None:
     assert decide(Failed("HTTP 500"), attempt=3, draw=0.25).run.not_before == NOW + PATIENT.retry.delay(3, 0.25)
 
 
-def test_a_target_may_say_when_to_come_back() -> None:
+def test_finish_target_can_set_the_retry_delay() -> None:
     assert decide(Failed("HTTP 429", retry_after=30.0)).run.not_before == NOW + 30
 
 
-def test_a_target_may_say_not_to_come_back() -> None:
+def test_finish_target_can_forbid_a_retry() -> None:
     finish = decide(Failed("HTTP 404", retryable=False, retry_after=30.0))
     assert (finish.run.state, finish.run.reason) == (RunState.DEAD, "not_retryable")
     assert (finish.run.error, finish.reason) == ("HTTP 404", "the error is not retryable")
 
 
 @pytest.mark.parametrize(("attempt", "state"), [(3, RunState.RETRYING), (4, RunState.DEAD), (5, RunState.DEAD)])
-def test_a_failure_of_the_last_attempt_is_the_end(attempt: int, state: RunState) -> None:
+def test_finish_failure_of_the_last_attempt_makes_the_run_dead(attempt: int, state: RunState) -> None:
     assert decide(Failed("HTTP 500"), attempt=attempt).run.state is state
 
 
-def test_a_run_that_used_up_its_attempts_says_so() -> None:
+def test_finish_run_without_remaining_attempts_is_dead_with_that_reason() -> None:
     finish = decide(Failed("HTTP 500"), attempt=4)
     assert (finish.run.state, finish.run.reason) == (RunState.DEAD, "attempts_exhausted")
     assert (finish.run.error, finish.run.finished_at) == ("HTTP 500", NOW)
 
 
-def test_a_redriven_run_has_the_attempts_its_record_allows_not_those_of_its_job() -> None:
+def test_finish_redriven_run_uses_the_attempts_of_its_record_not_of_its_job() -> None:
     assert decide(Failed("HTTP 500"), attempt=5, attempts_allowed=8).run.state is RunState.RETRYING
     assert decide(Failed("HTTP 500"), attempt=8, attempts_allowed=8).run.state is RunState.DEAD
 
 
-def test_a_job_that_runs_at_most_once_is_dead_at_its_first_failure() -> None:
+def test_finish_at_most_once_job_is_dead_at_its_first_failure() -> None:
     finish = decide(Failed("HTTP 500"), of=job(delivery=Delivery.AT_MOST_ONCE))
     assert (finish.run.state, finish.run.reason, finish.reason) == (RunState.DEAD, "at_most_once", "at most once")
 
 
-def test_nothing_of_how_the_run_came_about_is_changed_by_its_end() -> None:
+def test_finish_end_of_a_run_does_not_change_its_origin() -> None:
     before = run(attempt=2, count=3, through=DUE + 120)
     names = {field.name for field in fields(before)} - {"error", "code"}
     for outcome in (Returned(), Failed("no"), Failed("no", retryable=False)):
@@ -115,14 +115,14 @@ def test_nothing_of_how_the_run_came_about_is_changed_by_its_end() -> None:
         assert all(getattr(after, name) == getattr(before, name) for name in shared)
 
 
-def test_the_jobs_rules_say_which_failures_are_worth_a_retry() -> None:
+def test_finish_retry_rules_of_the_job_decide_which_failures_are_retried() -> None:
     picky = job(retry=replace(RETRY, never=("4xx",)))
     assert decide(Failed("HTTP 409", code="http.409"), of=picky).run.reason == "not_retryable"
     assert decide(Failed("HTTP 503", code="http.503"), of=picky).run.state is RunState.RETRYING
 
 
 @pytest.mark.parametrize(("age", "state"), [(8, RunState.RETRYING), (7, RunState.DEAD)])
-def test_no_attempt_begins_later_than_the_maximum_age_after_the_run_was_due(age: int, state: RunState) -> None:
+def test_finish_next_attempt_does_not_begin_after_the_maximum_age_of_the_run(age: int, state: RunState) -> None:
     # It would begin two seconds from now: 7.5 s after it was due.
     finish = decide(Failed("HTTP 500"), of=job(retry=replace(RETRY, max_age_seconds=age)), draw=0.0)
     assert finish.run.state is state
@@ -130,20 +130,20 @@ def test_no_attempt_begins_later_than_the_maximum_age_after_the_run_was_due(age:
         assert (finish.run.reason, finish.reason) == ("too_old", "the next attempt would start too late")
 
 
-def test_an_attempt_may_begin_at_the_very_end_of_the_maximum_age() -> None:
+def test_finish_next_attempt_may_begin_exactly_at_the_maximum_age() -> None:
     tight = job(retry=replace(RETRY, max_age_seconds=7))
     finish = decide_finish(run(), tight, Failed("HTTP 500"), now=DUE + 5.0, draw=0.0)
     assert (finish.run.state, finish.run.not_before) == (RunState.RETRYING, DUE + 7.0)
 
 
 @pytest.mark.parametrize(("at", "state"), [(DUE + 2.0, RunState.RETRYING), (DUE + 0.4, RunState.DEAD)])
-def test_the_maximum_age_counts_anew_from_a_redrive(at: float, state: RunState) -> None:
+def test_finish_maximum_age_restarts_at_a_redrive(at: float, state: RunState) -> None:
     finish = decide(Failed("HTTP 500"), of=job(retry=replace(RETRY, max_age_seconds=7)), draw=0.0, redriven_at=at)
     assert finish.run.state is state
 
 
 @pytest.mark.parametrize("of", [Tombstone(deleted_at=DUE + 1.0), None], ids=["deleted", "unknown"])
-def test_a_failure_of_a_job_that_is_gone_is_not_tried_again_and_no_death(of: JobSnapshot) -> None:
+def test_finish_failure_of_a_deleted_job_is_cancelled_without_a_retry(of: JobSnapshot) -> None:
     finish = decide_finish(run(), of, Failed("HTTP 500", code="http.500"), now=NOW, draw=0.5)
     assert (finish.run.state, finish.run.reason) == (RunState.CANCELLED, "deleted")
     assert (finish.run.error, finish.run.code, finish.run.finished_at) == ("HTTP 500", "http.500", NOW)
@@ -152,12 +152,12 @@ def test_a_failure_of_a_job_that_is_gone_is_not_tried_again_and_no_death(of: Job
 # Somebody wants it to end.
 
 
-def test_a_success_counts_whatever_was_asked_meanwhile() -> None:
+def test_finish_success_counts_despite_a_cancellation_request() -> None:
     assert decide(Returned("done"), cancel_requested="cancelled").run.state is RunState.SUCCEEDED
 
 
 @pytest.mark.parametrize("of", [PATIENT, job(delivery=Delivery.AT_MOST_ONCE)], ids=["patient", "once"])
-def test_a_failure_of_a_run_that_is_to_end_is_its_cancellation(of: Job) -> None:
+def test_finish_failure_with_a_cancellation_request_cancels_the_run(of: Job) -> None:
     finish = decide(Failed("HTTP 500", code="http.500"), of=of, cancel_requested="replaced")
     assert (finish.run.state, finish.run.reason, finish.reason) == (RunState.CANCELLED, "replaced", "replaced")
     assert (finish.run.error, finish.run.code) == ("HTTP 500", "http.500")
@@ -168,43 +168,43 @@ def test_a_failure_of_a_run_that_is_to_end_is_its_cancellation(of: Job) -> None:
 # Runs with a callback.
 
 
-def test_a_call_that_was_taken_waits_for_its_callback_with_its_deadline_and_gives_the_lease_back() -> None:
+def test_finish_accepted_call_waits_for_its_callback_until_the_deadline_and_releases_the_lease() -> None:
     before = waiting_run(RunState.RUNNING)
     finish = returned(Returned("queued"))
     assert finish == Transition(varied(before, state=RunState.WAITING), before, "waits for its callback")
     assert finish.run.deadlines.next == WAITS_UNTIL
 
 
-def test_the_first_heartbeat_is_due_from_the_end_of_the_call_on() -> None:
+def test_finish_first_heartbeat_is_due_relative_to_the_end_of_the_call() -> None:
     finish = returned(Returned(), BEATING, heartbeat_until=DUE + 50.0)
     assert (finish.run.deadlines.heartbeat_until, finish.run.deadlines.next) == (NOW + 20, NOW + 20)
 
 
-def test_a_heartbeat_that_nobody_asks_for_any_more_is_not_waited_for() -> None:
+def test_finish_heartbeat_no_longer_required_by_the_job_is_not_awaited() -> None:
     assert returned(Returned(), CALLBACK, heartbeat_until=DUE + 50.0).run.deadlines.heartbeat_until is None
 
 
-def test_a_call_that_was_not_taken_is_tried_again_without_waiting() -> None:
+def test_finish_rejected_call_is_retried_without_waiting_for_a_callback() -> None:
     assert returned(Failed("HTTP 503"), BEATING, heartbeat_until=DUE + 50.0).run.state is RunState.RETRYING
 
 
-def test_a_run_that_is_to_end_and_would_never_hear_of_it_ends_when_its_call_returns() -> None:
+def test_finish_call_cancels_a_run_without_heartbeats_that_has_a_cancellation_request() -> None:
     finish = returned(Returned(), cancel_requested="cancelled")
     assert (finish.run.state, finish.run.reason, finish.run.finished_at) == (RunState.CANCELLED, "cancelled", NOW)
 
 
-def test_a_run_that_is_to_end_and_beats_is_told_at_its_next_heartbeat() -> None:
+def test_finish_run_with_heartbeats_gets_its_cancellation_at_the_next_heartbeat() -> None:
     finish = returned(Returned(), BEATING, cancel_requested="cancelled")
     assert (finish.run.state, finish.run.cancel_requested) == (RunState.WAITING, "cancelled")
 
 
-def test_what_a_waiting_run_is_told_ends_it_though_its_job_waits_for_callbacks() -> None:
+def test_finish_outcome_of_a_waiting_run_ends_it_although_its_job_uses_callbacks() -> None:
     done = decide_finish(waiting_run(), CALLBACK, Returned({"rows": 3}), now=NOW, draw=0.5).run
     assert (done.state, done.result, done.finished_at) == (RunState.SUCCEEDED, {"rows": 3}, NOW)
 
 
 @pytest.mark.parametrize("of", [Tombstone(deleted_at=DUE + 1.0), None], ids=["deleted", "unknown"])
-def test_the_callback_of_a_job_that_is_gone_is_not_waited_for(of: JobSnapshot) -> None:
+def test_finish_callback_of_a_deleted_job_is_not_awaited(of: JobSnapshot) -> None:
     assert returned(Returned(), of).run.state is RunState.SUCCEEDED
 
 
@@ -221,27 +221,27 @@ def count(*runs: Run) -> int:
     return deaths_in_a_row(runs, since=CHANGED)
 
 
-def test_a_job_without_runs_has_seen_none() -> None:
+def test_finish_job_without_runs_has_no_consecutive_dead_runs() -> None:
     assert count() == 0
 
 
-def test_deaths_are_counted_back_to_the_last_success() -> None:
+def test_finish_consecutive_dead_runs_count_back_to_the_last_success() -> None:
     runs = [ended(RunState.DEAD, 1), ended(RunState.SUCCEEDED, 2), ended(RunState.DEAD, 3), ended(RunState.DEAD, 4)]
     for order in permutations(runs):
         assert count(*order) == 2
 
 
-def test_a_success_ends_the_row() -> None:
+def test_finish_success_resets_consecutive_dead_runs() -> None:
     assert count(ended(RunState.DEAD, 1), ended(RunState.DEAD, 2), ended(RunState.SUCCEEDED, 3)) == 0
 
 
-def test_what_was_skipped_or_cancelled_or_is_still_alive_says_nothing() -> None:
+def test_finish_skipped_cancelled_and_active_runs_do_not_affect_consecutive_dead_runs() -> None:
     others = [state for state in RunState if state not in (RunState.DEAD, RunState.SUCCEEDED)]
     between = [ended(state, 2) for state in others]
     assert count(ended(RunState.DEAD, 1), *between, ended(RunState.DEAD, 3)) == 2
 
 
-def test_what_ended_before_the_jobs_last_change_is_not_counted() -> None:
+def test_finish_runs_that_ended_before_the_last_change_of_the_job_are_not_counted() -> None:
     assert count(ended(RunState.DEAD, -1), ended(RunState.DEAD, 0), ended(RunState.DEAD, 0.001)) == 1
 
 
@@ -265,16 +265,16 @@ PAUSED_TWICE = [
     [(90, 80), (80, 80), (70, 80), (50, 40), (40, 40), (30, 40)],
     ids=["in it", "at its second", "due before it, not enqueued", "in the first", "at its second", "due before it"],
 )
-def test_an_explained_pause_is_the_last_one_before_or_the_first_one_after(at: int, since: int) -> None:
+def test_finish_explaining_pause_is_the_last_one_before_or_the_first_one_after_the_instant(at: int, since: int) -> None:
     assert pause_over(PAUSED_TWICE, at).at == since
 
 
-def test_of_changes_that_do_not_reach_back_none_is_told() -> None:
+def test_finish_incomplete_changes_give_no_explaining_pause() -> None:
     assert pause_over(PAUSED_TWICE[:2], 50) is None
     assert pause_over([], 50) is None
 
 
-def test_an_explained_pause_has_its_principal_and_reason_beside_the_record() -> None:
+def test_finish_explaining_pause_adds_principal_and_reason() -> None:
     found = Explanation(Verdict.PAUSED, "It did not run: the job was paused.", {"reason": "paused"})
     told = with_pause(found, change(40, ChangeAction.PAUSED, "the data are wrong"))
     assert told.sentence == (

@@ -40,16 +40,18 @@ def decide(holder: Run | None, *, now: float, lock: Lock = LOCK, asks: LockReque
     return decide_lock(lock, holder, asks, now=now)
 
 
-def test_a_holder_that_runs_keeps_the_lock() -> None:
+def test_overlap_running_holder_keeps_the_lock() -> None:
     assert decide(run(), now=DUE + 60.0) == Skip("overlap", "tick-tock.20261121T120100Z is RUNNING")
 
 
 @pytest.mark.parametrize("after", [-1e4, 0.0, LOST_SECONDS])
-def test_a_holder_that_waits_for_its_next_attempt_keeps_the_lock_for_an_hour_after_it_was_due(after: float) -> None:
+def test_overlap_holder_between_attempts_keeps_the_lock_until_one_hour_after_its_next_attempt_is_due(
+    after: float,
+) -> None:
     assert isinstance(decide(run(RunState.RETRYING, not_before=DUE + 1e5), now=DUE + 1e5 + after), Skip)
 
 
-def test_a_holder_whose_next_attempt_never_came_loses_the_lock() -> None:
+def test_overlap_holder_whose_next_attempt_never_started_loses_the_lock() -> None:
     waiting = run(RunState.RETRYING, not_before=DUE + 1e5)
     late = DUE + 1e5 + LOST_SECONDS + 1
     assert decide(waiting, now=late) == StealLock(LOCK, "its holder's next attempt never started")
@@ -62,13 +64,13 @@ ENDED = [state for state in RunState if state.final]
 
 @pytest.mark.parametrize("rank", [2, 3, 4])
 @pytest.mark.parametrize("state", ENDED)
-def test_a_holder_that_has_ended_loses_the_lock_at_once(state: RunState, rank: int) -> None:
+def test_overlap_ended_holder_loses_the_lock_immediately(state: RunState, rank: int) -> None:
     lock = replace(LOCK, rank=rank)
     assert decide(run(state), now=DUE + 1.0, lock=lock) == StealLock(lock, f"its holder is {state}")
 
 
 @pytest.mark.parametrize("state", ENDED)
-def test_a_holder_may_be_about_to_start_again_so_long_as_the_invocation_that_took_the_lock_may_live(
+def test_overlap_ended_holder_keeps_the_lock_while_the_invocation_that_restarts_it_may_be_active(
     state: RunState,
 ) -> None:
     redriven = replace(LOCK, rank=5)
@@ -76,47 +78,47 @@ def test_a_holder_may_be_about_to_start_again_so_long_as_the_invocation_that_too
     assert decide(run(state), now=BELIEVED, lock=redriven) == StealLock(redriven, "its holder never started again")
 
 
-def test_a_holder_whose_lease_ended_is_given_the_time_in_which_its_message_comes_back() -> None:
+def test_overlap_holder_with_an_expired_lease_keeps_the_lock_until_its_message_can_return() -> None:
     assert isinstance(decide(run(), now=DUE + 121.0), Skip)
     assert isinstance(decide(run(), now=ORPHANED), Skip)
 
 
-def test_a_holder_that_does_not_come_back_after_its_lease_loses_the_lock() -> None:
+def test_overlap_holder_that_does_not_return_after_its_lease_loses_the_lock() -> None:
     assert decide(run(), now=ORPHANED + 0.001) == StealLock(LOCK, "its holder's worker vanished")
 
 
-def test_a_lock_lasts_for_the_holders_own_lease_not_that_of_the_invocation_that_took_it() -> None:
+def test_overlap_lock_lasts_for_the_lease_of_the_holder_not_of_the_invocation_that_took_it() -> None:
     assert isinstance(decide(run(attempt=2, lease_until=DUE + 1000.0), now=ORPHANED + 1), Skip)
 
 
-def test_a_holder_without_a_record_is_about_to_start_so_long_as_its_invocation_may_live() -> None:
+def test_overlap_holder_without_a_record_keeps_the_lock_while_its_invocation_may_be_active() -> None:
     assert decide(None, now=DUE + 5.0) == RetryLater(DUE + 7.0, "its holder is about to start")
     assert decide(None, now=BELIEVED - 0.5) == RetryLater(BELIEVED, "its holder is about to start")
 
 
-def test_a_run_that_has_waited_for_a_holder_to_begin_does_not_ask_again_while_it_may_still() -> None:
+def test_overlap_run_that_has_waited_for_a_starting_holder_waits_until_its_invocation_must_be_over() -> None:
     again = LockRequest("20261121T120200Z", again=True)
     assert decide(None, now=DUE + 5.0, asks=again) == RetryLater(BELIEVED, "its holder is about to start")
 
 
-def test_a_holder_that_stood_in_line_is_about_to_start_so_long_as_its_invocation_may_live() -> None:
+def test_overlap_holder_from_the_wait_queue_keeps_the_lock_while_its_invocation_may_be_active() -> None:
     called = run(RunState.QUEUED)
     assert decide(called, now=DUE + 5.0) == RetryLater(DUE + 7.0, "its holder is about to start")
     assert decide(called, now=BELIEVED) == StealLock(LOCK, "its holder never started")
 
 
-def test_a_holder_that_never_started_loses_the_lock_when_its_invocation_is_over() -> None:
+def test_overlap_holder_that_never_started_loses_the_lock_after_its_invocation() -> None:
     assert decide(None, now=BELIEVED) == StealLock(LOCK, "its holder never started")
 
 
-def test_the_lock_is_taken_from_exactly_the_holder_that_was_judged() -> None:
+def test_overlap_lock_is_taken_only_from_the_checked_holder() -> None:
     other = Lock("20261121T120200Z", DUE + 500.0)
     decision = decide(run(RunState.SUCCEEDED), now=DUE + 1.0, lock=other)
     assert isinstance(decision, StealLock)
     assert decision.previous == other
 
 
-def test_the_starts_of_a_run_rank_by_attempt_and_a_redrive_ranks_above_other_starts_of_its_attempt() -> None:
+def test_overlap_starts_rank_by_attempt_with_a_redrive_above_other_starts_of_its_attempt() -> None:
     queued, dead = run(RunState.QUEUED, attempt=0), run(RunState.DEAD, attempt=0)
     first, second, retrying = run(attempt=1), run(attempt=2), run(RunState.RETRYING, attempt=1)
     starts = [
@@ -133,7 +135,9 @@ def test_the_starts_of_a_run_rank_by_attempt_and_a_redrive_ranks_above_other_sta
 
 @pytest.mark.parametrize("attempt", [0, 1, 4])
 @pytest.mark.parametrize("state", [state for state in RunState if state.final])
-def test_a_final_record_ends_all_starts_but_those_over_it_and_after_it(state: RunState, attempt: int) -> None:
+def test_overlap_final_record_ends_all_starts_except_those_based_on_it_and_later_ones(
+    state: RunState, attempt: int
+) -> None:
     final, following = run(state, attempt=attempt), run(attempt=attempt + 1)
     retrying = run(RunState.RETRYING, attempt=attempt)
     assert rank_of_start(run(attempt=max(attempt, 1)), None) <= last_rank_before(final)
@@ -159,64 +163,64 @@ def line_decide(
 # The holder of the lock is alive.
 
 
-def test_a_run_that_may_not_overlap_yields() -> None:
+def test_overlap_skip_policy_skips_the_run() -> None:
     assert line_decide(Overlap.SKIP, run()) == Skip("overlap", ALIVE)
 
 
 @pytest.mark.parametrize("policy", [Overlap.QUEUE, Overlap.NEWEST])
 @pytest.mark.parametrize("mine", [OLDER, NEWER])
-def test_a_run_waits_whether_it_is_older_or_newer(policy: Overlap, mine: str) -> None:
+def test_overlap_run_waits_whether_it_is_older_or_newer(policy: Overlap, mine: str) -> None:
     assert line_decide(policy, run(), mine=mine) == Wait(ALIVE)
 
 
-def test_a_newer_run_asks_the_one_it_replaces_to_end_and_waits_for_it() -> None:
+def test_overlap_newer_run_cancels_the_run_that_it_replaces_and_waits_for_it() -> None:
     assert line_decide(Overlap.REPLACE, run()) == Wait(ALIVE, run())
 
 
-def test_a_holder_that_was_asked_to_end_is_not_asked_again() -> None:
+def test_overlap_holder_with_a_cancellation_request_gets_no_second_one() -> None:
     ending = run(cancel_requested="replaced")
     assert line_decide(Overlap.REPLACE, ending) == Wait(ALIVE, None)
 
 
-def test_an_older_run_does_not_replace_a_newer_one_but_gives_way() -> None:
+def test_overlap_older_run_does_not_replace_a_newer_one_and_is_skipped() -> None:
     assert line_decide(Overlap.REPLACE, run(), mine=OLDER) == Skip("replaced", ALIVE)
 
 
-def test_a_run_is_not_replaced_by_itself() -> None:
+def test_overlap_run_does_not_replace_itself() -> None:
     assert isinstance(line_decide(Overlap.REPLACE, run(), mine=HOLDER), Wait)
 
 
 @pytest.mark.parametrize("policy", list(Overlap))
-def test_a_run_that_has_made_an_attempt_waits_for_its_next_one_under_every_policy(policy: Overlap) -> None:
+def test_overlap_run_that_has_made_an_attempt_waits_under_every_policy(policy: Overlap) -> None:
     assert line_decide(policy, run(), fresh=False) == Wait(ALIVE)
 
 
 @pytest.mark.parametrize("policy", WAITING)
 @pytest.mark.parametrize("holder", [None, run(RunState.QUEUED)], ids=["none", "queued"])
-def test_a_run_that_may_wait_does_so_while_the_holder_is_about_to_start(policy: Overlap, holder: Run | None) -> None:
+def test_overlap_run_waits_while_the_holder_is_about_to_start(policy: Overlap, holder: Run | None) -> None:
     assert line_decide(policy, holder) == Wait("its holder is about to start")
 
 
 @pytest.mark.parametrize("policy", WAITING)
 @pytest.mark.parametrize("state", ENDED)
-def test_a_holder_that_has_ended_is_not_waited_for(policy: Overlap, state: RunState) -> None:
+def test_overlap_run_does_not_wait_for_an_ended_holder(policy: Overlap, state: RunState) -> None:
     assert line_decide(policy, run(state)) == StealLock(LINE_LOCK, f"its holder is {state}")
 
 
-def test_a_holder_that_waits_for_its_callback_keeps_the_lock_until_an_hour_after_its_deadline() -> None:
+def test_overlap_holder_waiting_for_its_callback_keeps_the_lock_until_one_hour_after_its_deadline() -> None:
     last = WAITS_UNTIL + LOST_SECONDS
     assert line_decide(Overlap.SKIP, waiting_run(), now=last) == Skip("overlap", f"tick-tock.{HOLDER} is WAITING")
     late = line_decide(Overlap.SKIP, waiting_run(), now=last + 0.001)
     assert late == StealLock(LINE_LOCK, "its holder's callback never arrived")
 
 
-def test_the_lock_of_a_holder_with_heartbeats_lasts_until_the_next_one_is_due() -> None:
+def test_overlap_holder_with_heartbeats_keeps_the_lock_until_the_next_one_is_due() -> None:
     beating = waiting_run(heartbeat_until=DUE + 100.0)
     assert isinstance(line_decide(Overlap.SKIP, beating, now=DUE + 100.0 + LOST_SECONDS), Skip)
     assert isinstance(line_decide(Overlap.SKIP, beating, now=DUE + 100.5 + LOST_SECONDS), StealLock)
 
 
-def test_a_waiting_holder_is_believed_in_so_long_as_the_invocation_that_took_the_lock_may_live() -> None:
+def test_overlap_waiting_holder_keeps_the_lock_while_the_invocation_that_took_it_may_be_active() -> None:
     late = WAITS_UNTIL + LOST_SECONDS + 1
     taken = Lock(HOLDER, late + 100)
     assert isinstance(decide_lock(taken, waiting_run(), LockRequest(NEWER, Overlap.QUEUE), now=late), Wait)
@@ -235,31 +239,31 @@ def turn(
 
 
 @pytest.mark.parametrize("policy", list(Overlap))
-def test_where_nobody_waits_it_is_everybodys_turn(policy: Overlap) -> None:
+def test_overlap_run_may_start_under_every_policy_if_the_wait_queue_is_empty(policy: Overlap) -> None:
     assert turn(policy) is None
 
 
 @pytest.mark.parametrize("policy", list(Overlap))
-def test_a_run_that_holds_the_lock_does_not_wait_for_itself(policy: Overlap) -> None:
+def test_overlap_run_with_the_lock_does_not_wait_for_itself(policy: Overlap) -> None:
     assert turn(policy, first=MINE, last=MINE) is None
 
 
-def test_in_a_queue_the_older_goes_first() -> None:
+def test_overlap_oldest_run_in_the_wait_queue_goes_first() -> None:
     assert turn(Overlap.QUEUE, first=FIRST) == Wait(f"{OLDER} has waited longer")
     assert turn(Overlap.QUEUE, first=LAST) is None
 
 
-def test_of_two_that_are_due_at_once_the_names_decide() -> None:
+def test_overlap_names_decide_between_runs_due_at_the_same_time() -> None:
     assert turn(Overlap.QUEUE, first=QueuePosition(DUE, OLDER)) == Wait(f"{OLDER} has waited longer")
     assert turn(Overlap.QUEUE, first=QueuePosition(DUE, NEWER)) is None
 
 
 @pytest.mark.parametrize("policy", [Overlap.NEWEST, Overlap.REPLACE])
-def test_where_only_the_newest_runs_an_older_one_gives_way(policy: Overlap) -> None:
+def test_overlap_older_run_is_skipped_where_only_the_newest_runs(policy: Overlap) -> None:
     assert turn(policy, last=LAST) == Skip("replaced", f"{NEWER} replaces it")
     assert turn(policy, last=FIRST) is None
 
 
 @pytest.mark.parametrize("policy", [Overlap.SKIP, Overlap.ALLOW])
-def test_where_nobody_is_to_wait_a_line_means_nothing(policy: Overlap) -> None:
+def test_overlap_wait_queue_is_ignored_by_policies_without_waiting(policy: Overlap) -> None:
     assert turn(policy, first=FIRST, last=LAST) is None

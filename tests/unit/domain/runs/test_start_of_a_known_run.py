@@ -49,28 +49,28 @@ def decide(
 
 @pytest.mark.parametrize("state", [RunState.SUCCEEDED, RunState.CANCELLED, RunState.SKIPPED])
 @pytest.mark.parametrize("message", ["message-1", "message-2"])
-def test_on_a_run_that_has_ended_only_what_follows_from_it_is_repeated(state: RunState, message: str) -> None:
+def test_existing_run_that_ended_only_repeats_its_follow_up(state: RunState, message: str) -> None:
     assert decide(run(state), by=context(message)) == FollowUp(run(state), f"already {state}")
 
 
 @pytest.mark.parametrize("of", [GONE, None], ids=["deleted", "unknown"])
-def test_an_ended_run_of_a_job_that_is_gone_is_followed_up_all_the_same(of: JobSnapshot) -> None:
+def test_existing_run_that_ended_repeats_its_follow_up_even_if_its_job_is_deleted(of: JobSnapshot) -> None:
     ended = run(RunState.SUCCEEDED)
     assert decide_start(start_request(), of, ended, context(), now=DUE + 30) == FollowUp(ended, "already SUCCEEDED")
 
 
-def test_the_message_of_a_dead_run_goes_on_towards_the_dead_letter_queue() -> None:
+def test_existing_run_message_of_a_dead_run_continues_to_the_dead_letter_queue() -> None:
     dead = run(RunState.DEAD, attempt=4)
     assert decide(dead, start_request(attempt=4)) == FollowUp(dead, "dead")
 
 
-def test_any_other_message_for_a_dead_run_is_dropped() -> None:
+def test_existing_run_other_message_of_a_dead_run_is_dropped() -> None:
     dead = run(RunState.DEAD, attempt=4)
     copy = start_request(nonce="nonce-of-a-copy", attempt=4)
     assert decide(dead, copy, by=context("message-2")) == Drop("a duplicate message of a dead run")
 
 
-def test_the_nonce_of_a_dead_run_under_a_new_message_id_is_a_redrive_with_a_fresh_allowance() -> None:
+def test_existing_run_nonce_of_a_dead_run_under_a_new_message_id_is_a_redrive_with_new_attempts() -> None:
     dead = run(RunState.DEAD, attempt=4, error="HTTP 500", reason="attempts_exhausted", notified=True)
     by = context("message-2", lease_until=DUE + 3700)
     decision = decide(dead, start_request(attempt=4), job(retry=RetryPolicy(max_attempts=3)), by=by, now=DUE + 3600.0)
@@ -88,7 +88,7 @@ def test_the_nonce_of_a_dead_run_under_a_new_message_id_is_a_redrive_with_a_fres
 
 
 @pytest.mark.parametrize("of", [GONE, None], ids=["deleted", "unknown"])
-def test_a_redrive_of_a_job_that_is_gone_is_dropped(of: JobSnapshot) -> None:
+def test_existing_run_redrive_of_a_deleted_job_is_dropped(of: JobSnapshot) -> None:
     dead = run(RunState.DEAD, attempt=4)
     decision = decide_start(start_request(attempt=4), of, dead, context("message-2"), now=DUE + 30)
     assert decision == Drop("a duplicate message of a dead run")
@@ -98,7 +98,7 @@ def test_a_redrive_of_a_job_that_is_gone_is_dropped(of: JobSnapshot) -> None:
 
 
 @pytest.mark.parametrize(("delivery", "more"), [(Delivery.AT_LEAST_ONCE, 4), (Delivery.AT_MOST_ONCE, 1)])
-def test_a_dead_run_is_redriven_by_who_asks_for_its_next_attempt(delivery: Delivery, more: int) -> None:
+def test_existing_run_redrive_requests_the_next_attempt_of_a_dead_run(delivery: Delivery, more: int) -> None:
     dead = run(RunState.DEAD, attempt=4)
     asked = start_request(nonce="nonce-r", attempt=5, redrive=True)
     decision = expect(Start, decide(dead, asked, job(delivery=delivery), by=context("message-r")))
@@ -113,20 +113,20 @@ def test_a_dead_run_is_redriven_by_who_asks_for_its_next_attempt(delivery: Deliv
 
 
 @pytest.mark.parametrize("attempt", [4, 6])
-def test_a_redrive_that_asks_for_another_attempt_than_the_next_is_dropped(attempt: int) -> None:
+def test_existing_run_redrive_for_another_than_the_next_attempt_is_dropped(attempt: int) -> None:
     asked = start_request(nonce="nonce-r", attempt=attempt, redrive=True)
     decision = decide(run(RunState.DEAD, attempt=4), asked, by=context("message-r"))
     assert decision == Drop("a duplicate message of a dead run")
 
 
-def test_a_redrive_redelivered_after_it_died_too_goes_on_towards_the_dead_letter_queue() -> None:
+def test_existing_run_redrive_that_died_and_is_redelivered_continues_to_the_dead_letter_queue() -> None:
     dead = run(RunState.DEAD, attempt=5, nonce="nonce-r", message_id="message-r")
     asked = start_request(nonce="nonce-r", attempt=5, redrive=True)
     assert decide(dead, asked, by=context("message-r")) == FollowUp(dead, "dead")
     assert isinstance(decide(dead, asked, by=context("message-s")), Start)  # brought back from there
 
 
-def test_a_redrive_is_not_repeated_by_a_late_second_delivery_of_the_message_before_it() -> None:
+def test_existing_run_redrive_is_not_repeated_by_a_late_delivery_of_the_earlier_message() -> None:
     first, brought_back = context("message-1"), context("message-2")
     redriven = expect(Start, decide(run(RunState.DEAD, attempt=4), start_request(attempt=4), by=brought_back))
     died_again = varied(redriven.run, state=RunState.DEAD)
@@ -136,7 +136,7 @@ def test_a_redrive_is_not_repeated_by_a_late_second_delivery_of_the_message_befo
     assert again.run.redriven_from == "message-1 message-2"
 
 
-def test_a_redrive_is_about_one_death_and_not_about_the_one_it_has_led_to() -> None:
+def test_existing_run_redrive_applies_only_to_the_death_before_it_not_to_the_one_it_led_to() -> None:
     never_begun = run(RunState.DEAD, attempt=0, nonce="nonce-1")
     asked = start_request(nonce="nonce-r", attempt=1, redrive=True)
     begun = expect(Start, decide(never_begun, asked, by=context("message-r")))
@@ -147,7 +147,7 @@ def test_a_redrive_is_about_one_death_and_not_about_the_one_it_has_led_to() -> N
     assert decide(died_again, another, by=context("message-s")) == Drop("a duplicate message of a dead run")
 
 
-def test_a_redrive_tells_from_when_on_its_age_counts() -> None:
+def test_existing_run_redrive_restarts_the_age_of_the_run() -> None:
     dead = run(RunState.DEAD, attempt=4)
     assert dead.age_from == DUE
     decision = expect(Start, decide(dead, start_request(attempt=4), by=context("message-2"), now=DUE + 3600.0))
@@ -157,12 +157,12 @@ def test_a_redrive_tells_from_when_on_its_age_counts() -> None:
     assert again.run.age_from == DUE + 5.0
 
 
-def test_an_ordinary_message_for_the_attempt_after_a_dead_one_is_no_redrive() -> None:
+def test_existing_run_ordinary_message_for_the_attempt_after_a_dead_one_is_not_a_redrive() -> None:
     decision = decide(run(RunState.DEAD, attempt=4), start_request(nonce="nonce-r", attempt=5), by=context("message-r"))
     assert decision == Drop("a duplicate message of a dead run")
 
 
-def test_a_redrive_of_a_run_that_is_alive_changes_nothing() -> None:
+def test_existing_run_redrive_of_an_active_run_changes_nothing() -> None:
     asked = start_request(nonce="nonce-r", attempt=2, redrive=True)
     assert decide(run(), asked, by=context("message-r")) == Drop("another message has started it")
     assert decide(run(RunState.SUCCEEDED), asked) == FollowUp(run(RunState.SUCCEEDED), "already SUCCEEDED")
@@ -173,7 +173,7 @@ def test_a_redrive_of_a_run_that_is_alive_changes_nothing() -> None:
 
 @pytest.mark.parametrize("attempt", [1, 2])
 @pytest.mark.parametrize("message", ["message-1", "message-2"])
-def test_a_run_that_waits_for_its_callback_is_not_started_by_anybody(message: str, attempt: int) -> None:
+def test_existing_run_that_waits_for_its_callback_is_dropped(message: str, attempt: int) -> None:
     decision = decide(waiting_run(), start_request(attempt=attempt), by=context(message), now=DUE + 1e6)
     assert decision == Drop("it waits for its callback")
 
@@ -181,7 +181,7 @@ def test_a_run_that_waits_for_its_callback_is_not_started_by_anybody(message: st
 # Waiting for its next attempt.
 
 
-def test_the_next_attempt_of_a_run_starts_and_keeps_its_history() -> None:
+def test_existing_run_next_attempt_starts_and_keeps_the_run_history() -> None:
     waiting = run(RunState.RETRYING, error="HTTP 500")
     by = context("message-2", lease_until=DUE + 200)
     assert decide(waiting, start_request(attempt=2, nonce="nonce-2"), by=by, now=DUE + 12.0) == Start(
@@ -202,11 +202,11 @@ def test_the_next_attempt_of_a_run_starts_and_keeps_its_history() -> None:
     )
 
 
-def test_the_next_attempt_starts_at_the_very_instant_it_may() -> None:
+def test_existing_run_next_attempt_may_start_exactly_at_its_earliest_time() -> None:
     assert isinstance(decide(run(RunState.RETRYING), start_request(attempt=2), now=DUE + 10.0), Start)
 
 
-def test_the_next_attempt_does_not_start_before_the_instant_its_record_names() -> None:
+def test_existing_run_next_attempt_does_not_start_before_the_time_in_its_record() -> None:
     waiting = run(RunState.RETRYING)
     assert decide(waiting, start_request(attempt=2), now=DUE + 9.9) == FollowUp(
         waiting, "the next attempt is not due yet"
@@ -214,17 +214,17 @@ def test_the_next_attempt_does_not_start_before_the_instant_its_record_names() -
 
 
 @pytest.mark.parametrize("attempt", [1, 2])
-def test_a_redelivery_of_an_attempt_that_has_failed_sends_the_next_one_again(attempt: int) -> None:
+def test_existing_run_redelivery_of_a_failed_attempt_sends_the_next_one_again(attempt: int) -> None:
     waiting = run(RunState.RETRYING, attempt=2)
     assert decide(waiting, start_request(attempt=attempt)) == FollowUp(waiting, "the next attempt is already decided")
 
 
-def test_a_message_for_an_attempt_after_the_next_is_dropped() -> None:
+def test_existing_run_message_for_an_attempt_after_the_next_one_is_dropped() -> None:
     assert decide(run(RunState.RETRYING), start_request(attempt=3)) == Drop("the message is not for the next attempt")
 
 
 @pytest.mark.parametrize("of", [GONE, None], ids=["deleted", "unknown"])
-def test_a_waiting_run_is_cancelled_at_its_next_step_when_its_job_was_deleted(of: JobSnapshot) -> None:
+def test_existing_run_retrying_run_of_a_deleted_job_is_cancelled(of: JobSnapshot) -> None:
     waiting = run(RunState.RETRYING)
     decision = decide_start(start_request(attempt=2), of, waiting, context("message-2"), now=DUE + 12.0)
     assert isinstance(decision, Transition)
@@ -238,7 +238,7 @@ def test_a_waiting_run_is_cancelled_at_its_next_step_when_its_job_was_deleted(of
 
 
 @pytest.mark.parametrize("state", [JobState.PAUSED, JobState.COMPLETED, JobState.ACTIVE])
-def test_a_run_that_exists_goes_on_whatever_became_of_its_jobs_generation(state: JobState) -> None:
+def test_existing_run_continues_despite_changes_of_its_job(state: JobState) -> None:
     changed = job(state=state, generation=GENERATION + 30_000, changed_at=DUE - 1.0)
     assert isinstance(decide(run(RunState.RETRYING), start_request(attempt=2), changed), Start)
 
@@ -246,23 +246,23 @@ def test_a_run_that_exists_goes_on_whatever_became_of_its_jobs_generation(state:
 # Running.
 
 
-def test_the_same_message_waits_while_its_attempt_may_be_alive() -> None:
+def test_existing_run_same_message_waits_while_its_attempt_may_be_active() -> None:
     assert decide(run(), now=LEASE - 1) == RetryLater(BELIEVED, "its attempt may still be active")
 
 
-def test_the_same_message_waits_under_the_id_of_a_redrive_too() -> None:
+def test_existing_run_same_message_waits_even_under_the_message_id_of_a_redrive() -> None:
     decision = decide(run(), by=context("message-2"), now=LEASE - 1)
     assert decision == RetryLater(BELIEVED, "its attempt may still be active")
     sent_afresh = decide(run(), start_request(nonce="nonce-9"), now=LEASE - 1)
     assert sent_afresh == RetryLater(BELIEVED, "its attempt may still be active")
 
 
-def test_another_message_is_dropped_while_the_attempt_may_be_alive() -> None:
+def test_existing_run_other_message_is_dropped_while_the_attempt_may_be_active() -> None:
     decision = decide(run(), start_request(nonce="nonce-9"), by=context("message-2"), now=LEASE - 1)
     assert decision == Drop("another message has started it")
 
 
-def test_an_attempt_is_believed_alive_a_little_longer_than_its_lease_since_clocks_differ() -> None:
+def test_existing_run_attempt_counts_as_active_slightly_beyond_its_lease_to_allow_for_clock_differences() -> None:
     assert isinstance(decide(run(), now=BELIEVED - 0.001), RetryLater)
     assert isinstance(
         decide(run(), start_request(nonce="nonce-9"), by=context("message-2"), now=BELIEVED - 0.001), Drop
@@ -271,7 +271,7 @@ def test_an_attempt_is_believed_alive_a_little_longer_than_its_lease_since_clock
 
 
 @pytest.mark.parametrize("message", ["message-1", "message-2"])
-def test_whichever_message_comes_after_the_lease_takes_the_run_over(message: str) -> None:
+def test_existing_run_any_message_after_the_lease_takes_over_the_run(message: str) -> None:
     begun = run()
     decision = decide(begun, start_request(nonce="nonce-9"), by=context(message, lease_until=DUE + 400), now=BELIEVED)
     assert isinstance(decision, Start)
@@ -281,13 +281,13 @@ def test_whichever_message_comes_after_the_lease_takes_the_run_over(message: str
     assert (decision.run.first_started_at, decision.run.started_at) == (float(DUE), BELIEVED)
 
 
-def test_a_run_that_may_be_tried_once_is_dead_when_its_worker_vanished() -> None:
+def test_existing_run_at_most_once_run_whose_worker_vanished_is_dead() -> None:
     decision = decide(run(), start_request(nonce="nonce-9"), job(delivery=Delivery.AT_MOST_ONCE), now=BELIEVED)
     assert isinstance(decision, Transition)
     assert (decision.run.state, decision.run.reason, decision.run.attempt) == (RunState.DEAD, "lost", 1)
 
 
-def test_a_run_whose_last_attempts_worker_vanished_is_dead_by_the_message_that_found_it() -> None:
+def test_existing_run_with_a_vanished_worker_in_its_last_attempt_is_dead_by_the_message_that_found_it() -> None:
     begun = run(attempt=4)
     decision = decide(begun, start_request(attempt=4, nonce="nonce-9"), by=context("message-2"), now=BELIEVED)
     assert isinstance(decision, Transition)
@@ -302,18 +302,18 @@ def test_a_run_whose_last_attempts_worker_vanished_is_dead_by_the_message_that_f
     assert isinstance(redriven, Start)
 
 
-def test_nothing_is_waited_for_any_more_when_the_worker_of_a_run_with_a_callback_vanished() -> None:
+def test_existing_run_vanished_worker_of_a_callback_run_ends_the_wait_for_the_callback() -> None:
     calling = waiting_run(RunState.RUNNING, attempt=4, heartbeat_until=DUE + 60.0)
     assert expect(Transition, decide(calling, start_request(attempt=4), now=BELIEVED)).run.state is RunState.DEAD
 
 
-def test_the_error_of_an_earlier_attempt_is_kept_when_the_last_ones_worker_vanished() -> None:
+def test_existing_run_vanished_worker_of_the_last_attempt_keeps_the_error_of_an_earlier_one() -> None:
     decision = expect(Transition, decide(run(attempt=4, error="HTTP 500"), start_request(attempt=4), now=BELIEVED))
     assert (decision.run.error, decision.run.code) == ("HTTP 500", "lost")
 
 
 @pytest.mark.parametrize("of", [GONE, None], ids=["deleted", "unknown"])
-def test_a_deleted_jobs_attempt_is_waited_for_and_then_cancelled(of: JobSnapshot) -> None:
+def test_existing_run_attempt_of_a_deleted_job_is_awaited_and_then_cancelled(of: JobSnapshot) -> None:
     assert isinstance(decide_start(start_request(), of, run(), context(), now=LEASE), RetryLater)
     decision = expect(Transition, decide_start(start_request(), of, run(), context(), now=BELIEVED))
     assert (decision.run.state, decision.run.reason) == (RunState.CANCELLED, "deleted")
@@ -324,17 +324,17 @@ def test_a_deleted_jobs_attempt_is_waited_for_and_then_cancelled(of: JobSnapshot
 ANEW = job(at=DUE + 20.0)
 
 
-def test_a_waiting_run_of_a_deleted_job_is_cancelled_though_its_id_was_taken_anew() -> None:
+def test_existing_run_retrying_run_of_a_deleted_job_is_cancelled_even_if_its_id_is_reused() -> None:
     decision = expect(Transition, decide(run(RunState.RETRYING), start_request(attempt=2), ANEW))
     assert (decision.run.state, decision.run.reason) == (RunState.CANCELLED, "deleted")
 
 
-def test_a_deleted_jobs_run_whose_worker_vanished_is_cancelled_though_its_id_was_taken_anew() -> None:
+def test_existing_run_vanished_run_of_a_deleted_job_is_cancelled_even_if_its_id_is_reused() -> None:
     decision = expect(Transition, decide(run(), of=ANEW, now=BELIEVED))
     assert (decision.run.state, decision.run.reason) == (RunState.CANCELLED, "deleted")
 
 
-def test_a_redrive_of_a_deleted_jobs_run_does_not_call_the_target_of_the_job_created_anew() -> None:
+def test_existing_run_redrive_for_a_deleted_job_does_not_call_the_target_of_a_recreated_one() -> None:
     assert decide(run(RunState.DEAD, attempt=4), start_request(attempt=4), ANEW, by=context("message-2")) == Drop(
         "a duplicate message of a dead run"
     )
@@ -348,14 +348,14 @@ def caught_up(through: int, count: int, **changes: object) -> StartRequest:
     return start_request(through=through, count=count, caught_up_at=float(through), **(named | changes))
 
 
-def test_what_a_catch_up_stands_for_beyond_a_run_that_is_there_needs_a_run_of_its_own() -> None:
+def test_existing_run_remaining_catch_up_beyond_the_run_gets_its_own_run() -> None:
     offered = caught_up(DUE + 600, 11)
     decision = decide(run(RunState.SUCCEEDED), offered, job(EVERY_MINUTE), by=context("message-2"), now=DUE + 660.0)
     assert isinstance(decision, RemainingCatchUp)
     assert (decision.occurrence, decision.count) == (DUE + 60, 10)
 
 
-def test_the_remainder_begins_after_all_that_the_run_which_is_there_stands_for() -> None:
+def test_existing_run_remaining_catch_up_begins_after_all_occurrences_covered_by_the_run() -> None:
     offered = caught_up(DUE + 600, 11)
     there = run(RunState.RUNNING, count=4, through=DUE + 180)
     decision = decide(there, offered, job(EVERY_MINUTE), by=context("message-2"), now=DUE + 20.0)
@@ -363,38 +363,38 @@ def test_the_remainder_begins_after_all_that_the_run_which_is_there_stands_for()
     assert (decision.occurrence, decision.count) == (DUE + 240, 7)
 
 
-def test_a_catch_up_leaves_no_remainder_where_its_own_run_is_there() -> None:
+def test_existing_run_catch_up_fully_covered_by_its_run_has_no_remainder() -> None:
     there = run(RunState.SUCCEEDED, count=11, through=DUE + 600)
     assert isinstance(decide(there, caught_up(DUE + 600, 11), job(EVERY_MINUTE)), FollowUp)
 
 
-def test_a_catch_up_leaves_no_remainder_where_no_occurrence_lies_in_what_is_left() -> None:
+def test_existing_run_catch_up_without_a_further_occurrence_in_its_rest_has_no_remainder() -> None:
     there, by = run(RunState.SUCCEEDED), context("message-2")
     assert isinstance(decide(there, caught_up(DUE + 59, 2), job(EVERY_MINUTE), by=by), FollowUp)
     assert isinstance(decide(there, caught_up(DUE + 60, 2), job(EVERY_MINUTE), by=by), RemainingCatchUp)
     assert isinstance(decide(there, caught_up(DUE + 600, 2), job("at(2026-11-21T12:01:00)"), by=by), FollowUp)
 
 
-def test_the_remainder_of_a_count_that_was_cut_short_is_one_at_least() -> None:
+def test_existing_run_remaining_catch_up_of_a_limited_count_is_at_least_one() -> None:
     there = run(RunState.SUCCEEDED, count=12, through=DUE + 60)
     decision = decide(there, caught_up(DUE + 600, 11), job(EVERY_MINUTE), by=context("message-2"))
     assert isinstance(decision, RemainingCatchUp)
     assert decision.count == 1
 
 
-def test_a_run_carried_by_its_own_catch_up_leaves_no_remainder_it_was_sent_before() -> None:
+def test_existing_run_catch_up_message_of_its_own_run_leaves_no_second_remainder() -> None:
     there = run(RunState.SUCCEEDED, count=4, through=DUE + 180)
     assert isinstance(decide(there, caught_up(DUE + 600, 11), job(EVERY_MINUTE)), FollowUp)
 
 
-def test_a_catch_up_that_was_shortened_is_retried() -> None:
+def test_existing_run_shortened_catch_up_is_retried() -> None:
     shortened = run(RunState.RETRYING, count=4, through=DUE + 180)
     retry = caught_up(DUE + 600, 11, attempt=2)
     decision = expect(Start, decide(shortened, retry, job(EVERY_MINUTE), by=context("message-2"), now=DUE + 1000.0))
     assert (decision.run.attempt, decision.run.through) == (2, DUE + 180)
 
 
-def test_a_catch_up_that_was_shortened_is_redriven_from_the_console() -> None:
+def test_existing_run_shortened_catch_up_is_redriven_from_the_console() -> None:
     dead = run(RunState.DEAD, attempt=4, count=4, through=DUE + 180)
     returned = caught_up(DUE + 600, 11, nonce=dead.nonce)
     decision = expect(Start, decide(dead, returned, job(EVERY_MINUTE), by=context("message-2"), now=DUE + 1000.0))
@@ -405,7 +405,7 @@ CHANGED = job("0 0 1 1 *", generation=GENERATION + 1)
 
 
 @pytest.mark.parametrize("of", [GONE, CHANGED], ids=["deleted", "edited"])
-def test_what_is_left_of_a_catch_up_is_read_by_the_rules_that_it_brings_whatever_became_of_its_job(
+def test_existing_run_remaining_catch_up_uses_the_rules_of_its_message_even_if_its_job_changed(
     of: JobSnapshot,
 ) -> None:
     offered = replace(caught_up(DUE + 600, 11), rules=OccurrenceRules(job(EVERY_MINUTE).schedule))
@@ -414,11 +414,11 @@ def test_what_is_left_of_a_catch_up_is_read_by_the_rules_that_it_brings_whatever
 
 
 @pytest.mark.parametrize("of", [GONE, CHANGED], ids=["deleted", "edited"])
-def test_an_old_catch_up_that_brings_no_rules_leaves_no_remainder_where_its_job_is_gone_or_changed(
+def test_existing_run_old_catch_up_without_rules_has_no_remainder_if_its_job_is_deleted_or_changed(
     of: JobSnapshot,
 ) -> None:
     assert isinstance(decide(run(RunState.SUCCEEDED), caught_up(DUE + 600, 11), of, by=context("message-2")), FollowUp)
 
 
-def test_a_single_occurrence_leaves_no_remainder() -> None:
+def test_existing_run_single_occurrence_has_no_remainder() -> None:
     assert isinstance(decide(run(RunState.SUCCEEDED), of=job(EVERY_MINUTE)), FollowUp)

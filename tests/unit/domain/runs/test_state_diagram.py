@@ -132,20 +132,20 @@ def drawn() -> list[re.Match[str]]:
     return arrows
 
 
-def test_the_diagram_shows_every_transition_that_is_decided_and_no_other() -> None:
+def test_state_diagram_shows_exactly_the_implemented_transitions() -> None:
     assert {(arrow["source"], arrow["aim"]) for arrow in drawn()} == decided()
 
 
-def test_the_diagram_shows_every_transition_once() -> None:
+def test_state_diagram_shows_every_transition_once() -> None:
     arrows = [(arrow["source"], arrow["aim"]) for arrow in drawn()]
     assert len(arrows) == len(set(arrows))
 
 
-def test_a_run_of_every_state_can_be_reached() -> None:
+def test_state_diagram_covers_all_states_that_runs_can_reach() -> None:
     assert {aim for _, aim in decided()} | {"QUEUED"} == {state.value for state in RunState}
 
 
-def test_nothing_but_a_redrive_or_ones_workflow_leads_out_of_a_final_state() -> None:
+def test_state_diagram_leaves_a_final_state_only_by_a_redrive_or_the_workflow() -> None:
     final = {state.value for state in RunState if state.final}
     stopped = product(("SKIPPED", "CANCELLED"), ("RUNNING", "CANCELLED", "SKIPPED"))
     left = {(source, aim) for source, aim in decided() if source in final}

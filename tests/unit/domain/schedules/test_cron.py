@@ -27,18 +27,18 @@ NEW_YEAR = "2026-01-01 00:00"  # a Thursday
         ("0 0 * feb,APR-Jun *", ["2026-02-01 00:00", "2026-02-02 00:00", "2026-02-03 00:00"]),
     ],
 )
-def test_items_are_values_ranges_steps_and_lists(expression, expected):
+def test_cron_fields_accept_values_ranges_steps_and_lists(expression, expected):
     assert instants(expression, after=NEW_YEAR) == expected
 
 
-def test_six_fields_have_the_seconds_first():
+def test_cron_expression_with_six_fields_starts_with_seconds():
     assert instants("30 5 9 * * *", after=NEW_YEAR) == [f"2026-01-0{day} 09:05:30" for day in (1, 2, 3)]
     assert instants("*/25 * * * * *", after=NEW_YEAR, count=4) == [
         *("2026-01-01 00:00:25", "2026-01-01 00:00:50", "2026-01-01 00:01", "2026-01-01 00:01:25")
     ]
 
 
-def test_many_seconds_of_few_minutes():
+def test_cron_expression_supports_many_seconds_in_few_minutes():
     assert instants("58-59 59 23 31 12 *", after=NEW_YEAR) == [
         *("2026-12-31 23:59:58", "2026-12-31 23:59:59", "2027-12-31 23:59:58")
     ]
@@ -49,18 +49,18 @@ def test_many_seconds_of_few_minutes():
 
 
 @pytest.mark.parametrize("sunday", ["0", "7", "SUN", "sun", "7-7", "0,7", "SUN-SUN", "7-SUN", "*/7", "7/1"])
-def test_sunday_is_0_and_7_and_sun(sunday):
+def test_cron_sunday_is_0_or_7_or_sun(sunday):
     assert instants(f"0 0 * * {sunday}", after=NEW_YEAR, count=2) == ["2026-01-04 00:00", "2026-01-11 00:00"]
 
 
 @pytest.mark.parametrize("weekend", ["FRI-SUN", "5-7", "fri-7", "5-sun", "5/1", "0,5-6"])
-def test_a_range_of_weekdays_may_end_at_sunday(weekend):
+def test_cron_weekday_range_may_end_on_sunday(weekend):
     assert instants(f"0 0 * * {weekend}", after=NEW_YEAR, count=4) == [
         *("2026-01-02 00:00", "2026-01-03 00:00", "2026-01-04 00:00", "2026-01-09 00:00")
     ]
 
 
-def test_every_way_to_say_every_weekday():
+def test_cron_all_notations_of_every_weekday_are_equivalent():
     for field in ("*", "?", "0-6", "0-7", "1-7", "MON-SUN", "SUN-SAT", "*/1"):
         assert schedule(f"0 0 * * {field}").words == "at 00:00 every day, UTC"
 
@@ -77,11 +77,11 @@ def test_every_way_to_say_every_weekday():
         ("@Annually", "0 0 1 1 *"),
     ],
 )
-def test_the_aliases(alias, meaning):
+def test_cron_aliases_have_their_documented_meaning(alias, meaning):
     assert schedule(alias).canonical == meaning
 
 
-def test_blanks_around_and_between_the_fields_do_not_matter():
+def test_cron_whitespace_around_and_between_fields_is_ignored():
     assert schedule("  0   9 * *\t1 ").canonical == "0 9 * * 1"
 
 
@@ -152,7 +152,7 @@ def test_blanks_around_and_between_the_fields_do_not_matter():
         ("tomorrow", "has 1 field; cron has 5"),
     ],
 )
-def test_what_is_not_understood_is_refused_with_field_and_reason(expression, reason):
+def test_cron_invalid_expression_is_rejected_with_field_and_reason(expression, reason):
     error = refusal(expression)
     assert error.field == "schedule"
     assert reason in error.detail
@@ -177,11 +177,11 @@ def test_what_is_not_understood_is_refused_with_field_and_reason(expression, rea
         (",".join(["1"] * 200) + " * * * *", "at most 256"),
     ],
 )
-def test_only_256_plain_characters_are_looked_at(expression, reason):
+def test_cron_expression_is_limited_to_256_plain_characters(expression, reason):
     assert reason in refusal(expression).detail
 
 
-def test_an_expression_of_exactly_256_characters_is_read():
+def test_cron_expression_of_exactly_256_characters_is_accepted():
     assert schedule(f"{'5,' * 123}6 * * * *".ljust(256)).canonical == "5,6 * * * *"
 
 
@@ -194,13 +194,13 @@ def test_an_expression_of_exactly_256_characters_is_read():
         ("CRON_TZ=Asia/Kolkata", "Asia/Kolkata"),
     ],
 )
-def test_a_zone_within_the_expression_is_shown_its_place(expression, zone):
+def test_cron_zone_within_the_expression_is_rejected_with_a_pointer_to_the_timezone_field(expression, zone):
     error = refusal(expression)
     assert error.field == "schedule"
     assert f'write the zone in the field timezone ("{zone}") and remove it here' in error.detail
 
 
-def test_a_long_piece_of_the_text_is_shortened_in_the_message():
+def test_cron_error_message_truncates_a_long_piece_of_the_expression():
     assert len(refusal("x" * 200 + " * * * *").detail) < 100
 
 
@@ -209,11 +209,11 @@ def dates(expression, after="2026-01-01 00:00", count=4, **more):
 
 
 @pytest.mark.parametrize("both", ["0 9 13 * *", "0 9 13 * ?"])
-def test_a_lone_day_of_the_month(both):
+def test_cron_single_day_of_the_month_matches_that_day(both):
     assert dates(both) == ["2026-01-13", "2026-02-13", "2026-03-13", "2026-04-13"]
 
 
-def test_two_plain_day_fields_match_when_either_does():
+def test_cron_two_plain_day_fields_match_when_either_matches():
     assert dates("0 9 13 * 5") == ["2026-01-02", "2026-01-09", "2026-01-13", "2026-01-16"]
 
 
@@ -230,27 +230,27 @@ def test_two_plain_day_fields_match_when_either_does():
         ("0 9 13 * *,5", ["2026-01-13", "2026-02-13", "2026-03-13", "2026-04-13"]),
     ],
 )
-def test_both_must_match_when_one_begins_with_a_star(expression, expected):
+def test_cron_day_fields_must_both_match_when_one_starts_with_a_star(expression, expected):
     assert dates(expression) == expected
 
 
-def test_the_last_day_of_the_month():
+def test_cron_last_day_of_the_month_is_supported():
     assert dates("0 9 L * *", count=3) == ["2026-01-31", "2026-02-28", "2026-03-31"]
     assert dates("0 9 L 2 *", count=3) == ["2026-02-28", "2027-02-28", "2028-02-29"]
 
 
-def test_days_before_the_last():
+def test_cron_days_before_the_last_day_are_supported():
     assert dates("0 9 L-1 * *", count=3) == ["2026-01-30", "2026-02-27", "2026-03-30"]
     assert dates("0 9 l-30 * *") == ["2026-01-01", "2026-03-01", "2026-05-01", "2026-07-01"]
     assert dates("0 9 L-0 * *", count=2) == ["2026-01-31", "2026-02-28"]
 
 
-def test_the_last_weekday_of_the_month():
+def test_cron_last_working_day_of_the_month_is_supported():
     # January 2026 ends on a Saturday, February on a Saturday, March on a Tuesday, May on a Sunday.
     assert dates("0 9 LW * *", count=5) == ["2026-01-30", "2026-02-27", "2026-03-31", "2026-04-30", "2026-05-29"]
 
 
-def test_l_and_lw_stand_in_lists():
+def test_cron_l_and_lw_are_allowed_in_lists():
     assert dates("0 9 1,15,L * *", after="2026-01-02 00:00") == ["2026-01-15", "2026-01-31", "2026-02-01", "2026-02-15"]
     assert dates("0 9 LW,L-2,5 * *") == ["2026-01-05", "2026-01-29", "2026-01-30", "2026-02-05"]
 
@@ -266,27 +266,27 @@ def test_l_and_lw_stand_in_lists():
         ("0 9 31W * *", ["2026-01-30", "2026-03-31", "2026-05-29"]),
     ],
 )
-def test_the_weekday_nearest_to_a_day(expression, expected):
+def test_cron_weekday_nearest_to_a_day_is_supported(expression, expected):
     assert dates(expression, count=3) == expected
 
 
-def test_the_nth_weekday_of_the_month():
+def test_cron_nth_weekday_of_the_month_is_supported():
     assert dates("0 9 * * MON#1") == ["2026-01-05", "2026-02-02", "2026-03-02", "2026-04-06"]
     assert dates("0 9 * * 7#5") == ["2026-03-29", "2026-05-31", "2026-08-30", "2026-11-29"]
     assert dates("0 9 * * mon#1,3#3") == ["2026-01-05", "2026-01-21", "2026-02-02", "2026-02-18"]
 
 
-def test_the_last_of_a_weekday():
+def test_cron_last_given_weekday_of_the_month_is_supported():
     assert dates("0 9 * * 5L") == ["2026-01-30", "2026-02-27", "2026-03-27", "2026-04-24"]
     assert dates("0 9 * * sunl") == dates("0 9 * * 0L") == dates("0 9 * * 7L")
     assert dates("0 9 * * FRIL,MON#1") == ["2026-01-05", "2026-01-30", "2026-02-02", "2026-02-27"]
 
 
-def test_a_day_of_the_month_beside_an_nth_weekday_matches_when_either_does():
+def test_cron_day_of_the_month_and_nth_weekday_match_when_either_matches():
     assert dates("0 9 1 * MON#1") == ["2026-01-01", "2026-01-05", "2026-02-01", "2026-02-02"]
 
 
-def test_february_29_waits_for_a_leap_year_and_a_weekday_for_longer():
+def test_cron_february_29_occurs_in_leap_years_and_less_often_with_a_weekday():
     assert dates("0 0 29 2 *", count=3) == ["2028-02-29", "2032-02-29", "2036-02-29"]
     assert dates("0 0 29 2 *", after="2096-03-01 00:00", count=1) == ["2104-02-29"]
     # Both fields must match: */7 begins with a star. After 2088 no February 29 is a Sunday for 40 years.
@@ -294,7 +294,7 @@ def test_february_29_waits_for_a_leap_year_and_a_weekday_for_longer():
 
 
 @pytest.mark.parametrize("expression", ["0 9 31 * *", "0 9 31 */2 *", "0 9 28-31 2 *", "0 9 31 2,3 *"])
-def test_days_that_some_months_lack_are_skipped_there(expression):
+def test_cron_days_missing_in_some_months_are_skipped_there(expression):
     assert len(dates(expression)) == 4
 
 
@@ -315,13 +315,13 @@ def test_days_that_some_months_lack_are_skipped_there(expression):
         "cron(0 0 ? 2 SUN#5 2026)",
     ],
 )
-def test_days_that_no_year_has_are_refused(expression):
+def test_cron_days_that_exist_in_no_year_are_rejected(expression):
     error = refusal(expression)
     assert error.field == "schedule"
     assert "no year contains this day: day of month" in error.detail
 
 
-def test_an_impossible_date_beside_a_weekday_leaves_the_weekday():
+def test_cron_impossible_date_with_a_weekday_matches_the_weekday():
     assert dates("0 0 30 2 1", count=2, after="2026-01-31 00:00") == ["2026-02-02", "2026-02-09"]
 
 
@@ -356,7 +356,7 @@ def test_an_impossible_date_beside_a_weekday_leaves_the_weekday():
         ("L * * * *", "not a number"),
     ],
 )
-def test_letters_in_the_wrong_place_are_refused(expression, reason):
+def test_cron_misplaced_letters_are_rejected(expression, reason):
     assert reason in refusal(expression).detail
 
 
@@ -389,11 +389,11 @@ def test_letters_in_the_wrong_place_are_refused(expression, reason):
         (" cron( 0 9 ? * MON *  ) ", ["2026-01-05 09:00", "2026-01-12 09:00"]),
     ],
 )
-def test_eventbridge_expressions_in_their_documented_forms(expression, expected):
+def test_cron_eventbridge_expressions_are_accepted_in_their_documented_forms(expression, expected):
     assert instants(expression, after=NEW_YEAR, count=2) == expected
 
 
-def test_a_day_of_the_month_and_a_day_of_the_week_cannot_both_count():
+def test_cron_eventbridge_expression_uses_only_one_of_its_day_fields():
     # The other is ?, which begins with ?: both must match, and ? always does.
     assert instants("cron(0 9 13 * ? *)", after=NEW_YEAR, count=2) == ["2026-01-13 09:00", "2026-02-13 09:00"]
 
@@ -420,17 +420,17 @@ class TestRangesThatRunBackwards:
             ("cron(0 9 30-3/2,15 * ? *)", "cron(0 9 30,1,3,15 * ? *)"),
         ],
     )
-    def test_go_on_at_the_beginning(self, expression, the_same_as):
+    def test_cron_backward_ranges_continue_at_the_beginning(self, expression, the_same_as):
         assert instants(expression, after=NEW_YEAR, count=60) == instants(the_same_as, after=NEW_YEAR, count=60)
         assert schedule(expression).canonical == schedule(the_same_as).canonical
 
-    def test_name_hours_of_the_days_that_are_named_not_of_the_nights(self):
+    def test_cron_backward_ranges_of_hours_apply_to_the_named_days_not_nights(self):
         # MON-FRI: Friday's night ends at midnight, and the early hours of Monday belong to Monday.
         assert instants("cron(0 23-1 ? * MON-FRI *)", after="2026-01-02 12:00", count=3) == [
             *("2026-01-02 23:00", "2026-01-05 00:00", "2026-01-05 01:00")
         ]
 
-    def test_are_written_out_in_words_and_in_canonical_form(self):
+    def test_cron_backward_ranges_are_expanded_in_words_and_canonical_form(self):
         night = schedule("cron(0/30 20-2 ? * MON-FRI *)")
         assert night.canonical == "cron(0,30 0-2,20-23 ? * MON-FRI *)"
         assert night.words == "every 30 minutes in the hours 0 to 2 and 20 to 23 on Monday to Friday, UTC"
@@ -442,12 +442,12 @@ class TestRangesThatRunBackwards:
         assert schedule("cron(0 9 29-2 * ? *)").words == "at 09:00 on days 1, 2 and 29 to 31 of the month, UTC"
 
     @pytest.mark.parametrize("years", ["2030-2026", "2199-1970", "2030-2026/2", "2026,2030-2028"])
-    def test_of_years_are_refused(self, years):
+    def test_cron_backward_ranges_of_years_are_rejected(self, years):
         error = refusal(f"cron(0 9 1 1 ? {years})")
         assert error.field == "schedule"
         assert "the range ends before it begins; write the earlier year first" in error.detail
 
-    def test_stay_within_the_rules_of_their_field(self):
+    def test_cron_backward_ranges_follow_the_rules_of_their_field(self):
         assert "24 is out of range" in refusal("cron(0 20-24 * * ? *)").detail
         assert "a step of 25 is larger than the 24 values" in refusal("cron(0 20-2/25 * * ? *)").detail
         assert "no year contains this day" in refusal("cron(0 9 30-31 2 ? *)").detail
@@ -455,7 +455,7 @@ class TestRangesThatRunBackwards:
 
 
 class TestYears:
-    def test_are_single_listed_ranged_or_stepped(self):
+    def test_cron_years_may_be_single_listed_ranged_or_stepped(self):
         def years(field):
             return [text[:4] for text in instants(f"cron(0 0 1 1 ? {field})", after="2025-06-01 00:00", count=3)]
 
@@ -466,7 +466,7 @@ class TestYears:
         assert years("*/10") == ["2030", "2040", "2050"]
         assert years("*") == ["2026", "2027", "2028"]
 
-    def test_are_followed_to_their_end_even_past_the_horizon_of_the_search(self):
+    def test_cron_years_are_searched_to_their_end_even_beyond_the_search_horizon(self):
         assert instants("cron(0 0 1 1 ? 2199)", after=NEW_YEAR) == ["2199-01-01 00:00"]
         assert instants("cron(59 23 31 12 ? *)", after="2199-01-01 00:00", count=2) == [
             "2199-12-31 23:59",
@@ -476,13 +476,13 @@ class TestYears:
             "2156-02-28 23:00"
         ]
 
-    def test_that_are_over_leave_no_occurrence(self):
+    def test_cron_years_in_the_past_give_no_occurrence(self):
         assert instants("cron(0 0 1 1 ? 2020-2025)", after=NEW_YEAR) == []
         assert instants("cron(0 0 1 1 ? 1970)", after="1960-01-01 00:00") == ["1970-01-01 00:00"]
         assert instants("cron(0 0 1 1 ? 2199)", after="3000-01-01 00:00") == []
 
     @pytest.mark.parametrize(("field", "reason"), [("1969", "1969 is out of range"), ("2200", "2200 is out of range")])
-    def test_go_from_1970_to_2199(self, field, reason):
+    def test_cron_years_range_from_1970_to_2199(self, field, reason):
         assert f"{reason}; year must be from 1970 to 2199" in refusal(f"cron(0 0 1 1 ? {field})").detail
 
 
@@ -512,11 +512,11 @@ class TestYears:
         ("cron (0 9 * * ? *)", "the forms with brackets"),
     ],
 )
-def test_eventbridge_syntax_errors_are_ours(expression, reason):
+def test_cron_eventbridge_syntax_errors_are_rejected_with_reason(expression, reason):
     assert reason in refusal(expression).detail
 
 
-def test_skip_and_first_are_its_daylight_saving_rules():
+def test_cron_eventbridge_expression_uses_skip_and_first_at_dst_changes():
     rules = {"dst_gap": "skip", "dst_fold": "first"}
     zone = "America/New_York"
     assert instants("cron(30 2 * * ? *)", zone, after="2026-03-08 00:00", count=1, **rules) == ["2026-03-09 06:30"]

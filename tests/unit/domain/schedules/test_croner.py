@@ -68,7 +68,7 @@ def both(expr, start, timezone="UTC", count=3):
     return ours(case).get("next"), croner.answers([case])[0].get("next")
 
 
-def test_agrees_around_the_changes_of_clocks_where_its_rules_are_ours():
+def test_croner_agrees_around_dst_changes_where_its_rules_are_the_same():
     random = Random(2026)
     cases = []
     while len(cases) < CASES:
@@ -90,45 +90,45 @@ def test_agrees_around_the_changes_of_clocks_where_its_rules_are_ours():
     assert agreed > CASES * 0.9
 
 
-def test_takes_either_day_where_one_begins_with_a_star_and_we_both():
+def test_croner_matches_either_day_where_one_field_starts_with_a_star_but_duecourse_requires_both():
     own, theirs = both("0 0 */2 * MON", "2023-01-01 12:00")
     assert own == ["2023-01-09T00:00:00Z", "2023-01-23T00:00:00Z", "2023-02-13T00:00:00Z"]
     assert theirs == ["2023-01-02T00:00:00Z", "2023-01-03T00:00:00Z", "2023-01-05T00:00:00Z"]
 
 
-def test_reads_a_range_with_a_step_as_an_interval_and_we_as_fixed_times():
+def test_croner_treats_a_stepped_range_as_an_interval_but_duecourse_as_fixed_times():
     own, theirs = both("0-40/20 2 * * *", "2023-03-12 00:00", "America/New_York", 1)
     assert own == ["2023-03-12T07:00:00Z"]
     assert theirs == ["2023-03-13T06:00:00Z"]
 
 
-def test_reads_a_star_anywhere_in_a_list_as_an_interval_and_we_only_at_its_beginning():
+def test_croner_treats_a_star_anywhere_in_a_list_as_an_interval_but_duecourse_only_at_its_start():
     own, theirs = both("30 2,* * * *", "2023-11-05 04:00", "America/New_York", 3)
     assert own == ["2023-11-05T04:30:00Z", "2023-11-05T05:30:00Z", "2023-11-05T07:30:00Z"]
     assert theirs == ["2023-11-05T04:30:00Z", "2023-11-05T05:30:00Z", "2023-11-05T06:30:00Z"]
 
 
-def test_reads_a_range_from_0_to_sun_as_the_whole_week_and_we_as_sunday():
+def test_croner_treats_a_range_from_0_to_sun_as_the_whole_week_but_duecourse_as_sunday():
     own, theirs = both("0 0 * * 0-SUN", "2023-01-01 12:00")
     assert own == ["2023-01-08T00:00:00Z", "2023-01-15T00:00:00Z", "2023-01-22T00:00:00Z"]
     assert theirs == ["2023-01-02T00:00:00Z", "2023-01-03T00:00:00Z", "2023-01-04T00:00:00Z"]
 
 
-def test_drops_a_time_on_a_day_that_never_was_and_we_move_it():
+def test_croner_drops_a_time_on_a_nonexistent_day_but_duecourse_moves_it():
     own, theirs = both("0 9 * * *", "2011-12-29 20:00", "Pacific/Apia", 2)
     assert own == ["2011-12-30T10:00:00Z", "2011-12-30T19:00:00Z"]
     assert theirs == ["2011-12-30T19:00:00Z", "2011-12-31T19:00:00Z"]
 
 
 @pytest.mark.parametrize("text", ["5/15 * * * *", "0 0 L-3 * *", "0 0 LW,15 * *"])
-def test_refuses_what_we_understand(text):
+def test_croner_rejects_some_expressions_that_duecourse_accepts(text):
     own, theirs = both(text, "2023-01-01 00:00")
     assert own
     assert theirs is None
 
 
 @pytest.mark.parametrize("text", ["? * * * *", "0 0 1 * +MON", "0 0 31 4 *", "0 0 * * FRI#L"])
-def test_understands_what_we_refuse(text):
+def test_croner_accepts_some_expressions_that_duecourse_rejects(text):
     own, theirs = both(text, "2023-01-01 00:00")
     assert own is None
     assert theirs is not None

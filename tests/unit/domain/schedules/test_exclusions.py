@@ -40,35 +40,35 @@ def local(of: Occurrences, after: str, count: int = 3) -> list[str]:
 
 
 class TestRecurring:
-    def test_excludes_days_of_the_week(self) -> None:
+    def test_exclusions_excludes_days_of_the_week(self) -> None:
         weekdays = occurrences("0 9 * * *", WEEKENDS)
         plain = compile_schedule(ScheduleSpec("0 9 * * 1-5"))
         at = utc("2026-01-01 00:00")
         for _ in range(300):
             assert weekdays.next(at) == (at := plain.next(at) or 0)
 
-    def test_excludes_a_date_of_each_year(self) -> None:
+    def test_exclusions_excludes_a_date_of_each_year(self) -> None:
         assert local(occurrences("0 9 24-26 12 *", "* * 25 12 *"), "2026-12-01 00:00") == [
             "Thu 2026-12-24 09:00",
             "Sat 2026-12-26 09:00",
             "Fri 2027-12-24 09:00",
         ]
 
-    def test_excludes_whole_minutes_on_the_clock_of_the_zone(self) -> None:
+    def test_exclusions_excludes_whole_minutes_on_the_clock_of_the_zone(self) -> None:
         nights = occurrences("*/20 * * * * *", "* 23,0-5 * * *", zone=BERLIN)
         assert local(nights, "2026-01-10 21:59", 4)[2:] == ["Sun 2026-01-11 06:00"] * 2
 
-    def test_excludes_single_seconds(self) -> None:
+    def test_exclusions_excludes_single_seconds(self) -> None:
         assert local(occurrences("*/20 * * * * *", "20,40 * * * * *"), "2026-01-10 00:00", 2) == [
             "Sat 2026-01-10 00:01",
             "Sat 2026-01-10 00:02",
         ]
 
-    def test_takes_eventbridges_form_and_years(self) -> None:
+    def test_exclusions_takes_eventbridges_form_and_years(self) -> None:
         daily = occurrences("0 9 * * *", "cron(* * * * ? 2027-2028)")
         assert local(daily, "2026-12-31 00:00", 2) == ["Thu 2026-12-31 09:00", "Mon 2029-01-01 09:00"]
 
-    def test_both_passes_of_a_repeated_hour_are_excluded_and_no_other_time(self) -> None:
+    def test_exclusions_both_passes_of_a_repeated_hour_are_excluded_and_no_other_time(self) -> None:
         around = occurrences("*/30 * * * *", "30-59 2 * * *", zone=BERLIN)
         assert local(around, "2026-10-24 23:59", 6) == [
             *("Sun 2026-10-25 02:00", "Sun 2026-10-25 02:00"),
@@ -79,7 +79,7 @@ class TestRecurring:
         ("entry", "problem"),
         [("* * * * XYZ", "not a number"), ("* * *", "has 3 fields"), ("daily", "write an instant")],
     )
-    def test_rejects_an_entry_of_no_form(self, entry: str, problem: str) -> None:
+    def test_exclusions_rejects_an_entry_of_no_form(self, entry: str, problem: str) -> None:
         with pytest.raises(ExclusionError, match=problem) as refused:
             occurrences("0 9 * * *", "2026-12-25", entry)
         assert refused.value.index == 1
@@ -88,12 +88,12 @@ class TestRecurring:
     @pytest.mark.parametrize(
         "exclude", [("* * * * *",), ("* * * 1-6 *", "* * * 7-12 *"), ("* 0-11 * * *", "* 12-23 * * *")]
     )
-    def test_a_search_through_nothing_but_excluded_times_ends(self, exclude: tuple[str, ...], on: str) -> None:
+    def test_exclusions_search_through_nothing_but_excluded_times_ends(self, exclude: tuple[str, ...], on: str) -> None:
         assert occurrences("* * * * *", *exclude, on=on).next(utc("2026-01-01 00:00")) is None
 
 
 class TestMoves:
-    def test_the_last_working_day_of_each_month_needs_one_job(self) -> None:
+    def test_exclusions_last_working_day_of_each_month_needs_one_job(self) -> None:
         closing = occurrences("0 18 L * *", WEEKENDS, "2026-12-24/2027-01-01", on="previous", zone=BERLIN)
         assert local(closing, "2026-10-01 00:00", 5) == [
             "Fri 2026-10-30 18:00",
@@ -103,7 +103,7 @@ class TestMoves:
             "Fri 2027-02-26 18:00",
         ]
 
-    def test_so_does_the_first_one(self) -> None:
+    def test_exclusions_so_does_the_first_one(self) -> None:
         opening = occurrences("0 8 1 * *", WEEKENDS, "* * 1 1,5 *", on="next", zone=BERLIN)
         assert local(opening, "2026-12-15 00:00", 5) == [
             "Mon 2027-01-04 08:00",
@@ -113,24 +113,24 @@ class TestMoves:
             "Mon 2027-05-03 08:00",
         ]
 
-    def test_occurrences_that_meet_on_a_day_are_one(self) -> None:
+    def test_exclusions_occurrences_that_meet_on_a_day_are_one(self) -> None:
         assert local(occurrences("0 9,17 * * *", WEEKENDS, on="next"), "2026-11-06 10:00", 3) == [
             "Fri 2026-11-06 17:00",
             "Mon 2026-11-09 09:00",
             "Mon 2026-11-09 17:00",
         ]
 
-    def test_a_time_in_a_gap_on_the_excluded_day_keeps_its_name_on_the_other_day(self) -> None:
+    def test_exclusions_time_in_a_gap_on_the_excluded_day_keeps_its_name_on_the_other_day(self) -> None:
         assert local(occurrences("30 2 29 3 *", WEEKENDS, on="previous", zone=BERLIN), "2026-01-01 00:00", 1) == [
             "Fri 2026-03-27 02:30"
         ]
 
     @pytest.mark.parametrize(("gap", "fired"), [("next", "Sun 2026-03-29 03:00"), ("skip", "Tue 2028-03-28 02:30")])
-    def test_a_move_into_a_gap_follows_the_jobs_rule(self, gap: str, fired: str) -> None:
+    def test_exclusions_move_into_a_gap_follows_the_jobs_rule(self, gap: str, fired: str) -> None:
         moved = occurrences("30 2 28 3 *", "2026-03-28", on="next", zone=BERLIN, dst_gap=gap)
         assert local(moved, "2026-03-01 00:00", 1) == [fired]
 
-    def test_an_occurrence_without_a_day_to_move_to_is_skipped(self) -> None:
+    def test_exclusions_occurrence_without_a_day_to_move_to_is_skipped(self) -> None:
         far = (date(2026, 6, 1) + timedelta(days=MAX_MOVE_DAYS)).isoformat()
         closed = occurrences("0 9 1 6 *", f"2026-06-01/{far}", on="next")
         assert local(closed, "2026-01-01 00:00", 1) == ["Tue 2027-06-01 09:00"]
@@ -139,32 +139,32 @@ class TestMoves:
             "Thu 2026-07-02 09:00"
         ]
 
-    def test_excluded_instants_and_times_are_skipped(self) -> None:
+    def test_exclusions_excluded_instants_and_times_are_skipped(self) -> None:
         kept = occurrences("0 9 * * *", "2026-06-02T09:00:00Z", "* 9 3 * *", on="next")
         assert local(kept, "2026-06-01 10:00", 1) == ["Thu 2026-06-04 09:00"]
 
-    def test_a_single_time_moves_too(self) -> None:
+    def test_exclusions_single_time_moves_too(self) -> None:
         once = occurrences("at(2026-12-25T18:00:00)", "2026-12-25/2026-12-26", on="previous", zone=BERLIN)
         assert local(once, "2026-12-01 00:00") == ["Thu 2026-12-24 18:00"]
         assert moved_from(once.schedule, utc("2026-12-24 17:00")) == utc("2026-12-25 18:00")
         assert moved_to(once.schedule, utc("2026-12-25 17:00")) == utc("2026-12-24 18:00")
 
-    def test_the_window_is_that_of_the_moved_occurrences(self) -> None:
+    def test_exclusions_window_is_that_of_the_moved_occurrences(self) -> None:
         spec = ScheduleSpec(
             "0 9 * * 6", start=utc("2026-06-05 08:00"), end=utc("2026-06-12 09:00"), on_excluded="previous"
         )
         assert local(occurrences_of("", "", spec, exclude=(WEEKENDS,)), "2026-01-01 00:00") == ["Fri 2026-06-05 09:00"]
 
-    def test_a_rate_does_not_move(self) -> None:
+    def test_exclusions_rate_does_not_move(self) -> None:
         with pytest.raises(ScheduleError, match="write the schedule as cron") as refused:
             occurrences_of("", "", ScheduleSpec("rate(1 day)", anchor=0, on_excluded="next"))
         assert refused.value.field == "on_excluded"
 
-    def test_another_rule_is_refused(self) -> None:
+    def test_exclusions_another_rule_is_refused(self) -> None:
         with pytest.raises(ScheduleError, match="skip, or the day"):
             occurrences("0 9 * * *", on="nearest")
 
-    def test_the_words_name_the_rule(self) -> None:
+    def test_exclusions_words_name_the_rule(self) -> None:
         assert compile_schedule(ScheduleSpec("0 9 * * 1", on_excluded="next")).words == (
             "at 09:00 on Monday, UTC, or on the day after excluded days"
         )
@@ -177,7 +177,9 @@ class TestMoves:
         st.lists(st.sampled_from(["2026-03-01/2026-03-31", "* * 1-7 * *", "* * 31 * *", "2026-06-15"]), max_size=3),
         st.integers(0, 500 * 24),
     )
-    def test_agrees_with_a_walk_over_all_days(self, expression: str, step: int, exclude: list[str], hours: int) -> None:
+    def test_exclusions_agrees_with_a_walk_over_all_days(
+        self, expression: str, step: int, exclude: list[str], hours: int
+    ) -> None:
         entries = (WEEKENDS, *exclude)
         plain = compile_schedule(ScheduleSpec(expression))
         skipping = occurrences("0 12 * * *", *entries)
@@ -213,13 +215,13 @@ def _between(schedule, low, high):  # type: ignore[no-untyped-def]
 
 
 class TestPreview:
-    def test_shows_from_where_an_occurrence_moved(self) -> None:
+    def test_exclusions_shows_from_where_an_occurrence_moved(self) -> None:
         spec = ScheduleSpec("0 18 L * *", BERLIN, on_excluded="previous")
         first, second = preview(spec, utc("2026-10-01 00:00"), 2, exclude=(WEEKENDS,))
         assert (first.mark, first.wall, first.named) == ("shifted", "2026-10-30T18:00:00", "2026-10-31T18:00:00")
         assert (second.mark, second.wall) == (None, "2026-11-30T18:00:00")
 
-    def test_lists_a_bounded_number_of_excluded_days(self) -> None:
+    def test_exclusions_lists_a_bounded_number_of_excluded_days(self) -> None:
         found = preview(ScheduleSpec("0 9 * * 6"), 0, 3, exclude=("* * * 2-12 *", "* * 8-31 * *"))
         assert sum(entry.mark is None for entry in found) == 3
         never = preview(ScheduleSpec("0 9 * * 6"), 0, 3, exclude=("* 9 * * *",))
@@ -231,7 +233,9 @@ class TestCalendars:
         st.lists(st.tuples(st.dates(date(1960, 1, 1), date(2100, 1, 1)), st.integers(0, 40)), max_size=20),
         st.lists(st.sampled_from([WEEKENDS, "* * 24 12 *", "* 0-5 * * MON"]), max_size=2, unique=True),
     )
-    def test_a_copy_excludes_what_its_entries_exclude(self, ranges: list[tuple[date, int]], crons: list[str]) -> None:
+    def test_exclusions_copy_excludes_what_its_entries_exclude(
+        self, ranges: list[tuple[date, int]], crons: list[str]
+    ) -> None:
         entries = [f"{first}/{first + timedelta(days=length)}" for first, length in ranges] + crons
         calendar = Calendar("acme", "bank", packed_days(entries))
         assert packed_days(calendar.exclude) == calendar.days
@@ -244,14 +248,14 @@ class TestCalendars:
             assert following == written.next(at)
             at = following or at
 
-    def test_its_entries_are_in_order_and_each_day_is_named_once(self) -> None:
+    def test_exclusions_its_entries_are_in_order_and_each_day_is_named_once(self) -> None:
         days = packed_days(["2027-01-01", WEEKENDS, "2026-12-25/2026-12-26", "2026-12-24", WEEKENDS])
         assert Calendar("acme", "bank", days).exclude == ("2026-12-24/2026-12-26", "2027-01-01", WEEKENDS)
 
-    def test_an_entry_without_days_excludes_nothing(self) -> None:
+    def test_exclusions_entry_without_days_excludes_nothing(self) -> None:
         assert occurrences("0 9 * * *", named("bank")).next(0) == 9 * 3600
 
-    def test_a_calendar_that_would_fill_the_cursor_is_refused(self) -> None:
+    def test_exclusions_calendar_that_would_fill_the_cursor_is_refused(self) -> None:
         alternate = [(date(2026, 1, 1) + timedelta(days=2 * number)).isoformat() for number in range(400)]
         with pytest.raises(CalendarSizeError):
             packed_days(alternate)

@@ -27,22 +27,24 @@ def schedule(expression: str, **changes: object):  # type: ignore[no-untyped-def
         ("at(2027-01-01T00:00:00)", 86_400, None),
     ],
 )
-def test_two_times_that_are_too_close_are_found(expression: str, smallest: int, distance: int | None) -> None:
+def test_interval_between_times_that_are_too_close_is_found(
+    expression: str, smallest: int, distance: int | None
+) -> None:
     found = closest(schedule(expression), AFTER, limit=smallest)
     assert (None if found is None else found[1]) == distance
 
 
-def test_a_schedule_that_comes_too_often_is_refused_by_its_field_with_the_limit() -> None:
+def test_interval_below_the_limit_is_rejected_with_field_and_limit() -> None:
     with pytest.raises(ScheduleError, match=r"10 s apart .*2026-11-21T12:00:20Z.* requires at least 60 s") as refused:
         check_interval(schedule("rate(10 seconds)"), AFTER, 60)
     assert refused.value.field == "schedule"
 
 
-def test_a_stage_that_allows_every_second_refuses_nothing() -> None:
+def test_interval_of_any_length_is_accepted_where_every_second_is_allowed() -> None:
     check_interval(schedule("* * * * * *"), AFTER, 1)
 
 
-def test_no_more_than_a_thousand_steps_are_made() -> None:
+def test_interval_search_stops_after_one_thousand_steps() -> None:
     class Counted:
         def __init__(self) -> None:
             self.steps = 0

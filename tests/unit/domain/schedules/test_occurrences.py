@@ -36,12 +36,12 @@ def upcoming(of: Occurrences, after: str, count: int) -> list[str]:
     return found
 
 
-def test_an_excluded_instant_is_left_out() -> None:
+def test_occurrences_exclude_an_excluded_instant() -> None:
     daily = occurrences("0 9 * * *", "UTC", "2026-12-25T09:00:00Z")
     assert upcoming(daily, "2026-12-24T00:00:00Z", 2) == ["2026-12-24T09:00:00Z", "2026-12-26T09:00:00Z"]
 
 
-def test_an_excluded_date_is_that_of_the_jobs_own_zone() -> None:
+def test_occurrences_exclude_a_date_in_the_zone_of_the_job() -> None:
     tokyo = occurrences("0 */6 * * *", "Asia/Tokyo", "2026-12-25")
     assert upcoming(tokyo, "2026-12-24T08:59:59Z", 3) == [
         "2026-12-24T09:00:00Z",
@@ -50,17 +50,17 @@ def test_an_excluded_date_is_that_of_the_jobs_own_zone() -> None:
     ]
 
 
-def test_an_excluded_range_has_both_its_ends() -> None:
+def test_occurrences_exclude_both_ends_of_an_excluded_range() -> None:
     daily = occurrences("0 9 * * *", "UTC", "2026-12-24/2027-01-02")
     assert upcoming(daily, "2026-12-23T00:00:00Z", 2) == ["2026-12-23T09:00:00Z", "2027-01-03T09:00:00Z"]
 
 
-def test_ranges_that_touch_or_overlap_are_one() -> None:
+def test_occurrences_merge_exclusions_that_touch_or_overlap() -> None:
     compiled = compile_exclusions(("2026-12-24/2026-12-26", "2026-12-27", "2026-12-20/2026-12-24"), "UTC")
     assert len(compiled.days.firsts) == 1
 
 
-def test_a_row_of_excluded_years_is_passed_in_one_step() -> None:
+def test_occurrences_pass_a_long_sequence_of_excluded_years_in_one_step() -> None:
     asked = []
 
     class Counting:
@@ -74,7 +74,7 @@ def test_a_row_of_excluded_years_is_passed_in_one_step() -> None:
     assert len(asked) == 2
 
 
-def test_a_day_that_begins_twice_or_not_at_midnight_is_excluded_whole() -> None:
+def test_occurrences_exclude_the_whole_day_even_if_it_starts_twice_or_not_at_midnight() -> None:
     # Havana's clocks go back from 01:00 to 00:00 on 2025-11-02, Beirut's forward at midnight on 2026-03-29.
     havana = occurrences("*/30 * * * *", "America/Havana", "2025-11-02")
     assert upcoming(havana, "2025-11-02T03:45:00Z", 1) == ["2025-11-03T05:00:00Z"]
@@ -93,19 +93,19 @@ def test_a_day_that_begins_twice_or_not_at_midnight_is_excluded_whole() -> None:
         ("2026-12-25T09:00:00.5Z", "whole seconds"),
     ],
 )
-def test_what_is_no_exclusion_is_refused_with_the_remedy(entry: str, says: str) -> None:
+def test_occurrences_reject_an_invalid_exclusion_with_a_remedy(entry: str, says: str) -> None:
     with pytest.raises(ExclusionError, match=says) as caught:
         compile_exclusions(("2026-01-01", entry), "UTC")
     assert caught.value.index == 1
 
 
-def test_an_instant_is_kept_in_utc() -> None:
+def test_occurrences_store_an_excluded_instant_in_utc() -> None:
     assert canonical_exclusion("2026-12-25T09:00:00+01:00") == "2026-12-25T08:00:00Z"
     assert canonical_exclusion("2026-12-24/2027-01-02") == "2026-12-24/2027-01-02"
 
 
 @given(after=st.integers(0, 4_000_000_000), jitter=st.integers(0, 3600))
-def test_jitter_stays_within_its_bound_and_before_the_next_occurrence(after: int, jitter: int) -> None:
+def test_occurrences_with_jitter_stay_within_its_bound_and_before_the_next_occurrence(after: int, jitter: int) -> None:
     every_ten_minutes = occurrences("*/10 * * * *", jitter=jitter)
     at = every_ten_minutes.next(after)
     assert at is not None
@@ -114,7 +114,7 @@ def test_jitter_stays_within_its_bound_and_before_the_next_occurrence(after: int
     assert at <= every_ten_minutes.due(at) <= min(at + jitter, following - 1)
 
 
-def test_jitter_is_the_same_each_time_and_spreads() -> None:
+def test_occurrences_have_stable_and_evenly_distributed_jitter() -> None:
     daily = occurrences("0 9 * * *", jitter=600)
     times = []
     at: int | None = 0
@@ -127,7 +127,7 @@ def test_jitter_is_the_same_each_time_and_spreads() -> None:
     assert 200 < sum(times) / len(times) < 400
 
 
-def test_due_times_rise_with_their_occurrences() -> None:
+def test_occurrences_have_increasing_due_times() -> None:
     of = occurrences("*/7 * * * *", "Europe/Berlin", "2026-03-29", jitter=3600)
     at, dues = 1_774_000_000, []
     for _ in range(500):
@@ -149,7 +149,7 @@ FORMS = [
 
 
 @pytest.mark.parametrize("expression", FORMS)
-def test_the_start_belongs_to_the_window_and_the_end_does_not(expression):
+def test_occurrences_include_the_start_of_the_window_and_exclude_its_end(expression):
     free = schedule(expression, anchor=0)
     first = free.next(utc("2026-02-01 00:00"))
     second = free.next(first)
@@ -161,20 +161,20 @@ def test_the_start_belongs_to_the_window_and_the_end_does_not(expression):
     assert schedule(expression, anchor=0, end=first + 1).next(first - 1) == first
 
 
-def test_a_single_time_outside_the_window_never_occurs():
+def test_occurrences_never_include_a_single_time_outside_the_window():
     at = utc("2026-07-01 09:00")
     assert schedule("2026-07-01T09:00:00Z", start=at, end=at + 1).next(0) == at
     assert schedule("2026-07-01T09:00:00Z", start=at + 1).next(0) is None
     assert schedule("2026-07-01T09:00:00Z", end=at).next(0) is None
 
 
-def test_next_is_strictly_after():
+def test_occurrences_next_is_strictly_after_the_given_instant():
     daily = schedule("0 9 * * *")
     nine = utc("2026-01-01 09:00")
     assert (daily.next(nine - 1), daily.next(nine)) == (nine, nine + 86_400)
 
 
-def test_next_is_pure_whatever_was_asked_before():
+def test_occurrences_next_does_not_depend_on_earlier_calls():
     asked = [
         utc(f"{year}-{month:02}-0{day} 05:59:59")
         for year in (2026, 1999, 2150, 2031)
@@ -190,14 +190,14 @@ def test_next_is_pure_whatever_was_asked_before():
     assert there == list(reversed(back)) == alone
 
 
-def test_upcoming_is_lazy_and_ends_with_the_schedule():
+def test_occurrences_upcoming_is_lazy_and_ends_with_the_schedule():
     endless = schedule("* * * * *").upcoming(0)
     assert [next(endless), next(endless)] == [60, 120]
     assert list(schedule("R2/1970-01-01T00:00:10Z/PT5S").upcoming(0)) == [10, 15]
 
 
 @pytest.mark.parametrize("expression", ["0 9 * * *", "*/7 * * * *", "0 0 29 2 *", "30 1 * * SUN", "rate(1 day)"])
-def test_times_before_1970_and_at_the_ends_of_the_calendar_are_answered(expression):
+def test_occurrences_accept_instants_before_1970_and_at_the_ends_of_the_calendar(expression):
     spec = schedule(expression, "Europe/Berlin", anchor=0)
     assert spec.next(-(10**18)) is not None
     assert spec.next(utc("1850-01-01 00:00")) is not None
@@ -205,7 +205,7 @@ def test_times_before_1970_and_at_the_ends_of_the_calendar_are_answered(expressi
     assert spec.next(10**18) is None
 
 
-def test_local_mean_time_has_seconds():
+def test_occurrences_use_local_mean_time_with_seconds():
     # Amsterdam's clock was 19 min 32 s ahead of UTC (tzdata folds it into Brussels': 17 min 30 s).
     assert instants("0 12 * * *", "Europe/Brussels", after="1885-06-01 00:00", count=1) == ["1885-06-01 11:42:30"]
 
@@ -226,24 +226,24 @@ def test_local_mean_time_has_seconds():
         ({"dst_gap": []}, "dst_gap"),
     ],
 )
-def test_what_no_expression_could_use_is_refused_by_its_field(more, field):
+def test_occurrences_reject_invalid_options_with_their_field(more, field):
     error = refusal("0 9 * * *", **more)
     assert error.field == field
     assert str(error) == f"{field}: {error.detail}"
 
 
-def test_what_is_not_text_is_refused():
+def test_occurrences_reject_values_that_are_not_text():
     assert refusal(5).field == "schedule"
     assert refusal("0 9 * * *", None).field == "timezone"
 
 
-def test_a_wrong_type_is_refused_even_beside_an_equal_number():
+def test_occurrences_reject_a_wrong_type_even_if_it_equals_a_valid_number():
     assert schedule("0 9 * * *", start=1, end=10**9)
     assert refusal("0 9 * * *", start=True, end=10**9).field == "start"
     assert refusal("0 9 * * *", start=1, end=1e9).field == "end"
 
 
-def test_equal_specs_share_one_schedule():
+def test_occurrences_share_one_schedule_for_equal_specs():
     assert compile_schedule(ScheduleSpec("1 2 3 4 *")) is compile_schedule(ScheduleSpec("1 2 3 4 *"))
 
 
@@ -257,25 +257,25 @@ def shown(expression, timezone=NEW_YORK, *, after, count=3, until=None, **more):
     return [(entry.wall, entry.mark) for entry in entries]
 
 
-def test_an_ordinary_time_has_its_instant_its_wall_clock_and_its_offset():
+def test_occurrences_preview_shows_instant_wall_clock_and_offset():
     assert preview(ScheduleSpec("0 9 * * 1", NEW_YORK), utc("2026-01-01 00:00"), 1) == (
         PreviewEntry(utc("2026-01-05 14:00"), "2026-01-05T09:00:00", -18_000),
     )
 
 
-def test_a_fixed_time_in_a_gap_is_marked_as_moved_and_says_from_where():
+def test_occurrences_preview_marks_a_fixed_time_in_a_gap_as_moved_with_its_original_time():
     [entry] = preview(ScheduleSpec("15,30 2 * * *", NEW_YORK), utc("2026-03-08 00:00"), 1)
     assert entry == PreviewEntry(
         utc("2026-03-08 07:00"), "2026-03-08T03:00:00", -14_400, "moved", "2026-03-08T02:15:00", 2
     )
 
 
-def test_the_time_after_the_gap_is_moved_only_when_one_in_it_fell_there():
+def test_occurrences_preview_marks_the_time_after_a_gap_only_if_a_time_in_it_was_moved_there():
     assert shown("0 3 * * *", after="2026-03-08 00:00", count=1) == [("2026-03-08T03:00:00", None)]
     assert shown("0 2,3 * * *", after="2026-03-08 00:00", count=1) == [("2026-03-08T03:00:00", "moved")]
 
 
-def test_a_skipped_time_is_listed_as_dropped_at_its_place_beside_the_count():
+def test_occurrences_preview_lists_a_skipped_time_as_dropped_in_its_place_without_counting_it():
     assert shown("30 2 * * *", after="2026-03-07 00:00", dst_gap="skip") == [
         ("2026-03-07T02:30:00", None),
         ("2026-03-08T02:30:00", "dropped"),
@@ -284,7 +284,7 @@ def test_a_skipped_time_is_listed_as_dropped_at_its_place_beside_the_count():
     ]
 
 
-def test_an_interval_drops_its_times_in_a_gap_in_one_entry():
+def test_occurrences_preview_combines_interval_times_dropped_in_a_gap_in_one_entry():
     entries = preview(ScheduleSpec("*/30 * * * *", NEW_YORK), utc("2026-03-08 06:00"), 2)
     assert [(entry.instant, entry.wall, entry.mark, entry.count) for entry in entries] == [
         (utc("2026-03-08 06:30"), "2026-03-08T01:30:00", None, 1),
@@ -293,13 +293,13 @@ def test_an_interval_drops_its_times_in_a_gap_in_one_entry():
     ]
 
 
-def test_the_second_pass_of_a_fold_is_marked_as_repeated_where_both_fire():
+def test_occurrences_preview_marks_the_second_pass_of_a_fold_as_repeated_if_both_fire():
     passes = [("2026-11-01T01:30:00", None), ("2026-11-01T01:30:00", "repeated"), ("2026-11-02T01:30:00", None)]
     assert shown("30 1 * * *", after="2026-11-01 00:00", dst_fold="both") == passes
     assert shown("*/60 30 1 * * *", after="2026-11-01 00:00") == passes
 
 
-def test_a_single_pass_of_a_fold_is_not_marked():
+def test_occurrences_preview_does_not_mark_a_single_pass_of_a_fold():
     once = [("2026-11-01T01:30:00", None), ("2026-11-02T01:30:00", None)]
     assert shown("30 1 * * *", after="2026-11-01 00:00", count=2) == once
     assert shown("30 1 * * *", after="2026-11-01 00:00", count=2, dst_fold="second") == once
@@ -310,7 +310,7 @@ def test_a_single_pass_of_a_fold_is_not_marked():
     assert offsets == [-14_400, -18_000]
 
 
-def test_a_single_time_is_marked_like_a_recurring_one():
+def test_occurrences_preview_marks_a_single_time_like_a_recurring_one():
     expression = "at(2026-03-08T02:30:00)"
     assert shown(expression, after="2026-01-01 00:00") == [("2026-03-08T03:00:00", "moved")]
     assert shown(expression, after="2026-01-01 00:00", dst_gap="skip") == [("2026-03-08T02:30:00", "dropped")]
@@ -320,7 +320,7 @@ def test_a_single_time_is_marked_like_a_recurring_one():
     ]
 
 
-def test_rates_and_instants_are_never_marked():
+def test_occurrences_preview_never_marks_rates_or_instants():
     assert shown("rate(30 minutes)", after="2026-11-01 05:00", count=3, anchor=0) == [
         ("2026-11-01T01:30:00", None),
         ("2026-11-01T01:00:00", None),
@@ -333,14 +333,14 @@ def test_rates_and_instants_are_never_marked():
     ]
 
 
-def test_a_schedule_that_never_fires_still_shows_what_is_dropped():
+def test_occurrences_preview_of_a_schedule_that_never_fires_shows_dropped_times():
     entries = preview(ScheduleSpec("30 2 * 3 SUN#2", NEW_YORK, dst_gap="skip"), utc("2026-01-01 00:00"))
     assert 45 <= len(entries) <= MAX_DROPPED
     assert {entry.mark for entry in entries} == {"dropped"}
     assert [entry.wall for entry in entries[:2]] == ["2026-03-08T02:30:00", "2027-03-14T02:30:00"]
 
 
-def test_the_window_bounds_what_is_dropped_too():
+def test_occurrences_preview_applies_the_window_to_dropped_times():
     limits = {"dst_gap": "skip", "start": utc("2027-01-01 00:00"), "end": utc("2028-01-01 00:00")}
     assert shown("30 2 * 3 SUN#2", after="2026-01-01 00:00", **limits) == [("2027-03-14T02:30:00", "dropped")]
     assert shown("30 2 * * *", after="2026-03-08 00:00", until="2026-03-09 00:00", dst_gap="skip") == [
@@ -348,13 +348,13 @@ def test_the_window_bounds_what_is_dropped_too():
     ]
 
 
-def test_until_is_exclusive():
+def test_occurrences_preview_excludes_the_until_instant():
     assert shown("0 9 * * *", "UTC", after="2026-01-01 00:00", until="2026-01-02 09:00", count=9) == [
         ("2026-01-01T09:00:00", None)
     ]
 
 
-def test_a_whole_day_can_be_jumped_over():
+def test_occurrences_preview_handles_a_day_that_the_zone_skipped():
     assert shown("0 9 * * *", "Pacific/Apia", after="2011-12-29 12:00") == [
         ("2011-12-29T09:00:00", None),
         ("2011-12-31T00:00:00", "moved"),
@@ -362,16 +362,16 @@ def test_a_whole_day_can_be_jumped_over():
     ]
 
 
-def test_counting_in_a_gap_is_bounded():
+def test_occurrences_preview_limits_the_count_of_times_in_a_gap():
     entries = preview(ScheduleSpec("* * * * * *", NEW_YORK), utc("2026-03-08 06:59:58"), 2)
     assert [(entry.mark, entry.count) for entry in entries] == [(None, 1), ("dropped", COUNTED), (None, 1)]
 
 
-def test_nothing_is_listed_for_a_count_of_nothing():
+def test_occurrences_preview_with_a_count_of_zero_is_empty():
     assert preview(ScheduleSpec("* * * * *"), 0, 0) == ()
 
 
-def test_threads_that_share_a_schedule_get_what_each_would_get_alone():
+def test_occurrences_are_the_same_for_threads_that_share_a_schedule():
     spec = ScheduleSpec("30 1,2 L,15 * MON#1", "Australia/Lord_Howe", dst_fold="both")
     starts = [utc(f"{year}-{month:02}-03 11:00") for year in range(1990, 2190, 25) for month in (1, 4, 10)]
 

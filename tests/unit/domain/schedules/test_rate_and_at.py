@@ -17,31 +17,31 @@ NEW_YEAR = "2026-01-01 00:00"
 
 
 class TestAt:
-    def test_is_a_time_on_the_clock_of_the_zone(self):
+    def test_schedule_forms_at_uses_the_clock_of_the_zone(self):
         assert instants("at(2026-07-01T09:00:00)", NEW_YORK, after=NEW_YEAR) == ["2026-07-01 13:00"]
         assert instants("AT(2026-07-01t09:00:00)", after=NEW_YEAR) == ["2026-07-01 09:00"]
 
-    def test_is_over_once_it_has_passed(self):
+    def test_schedule_forms_at_ends_once_it_has_passed(self):
         assert instants("at(2026-07-01T09:00:00)", after="2026-07-01 08:59:59") == ["2026-07-01 09:00"]
         assert instants("at(2026-07-01T09:00:00)", after="2026-07-01 09:00") == []
 
-    def test_in_a_gap_it_follows_the_rule_of_the_job(self):
+    def test_schedule_forms_at_in_a_gap_follows_the_rule_of_the_job(self):
         expression = "at(2026-03-08T02:30:00)"
         assert local(expression, NEW_YORK, after=NEW_YEAR) == ["2026-03-08 03:00"]
         assert local(expression, NEW_YORK, after=NEW_YEAR, dst_gap="skip") == []
         assert local("at(2011-12-30T12:00:00)", "Pacific/Apia", after="2011-01-01 00:00") == ["2011-12-31 00:00"]
 
-    def test_in_a_fold_it_follows_the_rule_of_the_job(self):
+    def test_schedule_forms_at_in_a_fold_follows_the_rule_of_the_job(self):
         expression = "at(2026-11-01T01:30:00)"
         assert local(expression, NEW_YORK, after=NEW_YEAR) == ["2026-11-01 01:30"]
         assert local(expression, NEW_YORK, after=NEW_YEAR, dst_fold="second") == ["2026-11-01 01:30b"]
         assert local(expression, NEW_YORK, after=NEW_YEAR, dst_fold="both") == ["2026-11-01 01:30", "2026-11-01 01:30b"]
 
-    def test_is_not_recurring_even_when_it_fires_in_both_passes(self):
+    def test_schedule_forms_at_is_not_recurring_even_if_it_fires_in_both_passes(self):
         at = schedule("at(2026-11-01T01:30:00)", NEW_YORK, dst_fold="both")
         assert (at.kind, at.recurring) == ("at", False)
 
-    def test_works_far_ahead(self):
+    def test_schedule_forms_at_supports_the_far_future(self):
         assert instants("at(2600-07-01T12:00:00)", NEW_YORK, after=NEW_YEAR) == ["2600-07-01 16:00"]
 
     @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ class TestAt:
             ("at(2026-01-01T09:00:00.0)", "without a fraction"),
         ],
     )
-    def test_anything_else_in_the_brackets_is_refused(self, expression, reason):
+    def test_schedule_forms_at_rejects_invalid_arguments(self, expression, reason):
         assert reason in refusal(expression).detail
 
 
@@ -83,11 +83,11 @@ class TestInstant:
             *("20260701T090000Z", "20260701T0900Z", "20260701T110000+0200", "2026-07-01T14:45:00+05:45"),
         ],
     )
-    def test_with_its_offset_it_does_not_depend_on_the_zone(self, expression):
+    def test_schedule_forms_instant_with_an_offset_is_independent_of_the_zone(self, expression):
         assert instants(expression, "Asia/Tokyo", after=NEW_YEAR) == ["2026-07-01 09:00"]
         assert schedule(expression, "Asia/Tokyo").canonical == "2026-07-01T09:00:00Z"
 
-    def test_without_an_offset_it_is_a_time_of_the_zone_as_with_at(self):
+    def test_schedule_forms_instant_without_an_offset_is_a_local_time_like_at(self):
         assert instants("2026-07-01T09:00:00", NEW_YORK, after=NEW_YEAR) == ["2026-07-01 13:00"]
         assert schedule("2026-07-01T09:00").canonical == "at(2026-07-01T09:00:00)"
         assert local("2026-03-08T02:30:00", NEW_YORK, after=NEW_YEAR) == ["2026-03-08 03:00"]
@@ -108,12 +108,12 @@ class TestInstant:
             ("1767258000", "has 1 field"),
         ],
     )
-    def test_what_is_no_whole_second_of_the_calendar_is_refused(self, expression, reason):
+    def test_schedule_forms_instant_that_is_not_a_whole_second_of_the_calendar_is_rejected(self, expression, reason):
         assert reason in refusal(expression).detail
 
 
 class TestRate:
-    def test_counts_from_its_anchor_in_both_directions_of_asking(self):
+    def test_schedule_forms_rate_counts_from_its_anchor_forwards_and_backwards(self):
         anchor = utc("2026-01-01 00:00:20")
         assert instants("rate(5 minutes)", after=NEW_YEAR, anchor=anchor) == [
             *("2026-01-01 00:00:20", "2026-01-01 00:05:20", "2026-01-01 00:10:20")
@@ -123,21 +123,21 @@ class TestRate:
             "2026-05-01 00:05:20"
         ]
 
-    def test_without_an_anchor_it_counts_from_the_start(self):
+    def test_schedule_forms_rate_without_an_anchor_counts_from_the_start(self):
         assert instants("rate(1 hour)", after=NEW_YEAR, start=utc("2026-01-01 00:01"), count=2) == [
             "2026-01-01 00:01",
             "2026-01-01 01:01",
         ]
 
-    def test_an_anchor_counts_more_than_the_start(self):
+    def test_schedule_forms_rate_prefers_the_anchor_to_the_start(self):
         assert instants(
             "rate(1 hour)", after=NEW_YEAR, start=utc("2026-01-01 03:30"), anchor=utc(NEW_YEAR), count=1
         ) == ["2026-01-01 04:00"]
 
-    def test_without_either_it_is_refused(self):
+    def test_schedule_forms_rate_without_anchor_and_start_is_rejected(self):
         assert refusal("rate(5 minutes)").field == "anchor"
 
-    def test_is_elapsed_time_whatever_the_clocks_do(self):
+    def test_schedule_forms_rate_is_elapsed_time_regardless_of_clock_changes(self):
         anchor = utc("2026-03-07 14:00")  # 09:00 in New York
         assert local("rate(1 day)", NEW_YORK, after="2026-03-07 14:00", anchor=anchor, count=2) == [
             *("2026-03-08 10:00", "2026-03-09 10:00")
@@ -158,7 +158,7 @@ class TestRate:
             ("RATE( 05  Minutes )", "rate(5 minutes)"),
         ],
     )
-    def test_units_go_from_seconds_to_days(self, expression, canonical):
+    def test_schedule_forms_rate_units_range_from_seconds_to_days(self, expression, canonical):
         assert schedule(expression, anchor=0).canonical == canonical
 
     @pytest.mark.parametrize(
@@ -183,10 +183,10 @@ class TestRate:
             ("rate 5 minutes", "has 3 fields"),
         ],
     )
-    def test_what_eventbridge_refuses_and_what_is_no_interval_is_refused(self, expression, reason):
+    def test_schedule_forms_rate_rejects_invalid_intervals_and_those_that_eventbridge_rejects(self, expression, reason):
         assert reason in refusal(expression, anchor=0).detail
 
-    def test_ends_with_the_calendar(self):
+    def test_schedule_forms_rate_ends_with_the_calendar(self):
         assert instants("rate(1000000 days)", after=NEW_YEAR, anchor=0, count=5) == [
             "4707-11-29 00:00",
             "7445-10-25 00:00",
@@ -194,7 +194,7 @@ class TestRate:
 
 
 class TestRepeatingInterval:
-    def test_names_its_own_start(self):
+    def test_schedule_forms_repeating_interval_contains_its_own_start(self):
         expression = "R/2026-01-31T09:00:00+01:00/PT90M"
         assert instants(expression, after=NEW_YEAR, anchor=12_345) == [
             "2026-01-31 08:00",
@@ -203,18 +203,18 @@ class TestRepeatingInterval:
         ]
         assert schedule(expression).canonical == "R/2026-01-31T08:00:00Z/PT90M"
 
-    def test_its_start_may_be_a_time_of_the_zone(self):
+    def test_schedule_forms_repeating_interval_may_start_at_a_local_time(self):
         expression = "R/2026-01-31T09:00:00/P1D"
         assert instants(expression, NEW_YORK, after=NEW_YEAR, count=2) == ["2026-01-31 14:00", "2026-02-01 14:00"]
         assert schedule(expression, NEW_YORK).canonical == expression
 
-    def test_a_number_counts_all_its_occurrences(self):
+    def test_schedule_forms_repeating_interval_with_a_number_has_that_many_occurrences(self):
         assert instants("R3/2026-01-31T09:00:00Z/P1D", after=NEW_YEAR, count=9) == [
             *("2026-01-31 09:00", "2026-02-01 09:00", "2026-02-02 09:00")
         ]
         assert instants("R1/2026-01-31T09:00:00Z/P1D", after=NEW_YEAR, count=9) == ["2026-01-31 09:00"]
 
-    def test_recurs_unless_it_occurs_once(self):
+    def test_schedule_forms_repeating_interval_is_recurring_unless_it_occurs_once(self):
         assert schedule("R/2026-01-31T09:00:00Z/P1D").recurring
         assert schedule("R2/2026-01-31T09:00:00Z/P1D").recurring
         assert not schedule("R1/2026-01-31T09:00:00Z/P1D").recurring
@@ -227,7 +227,7 @@ class TestRepeatingInterval:
             *(("PT1H30M", 5_400), ("P1DT12H", 129_600), ("pt36h", 129_600), ("PT0M5S", 5)),
         ],
     )
-    def test_periods_are_weeks_days_hours_minutes_and_seconds(self, period, seconds):
+    def test_schedule_forms_repeating_interval_accepts_weeks_days_hours_minutes_and_seconds(self, period, seconds):
         repeating = schedule(f"R/1970-01-01T00:00:00Z/{period}")
         assert repeating.next(0) == seconds
 
@@ -254,10 +254,10 @@ class TestRepeatingInterval:
             ("R/2026-02-31T09:00:00Z/PT5M", "this day does not exist"),
         ],
     )
-    def test_anything_else_is_refused(self, expression, reason):
+    def test_schedule_forms_repeating_interval_rejects_other_forms(self, expression, reason):
         assert reason in refusal(expression).detail
 
-    def test_a_start_that_is_skipped_is_refused(self):
+    def test_schedule_forms_repeating_interval_with_a_skipped_start_is_rejected(self):
         assert (
             "does not exist in America/New_York"
             in refusal("R/2026-03-08T02:30:00/PT1H", NEW_YORK, dst_gap="skip").detail
@@ -265,23 +265,23 @@ class TestRepeatingInterval:
         assert local("R/2026-03-08T02:30:00/PT1H", NEW_YORK, after=NEW_YEAR, count=1) == ["2026-03-08 03:00"]
 
 
-def test_no_schedule_names_no_time() -> None:
+def test_schedule_forms_empty_schedule_has_no_occurrence() -> None:
     assert instants("", after="0001-01-03 00:00") == []
     assert schedule("").next(utc("2026-01-01 00:00")) is None
 
 
-def test_no_schedule_lets_a_job_run_again_and_again() -> None:
+def test_schedule_forms_empty_schedule_is_recurring() -> None:
     none = schedule("")
     assert (none.kind, none.recurring, none.canonical, none.words) == ("none", True, "", "only on demand")
 
 
-def test_no_schedule_still_needs_a_zone_for_the_dates_of_templates() -> None:
+def test_schedule_forms_empty_schedule_still_requires_a_valid_zone() -> None:
     assert refusal("", "No/Where").field == "timezone"
 
 
 @pytest.mark.parametrize("text", ["", " ", "\t"])
 @pytest.mark.parametrize("anchor", [None, 0])
-def test_empty_text_that_somebody_gives_is_refused_all_the_same(text: str, anchor: int | None) -> None:
+def test_schedule_forms_empty_text_from_a_user_is_rejected(text: str, anchor: int | None) -> None:
     spec = ScheduleSpec(text, anchor=anchor)
     with pytest.raises(ScheduleError, match="is empty"):
         counted_from(spec, 0)

@@ -40,7 +40,7 @@ def ours(expression, start, count, timezone="UTC", **more):
 
 
 class TestCronsim:
-    def test_agrees_on_days_of_every_form_in_utc(self):
+    def test_cron_libraries_cronsim_agrees_on_all_forms_of_days_in_utc(self):
         for day in CRONSIM_DAYS:
             for weekday in CRONSIM_WEEKDAYS:
                 for month in ("*", "2", "JAN,JUL"):
@@ -49,7 +49,7 @@ class TestCronsim:
                     assert (expression, ours(expression, start, 8)) == (expression, from_cronsim(expression, start, 8))
 
     @pytest.mark.parametrize("timezone", [NEW_YORK, "Europe/Berlin", "Pacific/Auckland"])
-    def test_agrees_through_gaps_and_folds_of_a_whole_hour(self, timezone):
+    def test_cron_libraries_cronsim_agrees_in_gaps_and_folds_of_a_whole_hour(self, timezone):
         random = Random(timezone)
         for _ in range(60):
             expression = " ".join(
@@ -72,7 +72,7 @@ class TestCronsim:
                 case = (expression, start)
                 assert (case, ours(expression, at, 12, timezone)) == (case, from_cronsim(expression, at, 12, timezone))
 
-    def test_steps_from_a_range_of_one_value_to_the_maximum_and_we_stay_in_the_range(self):
+    def test_cron_libraries_cronsim_steps_from_a_range_of_one_value_to_the_maximum_but_duecourse_does_not(self):
         start = utc("2026-01-01 00:00")
         assert instants("0 20-20/2 * * *", after="2026-01-01 00:00", count=2) == [
             "2026-01-01 20:00",
@@ -80,7 +80,7 @@ class TestCronsim:
         ]
         assert from_cronsim("0 20-20/2 * * *", start, 2) == ours("0 20,22 * * *", start, 2)
 
-    def test_finds_an_interval_in_a_gap_at_midnight_and_we_do_not(self):
+    def test_cron_libraries_cronsim_finds_an_interval_in_a_gap_at_midnight_but_duecourse_does_not(self):
         # Havana: 00:00 became 01:00 on Sunday 2026-03-08; */30 0 has no time on that day.
         start = utc("2026-03-06 00:00")
         assert local("*/30 0 * * SUN", "America/Havana", after="2026-03-06 00:00", count=1) == ["2026-03-15 00:00"]
@@ -88,7 +88,7 @@ class TestCronsim:
 
 
 class TestCroniter:
-    def test_agrees_in_utc_where_the_grammar_is_shared(self):
+    def test_cron_libraries_croniter_agrees_in_utc_on_the_common_grammar(self):
         random = Random(7)
         for _ in range(300):
             expression = " ".join(
@@ -120,21 +120,21 @@ class TestCroniter:
             ("cron(50-15/10 9 * * ? *)", "50-15/10 9 * * *"),
         ],
     )
-    def test_agrees_on_ranges_that_run_backwards(self, eventbridge, theirs):
+    def test_cron_libraries_croniter_agrees_on_backward_ranges(self, eventbridge, theirs):
         start = utc("2026-01-01 00:00")
         assert ours(eventbridge, start, 100) == from_croniter(theirs, start, 100)
 
-    def test_counts_a_step_that_does_not_divide_its_field_anew_behind_the_end_and_we_go_on_counting(self):
+    def test_cron_libraries_croniter_restarts_an_uneven_step_after_the_field_end_but_duecourse_continues_it(self):
         start = utc("2026-01-01 00:00")
         assert ours("cron(0 20-4/3 * * ? *)", start, 6) == ours("0 20,23,2 * * *", start, 6)
         assert from_croniter("0 20-4/3 * * *", start, 6) == ours("0 20,23,3 * * *", start, 6)
 
-    def test_reads_a_range_of_one_value_as_every_value_and_we_as_that_value(self):
+    def test_cron_libraries_croniter_reads_a_range_of_one_value_as_every_value_but_duecourse_as_that_value(self):
         start = utc("2026-01-01 00:00")
         assert instants("5-5 3 * * *", after="2026-01-01 00:00", count=2) == ["2026-01-01 03:05", "2026-01-02 03:05"]
         assert from_croniter("5-5 3 * * *", start, 2) != ours("5-5 3 * * *", start, 2)
 
-    def test_drops_the_day_of_the_month_beside_an_nth_weekday_and_we_take_either(self):
+    def test_cron_libraries_croniter_ignores_a_day_of_the_month_beside_an_nth_weekday_but_duecourse_does_not(self):
         start = utc("2026-01-01 12:00")
         assert instants("0 9 1 * MON#1", after="2026-01-01 12:00") == [
             "2026-01-05 09:00",
@@ -143,12 +143,12 @@ class TestCroniter:
         ]
         assert from_croniter("0 9 1 * MON#1", start, 3) != ours("0 9 1 * MON#1", start, 3)
 
-    def test_has_the_seconds_last_unless_told_and_we_first(self):
+    def test_cron_libraries_croniter_expects_seconds_last_by_default_but_duecourse_first(self):
         start = utc("2026-01-01 00:00")
         assert from_croniter("5 9 * * * 30", start, 2) == ours("30 5 9 * * *", start, 2)
         assert from_croniter("30 5 9 * * *", start, 2, second_at_beginning=True) == ours("30 5 9 * * *", start, 2)
 
-    def test_fires_a_fixed_time_twice_in_a_fold_and_we_once(self):
+    def test_cron_libraries_croniter_fires_a_fixed_time_twice_in_a_fold_but_duecourse_once(self):
         begin = datetime(2026, 11, 1, tzinfo=ZoneInfo(NEW_YORK))
         iterator = croniter("30 1 * * *", begin)
         theirs = [iterator.get_next(datetime) for _ in range(2)]
@@ -159,6 +159,6 @@ class TestCroniter:
         ]
 
     @pytest.mark.parametrize("expression", ["0 22-2 * * *", "0 0 * * 5-1", "R * * * *", "0 9 * * L5", "0 0 30 2 *"])
-    def test_accepts_what_we_refuse(self, expression):
+    def test_cron_libraries_croniter_accepts_some_expressions_that_duecourse_rejects(self, expression):
         assert croniter.is_valid(expression)
         assert refusal(expression).field == "schedule"

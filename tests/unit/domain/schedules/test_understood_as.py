@@ -50,7 +50,7 @@ NEW_YORK = "America/New_York"
         ("cron(0 9 ? * * *)", "cron(0 9 ? * * *)"),
     ],
 )
-def test_the_canonical_form_has_one_spelling_per_meaning(expression, canonical):
+def test_schedule_parsing_gives_one_canonical_form_per_meaning(expression, canonical):
     assert schedule(expression).canonical == canonical
     assert schedule(canonical).canonical == canonical
 
@@ -96,7 +96,7 @@ def test_the_canonical_form_has_one_spelling_per_meaning(expression, canonical):
         ("at(2026-03-08T02:30:00)", "once at 2026-03-08 02:30:00"),
     ],
 )
-def test_the_words_say_what_was_understood_and_where(expression, words):
+def test_schedule_parsing_describes_the_meaning_and_the_zone_in_words(expression, words):
     assert schedule(expression, NEW_YORK).words == f"{words}, {NEW_YORK}"
 
 
@@ -110,7 +110,7 @@ def test_the_words_say_what_was_understood_and_where(expression, words):
         ("R1/2026-01-01T00:00Z/PT1H", "once, counted from 2026-01-01 00:00:00 UTC"),
     ],
 )
-def test_elapsed_time_and_instants_need_no_zone(expression, words):
+def test_schedule_parsing_describes_elapsed_time_and_instants_without_a_zone(expression, words):
     assert schedule(expression, NEW_YORK, anchor=0).words == words
 
 
@@ -155,7 +155,7 @@ def fresh(expression, timezone=NEW_YORK, **more):
 
 @pytest.mark.parametrize("after", ASKED)
 @pytest.mark.parametrize("expression", RARE)
-def test_the_rarest_times_are_found_or_given_up_within_the_limit(expression, after):
+def test_schedule_parsing_searches_the_rarest_times_within_the_step_limit(expression, after):
     for zone in ("UTC", NEW_YORK, "Asia/Gaza", "Pacific/Apia"):
         for rules in ({}, {"dst_gap": "skip"}, {"dst_fold": "second"}, {"dst_gap": "skip", "dst_fold": "both"}):
             schedule = fresh(expression, zone, **rules)  # the zone, too, is asked for the first time
@@ -165,7 +165,7 @@ def test_the_rarest_times_are_found_or_given_up_within_the_limit(expression, aft
                 assert steps(lambda schedule=schedule: schedule.next(utc(after))) < LIMIT
 
 
-def test_a_zone_asked_for_the_first_time_about_the_far_future_stays_within_the_limit():
+def test_schedule_parsing_first_use_of_a_zone_for_the_far_future_stays_within_the_step_limit():
     load_zone.cache_clear()
     zone = load_zone("Europe/Sofia")
     assert steps(lambda: zone.offset(utc("2499-06-01 00:00"))) < LIMIT
@@ -201,16 +201,16 @@ def test_a_zone_asked_for_the_first_time_about_the_far_future_stays_within_the_l
         "\ud800",
     ],
 )
-def test_compiling_stays_within_the_limit(expression):
+def test_schedule_parsing_compiles_within_the_step_limit(expression):
     assert steps(lambda: fresh(expression)) < LIMIT
 
 
-def test_suggesting_zones_stays_within_the_limit():
+def test_schedule_parsing_suggests_zones_within_the_step_limit():
     for name in ("a" * 64, "America/" + "ab" * 20, "/" * 100_000, "Amerika/Nev_Jork"):
         assert steps(lambda name=name: fresh("0 9 * * *", name)) < LIMIT
 
 
-def test_a_preview_of_a_schedule_that_never_fires_is_bounded():
+def test_schedule_parsing_previews_a_schedule_that_never_fires_within_a_limit():
     for expression in ("30 2 * 3 SUN#2", "*/5 2 * 3 SUN#2", "* * 2 * 3 SUN#2"):
         spec = ScheduleSpec(expression, NEW_YORK, dst_gap="skip")
         # One gap a year for 50 years, each with up to 1,000 times to count.
@@ -220,7 +220,7 @@ def test_a_preview_of_a_schedule_that_never_fires_is_bounded():
 @pytest.mark.parametrize(
     "unprintable", ["\x00", "\x1b", "\x7f", "\x9b", "\u061c", "\u200f", "\u2028", "\u202e", "\u2066", "\ud800"]
 )
-def test_what_a_message_repeats_can_be_printed(unprintable):
+def test_schedule_parsing_error_messages_are_printable(unprintable):
     for ask in (
         lambda: compile_schedule(ScheduleSpec("0 9 * * *", f"Europe/{unprintable}")),
         lambda: read_instant("after", f"tomorrow{unprintable}"),

@@ -42,13 +42,13 @@ KINDS = pytest.mark.parametrize(("word", "kind"), TARGETS.items(), ids=list(TARG
 POSTED = {word: kind for word, kind in TARGETS.items() if kind.postable}
 
 
-def test_kinds_are_one_for_each_model() -> None:
+def test_targets_have_one_kind_per_model() -> None:
     models = {model for union in get_args(Target) for model in (get_args(union) or (union,))}
     assert {kind.model for kind in TARGETS.values()} == models
 
 
 @KINDS
-def test_kinds_have_the_fields_and_an_example_of_their_model(word: str, kind: TargetKind) -> None:
+def test_targets_kinds_have_the_fields_and_an_example_of_their_model(word: str, kind: TargetKind) -> None:
     assert set(kind.fields) == set(kind.example) == set(kind.model.__dataclass_fields__)
     assert target_document(kind.target(kind.example)) == {"type": word} | {
         name: tuple(value) if isinstance(value, list) else value for name, value in kind.example.items()
@@ -56,25 +56,25 @@ def test_kinds_have_the_fields_and_an_example_of_their_model(word: str, kind: Ta
 
 
 @KINDS
-def test_kinds_name_only_their_fields_in_their_lines(word: str, kind: TargetKind) -> None:
+def test_targets_kinds_use_only_their_own_fields_in_descriptions(word: str, kind: TargetKind) -> None:
     values = dict.fromkeys(kind.fields, word)
     assert kind.text.format(**values)
     assert kind.short.format(**values)
 
 
-def test_kinds_that_may_be_posted_have_a_body_with_their_fields() -> None:
+def test_targets_kinds_that_can_be_posted_have_a_body_with_their_fields() -> None:
     bodies = {word: set(model.model_fields) - {"type"} for word, model in TARGET_BODIES.items()}
     assert bodies == {word: set(kind.fields) for word, kind in POSTED.items()}
 
 
 @pytest.mark.parametrize(("word", "kind"), POSTED.items(), ids=list(POSTED))
-def test_kinds_say_what_to_write_into_each_field_that_must_be_posted(word: str, kind: TargetKind) -> None:
+def test_targets_kinds_describe_each_required_field(word: str, kind: TargetKind) -> None:
     required = {name for name, field in TARGET_BODIES[word].model_fields.items() if field.is_required()} - {"type"}
     assert {name for name, field in kind.fields.items() if field.wanted is not None} == required
 
 
 @KINDS
-def test_kinds_that_are_called_have_a_caller_for_their_model(word: str, kind: TargetKind) -> None:
+def test_targets_kinds_that_are_called_have_a_caller_for_their_model(word: str, kind: TargetKind) -> None:
     assert (kind.call is not None) == issubclass(kind.model, get_args(CallableTarget)), word
     if kind.call is not None:
         module, _, name = kind.call.partition(":")
@@ -83,7 +83,7 @@ def test_kinds_that_are_called_have_a_caller_for_their_model(word: str, kind: Ta
 
 
 @KINDS
-def test_kinds_permit_the_workers_what_a_stage_allows_jobs(word: str, kind: TargetKind) -> None:
+def test_targets_kinds_grant_workers_the_permissions_that_a_stage_allows_jobs(word: str, kind: TargetKind) -> None:
     named = {each for each, _ in kind.named(kind.target(kind.example))}
     permitted = {name for each in kind.permissions for name in (each.of, *each.needs)}
     assert named <= set(ALLOW_LISTS)
@@ -91,7 +91,7 @@ def test_kinds_permit_the_workers_what_a_stage_allows_jobs(word: str, kind: Targ
     assert named - permitted <= {"subnets", "security_groups"}, f"{word}: no role may use what jobs may name"
 
 
-def test_kinds_in_the_console_are_these() -> None:
+def test_targets_kinds_in_the_console_are_up_to_date() -> None:
     assert FILE.read_text(encoding="utf-8") == written(), "run make openapi"
 
 
@@ -131,19 +131,19 @@ def over_the_wire(document: dict[str, Any]) -> dict[str, Any]:
 
 
 @given(targets)
-def test_any_target_survives_being_written_and_read(target: Target) -> None:
+def test_targets_round_trip_through_their_documents(target: Target) -> None:
     assert target_of(over_the_wire(target_document(target))) == target
     assert target_of(target_document(target)) == target
 
 
-def test_every_kind_of_target_has_an_example() -> None:
+def test_targets_have_an_example_of_every_kind() -> None:
     kinds = {kind for union in get_args(Target) for kind in (get_args(union) or (union,))}
     assert {type(target) for target in DOCUMENT_KINDS} == kinds
     assert len({type_of(target) for target in DOCUMENT_KINDS}) == len(kinds)
 
 
 @pytest.mark.parametrize("target", DOCUMENT_KINDS, ids=type_of)
-def test_a_document_names_its_type_and_every_field(target: Target) -> None:
+def test_targets_document_contains_its_type_and_every_field(target: Target) -> None:
     document = target_document(target)
     assert document["type"] == type_of(target)
     assert set(document) == {"type", *type(target).__dataclass_fields__}
@@ -159,11 +159,11 @@ def test_a_document_names_its_type_and_every_field(target: Target) -> None:
         ({"type": "lambda", "function": "duecourse-target-a"}, LambdaTarget("duecourse-target-a")),
     ],
 )
-def test_a_document_of_the_first_release_reads_with_the_defaults(document: dict[str, Any], target: Target) -> None:
+def test_targets_document_of_the_first_release_is_read_with_defaults(document: dict[str, Any], target: Target) -> None:
     assert target_of(document) == target
 
 
-def test_an_unknown_type_is_refused() -> None:
+def test_targets_document_of_unknown_type_is_rejected() -> None:
     with pytest.raises(ValueError, match="unknown target type 'carrier-pigeon'"):
         target_of({"type": "carrier-pigeon"})
 
@@ -173,7 +173,7 @@ def test_an_unknown_type_is_refused() -> None:
     ["1.1.1.1", "52.94.236.248", "100.63.255.255", "172.15.0.1", "172.32.0.1", "192.0.1.1", "2606:4700::1111",
      "2a05:d018::1", "2001:4860:4860::8888", "64:ff9b::8.8.8.8", "::ffff:8.8.8.8"],
 )  # fmt: skip
-def test_public_addresses_may_be_called(address):
+def test_targets_public_addresses_are_allowed(address):
     assert not_public(address) is None
 
 
@@ -217,7 +217,7 @@ def test_public_addresses_may_be_called(address):
         ("4000::1", "reserved"),
     ],
 )
-def test_other_addresses_may_not_and_the_reason_is_said(address, reason):
+def test_targets_other_addresses_are_rejected_with_a_reason(address, reason):
     assert not_public(address) == reason
 
 
@@ -227,56 +227,56 @@ def test_other_addresses_may_not_and_the_reason_is_said(address, reason):
      "64:ff9b:1::8.8.8.8", "2002:7f00:1::", "2002:808:808::", "2001:0:4136:e378:8000:63bf:3fff:fdd2", "::127.0.0.1",
      "::8.8.8.8"],
 )  # fmt: skip
-def test_an_ipv4_address_cannot_hide_in_an_ipv6_one(address):
+def test_targets_ipv4_address_embedded_in_an_ipv6_one_is_rejected(address):
     assert not_public(address) is not None
 
 
-def test_a_mapped_address_is_judged_as_the_address_inside():
+def test_targets_mapped_address_is_classified_as_the_embedded_one():
     assert not_public("::ffff:169.254.169.254") == "cloud metadata"
 
 
-def test_what_is_no_address_is_an_error():
+def test_targets_invalid_address_raises_an_error():
     with pytest.raises(ValueError, match=r"example\.com"):
         not_public("example.com")
 
 
 @given(st.ip_addresses(v=4))
-def test_whatever_python_calls_private_is_refused(address: IPv4Address):
+def test_targets_ipv4_addresses_that_python_considers_private_are_rejected(address: IPv4Address):
     if address.is_private or address.is_multicast or address.is_reserved or address.is_loopback:
         assert not_public(address) is not None
 
 
 @given(st.ip_addresses(v=6))
-def test_the_same_holds_for_ipv6(address: IPv6Address):
+def test_targets_ipv6_addresses_that_python_considers_private_are_rejected(address: IPv6Address):
     assume(address not in IPv6Network("::ffff:0:0/96") and address not in IPv6Network("64:ff9b::/96"))
     if address.is_private or address.is_multicast or address.is_reserved or address.is_link_local:
         assert not_public(address) is not None
 
 
 @given(st.ip_addresses(v=4))
-def test_the_forms_of_an_ipv4_address_share_its_verdict(address: IPv4Address):
+def test_targets_all_forms_of_an_ipv4_address_give_the_same_result(address: IPv4Address):
     assert not_public(f"::ffff:{address}") == not_public(address)
     assert not_public(f"64:ff9b::{address}") == not_public(address)
 
 
 @pytest.mark.parametrize("name", ["Host", "content-length", "Transfer-Encoding", "CONNECTION", "X-Duecourse-Anything"])
-def test_headers_of_the_connection_and_of_the_run_are_not_the_jobs(name):
+def test_targets_headers_of_connection_and_run_are_reserved(name):
     assert is_reserved_header(name)
 
 
 @pytest.mark.parametrize("name", ["Authorization", "Content-Type", "X-Api-Key", "User-Agent", "Accept"])
-def test_headers_of_other_names_are_not_reserved(name):
+def test_targets_headers_with_other_names_are_not_reserved(name):
     assert not is_reserved_header(name)
 
 
 @pytest.mark.parametrize(
     ("name", "value"), [("X", "a\r\nHost: b"), ("X", "\x00"), ("X", "€"), ("X: y", "z"), ("", "z")]
 )
-def test_a_header_cannot_carry_another_one(name, value):
+def test_targets_header_cannot_contain_another_one(name, value):
     problem = header_problem(name, value)
     assert problem is not None
     assert value not in problem or value == "z"
 
 
-def test_an_ordinary_header_has_no_problem():
+def test_targets_ordinary_header_is_valid():
     assert header_problem("Authorization", "Bearer ü.~\t") is None

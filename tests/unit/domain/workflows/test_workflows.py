@@ -27,28 +27,28 @@ def said(after: dict[str, tuple[str, ...]], budget: Budget | None = None, **rule
     return {"/".join(map(str, fault.path)): fault.detail for fault in faults}
 
 
-def test_a_circle_is_named_by_its_path() -> None:
+def test_workflows_report_a_cycle_with_its_path() -> None:
     assert said({"extract": (), "load-eu": ("extract", "report"), "report": ("load-eu",)}) == {
         "jobs/report/after/0": "creates a cycle: load-eu -> report -> load-eu"
     }
     assert said({"a": ("a",)}) == {"jobs/a/after/0": "creates a cycle: a -> a"}
 
 
-def test_a_name_that_is_no_job_of_the_workflow_is_refused_with_the_nearest_one() -> None:
+def test_workflows_reject_an_unknown_upstream_step_with_a_suggestion() -> None:
     assert said({"load-eu": (), "report": ("load-uk", "load-eu", "load-eu")}) == {
         "jobs/report/after/0": "load-uk is not a step of this workflow; did you mean load-eu?",
         "jobs/report/after/2": "names load-eu twice; remove one of them",
     }
 
 
-def test_of_many_unknown_names_the_first_ten_alone_are_guessed() -> None:
+def test_workflows_suggest_corrections_for_the_first_ten_unknown_names_only() -> None:
     after: dict[str, tuple[str, ...]] = {f"job-number-{n}": (f"job-numbre-{n}",) for n in range(300)}
     details = list(said(after).values())
     assert len(details) == 300
     assert sum("did you mean" in each for each in details) == 10
 
 
-def test_a_name_with_a_changed_middle_end_or_beginning_is_recognized() -> None:
+def test_workflows_suggest_names_that_differ_in_beginning_middle_or_end() -> None:
     for name in ("load-customers-eu", "load-custmers", "laod-customers", "Xload-customers", "load_customers"):
         assert said({"load-customers": (), "extract": (), "b": (name,)})["jobs/b/after/0"].endswith(
             "did you mean load-customers?"
@@ -56,7 +56,7 @@ def test_a_name_with_a_changed_middle_end_or_beginning_is_recognized() -> None:
     assert "did you mean" not in said({"load-customers": (), "b": ("send-report",)})["jobs/b/after/0"]
 
 
-def test_similar_names_take_no_more_steps_than_the_budget_of_the_request() -> None:
+def test_workflows_compare_similar_names_within_the_step_budget_of_the_request() -> None:
     names = [f"{'a' * 30}{n:04}{'a' * 30}" for n in range(1024)]
     budget = Budget()
     steps = graph_of({name: (name.replace("0", "b", 1) + "x",) for name in names}).steps
@@ -65,13 +65,13 @@ def test_similar_names_take_no_more_steps_than_the_budget_of_the_request() -> No
     assert "did you mean" not in said({"load-eu": (), "b": ("load-uk",)}, budget=Budget(0))["jobs/b/after/0"]
 
 
-def test_rules_of_any_need_something_before_them() -> None:
+def test_workflows_require_upstream_steps_for_any_rules() -> None:
     assert said({"a": ()}, a={"when": Rule.ANY_FAILURE}) == {
         "jobs/a/when": "any_failure needs after, because this step has no upstream steps"
     }
 
 
-def test_a_path_that_is_too_long_is_named() -> None:
+def test_workflows_report_a_path_that_is_too_long() -> None:
     chain = {f"j{n}": (f"j{n - 1}",) if n else () for n in range(112)}
     begin, end = "j0 -> j1 -> j2 -> j3 -> j4 -> j5", "j106 -> j107 -> j108 -> j109 -> j110 -> j111"
     assert said(chain) == {
@@ -79,7 +79,7 @@ def test_a_path_that_is_too_long_is_named() -> None:
     }
 
 
-def test_too_many_jobs_or_edges_or_neighbours_are_counted() -> None:
+def test_workflows_report_the_count_of_too_many_steps_or_edges() -> None:
     assert said({f"j{n}": () for n in range(1100)}) == {"jobs": "has 1,100 steps; 1 to 1,024 are allowed"}
     assert said({}) == {"jobs": "has 0 steps; 1 to 1,024 are allowed"}
     wide = {f"j{n}": () for n in range(1001)}
@@ -99,7 +99,7 @@ def times(schedule: str, **fields: str) -> list[str]:
     return [fault.detail for fault in time_faults([Step(id="a", **fields)], spec, (), int(NOON), Budget())]
 
 
-def test_times_of_a_job_are_understood_and_meet_the_schedule() -> None:
+def test_workflows_times_of_a_step_must_be_valid_and_match_the_schedule() -> None:
     assert times("0 2 * * *", only="0 2 * * 1", not_before="0 8 * * *") == []
     assert times("0 2 * * *", only="0 3 * * 1") == [
         "does not match any occurrence of the workflow's schedule; choose a schedule that shares occurrences with it"
@@ -111,12 +111,12 @@ def test_times_of_a_job_are_understood_and_meet_the_schedule() -> None:
     ]
 
 
-def test_of_many_that_never_meet_the_schedule_ten_are_named() -> None:
+def test_workflows_report_at_most_ten_steps_that_never_match_the_schedule() -> None:
     steps = [Step(id=f"j{n}", only=f"{n % 59 + 1} {n // 59} 1 2 *") for n in range(1000)]
     assert len(time_faults(steps, ScheduleSpec("0 0 31 1 *"), (), int(NOON), Budget())) == 10
 
 
-def test_steps_that_rarely_meet_the_schedule_take_no_more_steps_than_the_budget_of_the_request() -> None:
+def test_workflows_check_rare_matches_with_the_schedule_within_the_step_budget_of_the_request() -> None:
     """The schedule moves on by a minute a day, and each step wants a time some hundred days away."""
     steps = [Step(id=f"j{n}", only=f"{n % 60} {13 + n % 9} * * *") for n in range(1024)]
     budget = Budget()
@@ -129,7 +129,7 @@ def jobs(found: dict[str, Job], *names: str, inline: tuple[str, ...] = ()) -> li
     return [(fault.detail, fault.conflict) for fault in step_faults("nightly", steps, dict.fromkeys(inline), found)]
 
 
-def test_jobs_must_exist_or_be_defined_and_have_no_schedule_of_their_own() -> None:
+def test_workflows_steps_must_exist_or_be_defined_and_have_no_schedule() -> None:
     assert jobs({}, "extract") == [("there is no job extract; create it, or define it here in job", False)]
     assert jobs({}, "extract", inline=("extract",)) == []
     assert jobs({"extract": job("")}, "extract") == []
@@ -142,7 +142,7 @@ def test_jobs_must_exist_or_be_defined_and_have_no_schedule_of_their_own() -> No
     assert jobs({}, "nightly") == [("is the workflow's own id; choose another id for the step", False)]
 
 
-def test_a_payload_takes_results_of_jobs_before_it_alone() -> None:
+def test_workflows_allow_payloads_to_use_results_of_upstream_steps_only() -> None:
     graph = graph_of({"a": (), "b": ("a",), "c": ("b",), "d": ("a",)})
     payload = {"x": "{{upstream.a.result.rows}}", "y": ["{{upstream.d.result}}"], "z": "{{workflow.payload.day}}"}
     assert list(result_faults(payload, "c", graph)) == [(("y", 0), "upstream.d is not an upstream step of c")]
@@ -153,7 +153,7 @@ def test_a_payload_takes_results_of_jobs_before_it_alone() -> None:
     assert list(result_faults(r"\{{upstream.d.result}}", "c", graph)) == []
 
 
-def test_placeholders_of_a_thousand_jobs_behind_each_other_are_checked() -> None:
+def test_workflows_check_placeholders_of_a_thousand_chained_steps() -> None:
     after: dict[str, tuple[str, ...]] = {
         f"j{level}-{n}": tuple(f"j{level - 1}-{m}" for m in range(10)) if level else ()
         for level in range(100)
@@ -208,7 +208,7 @@ def state(graph: Graph, *ends: StepOutcome | None, suffix: str = "") -> Workflow
         (Rule.NONE_FAILED, (OK, F), FAILED),
     ],
 )
-def test_each_rule_looks_at_the_ends_before_it(
+def test_workflows_rules_evaluate_the_outcomes_of_upstream_steps(
     rule: Rule, ends: tuple[StepOutcome | None, ...], expected: Readiness
 ) -> None:
     graph = graph_of({"a": (), "b": (), "c": ("a", "b")}, c={"when": rule})
@@ -216,39 +216,39 @@ def test_each_rule_looks_at_the_ends_before_it(
 
 
 @pytest.mark.parametrize("rule", [Rule.ALL_SUCCESS, Rule.ALL_DONE, Rule.NONE_FAILED])
-def test_what_comes_after_nothing_is_ready(rule: Rule) -> None:
+def test_workflows_step_without_upstream_steps_is_ready(rule: Rule) -> None:
     assert state(graph_of({"a": ()}, a={"when": rule})).readiness(0) is READY
 
 
-def test_a_workflow_is_open_until_all_are_settled_and_fails_by_those_that_may_not() -> None:
+def test_workflows_stay_open_until_all_steps_end_and_fail_by_steps_that_may_not_fail() -> None:
     graph = graph_of({"a": (), "b": (), "c": ("b",)}, b={"may_fail": True})
     assert state(graph, OK, F).outcome is WorkflowOutcome.OPEN
     assert state(graph, OK, F, C).outcome is WorkflowOutcome.DONE
     assert state(graph, F, F, C).outcome is WorkflowOutcome.FAILED
 
 
-def test_a_job_that_was_cut_is_to_start_once_the_one_before_it_has_succeeded_after_all() -> None:
+def test_workflows_aborted_step_starts_once_its_upstream_step_succeeds_after_all() -> None:
     graph = graph_of({"a": (), "b": ("a",)})
     assert state(graph, F, C).to_start() == []
     assert state(graph, OK, C).to_start() == [1]
     assert state(graph, OK, C).outcome is WorkflowOutcome.OPEN
 
 
-def test_a_job_is_idle_on_days_that_are_not_its_own_but_not_in_a_run_that_somebody_asked_for() -> None:
+def test_workflows_step_is_idle_outside_its_own_days_except_in_a_manual_run() -> None:
     graph = graph_of({"a": ()}, a={"only": "0 12 * * 1"})  # NOON is a Saturday
     assert state(graph).readiness(0) is Readiness.NOT_ITS_TIME
     assert state(graph, suffix=".bx").readiness(0) is Readiness.NOT_ITS_TIME
     assert state(graph, suffix=".mx").readiness(0) is READY
 
 
-def test_the_time_before_which_a_job_does_not_start_is_the_first_one_from_the_occurrence_on() -> None:
+def test_workflows_step_does_not_start_before_its_first_not_before_time_from_the_occurrence_on() -> None:
     graph = graph_of({"a": (), "b": ()}, a={"not_before": "0 12 * * *"}, b={"not_before": "0 8 * * *"})
     assert graph.not_before(0, int(NOON), "") == NOON
     assert graph.not_before(1, int(NOON), "") == NOON + 20 * 3600
     assert graph.not_before(1, int(NOON), ".mx") is None
 
 
-def test_only_the_last_of_a_part_reads_the_other_parts_for_a_join() -> None:
+def test_workflows_only_the_last_step_of_a_part_reads_the_other_parts_for_a_join() -> None:
     wide = {f"part-{number}": () for number in range(2 * PART_STEPS)}
     graph = graph_of({**wide, "join": tuple(wide)})
     all_but_one = [OK] * (PART_STEPS - 1)
@@ -257,31 +257,31 @@ def test_only_the_last_of_a_part_reads_the_other_parts_for_a_join() -> None:
     assert state(graph, F).parts_wanted(0) == {2}, "the join is cut at once, unless it was already"
 
 
-def test_what_comes_before_and_after_is_found_at_any_distance() -> None:
+def test_workflows_upstream_and_downstream_steps_are_found_at_any_distance() -> None:
     graph = graph_of({"a": (), "b": ("a",), "c": ("b",), "d": ("a",)})
     assert graph.before(2) == 0b0011
     assert graph.after(0b0010) == 0b0110
 
 
-def test_a_placeholder_that_never_ends_is_plain_text() -> None:
+def test_workflows_placeholder_without_an_end_is_plain_text() -> None:
     text = "{{upstream." + " " * 200_000
     assert taken_by({"text": text}) == []
     assert blanked(text) == text
 
 
-def test_spaces_belong_to_no_name() -> None:
+def test_workflows_spaces_are_not_part_of_placeholder_names() -> None:
     assert [name for _, name, _ in taken_by("{{ upstream.a.state  }}")] == ["upstream.a.state"]
     assert filled("{{  workflow.payload.day }}", {}, lambda: {"day": 5}).payload == 5
 
 
-def test_three_braces_are_no_placeholder() -> None:
+def test_workflows_three_braces_are_not_a_placeholder() -> None:
     """Braces of the value and of the text would make one."""
     assert blanked("{{{workflow.payload}}}") == "{{{workflow.payload}}}"
     assert taken_by("{{{workflow.payload}}}") == []
 
 
 @pytest.mark.parametrize("text", ["{{workflow.payload}}", "of {{workflow.payload}}"])
-def test_a_large_result_is_put_in_once_and_not_a_thousand_times(text: str) -> None:
+def test_workflows_large_result_is_inserted_once_but_not_a_thousand_times(text: str) -> None:
     large = "x" * 200_000
     assert filled([text], {}, lambda: large).texts == {"workflow.payload": large}
     with pytest.raises(UpstreamResultError, match="uses more than 262144 bytes of upstream results"):

@@ -25,22 +25,22 @@ FRACTIONS = st.floats(0, 1, exclude_max=True)
 @example(T0 + 1, 5e-324)
 @example(T0 + 1, 1 - 2**-22)
 @example(T0 + 840, 0.1)
-def test_a_message_is_never_visible_before_its_second_and_less_than_a_second_after_it(
-    due: int, fraction: float
-) -> None:
+def test_enqueue_message_becomes_visible_within_its_due_second(due: int, fraction: float) -> None:
     now = T0 + fraction
     visible = now + delay(due, Precision.SECOND, now)
     assert due <= visible < due + 1
 
 
 @given(DUES, st.floats(0, ALIGNED_SECONDS))
-def test_what_is_sent_just_after_a_seconds_start_is_late_by_no_more_than_that(due: int, fraction: float) -> None:
+def test_enqueue_message_sent_just_after_the_start_of_a_second_is_late_by_at_most_that_delay(
+    due: int, fraction: float
+) -> None:
     visible = T0 + fraction + delay(due, Precision.SECOND, T0 + fraction)
     assert visible - due <= ALIGNED_SECONDS + 1e-6
 
 
 @given(DUES, FRACTIONS)
-def test_an_exact_message_is_visible_before_its_second_and_no_earlier_than_a_worker_holds_it(
+def test_enqueue_exact_message_is_visible_before_its_due_second_within_the_hold_time_of_a_worker(
     due: int, fraction: float
 ) -> None:
     now = T0 + fraction
@@ -50,13 +50,15 @@ def test_an_exact_message_is_visible_before_its_second_and_no_earlier_than_a_wor
 
 
 @given(DUES, st.floats(0, ALIGNED_SECONDS - 0.001))
-def test_an_exact_message_sent_at_a_seconds_start_is_handed_over_one_second_early(due: int, fraction: float) -> None:
+def test_enqueue_exact_message_sent_at_the_start_of_a_second_is_visible_one_second_early(
+    due: int, fraction: float
+) -> None:
     visible = T0 + fraction + delay(due, Precision.EXACT, T0 + fraction)
     assert due - HOLD_SECONDS <= visible <= due - HOLD_SECONDS + ALIGNED_SECONDS + 1e-6
 
 
 @pytest.mark.parametrize("precision", list(Precision))
-def test_what_is_due_already_is_not_held_back(precision: Precision) -> None:
+def test_enqueue_due_message_is_not_delayed(precision: Precision) -> None:
     assert [delay(T0 - ago, precision, NOON) for ago in (0, 1, 86_400)] == [0, 0, 0]
 
 
@@ -73,14 +75,14 @@ def test_what_is_due_already_is_not_held_back(precision: Precision) -> None:
         (840, 0.001, 840, 839),
     ],
 )
-def test_delays_are_whole_seconds_from_the_moment_of_sending(
+def test_enqueue_delays_are_whole_seconds_from_the_time_of_sending(
     ahead: int, fraction: float, second: int, exact: int
 ) -> None:
     assert delay(T0 + ahead, Precision.SECOND, NOON + fraction) == second
     assert delay(T0 + ahead, Precision.EXACT, NOON + fraction) == exact
 
 
-def test_no_delay_is_longer_than_the_queue_can_hold_back() -> None:
+def test_enqueue_delay_is_limited_to_the_maximum_of_the_queue() -> None:
     assert delay(T0 + 86_400, Precision.SECOND, NOON) == MAX_DELAY_SECONDS
     assert delay(T0 + 86_400, Precision.EXACT, NOON) == MAX_DELAY_SECONDS
 
@@ -88,7 +90,7 @@ def test_no_delay_is_longer_than_the_queue_can_hold_back() -> None:
 # The messages.
 
 
-def test_each_firing_of_a_plan_is_one_message_with_a_nonce_of_its_own() -> None:
+def test_enqueue_each_firing_of_a_plan_is_one_message_with_its_own_nonce() -> None:
     standing = cursor(job("* * * * *", priority=Lane.HIGH, jitter_seconds=30))
     made = plan(standing, now=NOON, horizon=200)
     serial = count(1)
@@ -112,7 +114,7 @@ def test_each_firing_of_a_plan_is_one_message_with_a_nonce_of_its_own() -> None:
     assert [one.delay_seconds for one in sent] == [firing.due - T0 for firing in made.firings]
 
 
-def test_a_plan_without_firings_draws_no_nonce() -> None:
+def test_enqueue_plan_without_firings_uses_no_nonce() -> None:
     standing = cursor(job("0 15 * * *"))
 
     def drawn() -> str:
@@ -121,7 +123,7 @@ def test_a_plan_without_firings_draws_no_nonce() -> None:
     assert outgoing(standing, plan(standing, now=NOON, horizon=200), now=NOON, nonce=drawn) == []
 
 
-def test_the_run_for_all_that_was_missed_says_so_and_is_sent_at_once() -> None:
+def test_enqueue_catch_up_run_is_marked_and_sent_immediately() -> None:
     standing = cursor(job("* * * * *"))
     hours = NOON + 7 * 3600 + 0.5
     first, *on_time = outgoing(standing, plan(standing, now=hours, horizon=10), now=hours, nonce=lambda: "n")
@@ -136,7 +138,7 @@ def test_the_run_for_all_that_was_missed_says_so_and_is_sent_at_once() -> None:
     assert {one.message.rules for one in on_time} == {None}
 
 
-def test_a_single_missed_occurrence_is_caught_up_and_stands_for_itself() -> None:
+def test_enqueue_single_missed_occurrence_is_caught_up_as_one_occurrence() -> None:
     standing = cursor(job("0 * * * *", missed=MissedPolicy(MissedMode.RUN_ALL)))
     late = NOON + 3600 + 300
     (firing,) = plan(standing, now=late, horizon=10).firings

@@ -67,27 +67,27 @@ def tick(queue: Queue, mark: MemoryMark, shards: Shards | None = None, *, at: fl
     return Tick(shards or Shards(), queue, mark, clock, InlineExecutor(), 2, 300)  # type: ignore[arg-type]
 
 
-def test_a_tick_leaves_when_it_came() -> None:
+def test_tick_stores_the_time_of_its_arrival() -> None:
     mark = MemoryMark()
     report = tick(Queue(), mark)()
     assert mark.at == AT
     assert report.counts["TicksSent"] == 3
 
 
-def test_a_tick_that_reached_some_shards_is_one() -> None:
+def test_tick_that_reached_some_shards_is_stored() -> None:
     mark = MemoryMark()
     tick(Queue([1]), mark)()
     assert mark.at == AT
 
 
-def test_a_tick_that_reached_no_shard_is_none() -> None:
+def test_tick_that_reached_no_shard_is_not_stored() -> None:
     mark = MemoryMark()
     report = tick(Queue([0, 1, 2]), mark)()
     assert mark.at is None
     assert report.counts["TicksRefused"] == 3
 
 
-def test_rounds_begin_though_the_sign_of_life_is_lost_and_that_is_told() -> None:
+def test_tick_starts_rounds_and_reports_an_error_if_its_mark_cannot_be_stored() -> None:
     report = tick(Queue(), Forgetful())()
     (told, ticked) = report.events
     assert (told.action, told.alarming, told.facts["error"]) == (
@@ -98,13 +98,13 @@ def test_rounds_begin_though_the_sign_of_life_is_lost_and_that_is_told() -> None
     assert (ticked.action, ticked.alarming) == ("ticked", False)
 
 
-def test_each_minute_begins_with_another_shard_so_that_none_is_always_the_last() -> None:
+def test_tick_starts_each_minute_with_another_shard_so_that_the_last_one_changes() -> None:
     assert all(sorted(in_turn(shards, minute)) == list(range(shards)) for shards in (1, 2, 16) for minute in range(40))
     last = {in_turn(16, minute)[-1] for minute in range(29_920_740, 29_920_740 + 32)}
     assert last == set(range(16))
 
 
-def test_a_tick_wakes_shards_with_work_due_within_the_lookahead() -> None:
+def test_tick_wakes_shards_with_work_due_within_the_lookahead() -> None:
     due, later = AT + 300, AT + 301
     shards = Shards({"2026-11-21T12/0001": due, "2026-11-21T12/0002": later})
     queue = Queue()
@@ -115,21 +115,21 @@ def test_a_tick_wakes_shards_with_work_due_within_the_lookahead() -> None:
 
 
 @pytest.mark.parametrize("slot", ["2026-11-21T11/0002", "2026-11-21T12/0002", "2026-11-21T13/0002"])
-def test_a_tick_reads_the_last_hour_and_the_hours_of_the_lookahead(slot: str) -> None:
+def test_tick_reads_the_last_hour_and_the_hours_of_the_lookahead(slot: str) -> None:
     at = AT + 3600 - 540
     queue = Queue()
     tick(queue, MemoryMark(at - 60), Shards({slot: at}), at=at)()
     assert 2 in queue.woken
 
 
-def test_a_tick_without_due_work_sends_no_message_and_counts() -> None:
+def test_tick_without_due_work_sends_no_message_but_counts() -> None:
     queue, mark = Queue([0, 1, 2]), MemoryMark(AT - 60)
     report = tick(queue, mark)()
     assert (queue.woken, mark.at) == ([], AT)
     assert (report.counts["TicksSent"], report.counts["TicksRefused"]) == (3, 0)
 
 
-def test_each_shard_is_woken_once_in_fifteen_minutes_without_due_work() -> None:
+def test_tick_wakes_each_shard_without_due_work_once_in_fifteen_minutes() -> None:
     woken: Counter[int] = Counter()
     for minute in range(15):
         queue, at = Queue(), AT + 60 * minute
@@ -139,19 +139,19 @@ def test_each_shard_is_woken_once_in_fifteen_minutes_without_due_work() -> None:
 
 
 @pytest.mark.parametrize("mark", [MemoryMark(), MemoryMark(AT - 151), Unread()], ids=["first", "gap", "unread"])
-def test_the_first_tick_and_the_first_one_after_missed_ticks_wake_all_shards(mark: MemoryMark) -> None:
+def test_tick_wakes_all_shards_the_first_time_and_after_missed_ticks(mark: MemoryMark) -> None:
     queue = Queue()
     tick(queue, mark)()
     assert sorted(queue.woken) == [0, 1, 2]
 
 
-def test_one_late_tick_is_not_a_gap() -> None:
+def test_tick_does_not_treat_one_late_tick_as_a_gap() -> None:
     queue = Queue()
     tick(queue, MemoryMark(AT - 150))()
     assert queue.woken == []
 
 
-def test_a_shard_that_cannot_be_checked_is_woken_and_logged() -> None:
+def test_tick_wakes_and_logs_a_shard_that_cannot_be_checked() -> None:
     queue = Queue()
     report = tick(queue, MemoryMark(AT - 60), Shards(broken="2026-11-21T12/0001"))()
     assert queue.woken == [1]
@@ -159,13 +159,13 @@ def test_a_shard_that_cannot_be_checked_is_woken_and_logged() -> None:
     assert (event.alarming, event.facts["shard"]) == (True, 1)
 
 
-def test_a_shard_whose_work_no_round_has_claimed_is_overdue() -> None:
+def test_tick_reports_a_shard_as_overdue_if_no_round_has_claimed_its_work() -> None:
     slot = "2026-11-21T12/0001"
     for due, overdue in ((AT - 120, 1), (AT - 119, 0)):
         assert tick(Queue(), MemoryMark(AT - 60), Shards({slot: due}))().counts["ShardsOverdue"] == overdue
 
 
-def test_nothing_is_overdue_at_the_first_tick_after_missed_ones() -> None:
+def test_tick_reports_no_overdue_shard_just_after_missed_ticks() -> None:
     assert tick(Queue(), MemoryMark(AT - 600), Shards({"2026-11-21T12/0001": AT - 300}))().counts["ShardsOverdue"] == 0
 
 
@@ -176,20 +176,20 @@ def pinged_by(given: Tick, problem: str | None = None) -> tuple[list[str], Repor
     return pinger.urls, replace(given, ping=ping)()
 
 
-def test_a_tick_of_a_healthy_stage_pings_its_monitor() -> None:
+def test_tick_of_a_healthy_stage_pings_its_monitor() -> None:
     urls, report = pinged_by(tick(Queue(), MemoryMark(AT - 60)))
     assert urls == ["https://hc.example.com/stage"]
     assert report.counts["PingsFailed"] == 0
 
 
-def test_a_tick_that_is_refused_or_finds_overdue_work_pings_nothing() -> None:
+def test_tick_that_is_refused_or_finds_overdue_work_pings_nothing() -> None:
     refused, _ = pinged_by(tick(Queue([1]), MemoryMark()))
     overdue, report = pinged_by(tick(Queue(), MemoryMark(AT - 60), Shards({"2026-11-21T12/0001": AT - 121})))
     assert report.counts["ShardsOverdue"] == 1
     assert refused == overdue == []
 
 
-def test_a_monitor_that_does_not_answer_is_counted_and_fails_no_tick() -> None:
+def test_tick_monitor_that_does_not_answer_is_counted_and_fails_no_tick() -> None:
     mark = MemoryMark(AT - 60)
     urls, report = pinged_by(tick(Queue(), mark), "the response has the status 500")
     assert (len(urls), report.counts["PingsFailed"], mark.at) == (2, 1, AT)

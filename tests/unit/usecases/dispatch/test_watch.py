@@ -55,7 +55,7 @@ def looked(
     return report
 
 
-def test_rounds_wait_if_their_messages_are_there_before_new_ones_are_sent() -> None:
+def test_watch_reports_waiting_rounds_if_their_messages_exist_before_new_ones_are_sent() -> None:
     assert looked(Queues({SHARDS: [WAITING]}), before=True).counts["RoundsWaiting"] == 1
     assert not looked(Queues(), before=True).counts
 
@@ -65,24 +65,24 @@ def test_rounds_wait_if_their_messages_are_there_before_new_ones_are_sent() -> N
     [([EMPTY], 0), ([READ], 0), ([WAITING], 1), ([WAITING, READ], 0), ([WAITING, EMPTY], 0)],
     ids=["empty", "read", "unread", "received meanwhile", "done meanwhile"],
 )
-def test_a_queue_is_unread_if_nothing_is_in_flight_twice(said: list[Depth], unread: int) -> None:
+def test_watch_reports_a_queue_as_unread_if_nothing_is_in_flight_twice(said: list[Depth], unread: int) -> None:
     even = MINUTE + MINUTE % 2
     assert looked(Queues({"low": list(said)}), minute=even).counts["QueuesUnread"] == unread
 
 
-def test_queues_and_bulk_queues_take_turns() -> None:
+def test_watch_alternates_between_queues_and_bulk_queues() -> None:
     even, odd = Queues(), Queues()
     looked(even, minute=2)
     looked(odd, minute=1)
     assert (even.asked, odd.asked) == (["high", "low"], ["high bulk"])
 
 
-def test_maintenance_is_silent_after_two_hours() -> None:
+def test_watch_reports_silent_maintenance_after_two_hours() -> None:
     assert looked(Queues(), silent=7_200).counts["MaintenanceSilent"] == 0
     assert looked(Queues(), silent=7_201).counts["MaintenanceSilent"] == 3
 
 
-def test_maintenance_of_a_new_stage_is_silent_from_its_first_tick_on() -> None:
+def test_watch_counts_the_silence_of_maintenance_in_a_new_stage_from_its_first_tick() -> None:
     mark, clock, report = MemoryMark(AT), SettableClock(AT), Report()
     watch = Watch(Queues(), Source(), mark, clock, InlineExecutor(), (), (), ())
     watch.after(MINUTE + 1, mark.marks(), report)
@@ -90,14 +90,14 @@ def test_maintenance_of_a_new_stage_is_silent_from_its_first_tick_on() -> None:
     assert mark.ended == dict.fromkeys(MAINTENANCE, AT)
 
 
-def test_the_archive_is_examined_every_quarter_of_an_hour() -> None:
+def test_watch_examines_the_archive_every_fifteen_minutes() -> None:
     queues, source = Queues({"archive": [WAITING]}), Source("the event source is Disabled")
     assert not looked(queues, minute=16, source=source).counts
     found = looked(queues, minute=15, source=source)
     assert (found.counts["ArchiveStopped"], found.counts["LettersWaiting"]) == (1, 3)
 
 
-def test_a_look_that_fails_is_counted_and_raises_nothing() -> None:
+def test_watch_counts_a_failed_check_without_raising_an_error() -> None:
     class Broken(Queues):
         def depth_of(self, queue: str) -> Depth:
             raise ConnectionError("no route to SQS")
@@ -106,7 +106,7 @@ def test_a_look_that_fails_is_counted_and_raises_nothing() -> None:
     assert looked(Broken()).counts["WatchesFailed"] == 1
 
 
-def test_a_maintenance_function_stores_its_end() -> None:
+def test_watch_heartbeat_of_a_maintenance_function_stores_its_end() -> None:
     mark = MemoryMark(AT)
     Heartbeat(mark, SettableClock(AT + 5))("audit")
     assert mark.marks() == {"tick": AT, "audit": AT + 5}

@@ -25,13 +25,13 @@ def admitted(instance: Limits, tenant: str = "acme", *, requests: int) -> int:
     return sum(instance.admit(tenant) is None for _ in range(requests))
 
 
-def test_twenty_requests_cost_one_write() -> None:
+def test_rate_limit_takes_one_write_for_twenty_requests() -> None:
     store, clock = MemoryLimits(), SettableClock(NOON)
     assert admitted(limits(store, clock), requests=20) == 20
     assert (store.reads, store.writes) == (0, 1)
 
 
-def test_a_tenant_gets_its_burst_and_then_its_rate() -> None:
+def test_rate_limit_admits_the_burst_of_a_tenant_and_then_its_rate() -> None:
     store, clock = MemoryLimits(), SettableClock(NOON)
     instance = limits(store, clock)
     assert admitted(instance, requests=1_000) == 100
@@ -42,7 +42,7 @@ def test_a_tenant_gets_its_burst_and_then_its_rate() -> None:
     assert 590 <= let_in <= 600
 
 
-def test_a_refused_request_has_the_time_to_come_again_and_costs_the_table_nothing() -> None:
+def test_rate_limit_refuses_a_request_with_the_retry_time_and_without_table_access() -> None:
     store, clock = MemoryLimits(), SettableClock(NOON)
     instance = limits(store, clock)
     admitted(instance, requests=101)
@@ -54,7 +54,7 @@ def test_a_refused_request_has_the_time_to_come_again_and_costs_the_table_nothin
     assert instance.admit("acme") is None
 
 
-def test_a_flood_by_one_tenant_takes_nothing_from_another() -> None:
+def test_rate_limit_protects_a_tenant_from_a_flood_by_another() -> None:
     store, clock = MemoryLimits(), SettableClock(NOON)
     instances = [limits(store, clock) for _ in range(10)]
     quiet: list[float | None] = []
@@ -66,7 +66,7 @@ def test_a_flood_by_one_tenant_takes_nothing_from_another() -> None:
     assert quiet == [None] * 300
 
 
-def test_tokens_that_were_not_spent_in_time_are_lost() -> None:
+def test_rate_limit_discards_tokens_not_spent_in_time() -> None:
     store, clock = MemoryLimits(), SettableClock(NOON)
     instance = limits(store, clock)
     instance.admit("acme")
@@ -75,7 +75,7 @@ def test_tokens_that_were_not_spent_in_time_are_lost() -> None:
     assert store.writes == 2
 
 
-def test_many_instances_that_each_ask_now_and_then_do_not_empty_the_bucket_between_them() -> None:
+def test_rate_limit_is_not_exhausted_by_many_instances_with_few_requests_each() -> None:
     store, clock = MemoryLimits(), SettableClock(NOON)
     instances = [limits(store, clock) for _ in range(30)]
     refused = 0
@@ -85,7 +85,7 @@ def test_many_instances_that_each_ask_now_and_then_do_not_empty_the_bucket_betwe
     assert refused == 0
 
 
-def test_an_instance_that_is_behind_the_others_looks_again() -> None:
+def test_rate_limit_instance_with_an_outdated_bucket_reads_it_again() -> None:
     store, clock = MemoryLimits(), SettableClock(NOON)
     first, second = limits(store, clock), limits(store, clock)
     assert admitted(first, requests=20) == 20
@@ -93,7 +93,7 @@ def test_an_instance_that_is_behind_the_others_looks_again() -> None:
     assert admitted(first, requests=1_000) + admitted(second, requests=1_000) == 60
 
 
-def test_what_somebody_else_took_last_is_seen_where_the_write_fails() -> None:
+def test_rate_limit_instance_sees_tokens_taken_by_another_one_when_its_write_fails() -> None:
     store, clock = MemoryLimits(), SettableClock(NOON)
     instance = limits(store, clock)
     admitted(instance, requests=20)
@@ -102,7 +102,7 @@ def test_what_somebody_else_took_last_is_seen_where_the_write_fails() -> None:
     assert instance.admit("acme") == 1.0
 
 
-def test_an_instance_whose_writes_all_conflict_refuses_after_five() -> None:
+def test_rate_limit_instance_refuses_after_five_conflicting_writes() -> None:
     class Contended(MemoryLimits):
         def change_bucket(self, tenant: str, change: BucketChange) -> Bucket | BucketConflict:
             self.writes += 1
@@ -161,7 +161,9 @@ def at_once(store: Lockstep, instances: list[Limits]) -> int:
 
 
 @pytest.mark.parametrize(("rate", "burst"), [(20, 40), (50, 100), (1_000, 2_000)])
-def test_forty_simultaneous_requests_on_an_idle_stage_are_admitted_by_two_writes_each(rate: int, burst: int) -> None:
+def test_rate_limit_admits_forty_simultaneous_requests_on_an_idle_stage_with_at_most_two_writes_each(
+    rate: int, burst: int
+) -> None:
     store, clock = Lockstep(), SettableClock(NOON)
     instances = [limits(store, clock, rate=rate, burst=burst) for _ in range(40)]
     for _ in range(3):
@@ -171,24 +173,24 @@ def test_forty_simultaneous_requests_on_an_idle_stage_are_admitted_by_two_writes
         clock.advance(10)
 
 
-def test_simultaneous_requests_that_return_at_once_are_admitted_while_there_are_tokens() -> None:
+def test_rate_limit_admits_immediately_repeated_simultaneous_requests_while_tokens_remain() -> None:
     store, clock = Lockstep(), SettableClock(NOON)
     instances = [limits(store, clock, rate=50, burst=100) for _ in range(40)]
     assert [at_once(store, instances) for _ in range(2)] == [40, 40]
 
 
-def test_simultaneous_requests_beyond_the_burst_are_refused() -> None:
+def test_rate_limit_refuses_simultaneous_requests_beyond_the_burst() -> None:
     store, clock = Lockstep(), SettableClock(NOON)
     assert at_once(store, [limits(store, clock, burst=40) for _ in range(50)]) == 40
 
 
-def test_busy_instances_share_what_is_left_to_the_last_token() -> None:
+def test_rate_limit_lets_busy_instances_share_the_bucket_to_the_last_token() -> None:
     store, clock = Lockstep(), SettableClock(NOON)
     instances = [limits(store, clock, burst=100) for _ in range(10)]
     assert sum(at_once(store, instances) for _ in range(20)) == 100
 
 
-def test_what_is_left_is_what_the_table_says() -> None:
+def test_rate_limit_reports_the_remaining_tokens_of_the_table() -> None:
     store, clock = MemoryLimits(), SettableClock(NOON)
     instance = limits(store, clock)
     assert instance.left("acme") == 100
@@ -196,14 +198,14 @@ def test_what_is_left_is_what_the_table_says() -> None:
     assert instance.left("acme") == 80
 
 
-def test_an_instance_remembers_no_more_than_so_many_tenants() -> None:
+def test_rate_limit_instance_caches_a_limited_number_of_tenants() -> None:
     instance = limits(MemoryLimits(), SettableClock(NOON))
     for number in range(REMEMBERED + 50):
         instance.admit(f"tenant-{number}")
     assert len(instance._leases) == REMEMBERED
 
 
-def test_a_clock_that_was_an_hour_ahead_locks_nobody_out_once_it_is_set_right() -> None:
+def test_rate_limit_recovers_after_a_clock_one_hour_ahead_is_corrected() -> None:
     store, clock = MemoryLimits(), SettableClock(NOON + 3600)
     wrong = limits(store, clock)
     admitted(wrong, requests=1_000)
@@ -214,7 +216,7 @@ def test_a_clock_that_was_an_hour_ahead_locks_nobody_out_once_it_is_set_right() 
 
 @pytest.mark.parametrize("skew", [-8.0, -4.0, 4.0, 8.0])
 @pytest.mark.parametrize("alternating", [True, False], ids=["alternating", "after_one_request"])
-def test_requests_below_the_limit_are_admitted_by_instances_with_different_clocks(
+def test_rate_limit_admits_requests_below_the_limit_by_instances_with_different_clocks(
     skew: float, *, alternating: bool
 ) -> None:
     store, clocks = MemoryLimits(), [SettableClock(NOON), SettableClock(NOON + skew)]
@@ -227,7 +229,7 @@ def test_requests_below_the_limit_are_admitted_by_instances_with_different_clock
     assert refused == 0
 
 
-def test_an_instance_learns_from_its_writes_that_another_clock_is_ahead() -> None:
+def test_rate_limit_instance_learns_from_its_writes_that_another_clock_is_ahead() -> None:
     store, clocks = MemoryLimits(), [SettableClock(NOON), SettableClock(NOON - 1)]
     ahead, behind = (limits(store, clock, rate=50, burst=100) for clock in clocks)
     assert behind.charge("acme", 1) is None
@@ -239,7 +241,7 @@ def test_an_instance_learns_from_its_writes_that_another_clock_is_ahead() -> Non
 
 
 @pytest.mark.parametrize("skew", [-4.0, 4.0])
-def test_a_debt_ends_at_the_same_time_for_instances_with_different_clocks(skew: float) -> None:
+def test_rate_limit_debt_ends_at_the_same_time_for_instances_with_different_clocks(skew: float) -> None:
     store, clocks = MemoryLimits(), [SettableClock(NOON), SettableClock(NOON + skew)]
     one, two = (limits(store, clock) for clock in clocks)
     assert one.charge("acme", 250) is None
@@ -253,13 +255,13 @@ def test_a_debt_ends_at_the_same_time_for_instances_with_different_clocks(skew: 
 
 
 @pytest.mark.parametrize("skew", [-4.0, -8.0])
-def test_what_is_left_is_computed_by_the_clock_that_is_ahead(skew: float) -> None:
+def test_rate_limit_computes_remaining_tokens_by_the_clock_that_is_ahead(skew: float) -> None:
     store = MemoryLimits()
     assert limits(store, SettableClock(NOON)).charge("acme", 60) is None
     assert limits(store, SettableClock(NOON + skew)).left("acme") == 40
 
 
-def test_work_is_paid_by_its_number_and_what_the_bucket_lacks_is_owed() -> None:
+def test_rate_limit_charges_work_by_its_amount_and_records_the_missing_tokens_as_debt() -> None:
     store, clock = MemoryLimits(), SettableClock(NOON)
     instance = limits(store, clock)
     assert instance.charge("acme", 250) is None
@@ -270,14 +272,14 @@ def test_work_is_paid_by_its_number_and_what_the_bucket_lacks_is_owed() -> None:
     assert instance.admit("acme") is None
 
 
-def test_a_debt_is_never_more_than_a_minute_of_the_rate() -> None:
+def test_rate_limit_limits_debt_to_one_minute_of_the_rate() -> None:
     store, clock = MemoryLimits(), SettableClock(NOON)
     instance = limits(store, clock)
     assert instance.charge("acme", 1_000_000) is None
     assert instance.admit("acme") == pytest.approx(MAX_DEBT_SECONDS + 0.1)
 
 
-def test_what_was_taken_before_is_of_no_use_to_who_owes() -> None:
+def test_rate_limit_ignores_tokens_taken_earlier_during_a_debt() -> None:
     store, clock = MemoryLimits(), SettableClock(NOON)
     instance = limits(store, clock)
     assert admitted(instance, requests=1) == 1
@@ -285,7 +287,7 @@ def test_what_was_taken_before_is_of_no_use_to_who_owes() -> None:
     assert admitted(instance, requests=5) == 0
 
 
-def test_work_within_the_bucket_leaves_the_rest_of_it() -> None:
+def test_rate_limit_leaves_the_remaining_tokens_after_work_within_the_bucket() -> None:
     store, clock = MemoryLimits(), SettableClock(NOON)
     instance = limits(store, clock)
     assert instance.charge("acme", 60) is None
@@ -294,13 +296,13 @@ def test_work_within_the_bucket_leaves_the_rest_of_it() -> None:
     assert store.writes == 1
 
 
-def test_a_tenant_with_a_debt_has_nothing_left_rather_than_less() -> None:
+def test_rate_limit_reports_zero_remaining_tokens_during_a_debt() -> None:
     store, clock = MemoryLimits(), SettableClock(NOON)
     assert limits(store, clock).charge("acme", 500) is None
     assert limits(store, clock).left("acme") == 0
 
 
-def test_another_instance_sees_the_debt_too() -> None:
+def test_rate_limit_debt_applies_to_other_instances() -> None:
     store, clock = MemoryLimits(), SettableClock(NOON)
     one, two = limits(store, clock), limits(store, clock)
     assert one.charge("acme", 500) is None

@@ -8,7 +8,7 @@ from tests.support.limits import MemoryMark
 NOON = from_iso("2026-11-21T12:00:00Z")
 
 
-def test_a_stage_whose_tick_came_is_well_until_three_minutes_have_passed() -> None:
+def test_health_is_ok_until_three_minutes_after_the_last_tick() -> None:
     clock = SettableClock(NOON)
     health = Health(MemoryMark(NOON), clock)
     clock.set(NOON + 180)
@@ -18,7 +18,7 @@ def test_a_stage_whose_tick_came_is_well_until_three_minutes_have_passed() -> No
     assert (pulse.status, pulse.last, pulse.age) == (Status.LATE, NOON, 181)
 
 
-def test_a_tick_that_comes_again_makes_it_well() -> None:
+def test_health_is_ok_again_after_another_tick() -> None:
     clock, mark = SettableClock(NOON + 500), MemoryMark(NOON)
     health = Health(mark, clock)
     assert health.pulse().status is Status.LATE
@@ -27,7 +27,7 @@ def test_a_tick_that_comes_again_makes_it_well() -> None:
     assert health.pulse().status is Status.OK
 
 
-def test_a_stage_that_has_never_ticked_is_given_three_minutes_from_the_first_question() -> None:
+def test_health_without_any_tick_is_ok_for_three_minutes_after_the_first_request() -> None:
     clock = SettableClock(NOON)
     health = Health(MemoryMark(), clock)
     assert (health.pulse().status, health.pulse().age) == (Status.OK, None)
@@ -35,7 +35,7 @@ def test_a_stage_that_has_never_ticked_is_given_three_minutes_from_the_first_que
     assert health.pulse().status is Status.LATE
 
 
-def test_many_questions_within_some_seconds_are_one_read() -> None:
+def test_health_requests_within_a_few_seconds_share_one_read() -> None:
     clock, mark = SettableClock(NOON), MemoryMark(NOON)
     health = Health(mark, clock)
     for _ in range(50):
@@ -44,11 +44,11 @@ def test_many_questions_within_some_seconds_are_one_read() -> None:
     assert mark.asked == 1
 
 
-def test_a_clock_that_is_behind_the_tick_shows_no_negative_age() -> None:
+def test_health_age_is_not_negative_for_a_clock_behind_the_tick() -> None:
     assert Health(MemoryMark(NOON + 2), SettableClock(NOON)).pulse().age == 0
 
 
-def test_each_shard_says_how_far_it_is_behind_where_it_could_stand() -> None:
+def test_health_shows_how_far_each_shard_is_behind() -> None:
     mark = MemoryMark(NOON, watermarks={0: "2026-11-21T10", 1: "2026-11-21T07", 2: None, 3: "2026-11-21T11"})
     dispatching = Health(mark, SettableClock(NOON + 59)).dispatching()
     assert dispatching.shards == 4

@@ -29,27 +29,27 @@ def reported(*batches: Counts, seconds: float = 10) -> Report:
     ],
     ids=["an outage", "five failures", "two targets", "less than 5 %", "few of many targets"],
 )
-def test_targets_fail_if_enough_of_them_do(batch: Counts, failing: int) -> None:
+def test_trends_report_failing_targets_if_enough_of_them_fail(batch: Counts, failing: int) -> None:
     assert reported(batch).counts["TargetsFailing"] == failing
 
 
-def test_runs_start_late_if_enough_of_them_do() -> None:
+def test_trends_report_late_starts_if_enough_runs_start_late() -> None:
     assert reported(Counts(starts=10, late=3)).counts["StartsLate"] == 3
     assert reported(Counts(starts=10, late=2)).counts["StartsLate"] == 0
     assert reported(Counts(starts=100, late=4)).counts["StartsLate"] == 0
 
 
-def test_five_minutes_count_together_and_older_ones_do_not() -> None:
+def test_trends_combine_the_last_five_minutes_and_ignore_older_batches() -> None:
     one = Counts(starts=1, late=1)
     assert reported(one, one, one, seconds=100).counts["StartsLate"] == 1
     assert reported(one, one, one, seconds=200).counts["StartsLate"] == 0
 
 
-def test_a_good_batch_reports_nothing_although_the_trend_is_bad() -> None:
+def test_trends_report_nothing_for_a_good_batch_despite_earlier_bad_ones() -> None:
     assert not reported(Counts(starts=10, late=10), Counts(starts=1)).events
 
 
-def test_a_batch_is_counted_from_its_report() -> None:
+def test_trends_count_a_batch_from_its_report() -> None:
     report = Report()
     report.counts.update({"AttemptsStarted": 3, "AttemptsFailed": 1})
     report.called |= {"t a", "t b"}
