@@ -53,7 +53,7 @@ function Id({ editor }: { editor: Editor }) {
   return (
     <FormField
       label="Id"
-      description="Letters, digits, - and _. The id cannot be changed later. If the field is empty, an id is generated."
+      description="Letters, digits, - and _. If the field is empty, an id is generated."
       errorText={errorOf(editor.errors, ["id"])}
     >
       <Input
