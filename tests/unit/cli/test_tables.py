@@ -162,6 +162,17 @@ def test_cli_tables_long_ids_give_way_to_job_time_code_and_a_readable_error_in_8
     assert result.stderr.endswith("; -o wide shows all, -o name only the ids\n")
 
 
+@pytest.mark.parametrize("command", [("runs", "list", "--failed"), ("dead-letters", "list")], ids=" ".join)
+def test_cli_tables_show_24_characters_of_a_job_beside_its_error_in_80_columns(command: tuple[str, ...]) -> None:
+    job = "billing-invoice-exporter"
+    run = {**LATE_AT_NIGHT, "id": f"{job}.20261121T030000Z.m0123456789abcd", "job_id": job}
+    result = told({"items": [run], "next_cursor": None}, *command, FORCE_COLOR="1", COLUMNS="80", TZ="UTC")
+    _, line = re.sub("\x1b\\[[0-9;]*m", "", result.stdout).splitlines()
+    assert len(line) <= 80
+    assert line.startswith(f"{job}  2026-11-21 03:0")
+    assert "500 Internal Server Err" in line
+
+
 def test_cli_tables_pipe_and_a_table_with_all_columns_say_nothing_about_columns() -> None:
     page = {"items": [LATE_AT_NIGHT], "next_cursor": None}
     piped = told(page, "dead-letters", "list")

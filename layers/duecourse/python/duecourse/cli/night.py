@@ -103,6 +103,7 @@ def preview(client: Client, job: Job, after: datetime, count: int) -> list[datet
         start=job.start,
         end=job.end,
         exclude=job.exclude,
+        calendar=job.calendar,
         on_excluded=job.on_excluded,
         after=after,
         count=count,

@@ -89,6 +89,8 @@ def print_job(job: Job, occurrences: Sequence[datetime], zone: tzinfo) -> None:
         "starts": at(job.start),
         "ends": at(job.end),
         "excluded": ", ".join(job.exclude or ()),
+        "calendar": job.calendar,
+        "if excluded": job.on_excluded if job.exclude or job.calendar else None,
         "jitter": f"{job.jitter_seconds} s" if job.jitter_seconds else None,
         "target": target_text(job.target or {}),
         "attempts": retry,

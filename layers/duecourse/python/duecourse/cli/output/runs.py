@@ -125,7 +125,7 @@ def print_found_runs(runs: Iterable[Run], *, wide: bool = False, coverage: bool 
         narrow=(
             ("job", "occurrence", "state", "late", "attempts", *covers, "code", "error"),
             [(run.job_id, *row[1:]) for run, row in zip(runs, rows, strict=True)],
-            ("attempts", "late"),
+            ("attempts", "late", "code"),
         ),
     )
     if coverage and runs:
@@ -144,7 +144,11 @@ def print_dead_letters(runs: Iterable[Run], *, wide: bool = False) -> None:
         [(run.id, *row) for run, row in zip(runs, rows, strict=True)],
         spare=("attempts",),
         wide=wide,
-        narrow=(("job", *names), [(run.job_id, *row) for run, row in zip(runs, rows, strict=True)], ("attempts",)),
+        narrow=(
+            ("job", *names),
+            [(run.job_id, *row) for run, row in zip(runs, rows, strict=True)],
+            ("attempts", "code"),
+        ),
     )
 
 

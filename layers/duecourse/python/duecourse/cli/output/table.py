@@ -63,7 +63,7 @@ def print_table(
     short = [name for name in wanted if widths.get(name, 0) < min(wanted[name], READABLE.get(name, 0))]
     if narrow is not None and short and console.is_terminal:
         names, cells, spare = narrow
-        text, widths, _ = _laid_out(names, cells, spare, width, zone, {**CUT, "error": 24, "job": 24})
+        text, widths, _ = _laid_out(names, cells, spare, width, zone, {"job": 24, **CUT, "error": 24})
     console.print(text, soft_wrap=True)
     omitted = [name for name in wanted if name not in widths and not (name == "occurrence" and "run" in widths)]
     if omitted and console.is_terminal:
@@ -121,9 +121,11 @@ def _widths(wanted: Mapping[str, int], spare: Sequence[str], width: int, cut: Ma
     if _total(widths) > width:
         widths |= {name: min(widths[name], MIN_CUT) for name in cut if name in widths}
     _leave_out(LAST, widths, width)
-    for name in cut:
-        if name in widths:
-            widths[name] += max(0, min(wanted[name] - widths[name], width - _total(widths)))
+    for limits in (cut, wanted):
+        for name in cut:
+            if name in widths:
+                room = width - _total(widths)
+                widths[name] += max(0, min(limits[name] - widths[name], wanted[name] - widths[name], room))
     return widths
 
 

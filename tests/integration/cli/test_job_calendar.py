@@ -1,0 +1,29 @@
+"""`duecourse jobs get` of a job that uses a calendar."""
+
+import json
+from pathlib import Path
+
+from tests.integration.cli.conftest import Run
+from tests.support.api import HTTP_TARGET
+from tests.support.served_api import ServedApi
+
+
+def test_job_calendar_moves_the_next_occurrences_that_are_shown(run: Run, api: ServedApi, tmp_path: Path) -> None:
+    assert run("calendars", "put", "weekends", "* * * * SAT,SUN").exit_code == 0
+    body = {
+        "id": "closing",
+        "schedule": "0 18 L * *",
+        "calendar": "weekends",
+        "on_excluded": "previous",
+        "target": HTTP_TARGET,
+    }
+    document = tmp_path / "closing.json"
+    document.write_text(json.dumps(body))
+    assert run("jobs", "create", str(document)).exit_code == 0
+
+    shown = run("jobs", "get", "closing").stdout
+
+    assert "calendar      weekends" in shown
+    assert "if excluded   previous" in shown
+    assert "2027-01-29 18:00:00" in shown  # the last day of January is a Sunday
+    assert "2027-01-31" not in shown
