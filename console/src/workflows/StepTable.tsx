@@ -43,14 +43,14 @@ export function StepTable({
         {
           id: "state",
           header: "State",
-          width: 160,
+          width: 150,
           card: 50,
           cell: (each) => <RunStatus state={each.state} />,
         },
         {
           id: "after",
           header: "After",
-          width: 120,
+          width: 100,
           grow: 1,
           card: 100,
           cell: (each) => <Long text={each.after.join(", ")} header="After" />,
@@ -58,7 +58,7 @@ export function StepTable({
         {
           id: "took",
           header: "Duration",
-          width: 110,
+          width: 100,
           card: 50,
           labelled: true,
           cell: (each) => {
@@ -70,6 +70,7 @@ export function StepTable({
           id: "attempts",
           header: "Attempts",
           width: 118,
+          spare: true,
           card: 50,
           labelled: true,
           cell: (each) => each.attempts,
@@ -85,7 +86,7 @@ export function StepTable({
         {
           id: "rerun",
           header: "Action",
-          width: 195,
+          width: 230,
           card: 100,
           cell: (each) => (
             <>
