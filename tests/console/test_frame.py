@@ -86,8 +86,7 @@ def test_page_frame_bar_stays_above_what_sticks_below_it(sampled: ServedConsole,
     for width in (1280, 390):
         page.set_viewport_size({"width": width, "height": 300})
         expect(page.get_by_role("link", name="nightly-report")).to_be_visible()
-        page.mouse.wheel(0, 400)
-        page.wait_for_function("scrollY > 100")
+        page.evaluate("scrollTo(0, 400)")
         bars = "#top-bar, header, nav, [class*=toolbar]"
         at = "([y, bars]) => document.elementFromPoint(innerWidth / 2, y).closest(bars) !== null"
         tops = [page.evaluate(at, [y, bars]) for y in (0, 20, 60)]

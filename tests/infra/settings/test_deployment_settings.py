@@ -302,12 +302,11 @@ def test_deployment_settings_pages_contain_the_deploying_commands() -> None:
     assert all(found[name] for name in ("README.md", "operations.md", "upgrading.md", "sizing.md")), found
 
 
+SETTINGS = r'^```json title="settings/[a-z]+\.json"\n(.*?)^```'
+
+
 def test_deployment_settings_settings_in_the_pages_are_valid_and_change_the_stage(folder: Path) -> None:
-    found = [
-        example
-        for page in PAGES
-        for example in re.findall(r"^```json settings\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
-    ]
+    found = [example for page in PAGES for example in re.findall(SETTINGS, page.read_text(), re.MULTILINE | re.DOTALL)]
     assert len(found) == 4
     for example in found:
         keep(folder, "prod", example)
