@@ -12,6 +12,7 @@ from typing import Any
 
 from benchmarks.requests.cases import FAT, FAT_NAMES, JOB, LARGE, Case, Event, compact
 from benchmarks.requests.cost import Cost
+from benchmarks.requests.of_calendars import USERS, calendars, user
 from benchmarks.requests.of_jobs import busy, seldom, wide
 from benchmarks.requests.of_runs import LETTERS
 from benchmarks.requests.of_workflows import DEFINED, GRAPH, NAMES, step
@@ -138,6 +139,10 @@ class Desk:
             raise AssertionError(lagging.id)
         self.send("/v1/workflows/big", {"schedule": None, "jobs": GRAPH}, "PUT")
         self.send("/v1/workflows/defined", {"schedule": None, "jobs": DEFINED}, "PUT")
+        for path, body in calendars():
+            self.send(path, body, "PUT")
+        for number in range(USERS):
+            self.send("/v1/jobs", user(number))
         self._runs()
 
     def _runs(self) -> None:
