@@ -18,7 +18,7 @@ def country_days(country: str, subdivision: str | None, years: str) -> list[str]
     holidays = _package("holidays")
     try:
         found = holidays.country_holidays(country.upper(), subdiv=subdivision, years=years_of(years))
-    except NotImplementedError as error:
+    except NotImplementedError as error:  # what `holidays` raises for a country or subdivision that it does not know
         raise UsageError(f"--country, --subdivision: {error}") from error
     return sorted(day.isoformat() for day in found)
 

@@ -184,8 +184,8 @@ class _Record:
 
     def end(self) -> None:
         """Record the end, unless an earlier call has."""
-        stand = {"now": self._place.now()}
-        self._place.write(self._place.jobs, self._key, "SET ended_at = :now", "attribute_not_exists(ended_at)", stand)
+        values = {"now": self._place.now()}
+        self._place.write(self._place.jobs, self._key, "SET ended_at = :now", "attribute_not_exists(ended_at)", values)
 
     def report(self, state: str, until: float | None = None) -> dict[str, Any]:
         """Return the report."""
