@@ -16,7 +16,7 @@ from duecourse.cli.doctor.stage import Stage
 from duecourse.cli.tenants.place import Item, Progress, quiet
 from duecourse.cli.terminal import CliError
 
-DOLLARS_A_MILLION = 6.13
+DOLLARS_A_MILLION = 6.11
 """The cost of a million firings (docs/operations.md, "Cost by volume": daily jobs, overlap forbidden)."""
 
 DAY_SECONDS = 86_400
