@@ -72,6 +72,15 @@ def test_progress_reports_are_stored_once_in_five_seconds_although_the_deadline_
     assert stored(api).deadlines.heartbeat_until == NOON + 900
 
 
+def test_progress_first_report_is_stored_although_a_heartbeat_was_stored_just_before(api: ApiClient, job: Job) -> None:
+    recorded(api, waiting_run(job, heartbeat_until=NOON + 1))
+    assert beat(api, {}).status == 200
+    assert shown(api) == (None, None, "2026-11-21T12:00:00.000Z")
+    api.clock.advance(1)
+    assert beat(api, {"progress": 0.1, "note": "1 of 10"}).status == 200
+    assert shown(api) == (0.1, "1 of 10", "2026-11-21T12:00:01.000Z")
+
+
 def test_progress_reports_of_a_job_without_heartbeats_are_stored_without_a_deadline(api: ApiClient, job: Job) -> None:
     recorded(api, waiting_run(job, heartbeat_until=None))
     assert beat(api, {"progress": 0.5}).json["heartbeat_until"] is None

@@ -113,6 +113,9 @@ NIGHTLY = {
     "state": "PAUSED",
     "paused_by": "anna",
     "target": {"type": "http", "method": "POST", "url": "https://example.com/report?key=1"},
+    "completion": "callback",
+    "completion_seconds": 10800,
+    "heartbeat_seconds": 60,
     "tags": ["billing", "eu"],
     "next_occurrence": "2026-10-25T00:30:00Z",
 }
@@ -143,6 +146,7 @@ def test_cli_job_is_shown_field_by_field_with_its_next_occurrences() -> None:
         "zone           Europe/Berlin",
         "clock changes  times that the clock skips: next; times that it shows twice: first",
         "target         http POST https://example.com/report",
+        "completion     callback within 10800 s, a heartbeat every 60 s",
         "tags           billing, eu",
         "next           2026-10-25 02:30:00+01:00",
     ):

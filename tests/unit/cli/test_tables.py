@@ -213,6 +213,25 @@ def test_cli_tables_show_the_code_of_failed_runs_in_80_columns(command: tuple[st
     assert "AWS.Simple" in second
 
 
+def test_cli_tables_show_the_progress_of_active_runs_and_no_other_in_80_columns() -> None:
+    report = {"progress": 0.4, "note": "45 of 112 invoices", "error": None, "code": None}
+    active = {
+        **RUN,
+        "state": "WAITING",
+        "attempts": 1,
+        "max_attempts": 1,
+        "reason": None,
+        "finished_at": None,
+        **report,
+    }
+    for command in (("runs", "list", "--active"), ("runs", "list", "nightly")):
+        header, line, ended = rows([active, {**active, "state": "SUCCEEDED"}], *command, columns="80")
+        assert "progress" in header
+        assert "40%, 45 of 112 in" in line
+        assert "40%" not in ended
+    assert "progress" not in "".join(rows([RUN], "runs", "list", "--failed"))
+
+
 def test_cli_tables_show_the_reason_of_a_run_without_a_code_and_both_in_a_wide_table() -> None:
     skipped = {**RUN, "state": "SKIPPED", "reason": "missed", "code": None, "error": None}
     assert "SKIPPED (missed)" in rows([skipped, ON_REQUEST], "runs", "list", columns="80")[1]

@@ -9,6 +9,7 @@ import logging
 import os
 import signal
 import threading
+from dataclasses import replace
 from itertools import count
 
 import pytest
@@ -146,31 +147,25 @@ def test_worker_ends_a_cancelled_run_before_its_task_starts(queue, api):
     assert queue.deleted == [BODY]
 
 
-def test_worker_progress_is_sent_with_each_later_heartbeat(queue, api):
+@pytest.mark.parametrize("note", ["x" * 500, "\0\ud800\x7f\u2028 a", "ä" * 201])
+def test_worker_note_that_the_api_would_reject_is_corrected(note):
+    kept = Kept()
+    kept.run.progress(1, note)
+    kept.after(0)
+    ((word, sent),) = kept.api.said
+    assert word == "heartbeat"
+    assert len(sent["note"]) <= 200
+    assert no_controls(sent["note"]) == sent["note"]
+
+
+def test_worker_thread_sends_the_first_progress_while_the_task_works(queue, api):
     def task(run):
         run.progress(0.25, "2 of 8\nfiles")
-        run.heartbeat()
-        run.progress(0.5)
-        run.heartbeat()
-        run.heartbeat()
+        awaited("the progress", lambda: api.beats == 2)  # on a clock that does not move
 
     worker(queue, api, task).run_once()
     beats = [body for word, body in api.said if word == "heartbeat"]
-    assert [(body or {}).get("progress") for body in beats] == [None, 0.25, 0.5, 0.5]
-    assert [(body or {}).get("note") for body in beats] == [None, *["2 of 8 files"] * 3]
-
-
-@pytest.mark.parametrize("note", ["x" * 500, "\0\ud800\x7f\u2028 a", "ä" * 201])
-def test_worker_note_that_the_api_would_reject_is_corrected(queue, api, note):
-    def task(run):
-        run.progress(1, note)
-        run.heartbeat()
-
-    worker(queue, api, task).run_once()
-    assert [word for word, _ in api.said] == ["heartbeat", "heartbeat", "complete"]
-    sent = api.said[1][1]["note"]
-    assert len(sent) <= 200
-    assert no_controls(sent) == sent
+    assert beats == [{}, {"progress": 0.25, "note": "2 of 8 files"}]
 
 
 @pytest.mark.parametrize("done", [-0.1, 1.1, float("nan"), 40])
@@ -485,6 +480,43 @@ def test_worker_repeats_a_failed_heartbeat_after_one_second():
     assert kept.after(0) == pytest.approx(1)
     assert not kept.run.cancelled.is_set()
     assert kept.after(1) == pytest.approx(10)
+
+
+def test_worker_progress_is_sent_at_once_and_then_every_ten_seconds():
+    kept = Kept()
+    kept.after(0)
+    kept.run.progress(0.1, "1 of 10")
+    assert kept.after(3) == pytest.approx(10)
+    for done in range(2, 6):
+        kept.run.progress(done / 10)
+        kept.after(2)
+    assert [body.get("progress") for _, body in kept.api.said] == [None, 0.1]
+    kept.after(2)
+    assert [body.get("progress") for _, body in kept.api.said] == [None, 0.1, 0.5]
+    kept.after(9)
+    assert kept.api.beats == 3  # the next one is an ordinary heartbeat
+    kept.after(1)
+    assert [body.get("note") for _, body in kept.api.said] == [None, *["1 of 10"] * 3]
+
+
+def test_worker_loop_that_reports_progress_wakes_the_thread_once_for_each_heartbeat():
+    kept, woken = Kept(), []
+    run = replace(kept.run, wake=lambda: woken.append(kept.clock.now))
+    for step in range(1000):
+        run.progress(step / 1000)
+    assert len(woken) == 1
+    kept.after(0)
+    run.progress(1)
+    assert (len(woken), kept.api.beats) == (2, 1)
+
+
+def test_worker_progress_waits_as_long_as_the_api_requests():
+    kept = Kept()
+    kept.api.will("heartbeat", (429, {"type": "/problems/too-many", "title": "Too Many Requests"}))
+    kept.after(0)
+    kept.run.progress(0.1)
+    assert kept.after(0.5) == pytest.approx(0.5)
+    assert kept.api.beats == 1
 
 
 def test_worker_ended_attempt_gets_no_heartbeats_but_its_message_stays_hidden():

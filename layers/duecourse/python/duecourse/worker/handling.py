@@ -57,7 +57,7 @@ class Handler:
             log.error("a message is not from Duecourse and remains in the queue: it %s", error)  # noqa: TRY400
             return
         keeper = Keeper(self.queue, received, run, self.client, hidden_seconds=self.hidden_seconds, clock=self.clock)
-        run = replace(run, beat=keeper.beat)
+        run = replace(run, beat=keeper.beat, wake=keeper.wake)
         keeper.beat()  # fencing: an attempt that is over or cancelled is not started
         if keeper.over():
             self.queue.delete(received)

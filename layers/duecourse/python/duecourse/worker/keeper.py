@@ -40,7 +40,8 @@ class Keeper:
         self._clock = clock
         self._rhythm = Rhythm.starting(clock(), hidden_seconds, beats=run.token is not None)
         self._lock = RLock()  # a task may send a heartbeat while the thread sends one
-        self._done = Event()
+        self._done = False
+        self._wake = Event()
         self._thread = Thread(target=self._keep, name=f"keep {run.run_id}", daemon=True)
         self._over = False
 
@@ -51,12 +52,17 @@ class Keeper:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._done.set()
+        self._done = True
+        self.wake()
         self._thread.join()
 
     def over(self) -> bool:
         """Return whether the API has reported that the attempt is over, so that no result is accepted."""
         return self._over
+
+    def wake(self) -> None:
+        """Make the thread look now for what is due."""
+        self._wake.set()
 
     def tick(self) -> float:
         """Send what is due, and return the seconds until the next action."""
@@ -65,9 +71,12 @@ class Keeper:
             if now >= self._rhythm.extend_at:
                 self._queue.hide(self._received, self._hidden_seconds)
                 self._rhythm = self._rhythm.extended(now, self._hidden_seconds)
-            if self._rhythm.beat_at is not None and now >= self._rhythm.beat_at:
+            if (beat_at := self._due().beat_at) is not None and now >= beat_at:
                 self.beat()
-            return self._rhythm.seconds_to_next(self._clock())
+            return self._due().seconds_to_next(self._clock())
+
+    def _due(self) -> Rhythm:
+        return self._rhythm.progressed() if self._run.said.unsent else self._rhythm
 
     def beat(self) -> None:
         """Send a heartbeat now. Sets the run's `cancelled` if the work is no longer needed."""
@@ -78,7 +87,7 @@ class Keeper:
                 return
             try:
                 # Always the last report: the API stores at most one heartbeat in five seconds.
-                progress, note = self._run.said.last
+                progress, note = said = self._run.said.last
                 answer = self._client.heartbeat_run(self._run.run_id, self._run.token, progress=progress, note=note)
             except ApiUnreachableError as error:
                 log.warning("run %s: no heartbeat: %s", self._run.run_id, error)
@@ -86,7 +95,9 @@ class Keeper:
             except ApiError as error:
                 self._refused(error)
             else:
-                self._rhythm = self._rhythm.beaten(self._clock(), answer.seconds_left)
+                self._run.said.sent = said
+                reported = progress is not None
+                self._rhythm = self._rhythm.beaten(self._clock(), answer.seconds_left, reported=reported)
                 if answer.cancel_requested and not self._run.cancelled.is_set():
                     log.info("run %s: its end is requested (%s)", self._run.run_id, answer.reason or "cancelled")
                     self._run.cancelled.set()
@@ -102,8 +113,9 @@ class Keeper:
             self._rhythm = self._rhythm.unheard(self._clock(), error.retry_after)
 
     def _keep(self) -> None:
-        while not self._done.is_set():
-            self._done.wait(self._attempt())
+        while not self._done:
+            self._wake.wait(self._attempt())
+            self._wake.clear()
 
     def _attempt(self) -> float:
         try:

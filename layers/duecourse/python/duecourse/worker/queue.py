@@ -96,9 +96,17 @@ def _line(note: str) -> str:
 
 @dataclass(slots=True)
 class Said:
-    """The last reported progress and note of a run. They are replaced together, since another thread sends them."""
+    """The last reported progress and note of a run, and those that were sent last. Each pair is replaced together,
+    since another thread sends them.
+    """
 
     last: tuple[float | None, str | None] = (None, None)
+    sent: tuple[float | None, str | None] = (None, None)
+
+    @property
+    def unsent(self) -> bool:
+        """Whether there is progress that no heartbeat has sent."""
+        return self.last != self.sent
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,20 +129,24 @@ class WorkerRun:
     cancelled: Event = field(default_factory=Event, repr=False, compare=False)
     beat: Callable[[], None] = field(default=lambda: None, repr=False, compare=False)
     said: Said = field(default_factory=Said, repr=False, compare=False)
+    wake: Callable[[], None] = field(default=lambda: None, repr=False, compare=False)
 
     def heartbeat(self) -> None:
         """Send a heartbeat now and update `cancelled`. The worker also sends heartbeats automatically."""
         self.beat()
 
     def progress(self, done: float, note: str | None = None) -> None:
-        """Report that a part of the work (`done`, from 0 to 1) is completed, with a note for people. No request is
-        made: each following heartbeat sends the last report. The note is cut to 200 characters in one line; None keeps
-        the last one. Raises ValueError for another `done`.
+        """Report that a part of the work (`done`, from 0 to 1) is completed, with a note for people. Another thread
+        sends it: the first report at once, then the last one every ten seconds at most, and with each heartbeat. The
+        note is cut to 200 characters in one line; None keeps the last one. Raises ValueError for another `done`.
         """
         if not 0 <= done <= 1:
             raise ValueError(f"done must be from 0 to 1, but it is {done}; divide it by the total")
         text = self.said.last[1] if note is None else _line(note)
+        waits = self.said.unsent  # the thread knows, so that a loop does not wake it each time
         self.said.last = (float(done), text)
+        if not waits:
+            self.wake()
 
 
 def read_run(body: str) -> WorkerRun:

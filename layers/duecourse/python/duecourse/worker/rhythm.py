@@ -7,6 +7,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 MIN_BEAT = 1.0
+REPORT_SECONDS = 10.0
+"""The shortest time between a heartbeat and one that is sent because of progress: each costs a write unit. It is longer
+than the API's shortest interval between written heartbeats (BEAT_SECONDS in `domain.runs.callbacks`).
+"""
 MAX_HEARTBEAT_SECONDS = 60.0
 """The longest time between heartbeats. A job without a heartbeat timeout also gets one a minute, by which its worker
 learns that the run is over.
@@ -16,32 +20,39 @@ learns that the run is over.
 @dataclass(frozen=True, slots=True)
 class Rhythm:
     """The times at which the message must be hidden for longer and the next heartbeat is due (None: this run has no
-    heartbeats).
+    heartbeats). Progress that was not sent yet is not sent before `report_at`.
     """
 
     extend_at: float
     beat_at: float | None
+    report_at: float
 
     @classmethod
     def starting(cls, now: float, visibility_seconds: float, *, beats: bool) -> Rhythm:
         """Return the times for a message that was received at `now`."""
-        return cls(now + extension_after(visibility_seconds), now if beats else None)
+        return cls(now + extension_after(visibility_seconds), now if beats else None, now)
 
     def extended(self, now: float, visibility_seconds: float) -> Rhythm:
         """Return the times after an attempt to extend the visibility timeout of the message."""
         return replace(self, extend_at=now + extension_after(visibility_seconds))
 
-    def beaten(self, now: float, seconds_left: float | None) -> Rhythm:
+    def beaten(self, now: float, seconds_left: float | None, *, reported: bool) -> Rhythm:
         """Return the times after a successful heartbeat. The deadline of the next one is in `seconds_left` (None: no
-        deadline).
+        deadline). `reported`: it contained progress; the first progress does not wait.
         """
-        return replace(self, beat_at=now + beat_after(seconds_left))
+        report_at = now + REPORT_SECONDS if reported else self.report_at
+        return replace(self, beat_at=now + beat_after(seconds_left), report_at=report_at)
+
+    def progressed(self) -> Rhythm:
+        """Return the times if there is progress that was not sent yet."""
+        return self if self.beat_at is None else replace(self, beat_at=min(self.beat_at, self.report_at))
 
     def unheard(self, now: float, retry_after: float | None = None) -> Rhythm:
         """Return the times after a heartbeat that was not accepted: retry soon, because the remaining time is unknown,
         but not earlier than the API requests (seconds).
         """
-        return replace(self, beat_at=now + min(max(retry_after or 0.0, MIN_BEAT), MAX_HEARTBEAT_SECONDS))
+        again = now + min(max(retry_after or 0.0, MIN_BEAT), MAX_HEARTBEAT_SECONDS)
+        return replace(self, beat_at=again, report_at=again)
 
     def silent(self) -> Rhythm:
         """Return the times after the API reported that the attempt is over."""

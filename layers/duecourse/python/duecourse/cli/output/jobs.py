@@ -94,6 +94,7 @@ def print_job(job: Job, occurrences: Sequence[datetime], zone: tzinfo) -> None:
         "jitter": f"{job.jitter_seconds} s" if job.jitter_seconds else None,
         "target": target_text(job.target or {}),
         "attempts": retry,
+        "completion": _completion(job),
         "overlap": _value(job.overlap) if job.document.get("overlap") else None,
         "missed": missed.get("policy"),
         "owner": job.owner,
@@ -105,6 +106,14 @@ def print_job(job: Job, occurrences: Sequence[datetime], zone: tzinfo) -> None:
         "next": "\n".join(moment(at, zone) for at in occurrences) or ("none" if job.schedule else None),
     }
     print_fields_of(fields)
+
+
+def _completion(job: Job) -> str | None:
+    """Return how long the work may take after the call of a job that is completed by a callback."""
+    if job.completion != "callback":
+        return None
+    beats = f", a heartbeat every {job.heartbeat_seconds} s" if job.heartbeat_seconds else ""
+    return f"callback within {job.completion_seconds} s{beats}"
 
 
 def print_fields_of(fields: Mapping[str, str | Text | None]) -> None:

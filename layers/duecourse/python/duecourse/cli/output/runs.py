@@ -63,7 +63,7 @@ def print_run(
         print_table(("attempt", "started", "lasted", "outcome", "error"), rows, wide=True, zone=zone)
 
 
-def progress_of(run: SingleRun) -> str | None:
+def progress_of(run: Run) -> str | None:
     """Return what the last heartbeat of a run reported: `40%, 45 of 112 invoices`. None for a run that succeeded, since
     its last report was made before the end.
     """
@@ -108,6 +108,7 @@ def print_found_runs(runs: Iterable[Run], *, wide: bool = False, coverage: bool 
             coloured(run.state, run.reason if wide or not run.code else None),
             lateness(run.lateness_seconds),
             f"{run.attempts}/{run.max_attempts}",
+            (progress_of(run) or "") if run.state in ("RUNNING", "WAITING") else "",
             *([str(run.count)] if coverage else []),
             *more(run),
             run.code or "",
@@ -118,12 +119,12 @@ def print_found_runs(runs: Iterable[Run], *, wide: bool = False, coverage: bool 
     columns = ("started", "ended") if wide else ()
     covers = ["covers"] if coverage else []
     print_table(
-        ("run", "occurrence", "state", "late", "attempts", *covers, *columns, "code", "error"),
+        ("run", "occurrence", "state", "late", "attempts", "progress", *covers, *columns, "code", "error"),
         rows,
         spare=("occurrence", "attempts", "late"),  # the id has the occurrence
         wide=wide,
         narrow=(
-            ("job", "occurrence", "state", "late", "attempts", *covers, "code", "error"),
+            ("job", "occurrence", "state", "late", "attempts", "progress", *covers, "code", "error"),
             [(run.job_id, *row[1:]) for run, row in zip(runs, rows, strict=True)],
             ("attempts", "late", "code"),
         ),

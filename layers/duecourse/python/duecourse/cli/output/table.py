@@ -20,7 +20,20 @@ CUT = {
     "state": 25,
     "code": 12,
     **dict.fromkeys(
-        ("schedule", "tags", "after", "waits for", "also", "jobs", "what", "paused because", "name", "error"), 16
+        (
+            "schedule",
+            "tags",
+            "after",
+            "waits for",
+            "also",
+            "jobs",
+            "what",
+            "paused because",
+            "name",
+            "progress",
+            "error",
+        ),
+        16,
     ),
 }
 """The columns of text that are cut (of a state, its reason), and what they keep as long as a spare column can be left

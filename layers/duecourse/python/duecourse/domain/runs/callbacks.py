@@ -100,13 +100,14 @@ def decide_heartbeat(
     """Return the effect of a heartbeat of an active run, or None if nothing is to be written.
 
     A heartbeat is written if it must move the deadline. It is also written if its report changes the record and the
-    last written heartbeat is at least BEAT_SECONDS old.
+    last written heartbeat is at least BEAT_SECONDS old, or if it is the first progress of the attempt.
     """
     until = _deadline(run, heartbeat_seconds, now)
     recent = run.heartbeat_at is not None and now < run.heartbeat_at + BEAT_SECONDS
     beat = Heartbeat(now, until, report)
     news = (beat.beaten(run).progress, beat.beaten(run).note) != (run.progress, run.note)
-    return beat if until is not None or (news and not recent) else None
+    first = run.progress is None and report.progress is not None
+    return beat if until is not None or first or (news and not recent) else None
 
 
 def _deadline(run: Running | Waiting, heartbeat_seconds: int | None, now: float) -> float | None:
