@@ -5,10 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+from aws_cdk import Duration
+from aws_cdk import aws_cloudwatch as cloudwatch
+
+from duecourse.checks.metrics import FAILED, IN_TIME, REQUESTS, STARTS
+from duecourse.checks.objectives import LATENESS_SECONDS, TARGETS
 from infra.observability.alarms import AlarmSpec, Severity, WatchedMetric
-from infra.observability.metrics import FIVE_MINUTES, failures, of_queue
+from infra.observability.metrics import FIVE_MINUTES, failures, of_api, of_queue, ours
 from infra.parts import Monitored
 from infra.settings.config import StageConfig
+
+HOUR = 3600
+
+BURN = 6
+"""How many times faster than the objectives allow an hour may use the error budget of a day: a quarter of it."""
+
+FEWEST = 10
+"""The fewest late runs or failed requests in an hour that count."""
 
 ticket = partial(AlarmSpec, severity=Severity.TICKET)
 
@@ -28,6 +41,7 @@ def tickets(config: StageConfig, watched: Monitored) -> Iterator[AlarmSpec]:
         "state = 'DEAD' | stats count() by action, tenant, job_id, error, reason",
         watches={"failures": counted if config.alarms.metric_math else WatchedMetric(depth, 0)},
     )
+    yield _budget(config, watched)
     yield ticket(
         name="maintenance-failing",
         means="dead letters could not be processed; index repair, the audit or the clean-up failed or has not "
@@ -39,4 +53,37 @@ def tickets(config: StageConfig, watched: Monitored) -> Iterator[AlarmSpec]:
         "'audit_waits', 'clean_up_failed', 'archive_failed', 'event_refused', 'result_lost', 'maintenance_silent', "
         "'archive_stopped', 'letters_waiting', 'watch_failed'] | stats count() by action, tenant, job_id, error",
         watches={"failures": WatchedMetric(failures(config, "maintenance"), 0)},
+    )
+
+
+def _budget(config: StageConfig, watched: Monitored) -> AlarmSpec:
+    """Return the alarm on a slow loss that stays below the thresholds of runs-late and api-failing."""
+    late = "starts * (1 - in_time / 100)"
+    shares = {"late": BURN * (1 - TARGETS["lateness"]), "failed": BURN * (1 - TARGETS["availability"])}
+    beyond = (
+        f"IF({late} >= {FEWEST}, {late} - {shares['late']:.3f} * starts, 0)",
+        f"IF(failed >= {FEWEST}, failed - {shares['failed']:.3f} * requests, 0)",
+    )
+    return ticket(
+        name="error-budget-burning",
+        means=f"in two of the last six hours, more than {shares['late']:.1%} of runs started more than "
+        f"{LATENESS_SECONDS} s late, or more than {shares['failed']:.1%} of API requests failed: half of the error "
+        "budget of a day is used.",
+        first="find the jobs or requests with the most failures, and their common cause.",
+        find=f"filter action = 'run_settled' and lateness_seconds > {LATENESS_SECONDS} or action = 'request_failed' | "
+        "stats count() by action, tenant, job_id, status",
+        # MAX leaves out a metric without data: runs or requests may be missing for an hour.
+        expression=cloudwatch.MathExpression(
+            expression=f"MAX([{', '.join(beyond)}])",
+            using_metrics={
+                "in_time": ours(config, "execute", "Lateness", statistic=IN_TIME, seconds=HOUR),
+                "starts": ours(config, "execute", "Lateness", statistic=STARTS, seconds=HOUR),
+                "failed": of_api(watched.api_id, FAILED, seconds=HOUR),
+                "requests": of_api(watched.api_id, REQUESTS, seconds=HOUR),
+            },
+            period=Duration.seconds(HOUR),
+            label="late or failed beyond the error budget",
+        ),
+        periods=2,
+        of=6,
     )

@@ -125,6 +125,8 @@ def _statistic(
     if percentile := re.fullmatch(r"p(\d+(?:\.\d+)?)", which):
         # Nearest rank; CloudWatch interpolates between neighbours of a large sample, which changes no verdict here.
         return values[ceil(float(percentile[1]) / 100 * len(values)) - 1]
+    if rank := re.fullmatch(r"PR\(:(\d+)\)", which):
+        return 100 * sum(value <= float(rank[1]) for value in values) / len(values)
     match which:
         case "Sum":
             return sum(values)

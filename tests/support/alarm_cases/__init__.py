@@ -26,6 +26,8 @@ CASES: dict[str, tuple[Case, str]] = {
     "DeadLettersWaiting": (runs.a_dead_run, "jobs-need-attention"),
     "TargetsFailing": (runs.many_dead_runs, "targets-failing"),
     "IllTarget": (runs.an_ill_target, "jobs-need-attention"),
+    "StartsLate": (runs.a_few_late_starts_in_every_hour, "error-budget-burning"),
+    "RequestsFailed": (api.a_few_failures_in_every_hour, "error-budget-burning"),
     **{f"Lateness{lane}": (runs.late_starts, "runs-late") for lane in LANES},
     **{f"QueuesUnread{lane}{of}": (runs.nobody_at_work, "lanes-not-draining") for lane in LANES for of in ("", "Bulk")},
     "MessagesFailed": (runs.workers_that_fail, "workers-failing"),

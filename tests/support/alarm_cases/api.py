@@ -27,3 +27,10 @@ def lanes_that_take_nothing(observed: Observed) -> None:
     assert api.post(BODY | {"id": "hello"}).status == 201
     api.wheel.refuse = lambda _: True
     several(observed, lambda: api.ask("/v1/jobs/hello/run").status)
+
+
+def a_few_failures_in_every_hour(observed: Observed) -> None:
+    """One request in fifty, which pages no one."""
+    for number in range(2_000):
+        observed.answered(503 if number % 50 == 0 else 200)
+        observed.world.clock.advance(4)

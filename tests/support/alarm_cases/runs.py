@@ -87,3 +87,12 @@ def deaths_in_a_row(observed: Observed) -> None:
 def deaths_that_cannot_be_counted(observed: Observed) -> None:
     observed.world.jobs = broken(observed.world.jobs, "get_cursor")
     deaths_in_a_row(observed)
+
+
+def a_few_late_starts_in_every_hour(observed: Observed) -> None:
+    """Six runs in fifty, in two hours: each is late for itself, so no five minutes have enough of them."""
+    for number in range(500):
+        late = 20_000.0 if number % 8 == 0 else 100.0
+        of = {"service": "duecourse", "function": "execute"}
+        observed.put(observed.namespace, "Lateness", of, late)
+        observed.world.clock.advance(16)
