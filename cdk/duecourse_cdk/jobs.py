@@ -40,7 +40,7 @@ class ScheduledJob(Construct):
         construct_id: str,
         *,
         stage: Duecourse,
-        schedule: str | None,
+        schedule: str | Sequence[str] | None,
         target: Target | None = None,
         job_id: str | None = None,
         tags: Sequence[str] = (),
@@ -58,7 +58,7 @@ class ScheduledJob(Construct):
         called = {} if target is None else {"target": target_document(self, target, stage.allowed_names)}
         self.document: dict[str, Any] = {
             "id": self.job_id,
-            "schedule": schedule,
+            "schedule": schedule if schedule is None or isinstance(schedule, str) else list(schedule),
             **fields,
             **called,
             "tags": [*tags, *_tags(self)],

@@ -114,6 +114,29 @@ def test_job_editor_form_and_json_stay_in_sync(scheduler: Scheduler, console: Se
     expect(page.get_by_text("The job runs only on demand.")).to_be_visible()
 
 
+def test_job_editor_form_has_several_schedules(scheduler: Scheduler, console: ServedConsole, open_page: Open) -> None:
+    page = open_page(console, "/jobs/new")
+    write(page, Id="report", Expression="0 9 * * MON-FRI", URL="https://shop.example/report")
+    page.get_by_role("button", name="Add a schedule").click()
+    write(page, Expression_2="0 25 * * 6")
+    assert shown(page)["schedule"] == ["0 9 * * MON-FRI", "0 25 * * 6"]
+    page.get_by_role("button", name="Create job").click()
+    expect(page.get_by_text("25 is out of range").first).to_be_visible()
+    write(page, Expression_2="0 11 * * 6")
+    expect(page.get_by_role("region", name="Next occurrences")).to_contain_text("at 11:00 on Saturday, UTC")
+    assert accessibility_faults(page) == []
+    page.get_by_role("button", name="Create job").click()
+    expect(page).to_have_url(re.compile("#/jobs/report$"))
+    expect(page.get_by_role("main")).to_contain_text("0 11 * * 6")
+    assert [call.run_id for call in scheduler.advance(days=3)] == [
+        "report.20260330T090000Z",
+        "report.20260331T090000Z",
+    ]
+    page = open_page(console, "/jobs/report/edit")
+    page.get_by_role("button", name="Remove schedule 1").click()
+    assert shown(page)["schedule"] == "0 11 * * 6"
+
+
 def test_job_editor_copies_an_existing_job(scheduler: Scheduler, console: ServedConsole, open_page: Open) -> None:
     scheduler.client.create_job({"id": "nightly", "schedule": "0 3 * * *", "target": TARGET, "tags": ["finance"]})
     page = open_page(console, "/jobs/nightly")

@@ -19,6 +19,10 @@ WAITING = {"completion": "callback", "completion_seconds": 1500}
 JOBS: dict[str, dict[str, Any]] = {
     "often": {"schedule": "*/17 * * * *"},
     "fast": {"schedule": "rate(45 seconds)", "end": "2026-11-21T12:10:00Z"},
+    "several": {
+        "schedule": ["*/25 * * * *", "rate(40 minutes)", "at(2026-11-21T13:15:00)"],
+        "timezone": "Asia/Kolkata",
+    },
     "spread": {"schedule": "0 * * * *", "jitter_seconds": 1200},
     "thrice": {"schedule": "*/20 * * * *", "max_runs": 3},
     "but": {"schedule": "0 * * * *", "exclude": ["2026-11-21T14:00:00Z"]},

@@ -8,6 +8,7 @@ import { useNow } from "../shared/Instant";
 import { relative } from "../shared/time";
 import { useSettled } from "../shared/useSettled";
 import { type Doc, written } from "./document";
+import { schedulesOf } from "./schedule";
 
 const ASKED = [
   "schedule",
@@ -32,7 +33,7 @@ export function usePreview(doc: Doc) {
     "/v1/schedules/preview",
     { body },
     {
-      enabled: typeof body.schedule === "string",
+      enabled: schedulesOf(body.schedule).length > 0,
       placeholderData: keepPreviousData,
       staleTime: 10_000,
       retry: (count, error) => count < 3 && asProblem(error).passes,
@@ -48,7 +49,7 @@ function entry(doc: Doc, name: string) {
 /** The next occurrences, with what daylight saving does to them. */
 export function Preview({ doc, preview }: { doc: Doc; preview: ReturnType<typeof usePreview> }) {
   const now = useNow(10_000);
-  if (typeof doc.schedule !== "string") {
+  if (schedulesOf(doc.schedule).length === 0) {
     return <Box color="text-body-secondary">The job runs only on demand.</Box>;
   }
   if (preview.isError) {

@@ -1,7 +1,9 @@
+import Button from "@cloudscape-design/components/button";
 import ColumnLayout from "@cloudscape-design/components/column-layout";
 import Container from "@cloudscape-design/components/container";
 import DatePicker from "@cloudscape-design/components/date-picker";
 import FormField from "@cloudscape-design/components/form-field";
+import Grid from "@cloudscape-design/components/grid";
 import Header from "@cloudscape-design/components/header";
 import Input from "@cloudscape-design/components/input";
 import SegmentedControl from "@cloudscape-design/components/segmented-control";
@@ -19,9 +21,12 @@ import {
   KINDS,
   type Kind,
   kindOf,
+  MOST,
   once,
   onceOf,
   PRESETS,
+  scheduleOf,
+  schedulesOf,
   UNITS,
   type Unit,
 } from "./schedule";
@@ -40,10 +45,10 @@ export function ScheduleSection({
   step: string | null;
 }) {
   const { doc, set } = editor;
-  const schedule = typeof doc.schedule === "string" ? doc.schedule : null;
-  const kind = kindOf(schedule);
+  const schedules = schedulesOf(doc.schedule);
+  const kind = kindOf(schedules);
   const zone = typeof doc.timezone === "string" ? doc.timezone : "UTC";
-  const write = (text: string | null) => set(["schedule"], text);
+  const write = (all: string[]) => set(["schedule"], scheduleOf(all));
   return (
     <Container header={<Header variant="h2">Schedule</Header>}>
       <SpaceBetween size="m">
@@ -56,12 +61,35 @@ export function ScheduleSection({
             label="Kind of schedule"
             selectedId={kind}
             options={KINDS}
-            onChange={({ detail }) => write(firstOf(detail.selectedId as Kind, new Date()))}
+            onChange={({ detail }) => write(schedulesOf(firstOf(detail.selectedId as Kind, new Date())))}
           />
         )}
         {step === null && kind !== "request" && (
-          <FormField label="When" errorText={errorOf(editor.errors, ["schedule"])} stretch>
-            <When kind={kind} schedule={schedule ?? ""} write={write} />
+          <FormField
+            label="When"
+            // The fault of one of several is shown beside it.
+            errorText={errorOf(
+              editor.errors.filter(({ field }) => schedules.length < 2 || field === "schedule"),
+              ["schedule"],
+            )}
+            stretch
+          >
+            <SpaceBetween size="xs">
+              {schedules.length > 1 ? (
+                <Several schedules={schedules} write={write} editor={editor} />
+              ) : (
+                <When kind={kind} schedule={schedules[0] ?? ""} write={(text) => write([text])} />
+              )}
+              {schedules.length < MOST && (
+                <Button
+                  iconName="add-plus"
+                  variant="inline-link"
+                  onClick={() => write([...schedules, "0 11 * * SAT"])}
+                >
+                  Add a schedule
+                </Button>
+              )}
+            </SpaceBetween>
           </FormField>
         )}
         <FormField
@@ -88,6 +116,38 @@ export function ScheduleSection({
       </SpaceBetween>
     </Container>
   );
+}
+
+/** The expressions of a job that fires at the occurrences of each. */
+function Several({
+  schedules,
+  write,
+  editor,
+}: {
+  schedules: string[];
+  write(all: string[]): void;
+  editor: Editor;
+}) {
+  // An entry is known by its place alone.
+  return [...schedules.entries()].map(([place, schedule]) => (
+    <FormField key={place} errorText={errorOf(editor.errors, ["schedule", String(place)])} stretch>
+      <Grid gridDefinition={[{ colspan: 10 }, { colspan: 2 }]} disableGutters>
+        <Input
+          ariaLabel={`Expression ${place + 1}`}
+          value={schedule}
+          spellcheck={false}
+          autoComplete={false}
+          onChange={({ detail }) => write(schedules.with(place, detail.value))}
+        />
+        <Button
+          iconName="close"
+          variant="icon"
+          ariaLabel={`Remove schedule ${place + 1}`}
+          onClick={() => write(schedules.toSpliced(place, 1))}
+        />
+      </Grid>
+    </FormField>
+  ));
 }
 
 function When({ kind, schedule, write }: { kind: Kind; schedule: string; write(text: string): void }) {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { every, everyOf, firstOf, kindOf, once, onceOf } from "./schedule";
+import { every, everyOf, firstOf, kindOf, once, onceOf, scheduleOf, schedulesOf } from "./schedule";
 
 test.each([
   ["0 3 * * *", "expression"],
@@ -12,7 +12,17 @@ test.each([
   ["at(2026-12-31T09:00:00)", "once"],
   ["at(T)", "once"],
   [null, "request"],
-])("%s is shown as %s", (schedule, kind) => expect(kindOf(schedule)).toBe(kind));
+])("%s is shown as %s", (schedule, kind) => expect(kindOf(schedulesOf(schedule))).toBe(kind));
+
+test("several schedules are expressions, and one of them is text", () => {
+  const several = ["rate(5 minutes)", "0 11 * * 6"];
+  expect(schedulesOf(several)).toEqual(several);
+  expect(kindOf(several)).toBe("expression");
+  expect(scheduleOf(several)).toEqual(several);
+  expect(scheduleOf(["0 11 * * 6"])).toBe("0 11 * * 6");
+  expect(scheduleOf([])).toBeNull();
+  expect(schedulesOf([5, "0 11 * * 6"])).toEqual(["0 11 * * 6"]);
+});
 
 test("what is written stays as it is written", () => {
   expect(everyOf(every("5", "minute"))).toEqual({ count: "5", unit: "minute" });

@@ -1,3 +1,5 @@
+import type { Json } from "./document";
+
 export type Kind = "expression" | "every" | "once" | "request";
 
 export const KINDS: { id: Kind; text: string }[] = [
@@ -21,9 +23,26 @@ export const PRESETS = [
 export const UNITS = ["second", "minute", "hour", "day"] as const;
 export type Unit = (typeof UNITS)[number];
 
-/** Which of the form's fields shows a schedule; whatever the others cannot show is an expression. */
-export function kindOf(schedule: string | null): Kind {
-  if (schedule === null) return "request";
+/** The maximum number of schedules of a job. */
+export const MOST = 10;
+
+/** The schedules of a job: none, one or several. Whatever is no text is shown in the JSON only. */
+export function schedulesOf(value: Json | undefined): string[] {
+  const texts = Array.isArray(value) ? value : [value];
+  return texts.filter((each) => typeof each === "string");
+}
+
+/** The field of the document: one schedule is written as text. */
+export const scheduleOf = (schedules: string[]): Json =>
+  schedules.length > 1 ? schedules : (schedules[0] ?? null);
+
+/** Which of the form's fields shows the schedules; whatever the others cannot show is an expression, and so are several
+ * schedules.
+ */
+export function kindOf(schedules: string[]): Kind {
+  const [schedule, second] = schedules;
+  if (schedule === undefined) return "request";
+  if (second !== undefined) return "expression";
   if (everyOf(schedule) !== null) return "every";
   if (onceOf(schedule) !== null) return "once";
   return "expression";

@@ -53,9 +53,11 @@ function Schedule({
   return (
     <>
       <div>{job.understood_as ?? "The schedule is no longer valid"}</div>
-      <span className="text">
-        <code>{job.schedule}</code>
-      </span>
+      {[job.schedule].flat().map((each) => (
+        <div key={each} className="text">
+          <code>{each}</code>
+        </div>
+      ))}
     </>
   );
 }

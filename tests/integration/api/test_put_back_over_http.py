@@ -46,6 +46,7 @@ JOBS: dict[str, dict[str, Any]] = {
         "delivery": "at_most_once",
         "idempotency_key": "{{run_id}}",
     },
+    "several": STEADY | {"schedule": ["0 9 * * 1-5", "rate(10 minutes)", "at(2026-11-21T12:05:00)"]},
     "asked": STEADY | {"schedule": None},
     "once": STEADY | {"schedule": "at(2026-11-21T12:05:00)"},
     **{target["type"]: STEADY | {"target": target} for target in PLAIN_TARGETS},

@@ -63,6 +63,21 @@ def test_schedule_preview_preview_shows_excluded_days_and_moves() -> None:
     assert errors(schedule="rate(1 day)", on_excluded="next").keys() == {"/on_excluded"}
 
 
+def test_schedule_preview_shows_the_union_of_several_schedules() -> None:
+    body: dict[str, Any] = {"schedule": ["0 9 * * MON-FRI", "0 11 * * 6"], "timezone": "Europe/Berlin", "count": 3}
+    found = preview(**body)
+    assert found["understood_as"] == "at 09:00 on Monday to Friday, Europe/Berlin; at 11:00 on Saturday, Europe/Berlin"
+    assert found["canonical"] == ["0 9 * * 1-5", "0 11 * * 6"]
+    assert [each["at"] for each in found["occurrences"]] == [
+        "2026-11-23T08:00:00Z",
+        "2026-11-24T08:00:00Z",
+        "2026-11-25T08:00:00Z",
+    ]
+    assert preview(schedule=["0 9 * * 1"])["canonical"] == "0 9 * * 1"
+    assert errors(schedule=["0 9 * * 1", "0 25 * * 1"]).keys() == {"/schedule/1"}
+    assert errors(schedule=["0 9 * * 1", "0 9 * * 1"]).keys() == {"/schedule/1"}
+
+
 def test_schedule_preview_defaults_to_ten_occurrences_from_now_in_utc() -> None:
     found = occurrences(schedule="0 0 * * *")
     assert [at for at, _, _ in found[:2]] == ["2026-11-22T00:00:00Z", "2026-11-23T00:00:00Z"]

@@ -50,6 +50,18 @@ def refused(*arguments: str) -> str:
     return result.stderr.removeprefix("duecourse: ").rstrip("\n")
 
 
+def test_next_shows_the_union_of_several_schedules() -> None:
+    assert shown("0 9 * * 1-5", "0 11 * * 6", "--after", "2026-11-27T10:00:00Z", "--count", "2") == [
+        "understood as  at 09:00 on Monday to Friday, UTC; at 11:00 on Saturday, UTC",
+        "canonical      0 9 * * 1-5; 0 11 * * 6",
+        "",
+        "UTC                   UTC",
+        "2026-11-28 11:00:00Z  2026-11-28 11:00:00 +00:00",
+        "2026-11-30 09:00:00Z  2026-11-30 09:00:00 +00:00",
+    ]
+    assert refused("0 9 * * 1", "0 25 * * 1").startswith('schedule[1]: hour "25": 25 is out of range')
+
+
 def test_next_shows_the_interpretation_and_then_the_occurrences() -> None:
     assert shown("0 9 * * mon-mon", *NEW_YORK, "--after", "2026-01-01T00:00:00Z", "--count", "2") == [
         "understood as  at 09:00 on Monday, America/New_York",
@@ -326,7 +338,9 @@ def test_next_batch_answers_an_invalid_case_with_an_error(line: bytes, said: str
     [
         ({"expr": "0 0 30 2 *"}, "expr: no year contains this day"),
         ({"expr": "*" * 257}, "expr: is 257 characters long"),
-        ({"expr": ["@daily"]}, "expr: must be text"),
+        ({"expr": {}}, "expr: must be text"),
+        ({"expr": ["@daily", 5]}, "expr[1]: must be text"),
+        ({"expr": ["@daily", "0 0 30 2 *"]}, "expr[1]: no year contains this day"),
         ({"tz": "Mars/Phobos"}, 'tz: "Mars/Phobos" is not'),
         ({"tz": 1}, "tz: must be text"),
         ({"tz": ""}, "tz: "),

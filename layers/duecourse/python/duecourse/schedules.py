@@ -22,9 +22,12 @@ from zoneinfo import ZoneInfo
 
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
 from duecourse.domain.schedules.exclusions import ExclusionError
-from duecourse.domain.schedules.schedule import EARLIEST, Occurrences, counted_from, occurrences_of
+from duecourse.domain.schedules.schedule import EARLIEST, Occurrences, counted_from, joined, occurrences_of
 
 __all__ = ["Options", "Rules", "ScheduleError", "between", "describe", "next", "previous", "upcoming", "validate"]
+
+Expressions = str | Sequence[str]
+"""One schedule, or a list of several, as in a job."""
 
 Find = Callable[[int], int | None]
 """Returns the first occurrence after an instant, both in UTC seconds."""
@@ -55,7 +58,7 @@ class Options(Rules, total=False):
 
 
 def next(  # noqa: A001 - read as schedules.next
-    expr: str, *, tz: str = "UTC", after: datetime | None = None, **options: Unpack[Options]
+    expr: Expressions, *, tz: str = "UTC", after: datetime | None = None, **options: Unpack[Options]
 ) -> datetime | None:
     """Return the first occurrence strictly after ``after`` (default: now), or None if there is none. Raises
     ScheduleError.
@@ -64,7 +67,12 @@ def next(  # noqa: A001 - read as schedules.next
 
 
 def upcoming(
-    expr: str, *, tz: str = "UTC", after: datetime | None = None, count: int | None = None, **options: Unpack[Options]
+    expr: Expressions,
+    *,
+    tz: str = "UTC",
+    after: datetime | None = None,
+    count: int | None = None,
+    **options: Unpack[Options],
 ) -> Iterator[datetime]:
     """Return an iterator over the occurrences strictly after ``after`` (default: now), in order: at most ``count``, or
     all without it.
@@ -77,7 +85,7 @@ def upcoming(
 
 
 def between(
-    expr: str, start: datetime, end: datetime, *, tz: str = "UTC", **rules: Unpack[Rules]
+    expr: Expressions, start: datetime, end: datetime, *, tz: str = "UTC", **rules: Unpack[Rules]
 ) -> Iterator[datetime]:
     """Return an iterator over the occurrences of a window, start <= occurrence < end. Raises ScheduleError immediately,
     before the first occurrence is requested.
@@ -88,7 +96,7 @@ def between(
 
 
 def previous(
-    expr: str, *, tz: str = "UTC", before: datetime | None = None, **options: Unpack[Options]
+    expr: Expressions, *, tz: str = "UTC", before: datetime | None = None, **options: Unpack[Options]
 ) -> datetime | None:
     """Return the last occurrence strictly before ``before`` (default: now), or None if there is none.
 
@@ -101,7 +109,7 @@ def previous(
     return None if found is None else _at(found, ZoneInfo(tz))
 
 
-def describe(expr: str, *, tz: str = "UTC", **options: Unpack[Options]) -> str:
+def describe(expr: Expressions, *, tz: str = "UTC", **options: Unpack[Options]) -> str:
     """Return the meaning of an expression in English: ``at 09:00 on Monday, America/New_York``.
     Raises ScheduleError.
     """
@@ -109,18 +117,18 @@ def describe(expr: str, *, tz: str = "UTC", **options: Unpack[Options]) -> str:
     return _occurrences(spec, options).schedule.words
 
 
-def validate(expr: str, tz: str = "UTC", **options: Unpack[Options]) -> None:
+def validate(expr: Expressions, tz: str = "UTC", **options: Unpack[Options]) -> None:
     """Raise ScheduleError for an expression that no job may have: it is invalid, or has no occurrence from now on."""
     if next(expr, tz=tz, **options) is None:
         raise ScheduleError("schedule", "has no occurrence in the future; choose a schedule with a future occurrence")
 
 
-def _spec(expr: str, tz: str, options: Options) -> ScheduleSpec:
+def _spec(expr: Expressions, tz: str, options: Options) -> ScheduleSpec:
     def instant(field: str, value: datetime | None) -> int | None:
         return None if value is None else _seconds(field, value, up=field != "anchor")
 
     return ScheduleSpec(
-        expr,
+        joined(expr),
         tz,
         options.get("dst_gap", "next"),
         options.get("dst_fold", "first"),

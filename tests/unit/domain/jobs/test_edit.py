@@ -203,6 +203,15 @@ def test_job_changes_rate_keeps_its_anchor_if_the_rate_is_unchanged() -> None:
     assert resolve_anchor(ScheduleSpec("0 9 * * 1"), rated, NOON).anchor is None
 
 
+def test_job_changes_rate_keeps_its_anchor_if_it_stays_among_several_schedules() -> None:
+    rated = job("rate(10 minutes)")
+    assert resolve_anchor(ScheduleSpec("0 9 * * 1|rate(10 minutes)"), rated, NOON + 95.5).anchor == T0
+    assert resolve_anchor(ScheduleSpec("0 9 * * 1|rate(7 minutes)"), rated, NOON + 95.5).anchor == T0 + 95
+    several = job("0 9 * * 1|rate(10 minutes)")
+    assert resolve_anchor(ScheduleSpec("rate(10 minutes)"), several, NOON + 95.5).anchor == several.schedule.anchor
+    assert resolve_anchor(ScheduleSpec("0 9 * * 1|0 9 * * 2"), rated, NOON + 95.5).anchor is None
+
+
 def test_job_changes_occurrences_that_jitter_delays_past_the_edit_follow_the_new_schedule() -> None:
     of = job("rate(10 minutes)", jitter_seconds=300)
     change = edited(of, at=605, jitter_seconds=599, sent_until=0)

@@ -165,7 +165,7 @@ def _of_schedule(error: Exception) -> Problem | None:
         case ExclusionError():
             return invalid([FieldFault(error.detail, f"/exclude/{error.index}")])
         case ScheduleError():
-            return invalid([FieldFault(error.detail, f"/{error.field}")])
+            return invalid([FieldFault(error.detail, error.pointer)])
         case BackfillTooLargeError():
             return _too_large(error)
         case NothingToSkipError():

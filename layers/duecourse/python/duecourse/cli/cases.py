@@ -15,7 +15,7 @@ import orjson
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
 from duecourse.domain.schedules.error import shown
 from duecourse.domain.schedules.instant import iso
-from duecourse.domain.schedules.schedule import counted_from, read_instant
+from duecourse.domain.schedules.schedule import counted_from, joined, read_instant
 
 DEFAULT_COUNT = 10
 MAX_COUNT = 1_000
@@ -54,7 +54,8 @@ def answer(line: bytes) -> bytes:
     try:
         return orjson.dumps({"next": _next(case)}, option=orjson.OPT_APPEND_NEWLINE)
     except ScheduleError as error:
-        return _error(f"{NAMES.get(error.field, error.field)}: {error.detail}")
+        index = "" if error.index is None else f"[{error.index}]"
+        return _error(f"{NAMES.get(error.field, error.field)}{index}: {error.detail}")
     except Exception as error:  # noqa: BLE001  (an internal error in one case must not end the stream for the others)
         return _error(f"internal: {type(error).__name__}: {error}")
 
@@ -63,13 +64,15 @@ def _next(case: dict[str, Any]) -> list[str]:
     for name in case:
         if name not in FIELDS:
             raise ScheduleError(shown(name), _unknown(name))
-    expression, after = _text(case, "expr"), _instant(case, "after")
+    expression, after = case.get("expr"), _instant(case, "after")
+    if not isinstance(expression, list):
+        expression = _text(case, "expr")
     if expression is None:
         raise ScheduleError("expr", f"is missing; write {_EXAMPLES['expr']}")
     if after is None:
         raise ScheduleError("after", f"is missing; write {_INSTANT}")
     spec = ScheduleSpec(
-        expression,
+        joined(expression),
         _given(_text(case, "tz"), "UTC"),
         _given(_text(case, "dst_gap"), "next"),
         _given(_text(case, "dst_fold"), "first"),

@@ -11,7 +11,8 @@ from duecourse.domain.schedules.preview import COUNTED, PreviewEntry, SchedulePr
 
 def preview_text(preview: SchedulePreview, zone: str, after: int) -> str:
     """Return the interpretation of the schedule, and a table: UTC, wall clock, effect of a DST rule."""
-    head = f"understood as  {preview.words}\ncanonical      {preview.canonical}\n"
+    canonical = [preview.canonical] if isinstance(preview.canonical, str) else preview.canonical or ()
+    head = f"understood as  {preview.words}\ncanonical      {'; '.join(canonical)}\n"
     if all(entry.instant is None or entry.mark == "excluded" for entry in preview.entries):
         head += f"\nno occurrence after {iso(after)}Z\n"
     if not preview.entries:

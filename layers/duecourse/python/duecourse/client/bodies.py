@@ -73,7 +73,7 @@ class HttpTarget(TypedDict):
 class JobPatch(TypedDict):
     """Part of a job."""
 
-    schedule: NotRequired[str | None]
+    schedule: NotRequired[str | list[str] | tuple[str, ...] | None]
     timezone: NotRequired[str | None]
     dst_gap: NotRequired[Literal["next", "skip"] | None]
     dst_fold: NotRequired[Literal["first", "second", "both"] | None]
@@ -121,7 +121,7 @@ class JobPatch(TypedDict):
 class JobRequest(TypedDict):
     """A job as posted. `task` is an abbreviation for a target of that type, and is expanded before validation."""
 
-    schedule: str | None
+    schedule: str | list[str] | tuple[str, ...] | None
     timezone: NotRequired[str]
     dst_gap: NotRequired[Literal["next", "skip"]]
     dst_fold: NotRequired[Literal["first", "second", "both"]]
@@ -297,7 +297,7 @@ class TaskTarget(TypedDict):
 class WorkflowRequest(TypedDict):
     """A workflow as posted: its schedule and its steps."""
 
-    schedule: str | None
+    schedule: str | list[str] | tuple[str, ...] | None
     timezone: NotRequired[str]
     dst_gap: NotRequired[Literal["next", "skip"]]
     dst_fold: NotRequired[Literal["first", "second", "both"]]

@@ -971,7 +971,7 @@ class Methods(ABC):
 
     def preview_schedule(
         self,
-        schedule: str,
+        schedule: str | list[str] | tuple[str, ...],
         *,
         timezone: str | None = None,
         dst_gap: Literal["next", "skip"] | None = None,
@@ -991,7 +991,8 @@ class Methods(ABC):
         stored.
 
         `schedule`: cron with five fields, or six with seconds first; @daily and the like; rate(5 minutes);
-        at(2026-12-31T09:00:00); EventBridge's cron(...); an ISO-8601 instant; R/start/period.
+        at(2026-12-31T09:00:00); EventBridge's cron(...); an ISO-8601 instant; R/start/period. A list: up to 10 of
+        these; an instant that several of them name is one occurrence.
 
         `timezone`: an IANA zone.
 

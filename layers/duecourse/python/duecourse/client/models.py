@@ -362,9 +362,10 @@ class HttpTargetShown(Answer):
 class Job(Answer):
     """A stored job: the posted fields with their defaults, and the state of the job."""
 
-    schedule: str | None
+    schedule: str | tuple[str, ...] | None
     """Cron with five fields, or six with seconds first; @daily and the like; rate(5 minutes); at(2026-12-31T09:00:00);
-    EventBridge's cron(...); an ISO-8601 instant; R/start/period. Null: the job runs only on demand.
+    EventBridge's cron(...); an ISO-8601 instant; R/start/period. A list: up to 10 of these; an instant that several
+    of them name is one occurrence. Null: the job runs only on demand.
     """
     timezone: str
     """An IANA zone."""
@@ -438,8 +439,8 @@ class Job(Answer):
     state: Literal["ACTIVE", "PAUSED", "COMPLETED"]
     understood_as: str | None
     """The schedule in words."""
-    schedule_canonical: str | None
-    """The schedule in a normalized form."""
+    schedule_canonical: str | tuple[str, ...] | None
+    """The schedule in a normalized form; a list if there are several."""
     next_occurrence: datetime | None
     """The next occurrence that becomes due, whether or not it is already enqueued."""
     paused_by: str | None
@@ -649,7 +650,7 @@ class Preview(Answer):
     """A schedule in words, and its next occurrences."""
 
     understood_as: str
-    canonical: str
+    canonical: str | tuple[str, ...]
     occurrences: tuple[Occurrence, ...]
     tzdata: str
     """The version of the time zone data."""
@@ -990,9 +991,10 @@ class WorkflowJob(Answer):
 class WorkflowSummary(Answer):
     """A workflow without its steps."""
 
-    schedule: str | None
+    schedule: str | tuple[str, ...] | None
     """Cron with five fields, or six with seconds first; @daily and the like; rate(5 minutes); at(2026-12-31T09:00:00);
-    EventBridge's cron(...); an ISO-8601 instant; R/start/period. Null: the job runs only on demand.
+    EventBridge's cron(...); an ISO-8601 instant; R/start/period. A list: up to 10 of these; an instant that several
+    of them name is one occurrence. Null: the job runs only on demand.
     """
     timezone: str
     """An IANA zone."""
@@ -1047,8 +1049,8 @@ class WorkflowSummary(Answer):
     state: Literal["ACTIVE", "PAUSED", "COMPLETED"]
     understood_as: str | None
     """The schedule in words."""
-    schedule_canonical: str | None
-    """The schedule in a normalized form."""
+    schedule_canonical: str | tuple[str, ...] | None
+    """The schedule in a normalized form; a list if there are several."""
     next_occurrence: datetime | None
     """The next occurrence that becomes due, whether or not it is already enqueued."""
     paused_by: str | None

@@ -90,7 +90,9 @@ def _field(key: str, kind: Any) -> Read:
 def _reader(kind: Any, *, needed: bool = False) -> Read:
     if get_origin(kind) in (Union, UnionType):
         some = [each for each in get_args(kind) if each is not NoneType]
-        return _optional(_reader(some[0])) if len(some) == 1 else _as_it_is
+        if len(some) == 1:
+            return _optional(_reader(some[0]))
+        return _one_or_many if any(get_origin(each) is tuple for each in some) else _as_it_is
     if kind is datetime:
         return instant
     if get_origin(kind) is tuple:
@@ -104,6 +106,10 @@ def _reader(kind: Any, *, needed: bool = False) -> Read:
 
 def _as_it_is(value: Any) -> Any:
     return value
+
+
+def _one_or_many(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _many(read: Read) -> Read:

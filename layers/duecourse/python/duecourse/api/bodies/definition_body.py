@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import (
@@ -53,7 +54,7 @@ from duecourse.domain.runs.rendering import (
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
 from duecourse.domain.schedules.calendars import PREFIX
 from duecourse.domain.schedules.exclusions import MAX_EXCLUSIONS, ExclusionError
-from duecourse.domain.schedules.schedule import MAX_JITTER_SECONDS, read_instant
+from duecourse.domain.schedules.schedule import MAX_JITTER_SECONDS, MAX_SCHEDULES, joined, read_instant
 from duecourse.domain.targets.kinds import TARGETS
 from duecourse.domain.targets.targets import AwsTarget, HttpTarget, Target, TaskTarget
 from duecourse.domain.targets.template import (
@@ -110,6 +111,27 @@ Expression = Annotated[
 ]
 
 
+SCHEDULES_TEXT = (
+    f"{_FORMS} A list: up to {MAX_SCHEDULES} of these; an instant that several of them name is one occurrence."
+)
+
+
+def _schedule_form(value: Any) -> str:
+    return "list" if isinstance(value, list) else "text"
+
+
+Schedules = Annotated[
+    Annotated[Expression, Variant("text")]
+    | Annotated[
+        list[Expression],
+        Field(min_length=1, max_length=MAX_SCHEDULES, json_schema_extra=UNIQUE),
+        Variant("list"),
+    ],
+    Discriminator(_schedule_form),
+]
+"""One schedule, or several."""
+
+
 def _no_calendar(text: str) -> str:
     if text.startswith(PREFIX):
         raise refuse("is not a time; set the field calendar to the id of a calendar")
@@ -130,7 +152,10 @@ class ScheduleBody(Body):
 
     model_config = ConfigDict(defer_build=True)  # only its subclasses validate values
 
-    schedule: Annotated[Expression | None, Field(description=f"{_FORMS} Null: the job runs only on demand.")]
+    schedule: Annotated[
+        Schedules | None,
+        Field(description=f"{SCHEDULES_TEXT} Null: the job runs only on demand."),
+    ]
     timezone: Annotated[
         str,
         Field(min_length=1, max_length=MAX_ZONE_NAME, description="An IANA zone.", examples=["UTC", "Europe/Berlin"]),
@@ -176,7 +201,7 @@ def schedule_faults(
     value: Mapping[str, Any], known: Mapping[str | None, FieldFault], check: CheckSchedule
 ) -> Iterator[FieldFault]:
     """Yield the faults of the fields of the schedule. Fields with `known` faults are not checked."""
-    if "/schedule" in known:
+    if any(place == "/schedule" or (place or "").startswith("/schedule/") for place in known):
         return
 
     def usable(name: str, default: str) -> str:
@@ -191,20 +216,20 @@ def schedule_faults(
     usable_exclude = isinstance(excluded, list) and not any((place or "").startswith("/exclude") for place in known)
     exclude = tuple(str(entry) for entry in excluded or ()) if usable_exclude else ()
     gap, fold = usable("dst_gap", "next"), usable("dst_fold", "first")
-    expression = value.get("schedule") or ""  # null: no schedule
+    given = value.get("schedule")  # null: no schedule
     spec = ScheduleSpec(
-        *(expression, usable("timezone", "UTC"), gap, fold, instant("anchor"), instant("start"), instant("end")),
+        *("", usable("timezone", "UTC"), gap, fold, instant("anchor"), instant("start"), instant("end")),
         on_excluded=usable("on_excluded", "skip"),
     )
     try:
-        check(spec, exclude)
+        check(replace(spec, expression=joined(given)), exclude)
     except ExclusionError as problem:
         yield FieldFault(problem.detail, f"/exclude/{problem.index}")
     except ScheduleError as problem:
-        yield FieldFault(problem.detail, f"/{problem.field}")
+        yield FieldFault(problem.detail, problem.pointer)
         # The engine stops at the first fault. The other field is checked separately.
         if problem.field == "timezone":
-            yield from schedule_faults({"schedule": spec.expression}, {}, check)
+            yield from schedule_faults({"schedule": given}, {}, check)
         elif problem.field == "schedule" and spec.timezone != "UTC":
             yield from schedule_faults({"schedule": ALWAYS, "timezone": spec.timezone}, {}, check)
 
@@ -684,8 +709,8 @@ class JobBody(DefinitionBody):
         if given["schedule"] is None:
             raise refuse("requires a schedule that ends; remove this field, or set schedule")
         if value.delete_after_seconds is not None and given["end"] is None and given["max_runs"] is None:
-            spec = ScheduleSpec(given["schedule"], given["timezone"], anchor=0)
             with suppress(ScheduleError):
+                spec = ScheduleSpec(joined(given["schedule"]), given["timezone"], anchor=0)
                 if compile_schedule(spec).next(NO_END) is not None:
                     raise refuse("applies only to jobs that end; add end or max_runs, or remove this field")
         return value

@@ -42,7 +42,9 @@ class KeptBody(Body):
     tenant: JobId
     state: JobState
     understood_as: Annotated[str | None, Field(description="The schedule in words.")]
-    schedule_canonical: Annotated[str | None, Field(description="The schedule in a normalized form.")]
+    schedule_canonical: Annotated[
+        str | list[str] | None, Field(description="The schedule in a normalized form; a list if there are several.")
+    ]
     next_occurrence: Annotated[
         Second | None, Field(description="The next occurrence that becomes due, whether or not it is already enqueued.")
     ]

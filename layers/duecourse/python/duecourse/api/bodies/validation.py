@@ -269,7 +269,7 @@ _MODELS: Mapping[str, type[BaseModel]] = {
     "after_completion": AfterCompletionBody,
 }
 
-_UNIONS = ("target", "overlap", "finish_by")
+_UNIONS = ("schedule", "target", "overlap", "finish_by")
 """The fields whose errors have the tag of the variant in their location. The tag is not a part of the document."""
 
 _WORKFLOW = "cannot be used here; create the workflow with its jobs by PUT /v1/workflows/<id>"

@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 
 from duecourse.api.answers import Count, JobId, Second
 from duecourse.api.api import Answer, Api, route
-from duecourse.api.bodies.definition_body import Expression, ScheduleBody
+from duecourse.api.bodies.definition_body import SCHEDULES_TEXT, ScheduleBody, Schedules
 from duecourse.api.bodies.models import Instant, Whole
 from duecourse.api.bodies.validation import read_body
 from duecourse.api.identity import READ
@@ -31,6 +31,7 @@ from duecourse.domain.schedules import ScheduleError, ScheduleSpec
 from duecourse.domain.schedules import preview as previews
 from duecourse.domain.schedules.calendars import named, with_entry
 from duecourse.domain.schedules.exclusions import ExclusionError
+from duecourse.domain.schedules.schedule import joined
 
 MAX_COUNT = 100
 
@@ -40,7 +41,7 @@ class PreviewBody(ScheduleBody):
 
     model_config = ConfigDict(defer_build=False)
 
-    schedule: Expression
+    schedule: Annotated[Schedules, Field(description=SCHEDULES_TEXT)]
     after: Instant | None = None
     count: Annotated[Whole, Field(ge=1, le=MAX_COUNT)] = 10
 
@@ -48,7 +49,7 @@ class PreviewBody(ScheduleBody):
     def spec(self) -> ScheduleSpec:
         """The schedule to preview."""
         times = self.anchor, self.start, self.end
-        return ScheduleSpec(self.schedule, self.timezone, self.dst_gap, self.dst_fold, *times, self.on_excluded)
+        return ScheduleSpec(joined(self.schedule), self.timezone, self.dst_gap, self.dst_fold, *times, self.on_excluded)
 
 
 class OccurrenceAnswer(TypedDict):
@@ -68,7 +69,7 @@ class PreviewAnswer(TypedDict):
     """A schedule in words, and its next occurrences."""
 
     understood_as: str
-    canonical: str
+    canonical: str | list[str]
     occurrences: list[OccurrenceAnswer]
     tzdata: Annotated[str, Field(description="The version of the time zone data.")]
 
@@ -96,7 +97,7 @@ def preview_schedule(api: Api, request: Request, _parameters: Mapping[str, str])
     except ExclusionError as error:
         raise invalid([FieldFault(error.detail, f"/exclude/{error.index}")], "invalid-preview") from None
     except ScheduleError as error:
-        raise invalid([FieldFault(error.detail, f"/{error.field}")], "invalid-preview") from None
+        raise invalid([FieldFault(error.detail, error.pointer)], "invalid-preview") from None
     return Answer(HTTPStatus.OK, "schedule_previewed", preview.document(), facts={"items": len(preview.entries)})
 
 

@@ -15,7 +15,7 @@ from rich.progress import MofNCompleteColumn, Progress
 from duecourse.cli.commands.options import answer_options, confirm, connected, yes_option
 from duecourse.cli.manifests.documents import FaultsError, Manifest, read_files
 from duecourse.cli.manifests.plan import SIDE_BY_SIDE, Action, Step, carry_out, in_turn, plan, told
-from duecourse.cli.output.values import print_json
+from duecourse.cli.output.values import print_json, schedule_text
 from duecourse.cli.terminal import CliError, Command, UsageError, plain, say
 from duecourse.client import ApiError, ApiUnreachableError, Client
 
@@ -146,7 +146,7 @@ def _summary(step: Step) -> str:
     target = body.get("target")
     kind = target.get("type") if isinstance(target, dict) else None
     jobs = f"{len(body['jobs'])} jobs" if step.is_workflow else body.get("task") or kind or ""
-    return f": {body.get('schedule') or 'on demand'} ({body.get('timezone', 'UTC')}), {jobs}"
+    return f": {schedule_text(body.get('schedule'))} ({body.get('timezone', 'UTC')}), {jobs}"
 
 
 def _counts(steps: Sequence[Step]) -> str:

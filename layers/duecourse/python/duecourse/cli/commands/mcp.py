@@ -124,9 +124,9 @@ class Reads:
         """
         return dict(self._client.explain_job(job_id, at=at).document)
 
-    def preview_schedule(self, schedule: str, timezone: str = "UTC", count: int = 10) -> Document:
+    def preview_schedule(self, schedule: str | list[str], timezone: str = "UTC", count: int = 10) -> Document:
         """Return the next occurrences of a schedule such as `30 2 * * *`, `rate(10 minutes)` or
-        `at(2026-12-24T18:00:00)`.
+        `at(2026-12-24T18:00:00)`, or of a list of them.
         """
         return dict(self._client.preview_schedule(schedule, timezone=timezone, count=count).document)
 

@@ -13,7 +13,7 @@ from duecourse.cli.cases import DEFAULT_COUNT, MAX_COUNT, answer_cases
 from duecourse.cli.terminal import Command, UsageError
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
 from duecourse.domain.schedules.exclusions import ExclusionError
-from duecourse.domain.schedules.schedule import read_instant
+from duecourse.domain.schedules.schedule import joined, read_instant
 
 EXAMPLE = 'duecourse next "30 2 * * *" --tz America/New_York --after 2026-03-07T00:00:00Z --count 3'
 OPTIONS = {"timezone": "--tz", "dst_gap": "--dst-gap", "dst_fold": "--dst-fold", "on_excluded": "--on-excluded"}
@@ -22,7 +22,7 @@ OPTIONS = {"timezone": "--tz", "dst_gap": "--dst-gap", "dst_fold": "--dst-fold",
 
 # click receives the values as plain text, so that the schedule engine reports all errors, in one line.
 @click.command("next", cls=Command, example=EXAMPLE)
-@click.argument("expression", metavar="SCHEDULE", required=False)
+@click.argument("schedules", metavar="SCHEDULE...", nargs=-1)
 @click.option("--tz", default="UTC", show_default=True, metavar="ZONE", help="IANA time zone, such as Europe/Berlin.")
 @click.option("--after", metavar="INSTANT", help="Only occurrences after this instant (ISO-8601).  [default: now]")
 @click.option(
@@ -68,7 +68,7 @@ OPTIONS = {"timezone": "--tz", "dst_gap": "--dst-gap", "dst_fold": "--dst-fold",
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--jsonl", is_flag=True, help="Read cases from standard input, one JSON object per line.")
 def next_command(
-    expression: str | None,
+    schedules: tuple[str, ...],
     after: str | None,
     count: str,
     exclude: tuple[str, ...],
@@ -78,30 +78,31 @@ def next_command(
 ) -> None:
     """Show the next occurrences of a schedule, and the effects of daylight saving.
 
-    SCHEDULE is cron such as "0 9 * * 1", "rate(5 minutes)", "at(2026-01-31T09:00:00)" or another form. The output has
-    the schedule in words, too. The command needs neither AWS nor a running stack.
+    SCHEDULE is cron such as "0 9 * * 1", "rate(5 minutes)", "at(2026-01-31T09:00:00)" or another form, in quotes. A
+    job can have several. The output has the schedule in words, too. The command needs neither AWS nor a running stack.
 
     With --jsonl each line of standard input is a case {"expr", "tz"?, "after", "count"?, "anchor"?, "start"?, "end"?,
     "dst_gap"?, "dst_fold"?}. The output has one line for each case, in the same order: {"next": [instants]} or
     {"error": "..."}. A line that is not a case, even an empty line, results in an error.
     """
     if jsonl:
-        if expression is not None:
+        if schedules:
             raise UsageError("--jsonl reads schedules from standard input; remove SCHEDULE")
         _answer_cases()
         return
-    if expression is None:
+    if not schedules:
         raise UsageError('schedule: is missing; run a command such as duecourse next "0 9 * * 1"')
     from duecourse.cli.preview_text import preview_text
     from duecourse.domain.schedules.preview import preview_schedule
 
     try:
         since = int(time.time()) if after is None else read_instant("after", after)
-        preview = preview_schedule(_spec(expression, **more), since, _count(count), exclude)
+        preview = preview_schedule(_spec(schedules, **more), since, _count(count), exclude)
     except ExclusionError as error:
         raise UsageError(f"--exclude: {error.detail}") from None
     except ScheduleError as error:
-        raise UsageError(f"{OPTIONS.get(error.field, _named(error.field))}: {error.detail}") from None
+        name = OPTIONS.get(error.field, _named(error.field))
+        raise UsageError(f"{name if error.index is None else f'{name}[{error.index}]'}: {error.detail}") from None
     if as_json:
         click.echo(orjson.dumps(preview.document(), option=orjson.OPT_INDENT_2))
     else:
@@ -109,7 +110,7 @@ def next_command(
 
 
 def _spec(
-    expression: str,
+    schedules: tuple[str, ...],
     tz: str,
     dst_gap: str,
     dst_fold: str,
@@ -122,7 +123,9 @@ def _spec(
         return None if text is None else read_instant(field, text)
 
     times = instant("anchor", anchor), instant("start", start), instant("end", end)
-    return ScheduleSpec(expression, tz, dst_gap, dst_fold, *times, on_excluded)
+    return ScheduleSpec(
+        joined(schedules[0] if len(schedules) == 1 else schedules), tz, dst_gap, dst_fold, *times, on_excluded
+    )
 
 
 def _count(text: str) -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
-from duecourse.domain.schedules.schedule import read_instant
+from duecourse.domain.schedules.schedule import joined, read_instant
 
 MAX_ID = 64
 HEARTBEAT_SECONDS = 3_600
@@ -104,13 +104,13 @@ def schedule_fault(times: Mapping[str, Any], now: float) -> str | None:
             read_instant(name, times[name]) if name in times else None for name in ("anchor", "start", "end")
         )
         anchor = int(now) if anchor is None else anchor
-        spec = ScheduleSpec(times["schedule"], times["timezone"], gap, fold, anchor, start, end)
+        spec = ScheduleSpec(joined(times["schedule"]), times["timezone"], gap, fold, anchor, start, end)
         if compile_schedule(spec).next(int(now)) is not None:
             return None
         if compile_schedule(replace(spec, dst_gap="next")).next(int(now)) is not None:
             return f"its time does not exist in {spec.timezone}: the clocks go forward; choose another time"
     except ScheduleError as error:
-        return f"{error.field} {error.detail}"
+        return f"{error.pointer[1:]} {error.detail}"
     return "it has no occurrence in the future"
 
 

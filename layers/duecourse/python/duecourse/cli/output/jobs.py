@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from duecourse.cli.output.table import Cell, print_table
-from duecourse.cli.output.values import coloured
+from duecourse.cli.output.values import coloured, schedule_text
 from duecourse.cli.terminal import plain
 from duecourse.cli.when import moment
 from duecourse.client.models import (
@@ -53,7 +53,7 @@ def print_jobs(jobs: Iterable[Job], *, wide: bool = False) -> None:
         return [
             job.id,
             coloured(job.state),
-            job.schedule or "on demand",
+            schedule_text(job.schedule),
             job.next_occurrence,
             *said,
             *more,
@@ -83,7 +83,7 @@ def print_job(job: Job, occurrences: Sequence[datetime], zone: tzinfo) -> None:
         "description": job.description,
         "state": state,
         "paused because": job.paused_because,
-        "schedule": f"{job.schedule}{words}" if job.schedule else "on demand",
+        "schedule": f"{schedule_text(job.schedule)}{words}" if job.schedule else "on demand",
         "zone": job.timezone if job.schedule else None,
         "clock changes": clock if job.schedule and job.timezone not in (None, "UTC") else None,
         "starts": at(job.start),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
@@ -47,3 +47,10 @@ def print_fields(document: Mapping[str, Any], path: str = "") -> None:
             print_fields(value, f"{path}{name}.")
         elif value is not None:
             click.echo(plain(f"{path + name:<31} {value if isinstance(value, str) else json.dumps(value)}"))
+
+
+def schedule_text(schedule: str | Sequence[str] | None) -> str:
+    """Return a job's schedule as text; several are separated by semicolons."""
+    if schedule is None:
+        return "on demand"
+    return schedule if isinstance(schedule, str) else "; ".join(schedule)

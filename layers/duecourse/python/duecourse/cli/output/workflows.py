@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from duecourse.cli.output.table import Cell, print_table, table, table_width
-from duecourse.cli.output.values import coloured
+from duecourse.cli.output.values import coloured, schedule_text
 from duecourse.cli.terminal import plain
 from duecourse.cli.when import local_zone, moment
 from duecourse.client.models import (
@@ -21,7 +21,7 @@ from duecourse.client.models import (
 
 def print_workflows(workflows: Iterable[WorkflowSummary], *, wide: bool = False) -> None:
     """Workflows as a table."""
-    rows = [(each.id, coloured(each.state), each.schedule or "on demand", each.next_occurrence) for each in workflows]
+    rows = [(each.id, coloured(each.state), schedule_text(each.schedule), each.next_occurrence) for each in workflows]
     print_table(("workflow", "state", "schedule", "next occurrence"), rows, wide=wide)
 
 

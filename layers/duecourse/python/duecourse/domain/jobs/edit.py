@@ -17,7 +17,7 @@ from duecourse.domain.jobs.pause import PauseChange, ending_at, given_back
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
 from duecourse.domain.schedules.calendars import calendar_of
 from duecourse.domain.schedules.exclusions import ExclusionError, excluding
-from duecourse.domain.schedules.schedule import counted_from
+from duecourse.domain.schedules.schedule import SEPARATOR, counted_from, rates
 from duecourse.domain.targets.kinds import target_document
 
 KEPT = {field.name for field in fields(Job)} - {field.name for field in fields(JobDefinition)}
@@ -64,12 +64,13 @@ def edit(job: Job, cursor: Cursor, wanted: Job, *, now: float, sent_until: int =
 def resolve_anchor(spec: ScheduleSpec, job: Job | None, now: float) -> ScheduleSpec:
     """Return the spec of a request at `now` with its anchor resolved.
 
-    A rate without anchor and start uses the anchor of the same rate of `job`, or else the whole second of `now`. Raises
-    ScheduleError for an invalid expression.
+    A rate without anchor and start uses the anchor of the same rate of `job`, or else the whole second of `now`. All
+    rates of a job have the same anchor. Raises ScheduleError for an invalid expression.
     """
     if not spec.expression:
         return spec
-    anchor = None if job is None or job.schedule.expression != spec.expression else job.schedule.anchor
+    kept = job is not None and any(rate in job.schedule.expression.split(SEPARATOR) for rate in rates(spec.expression))
+    anchor = job.schedule.anchor if job is not None and kept else None
     return counted_from(spec, int(now) if anchor is None else anchor)
 
 

@@ -9,17 +9,24 @@ class ScheduleError(ValueError):
     Attributes:
         field: the invalid one: ``schedule``, ``timezone``, ``dst_gap``, ``dst_fold``, ``start``, ``end`` or ``anchor``.
         detail: one clear sentence with the fault and the remedy.
+        index: the position of the invalid one of several schedules; None if there is one, or the fault is of all.
 
     """
 
-    def __init__(self, field: str, detail: str) -> None:
-        super().__init__(f"{field}: {detail}")
+    def __init__(self, field: str, detail: str, index: int | None = None) -> None:
+        super().__init__(f"{field if index is None else f'{field}[{index}]'}: {detail}")
         self.field = field
         self.detail = detail
+        self.index = index
 
-    def __reduce__(self) -> tuple[type[ScheduleError], tuple[str, str]]:
-        """Pickle with the two arguments. The default would pass the joined message as one argument."""
-        return type(self), (self.field, self.detail)
+    @property
+    def pointer(self) -> str:
+        """The JSON pointer of the invalid value: ``/schedule``, or ``/schedule/1`` for the second of several."""
+        return f"/{self.field}" if self.index is None else f"/{self.field}/{self.index}"
+
+    def __reduce__(self) -> tuple[type[ScheduleError], tuple[str, str, int | None]]:
+        """Pickle with the arguments. The default would pass the joined message as one argument."""
+        return type(self), (self.field, self.detail, self.index)
 
 
 def refuse(detail: str) -> ScheduleError:

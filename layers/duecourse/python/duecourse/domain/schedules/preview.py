@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any, Literal
 
 from duecourse.domain.schedules.instant import iso
@@ -12,9 +13,11 @@ from duecourse.domain.schedules.schedule import (
     CronSchedule,
     Schedule,
     ScheduleSpec,
+    UnionSchedule,
     compile_schedule,
     counted_from,
     excluded_schedule,
+    listed,
     moved_from,
 )
 from duecourse.domain.schedules.zones.zone import FAR, TZDATA_VERSION, Timeline, load_timeline
@@ -73,7 +76,7 @@ def preview(
     ScheduleError like ``compile_schedule``, and ExclusionError.
     """
     schedule, exclusions = excluded_schedule(spec, exclude)
-    view = _View(schedule)
+    view = _Views(schedule) if isinstance(schedule, UnionSchedule) else _View(schedule)
     entries: list[PreviewEntry] = []
     dropped = excluded = 0
     at = after if spec.start is None else max(after, spec.start - 1)
@@ -172,19 +175,37 @@ class _View:
         return times
 
 
+class _Views:
+    """Several schedules together with the clock of their zone."""
+
+    def __init__(self, schedule: UnionSchedule) -> None:
+        self._schedule = schedule
+        self._views = {part: _View(part) for part in schedule.parts}
+
+    def dropped(self, after: int, through: int) -> Iterator[PreviewEntry]:
+        """Yield the dropped times of the gaps that close in (after, through], one entry per schedule and gap."""
+        found = [entry for view in self._views.values() for entry in view.dropped(after, through)]
+        yield from sorted(found, key=attrgetter("wall"))
+
+    def occurrence(self, at: int) -> PreviewEntry:
+        """Return the entry of an occurrence. No rule applies if one of the schedules contains it as it is."""
+        entries = [self._views[part].occurrence(at) for part in self._schedule.at(at)]
+        return next((entry for entry in entries if entry.mark is None), entries[0])
+
+
 @dataclass(frozen=True, slots=True)
 class SchedulePreview:
     """A schedule as seen from one instant.
 
     Attributes:
         words: the schedule in English, ``at 09:00 on Monday, America/New_York``.
-        canonical: the expression in canonical form.
+        canonical: the schedule in canonical form, a list if there are several.
         entries: the next occurrences, and the times that a DST rule dropped between them.
 
     """
 
     words: str
-    canonical: str
+    canonical: str | list[str] | None
     entries: tuple[PreviewEntry, ...]
 
     def document(self) -> dict[str, Any]:
@@ -205,7 +226,7 @@ def preview_schedule(spec: ScheduleSpec, after: int, count: int, exclude: tuple[
     """
     spec = counted_from(spec, after)
     schedule = compile_schedule(spec)
-    return SchedulePreview(schedule.words, schedule.canonical, preview(spec, after, count, exclude=exclude))
+    return SchedulePreview(schedule.words, listed(schedule.canonical), preview(spec, after, count, exclude=exclude))
 
 
 def offset_text(seconds: int) -> str:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import islice
 from typing import Literal
 
 from duecourse.domain.instants import DAY_SECONDS
@@ -34,7 +35,8 @@ class ScheduleSpec:
 
     Attributes:
         expression: the schedule as the user wrote it: cron, ``@daily`` and so on, ``cron(...)``, ``rate(...)``,
-            ``at(...)``, an ISO-8601 instant, or ``R/start/period``. Empty: no schedule, so no occurrences.
+            ``at(...)``, an ISO-8601 instant, or ``R/start/period``. Empty: no schedule, so no occurrences. Several
+            schedules have a ``|`` between them (``joined``).
         timezone: an IANA name; fixed and interval expressions are read on this zone's wall clock.
         dst_gap: the rule for a fixed time that the clock jumps over: ``next`` fires at the moment after the gap,
             ``skip`` drops it. Interval expressions never fire in a gap, regardless of this field.
@@ -82,7 +84,7 @@ def check_spec(spec: ScheduleSpec) -> None:
 EARLIEST = -62_135_424_000
 LATEST = 253_402_127_999
 
-Kind = Literal["at", "cron", "rate", "none"]
+Kind = Literal["at", "cron", "rate", "union", "none"]
 
 _MOVES = {
     "skip": "",
@@ -99,7 +101,7 @@ class Schedule(ABC):
 
     Attributes:
         spec: the spec from which it was compiled.
-        kind: ``at``, ``cron``, ``rate`` or ``none``.
+        kind: ``at``, ``cron``, ``rate``, ``union`` (of several) or ``none``.
         recurring: whether the job may run more than once. Only then can runs overlap.
 
     """
@@ -268,6 +270,40 @@ class RateSchedule(Schedule):
         return rate_words(self.rate, self.anchor)
 
 
+class UnionSchedule(Schedule):
+    """Several schedules of one job: the occurrences of all of them. An instant that several name is one occurrence."""
+
+    __slots__ = ("parts",)
+    kind: Kind = "union"
+
+    def __init__(self, spec: ScheduleSpec, parts: tuple[Schedule, ...]) -> None:
+        super().__init__(spec)
+        self.parts = parts
+
+    def next(self, after: int) -> int | None:
+        """Return the first occurrence of any part strictly after ``after``."""
+        found = None
+        for part in self.parts:
+            at = part.next(after)
+            if at is not None and (found is None or at < found):
+                found = at
+        return found
+
+    def at(self, instant: int) -> tuple[Schedule, ...]:
+        """Return the parts with an occurrence at this instant."""
+        return tuple(part for part in self.parts if part.next(instant - 1) == instant)
+
+    @property
+    def canonical(self) -> str:
+        """The parts in canonical form, joined."""
+        return SEPARATOR.join(part.canonical for part in self.parts)
+
+    @property
+    def words(self) -> str:
+        """The parts in English."""
+        return "; ".join(part.words for part in self.parts)
+
+
 class NoSchedule(Schedule):
     """The schedule of a job that runs only on demand."""
 
@@ -291,6 +327,51 @@ class NoSchedule(Schedule):
 
 
 LONGEST = 256
+"""The maximum number of characters of an expression, and of all expressions of a job together. The cursor contains
+them. It is rewritten at each claim and must stay below 1 KB.
+"""
+
+MAX_SCHEDULES = 10
+"""The maximum number of schedules of a job."""
+
+SEPARATOR = "|"
+"""What is between the schedules of a job in `ScheduleSpec.expression`. No expression contains it."""
+
+
+def joined(schedule: str | Sequence[str] | None) -> str:
+    """Return the `expression` of one schedule or several. None: no schedule.
+
+    Raises ScheduleError for a list that no job may have. The expressions themselves are not checked.
+    """
+    if schedule is None:
+        return ""
+    several = not isinstance(schedule, str)
+    texts = [schedule] if isinstance(schedule, str) else list(schedule)
+    if not texts:
+        raise refuse("has no entries; write null for a job that runs only on demand")
+    if len(texts) > MAX_SCHEDULES:
+        raise refuse(f"has {len(texts)} entries; at most {MAX_SCHEDULES} are allowed")
+    seen = dict[str, int]()
+    for index, text in enumerate(texts):
+        place = index if several else None
+        if not isinstance(text, str):
+            raise ScheduleError("schedule", "must be text, such as 0 9 * * 1 or rate(5 minutes)", place)
+        if SEPARATOR in text:
+            raise ScheduleError("schedule", "contains |; write several schedules as a list, each in quotes", place)
+        if several and not text.strip():
+            raise ScheduleError("schedule", "is empty; write an expression, or remove the entry", place)
+        first = seen.setdefault(" ".join(text.upper().split()), index)
+        if first != index:
+            raise ScheduleError("schedule", f"is the same as entry {first}; remove one of them", place)
+    whole = SEPARATOR.join(texts)
+    if several and len(whole) > LONGEST:
+        raise refuse(f"has {len(whole)} characters in all its entries; at most {LONGEST} are allowed")
+    return whole
+
+
+def listed(expression: str) -> str | list[str] | None:
+    """Return the form of an `expression` in documents: text, a list if there are several, None if there is none."""
+    return expression.split(SEPARATOR) if SEPARATOR in expression else expression or None
 
 
 def compile_schedule(spec: ScheduleSpec) -> Schedule:
@@ -314,6 +395,8 @@ def _compiled(spec: ScheduleSpec) -> Schedule:
     fixed = load_timeline(spec.timezone, True, spec.dst_gap, spec.dst_fold)
     if not spec.expression:
         return NoSchedule(spec)
+    if SEPARATOR in spec.expression:
+        return UnionSchedule(spec, tuple(_parts(spec)))
     form = understand(spec.expression)
     if isinstance(form, Cron):
         timeline = load_timeline(spec.timezone, False, "skip", "both") if form.interval else fixed
@@ -321,6 +404,19 @@ def _compiled(spec: ScheduleSpec) -> Schedule:
     if isinstance(form, Moment):
         return AtSchedule(spec, form, _instants(spec, form))
     return RateSchedule(spec, form, _anchor(spec, form))
+
+
+def _parts(spec: ScheduleSpec) -> Iterator[Schedule]:
+    """Compile each of several schedules. Raises ScheduleError with the index of an invalid one."""
+    for index, expression in enumerate(spec.expression.split(SEPARATOR)):
+        try:
+            yield _compiled(replace(spec, expression=expression))
+        except ScheduleError as error:
+            raise _indexed(error, index) from None
+
+
+def _indexed(error: ScheduleError, index: int) -> ScheduleError:
+    return ScheduleError(error.field, error.detail, index) if error.field == "schedule" else error
 
 
 @lru_cache(maxsize=2_048)
@@ -403,8 +499,19 @@ minute and hour fields are the same on all its days, so that the interval is fou
 
 def closest(schedule: Schedule, after: int, *, limit: int, steps: int = STEPS) -> tuple[int, int] | None:
     """Return the first occurrence after `after` (UTC seconds) that follows its predecessor by less than `limit`
-    seconds, with this interval. None if there is none among the first `steps`.
+    seconds, with this interval. None if there is none among the first `steps`. Of several schedules, those of each are
+    compared with the others, since a rare one may be close to a frequent one.
     """
+    if isinstance(schedule, UnionSchedule):
+        steps //= len(schedule.parts)
+        found = [closest(part, after, limit=limit, steps=steps) for part in schedule.parts]
+        found += [
+            _near(part, other, after, limit=limit, steps=steps)
+            for part in schedule.parts
+            for other in schedule.parts
+            if part is not other
+        ]
+        return min((each for each in found if each is not None), default=None)
     at = schedule.next(after)
     if isinstance(schedule, RateSchedule):
         steps = 1  # all its intervals are the same
@@ -414,6 +521,17 @@ def closest(schedule: Schedule, after: int, *, limit: int, steps: int = STEPS) -
         if following - at < limit:
             return following, following - at
         at = following
+    return None
+
+
+def _near(schedule: Schedule, other: Schedule, after: int, *, limit: int, steps: int) -> tuple[int, int] | None:
+    """Return the later of the first two occurrences of two schedules that are less than `limit` seconds apart, and not
+    equal, with their distance.
+    """
+    for at in islice(schedule.upcoming(after), steps):
+        near = other.next(max(after, at - limit))
+        if near is not None and near != at and abs(near - at) < limit:
+            return max(near, at), abs(near - at)
     return None
 
 
@@ -489,21 +607,33 @@ def excluded_schedule(spec: ScheduleSpec, exclude: tuple[str, ...]) -> tuple[Sch
     ExclusionError.
     """
     schedule = compile_schedule(spec)
-    if spec.on_excluded != "skip" and not isinstance(schedule, CronSchedule | AtSchedule):
+    parts = schedule.parts if isinstance(schedule, UnionSchedule) else (schedule,)
+    if spec.on_excluded != "skip" and not all(isinstance(part, CronSchedule | AtSchedule) for part in parts):
         raise ScheduleError("on_excluded", "previous and next are for cron and at(...); write the schedule as cron")
     if not exclude:
         return schedule, None
     exclusions = compile_exclusions(exclude, spec.timezone)
     step = {"skip": 0, "previous": -1, "next": 1}[spec.on_excluded]
+    if not step:
+        return schedule, exclusions
+    moved = tuple(_moved_off(part, exclusions.days, step) for part in parts)
+    return UnionSchedule(spec, moved) if isinstance(schedule, UnionSchedule) else moved[0], exclusions
+
+
+def _moved_off(schedule: Schedule, days: Days, step: int) -> Schedule:
+    """Return a schedule with its occurrences moved off excluded days: with `step` -1 to the day before, with 1 to the
+    day after.
+    """
+    spec = schedule.spec
     match schedule:
-        case CronSchedule() if step:
-            moved = Moved(schedule.pattern, exclusions.days, step)
+        case CronSchedule():
+            moved = Moved(schedule.pattern, days, step)
             # After FAR the search repeats cycles of the calendar, which excluded dates do not follow.
             until = FAR if spec.end is None else min(spec.end, FAR)
-            return CronSchedule(replace(spec, end=until), schedule.cron, moved, schedule.timeline), exclusions
-        case AtSchedule() if step and schedule.moment.offset is None:
-            return _moved(schedule, exclusions.days, step), exclusions
-    return schedule, exclusions
+            return CronSchedule(replace(spec, end=until), schedule.cron, moved, schedule.timeline)
+        case AtSchedule() if schedule.moment.offset is None:
+            return _moved(schedule, days, step)
+    return schedule
 
 
 def moved_from(schedule: Schedule, at: int) -> int | None:
@@ -515,6 +645,10 @@ def moved_from(schedule: Schedule, at: int) -> int | None:
             return pattern.origin(schedule.timeline.zone.wall(at))
         case AtSchedule(origin=int() as origin):
             return origin
+        case UnionSchedule():
+            # If one of the schedules itself contains the instant, nothing needed to move there.
+            origins = [moved_from(part, at) for part in schedule.at(at)]
+            return origins[0] if origins and None not in origins else None
     return None
 
 
@@ -528,6 +662,8 @@ def moved_to(schedule: Schedule, at: int) -> int | None:
             return pattern.destination(wall)
         case AtSchedule(origin=int() as origin) if origin == wall:
             return schedule.moment.wall
+        case UnionSchedule():
+            return next((to for part in schedule.parts if (to := moved_to(part, at)) is not None), None)
     return None
 
 
@@ -584,10 +720,26 @@ def counted_from(spec: ScheduleSpec, at: int) -> ScheduleSpec:
     Raises ScheduleError for an expression that is empty or invalid.
     """
     check_spec(spec)
-    form = understand(spec.expression)
+    counted = rates(spec.expression)
     if spec.anchor is not None or spec.start is not None:
         return spec
-    return replace(spec, anchor=at) if isinstance(form, Rate) and form.start is None else spec
+    return replace(spec, anchor=at) if counted else spec
+
+
+def rates(expression: str) -> tuple[str, ...]:
+    """Return the schedules that count from an anchor (``rate(...)``) among those of an `expression`. Raises
+    ScheduleError.
+    """
+    return tuple(text for text, form in _forms(expression) if isinstance(form, Rate) and form.start is None)
+
+
+def _forms(expression: str) -> Iterator[tuple[str, Cron | Moment | Rate]]:
+    texts = expression.split(SEPARATOR)
+    for index, text in enumerate(texts):
+        try:
+            yield text, understand(text)
+        except ScheduleError as error:
+            raise (_indexed(error, index) if len(texts) > 1 else error) from None
 
 
 def _no_instant(field: str, text: str) -> ScheduleError:

@@ -9,7 +9,7 @@ from typing import Any
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import Completion, Job, RetryPolicy
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
-from duecourse.domain.schedules.schedule import Occurrences, occurrences_of
+from duecourse.domain.schedules.schedule import SEPARATOR, Occurrences, joined, occurrences_of
 from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.domain.tenants.rate import Budget
 from duecourse.domain.workflows.graph import Rule, Step
@@ -94,7 +94,7 @@ def time_faults(
                 continue
             place: Path = ("jobs", step.id, name)
             try:
-                times = occurrences_of("", "", ScheduleSpec(expression, schedule.timezone))
+                times = occurrences_of("", "", ScheduleSpec(joined(expression), schedule.timezone))
                 if times.next(now) is None:
                     faults.append(
                         WorkflowFault(
@@ -130,7 +130,8 @@ def step_faults(
         elif job is not None and isinstance(job.target, WorkflowTarget):
             faults.append(WorkflowFault(place, "is a workflow; a step cannot be a workflow", conflict=True))
         elif job is not None and job.schedule.expression:
-            detail = f"has its own schedule ({job.schedule.expression}); set the schedule to null first"
+            own = job.schedule.expression.replace(SEPARATOR, "; ")
+            detail = f"has its own schedule ({own}); set the schedule to null first"
             faults.append(WorkflowFault(place, detail, conflict=True))
     return faults
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from duecourse.domain.schedules.instant import iso
-from duecourse.domain.schedules.schedule import AtSchedule, CronSchedule, Schedule
+from duecourse.domain.schedules.schedule import AtSchedule, CronSchedule, Schedule, UnionSchedule
 from duecourse.domain.schedules.zones.zone import FAR, Timeline, load_timeline
 
 
@@ -33,6 +33,8 @@ def dst_effect(schedule: Schedule, at: int) -> DstEffect | None:
     `at` is not an occurrence. An instant just after a gap represents the time that the clock would show without the
     jump.
     """
+    if isinstance(schedule, UnionSchedule):
+        return next((found for part in schedule.parts if (found := dst_effect(part, at)) is not None), None)
     timeline = _timeline(schedule)
     if timeline is None or at >= FAR:
         return None
