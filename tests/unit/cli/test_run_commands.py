@@ -22,7 +22,7 @@ from duecourse.client.models import Run
 from tests.support.http_target import HttpTargetServer, Seen, documents, http_target
 from tests.support.shown import shown_run
 from tests.unit.cli.served import RUN as DEAD_RUN
-from tests.unit.cli.served import told
+from tests.unit.cli.served import served, told
 
 JOB = {"id": "nightly", "schedule": "0 3 * * *", "state": "PAUSED", "next_occurrence": None, "error": None}
 RUN = {**DEAD_RUN, "started_at": "2026-11-21T03:00:00.042Z", "result": None}
@@ -46,11 +46,11 @@ def answer(asked: Seen) -> tuple[int, object]:
     last = isinstance(asked.json, dict) and asked.json.get("cursor") == "page-2"
     many = {"changed": 100 - 99 * last, "failed": [], "next_cursor": None if last else "page-2"}
     answers: dict[tuple[str, str], object] = {
-        ("GET", "/v1/runs/dead"): RUN,
-        ("GET", "/v1/runs/done"): DONE,
-        ("GET", "/v1/runs/large"): LARGE,
-        ("GET", "/v1/runs/waiting"): WAITING,
-        ("GET", "/v1/runs/ended"): {**DONE, "cancel_requested": True},
+        ("GET", "/v1/runs/dead.1"): RUN,
+        ("GET", "/v1/runs/done.1"): DONE,
+        ("GET", "/v1/runs/large.1"): LARGE,
+        ("GET", "/v1/runs/waiting.1"): WAITING,
+        ("GET", "/v1/runs/ended.1"): {**DONE, "cancel_requested": True},
         ("GET", "/v1/dead-letters"): DIED_BEFORE if asked.query.get("cursor") == "more" else DEAD,
         **{("GET", f"/v1/jobs/{job}"): JOB for job in ("dead", "done", "large", "waiting", "ended", "nightly")},
         ("POST", "/v1/runs/waiting/cancel"): {"run": WAITING, "accepted": "cancel"},
@@ -87,7 +87,7 @@ def duecourse(server: HttpTargetServer, *arguments: str, text: str | None = None
 
 
 def test_run_commands_show_a_run_with_one_field_per_line(server):
-    lines = duecourse(server, "runs", "show", "dead").stdout.splitlines()
+    lines = duecourse(server, "runs", "show", "dead.1").stdout.splitlines()
     assert "state         DEAD (attempts_exhausted)" in lines
     assert "attempts      3/3" in lines
     assert "code          http.503" in lines
@@ -95,25 +95,51 @@ def test_run_commands_show_a_run_with_one_field_per_line(server):
     assert not [line for line in lines if line.startswith(("result", "complete by"))]
 
 
+def test_run_commands_show_the_last_due_run_of_a_job():
+    future = {**RUN, "id": "nightly.21000101T030000Z", "state": "QUEUED", "due": "2100-01-01T03:00:00Z"}
+
+    def answer(path, _query):
+        lists = {"/v1/jobs/nightly/runs": [future, RUN], "/v1/jobs/new/runs": [future]}
+        if path in lists:
+            return {"items": lists[path], "next_cursor": None}
+        return RUN if path == f"/v1/runs/{RUN['id']}" else JOB
+
+    with served(answer) as api:
+        env = {"DUECOURSE_API": api}
+        shown = CliRunner(env=env).invoke(main, ["runs", "show", "nightly"]).stdout
+        none = CliRunner(env=env).invoke(main, ["runs", "show", "new"])
+    assert f"run           {RUN['id']}" in shown
+    assert none.exit_code == 1
+    assert "no run of new is due yet; see its next occurrences with duecourse jobs get new" in none.stderr
+
+
+def test_run_commands_name_the_workflow_of_a_step_and_the_steps_of_a_workflow():
+    step = told(RUN | {"workflow": "reports"}, "runs", "show", RUN["id"]).stdout
+    whole = told(RUN | {"workflow": "nightly"}, "runs", "show", RUN["id"]).stdout
+    assert "workflow      reports\n" in step
+    assert whole.endswith(f"its steps: duecourse workflows show {RUN['id']}\n")
+    assert "its steps" not in step
+
+
 def test_run_commands_show_a_small_result_unchanged(server):
-    assert 'result        {"rows": 3}' in duecourse(server, "runs", "show", "done").stdout.splitlines()
+    assert 'result        {"rows": 3}' in duecourse(server, "runs", "show", "done.1").stdout.splitlines()
 
 
 def test_run_commands_show_a_large_result_by_its_address(server):
-    assert "result        4096 bytes, for 300 s at https://s3/x" in duecourse(server, "runs", "show", "large").stdout
+    assert "result        4096 bytes, for 300 s at https://s3/x" in duecourse(server, "runs", "show", "large.1").stdout
 
 
 def test_run_commands_show_the_requested_cancellation_and_deadline_of_a_waiting_run(server):
-    lines = duecourse(server, "runs", "show", "waiting").stdout.splitlines()
+    lines = duecourse(server, "runs", "show", "waiting.1").stdout.splitlines()
     assert "state         WAITING (end requested)" in lines
     assert [line for line in lines if line.startswith("complete by   2026-11-22 03:00:00Z (")]
 
 
 def test_run_commands_show_the_progress_of_a_run_until_it_has_succeeded():
     report = {"progress": 0.96, "note": "23 of 24 batches"}
-    assert "progress      96%, 23 of 24 batches\n" in told(WAITING | report, "runs", "show", "x").stdout
-    assert "progress      96%, 23 of 24 batches\n" in told(RUN | report, "runs", "show", "x").stdout
-    assert "progress" not in told(DONE | report, "runs", "show", "x").stdout
+    assert "progress      96%, 23 of 24 batches\n" in told(WAITING | report, "runs", "show", "x.1").stdout
+    assert "progress      96%, 23 of 24 batches\n" in told(RUN | report, "runs", "show", "x.1").stdout
+    assert "progress" not in told(DONE | report, "runs", "show", "x.1").stdout
 
 
 def test_run_commands_show_the_progress_of_a_run_while_waiting():
@@ -128,11 +154,11 @@ def test_run_commands_separate_names_and_values_of_statistics():
 
 
 def test_run_commands_do_not_show_an_ended_run_as_ending_after_a_requested_cancellation(server):
-    assert "state         SUCCEEDED" in duecourse(server, "runs", "show", "ended").stdout.splitlines()
+    assert "state         SUCCEEDED" in duecourse(server, "runs", "show", "ended.1").stdout.splitlines()
 
 
 def test_run_commands_print_a_run_as_json_unchanged(server):
-    assert json.loads(duecourse(server, "runs", "show", "large", "--json").stdout) == LARGE
+    assert json.loads(duecourse(server, "runs", "show", "large.1", "--json").stdout) == LARGE
 
 
 def test_run_commands_show_a_cancelled_run(server):

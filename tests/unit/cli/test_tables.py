@@ -28,13 +28,13 @@ def test_cli_tables_show_an_error_as_the_target_returned_it(command: tuple[str, 
     assert error in result.stdout
 
 
-@pytest.mark.parametrize("command", [*LISTS, ("runs", "show", "x")], ids=" ".join)
+@pytest.mark.parametrize("command", [*LISTS, ("runs", "show", "x.1")], ids=" ".join)
 def test_cli_tables_show_an_error_without_control_characters(command: tuple[str, ...]) -> None:
     run = {**RUN, "error": "a\x1b[2Jb\x9bc\u202ed\ne"}
     assert "a\ufffd[2Jb\ufffdc\ufffdd e" in told({"items": [run], "next_cursor": None, **run}, *command).stdout
 
 
-@pytest.mark.parametrize("command", [*LISTS, ("runs", "show", "x")], ids=" ".join)
+@pytest.mark.parametrize("command", [*LISTS, ("runs", "show", "x.1")], ids=" ".join)
 def test_cli_tables_json_output_has_the_same_error_without_control_characters(command: tuple[str, ...]) -> None:
     run = {**RUN, "error": "a\x1b[2Jb\x9bc\u202ed\ud800e \U0001f525"}
     result = told({"items": [run], "next_cursor": None, **run}, *command, "--json")
@@ -61,7 +61,7 @@ COMMANDS = (
     ("jobs", "pause", "x"),
     ("jobs", "resume", "x"),
     ("runs", "list", "x"),
-    ("runs", "show", "x"),
+    ("runs", "show", "x.1"),
     ("runs", "cancel", "x"),
     ("runs", "redrive", "x"),
     ("dead-letters", "list", "--job", "x"),
@@ -121,19 +121,22 @@ def test_cli_tables_show_whole_ids_and_states_in_a_pipe() -> None:
     assert f"{LONG}  COMPLETED  0 3 * * *" in jobs[1]
 
 
-@pytest.mark.parametrize("columns", ["", "20", "80", "120"])
+@pytest.mark.parametrize("columns", ["", "20", "80", "100", "160"])
 @pytest.mark.parametrize("command", LISTS, ids=" ".join)
-def test_cli_tables_table_has_one_line_for_each_row_with_an_id_or_a_job_and_a_time_and_the_error_cut(
+def test_cli_tables_run_has_one_line_and_an_error_without_room_there_a_second_one(
     command: tuple[str, ...], columns: str
 ) -> None:
     run = {**RUN, "error": "!" * 900}
-    lines = rows([run, run], *command, columns=columns)
-    assert len(lines) == 3
-    for line in lines[1:]:
-        assert line.startswith((f"{RUN['id']}  ", "nightly  2026-11-21 03:0"))
-        assert line.endswith("!…") or columns == "20"
+    _, *lines = shown = rows([run, run], *command, columns=columns)
+    if columns in ("", "160"):
+        assert [line[-2:] for line in lines] == ["!…", "!…"]
+    else:
+        *rest, last = lines
+        assert rest == [lines[0], last, lines[0]]
+        assert re.fullmatch(" {4}!+…", last)
+    assert lines[0].startswith((f"{RUN['id']}  ", "nightly  "))
     if columns != "20":
-        assert max(map(len, lines)) == int(columns or "200")
+        assert max(map(len, shown)) == int(columns or "200")
 
 
 LATE_AT_NIGHT = {
@@ -143,34 +146,48 @@ LATE_AT_NIGHT = {
     "error": "POST http://127.0.0.1:28883 answered 500 Internal Server Error: no such account",
     "code": "http.500",
 }
+FAILED_LISTS = [("runs", "list", "--failed"), ("dead-letters", "list")]
 
 
-@pytest.mark.parametrize("command", [("runs", "list", "--failed"), ("dead-letters", "list")], ids=" ".join)
-def test_cli_tables_long_ids_give_way_to_job_time_code_and_a_readable_error_in_80_columns(
-    command: tuple[str, ...],
+@pytest.mark.parametrize("command", FAILED_LISTS, ids=" ".join)
+def test_cli_tables_show_id_code_and_cause_of_failed_runs_in_80_columns(command: tuple[str, ...]) -> None:
+    lines = rows([LATE_AT_NIGHT] * 2, *command, columns="80", TZ="Europe/Berlin")
+    assert len(lines) == 5
+    assert lines[1:3] == lines[3:]
+    assert max(map(len, lines)) <= 80
+    assert lines[1].startswith(f"{LATE_AT_NIGHT['id']}  ")
+    assert "late" not in lines[0]
+    assert lines[2] == "    no such account (POST http://127.0.0.1:28883)"
+
+
+@pytest.mark.parametrize(
+    ("code", "error", "shown"),
+    [
+        ("exit.2", "exit code 2: /usr/bin/python3: can't open file", "/usr/bin/python3: can't open file"),
+        ("exit.2", "exit code 2", "exit code 2"),
+        ("signal.9", "ended by signal 9: killed", "killed"),
+        ("KeyError", "KeyError: 'customer'", "'customer'"),
+        ("http.503", "GET https://a.example answered 503 [busy]", "503 [busy] (GET https://a.example)"),
+        ("http.500", "a: b", "a: b"),
+        (None, "a: b", "a: b"),
+    ],
+)
+def test_cli_tables_omit_the_beginning_of_an_error_that_repeats_the_code(
+    code: str | None, error: str, shown: str
 ) -> None:
-    result = told(
-        {"items": [LATE_AT_NIGHT] * 2, "next_cursor": None}, *command, FORCE_COLOR="1", COLUMNS="80", TZ="Europe/Berlin"
-    )
-    header, first, second = re.sub("\x1b\\[[0-9;]*m", "", result.stdout).splitlines()
-    assert first == second
-    assert len(first) <= 80
-    assert "(CET)" in header
-    for said in ("quarterly-report  2026-11-21 04:0", "http.500", "500 Internal Server Err"):
-        assert said in first
-    assert result.stderr.startswith("not shown in 80 columns: run")
-    assert result.stderr.endswith("; -o wide shows all, -o name only the ids\n")
+    run = {**RUN, "code": code, "error": error}
+    assert rows([run], "runs", "list", "--failed", columns="160")[1].endswith(f"  {shown}")
+    assert error in rows([run], "runs", "list", "--failed", "-o", "wide", columns="160")[1]
+    assert error in rows([run], "runs", "list", "--failed")[1]
 
 
-@pytest.mark.parametrize("command", [("runs", "list", "--failed"), ("dead-letters", "list")], ids=" ".join)
-def test_cli_tables_show_24_characters_of_a_job_beside_its_error_in_80_columns(command: tuple[str, ...]) -> None:
-    job = "billing-invoice-exporter"
-    run = {**LATE_AT_NIGHT, "id": f"{job}.20261121T030000Z.m0123456789abcd", "job_id": job}
-    result = told({"items": [run], "next_cursor": None}, *command, FORCE_COLOR="1", COLUMNS="80", TZ="UTC")
-    _, line = re.sub("\x1b\\[[0-9;]*m", "", result.stdout).splitlines()
-    assert len(line) <= 80
-    assert line.startswith(f"{job}  2026-11-21 03:0")
-    assert "500 Internal Server Err" in line
+def test_cli_tables_of_failed_runs_end_with_the_command_for_details() -> None:
+    page = {"items": [RUN], "next_cursor": None}
+    terminal = {"FORCE_COLOR": "1", "COLUMNS": "160"}
+    hint = "details: duecourse runs show RUN, or JOB for its last run\n"
+    assert told(page, "runs", "list", "--failed", **terminal).stderr == hint
+    assert told(page, "runs", "list", "--failed").stderr == ""
+    assert told({**page, "items": []}, "runs", "list", "--failed", **terminal).stderr == ""
 
 
 def test_cli_tables_pipe_and_a_table_with_all_columns_say_nothing_about_columns() -> None:
@@ -195,7 +212,7 @@ def test_cli_tables_fit_a_long_id_into_80_columns_without_the_least_important_co
     item: dict[str, object], command: tuple[str, ...]
 ) -> None:
     lines = rows([item, item], *command, columns="80")
-    assert len(lines) == 3
+    assert len(lines) == (3 if command == ("jobs", "list") else 5)
     assert max(map(len, lines)) <= 80
     assert lines[1].startswith((f"{item['id']}  ", "nightly  2026-11-21 03:0"))
     assert "COMPLETED" in lines[1] or "DEAD" in lines[1] or "2026-11-21 03:01:00" in lines[1]
@@ -204,10 +221,10 @@ def test_cli_tables_fit_a_long_id_into_80_columns_without_the_least_important_co
 ON_REQUEST = {**RUN, "id": "billing.20261121T145543Z.mZ8lpBLIE", "error": "POST https://example.com answered 503"}
 
 
-@pytest.mark.parametrize("command", [("runs", "list", "--failed"), ("dead-letters", "list")], ids=" ".join)
+@pytest.mark.parametrize("command", FAILED_LISTS, ids=" ".join)
 def test_cli_tables_show_the_code_of_failed_runs_in_80_columns(command: tuple[str, ...]) -> None:
     aws = {**ON_REQUEST, "code": "AWS.SimpleQueueService.NonExistentQueue"}
-    header, first, second = rows([ON_REQUEST, aws], *command, columns="80")
+    header, first, _, second, _ = rows([ON_REQUEST, aws], *command, columns="80")
     assert "code" in header
     assert "http.503" in first
     assert "AWS.Simple" in second
@@ -254,7 +271,8 @@ def test_cli_tables_show_all_columns_and_the_whole_error_in_a_wide_table(
 def test_cli_tables_never_wrap_an_id_or_a_time_on_a_narrow_terminal(columns: str) -> None:
     run = {**LONG_RUN, "id": f"{'x' * 64}.20261121T030000Z", "error": "busy " * 20}
     lines = rows([run], "dead-letters", "list", columns=columns)
-    assert len(lines) == 2
+    assert len(lines) == 3
+    assert max(map(len, lines[1:])) <= max(int(columns), 31)
     assert re.match("quarterly[^ ]*…?  2026-11-21 03:01:00", lines[1])
 
 
@@ -309,6 +327,18 @@ def test_cli_tables_show_one_line_per_step_of_a_workflow_run(columns: str) -> No
         shown = re.sub("\x1b\\[[0-9;]*m", "", shown)
         (line,) = [line for line in shown.splitlines() if LONG in line]
         assert len(line) <= 80 or line.endswith(end)
+
+
+def test_cli_tables_show_the_cause_of_a_failed_step_and_the_command_for_its_run() -> None:
+    step = {"id": "load", "state": "DEAD", "run": "load.20261121T020000Z", "attempts": 1, "code": "exit.2"}
+    run = {**WORKFLOW_RUN, "jobs": [{**step, "error": "exit code 2: no such table"}]}
+    shown = told(run, "workflows", "show", "nightly.20261121T020000Z", FORCE_COLOR="1", COLUMNS="80").stdout
+    shown = re.sub("\x1b\\[[0-9;]*m", "", shown)
+    assert "  no such table" in shown
+    assert "exit code 2" not in shown
+    assert shown.endswith("duecourse runs show load.20261121T020000Z\n")
+    wide = told(run, "workflows", "show", "nightly.20261121T020000Z", "-o", "wide").stdout
+    assert re.search("load +DEAD +1 +load.20261121T020000Z +exit code 2: no such table", wide)
 
 
 def test_cli_tables_show_one_line_per_change_in_the_history_of_a_job() -> None:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, tzinfo
 from typing import Literal, get_args
 
 import click
+from rich.console import Console
 
 from duecourse.cli.commands.listing import instant_option, output_option, print_page
 from duecourse.cli.commands.options import answer_options, connected, page_options
@@ -15,7 +16,7 @@ from duecourse.cli.commands.runs_tail import tail
 from duecourse.cli.due_runs import due_runs
 from duecourse.cli.output.runs import print_ahead, print_found_runs, print_run
 from duecourse.cli.output.values import print_json
-from duecourse.cli.terminal import Command, Group, say
+from duecourse.cli.terminal import CliError, Command, Group, plain, say
 from duecourse.cli.when import moment, zone_of, zoned
 from duecourse.client import ApiError, Client, Page
 from duecourse.client.models import Job, Run
@@ -117,6 +118,8 @@ def list_runs(
         table=lambda items: print_found_runs(items, wide=output == "wide", coverage=caught_up),
         more=shlex.join(again),
     )
+    if failed and page.items and not as_json and output == "table" and Console().is_terminal:
+        click.echo("details: duecourse runs show RUN, or JOB for its last run", err=True)
 
 
 def zone_of_job(client: Client, job_id: str) -> tzinfo:
@@ -136,12 +139,12 @@ def _job_of(client: Client, job_id: str) -> Job | None:
 
 
 @runs.command(cls=Command, example="duecourse runs show nightly.20261121T030000Z --json")
-@click.argument("run_id", metavar="RUN")
+@click.argument("run_id", metavar="RUN|JOB")
 @answer_options
 def show(run_id: str, api: str | None, sign: bool | None, as_json: bool) -> None:
-    """Show a run with its attempts and its result, or the address of a large result."""
+    """Show a run with its attempts and its result, or the address of a large result. For a job, show its last run."""
     with connected(api, sign) as client:
-        found, job_id = client.get_run(run_id), run_id.partition(".")[0]
+        found, job_id = client.get_run(run_id if "." in run_id else _last(client, run_id)), run_id.partition(".")[0]
         job = None if as_json else _job_of(client, job_id)
         zone = UTC if job is None else zone_of(job.timezone)
         skipped = found.state == "SKIPPED" and not as_json
@@ -159,6 +162,20 @@ def show(run_id: str, api: str | None, sign: bool | None, as_json: bool) -> None
         if why:
             click.echo()
             say(f"duecourse explain {job_id} --at {moment(found.occurrence).replace(' ', 'T')}")
+        if found.workflow == job_id:
+            click.echo()
+            say(f"its steps: duecourse workflows show {found.id}")
+
+
+def _last(client: Client, job_id: str) -> str:
+    """Return the id of the job's last run that is due. Raises CliError if there is none."""
+    last = due_runs(
+        lambda size, at: client.list_runs(job_id, limit=size, cursor=at), limit=1, cursor=None, now=datetime.now(UTC)
+    ).due
+    if not last:
+        remedy = f"see its next occurrences with duecourse jobs get {job_id}"
+        raise CliError(plain(f"no run of {job_id} is due yet; {remedy}"))
+    return last[0].id
 
 
 @runs.command(cls=Command, example="duecourse runs cancel nightly.20261121T030000Z")

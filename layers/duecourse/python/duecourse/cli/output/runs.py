@@ -37,6 +37,7 @@ def print_run(
     fields: dict[str, str | Text | None] = {
         "run": run.id,
         "job": run.job_id,
+        "workflow": run.workflow if run.workflow != run.job_id else None,
         "target": None if target is None else target_text(target),
         "state": coloured(run.state, run.reason) + cancelling,
         "why": why,
@@ -101,18 +102,19 @@ def print_found_runs(runs: Iterable[Run], *, wide: bool = False, coverage: bool 
     def more(run: Run) -> tuple[Cell, ...]:
         return (run.started_at, run.finished_at) if wide else ()
 
+    failed = not wide and Console().is_terminal and all(run.state in ("DEAD", "RETRYING") for run in runs)
     rows: list[tuple[Cell, ...]] = [
         (
             run.id,
             run.occurrence,
             coloured(run.state, run.reason if wide or not run.code else None),
-            lateness(run.lateness_seconds),
+            "" if failed else lateness(run.lateness_seconds),
             f"{run.attempts}/{run.max_attempts}",
             (progress_of(run) or "") if run.state in ("RUNNING", "WAITING") else "",
             *([str(run.count)] if coverage else []),
             *more(run),
             run.code or "",
-            _error(run, wide=wide),
+            run.error or "" if wide else error_text(run.error, run.code),
         )
         for run in runs
     ]
@@ -123,11 +125,7 @@ def print_found_runs(runs: Iterable[Run], *, wide: bool = False, coverage: bool 
         rows,
         spare=("occurrence", "attempts", "late"),  # the id has the occurrence
         wide=wide,
-        narrow=(
-            ("job", "occurrence", "state", "late", "attempts", "progress", *covers, "code", "error"),
-            [(run.job_id, *row[1:]) for run, row in zip(runs, rows, strict=True)],
-            ("attempts", "late", "code"),
-        ),
+        jobs=[run.job_id for run in runs],
     )
     if coverage and runs:
         click.echo(f"{len(runs)} runs, {sum(run.count for run in runs)} occurrences")
@@ -136,30 +134,38 @@ def print_found_runs(runs: Iterable[Run], *, wide: bool = False, coverage: bool 
 def print_dead_letters(runs: Iterable[Run], *, wide: bool = False) -> None:
     """Print dead runs of any job as a table. `duecourse runs redrive` accepts their ids."""
     runs = list(runs)
-    names = ("died", "attempts", "code", "error")
     rows: list[tuple[Cell, ...]] = [
-        (run.finished_at, f"{run.attempts}/{run.max_attempts}", run.code or "", _error(run, wide=wide)) for run in runs
+        (
+            run.id,
+            run.finished_at,
+            f"{run.attempts}/{run.max_attempts}",
+            run.code or "",
+            run.error or "" if wide else error_text(run.error, run.code),
+        )
+        for run in runs
     ]
     print_table(
-        ("run", *names),
-        [(run.id, *row) for run, row in zip(runs, rows, strict=True)],
+        ("run", "died", "attempts", "code", "error"),
+        rows,
         spare=("attempts",),
         wide=wide,
-        narrow=(
-            ("job", *names),
-            [(run.job_id, *row) for run, row in zip(runs, rows, strict=True)],
-            ("attempts", "code"),
-        ),
+        jobs=[run.job_id for run in runs],
     )
 
 
 _REQUEST = re.compile(r"(?P<request>[A-Z]+ https?://[^\s]+?)(?: answered |: )(?P<said>.+)", re.DOTALL)
 
 
-def _error(run: Run, *, wide: bool) -> str:
-    """Return the error of a run. On a terminal, the response of an HTTP target comes before the address, because the
-    end can be cut: `503 Service Unavailable (GET https://example.com)`.
+def error_text(error: str | None, code: str | None) -> str:
+    """Return the error of a run for a table. On a terminal, where the end can be cut, the cause comes first: the
+    response of an HTTP target before the address, and without a beginning that repeats the code:
+    `no such account (GET https://example.com)`.
     """
-    error = run.error or ""
-    found = None if wide or not Console().is_terminal else _REQUEST.fullmatch(error)
-    return error if found is None else f"{found['said']} ({found['request']})"
+    if not error or not Console().is_terminal:
+        return error or ""
+    found = _REQUEST.fullmatch(error)
+    said = error if found is None else found["said"]
+    beginning, _, cause = said.partition(": ")
+    if code and cause and code.rpartition(".")[2] in re.findall(r"\w+", beginning):
+        said = cause
+    return said if found is None else f"{said} ({found['request']})"

@@ -53,8 +53,10 @@ Cell = str | Text | datetime | None
 """A time is shown in the zone of the table; None is an unknown time."""
 
 
-READABLE = {"code": 8, "error": 32}
-"""The room that errors have in a table with ids. If they have less, its narrow form is printed."""
+READABLE = 48
+"""The room that a cut error has in a line of a terminal. If it has less, it is printed below the line."""
+
+INDENT = 4
 
 
 def print_table(
@@ -64,21 +66,35 @@ def print_table(
     spare: Sequence[str] = (),
     wide: bool = False,
     zone: tzinfo | None = None,
-    narrow: tuple[Sequence[str], Sequence[Sequence[Cell]], Sequence[str]] | None = None,
+    jobs: Sequence[str] | None = None,
 ) -> None:
     """Print a table that fits the terminal, if its ids and times do. A `wide` one has everything, in lines of any
-    length. See `table`. The `narrow` table (columns, rows, spare columns) is printed instead if errors have no room
-    beside the ids. A terminal gets a line with the columns that are omitted.
+    length. See `table`. A terminal gets a last line with the columns that are omitted. `jobs`: the table has runs of
+    these jobs. On a terminal, their errors are in lines of their own if they have no room, and the jobs replace the
+    ids (the first column) if these have none.
     """
+    rows = list(rows)
     console = Console(highlight=False)
     width = None if wide else table_width(console)
     text, widths, wanted = _laid_out(columns, rows, spare, width, zone)
-    short = [name for name in wanted if widths.get(name, 0) < min(wanted[name], READABLE.get(name, 0))]
-    if narrow is not None and short and console.is_terminal:
-        names, cells, spare = narrow
-        text, widths, _ = _laid_out(names, cells, spare, width, zone, {"job": 24, **CUT, "error": 24})
-    console.print(text, soft_wrap=True)
+    below: Sequence[Cell] = ()
+    if width is not None and console.is_terminal and jobs is not None:
+        if widths.get("error", 0) < min(wanted.get("error", 0), READABLE):
+            place = columns.index("error")
+            below = [row[place] for row in rows]
+            columns = [*columns[:place], *columns[place + 1 :]]
+            rows = [[*row[:place], *row[place + 1 :]] for row in rows]
+            text, widths, _ = _laid_out(columns, rows, spare, width, zone)
+        if _total(widths) > width:
+            rows = [[job, *row[1:]] for job, row in zip(jobs, rows, strict=True)]
+            text, widths, _ = _laid_out(["job", *columns[1:]], rows, spare, width, zone, {"job": 24, **CUT})
+    for number, line in enumerate(text.split()):
+        console.print(line, soft_wrap=True)
+        if number and below and (error := _text(below[number - 1])):
+            room = max(MIN_CUT, (width or 0) - INDENT)
+            console.print(Text(" " * INDENT) + _fitted(error, min(error.cell_len, room)), soft_wrap=True)
     omitted = [name for name in wanted if name not in widths and not (name == "occurrence" and "run" in widths)]
+    omitted = [name for name in omitted if not (name == "error" and below)]
     if omitted and console.is_terminal:
         ids = ", -o name only the ids" if "run" in omitted else ""
         click.echo(f"not shown in {width} columns: {', '.join(omitted)}; -o wide shows all{ids}", err=True)

@@ -8,6 +8,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
+from duecourse.cli.output.runs import error_text
 from duecourse.cli.output.table import Cell, print_table, table, table_width
 from duecourse.cli.output.values import coloured, schedule_text
 from duecourse.cli.terminal import plain
@@ -45,7 +46,9 @@ def print_workflow(workflow: Workflow, *, wide: bool = False) -> None:
 
 
 def workflow_run_text(run: WorkflowRun, width: int | None) -> Text:
-    """The jobs of a workflow's run, each with its state and what it waits for, in lines of that width."""
+    """The jobs of a workflow's run, each with its state and what it waits for, in lines of that width. Without a width
+    they also have the ids of their runs.
+    """
     title = Text.assemble((plain(run.run), "bold"), "  ", coloured(run.state, run.reason))
     if run.deadline is not None and not run.is_final:
         title.append(f"  until {moment(run.deadline, local_zone())}")
@@ -54,8 +57,10 @@ def workflow_run_text(run: WorkflowRun, width: int | None) -> Text:
         state = coloured(job.state, job.reason)
         if job.carried_over:
             state.append(" (not run again)")
-        rows.append((job.id, state, str(job.attempts or ""), ", ".join(job.waits_for), job.error or ""))
-    columns = ("job", "state", "attempts", "waits for", "error")
+        error = job.error or "" if width is None else error_text(job.error, job.code)
+        more = [job.run or ""] if width is None else []
+        rows.append((job.id, state, str(job.attempts or ""), ", ".join(job.waits_for), *more, error))
+    columns = ("job", "state", "attempts", "waits for", *(["run"] if width is None else []), "error")
     return Text("\n", no_wrap=True).join([title, table(columns, rows, spare=("attempts",), width=width)])
 
 
@@ -65,3 +70,5 @@ def print_workflow_run(run: WorkflowRun, *, wide: bool = False) -> None:
     console.print(workflow_run_text(run, None if wide else table_width(console)), soft_wrap=True)
     if run.error:
         console.print(Text(plain(run.error)), soft_wrap=True)
+    for dead in [job.run for job in run.jobs if job.state == "DEAD" and job.run][:1]:
+        click.echo(plain(f"duecourse runs show {dead}"))
