@@ -79,19 +79,19 @@ STORIES = (
     ),
     Story(
         "paused and caught up",
-        "The same; one run catches up the occurrences that the pause covered.",
+        "The same job, but one run covers the occurrences during the pause.",
         _paused(catch_up=True),
         dict.fromkeys(range(180, 1141, 240), RAN),
     ),
     Story(
         "paused until",
-        "The same job resumes by itself after 12:12, at the planned end of its pause.",
+        "The same job resumes automatically after 12:12, at the planned end of its pause.",
         _paused_until,
         {180: RAN, 420: NOT_RUN, 660: NOT_RUN, 900: RAN, 1140: RAN},
     ),
     Story(
         "edited",
-        "A job due at 12:03, 12:05 and 12:09 is changed after 12:03 to 12:07 and 12:11.",
+        "A job that is due at 12:03, 12:05 and 12:09 is changed after 12:03 to 12:07 and 12:11.",
         _edited,
         {180: RAN, 420: RAN, 660: RAN},
     ),
@@ -103,7 +103,7 @@ STORIES = (
     ),
     Story(
         "renamed",
-        "A job due at 12:03, 12:07 and 12:11 gets another id at 12:06.",
+        "A job that is due at 12:03, 12:07 and 12:11 is renamed at 12:06.",
         _renamed,
         {180: RAN, 420: RAN, 660: RAN},
     ),
@@ -115,7 +115,7 @@ STORIES = (
     ),
     Story(
         "backfilled",
-        "The last three occurrences of a daily job run again, one every ten minutes.",
+        "The last three occurrences of a daily job are backfilled, one every ten minutes.",
         _backfilled,
         {-6 * 3600 - day * DAY: RAN for day in range(3)},
         job="ACTIVE",

@@ -90,35 +90,36 @@ def _called_back(stage: Stage) -> None:
 DEAD = Fate(("DEAD",), 2)
 BACK = Fate(("SUCCEEDED",), 3)
 STORIES = (
-    Story("dies", "A run of 12:04 fails, and fails again five seconds later at its last attempt.", _fails, {240: DEAD}),
+    Story("dies", "The run of 12:04 fails, and its last attempt fails five seconds later.", _fails, {240: DEAD}),
     Story(
         "dies and pauses its job",
-        "The same for a job with `pause_on_failure: 1` that is also due at 12:09 and 12:14.",
+        "The same failure, for a job with `pause_on_failure: 1` that is also due at 12:09 and 12:14.",
         _dies_and_pauses,
         {240: DEAD},
         job="PAUSED",
     ),
     Story(
         "redriven by the console",
-        "The dead run is redriven from the dead-letter queue by the AWS console, and succeeds.",
+        "The dead run is redriven from the dead-letter queue in the AWS console, and succeeds.",
         _redriven(_by_the_console, 10),
         {240: BACK},
     ),
     Story(
         "redriven by the API",
-        "The same by the API. The dead-letter reconciler then removes the dead letter.",
+        "The dead run is redriven through the API. The dead-letter reconciler then removes the dead letter.",
         _redriven(_by_the_api, 310),
         {240: BACK},
     ),
     Story(
         "missed deadline",
-        "A run that waits for its callback since 12:04 is cancelled at its deadline, 12:24.",
+        "A run that has waited for its callback since 12:04 is cancelled at its deadline, 12:24.",
         _cancelled_late,
         {240: Fate(("CANCELLED",), 1, late=True)},
     ),
     Story(
         "callback",
-        "A callback run is called at 12:04, sends a heartbeat a minute later and is completed 30 s after that.",
+        "A run with a callback calls its target at 12:04. The target sends a heartbeat a minute later and completes "
+        "the run 30 s after that.",
         _called_back,
         {240: RAN},
     ),

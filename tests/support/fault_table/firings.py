@@ -65,19 +65,21 @@ STORIES = (
     ),
     Story(
         "retries",
-        "A run of 12:04 fails twice, five seconds apart, and succeeds after another twenty minutes.",
+        "The run of 12:04 fails twice within five seconds and succeeds twenty minutes later.",
         _retries,
         {240: Fate(("SUCCEEDED",), 3)},
     ),
     Story(
         "waits in the queue",
-        "`overlap: queue`: the run of 12:03 fails and waits for four minutes. The run of 12:06 waits for it.",
+        "With `overlap: queue`, the run of 12:03 fails and is retried after four minutes. The run of 12:06 waits for "
+        "it.",
         _waits_in_line,
         {180: Fate(("SUCCEEDED",), 2), 360: RAN},
     ),
     Story(
         "replaced",
-        "`overlap: replace`: the run of 12:03 fails and waits for ten minutes. The run of 12:06 replaces it.",
+        "With `overlap: replace`, the run of 12:03 fails and would be retried after ten minutes. The run of 12:06 "
+        "replaces it.",
         _replaced,
         {180: Fate(("CANCELLED",), 1), 360: RAN},
     ),
@@ -91,14 +93,14 @@ STORIES = (
     ),
     Story(
         "caught up: run_once",
-        "The same; one run covers all missed occurrences.",
+        "The same job, but one run covers all missed occurrences.",
         _caught_up(MissedMode.RUN_ONCE),
         dict.fromkeys(range(180, 1621, 240), RAN),
         side_by_side=True,
     ),
     Story(
         "caught up: run_all",
-        "The same; the two oldest missed occurrences run, the others are skipped.",
+        "The same job, but the two oldest missed occurrences run, and the others are skipped.",
         _caught_up(MissedMode.RUN_ALL),
         {180: RAN, 420: RAN, 660: NOT_RUN, 900: NOT_RUN, 1140: RAN, 1380: RAN, 1620: RAN},
         side_by_side=True,

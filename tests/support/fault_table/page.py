@@ -28,34 +28,36 @@ HEAD = """# Effects of faults, write by write
 
 <!-- Written by `make faults`; tests/scenarios/test_fault_table.py holds it against the code. -->
 
-Each story below is played once without a fault, which lists its writes as the clients send them. It is then played once
-for each write and each fault:
+Each scenario below is run once without a fault, which records its writes as the clients send them. It is then run once
+for every combination of a write and one of these faults:
 
-- **before**, **after**: the process dies before the write is sent, or after it is made. Its message returns when its
-  visibility ends (150 s); the next tick repeats a round of dispatch; a caller of the API repeats its request.
-- **lost**: the write is made, but no answer arrives, at every try of the invocation.
-- **refused**: the write is not made and the answer is an error, at every try of the invocation.
-- **twice**: the first answer is lost, the request is sent again, and the second answer arrives.
+- **before**, **after**: the process dies before the write is sent, or after it is made. The worker's message returns
+  when its visibility ends (150 s), the next tick repeats a round of dispatch, and a caller of the API repeats its
+  request.
+- **lost**: the write is made, but no response arrives, at every try of the invocation.
+- **refused**: the write is not made and the response is an error, at every try of the invocation.
+- **twice**: the first response is lost, the request is sent again, and the second response arrives.
 
-Whatever the fault, each occurrence has one record, no run is called more often than its job allows, no two attempts run
-at the same time, and each dead run is announced, has a dead letter and can be redriven.
+In every case, each occurrence has one record, no run makes more calls than its job allows, no two attempts run at the
+same time, and each dead run is announced, has a dead letter and can be redriven.
 
-A story lists only the faults that change something, compared with the play without a fault. A delay of less than ten
-seconds is no change; nor are locks, waiting runs and messages that are removed up to five minutes later.
+The tables list only the faults that change something, compared with the run without a fault. A delay of less than ten
+seconds does not count as a change. Nor does it count if locks, waiting runs and messages are removed up to five minutes
+later.
 
 | notation | meaning |
 |---|---|
 | call +3 min, call -90 s | the last call of a run is later or earlier |
-| +1 call, -1 call | more or fewer calls of the target; likewise events and notices |
+| +1 call, -1 call | there are more or fewer calls of the target; likewise events and notices |
 | +1 empty attempt | an attempt counts, but did not call the target |
 | end +3 min | a run ends later |
 | settled +9 min | locks, waiting runs and messages are removed later |
 | request repeated | the caller of the API repeats its request |
 
-Writes are named by component (without one: the worker), request and item ([items](../../docs/data.md)): `RUN RUNNING`
-is the record of a run at the start of an attempt, `ACTIVE` the overlap lock, `CURSOR` a claim, `WAKE` a timer.
-`delete message` removes a processed message. Numbers count the writes of a kind: `PutItem ACTIVE 1, 3` are its first
-and third.
+Each write is identified by its component (the worker, if none is given), request and item
+([items](../../docs/data.md)). `RUN RUNNING` is the record of a run at the start of an attempt, `ACTIVE` is the overlap
+lock, `CURSOR` is a claim, and `WAKE` is a timer. `delete message` removes a processed message. Numbers count the writes
+of a kind: `PutItem ACTIVE 1, 3` are the first and the third write of this kind.
 """
 
 
