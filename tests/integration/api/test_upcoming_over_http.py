@@ -52,6 +52,19 @@ def test_upcoming_next_two_days_are_counted_by_hour(api: ApiClient) -> None:
     }
 
 
+def test_upcoming_names_as_many_jobs_as_requested(api: ApiClient) -> None:
+    for number in range(5):
+        create(api, f"job-{number}", "0 * * * *")
+    window = {"from": "2026-11-21T12:00:00Z", "to": "2026-11-23T12:00:00Z"}
+    (bucket,) = counted(api, **window, step="172800", largest="1000")["buckets"]
+    assert bucket["jobs"] == [{"id": f"job-{number}", "runs": 48} for number in range(5)]
+    assert len(counted(api, largest="4")["buckets"][0]["jobs"]) == 4
+    assert api.get(UPCOMING, step="60", largest="3").status == 200
+    answer = api.get(UPCOMING, step="60", largest="4")
+    assert answer.status == 400
+    assert "must be at most 3 for 2880 intervals; use a longer step" in answer.text
+
+
 def test_upcoming_busiest_minutes_are_found_with_a_step_of_one_minute(api: ApiClient) -> None:
     for number in range(4):
         create(api, f"job-{number}", f"0,{10 + number} * * * *")

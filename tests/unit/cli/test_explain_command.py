@@ -106,6 +106,22 @@ def test_cli_explain_lists_the_nearest_occurrences_of_a_time_between_them() -> N
     assert "nearest occurrences: 2026-11-20 02:30:00+01:00, 2026-11-22 02:30:00+01:00" in shown.stdout
 
 
+def test_cli_explain_shows_the_last_manual_run_of_a_job_without_an_occurrence() -> None:
+    for nearest, following in ((None, ""), ("2026-11-22T01:30:00Z", "; next occurrence at 2026-11-22 02:30:00+01:00")):
+        stage = Stage(verdict="not_an_occurrence", nearest={"before": None, "after": nearest})
+
+        def answer(path: str, query: Mapping[str, str], stage: Stage = stage) -> object:
+            listed = path.endswith("/runs")
+            return {"items": [RUN], "next_cursor": None} if listed else stage(path, query)
+
+        with served(answer) as api:
+            shown = duecourse(api, "explain", "nightly").stdout.splitlines()
+        assert shown == [
+            f"no occurrence yet; last manual run at 2026-11-21 04:00:00+01:00: DEAD{following}",
+            f"    duecourse runs show {RUN['id']}",
+        ]
+
+
 def test_cli_explain_rejects_two_times() -> None:
     with served(Stage()) as api:
         refused = duecourse(api, "explain", "nightly", "--at", "02:30", "--last-night")
@@ -175,6 +191,39 @@ def test_cli_upcoming_requests_the_fullest_minutes_by_the_minute() -> None:
     assert stage.asked[0]["step"] == "60"
     (hottest,) = json.loads(shown.stdout)["items"]
     assert hottest == {"at": "2026-11-22T19:00:00Z", "runs": 1_202, "jobs": {"nightly": 2, "hourly": 1_200}}
+
+
+def test_cli_upcoming_sorts_the_fullest_minutes_by_load_and_counts_the_runs_of_other_jobs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    few, many = bucket("2026-11-22T19:00:00Z", nightly=2), bucket("2026-11-22T20:00:00Z", a=1, b=1, c=1)
+    stage = UpcomingStage()
+    monkeypatch.setitem(PAGES, "", [few, {**many, "runs": 5}])
+    monkeypatch.setitem(PAGES, "2", [])
+    with served(stage) as api:
+        header, first, second, *_ = duecourse(api, "upcoming", "--hot", "2", TZ="UTC").stdout.splitlines()
+        duecourse(api, "upcoming", "--hot", "2", "-o", "wide")
+        duecourse(api, "upcoming", "--json")
+    assert header.startswith("minute (UTC)")
+    assert first.endswith("  a (1), b (1), c (1), +2 more")
+    assert second.endswith("  nightly (2)")
+    largest = [int(query["largest"]) for query in stage.asked[::2]]
+    assert largest[0] == 3
+    assert largest[1] in (6, 7)  # for 24 hours of minutes
+    assert largest[2] == 10_000 // 25 or largest[2] == 10_000 // 24
+
+
+def test_cli_upcoming_shows_the_runs_of_each_job() -> None:
+    stage = UpcomingStage()
+    with served(stage) as api:
+        lines = duecourse(api, "upcoming", "--by-job", TZ="UTC").stdout.splitlines()
+        shown = json.loads(duecourse(api, "upcoming", "--by-job", "--json").stdout)
+        both = duecourse(api, "upcoming", "--by-job", "--hot", "2")
+    assert {(query["step"], query["largest"]) for query in stage.asked} == {("172800", "1000")}
+    assert [line.split() for line in lines[:3]] == [["job", "runs"], ["hourly", "1,260"], ["nightly", "3"]]
+    assert lines[3].startswith("1,263 runs until ")
+    assert shown["items"] == [{"job": "hourly", "runs": 1260}, {"job": "nightly", "runs": 3}]
+    assert "--hot and --by-job exclude each other" in both.stderr
 
 
 def test_cli_upcoming_reports_an_invalid_step() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from duecourse.client import Page
+from duecourse.client import Client, Page
 from duecourse.client.models import Run
 
 MAX_PER_PAGE = 100
@@ -46,6 +46,15 @@ def due_runs(read: ReadPage, *, limit: int, cursor: str | None, now: datetime) -
         if cursor is None or len(due) == limit or len(places) == len(page.items):
             return DueRuns(tuple(due), tuple(ahead), cursor)
         size = limit - len(due) if places else MAX_PER_PAGE
+
+
+def last_due_run(client: Client, job_id: str, now: datetime) -> Run | None:
+    """Return the last due run of a job, or None if it has none. Raises the errors of the client."""
+
+    def read(size: int, cursor: str | None) -> Page[Run]:
+        return client.list_runs(job_id, limit=size, cursor=cursor)
+
+    return next(iter(due_runs(read, limit=1, cursor=None, now=now).due), None)
 
 
 def _is_ahead(run: Run, now: datetime) -> bool:

@@ -1072,6 +1072,7 @@ class AsyncMethods(ABC):
         from_: datetime | str | None = None,
         to: datetime | str | None = None,
         step: int | None = None,
+        largest: int | None = None,
         cursor: str | None = None,
     ) -> Awaitable[Upcoming]:
         """Count the upcoming runs.
@@ -1079,9 +1080,10 @@ class AsyncMethods(ABC):
         Counts the runs from `from` (default: now) to `to` (exclusive; default and maximum: 48 hours later), in
         intervals of `step` seconds (default: 3600). A page has the counts of some jobs: pass `next_cursor`, with
         `from` and `to` of the first page, and add up the pages. With a step of one minute the largest buckets are
-        the busiest minutes. The counts have the occurrences of the current schedules. They do not include manual
-        runs, backfills and the runs of steps. A page also has the number of jobs that are paused, are late now, or
-        do not fire.
+        the busiest minutes. With a step as long as the window, and `largest=1000`, a page has the number of runs of
+        each job. The counts have the occurrences of the current schedules. They do not include manual runs,
+        backfills and the runs of steps. A page also has the number of jobs that are paused, are late now, or do not
+        fire.
 
         `from_`: only items at this instant or later.
 
@@ -1089,10 +1091,15 @@ class AsyncMethods(ABC):
 
         `step`: the length of an interval in seconds.
 
+        `largest`: the maximum number of jobs that an interval names; 10,000 at most for all intervals.
+
         `cursor`: `next_cursor` of the previous page of the same list. It is opaque.
         """
         return self._send(
-            Call("GET", "upcoming", query={"from": from_, "to": to, "step": step, "cursor": cursor}), Upcoming
+            Call(
+                "GET", "upcoming", query={"from": from_, "to": to, "step": step, "largest": largest, "cursor": cursor}
+            ),
+            Upcoming,
         )
 
     def list_workflows(

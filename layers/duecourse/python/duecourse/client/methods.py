@@ -1066,6 +1066,7 @@ class Methods(ABC):
         from_: datetime | str | None = None,
         to: datetime | str | None = None,
         step: int | None = None,
+        largest: int | None = None,
         cursor: str | None = None,
     ) -> Upcoming:
         """Count the upcoming runs.
@@ -1073,9 +1074,10 @@ class Methods(ABC):
         Counts the runs from `from` (default: now) to `to` (exclusive; default and maximum: 48 hours later), in
         intervals of `step` seconds (default: 3600). A page has the counts of some jobs: pass `next_cursor`, with
         `from` and `to` of the first page, and add up the pages. With a step of one minute the largest buckets are
-        the busiest minutes. The counts have the occurrences of the current schedules. They do not include manual
-        runs, backfills and the runs of steps. A page also has the number of jobs that are paused, are late now, or
-        do not fire.
+        the busiest minutes. With a step as long as the window, and `largest=1000`, a page has the number of runs of
+        each job. The counts have the occurrences of the current schedules. They do not include manual runs,
+        backfills and the runs of steps. A page also has the number of jobs that are paused, are late now, or do not
+        fire.
 
         `from_`: only items at this instant or later.
 
@@ -1083,10 +1085,15 @@ class Methods(ABC):
 
         `step`: the length of an interval in seconds.
 
+        `largest`: the maximum number of jobs that an interval names; 10,000 at most for all intervals.
+
         `cursor`: `next_cursor` of the previous page of the same list. It is opaque.
         """
         return self._send(
-            Call("GET", "upcoming", query={"from": from_, "to": to, "step": step, "cursor": cursor}), Upcoming
+            Call(
+                "GET", "upcoming", query={"from": from_, "to": to, "step": step, "largest": largest, "cursor": cursor}
+            ),
+            Upcoming,
         )
 
     def list_workflows(

@@ -23,6 +23,8 @@ from duecourse.domain.jobs.upcoming import (
     DEFAULT_STEP_SECONDS,
     LARGEST_JOBS,
     LATE_SECONDS,
+    MAX_LARGEST_JOBS,
+    MAX_NAMED_JOBS,
     MAX_WINDOW_SECONDS,
     MIN_STEP_SECONDS,
     Window,
@@ -118,6 +120,18 @@ class UpcomingQuery(Query):
             "a whole number of seconds",
         ),
     ] = DEFAULT_STEP_SECONDS
+    largest: Annotated[
+        int,
+        number_parameter(
+            "Largest",
+            f"The maximum number of jobs that an interval names; {MAX_NAMED_JOBS:,} at most for all intervals.",
+            1,
+            MAX_LARGEST_JOBS,
+            LARGEST_JOBS,
+            10,
+            "a whole number",
+        ),
+    ] = LARGEST_JOBS
     cursor: Annotated[str | None, CURSOR] = None
 
 
@@ -141,7 +155,7 @@ class BucketAnswer(TypedDict):
     runs: Annotated[int, Field(ge=1)]
     jobs: Annotated[
         list[UpcomingJobAnswer],
-        Field(max_length=LARGEST_JOBS, description="The jobs with the most runs in the interval."),
+        Field(max_length=MAX_LARGEST_JOBS, description="The jobs with the most runs in the interval."),
     ]
 
 
@@ -182,13 +196,14 @@ def list_upcoming(api: Api, request: Request, _parameters: Mapping[str, str]) ->
 
     Counts the runs from `from` (default: now) to `to` (exclusive; default and maximum: 48 hours later), in intervals of
     `step` seconds (default: 3600). A page has the counts of some jobs: pass `next_cursor`, with `from` and `to` of the
-    first page, and add up the pages. With a step of one minute the largest buckets are the busiest minutes. The counts
+    first page, and add up the pages. With a step of one minute the largest buckets are the busiest minutes. With a
+    step as long as the window, and `largest=1000`, a page has the number of runs of each job. The counts
     have the occurrences of the current schedules. They do not include manual runs, backfills and the runs of steps.
     A page also has the number of jobs that are paused, are late now, or do not fire.
     """
     query = UpcomingQuery.of(request)
     window, last = _window(query, int(api.upcoming.clock.now())), read_job_page_token(query.cursor)
-    page = api.upcoming.page(request.tenant, window, after=last, charge=request.budget.charge)
+    page = api.upcoming.page(request.tenant, window, after=last, largest=query.largest, charge=request.budget.charge)
     body: UpcomingAnswer = {
         "from": to_iso(window.begin),
         "to": to_iso(window.end),
@@ -222,4 +237,8 @@ def _window(query: UpcomingQuery, now: int) -> Window:
         raise bad_parameter("to", f"must be later than from, by {MAX_WINDOW_SECONDS} seconds (48 hours) at most")
     if end <= now:
         raise bad_parameter("to", "is in the past; remove it, or use an instant in the future")
+    intervals = -(-(end - begin) // step)
+    if query.largest > LARGEST_JOBS and query.largest * intervals > MAX_NAMED_JOBS:
+        most = max(MAX_NAMED_JOBS // intervals, LARGEST_JOBS)
+        raise bad_parameter("largest", f"must be at most {most} for {intervals} intervals; use a longer step")
     return Window(begin, end, step, now)

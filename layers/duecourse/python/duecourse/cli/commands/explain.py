@@ -8,12 +8,13 @@ import click
 
 from duecourse.cli.commands.listing import instant_option
 from duecourse.cli.commands.options import answer_options, connected
+from duecourse.cli.due_runs import last_due_run
 from duecourse.cli.night import Group, Night, explain_night
 from duecourse.cli.output.values import print_json
 from duecourse.cli.terminal import Command, UsageError, plain, say
 from duecourse.cli.when import last_night, moment, zone_of, zoned
 from duecourse.client import Client
-from duecourse.client.models import Explained
+from duecourse.client.models import Explained, Run
 
 
 @click.command(cls=Command, example='duecourse explain nightly --at "02:30"')
@@ -46,8 +47,12 @@ def explain(job_id: str, at: str | None, night: bool, api: str | None, sign: boo
                 _print_night(found, job_id, begin, end, zone)
             return
         one = client.explain_job(job_id, at=instant_option("at", at, zone)) if at else _last(client, job_id, now)
+        none_yet = not at and not as_json and one.verdict == "not_an_occurrence"
+        run = last_due_run(client, job_id, now) if none_yet else None
     if as_json:
         print_json({"items": [one.document], "next_cursor": None})
+    elif none_yet:
+        _print_none_yet(one, run, zone)
     else:
         # The sentence has the time that the clock does not show, which no instant has.
         _print("" if one.verdict == "gap" else moment(one.at, zone), one, zone)
@@ -62,6 +67,15 @@ def _print(when: str, each: Explained, zone: tzinfo, count: int = 1) -> None:
     elif each.verdict == "not_an_occurrence":
         nearest = [moment(one, zone) for one in (each.nearest.before, each.nearest.after) if one is not None]
         click.echo(plain(f"    nearest occurrences: {', '.join(nearest) or 'none'}"))
+
+
+def _print_none_yet(here: Explained, run: Run | None, zone: tzinfo) -> None:
+    """Print the last manual run and the next occurrence of a job that has had no occurrence."""
+    last = "" if run is None else f"; last manual run at {moment(run.due, zone)}: {run.state}"
+    following = "" if here.nearest.after is None else f"; next occurrence at {moment(here.nearest.after, zone)}"
+    say(f"no occurrence yet{last}{following}")
+    if run is not None:
+        say(f"    duecourse runs show {run.id}")
 
 
 def _print_night(night: Night, job_id: str, begin: datetime, end: datetime, zone: tzinfo) -> None:

@@ -13,7 +13,7 @@ from rich.console import Console
 from duecourse.cli.commands.listing import instant_option, output_option, print_page
 from duecourse.cli.commands.options import answer_options, connected, page_options
 from duecourse.cli.commands.runs_tail import tail
-from duecourse.cli.due_runs import due_runs
+from duecourse.cli.due_runs import due_runs, last_due_run
 from duecourse.cli.output.runs import print_ahead, print_found_runs, print_run
 from duecourse.cli.output.values import print_json
 from duecourse.cli.terminal import CliError, Command, Group, plain, say
@@ -169,13 +169,11 @@ def show(run_id: str, api: str | None, sign: bool | None, as_json: bool) -> None
 
 def _last(client: Client, job_id: str) -> str:
     """Return the id of the job's last run that is due. Raises CliError if there is none."""
-    last = due_runs(
-        lambda size, at: client.list_runs(job_id, limit=size, cursor=at), limit=1, cursor=None, now=datetime.now(UTC)
-    ).due
-    if not last:
+    last = last_due_run(client, job_id, datetime.now(UTC))
+    if last is None:
         remedy = f"see its next occurrences with duecourse jobs get {job_id}"
         raise CliError(plain(f"no run of {job_id} is due yet; {remedy}"))
-    return last[0].id
+    return last.id
 
 
 @runs.command(cls=Command, example="duecourse runs cancel nightly.20261121T030000Z")

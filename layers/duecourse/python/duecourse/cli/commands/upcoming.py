@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -20,6 +21,8 @@ from duecourse.client import Client
 
 MOST_HOURS = 48
 JOBS_SHOWN = 3
+MOST_NAMED, MOST_JOBS = 10_000, 1000
+"""The API names this many jobs in all intervals of a page, and in one."""
 NAMED = 10
 BAR_COLUMNS = 16
 
@@ -68,30 +71,45 @@ class Load:
     metavar="STEP",
     help="The interval that each line covers: 1m, 10m or 1h.",
 )
-@click.option("--hot", type=click.IntRange(1, 100), metavar="N", help="Show only the N minutes with the most runs.")
+@click.option("--hot", type=click.IntRange(1, 100), metavar="N", help="Show the N minutes with the most runs.")
+@click.option("--by-job", is_flag=True, help="Show the number of runs of each job.")
 @wide_option
 @answer_options
 def upcoming(
-    hours: float, step: str, hot: int | None, output: str, api: str | None, sign: bool | None, as_json: bool
+    hours: float,
+    step: str,
+    hot: int | None,
+    by_job: bool,
+    output: str,
+    api: str | None,
+    sign: bool | None,
+    as_json: bool,
 ) -> None:
     """Show the number of runs that are due in the next hours, and their jobs.
 
     Only occurrences of schedules are counted: manual runs, backfills and steps of workflows are not included.
     """
+    if hot and by_job:
+        raise UsageError("--hot and --by-job exclude each other; use one of them")
     now = datetime.now(UTC).replace(second=0, microsecond=0)
-    seconds = 60 if hot else _seconds(step)
-    begin = aligned(now, seconds, local_zone())
+    seconds = 60 if hot else MOST_HOURS * 3600 if by_job else _seconds(step)
+    begin = now if by_job else aligned(now, seconds, local_zone())
     end = min(now + timedelta(hours=hours), begin + timedelta(hours=MOST_HOURS))
+    intervals = math.ceil((end - begin).total_seconds() / seconds)
+    largest = min(MOST_NAMED // intervals, MOST_JOBS) if by_job or as_json or output == "wide" else JOBS_SHOWN
     with connected(api, sign) as client:
-        load = counted(client, begin, end, seconds)
-    chosen = sorted(at for at, _ in load.runs.most_common(hot))
+        load = counted(client, begin, end, seconds, largest)
+    if by_job:
+        _print_jobs(load, end, as_json=as_json, wide=output == "wide")
+        return
+    chosen = sorted(load.runs, key=lambda at: (-load.runs[at], at))[:hot] if hot else sorted(load.runs)
     if as_json:
         items = [
             {"at": moment(at).replace(" ", "T"), "runs": load.runs[at], "jobs": dict(load.jobs[at])} for at in chosen
         ]
         print_json({"items": items, "next_cursor": None, "late": load.late.count, "uncounted": load.uncounted.count})
         return
-    _print(load, chosen, wide=output == "wide")
+    _print(load, chosen, "minute" if hot else "from", wide=output == "wide")
     if not hot:
         say(f"{sum(load.runs.values()):,} runs until {moment(end, local_zone())}")
 
@@ -103,11 +121,11 @@ def aligned(now: datetime, step: int, zone: tzinfo) -> datetime:
     return now - timedelta(seconds=seconds % step)
 
 
-def counted(client: Client, begin: datetime, end: datetime, step: int) -> Load:
-    """Return the sum of all pages. Each page counts some of the jobs."""
+def counted(client: Client, begin: datetime, end: datetime, step: int, largest: int = JOBS_SHOWN) -> Load:
+    """Return the sum of all pages. Each page counts some of the jobs, and names the `largest` in each interval."""
     load, cursor = Load(), None
     while True:
-        page = client.list_upcoming(from_=begin, to=end, step=step, cursor=cursor)
+        page = client.list_upcoming(from_=begin, to=end, step=step, largest=largest, cursor=cursor)
         for bucket in page.buckets:
             load.runs[bucket.at] += bucket.runs
             load.jobs.setdefault(bucket.at, Counter()).update({job.id: job.runs for job in bucket.jobs})
@@ -118,17 +136,29 @@ def counted(client: Client, begin: datetime, end: datetime, step: int) -> Load:
             return load
 
 
-def _print(load: Load, chosen: list[datetime], *, wide: bool) -> None:
+def _print_jobs(load: Load, end: datetime, *, as_json: bool, wide: bool) -> None:
+    runs = sum(load.jobs.values(), Counter[str]())
+    most = sorted(runs.items(), key=lambda each: (-each[1], each[0]))
+    if as_json:
+        print_json({"items": [{"job": job, "runs": count} for job, count in most], "next_cursor": None})
+        return
+    print_table(("job", "runs"), [(job, f"{count:,}") for job, count in most], wide=wide)
+    say(f"{runs.total():,} runs until {moment(end, local_zone())}")
+
+
+def _print(load: Load, chosen: list[datetime], begin: str, *, wide: bool) -> None:
     if not chosen:
         click.echo("no runs are due")
     most = max((load.runs[at] for at in chosen), default=1)
     rows: list[tuple[Cell, ...]] = []
     for at in chosen:
         runs = load.runs[at]
-        named = ", ".join(f"{job} ({count:,})" for job, count in load.jobs[at].most_common(JOBS_SHOWN))
+        shown = load.jobs[at].most_common(None if wide else JOBS_SHOWN)
+        more = runs - sum(count for _, count in shown)
+        named = ", ".join([*(f"{job} ({count:,})" for job, count in shown), *([f"+{more:,} more"] if more else [])])
         colour = "red" if runs == most and len(chosen) > 1 else "cyan"
         rows.append((at, f"{runs:,}", Text(_bar(runs, most), colour), named))
-    print_table(("from", "runs", "", "jobs"), rows, wide=wide)
+    print_table((begin, "runs", "", "jobs"), rows, wide=wide)
     load.late.tell("jobs are late (a run is due and not enqueued yet)")
     load.uncounted.tell("jobs do not fire (their cursor cannot be read)")
 

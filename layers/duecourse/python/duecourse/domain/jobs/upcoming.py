@@ -16,7 +16,11 @@ MIN_STEP_SECONDS = 60
 DEFAULT_STEP_SECONDS = 3600
 
 LARGEST_JOBS = 3
-"""How many jobs a bucket names: those with the most runs in it."""
+"""How many jobs a bucket names by default: those with the most runs in it."""
+
+MAX_LARGEST_JOBS = 1000
+MAX_NAMED_JOBS = 10_000
+"""How many jobs all buckets of a page may name: less than 1 MB, and three in each minute of the longest window."""
 
 LATE_SECONDS = 60
 """A run that is not enqueued this long after it was due is late: at least one tick missed it. A run is normally
@@ -73,10 +77,10 @@ class Histogram:
             self._counts[place][cursor.job_id] += count
         self.runs += places.total()
 
-    def buckets(self) -> tuple[Bucket, ...]:
-        """Return the buckets with runs, in order of time."""
+    def buckets(self, largest: int = LARGEST_JOBS) -> tuple[Bucket, ...]:
+        """Return the buckets with runs, in order of time, each with this number of jobs."""
         return tuple(
-            Bucket(self.window.begin + place * self.window.step, counts.total(), tuple(_largest(counts)))
+            Bucket(self.window.begin + place * self.window.step, counts.total(), tuple(_largest(counts, largest)))
             for place, counts in sorted(self._counts.items())
         )
 
@@ -125,5 +129,5 @@ def _begin(cursor: Cursor, window: Window) -> int:
     return begin if cursor.resume is None else max(begin, cursor.resume.at)
 
 
-def _largest(counts: Counter[str]) -> list[tuple[str, int]]:
-    return sorted(counts.items(), key=lambda each: (-each[1], each[0]))[:LARGEST_JOBS]
+def _largest(counts: Counter[str], largest: int) -> list[tuple[str, int]]:
+    return sorted(counts.items(), key=lambda each: (-each[1], each[0]))[:largest]

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from duecourse.domain.jobs.job import JobState
-from duecourse.domain.jobs.upcoming import Bucket, Histogram, Window, expected, is_late
+from duecourse.domain.jobs.upcoming import LARGEST_JOBS, Bucket, Histogram, Window, expected, is_late
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.domain.tenants.rate import Charge, free
@@ -51,9 +51,11 @@ class Upcoming:
     clock: Clock
     jobs_read: int = JOBS_READ
 
-    def page(self, tenant: str, window: Window, *, after: str | None, charge: Charge = free) -> UpcomingPage:
-        """Return the counts of the jobs whose id sorts after `after`. Raises the errors of `charge` for the runs and
-        jobs to be counted.
+    def page(
+        self, tenant: str, window: Window, *, after: str | None, largest: int = LARGEST_JOBS, charge: Charge = free
+    ) -> UpcomingPage:
+        """Return the counts of the jobs whose id sorts after `after`; each bucket names `largest` jobs. Raises the
+        errors of `charge` for the runs and jobs to be counted.
         """
         page = _some(self.jobs.page_cursors(tenant, limit=self.jobs_read, after=after), window, charge)
         histogram, now = Histogram(window), self.clock.now()
@@ -79,7 +81,7 @@ class Upcoming:
             if histogram.runs >= RUNS_COUNTED:
                 following = entry.job_id if looked_at < len(page.items) else page.following
                 break
-        buckets, runs = histogram.buckets(), histogram.runs
+        buckets, runs = histogram.buckets(largest), histogram.runs
         return UpcomingPage(buckets, runs, looked_at, paused, tuple(late), tuple(uncounted), following)
 
 
