@@ -1,6 +1,8 @@
 """What the last runs of a job say about its definition."""
 
-from duecourse.checks.jobs import PastRun, job_warnings
+from datetime import date
+
+from duecourse.checks.jobs import PastRun, calendar_warnings, job_warnings, notify_warnings
 
 
 def test_job_warnings_runs_that_take_longer_than_the_interval_are_a_warning() -> None:
@@ -22,3 +24,24 @@ def test_job_warnings_runs_that_were_skipped_without_a_request_and_merged_ones_c
     (found,) = job_warnings(runs, None)
     assert found.says == "5 of the last 20 runs were skipped or merged."
     assert job_warnings(runs[1:], None) == []
+
+
+def test_job_warnings_job_in_notify_that_does_not_exist_is_a_warning() -> None:
+    (found,) = notify_warnings(["alerts"])
+    assert (found.kind, found.says) == ("notify", "notify names a job that does not exist: alerts.")
+    (found,) = notify_warnings(["alerts", "pager"])
+    assert (found.says, found.facts) == (
+        "notify names jobs that do not exist: alerts, pager.",
+        {"missing": ["alerts", "pager"]},
+    )
+    assert notify_warnings([]) == []
+
+
+def test_job_warnings_calendar_without_a_date_after_60_days_is_a_warning() -> None:
+    days = ["2026-12-24/2027-01-01", "2026-10-03", "* * * * SAT,SUN"]
+    (found,) = calendar_warnings("de", days, date(2026, 11, 3))
+    assert (found.kind, found.says) == ("calendar", "The last date in the calendar de is 2027-01-01.")
+    assert calendar_warnings("de", days, date(2027, 5, 1)) != []
+    assert calendar_warnings("de", days, date(2026, 11, 2)) == []
+    assert calendar_warnings("weekends", days[2:], date(2027, 5, 1)) == []
+    assert calendar_warnings(None, [], date(2027, 5, 1)) == []

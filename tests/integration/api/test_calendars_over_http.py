@@ -137,7 +137,10 @@ def test_calendar_in_use_is_not_deleted(api: ApiClient) -> None:
 
 def test_calendars_unknown_calendar_is_refused(api: ApiClient) -> None:
     body = BODY | {"calendar": "none"}
-    assert "does not exist; create it with PUT /v1/calendars/none" in api.post(body).errors["/calendar"]
+    assert (
+        "does not exist; create it (duecourse calendars put, PUT /v1/calendars/none)"
+        in api.post(body).errors["/calendar"]
+    )
     assert list(api.post({"schedule": "0 9 * * *", "calendar": "none"}, "/v1/schedules/preview").errors) == [
         "/calendar"
     ]

@@ -78,3 +78,23 @@ def test_bulk_jobs_resume_note_is_recorded_in_the_history(run: Run) -> None:
         newest = json.loads(run("jobs", "history", name, "--json").stdout)["items"][0]
         assert (newest["action"], newest["facts"]) == ("resumed", {"note": "it is up"})
     assert "note it is up" in run("jobs", "history", "bill-1", "-o", "wide").stdout
+
+
+def test_bulk_jobs_patch_of_a_job_from_files_says_that_the_next_apply_reverts_it(run: Run, desk: Desk) -> None:
+    desk.api.post({"id": "load", "schedule": "0 2 * * *", "tags": ["managed-by=team"], "target": HTTP_TARGET})
+    planned = run("jobs", "patch", "load", "bill-0", "--set", "timeout_seconds=60", "--dry-run").stdout
+    hint = "    the next apply --owner team reverts this\n"
+    assert planned.startswith(f"~ job load\n{hint}    timeout_seconds: 30 -> 60\n")
+    assert planned.count("reverts") == 1
+
+
+def test_bulk_jobs_apply_warns_if_a_job_notifies_one_that_does_not_exist(run: Run) -> None:
+    notify = [{"on": ["dead"], "to": {"job": name}} for name in ("told", "nosuch")]
+    jobs = [{"id": "late", "notify": notify}, {"id": "told"}]
+    files = "\n".join(json.dumps({"schedule": "0 2 * * *", "target": HTTP_TARGET, **job}) for job in jobs)
+    result = run("apply", "-f", "-", "--yes", text=files.replace("\n", "\n---\n"))
+    assert result.exit_code == 0, result.output
+    assert result.stderr == (
+        "late: notify names a job that does not exist: nosuch. "
+        "Create it, or correct notify; until then these notices are lost.\n"
+    )

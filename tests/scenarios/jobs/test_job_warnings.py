@@ -29,3 +29,16 @@ def test_job_warnings_job_whose_runs_take_longer_than_its_interval_has_a_warning
         (found,) = scheduler.client.get_job_warnings("slow").items
         assert (found.kind, found.facts["interval_seconds"]) == ("slow", 60)
         assert found.says.startswith("Runs take longer than the interval: 90 s")
+
+
+def test_job_warnings_job_names_a_missing_job_in_notify_and_a_calendar_that_ends() -> None:
+    with Scheduler("2026-12-01T00:00:00Z") as scheduler:
+        client = scheduler.client
+        client.put_calendar("de", ["2026-12-25"])
+        target = {"type": "http", "url": "https://example.com/sync"}
+        notify = [{"on": ["dead"], "to": {"job": "alerts"}}]
+        client.create_job({"id": "a", "schedule": "0 9 * * *", "target": target, "notify": notify, "calendar": "de"})
+        found = {each.kind: each.facts for each in client.get_job_warnings("a").items}
+        assert found == {"notify": {"missing": ["alerts"]}, "calendar": {"calendar": "de", "last_day": "2026-12-25"}}
+        client.create_job({"id": "alerts", "schedule": None, "target": target})
+        assert [each.kind for each in client.get_job_warnings("a").items] == ["calendar"]

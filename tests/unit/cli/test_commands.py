@@ -8,6 +8,7 @@
 import errno
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -154,6 +155,28 @@ def test_cli_job_is_shown_field_by_field_with_its_next_occurrences() -> None:
     assert shown[-1] == f"{'':15}2026-10-26 02:30:00+01:00"
 
 
+def test_cli_job_marks_excluded_occurrences_among_the_next_ones_and_counts_them() -> None:
+    job = {**NIGHTLY, "schedule": "0 18 * * *", "timezone": "UTC", "next_occurrence": "2026-11-27T18:00:00Z"}
+
+    def answer(path: str, _query: Mapping[str, str]) -> object:
+        marks = {27: None, 28: "excluded", 30: None}
+        at = [
+            {"at": f"2026-11-{day}T18:00:00Z", "wall": f"2026-11-{day}T18:00:00+00:00", "mark": mark, "count": 1}
+            for day, mark in marks.items()
+        ]
+        preview = {"understood_as": "", "canonical": "", "occurrences": at, "tzdata": ""}
+        return {"/v1/jobs/nightly": job, "/v1/jobs/nightly/warnings": {"items": []}}.get(path, preview)
+
+    with served(answer) as server:
+        shown = duecourse("jobs", "get", "nightly", "--api", server).stdout.splitlines()
+    at = next(index for index, line in enumerate(shown) if line.startswith("next "))
+    assert [line.removeprefix("next").strip() for line in shown[at:]] == [
+        "2026-11-27 18:00:00Z",
+        "2026-11-28 18:00:00Z  excluded and 1 more",
+        "2026-11-30 18:00:00Z",
+    ]
+
+
 def test_cli_prints_jobs_as_json_in_the_common_list_format(api: str) -> None:
     assert json.loads(duecourse("jobs", "list", "--json", "--api", api).stdout) == {"items": [JOB], "next_cursor": None}
 
@@ -190,7 +213,7 @@ def test_cli_deletes_a_job_after_confirmation(api: str) -> None:
     assert asked.stdout == "nightly deleted\n"
 
 
-@pytest.mark.parametrize(("text", "status", "said"), [("n\n", 1, "Aborted!"), (None, 2, "use --yes")])
+@pytest.mark.parametrize(("text", "status", "said"), [("n\n", 1, "nothing was changed\n"), (None, 2, "use --yes")])
 def test_cli_does_not_delete_a_job_without_confirmation(api: str, text: str | None, status: int, said: str) -> None:
     result = duecourse("jobs", "delete", "nightly", "--api", api, text=text)
     assert (result.exit_code, result.stdout) == (status, "")
@@ -227,7 +250,81 @@ def test_cli_lists_the_ways_to_set_a_token_when_one_is_rejected() -> None:
     with http_target(documents(lambda _: (401, {"message": "Unauthorized"}))) as server:
         result = duecourse("jobs", "list", "--api", server.url(""))
     assert result.exit_code == 1
-    assert result.stderr.endswith("of another stage: set DUECOURSE_TOKEN, or use duecourse login\n")
+    assert result.stderr == (
+        "duecourse: 401 Unauthorized; the token is missing, expired or of another stage: set DUECOURSE_TOKEN, or use "
+        "duecourse login\n"
+    )
+
+
+def test_cli_shows_a_fault_that_the_detail_repeats_only_once() -> None:
+    problem = {
+        "type": "/problems/scope-missing",
+        "title": "Forbidden",
+        "detail": "The job must have one of the tags of the caller's scopes: billing.",
+        "errors": [{"pointer": "/tags", "detail": "must have one of the tags of the caller's scopes: billing"}],
+    }
+    with http_target(documents(lambda _: (403, problem))) as server:
+        result = duecourse("jobs", "create", "--api", server.url(""), text="{}")
+    assert result.stderr == (
+        "duecourse: 403 Forbidden - The job must have one of the tags of the caller's scopes: billing.\n"
+    )
+
+
+def test_cli_names_the_command_for_several_jobs_if_a_file_has_a_list(api: str) -> None:
+    result = duecourse("jobs", "create", "--api", api, text='[{"id": "a"}]')
+    assert (result.exit_code, result.stderr) == (
+        2,
+        "duecourse: <stdin>: a job must be one JSON object; create several jobs with duecourse apply -f\n",
+    )
+
+
+def test_cli_job_shows_payload_authentication_and_notices() -> None:
+    job = {
+        **JOB,
+        "payload": {"text": "x" * 400},
+        "target": {"type": "http", "url": "https://example.com", "auth": {"type": "oauth", "secret": "crm-client"}},
+        "notify": [
+            {"on": ["dead", "late"], "to": {"job": "tell-slack", "format": "slack"}},
+            {"on": ["missed"], "to": {"job": "audit", "format": "json"}},
+        ],
+    }
+    preview = {"understood_as": "", "canonical": "", "occurrences": [], "tzdata": ""}
+    answers = {"/v1/jobs/nightly": job, "/v1/jobs/nightly/warnings": {"items": []}}
+    with served(lambda path, _query: answers.get(path, preview)) as server:
+        shown = duecourse("jobs", "get", "nightly", "--api", server).stdout.splitlines()
+    assert "auth          oauth, secret crm-client" in shown
+    assert "notify        dead, late -> tell-slack (slack); missed -> audit" in shown
+    (payload,) = [line for line in shown if line.startswith("payload ")]
+    assert payload.startswith('payload       {"text": "xxx')
+    assert payload.endswith("… (--json shows all)")
+
+
+def test_cli_job_fits_a_terminal_of_80_columns_and_keeps_addresses_whole() -> None:
+    url = f"https://example.com/{'x' * 90}"
+    job = {**JOB, "description": "All invoices of the day " * 8, "target": {"type": "http", "url": url}}
+    preview = {"understood_as": "", "canonical": "", "occurrences": [], "tzdata": ""}
+    answers = {"/v1/jobs/nightly": job, "/v1/jobs/nightly/warnings": {"items": []}}
+    with served(lambda path, _query: answers.get(path, preview)) as server:
+        shown = duecourse("jobs", "get", "nightly", "--api", server, FORCE_COLOR="1", COLUMNS="80").stdout
+    lines = re.sub("\x1b\\[[0-9;]*m", "", shown).splitlines()
+    assert [line for line in lines if len(line) > 80] == [f"{'':14}{url}"]
+
+
+def test_cli_warns_if_a_new_job_notifies_a_job_that_does_not_exist() -> None:
+    job = {**JOB, "notify": [{"on": ["dead"], "to": {"job": "nosuch", "format": "json"}}]}
+    said = {"says": "notify names a job that does not exist: nosuch.", "do": "Create it."}
+    warning = {"kind": "notify", **said, "facts": {}}
+    with served(lambda path, _query: {"items": [warning]} if path.endswith("/warnings") else job) as server:
+        result = duecourse("jobs", "create", "--api", server, text="{}")
+    assert result.stderr == "notify names a job that does not exist: nosuch. Create it.\n"
+
+
+def test_cli_fields_of_a_document_are_aligned_whatever_their_length() -> None:
+    health = {"status": "ok", "dispatch": {"watermarks_behind_seconds": {"0": 0}}}
+    assert told(health, "stats").stdout.splitlines() == [
+        f"{'status':<36}  ok",
+        "dispatch.watermarks_behind_seconds.0  0",
+    ]
 
 
 def test_cli_lists_the_ways_to_set_a_missing_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -237,9 +334,8 @@ def test_cli_lists_the_ways_to_set_a_missing_address(tmp_path: Path, monkeypatch
     monkeypatch.chdir(tmp_path)
     result = duecourse("jobs", "list")
     assert result.exit_code == 2
-    assert result.stderr.startswith(
-        "duecourse: no API address is configured; set DUECOURSE_API, or write a profile to "
-    )
+    assert result.stderr.startswith("duecourse: no API address is configured; set DUECOURSE_API, write a profile to ")
+    assert result.stderr.endswith(", or start a local stack in a checkout: make local\n")
 
 
 def test_cli_reports_an_unreachable_address_on_one_line() -> None:
@@ -364,7 +460,7 @@ def created(document: Path) -> Result:
         (b'{"target": {"url": "a", "url": "b"}}', '"url" twice'),
         (b'{"payload": ' + b"9" * 5_000 + b"}", "digits"),
         (b'{"payload": "\xff"}', "utf-8"),
-        (b'["a job"]', "a job must be a JSON object"),
+        (b'["a job"]', "a job must be one JSON object"),
         (b"", "the text is not valid JSON"),
     ],
     ids=[

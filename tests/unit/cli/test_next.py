@@ -27,6 +27,7 @@ from duecourse.cli.cases import MAX_LINE_BYTES, answer, answer_cases
 from duecourse.cli.main import main
 from duecourse.cli.when import instant_of, last_night, local_zone, moment, relative, zone_of
 from tests.support.waiting import PATIENCE_SECONDS
+from tests.unit.cli.served import duecourse, served
 
 ROOT = Path(__file__).resolve().parents[3]
 NEW_YORK = ("--tz", "America/New_York")
@@ -117,13 +118,24 @@ def test_next_historic_offsets_include_seconds() -> None:
     assert line == "1800-01-01 16:56:02Z  1800-01-01 12:00:00 -04:56:02"
 
 
-def test_next_excluded_days_are_shown_once_and_not_counted() -> None:
+def test_next_excluded_days_are_shown_once_with_the_number_of_their_occurrences() -> None:
     days = ("--exclude", "2026-12-24/2027-01-01", "--exclude", "2027-01-03T09:00:00Z")
     lines = shown("0 */3 * * *", *days, "--after", "2026-12-23T18:00:00Z", "--count", "2")[4:]
     assert lines == [
         "2026-12-23 21:00:00Z  2026-12-23 21:00:00 +00:00",
-        "2026-12-24 00:00:00Z  2026-12-24 00:00:00 +00:00  excluded",
+        "2026-12-24 00:00:00Z  2026-12-24 00:00:00 +00:00  excluded and 71 more",
         "2027-01-02 00:00:00Z  2027-01-02 00:00:00 +00:00",
+    ]
+
+
+def test_next_excludes_the_days_of_a_calendar_of_the_api() -> None:
+    days = {"id": "de", "exclude": ["2026-12-25"], "version": 1, "description": "", "jobs": []}
+    calendar = {**days, "updated_at": "2026-11-21T09:30:00.000Z", "updated_by": "ann"}
+    with served(lambda path, _query: calendar if path == "/v1/calendars/de" else {}) as api:
+        result = duecourse(api, "next", "@daily", "--calendar", "de", "--after", "2026-12-24T12:00:00Z", "--count", "1")
+    assert result.stdout.splitlines()[-2:] == [
+        "2026-12-25 00:00:00Z  2026-12-25 00:00:00 +00:00  excluded",
+        "2026-12-26 00:00:00Z  2026-12-26 00:00:00 +00:00",
     ]
 
 

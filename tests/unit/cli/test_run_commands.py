@@ -22,6 +22,7 @@ from duecourse.client.models import Run
 from tests.support.http_target import HttpTargetServer, Seen, documents, http_target
 from tests.support.shown import shown_run
 from tests.unit.cli.served import RUN as DEAD_RUN
+from tests.unit.cli.served import duecourse as told_at
 from tests.unit.cli.served import served, told
 
 JOB = {"id": "nightly", "schedule": "0 3 * * *", "state": "PAUSED", "next_occurrence": None, "error": None}
@@ -44,7 +45,9 @@ def answer(asked: Seen) -> tuple[int, object]:
     """Like the API; dead runs come in two pages, those that died last first."""
     ASKED.append((asked.method, asked.path, asked.json))
     last = isinstance(asked.json, dict) and asked.json.get("cursor") == "page-2"
-    many = {"changed": 100 - 99 * last, "failed": [], "next_cursor": None if last else "page-2"}
+    none = isinstance(asked.json, dict) and asked.json.get("tag") == "none"
+    last = last or none
+    many = {"changed": 0 if none else 100 - 99 * last, "failed": [], "next_cursor": None if last else "page-2"}
     answers: dict[tuple[str, str], object] = {
         ("GET", "/v1/runs/dead.1"): RUN,
         ("GET", "/v1/runs/done.1"): DONE,
@@ -61,6 +64,7 @@ def answer(asked: Seen) -> tuple[int, object]:
             "more": not last,
             "next_cursor": None if last else "page-2",
         },
+        ("GET", "/v1/jobs"): {"items": [] if asked.query.get("tag") == "none" else [JOB, JOB], "next_cursor": None},
         ("POST", "/v1/jobs/nightly/pause"): JOB,
         ("POST", "/v1/jobs/nightly/resume"): JOB,
         ("POST", "/v1/jobs/pause"): many,
@@ -150,11 +154,23 @@ def test_run_commands_show_the_progress_of_a_run_while_waiting():
 
 def test_run_commands_separate_names_and_values_of_statistics():
     shown = told({"limits": {"smallest_interval_seconds": 1}, "jobs": {"count": 3}}, "stats").stdout
-    assert shown == "limits.smallest_interval_seconds 1\njobs.count                      3\n"
+    assert shown == "limits.smallest_interval_seconds  1\njobs.count                        3\n"
 
 
 def test_run_commands_do_not_show_an_ended_run_as_ending_after_a_requested_cancellation(server):
     assert "state         SUCCEEDED" in duecourse(server, "runs", "show", "ended.1").stdout.splitlines()
+
+
+def test_run_commands_show_the_payload_of_a_run_shortened_and_with_json_in_full():
+    sent = {"payload": {"rows": "x" * 400}, "idempotency_key": None, "own": True, "changed": False, "problem": None}
+    answers = {"/v1/jobs/nightly": JOB, "/v1/runs/nightly.now": DONE, "/v1/runs/nightly.now/payload": sent}
+    with served(lambda path, _query: answers[path]) as api:
+        shown = told_at(api, "runs", "show", "nightly.now").stdout.splitlines()
+        whole = json.loads(told_at(api, "runs", "show", "nightly.now", "--json").stdout)
+    (line,) = [line for line in shown if line.startswith("payload ")]
+    assert line.startswith('payload       {"rows": "xxx')
+    assert line.endswith("… (--json shows all)")
+    assert whole == {**DONE, "payload": sent["payload"]}
 
 
 def test_run_commands_print_a_run_as_json_unchanged(server):
@@ -309,20 +325,21 @@ def test_run_commands_resume_all_jobs(server, asked):
 @pytest.mark.parametrize(
     ("options", "question"),
     [
-        (("pause", "--tag", "billing"), "Pause all jobs tagged billing?"),
-        (("resume", "--tag", "billing"), "Resume the jobs that a pause of the tag billing paused?"),
-        (("resume", "--tag", "billing", "--others"), "Resume all jobs tagged billing?"),
-        (("resume", "--all"), "Resume the jobs that a pause of ALL jobs paused?"),
-        (("pause", "--all"), "Pause ALL jobs?"),
+        (("pause", "--tag", "billing"), "Pause all 2 jobs tagged billing?"),
+        (("resume", "--tag", "billing"), "Resume the jobs that a pause of the tag billing paused (at most 2)?"),
+        (("resume", "--tag", "billing", "--others"), "Resume all 2 jobs tagged billing?"),
+        (("resume", "--all"), "Resume the jobs that a pause of ALL jobs paused (at most 2)?"),
+        (("pause", "--all"), "Pause ALL 2 jobs?"),
     ],
     ids=["pause-tag", "resume-tag", "resume-tag-others", "resume-all", "pause-all"],
 )
 def test_run_commands_change_many_jobs_only_after_confirmation(server, asked, options, question):
     refused = duecourse(server, "jobs", *options, text="n\n")
-    assert (refused.exit_code, asked) == (1, [])
+    assert (refused.exit_code, {method for method, *_ in asked}) == (1, {"GET"})
     assert question in refused.stderr
+    assert refused.stderr.endswith("duecourse: there was no confirmation, so nothing was changed\n")
     assert duecourse(server, "jobs", *options).exit_code == 2
-    assert asked == []
+    assert {method for method, *_ in asked} == {"GET"}
     assert duecourse(server, "jobs", *options, text="y\n").exit_code == 0
 
 
@@ -342,6 +359,24 @@ def test_run_commands_show_the_command_that_lists_jobs_still_paused_after_resumi
     resumed = duecourse(server, "jobs", "resume", "--tag", "a b", "--yes").stdout
     assert resumed.endswith("resumed; others stay paused: duecourse jobs list --tag 'a b' --state PAUSED\n")
     assert duecourse(server, "jobs", "resume", "--all", "--others", "--yes").stdout.endswith("resumed\n")
+
+
+@pytest.mark.parametrize("more", [("--yes",), ("--for", "2h", "--yes"), ()], ids=["yes", "until", "prompt"])
+@pytest.mark.parametrize("action", ["pause", "resume"])
+def test_run_commands_fail_if_no_job_has_the_tag(server, action, more):
+    more = [each for each in more if action == "pause" or each == "--yes"]
+    result = duecourse(server, "jobs", action, "--tag", "none", *more)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr == (
+        "duecourse: no job has the tag none, so nothing was changed; check the jobs with duecourse jobs list\n"
+    )
+
+
+def test_run_commands_say_nothing_about_others_if_none_stays_paused():
+    answers = {"/v1/jobs": {"items": [], "next_cursor": None}}
+    with served(lambda path, _query: answers.get(path, {"changed": 2, "failed": [], "next_cursor": None})) as api:
+        result = told_at(api, "jobs", "resume", "--tag", "billing", "--yes")
+    assert result.stdout == "2 jobs are resumed\n"
 
 
 def test_run_commands_name_jobs_that_could_not_be_paused():

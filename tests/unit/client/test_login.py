@@ -319,7 +319,7 @@ def test_login_requested_profile_takes_precedence_over_everything(home: dict[str
 def test_login_missing_settings_are_reported(home: dict[str, str], tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no profile test with an api"):
         access("test", home)
-    with pytest.raises(ValueError, match="set DUECOURSE_API, or write a profile"):
+    with pytest.raises(ValueError, match="set DUECOURSE_API, write a profile"):
         access(environment={"XDG_CONFIG_HOME": str(tmp_path / "nowhere")})
 
 

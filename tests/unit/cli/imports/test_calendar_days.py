@@ -75,6 +75,14 @@ def test_calendar_days_years_that_are_none_are_refused(years: str) -> None:
         country_days("XX", None, "2026")
 
 
+def test_calendar_days_name_of_a_country_is_refused_with_its_code() -> None:
+    for name, code in (("Germany", "DE"), ("united kingdom", "GB"), ("Atlantis", "two letters, such as DE")):
+        with pytest.raises(UsageError, match=f"--country: '{name}' is not the code of a known country; write {code}"):
+            country_days(name, None, "2026")
+    with pytest.raises(UsageError, match="--subdivision"):
+        country_days("DE", "XX", "2026")
+
+
 CALENDAR: dict[str, Any] = {
     "id": "bank",
     "description": "",
@@ -91,7 +99,7 @@ def test_calendar_days_import_writes_the_days_and_says_which_jobs_follow(tmp_pat
     file.write_text(FILE.format(events=event("DTSTART;VALUE=DATE:20261224", "SUMMARY:Christmas Eve")))
     result = told(PUT, "calendars", "import", "bank", str(file), "--weekends")
     assert result.exit_code == 0, result.output
-    assert "bank has version 2 with 1 entries; jobs changed: 2" in result.output
+    assert "bank has version 2 with 1 entry, the last date is 2026-12-24; jobs changed: 2" in result.output
     assert "not changed: a" in result.output
     dry = CliRunner().invoke(main, ["calendars", "import", "bank", str(file), "--weekends", "--dry-run"])
     assert dry.stdout.splitlines() == ["2026-12-24", "* * * * SAT,SUN"]

@@ -89,7 +89,7 @@ def test_local_stack_prints_target_output_unchanged_except_control_characters() 
     shown, printed = screen(iter([0.0]))
     shown.run(replace(RUN, state="DEAD", error="[/x] :fire: \x1b[2J"))
     shown.event("job: 503 [busy] :fire: \x1b[2J")
-    assert "after 1 attempts: [/x] :fire: \ufffd[2J\n" in printed.getvalue()
+    assert "after 1 attempt: [/x] :fire: \ufffd[2J\n" in printed.getvalue()
     assert "  job: 503 [busy] :fire: \ufffd[2J\n" in printed.getvalue()
 
 

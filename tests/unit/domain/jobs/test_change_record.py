@@ -94,6 +94,12 @@ def test_change_record_of_creation_and_deletion_contains_schedule_and_target() -
     assert (born.principal, gone.principal, gone.at) == ("anna", DUECOURSE, NOON + 9)
 
 
+def test_change_record_of_creation_omits_fields_without_a_value() -> None:
+    record = created(replace(job("* * * * *"), target=HttpTarget("https://e.com")))
+    assert "target.sign" not in record.fields
+    assert all(change.get("after", "") is not None for change in record.changes)
+
+
 def test_change_record_key_is_the_job_revision_so_that_a_repeated_write_is_the_same_record() -> None:
     before = job("* * * * *")
     after = replace(before, revision=7, updated_at=NOON + 5)

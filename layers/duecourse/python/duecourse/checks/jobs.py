@@ -1,9 +1,10 @@
-"""Judges the last runs of a job, for the API and for `duecourse doctor`."""
+"""Judges the last runs of a job and its references, for the API and for `duecourse doctor`."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, timedelta
 from statistics import median
 
 from duecourse.checks.check import span
@@ -13,6 +14,9 @@ LAST_RUNS = 20
 
 LEFT_OUT = 5
 """Of the last runs, so many that were skipped or merged are worth a warning."""
+
+CALENDAR_DAYS = 60
+"""The number of days before the last day of a calendar from which on its jobs have a warning."""
 
 MIN_MEASURED = 3
 """The median of fewer durations says little."""
@@ -46,7 +50,7 @@ class JobWarning:
     kind: str
     says: str
     do: str
-    facts: Mapping[str, float]
+    facts: Mapping[str, object]
 
 
 def job_warnings(runs: Sequence[PastRun], interval: float | None) -> list[JobWarning]:
@@ -75,3 +79,40 @@ def job_warnings(runs: Sequence[PastRun], interval: float | None) -> list[JobWar
             )
         )
     return found
+
+
+def notify_warnings(missing: Sequence[str]) -> list[JobWarning]:
+    """Return the warning about a job whose `notify` names these jobs, which do not exist."""
+    if not missing:
+        return []
+    names = ", ".join(missing)
+    does = "a job that does" if len(missing) == 1 else "jobs that do"
+    return [
+        JobWarning(
+            "notify",
+            f"notify names {does} not exist: {names}.",
+            "Create it, or correct notify; until then these notices are lost.",
+            {"missing": list(missing)},
+        )
+    ]
+
+
+def calendar_warnings(calendar: str | None, days: Iterable[str], today: date) -> list[JobWarning]:
+    """Return the warning about a job whose calendar has no day after the next CALENDAR_DAYS days."""
+    last = last_day(days)
+    if calendar is None or last is None or last - today >= timedelta(days=CALENDAR_DAYS):
+        return []
+    return [
+        JobWarning(
+            "calendar",
+            f"The last date in the calendar {calendar} is {last}.",
+            "Add later dates: duecourse calendars import or put.",
+            {"calendar": calendar, "last_day": str(last)},
+        )
+    ]
+
+
+def last_day(days: Iterable[str]) -> date | None:
+    """Return the last of the dates and ranges of dates in a calendar; None if it has only cron expressions."""
+    dates = [each.rpartition("/")[2] for each in days if " " not in each]
+    return date.fromisoformat(max(dates)) if dates else None

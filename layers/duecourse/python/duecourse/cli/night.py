@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from itertools import groupby
 
 from duecourse.client import Client
-from duecourse.client.models import Explained, Job, Run
+from duecourse.client.models import Explained, Job, Occurrence, Run
 
 PAGE = 100
 """The API's maximum number of occurrences and of runs in a response."""
@@ -80,18 +80,20 @@ def _occurrences(client: Client, job: Job, begin: datetime, end: datetime, most:
     after, count = begin.replace(microsecond=0) - timedelta(seconds=1), 0
     while job.schedule is not None:
         found = preview(client, job, after, PAGE)
-        for at in found:
+        for at, _ in found:
             if at >= end or count == most:
                 return
             yield at
             count += 1
         if not found:
             return
-        after = found[-1]
+        after, _ = found[-1]
 
 
-def preview(client: Client, job: Job, after: datetime, count: int) -> list[datetime]:
-    """Return the next occurrences of a job's schedule after an instant, 100 at most."""
+def preview(client: Client, job: Job, after: datetime, count: int) -> list[tuple[datetime, Occurrence]]:
+    """Return the next occurrences of a job's schedule after an instant, 100 at most, and the excluded ones between
+    them.
+    """
     if job.schedule is None:
         return []
     shown = client.preview_schedule(
@@ -108,7 +110,7 @@ def preview(client: Client, job: Job, after: datetime, count: int) -> list[datet
         after=after,
         count=count,
     )
-    return [each.at for each in shown.occurrences if each.at is not None and each.at > after]
+    return [(each.at, each) for each in shown.occurrences if each.at is not None and each.at > after]
 
 
 def _records(client: Client, job: Job, begin: datetime, end: datetime) -> Mapping[datetime, Run]:

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from duecourse.domain.schedules.instant import iso
-from duecourse.domain.schedules.preview import COUNTED, PreviewEntry, SchedulePreview, offset_text
+from duecourse.domain.schedules.preview import COUNTED, PreviewEntry, SchedulePreview, offset_text, preview
+from duecourse.domain.schedules.schedule import ScheduleSpec
 
 
-def preview_text(preview: SchedulePreview, zone: str, after: int) -> str:
+def preview_text(shown: SchedulePreview, spec: ScheduleSpec, after: int) -> str:
     """Return the interpretation of the schedule, and a table: UTC, wall clock, effect of a DST rule."""
-    canonical = [preview.canonical] if isinstance(preview.canonical, str) else preview.canonical or ()
-    head = f"understood as  {preview.words}\ncanonical      {'; '.join(canonical)}\n"
-    if all(entry.instant is None or entry.mark == "excluded" for entry in preview.entries):
+    zone = spec.timezone
+    canonical = [shown.canonical] if isinstance(shown.canonical, str) else shown.canonical or ()
+    head = f"understood as  {shown.words}\ncanonical      {'; '.join(canonical)}\n"
+    if all(entry.instant is None or entry.mark == "excluded" for entry in shown.entries):
         head += f"\nno occurrence after {iso(after)}Z\n"
-    if not preview.entries:
+    if not shown.entries:
         return head.rstrip("\n")
-    rows = [("UTC", zone, ""), *(_row(entry, zone) for entry in preview.entries)]
+    rows = [("UTC", zone, ""), *(_row(entry, zone) for entry in with_counts(shown.entries, spec))]
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     return "\n".join([head, *(f"{at:{widths[0]}}  {wall:{widths[1]}}  {mark}".rstrip() for at, wall, mark in rows)])
 
@@ -25,12 +29,25 @@ def preview_text(preview: SchedulePreview, zone: str, after: int) -> str:
 def _row(entry: PreviewEntry, zone: str) -> tuple[str, str, str]:
     at = "-" if entry.instant is None else _spaced(iso(entry.instant)) + "Z"
     offset = "" if entry.offset is None else f" {offset_text(entry.offset)}"
-    return at, _spaced(entry.wall) + offset, _mark(entry) or _pass(entry, zone)
+    return at, _spaced(entry.wall) + offset, mark_text(entry) or _pass(entry, zone)
 
 
-def _mark(entry: PreviewEntry) -> str:
+def with_counts(entries: Sequence[PreviewEntry], spec: ScheduleSpec) -> list[PreviewEntry]:
+    """Return the entries of a preview of this schedule. The first entry of excluded days counts all their occurrences
+    before the next entry, up to COUNTED.
+    """
+    ends = [*(entry.instant for entry in entries[1:]), None]
+    return [
+        replace(entry, count=1 + len(preview(spec, entry.instant, COUNTED - 1, end)))
+        if entry.mark == "excluded" and entry.instant is not None and end is not None
+        else entry
+        for entry, end in zip(entries, ends, strict=True)
+    ]
+
+
+def mark_text(entry: PreviewEntry) -> str:
     """Return the mark of an entry, such as ``moved from 02:30``. It has the date if the gap includes midnight, and the
-    number of other occurrences in the gap.
+    number of other occurrences in the gap or on excluded days.
     """
     mark: str = entry.mark or ""
     if entry.named is not None:

@@ -95,7 +95,10 @@ def access(profile: str | None = None, environment: Mapping[str, str] = os.envir
     known = profiles(environment)
     name = wanted or known.get("default")
     if name is None:
-        raise ValueError(f"no API address is configured; set {API}, or write a profile to {profiles_file(environment)}")
+        raise ValueError(
+            f"no API address is configured; set {API}, write a profile to {profiles_file(environment)}, "
+            "or start a local stack in a checkout: make local"
+        )
     match known.get(str(name)):
         case {"api": str(api), **more}:
             return _access(api, more, str(name), environment, _secret_of(str(name), more, environment))

@@ -66,7 +66,10 @@ class ApiError(Exception):
     def _sentence(self) -> str:
         title = self.problem.get("title") or httpx.codes.get_reason_phrase(self.status) or "refused"
         detail = self.problem.get("detail") or self.problem.get("message") or self.problem.get("errorMessage")
-        return " - ".join(str(part) for part in (f"{self.status} {title}", detail, *self.faults) if part)
+        said = str(detail or "").lower()
+        faults = (fault for fault in self.faults if not fault.detail or fault.detail.lower() not in said)
+        parts = (f"{self.status} {title}", "" if said == str(title).lower() else detail, *faults)
+        return " - ".join(str(part) for part in parts if part)
 
 
 class InvalidError(ApiError):

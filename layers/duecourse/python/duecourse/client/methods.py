@@ -695,10 +695,11 @@ class Methods(ABC):
         return self._send(Call("POST", Call.at("jobs/{job_id}/test-notice", job_id=job_id)), NotifyTest)
 
     def get_job_warnings(self, job_id: str) -> JobWarnings:
-        """See what the last 20 runs of a job say about its definition.
+        """See what is wrong with the definition of a job.
 
         `slow`: runs take longer than the interval between two occurrences. `skipped`: at least five runs were
-        skipped without a request, or cover several occurrences.
+        skipped without a request, or cover several occurrences. `notify`: a job in `notify` does not exist.
+        `calendar`: the last date of the calendar is less than 60 days away.
 
         `job_id`: the id of the job.
         """

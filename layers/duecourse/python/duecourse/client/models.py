@@ -480,7 +480,7 @@ class JobCount(Answer):
 class JobWarning(Answer):
     """A warning about a job."""
 
-    kind: Literal["slow", "skipped"]
+    kind: Literal["slow", "skipped", "notify", "calendar"]
     says: str
     """The problem."""
     do: str

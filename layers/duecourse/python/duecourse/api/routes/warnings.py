@@ -1,9 +1,10 @@
-"""GET /v1/jobs/<job_id>/warnings: what the last runs of a job say about its definition."""
+"""GET /v1/jobs/<job_id>/warnings: what the last runs of a job say about its definition, and references that fail."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from datetime import UTC, datetime
 from http import HTTPStatus
 from itertools import islice, pairwise
 from typing import Annotated, Any, Literal
@@ -14,11 +15,12 @@ from typing_extensions import TypedDict
 from duecourse.api.api import Answer, Api, route
 from duecourse.api.request import Request
 from duecourse.api.routes.jobs import job_id_in
-from duecourse.checks.jobs import LAST_RUNS, PastRun, job_warnings
+from duecourse.checks.jobs import LAST_RUNS, PastRun, calendar_warnings, job_warnings, notify_warnings
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.document import RunFilter
 from duecourse.domain.runs.states import Dead, Run, RunState, Skipped, Succeeded
 from duecourse.domain.schedules import ScheduleError
+from duecourse.domain.schedules.calendars import days_of, entry_of
 from duecourse.domain.schedules.exclusions import ExclusionError
 
 _RECORDED = RunFilter(tuple(state for state in RunState if state is not RunState.QUEUED))
@@ -27,7 +29,7 @@ _RECORDED = RunFilter(tuple(state for state in RunState if state is not RunState
 class JobWarningAnswer(TypedDict):
     """A warning about a job."""
 
-    kind: Literal["slow", "skipped"]
+    kind: Literal["slow", "skipped", "notify", "calendar"]
     says: Annotated[str, Field(description="The problem.")]
     do: Annotated[str, Field(description="The remedy.")]
     facts: Annotated[dict[str, Any], Field(description="The facts in the sentence.")]
@@ -41,20 +43,33 @@ class JobWarningsAnswer(TypedDict):
 
 @route("GET", "/v1/jobs/<job_id>/warnings", "jobs", {200: JobWarningsAnswer})
 def get_job_warnings(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
-    """See what the last 20 runs of a job say about its definition.
+    """See what is wrong with the definition of a job.
 
     `slow`: runs take longer than the interval between two occurrences. `skipped`: at least five runs were skipped
-    without a request, or cover several occurrences.
+    without a request, or cover several occurrences. `notify`: a job in `notify` does not exist. `calendar`: the
+    last date of the calendar is less than 60 days away.
     """
     job_id = job_id_in(parameters)
     job = api.jobs.get(request.tenant, job_id).job
     page = api.history.page(request.tenant, job_id, limit=LAST_RUNS, before=None, wanted=_RECORDED)
     now = api.history.clock.now()
     past = [_past(run) for run in page.items if not run.manual and run.due <= now]
-    found = job_warnings(past, _interval(job, now))
+    calendar, today = entry_of(job.exclude), datetime.fromtimestamp(now, UTC).date()
+    found = [
+        *job_warnings(past, _interval(job, now)),
+        *notify_warnings(_missing(api, job)),
+        *calendar_warnings(job.calendar, () if calendar is None else days_of(calendar), today),
+    ]
     items = [JobWarningAnswer(kind=each.kind, says=each.says, do=each.do, facts=dict(each.facts)) for each in found]  # type: ignore[typeddict-item]
     body = JobWarningsAnswer(items=items)
     return Answer(HTTPStatus.OK, "job_warnings_read", body, facts={"job_id": job_id, "items": len(items)})
+
+
+def _missing(api: Api, job: Job) -> list[str]:
+    """Return the jobs in `notify` that do not exist. A job without `notify` needs no read."""
+    named = list(dict.fromkeys(rule.to.job for rule in job.notify))
+    known = api.jobs.store.get_all(job.tenant, named) if named else {}
+    return [name for name in named if name not in known]
 
 
 def _past(run: Run) -> PastRun:

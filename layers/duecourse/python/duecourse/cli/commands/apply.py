@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import click
@@ -14,7 +15,7 @@ from rich.progress import MofNCompleteColumn, Progress
 
 from duecourse.cli.commands.options import answer_options, confirm, connected, yes_option
 from duecourse.cli.manifests.documents import FaultsError, Manifest, read_files
-from duecourse.cli.manifests.plan import SIDE_BY_SIDE, Action, Step, carry_out, in_turn, plan, told
+from duecourse.cli.manifests.plan import SIDE_BY_SIDE, Action, Step, carry_out, in_turn, patient, plan, told
 from duecourse.cli.output.values import print_json, schedule_text
 from duecourse.cli.terminal import CliError, Command, UsageError, plain, say
 from duecourse.client import ApiError, ApiUnreachableError, Client
@@ -115,9 +116,14 @@ def settle(client: Client, steps: Sequence[Step], *, dry_run: bool, yes: bool, a
     if todo and not yes:
         confirm(f"Apply ({_counts(todo)})?")
     if failed := _carry_out(client, todo, quiet=as_json):
-        raise CliError(f"{failed} of {len(todo)} failed; run the command again to continue")
+        raise CliError(f"{failed:,} of {len(todo):,} failed; run the command again to continue")
     if todo and not as_json:
         say(f"applied: {len(todo):,} change{'s' * (len(todo) != 1)}")
+    notifying = [step.id for step in todo if step.manifest is not None and step.manifest.body.get("notify")]
+    for job_id in notifying:
+        for warning in patient(partial(client.get_job_warnings, job_id)).items:
+            if warning.kind == "notify":
+                click.echo(plain(f"{job_id}: {warning.says} {warning.do}"), err=True)
 
 
 def _show(steps: Sequence[Step]) -> None:
@@ -129,6 +135,8 @@ def _show(steps: Sequence[Step]) -> None:
         console.print(
             plain(f"{step.action} {step.kind} {step.id}{_summary(step)}"), style=_COLOURS[step.action], markup=False
         )
+        if step.managed_by is not None:
+            console.print(plain(f"    the next apply --owner {step.managed_by} reverts this"), markup=False)
         for each in step.differences:
             console.print(plain(f"    {each}"), markup=False)
     say(f"plan: {_counts(steps)}")
@@ -151,8 +159,8 @@ def _summary(step: Step) -> str:
 
 def _counts(steps: Sequence[Step]) -> str:
     counts = Counter(step.action for step in steps)
-    said = [f"{counts[action]} to {word}" for action, word in _ASKED.items()]
-    return ", ".join([*said, *([f"{counts[Action.KEEP]} unchanged"] if counts[Action.KEEP] else [])])
+    said = [f"{counts[action]:,} to {word}" for action, word in _ASKED.items()]
+    return ", ".join([*said, *([f"{counts[Action.KEEP]:,} unchanged"] if counts[Action.KEEP] else [])])
 
 
 def _document(steps: Sequence[Step]) -> dict[str, Any]:

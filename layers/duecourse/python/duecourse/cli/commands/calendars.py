@@ -7,12 +7,14 @@ from pathlib import Path
 
 import click
 
+from duecourse.checks.jobs import last_day
 from duecourse.cli.commands.listing import print_page
 from duecourse.cli.commands.options import answer_options, api_options, confirm, connected, page_options, yes_option
 from duecourse.cli.imports.calendar_days import country_days, file_days, with_weekends
 from duecourse.cli.output.table import print_table
 from duecourse.cli.output.values import print_json
 from duecourse.cli.terminal import Command, Group, UsageError, plain, say
+from duecourse.cli.when import local_zone, moment
 from duecourse.client import Client
 from duecourse.client.models import Calendar
 
@@ -51,7 +53,8 @@ def show(calendar_id: str, api: str | None, sign: bool | None, as_json: bool) ->
     if as_json:
         print_json(found.document)
         return
-    click.echo(plain(f"{found.id}, version {found.version}, changed {found.updated_at} by {found.updated_by}"))
+    changed = moment(found.updated_at, local_zone())
+    click.echo(plain(f"{found.id}, version {found.version}, changed {changed} by {found.updated_by}"))
     click.echo("\n".join(f"    {entry}" for entry in found.exclude))
     click.echo(f"jobs: {', '.join(found.jobs) or 'none'}")
 
@@ -138,6 +141,9 @@ def _put(client: Client, calendar_id: str, days: Sequence[str], description: str
     while made.next_cursor is not None:
         made = client.put_calendar(calendar_id, tuple(days), description=description, cursor=made.next_cursor)
         changed, failed = changed + made.changed, failed + list(made.failed)
-    say(plain(f"{calendar_id} has version {made.version} with {len(made.exclude)} entries; jobs changed: {changed}"))
+    end = last_day(made.exclude)
+    ends = "" if end is None else f", the last date is {end}"
+    entries = f"{len(made.exclude)} entr{'y' if len(made.exclude) == 1 else 'ies'}"
+    say(plain(f"{calendar_id} has version {made.version} with {entries}{ends}; jobs changed: {changed:,}"))
     if failed:
-        say(plain(f"not changed: {', '.join(failed)}; see duecourse jobs show, then repeat the command"))
+        say(plain(f"not changed: {', '.join(failed)}; see duecourse jobs get, then repeat the command"))

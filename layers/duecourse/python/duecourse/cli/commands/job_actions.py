@@ -71,7 +71,7 @@ def run(
         remedy = f"it continues: follow it with duecourse runs tail {job_id}"
         raise WaitTimeoutError(plain(f"{ended.id} is {ended.state} after {timeout:g} s; {remedy}"))
     if ended.state != "SUCCEEDED":
-        raise CliError(plain(f"{ended.id} is {ended.state}: {ended.error or ended.reason or 'see its attempts'}"))
+        raise CliError(plain(f"{ended.id} is {ended.state}"))
 
 
 @click.command("test-notice", cls=Command, example="duecourse jobs test-notice nightly")
@@ -86,8 +86,8 @@ def test_notice(job_id: str, api: str | None, sign: bool | None, as_json: bool) 
     else:
         for run in sent.runs:
             say(f"{run.id} delivers the test notice")
-        if not sent.runs and not sent.missing:
-            say(f"{job_id} has no notify")
+    if not sent.runs and not sent.missing:
+        raise CliError(plain(f"{job_id} has no notify, so no notice was sent; set the field notify of the job"))
     if sent.missing:
         missing = ", ".join(sent.missing)
         raise CliError(plain(f"notify names jobs that do not exist: {missing}; create them, or correct notify"))
@@ -211,9 +211,10 @@ def backfill(
         )
         found = ask(dry_run=True)
         price = f"about ${found.estimated_cost_usd:.4f}"
-        told = f"{found.count} runs of {job_id}, the last one at {moment(found.ends_at, zone)}, {price}"
+        number = f"{found.count:,} run{'s' * (found.count != 1)}"
+        told = f"{number} of {job_id}, the last one at {moment(found.ends_at, zone)}, {price}"
         if not as_json and found.results is not None:
-            counts = [f"{count} {name}" for name, count in found.results.document.items() if count]
+            counts = [f"{count:,} {name}" for name, count in found.results.document.items() if count]
             say(f"Occurrences in the range: {', '.join(counts) or 'none'}.")
         if dry_run or not found.count:
             print_json(found.document) if as_json else say(f"{told}; nothing was started")
@@ -224,4 +225,5 @@ def backfill(
     if as_json:
         print_json(found.document)
     else:
-        say(f"{found.count} runs are started; their ids end in .{found.suffix}: duecourse runs list {job_id}")
+        are = "s are" if found.count != 1 else " is"
+        say(f"{found.count:,} run{are} started; their ids end in .{found.suffix}: duecourse runs list {job_id}")

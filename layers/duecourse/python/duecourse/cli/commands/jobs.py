@@ -8,6 +8,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
+from itertools import islice
 from typing import IO, Any, Literal, TypeVar, cast
 
 import click
@@ -26,11 +27,15 @@ from duecourse.cli.manifests.yaml_text import to_yaml
 from duecourse.cli.night import preview
 from duecourse.cli.output.jobs import print_changes, print_job, print_jobs
 from duecourse.cli.output.values import print_json
+from duecourse.cli.preview_text import mark_text, with_counts
 from duecourse.cli.terminal import CliError, Command, Group, UsageError, plain, say
 from duecourse.cli.when import coming, duration_of, local_zone, moment, zone_of
-from duecourse.client import Client, Page
+from duecourse.client import Client, ForbiddenError, Page
 from duecourse.client.bodies import JobRequest
 from duecourse.client.models import ChangedJobs, Job
+from duecourse.domain.schedules import ScheduleSpec
+from duecourse.domain.schedules.preview import PreviewEntry
+from duecourse.domain.schedules.schedule import joined
 
 __all__ = ["jobs", "read_job"]
 
@@ -66,7 +71,10 @@ def create(document: IO[str], api: str | None, sign: bool | None, as_json: bool)
     job = _read(document)
     with connected(api, sign) as client:
         created = client.create_job(cast("JobRequest", job))
+        warnings = client.get_job_warnings(created.id).items if created.document.get("notify") else ()
     _show(created, as_json)
+    for warning in warnings:
+        click.echo(plain(f"{warning.says} {warning.do}"), err=True)
 
 
 @jobs.command(cls=Command, example="duecourse jobs get nightly -o yaml")
@@ -81,7 +89,7 @@ def get(job_id: str, output: str, api: str | None, sign: bool | None, as_json: b
         job = client.get_job(job_id)
         for_people = output == "table" and not as_json
         coming_up = next_occurrences(client, job) if for_people else ()
-        warnings = client.get_job_warnings(job_id).items if for_people and job.schedule is not None else ()
+        warnings = client.get_job_warnings(job_id).items if for_people else ()
     if for_people:
         print_job(job, coming_up, zone_of(job.timezone))
         for warning in warnings:
@@ -92,13 +100,22 @@ def get(job_id: str, output: str, api: str | None, sign: bool | None, as_json: b
         print_json(job.document)
 
 
-def next_occurrences(client: Client, job: Job) -> Sequence[datetime]:
-    """Return the next occurrences of an existing job, OCCURRENCES at most."""
+def next_occurrences(client: Client, job: Job) -> Sequence[tuple[datetime, str]]:
+    """Return the next occurrences of an existing job, OCCURRENCES at most, and the excluded ones between them. Each has
+    the effect of a rule, such as `excluded and 1 more`.
+    """
     if job.schedule is None or job.next_occurrence is None:
         return ()
     found = preview(client, job, job.next_occurrence - timedelta(seconds=1), OCCURRENCES)
-    found = found or [job.next_occurrence]
-    return found[: None if job.max_runs is None else 1]  # the number of runs that are left is not known
+    if not found or job.max_runs is not None:  # the number of runs that are left is not known
+        return [(job.next_occurrence, "")]
+    anchor, start, end = (None if at is None else int(at.timestamp()) for at in (job.anchor, job.start, job.end))
+    spec = ScheduleSpec(joined(job.schedule), job.timezone, job.dst_gap, job.dst_fold, anchor, start, end)
+    entries = [
+        PreviewEntry(int(at.timestamp()), each.wall[:19], None, each.mark, each.named, each.count) for at, each in found
+    ]
+    marks = map(mark_text, with_counts(entries, spec))
+    return [(at, mark) for (at, _), mark in zip(found, marks, strict=True)]
 
 
 @jobs.command("list", cls=Command, example="duecourse jobs list --tag billing --state PAUSED")
@@ -195,6 +212,7 @@ def pause(
         zone = zone_of_job(client, job_id) if until is not None and job_id else local_zone()
         end = _end(until, length, zone)
         _change(
+            client,
             "pause",
             (job_id, tag, everything),
             lambda name: client.pause_job(name, note=note, until=end, catch_up=catch_up or None),
@@ -250,6 +268,7 @@ def resume(
     """
     with connected(api, sign) as client:
         _change(
+            client,
             "resume",
             (job_id, tag, everything),
             lambda name: client.resume_job(name, catch_up=catch_up, note=note),
@@ -263,6 +282,7 @@ def resume(
 
 
 def _change(
+    client: Client,
     action: Literal["pause", "resume"],
     choice: tuple[str | None, str | None, bool],
     one: Callable[[str], Job],
@@ -275,7 +295,7 @@ def _change(
     """Change the chosen job, or after a yes those of all pages.
 
     With `only_bulk` they are those that a pause of the same choice paused. Raises UsageError unless there is one
-    choice, CliError if some jobs could not be changed.
+    choice, CliError if there is no such job or some could not be changed.
     """
     job_id, tag, _ = choice
     if sum(map(bool, choice)) != 1:
@@ -284,7 +304,9 @@ def _change(
         _show(one(job_id), as_json)
         return
     if not yes:
-        confirm(f"{action.capitalize()} {_chosen(tag, only_bulk)}?")
+        count = _count(client, tag, "PAUSED" if action == "resume" else None)
+        if count != 0:
+            confirm(f"{action.capitalize()} {_chosen(tag, count, only_bulk)}?")
     changed, failed, cursor = 0, list[str](), cast("str | None", None)
     with Console(stderr=True, quiet=as_json).status(f"{action} …") as status:
         while True:
@@ -293,24 +315,41 @@ def _change(
             if cursor is None:
                 break
             status.update(f"{changed:,} jobs are {action}d …")
+    if not changed and not failed and _count(client, tag, None, most=1) == 0:
+        jobs = f"no job has the tag {tag}" if tag else "there is no job"
+        raise CliError(plain(f"{jobs}, so nothing was changed; check the jobs with duecourse jobs list"))
     if as_json:
         print_json({"changed": changed, "failed": failed})
     else:
-        rest = f"; others stay paused: {_paused(tag)}" if only_bulk else ""
-        say(f"{changed} job{' is' if changed == 1 else 's are'} {action}d{rest}")
+        others = only_bulk and _count(client, tag, "PAUSED", most=1) != 0
+        rest = f"; others stay paused: {_paused(tag)}" if others else ""
+        say(f"{changed:,} job{' is' if changed == 1 else 's are'} {action}d{rest}")
     if failed:
-        count = f"{len(failed)} job{'s' * (len(failed) != 1)}"
+        unchanged = f"{len(failed):,} job{'s' * (len(failed) != 1)}"
         named = ", ".join(failed)
         raise CliError(
-            plain(f"{count} could not be changed because of concurrent changes: {named}; repeat the command")
+            plain(f"{unchanged} could not be changed because of concurrent changes: {named}; repeat the command")
         )
 
 
-def _chosen(tag: str | None, only_bulk: bool) -> str:
-    """Return the jobs that a bulk change concerns, in words."""
+def _count(client: Client, tag: str | None, state: Literal["PAUSED"] | None, most: int | None = None) -> int | None:
+    """Return the number of jobs with this tag and state, at most `most`; None for a caller who cannot list them."""
+    try:
+        found = client.list_jobs(tag=tag, state=state, limit=most or 100)
+        return sum(1 for _ in islice(found, most))
+    except ForbiddenError:
+        return None
+
+
+def _chosen(tag: str | None, count: int | None, only_bulk: bool) -> str:
+    """Return the jobs that a bulk change concerns, in words. `count` is their number, or that of all paused ones."""
+    number = "" if count is None else f"{count:,} "
     if only_bulk:
-        return f"the jobs that a pause of {f'the tag {plain(tag)}' if tag else 'ALL jobs'} paused"
-    return f"all jobs tagged {plain(tag)}" if tag else "ALL jobs"
+        paused = "" if count is None else f" (at most {count:,})"
+        return f"the jobs that a pause of {f'the tag {plain(tag)}' if tag else 'ALL jobs'} paused{paused}"
+    if tag is None:
+        return f"ALL {number}jobs"
+    return f"the job tagged {plain(tag)}" if count == 1 else f"all {number}jobs tagged {plain(tag)}"
 
 
 def _paused(tag: str | None) -> str:

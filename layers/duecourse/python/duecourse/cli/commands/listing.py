@@ -54,7 +54,7 @@ def print_page(
         return
     table(page.items)
     if page.total is not None:
-        say(f"{page.total.matching} of {page.total.searched} jobs{'' if page.total.complete else ', and more'}")
+        say(f"{page.total.matching:,} of {page.total.searched:,} jobs{'' if page.total.complete else ', and more'}")
     if page.next_cursor:
         say(f"more: {more} --cursor {page.next_cursor}")
 

@@ -1,10 +1,13 @@
-"""`duecourse next`: show when a schedule fires. It needs neither AWS nor a running stack nor any configuration."""
+"""`duecourse next`: show when a schedule fires. Without --calendar it needs neither AWS nor a running stack nor any
+configuration.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
 import time
+from collections.abc import Sequence
 
 import click
 import orjson
@@ -13,7 +16,7 @@ from duecourse.cli.cases import DEFAULT_COUNT, MAX_COUNT, answer_cases
 from duecourse.cli.terminal import Command, UsageError
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
 from duecourse.domain.schedules.exclusions import ExclusionError
-from duecourse.domain.schedules.schedule import joined, read_instant
+from duecourse.domain.schedules.schedule import counted_from, joined, read_instant
 
 EXAMPLE = 'duecourse next "30 2 * * *" --tz America/New_York --after 2026-03-07T00:00:00Z --count 3'
 OPTIONS = {"timezone": "--tz", "dst_gap": "--dst-gap", "dst_fold": "--dst-fold", "on_excluded": "--on-excluded"}
@@ -58,6 +61,7 @@ OPTIONS = {"timezone": "--tz", "dst_gap": "--dst-gap", "dst_fold": "--dst-fold",
     help="A date, a range of dates (2026-12-24/2027-01-01), a cron expression or an instant at which the job does not "
     "run; repeatable.",
 )
+@click.option("--calendar", metavar="CALENDAR", help="Also exclude the days of this calendar; it is read from the API.")
 @click.option(
     "--on-excluded",
     default="skip",
@@ -72,6 +76,7 @@ def next_command(
     after: str | None,
     count: str,
     exclude: tuple[str, ...],
+    calendar: str | None,
     as_json: bool,
     jsonl: bool,
     **more: str,
@@ -79,7 +84,8 @@ def next_command(
     """Show the next occurrences of a schedule, and the effects of daylight saving.
 
     SCHEDULE is cron such as "0 9 * * 1", "rate(5 minutes)", "at(2026-01-31T09:00:00)" or another form, in quotes. A
-    job can have several. The output has the schedule in words, too. The command needs neither AWS nor a running stack.
+    job can have several. The output has the schedule in words, too. The command needs neither AWS nor a running stack,
+    except for --calendar.
 
     With --jsonl each line of standard input is a case {"expr", "tz"?, "after", "count"?, "anchor"?, "start"?, "end"?,
     "dst_gap"?, "dst_fold"?}. The output has one line for each case, in the same order: {"next": [instants]} or
@@ -97,7 +103,10 @@ def next_command(
 
     try:
         since = int(time.time()) if after is None else read_instant("after", after)
-        preview = preview_schedule(_spec(schedules, **more), since, _count(count), exclude)
+        spec = counted_from(_spec(schedules, **more), since)
+        if calendar is not None:
+            exclude = (*exclude, *_days(calendar))
+        preview = preview_schedule(spec, since, _count(count), exclude)
     except ExclusionError as error:
         raise UsageError(f"--exclude: {error.detail}") from None
     except ScheduleError as error:
@@ -106,7 +115,15 @@ def next_command(
     if as_json:
         click.echo(orjson.dumps(preview.document(), option=orjson.OPT_INDENT_2))
     else:
-        click.echo(preview_text(preview, more["tz"], since))
+        click.echo(preview_text(preview, spec, since))
+
+
+def _days(calendar: str) -> Sequence[str]:
+    """Return the days of a calendar. The API is that of the environment or of a profile."""
+    from duecourse.cli.commands.options import connected
+
+    with connected(os.environ.get("DUECOURSE_API"), None) as client:
+        return client.get_calendar(calendar).exclude
 
 
 def _spec(

@@ -23,7 +23,7 @@ yes_option = click.option("--yes", is_flag=True, help="Skip the confirmation pro
 
 
 def confirm(question: str) -> None:
-    """Prompt and continue only after a yes. Raises click.Abort for a no, UsageError without a terminal."""
+    """Prompt and continue only after a yes. Raises CliError for a no, UsageError without a terminal."""
     try:
         agreed = click.confirm(question, err=True)
     except click.Abort:
@@ -32,7 +32,7 @@ def confirm(question: str) -> None:
         click.echo(err=True)
         raise UsageError("there was no confirmation, so nothing was changed; without a terminal use --yes") from None
     if not agreed:
-        raise click.Abort
+        raise CliError("there was no confirmation, so nothing was changed")
 
 
 TOKEN = "duecourse.cli.token"

@@ -12,7 +12,7 @@ import click
 from duecourse.cli.commands.apply import Applying, settle
 from duecourse.cli.commands.options import answer_options, connected, yes_option
 from duecourse.cli.manifests.difference import JOB_FIELDS, differences, only
-from duecourse.cli.manifests.documents import FaultsError, Manifest
+from duecourse.cli.manifests.documents import MANAGED_BY, FaultsError, Manifest
 from duecourse.cli.manifests.json_text import read_json
 from duecourse.cli.manifests.plan import SIDE_BY_SIDE, Action, Step, every_job, patient, told
 from duecourse.cli.terminal import CliError, plain
@@ -99,7 +99,8 @@ def _planned(client: Client, wanted: dict[str, Any], job_id: str) -> Step | list
         return told(Manifest(job_id, {}, file=job_id), error)
     found = tuple(differences(only(before.document, JOB_FIELDS), after))
     action = Action.CHANGE if found else Action.KEEP
-    return Step(action, job_id, False, Manifest(job_id, after, file=job_id), before.etag, found)
+    owner = next((tag.removeprefix(MANAGED_BY) for tag in before.tags if tag.startswith(MANAGED_BY)), None)
+    return Step(action, job_id, False, Manifest(job_id, after, file=job_id), before.etag, found, managed_by=owner)
 
 
 def _patch(changes: Sequence[str]) -> dict[str, Any]:

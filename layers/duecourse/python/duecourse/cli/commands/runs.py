@@ -19,7 +19,7 @@ from duecourse.cli.output.values import print_json
 from duecourse.cli.terminal import CliError, Command, Group, plain, say
 from duecourse.cli.when import moment, zone_of, zoned
 from duecourse.client import ApiError, Client, Page
-from duecourse.client.models import Job, Run
+from duecourse.client.models import Job, Run, RunPayload
 
 State = Literal["QUEUED", "RUNNING", "WAITING", "RETRYING", "SUCCEEDED", "DEAD", "CANCELLED", "SKIPPED"]
 FAILED: tuple[State, ...] = ("DEAD", "RETRYING")
@@ -144,16 +144,18 @@ def _job_of(client: Client, job_id: str) -> Job | None:
 def show(run_id: str, api: str | None, sign: bool | None, as_json: bool) -> None:
     """Show a run with its attempts and its result, or the address of a large result. For a job, show its last run."""
     with connected(api, sign) as client:
-        found, job_id = client.get_run(run_id if "." in run_id else _last(client, run_id)), run_id.partition(".")[0]
+        name, job_id = run_id if "." in run_id else _last(client, run_id), run_id.partition(".")[0]
+        found, sent = client.get_run(name), _sent(client, name)
         job = None if as_json else _job_of(client, job_id)
         zone = UTC if job is None else zone_of(job.timezone)
         skipped = found.state == "SKIPPED" and not as_json
         why = client.explain_job(job_id, at=found.occurrence).sentence if skipped else None
     if as_json:
-        print_json(found.document)
+        print_json(found.document if sent is None else {**found.document, "payload": sent.payload})
     else:
         print_run(
             found,
+            sent=sent,
             zone=zone,
             now=datetime.now(UTC),
             target=None if job is None else job.target,
@@ -174,6 +176,16 @@ def _last(client: Client, job_id: str) -> str:
         remedy = f"see its next occurrences with duecourse jobs get {job_id}"
         raise CliError(plain(f"no run of {job_id} is due yet; {remedy}"))
     return last.id
+
+
+def _sent(client: Client, run_id: str) -> RunPayload | None:
+    """Return the payload of a run; None if it is not known because the job was deleted."""
+    try:
+        return client.get_run_payload(run_id)
+    except ApiError as error:
+        if error.status in (404, 409):
+            return None
+        raise
 
 
 @runs.command(cls=Command, example="duecourse runs cancel nightly.20261121T030000Z")

@@ -50,7 +50,7 @@ def list_tenants(cost: bool, stage: str, as_json: bool) -> None:
         shares = [{"name": each.name, "target": each.target, "share": each.share} for each in met]
         print_json({"items": [row.document() for row in rows], "next_cursor": None, "objectives": shares})
         return
-    columns = ("tenant", "state", "jobs", "paused", "quota", "running", "waiting", "oldest", "runs/day", "$/day")
+    columns = ("tenant", "state", "jobs", "paused", "quota used", "running", "waiting", "oldest", "runs/day", "$/day")
     print_table(columns, [_cells(row) for row in rows])
     for each in met:
         share = "no data" if each.share is None else f"{each.share:.3%}, {each.budget_used:.0%} of the budget used"

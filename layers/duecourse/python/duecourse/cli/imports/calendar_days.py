@@ -19,8 +19,20 @@ def country_days(country: str, subdivision: str | None, years: str) -> list[str]
     try:
         found = holidays.country_holidays(country.upper(), subdiv=subdivision, years=years_of(years))
     except NotImplementedError as error:  # what `holidays` raises for a country or subdivision that it does not know
-        raise UsageError(f"--country, --subdivision: {error}") from error
+        codes = holidays.list_supported_countries()
+        if country.upper() not in codes:
+            raise UsageError(f"--country: {country!r} is not the code of a known country; {_code(country)}") from error
+        raise UsageError(f"--subdivision: {error}") from error
     return sorted(day.isoformat() for day in found)
+
+
+def _code(country: str) -> str:
+    """Return the remedy for a text that is no code of a country: the code of the country with this name."""
+    from holidays.registry import COUNTRIES
+
+    wanted = re.sub(r"[^a-z]", "", country.lower())
+    codes = (code for name, (_, code, *_) in COUNTRIES.items() if name.replace("_", "") == wanted)
+    return f"write {next(codes, 'two letters, such as DE')}"
 
 
 def years_of(text: str) -> list[int]:

@@ -53,6 +53,7 @@ class Action(StrEnum):
 class Step:
     """The change of one job or workflow with this ETag (None: it does not exist). `takes_from` has the workflows that
     must release jobs first. `moved_from` is the id from which the job is renamed first.
+    `managed_by` is the owner of the files that define the job, if the change is not in them.
     """
 
     action: Action
@@ -63,6 +64,7 @@ class Step:
     differences: tuple[Difference, ...] = ()
     takes_from: frozenset[str] = frozenset()
     moved_from: str | None = None
+    managed_by: str | None = None
 
     @property
     def kind(self) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, tzinfo
+from sys import maxsize
 from typing import Any
 
 from rich.console import Console
@@ -31,8 +33,8 @@ def _what(change: Change) -> str:
     """Return a change as one line: `timeout_seconds 30 -> 60`. Fields whose values are not recorded have only their
     name.
     """
-    said = [_difference(each) for each in change.changes]
-    return "; ".join(said + [f"{name} {_value(value)}" for name, value in change.facts.items()])
+    facts = [f"{name} {_value(value)}" for name, value in change.facts.items()]
+    return "; ".join(facts + [_difference(each) for each in change.changes])
 
 
 def _difference(change: ChangedField) -> str:
@@ -65,8 +67,8 @@ def print_jobs(jobs: Iterable[Job], *, wide: bool = False) -> None:
     print_table(names, [row(job) for job in jobs], spare=("name", "paused because"), wide=wide)
 
 
-def print_job(job: Job, occurrences: Sequence[datetime], zone: tzinfo) -> None:
-    """Print one job with one field per line, and its next occurrences. Empty fields are omitted."""
+def print_job(job: Job, occurrences: Sequence[tuple[datetime, str]], zone: tzinfo) -> None:
+    """Print one job with one field per line, and its next occurrences with their marks. Empty fields are omitted."""
 
     def at(value: datetime | None) -> str | None:
         return None if value is None else moment(value, zone)
@@ -76,6 +78,7 @@ def print_job(job: Job, occurrences: Sequence[datetime], zone: tzinfo) -> None:
     paused = [("by", job.paused_by), ("until", at(job.paused_until))]
     state = coloured(job.state, ", ".join(f"{word} {text}" for word, text in paused if text))
     retry = f"{attempts.get('max_attempts')}, each {job.timeout_seconds} s at most" if attempts else None
+    coming = "\n".join(f"{moment(at, zone)}  {mark}".rstrip() for at, mark in occurrences)
     clock = f"times that the clock skips: {job.dst_gap}; times that it shows twice: {job.dst_fold}"
     fields: dict[str, str | Text | None] = {
         "job": job.id,
@@ -93,17 +96,20 @@ def print_job(job: Job, occurrences: Sequence[datetime], zone: tzinfo) -> None:
         "if excluded": job.on_excluded if job.exclude or job.calendar else None,
         "jitter": f"{job.jitter_seconds} s" if job.jitter_seconds else None,
         "target": target_text(job.target or {}),
+        "auth": _auth(job.target or {}),
+        "payload": json_line(job.document["payload"]) if job.document.get("payload") is not None else None,
         "attempts": retry,
         "completion": _completion(job),
         "overlap": _value(job.overlap) if job.document.get("overlap") else None,
         "missed": missed.get("policy"),
+        "notify": "; ".join(map(_notify, job.document.get("notify") or ())),
         "owner": job.owner,
         "tags": ", ".join(job.tags or ()),
         "runbook": job.runbook_url,
         "created": at(job.created_at),
         "changed": at(job.updated_at),
         "error": job.error,
-        "next": "\n".join(moment(at, zone) for at in occurrences) or ("none" if job.schedule else None),
+        "next": coming or ("none" if job.schedule else None),
     }
     print_fields_of(fields)
 
@@ -116,18 +122,48 @@ def _completion(job: Job) -> str | None:
     return f"callback within {job.completion_seconds} s{beats}"
 
 
+SHORTENED = 300
+"""The maximum length of JSON that is shown with the other fields."""
+
+
+def json_line(value: object) -> str:
+    """Return JSON as one line for people, shortened."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= SHORTENED else f"{text[:SHORTENED]}… (--json shows all)"
+
+
+def _notify(rule: Mapping[str, Any]) -> str:
+    """Return a rule of `notify` as one line: `dead, late -> tell-slack (slack)`."""
+    to = rule.get("to") or {}
+    form = f" ({to['format']})" if to.get("format", "json") != "json" else ""
+    return f"{', '.join(rule.get('on') or ())} -> {to.get('job')}{form}"
+
+
+def _auth(target: Mapping[str, Any]) -> str | None:
+    """Return how the calls of a target authenticate, with the name of the secret: `oauth, secret crm-client`."""
+    auth = target.get("auth")
+    return f"{auth.get('type')}, secret {auth.get('secret')}" if isinstance(auth, Mapping) else None
+
+
 def print_fields_of(fields: Mapping[str, str | Text | None]) -> None:
     """Print fields with one name per line. Empty fields are omitted; further lines of a value are indented."""
     console = Console(highlight=False, soft_wrap=True)
     width = max(14, *(len(name) + 2 for name, value in fields.items() if value))
+    room = max(20, console.width - width) if console.is_terminal else maxsize
     for name, value in fields.items():
         if isinstance(value, Text):
             console.print(Text.assemble((f"{name:<{width}}", "bold"), value))
         elif value:
-            first, *more = map(plain, value.split("\n")) if name == "next" else [plain(value)]
+            lines = value.split("\n") if name == "next" else [value]
+            first, *more = (part for line in lines for part in wrapped(plain(line), room))
             console.print(Text.assemble((f"{name:<{width}}", "bold"), first))
             for line in more:
                 console.print(Text(" " * width + line))
+
+
+def wrapped(text: str, room: int) -> list[str]:
+    """Return the text in lines of this length, broken between words: an address remains whole."""
+    return textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False) or [text]
 
 
 def target_text(target: Mapping[str, Any]) -> str:

@@ -12,22 +12,29 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from duecourse.cli.output.jobs import print_fields_of, target_text
+from duecourse.cli.output.jobs import json_line, print_fields_of, target_text
 from duecourse.cli.output.table import Cell, print_table
 from duecourse.cli.output.values import coloured, lateness
 from duecourse.cli.when import local_zone, moment, relative
 from duecourse.client.models import (
     Attempt,
     Run,
+    RunPayload,
     SingleRun,
 )
 
 
 def print_run(
-    run: SingleRun, *, zone: tzinfo, now: datetime, target: Mapping[str, Any] | None = None, why: str | None = None
+    run: SingleRun,
+    *,
+    zone: tzinfo,
+    now: datetime,
+    target: Mapping[str, Any] | None = None,
+    sent: RunPayload | None = None,
+    why: str | None = None,
 ) -> None:
     """Print one run with one field per line, and its attempts. Empty fields are omitted. `target` is the target of its
-    job, `why` an explanation.
+    job, `sent` its payload, `why` an explanation.
     """
 
     def at(value: datetime | None) -> str | None:
@@ -50,6 +57,7 @@ def print_run(
         "heartbeat by": at(run.heartbeat_until),
         "progress": progress_of(run),
         "finished": at(run.finished_at),
+        "payload": None if sent is None or sent.payload is None else json_line(sent.payload),
         "code": run.code,
         "error": run.error,
         "result": _result(run),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import click
@@ -40,13 +40,21 @@ def lateness(seconds: float | None) -> str:
     return "-" if seconds is None else f"{seconds:+.3f} s"
 
 
-def print_fields(document: Mapping[str, Any], path: str = "") -> None:
+def print_fields(document: Mapping[str, Any]) -> None:
     """Print a document with one field per line: `jobs.active  12`."""
+    fields = dict(_fields(document))
+    width = max(map(len, fields), default=0)
+    for name, value in fields.items():
+        click.echo(plain(f"{name:<{width}}  {value if isinstance(value, str) else json.dumps(value)}"))
+
+
+def _fields(document: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the fields that are not null, with their paths."""
     for name, value in document.items():
         if isinstance(value, Mapping):
-            print_fields(value, f"{path}{name}.")
+            yield from _fields(value, f"{path}{name}.")
         elif value is not None:
-            click.echo(plain(f"{path + name:<31} {value if isinstance(value, str) else json.dumps(value)}"))
+            yield path + name, value
 
 
 def schedule_text(schedule: str | Sequence[str] | None) -> str:

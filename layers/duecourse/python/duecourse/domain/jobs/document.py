@@ -213,7 +213,8 @@ def _summary(before: Job | None, after: Job | None) -> list[Document]:
 
 
 def _summed(shown: Document) -> Document:
-    return {name: value for name, value in shown.items() if name in SUMMARY or name.startswith("target.")}
+    named = (name for name in shown if name in SUMMARY or name.startswith("target."))
+    return {name: shown[name] for name in named if shown[name] is not None}
 
 
 def _differences(before: Document, after: Document) -> list[Document]:

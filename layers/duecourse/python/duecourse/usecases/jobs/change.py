@@ -229,7 +229,7 @@ class Jobs:
         before = entry_of(had)
         found = self.store.calendars.get(tenant, calendar_id)
         if found is None:
-            remedy = f"create it with PUT /v1/calendars/{calendar_id}, or remove this field"
+            remedy = f"create it (duecourse calendars put, PUT /v1/calendars/{calendar_id}), or remove this field"
             raise ScheduleError("calendar", f'"{calendar_id}" does not exist; {remedy}')
         same = before is not None and calendar_of(had) == calendar_id and days_of(before) == list(found.exclude)
         return with_entry(exclude, before if same else found.entry)

@@ -33,7 +33,7 @@ def _state(run: Run) -> str:
     if run.state == "RETRYING":
         said += f" after attempt {run.attempts} of {run.max_attempts}"
     if run.state == "DEAD":
-        said += f" after {run.attempts} attempts"
+        said += f" after {run.attempts} attempt{'s' * (run.attempts != 1)}"
     if run.error and run.state in {"RETRYING", "DEAD"}:
         said += f": {' '.join(run.error.split())[:ERROR_WIDTH]}"
     return said
