@@ -55,7 +55,7 @@ def test_import_reports_each_unsupported_entry_with_its_line(run: Run, folder: P
     hint, *said = run("import", "crontab", "my.crontab", "--queue", "duecourse-target-cron").stderr.splitlines()
     assert "--timezone" in hint
     assert said[0] == "my.crontab:1  MAILTO=ops@example.com"
-    assert said[1] == "    no job"
+    assert said[1] == "    ignored"
     assert said[2].startswith("    output is not mailed; ")
     reboot = said.index("my.crontab:8  @reboot warm-up.sh")
     assert said[reboot + 1] == "    no job"

@@ -4,9 +4,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from duecourse.cli.imports.crontab import read_crontab
 from duecourse.cli.imports.entry import Entry, Names, Runner
+from duecourse.cli.main import main
 from duecourse.cli.terminal import read_text
 
 NOW = 1_795_000_000.0
@@ -42,6 +44,35 @@ def test_import_crontab_converts_an_entry_to_a_job_that_runs_as_under_cron() -> 
         "retry": {"max_attempts": 1},
         "missed": {"policy": "skip"},
     }
+
+
+@pytest.mark.parametrize(
+    ("line", "job_id"),
+    [
+        ('0 6 28-31 * * [ "$(date +\\%d -d tomorrow)" = 01 ] && /srv/close.sh', "close"),
+        ("0 6 * * * cd /srv && ./run.sh", "run"),
+    ],
+)
+def test_import_crontab_id_is_the_program_behind_a_test(line: str, job_id: str) -> None:
+    (entry,) = entries(line)
+    assert entry.job is not None
+    assert entry.job["id"] == job_id
+
+
+@pytest.mark.parametrize(
+    ("comment", "name"),
+    [
+        ("# Close the month", "Close the month"),
+        ("#Close the month\n#\n", "/srv/close.sh"),
+        ("# m h  dom mon dow   command", "/srv/close.sh"),
+        ("#0 5 * * * /srv/old.sh", "/srv/close.sh"),
+        ("# Close the month\n0 5 * * * x", "/srv/close.sh"),
+    ],
+)
+def test_import_crontab_name_is_the_comment_above_the_line(comment: str, name: str) -> None:
+    *_, entry = entries(f"{comment}\n0 6 * * * /srv/close.sh\n")
+    assert entry.job is not None
+    assert entry.job["name"] == name
 
 
 def test_import_crontab_calls_a_url_instead_of_a_queue() -> None:
@@ -184,3 +215,16 @@ def test_import_crontab_derives_the_id_from_a_word_of_the_command(line: str, job
 def test_import_crontab_ids_are_unique() -> None:
     found = entries("@daily a\n@hourly a\n@weekly a-2\n@monthly a\n")
     assert [entry.job and entry.job["id"] for entry in found] == ["a", "a-2", "a-2-2", "a-3"]
+
+
+def test_import_crontab_names_the_files_of_entries_that_are_gone(tmp_path: Path) -> None:
+    file, folder = tmp_path / "my.crontab", tmp_path / "jobs"
+    said = []
+    for text in ("MAILTO=ops\n@daily backup\n@daily clean\n", "MAILTO=ops\n@daily backup\n"):
+        file.write_text(text)
+        options = ["--queue", "duecourse-target-cron", "-o", str(folder)]
+        said.append(CliRunner().invoke(main, ["import", "crontab", str(file), *options]).stderr)
+    assert "did not write" not in said[0]
+    assert f"{folder} has files that this import did not write: clean.yaml; delete those" in said[1]
+    assert said[1].startswith("no time zone is given: lines above a CRON_TZ are read in UTC")
+    assert "    ignored\n" in said[1]

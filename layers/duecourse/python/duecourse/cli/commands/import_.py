@@ -81,7 +81,10 @@ def crontab(file: str, timezone: str | None, system: bool | None, **given: Any) 
     """Import a crontab: the output of `crontab -l`, /etc/crontab, or a file in /etc/cron.d."""
     wanted = _Wanted.of(given)
     if timezone is None:
-        click.echo("lines above a CRON_TZ are read in UTC; set --timezone to the zone of their machine", err=True)
+        click.echo(
+            "no time zone is given: lines above a CRON_TZ are read in UTC; set --timezone to the zone of their machine",
+            err=True,
+        )
     has_users = file.startswith(SYSTEM_CRONTABS) if system is None else system
     wanted.done(
         lambda: read_crontab(
@@ -214,7 +217,13 @@ class _Wanted:
             raise CliError(plain(str(error))) from error
         jobs = [entry.job for entry in entries if entry.job is not None]
         if self._folder is not None:
+            others = sorted(set(self._folder.glob("*.yaml")) - {self._folder / f"{job['id']}.yaml" for job in jobs})
             written(jobs, self._folder, "yaml")
+            if others:
+                names = ", ".join(path.name for path in others[:10]) + (", ..." if len(others) > 10 else "")
+                remedy = "delete those whose entries are gone; apply --prune then deletes their jobs"
+                said = f"{self._folder} has files that this import did not write: {names}; {remedy}"
+                click.echo(plain(said), err=True)
         if self._allow is not None:
             self._allow.write_text(written_allowed(commands_of(entries)), encoding="utf-8")
         made, left = counted(entries)
@@ -232,7 +241,8 @@ class _Wanted:
 def _report(entries: Sequence[Entry]) -> None:
     for entry in entries:
         click.echo(plain(f"{entry.place}  {entry.text}"), err=True)
-        what = "no job" if entry.job is None else f"job {entry.job['id']}: {entry.job['schedule']}"
+        none = "ignored" if entry.setting else "no job"
+        what = none if entry.job is None else f"job {entry.job['id']}: {entry.job['schedule']}"
         click.echo(plain(f"    {what}"), err=True)
         for note in entry.notes:
             click.echo(plain(f"    {note}"), err=True)

@@ -39,6 +39,12 @@ _WRAPPERS = frozenset(
         "chronic",
     ]
 )
+_TEST = re.compile(r"\s*\[ .*? \]\s*&&")
+"""A test before a command: `[ "$(date +%d)" = 01 ] && close.sh`."""
+_TITLE = re.compile(r"#\s*([^\W\d_]\S.*)")
+"""A comment that can be the name of the entry below it; a line that is commented out cannot."""
+_HEADING = re.compile(r"m(in(ute)?)?\s+h(our)?\s", re.IGNORECASE)
+"""The comment with the names of the fields."""
 _REBOOT = "the start of a machine is not a time; use the init system (a systemd unit)"
 _RETURN = (
     "contains a carriage return, which cron treats as part of the command; convert the line endings "
@@ -65,9 +71,10 @@ def read_crontab(
     """Return the result for each line except comments. Only a newline ends a line. `system`: each line has a user
     before the command. `zone` is the machine's timezone.
     """
-    state, entries = _State(zone), []
+    state, entries, title = _State(zone), [], ""
     for number, line in enumerate(text.split("\n"), 1):
         stripped = line.lstrip(_BLANKS)
+        above, title = title, _title(stripped)
         if not stripped.rstrip(_BLANKS + "\r") or stripped.startswith("#"):
             continue
         place = f"{file}:{number}"
@@ -75,7 +82,7 @@ def read_crontab(
             if notes := _assigned(state, found[2], _unquoted(found[3])):
                 entries.append(Entry(place, one_line(stripped), None, notes, setting=True))
             continue
-        entries.append(_entry(stripped, place, state, runner, names, system=system, now=now))
+        entries.append(_entry(stripped, place, state, runner, names, above, system=system, now=now))
     return entries
 
 
@@ -94,7 +101,9 @@ def _assigned(state: _State, name: str, value: str) -> tuple[str, ...]:
     return ()
 
 
-def _entry(line: str, place: str, state: _State, runner: Runner, names: Names, *, system: bool, now: float) -> Entry:
+def _entry(
+    line: str, place: str, state: _State, runner: Runner, names: Names, title: str, *, system: bool, now: float
+) -> Entry:
     notes: list[str] = []
     told = one_line(line)
     if "\r" in line:
@@ -129,7 +138,7 @@ def _entry(line: str, place: str, state: _State, runner: Runner, names: Names, *
     if took_input:
         notes.append("the text after % is its input, as in cron")
     job_id = names.take(_name(rest))
-    job: Document = {"id": job_id, "name": one_line(rest), "schedule": schedule, "timezone": state.zone}
+    job: Document = {"id": job_id, "name": title or one_line(rest), "schedule": schedule, "timezone": state.zone}
     job |= runner.document(job_id, {"command": command})
     job |= {"overlap": "allow", "retry": {"max_attempts": 1}, "missed": {"policy": "skip"}}
     return Entry(place, told, job, (*either_day(schedule), *notes))
@@ -153,14 +162,20 @@ def _command(text: str, environment: Mapping[str, str], shell: str) -> tuple[str
     return command, has_input
 
 
+def _title(line: str) -> str:
+    """Return the text of a comment that can name an entry, or an empty text."""
+    found = _TITLE.fullmatch(line.rstrip())
+    return "" if found is None or _HEADING.match(found[1]) or "\r" in line else one_line(found[1])
+
+
 def _unquoted(value: str) -> str:
     value = value.strip(whitespace)
     return value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"" else value
 
 
 def _name(command: str) -> str:
-    """Return a descriptive word of the command: the name of its program, without wrappers such as sudo."""
-    words = iter(re.split(r"[\s;&|()<>]+", command))
+    """Return a descriptive word of the command: the name of its program, without wrappers such as sudo, or a test."""
+    words = iter(re.split(r"[\s;&|()<>]+", _TEST.sub("", command, count=1)))
     for word in words:
         if word == "cd":
             next(words, None)
