@@ -18,7 +18,7 @@ SHORT = "not extended and not fuzz"
 SBOM = PYTHONWARNINGS=ignore $(BIN)/cyclonedx-py requirements --output-reproducible
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo local lint test test-all unit-tests short-tests test-314 types-314 wheels-314 test-cron check fmt synth bench numbers bench-flood bench-slow bench-lanes bench-lanes-long bench-line bench-hops bench-console pictures site docs openapi fuzz faults model prove prove-mutants record-release deploy lock audit-locks sbom clean
+.PHONY: help setup demo local lint test test-all unit-tests short-tests test-314 types-314 wheels-314 test-cron check fmt synth bench numbers bench-flood bench-slow bench-lanes bench-lanes-long bench-line bench-hops bench-console drill pictures site docs openapi fuzz faults model prove prove-mutants record-release deploy lock audit-locks sbom clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1|/' | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -127,6 +127,9 @@ prove: setup ## run random histories on a simulated cloud for 10 minutes (PROVE_
 
 prove-mutants: setup ## plant faults into a copy of the package and list the promises that detect them (30 minutes)
 	$(BIN)/python -m tests.prove.mutants
+
+drill: setup ## local stack: play disaster drills with the commands of the docs (DRILLS="queue items"; 25 minutes)
+	@$(BIN)/python -m scripts.drill $(DRILLS)
 
 record-release: setup ## store this release's data for the tests of later releases: make record-release NAME=next
 	$(BIN)/python -m tests.support.record_release $(NAME)

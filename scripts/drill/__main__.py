@@ -1,0 +1,114 @@
+"""Play disaster drills on a local stack, and report how long each took and what it lost.
+
+    python -m scripts.drill [--json] [NAME ...]
+
+Without names all drills are played (half an hour). The exit status is 1 if a drill loses an occurrence, a command of a
+page fails, or `duecourse doctor` finds the stage unhealthy after a drill. Needs bash, jq and the AWS command line, as
+the pages do.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from duecourse.cli.local.demo.console import Screen
+from duecourse.cli.local.demo.receiver import CallLog, Receiver
+from duecourse.cli.local.project import Project, find_project
+from duecourse.cli.terminal import CliError
+from scripts.drill.drills import DRILLS, Drill
+from scripts.drill.stage import DrillStage, Outcome, drill_stage
+
+TOOLS = ("bash", "aws", "jq")
+
+
+def main(arguments: list[str]) -> int:
+    """Play the drills, print the report, return the exit status."""
+    parser = argparse.ArgumentParser(prog="make drill", description=(__doc__ or "").split("\n\n")[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", choices=[*(each.name for each in DRILLS), []])
+    parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    given = parser.parse_args(arguments)
+    chosen = [each for each in DRILLS if not given.names or each.name in given.names]
+    screen = Screen(Console(stderr=True, highlight=False, soft_wrap=True))
+    if missing := [tool for tool in TOOLS if shutil.which(tool) is None]:
+        screen.line(f"error: the drills need {', '.join(missing)}; install the tools that docs/runbooks.md lists")
+        return 1
+    try:
+        results = play(find_project(Path.cwd()), chosen, screen)
+    except CliError as error:
+        screen.line(f"error: {error}")
+        return 1
+    report(results, as_json=given.json)
+    return 0 if all(isinstance(each, Outcome) and not each.lost for _, each in results) else 1
+
+
+def play(project: Project, chosen: list[Drill], screen: Screen) -> list[tuple[Drill, Outcome | str]]:
+    """Play the drills one after another on one stage. The result of a drill that cannot end is its error, and the
+    files of the stage are kept then.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="duecourse-drill-"))
+    log = CallLog()
+    results: list[tuple[Drill, Outcome | str]] = []
+    with Receiver(log) as receiver, drill_stage(project, folder / "stage", screen.step, receiver, log) as stage:
+
+        @contextmanager
+        def other() -> Iterator[DrillStage]:
+            with drill_stage(project, folder / "region", screen.step, receiver, log) as new:
+                yield new
+
+        stage.start_jobs()
+        for drill in chosen:
+            screen.step("drill", f"{drill.name}: {drill.about}")
+            try:
+                outcome = drill.play(stage, other)
+                stage.check()
+            except CliError as error:
+                screen.step("failed", str(error))
+                results.append((drill, str(error)))
+                break  # the stage is damaged
+            screen.step("done", f"{outcome.seconds:.0f} s, {outcome.lost} lost, {outcome.repeated} repeated")
+            results.append((drill, outcome))
+    if all(isinstance(each, Outcome) for _, each in results):
+        shutil.rmtree(folder, ignore_errors=True)
+    return results
+
+
+def report(results: list[tuple[Drill, Outcome | str]], *, as_json: bool) -> None:
+    """Print a line for each drill."""
+    if as_json:
+        found = [
+            {"drill": drill.name, "page": drill.page, "differs": drill.differs}
+            | (asdict(each) if isinstance(each, Outcome) else {"error": each})
+            for drill, each in results
+        ]
+        sys.stdout.write(json.dumps(found, indent=2) + "\n")
+        return
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("DRILL")
+    for name in ("SECONDS", "DUE", "RAN", "LOST FIRST", "LOST", "REPEATED", "LATEST"):
+        table.add_column(name, justify="right")
+    for drill, each in results:
+        if isinstance(each, Outcome):
+            numbers = (each.occurrences, each.succeeded, each.lost_at_first, each.lost, each.repeated)
+            table.add_row(drill.name, f"{each.seconds:.0f}", *map(str, numbers), f"{each.latest_seconds:.0f} s")
+        else:
+            table.add_row(drill.name, "failed")
+    console = Console(highlight=False)
+    console.print(table)
+    for drill, _ in results:
+        if drill.differs:
+            console.print(f"{drill.name}: {drill.differs}.")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
