@@ -48,13 +48,16 @@ def near(random: Random, value: int, low: int, high: int) -> str:
     )
 
 
-def day_of_month(random: Random, star: float = 0.5) -> str:
-    """A day-of-month field of any form."""
+def day_of_month(random: Random, star: float = 0.5, crontab: bool = True) -> str:
+    """A day-of-month field of any form; with `crontab`, of forms that EventBridge's dialect lacks, too."""
     if random.random() < star:
         return random.choice(["*", "*", "?", "*/2", "*/3", "*/7", "*,5"])
     special = random.random()
     if special < 0.15:
         return f"{random.randint(1, 31)}W"
+    if special < 0.35 and crontab:
+        forms = [f"{random.randint(1, 31)}W", f"W#{random.randint(1, 23)}", f"W#-{random.randint(1, 23)}", "LW", "20"]
+        return ",".join(random.sample([*forms, f"L-{random.randint(0, 30)}W"], random.choice([1, 2, 3])))
     items = [
         random.choice(["L", f"L-{random.randint(0, 30)}", "LW"]) if random.random() < 0.3 else plain(random, 1, 31)
         for _ in range(random.choice([1, 1, 2, 3]))
@@ -67,6 +70,7 @@ def day_of_week(random: Random, star: float = 0.5) -> str:
     if random.random() < star:
         return random.choice(["*", "*", "?", "*/2", "*/3", "?/2", "*,3"])
     items = []
+    both = "+" if random.random() < 0.2 else ""
     for _ in range(random.choice([1, 1, 2, 3])):
         form = random.random()
         day = random.choice([*_WEEKDAYS, *"01234567"])
@@ -78,7 +82,7 @@ def day_of_week(random: Random, star: float = 0.5) -> str:
             items.append(f"{random.choice(['FRI', 'SAT', '3', 'mon'])}-SUN")
         else:
             items.append(plain(random, 0, 7, [*_WEEKDAYS, "7"]))
-    return ",".join(items)
+    return both + ",".join(items)
 
 
 def around(random: Random, wall: datetime, seconds: bool = False) -> str:
@@ -98,15 +102,16 @@ def around(random: Random, wall: datetime, seconds: bool = False) -> str:
 
 def anything(random: Random) -> str:
     """An expression of crontab's dialect with fixed times (few a day) and any days."""
-    return " ".join(
-        [
-            str(random.randint(0, 59)),
-            random.choice([str(random.randint(0, 23)), "0,12"]),
-            day_of_month(random),
-            plain_field(random, 1, 12, 0.6, _MONTHS),
-            day_of_week(random),
-        ]
-    )
+    fields = [
+        str(random.randint(0, 59)),
+        random.choice([str(random.randint(0, 23)), "0,12"]),
+        day_of_month(random),
+        plain_field(random, 1, 12, 0.6, _MONTHS),
+        day_of_week(random),
+    ]
+    if random.random() < 0.1:
+        fields = [str(random.randint(0, 59)), *fields, random.choice(["*", "2026/2", "1990-2060", "2027,2031"])]
+    return " ".join(fields)
 
 
 def eventbridge(random: Random) -> str:
@@ -125,7 +130,11 @@ def eventbridge(random: Random) -> str:
         )
         days = ["?", _months_around(random), day]
     else:
-        dates = _backwards(random, 1, 31) if random.random() < 0.2 else day_of_month(random, 0.3).replace("?", "*")
+        dates = (
+            _backwards(random, 1, 31)
+            if random.random() < 0.2
+            else day_of_month(random, 0.3, crontab=False).replace("?", "*")
+        )
         days = [dates, _months_around(random), "?"]
     year = random.choice(["*", "*", "2024/2", "2025-2030", "2026,2028", "*/3"])
     minute = _backwards(random, 0, 59) if random.random() < 0.05 else str(random.randint(0, 59))

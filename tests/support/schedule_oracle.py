@@ -32,16 +32,18 @@ def wall_clock(instant: int, zone_name: str) -> datetime:
 class Reading:
     """A cron expression as a predicate on wall times.
 
-    ``Reading("0 9 * * 1")``, with seconds first when there are six fields; EventBridge's as ``cron(...)``.
+    ``Reading("0 9 * * 1")``, with seconds first when there are six fields, and years last when there are seven;
+    EventBridge's as ``cron(...)``. Days in ``off`` are no working days.
     """
 
-    def __init__(self, expression: str) -> None:
+    def __init__(self, expression: str, off: frozenset[date] = frozenset()) -> None:
+        self.off = off
         text = expression.upper()
         self.eventbridge = text.startswith("CRON(")
         fields = text.removeprefix("CRON(").removesuffix(")").split()
         if len(fields) == 5 or self.eventbridge:
             fields = ["0", *fields]
-        if not self.eventbridge:
+        if len(fields) == 6:
             fields = [*fields, "*"]
         self.second, self.minute, self.hour, self.day, self.month, self.weekday, self.year = fields
         self.interval = any(field.startswith("*") for field in (self.second, self.minute, self.hour))
@@ -75,9 +77,9 @@ class Reading:
             return False
         if not (self.year == "*" or _named(self.year, day.year, 1970, 2199)):
             return False
-        by_date = any(_names_date(item, day) for item in self.day.split(","))
-        by_weekday = any(self._names_weekday(item, day) for item in self.weekday.split(","))
-        if self.day[0] in "*?" or self.weekday[0] in "*?":
+        by_date = any(_names_date(item, day, self.off) for item in self.day.split(","))
+        by_weekday = any(self._names_weekday(item, day) for item in self.weekday.removeprefix("+").split(","))
+        if self.day[0] in "*?" or self.weekday[0] in "*?+":
             return by_date and by_weekday
         return by_date or by_weekday
 
@@ -130,7 +132,13 @@ def _named(field: str, value: int, low: int, high: int, names: dict[str, int] | 
     return False
 
 
-def _names_date(item: str, day: date) -> bool:
+def _names_date(item: str, day: date, off: frozenset[date]) -> bool:
+    if item.startswith("W#"):
+        working = [other for other in _month(day) if other.isoweekday() <= 5 and other not in off]
+        number = int(item[2:])
+        return abs(number) <= len(working) and working[number - 1 if number > 0 else number] == day
+    if item.startswith("L-") and item.endswith("W"):
+        return _names_date(f"{len(_month(day)) - int(item[2:-1])}W", day, off)
     if item == "L":
         return (day + timedelta(days=1)).month != day.month
     if item.startswith("L-"):

@@ -147,7 +147,19 @@ def test_cron_whitespace_around_and_between_fields_is_ignored():
         ("@", "is not known"),
         ("* * * *", "has 4 fields; cron has 5"),
         ("*", "has 1 field; cron has 5"),
-        ("* * * * * * *", "has 7 fields"),
+        ("* * * * * * * *", "has 8 fields"),
+        ("0 0 9 * * * 1969", 'year "1969": 1969 is out of range; year must be from 1970 to 2199'),
+        ("0 0 9 * * * 2027-2026", "write the earlier year first"),
+        ("0 9 W#0 * *", 'day of month "W#0": write W#1 to W#23 for a working day of the month'),
+        ("0 9 W#24 * *", "write W#1 to W#23"),
+        ("0 9 W#x * *", "write W#1 to W#23"),
+        ("0 9 W# * *", "write W#1 to W#23"),
+        ("0 9 W#--1 * *", "write W#1 to W#23"),
+        ("0 9 L-31W * *", "L-n accepts at most 30 days"),
+        ("0 9 L3W * *", "write L for the last day, L-3 for the third day before it, LW, L-3W, or 15W"),
+        ("0 9 13 * +", 'day of week "": a value is missing'),
+        ("0 9 13 * FRI,+MON", "not a number or one of SUN, MON"),
+        ("0 9 +13 * FRI", "not a number"),
         ("every day at nine", "has 4 fields; cron has 5"),
         ("tomorrow", "has 1 field; cron has 5"),
     ],
@@ -270,6 +282,48 @@ def test_cron_weekday_nearest_to_a_day_is_supported(expression, expected):
     assert dates(expression, count=3) == expected
 
 
+def test_cron_nearest_weekdays_are_allowed_in_lists():
+    assert dates("0 9 1W,15W 8 *", count=3) == ["2026-08-03", "2026-08-14", "2027-08-02"]
+    assert dates("0 9 1,LW,15W 8 *") == ["2026-08-01", "2026-08-14", "2026-08-31", "2027-08-01"]
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        # As in Quartz: the day is counted from the end first, then moved to the nearest weekday of the month.
+        ("0 9 L-2W * *", ["2026-01-29", "2026-02-26", "2026-03-30", "2026-04-28"]),
+        (
+            "0 9 L-1W 1 *",
+            ["2026-01-30", "2027-01-29", "2028-01-31", "2029-01-30"],
+        ),  # a Friday, Saturday, Sunday, Tuesday
+        ("0 9 L-30W 8 *", ["2026-08-03", "2027-08-02", "2028-08-01", "2029-08-01"]),  # Saturday the 1st stays in August
+        ("0 9 L-0W * *", ["2026-01-30", "2026-02-27", "2026-03-31", "2026-04-30"]),
+    ],
+)
+def test_cron_weekday_nearest_to_a_day_before_the_last_is_supported(expression, expected):
+    assert dates(expression) == expected
+
+
+def test_cron_nth_working_day_of_the_month_is_supported():
+    assert dates("0 9 W#1 * *") == ["2026-01-01", "2026-02-02", "2026-03-02", "2026-04-01"]
+    assert dates("0 9 W#3,W#-2 * *") == ["2026-01-05", "2026-01-29", "2026-02-04", "2026-02-26"]
+    assert dates("0 9 W#-1 * *") == dates("0 9 LW * *")
+    assert dates("0 9 W#23 * *", count=2) == ["2026-07-31", "2026-12-31"]  # the months with as many
+
+
+def test_cron_both_day_fields_must_match_after_a_plus():
+    assert dates("0 9 13 * +FRI") == ["2026-02-13", "2026-03-13", "2026-11-13", "2027-08-13"]
+    assert dates("0 9 1-7 * +MON") == dates("0 9 * * MON#1")
+    assert dates("0 9 L * +1-5", count=3) == ["2026-03-31", "2026-04-30", "2026-06-30"]
+    assert "no year contains this day" in refusal("0 9 1-7 * +MON#3").detail
+
+
+def test_cron_expression_with_seven_fields_ends_with_years():
+    assert instants("30 0 9 24 12 * 2026-2027", after=NEW_YEAR) == ["2026-12-24 09:00:30", "2027-12-24 09:00:30"]
+    assert instants("0 0 9 1 1 * *", after=NEW_YEAR, count=2) == ["2026-01-01 09:00", "2027-01-01 09:00"]
+    assert "no year contains this day" in refusal("0 0 9 29 2 * 2026-2027").detail
+
+
 def test_cron_nth_weekday_of_the_month_is_supported():
     assert dates("0 9 * * MON#1") == ["2026-01-05", "2026-02-02", "2026-03-02", "2026-04-06"]
     assert dates("0 9 * * 7#5") == ["2026-03-29", "2026-05-31", "2026-08-30", "2026-11-29"]
@@ -328,8 +382,10 @@ def test_cron_impossible_date_with_a_weekday_matches_the_weekday():
 @pytest.mark.parametrize(
     ("expression", "reason"),
     [
-        ("0 0 15W,20 * *", "nW must be the only value"),
-        ("0 0 1,15W * *", "nW must be the only value"),
+        ("cron(0 0 15W,20 * ? *)", "cron(...) accepts nW only as a single value"),
+        ("cron(0 0 1,15W * ? *)", "cron(...) accepts nW only as a single value"),
+        ("cron(0 0 W#3 * ? *)", "not a number"),
+        ("cron(0 0 ? * +FRI *)", "not a number"),
         ("0 0 W * *", "write 15W"),
         ("0 0 WL * *", "not a number, range, list or step"),
         ("0 0 32W * *", "32 is out of range"),
@@ -339,7 +395,6 @@ def test_cron_impossible_date_with_a_weekday_matches_the_weekday():
         ("0 0 L- * *", "write L for the last day"),
         ("0 0 L-x * *", "write L for the last day"),
         ("0 0 L3 * *", "write L for the last day"),
-        ("0 0 L-3W * *", "write L for the last day"),
         ("0 0 1-L * *", "not a number"),
         ("0 0 5L * *", "not a number"),
         ("0 0 * * L", "L needs a weekday, such as 5L"),

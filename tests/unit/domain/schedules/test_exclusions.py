@@ -6,6 +6,7 @@
 """
 
 from datetime import UTC, date, datetime, timedelta
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -16,6 +17,7 @@ from duecourse.domain.schedules.calendars import Calendar, CalendarSizeError, na
 from duecourse.domain.schedules.exclusions import MAX_MOVE_DAYS, ExclusionError, packed_days
 from duecourse.domain.schedules.preview import MAX_EXCLUDED, preview
 from duecourse.domain.schedules.schedule import Occurrences, moved_from, moved_to, occurrences_of
+from tests.support.schedule_oracle import Reading, by_days
 from tests.support.schedules import utc
 
 WEEKENDS = "* * * * SAT,SUN"
@@ -37,6 +39,52 @@ def local(of: Occurrences, after: str, count: int = 3) -> list[str]:
         at = following
         found.append(datetime.fromtimestamp(zone.wall(at), UTC).strftime("%a %Y-%m-%d %H:%M"))
     return found
+
+
+class TestWorkingDays:
+    """`W#n` counts Monday to Friday, without the excluded days of the job."""
+
+    def test_working_days_do_not_count_excluded_days(self) -> None:
+        third = occurrences("0 9 W#3 * *", "2027-01-01", "* * 6 1 *", zone=BERLIN)
+        assert local(third, "2026-12-04 00:00", 3) == [
+            "Thu 2027-01-07 09:00",
+            "Wed 2027-02-03 09:00",
+            "Wed 2027-03-03 09:00",
+        ]
+
+    def test_working_days_of_a_month_without_so_many_are_left_out(self) -> None:
+        assert local(occurrences("0 9 W#20 * *", "2026-12-15/2026-12-31"), "2026-11-01 00:00", 2) == [
+            "Fri 2026-11-27 09:00",
+            "Thu 2027-01-28 09:00",
+        ]
+        assert occurrences("0 9 W#1 * *", "* * * * *").next(utc("2026-01-01 00:00")) is None
+
+    def test_working_days_in_other_forms_of_the_same_field_are_skipped_or_moved(self) -> None:
+        excluded = ("* * * * SAT,SUN", "2026-12-24/2027-01-01")
+        assert local(occurrences("0 9 W#-1,25 12 *", *excluded, on="next"), "2026-12-01 00:00", 2) == [
+            "Wed 2026-12-23 09:00",
+            "Mon 2027-01-04 09:00",
+        ]
+
+    def test_calendar_counts_as_excluded_days(self) -> None:
+        entry = Calendar("acme", "bank", packed_days(["2026-12-01/2026-12-02"])).entry
+        assert local(occurrences("0 9 W#1 12 *", entry), "2026-11-01 00:00", 1) == ["Thu 2026-12-03 09:00"]
+
+    @given(st.integers(1, 23), st.sampled_from([1, -1]), st.integers(0, 2**31), st.integers(1980, 2150))
+    def test_working_days_agree_with_a_walk_along_the_calendar(self, n: int, sign: int, seed: int, year: int) -> None:
+        random = Random(seed)
+        days = [date(year, 1, 1) + timedelta(days=random.randint(0, 420)) for _ in range(12)]
+        first = random.choice(days)
+        ranges = [first + timedelta(days=more) for more in range(5)]
+        exclude = (*(day.isoformat() for day in days), f"{ranges[0]}/{ranges[-1]}")
+        expression = f"0 12 W#{n * sign},3 * *"
+        reading = Reading(expression, frozenset([*days, *ranges]))
+        expected = by_days(reading, (date(year, 1, 1) + timedelta(days=day) for day in range(400)))
+        off = {int(datetime(day.year, day.month, day.day, 12, tzinfo=UTC).timestamp()) for day in (*days, *ranges)}
+        of, at, found = occurrences(expression, *exclude), utc(f"{year}-01-01 00:00"), []
+        while (at := of.next(at) or 2**40) < utc(f"{year}-01-01 00:00") + 400 * DAY:
+            found.append(at)
+        assert found == [at for at in expected if at not in off]
 
 
 class TestRecurring:

@@ -39,6 +39,12 @@ NEW_YORK = "America/New_York"
         ("0 0 * JAN-MAR,dec FRI-SUN", "0 0 * 1-3,12 0,5,6"),
         ("0 0 L,1,LW,L-3 * *", "0 0 1,L,L-3,LW * *"),
         ("0 0 15w * *", "0 0 15W * *"),
+        ("0 0 15w,w#-1,w#3,1W,l-3w,LW * *", "0 0 LW,L-3W,1W,15W,W#3,W#-1 * *"),
+        ("0 0 13 * +fri", "0 0 13 * +5"),
+        ("0 0 * * +fri", "0 0 * * 5"),
+        ("0 0 13 * +*", "0 0 13 * *"),
+        ("0 0 9 * * * 2026,2027", "0 0 9 * * * 2026,2027"),
+        ("30 0 9 * * * *", "30 0 9 * * *"),
         ("0 0 * * fril,MON#1,2", "0 0 * * 2,1#1,5L"),
         ("0 0 L * 1", "0 0 L * 1"),
         ("*/10 * * * * *", "*/10 * * * * *"),
@@ -61,6 +67,16 @@ def test_schedule_parsing_gives_one_canonical_form_per_meaning(expression, canon
         ("0 9 * * 1", "at 09:00 on Monday"),
         ("0 9 * * *", "at 09:00 every day"),
         ("30 0 9 * * *", "at 09:00:30 every day"),
+        ("0 9 13 * +FRI", "at 09:00 on day 13 of the month if it is Friday"),
+        (
+            "0 9 L-3W,1W,15W * *",
+            (
+                "at 09:00 on the day from Monday to Friday nearest to 3 days before the last day, the day from Monday "
+                "to Friday nearest to day 1 and the day from Monday to Friday nearest to day 15 of the month"
+            ),
+        ),
+        ("0 9 W#3,W#-2 * *", "at 09:00 on working day 3 and working day 2 from the end of the month"),
+        ("30 0 9 24 12 * 2027", "at 09:00:30 on day 24 of the month in December in 2027"),
         ("0 9,17 * * 1-5", "at 09:00 and 17:00 on Monday to Friday"),
         ("0 9 * * 0,6", "at 09:00 on Saturday and Sunday"),
         ("* * * * *", "every minute"),

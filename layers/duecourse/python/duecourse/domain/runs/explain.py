@@ -353,8 +353,7 @@ def _unnamed(at: int, job: Job, cursor: Cursor | None, occurrences: Occurrences)
         entry = _excluded_by(job, at)
         said = f'It is excluded by "{entry}" and moved to {iso(wall)} ({spec.timezone}).'
         return Explanation(Verdict.EXCLUDED, said, {"excluded_by": entry, "moved_to": iso(wall)})
-    if compile_schedule(spec).next(at - 1) == at:
-        entry = _excluded_by(job, at)
+    if compile_schedule(spec).next(at - 1) == at and (entry := _excluded_by(job, at)):
         return Explanation(Verdict.EXCLUDED, f'It is excluded by "{entry}".', {"excluded_by": entry})
     if missed := dst_effect(occurrences.schedule, at):
         instead = [to_iso(each) for each in missed.instead]

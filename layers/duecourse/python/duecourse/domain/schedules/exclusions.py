@@ -16,7 +16,7 @@ from typing import Protocol
 
 from duecourse.domain.instants import DAY_SECONDS, FIRST, LAST, from_iso, to_iso
 from duecourse.domain.schedules.calendars import PREFIX, days_of, pack
-from duecourse.domain.schedules.cron.cron import Cron, parse_cron, parse_eventbridge
+from duecourse.domain.schedules.cron.cron import Cron, DaySet, parse_cron, parse_eventbridge
 from duecourse.domain.schedules.cron.pattern import HORIZON_YEARS, Pattern, pattern_of
 from duecourse.domain.schedules.error import ScheduleError
 from duecourse.domain.schedules.zones.zone import FAR, Zone, load_zone
@@ -153,6 +153,21 @@ def _passed(pattern: Pattern, wall: int, whole: bool) -> int | None:
     while at < begin + DAY_SECONDS and pattern.first_from(at) == at:
         at += _MINUTE
     return at if at > begin else None
+
+
+class WorkingDays(DaySet):
+    """The days of an expression with ``W#n``, for a job with excluded days, which are no working days."""
+
+    __slots__ = ("_off",)
+
+    def __init__(self, days: DaySet, off: Days) -> None:
+        super().__init__(days.of_month, days.of_week)
+        self._off = off
+
+    def mask(self, length: int, first: int, low: int = 0) -> int:
+        """Return the matching days of the month whose first day has the number ``low``."""
+        off = sum(1 << day for day in range(length) if self._off.last_from(low + day) is not None)
+        return self.matching(length, first, off)
 
 
 MAX_MOVE_DAYS = 31

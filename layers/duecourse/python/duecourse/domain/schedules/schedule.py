@@ -19,7 +19,7 @@ from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.schedules.cron.cron import Cron, canonical_cron, cron_words, parse_cron, parse_eventbridge
 from duecourse.domain.schedules.cron.pattern import Pattern, pattern_of
 from duecourse.domain.schedules.error import ScheduleError, refuse, shown
-from duecourse.domain.schedules.exclusions import Days, Exclusions, Moved, compile_exclusions, moved_day
+from duecourse.domain.schedules.exclusions import Days, Exclusions, Moved, WorkingDays, compile_exclusions, moved_day
 from duecourse.domain.schedules.instant import Moment, iso, moment_words, parse_at, parse_moment
 from duecourse.domain.schedules.rate import Rate, parse_rate, parse_repeating, rate_words
 from duecourse.domain.schedules.zones.zone import FAR, Piece, Timeline, cycles_beyond, load_timeline, load_zone
@@ -614,24 +614,25 @@ def excluded_schedule(spec: ScheduleSpec, exclude: tuple[str, ...]) -> tuple[Sch
         return schedule, None
     exclusions = compile_exclusions(exclude, spec.timezone)
     step = {"skip": 0, "previous": -1, "next": 1}[spec.on_excluded]
-    if not step:
+    changed = tuple(_around(part, exclusions.days, step) for part in parts)
+    if changed == parts:
         return schedule, exclusions
-    moved = tuple(_moved_off(part, exclusions.days, step) for part in parts)
-    return UnionSchedule(spec, moved) if isinstance(schedule, UnionSchedule) else moved[0], exclusions
+    return UnionSchedule(spec, changed) if isinstance(schedule, UnionSchedule) else changed[0], exclusions
 
 
-def _moved_off(schedule: Schedule, days: Days, step: int) -> Schedule:
-    """Return a schedule with its occurrences moved off excluded days: with `step` -1 to the day before, with 1 to the
-    day after.
+def _around(schedule: Schedule, days: Days, step: int) -> Schedule:
+    """Return a schedule that takes excluded days into account: they are no working days (``W#n``), and occurrences move
+    off them, with `step` -1 to the day before, with 1 to the day after. Return the same one if neither applies.
     """
     spec = schedule.spec
     match schedule:
-        case CronSchedule():
-            moved = Moved(schedule.pattern, days, step)
+        case CronSchedule(cron=cron) if step or cron.days.of_month.working:
+            pattern = pattern_of(cron, WorkingDays(cron.days, days)) if cron.days.of_month.working else schedule.pattern
+            moved = Moved(pattern, days, step) if step else pattern
             # After FAR the search repeats cycles of the calendar, which excluded dates do not follow.
             until = FAR if spec.end is None else min(spec.end, FAR)
             return CronSchedule(replace(spec, end=until), schedule.cron, moved, schedule.timeline)
-        case AtSchedule() if schedule.moment.offset is None:
+        case AtSchedule() if step and schedule.moment.offset is None:
             return _moved(schedule, days, step)
     return schedule
 

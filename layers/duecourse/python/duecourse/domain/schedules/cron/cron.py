@@ -174,6 +174,7 @@ YEAR = Field("year", 1970, 2199)
 
 ALL_DAYS = (1 << 32) - 2
 ALL_WEEKDAYS = (1 << 7) - 1
+MOST_WORKING_DAYS = 23
 _WEEKLY = sum(1 << shift for shift in range(0, 35, 7))  # every seventh day of a month
 
 
@@ -184,35 +185,45 @@ class DaysOfMonth:
         starred: whether it begins with ``*`` or ``?`` (Vixie's rule: then both day fields must match).
         numbers: plain days, one bit each.
         from_end: for ``L`` and ``L-n``: bit n for the n-th day before the last.
-        last_weekday: ``LW``, the last Monday-to-Friday day.
-        nearest: n of ``nW``, the Monday-to-Friday day nearest to n within the month; 0 if there is none.
+        nearest: for ``nW``: bit n for the Monday-to-Friday day nearest to n within the month.
+        nearest_to_end: for ``LW`` and ``L-nW``: bit n for the one nearest to the n-th day before the last.
+        working: n of ``W#n``, the n-th working day; below 0 counted from the end.
 
     """
 
-    __slots__ = ("from_end", "last_weekday", "nearest", "numbers", "starred")
+    __slots__ = ("from_end", "nearest", "nearest_to_end", "numbers", "starred", "working")
 
-    def __init__(self, starred: bool, numbers: int, from_end: int, last_weekday: bool, nearest: int) -> None:
+    def __init__(
+        self, starred: bool, numbers: int, from_end: int, nearest: int, nearest_to_end: int, working: tuple[int, ...]
+    ) -> None:
         self.starred = starred
         self.numbers = numbers
         self.from_end = from_end
-        self.last_weekday = last_weekday
         self.nearest = nearest
+        self.nearest_to_end = nearest_to_end
+        self.working = working
 
     @property
     def every(self) -> bool:
         """Whether the field matches every day of every month."""
         return self.numbers == ALL_DAYS
 
-    def mask(self, length: int, first: int) -> int:
-        """Return the days that match in a month of this length that begins on weekday ``first``. Bit 0 is day 1."""
+    def mask(self, length: int, first: int, off: int = 0) -> int:
+        """Return the days that match in a month of this length that begins on weekday ``first``. Bit 0 is day 1.
+        ``off`` are days that are no working days, in addition to Saturdays and Sundays.
+        """
         bits = (self.numbers >> 1) & ((1 << length) - 1)
         for back in members(self.from_end):
             if back < length:
                 bits |= 1 << (length - 1 - back)
-        if self.last_weekday:
-            bits |= 1 << (length - 1 - _after_friday(first + length - 1))
-        if 0 < self.nearest <= length:
-            bits |= 1 << (_nearest_weekday(self.nearest, length, first) - 1)
+        for day in (*members(self.nearest), *(length - back for back in members(self.nearest_to_end))):
+            if 0 < day <= length:
+                bits |= 1 << (_nearest_weekday(day, length, first) - 1)
+        if self.working:
+            days = [day for day in range(length) if (first + day) % 7 not in (0, 6) and not off >> day & 1]
+            for n in self.working:
+                if abs(n) <= len(days):
+                    bits |= 1 << days[n - 1 if n > 0 else n]
         return bits
 
 
@@ -221,16 +232,20 @@ class DaysOfWeek:
 
     Attributes:
         starred: whether it begins with ``*`` or ``?``.
+        required: whether it begins with ``+``: then both day fields must match.
         weekdays: plain weekdays, bit 0 = SUN.
         nth: (weekday, k) pairs of ``d#k``.
         last: weekdays of ``dL``, bit 0 = SUN.
 
     """
 
-    __slots__ = ("last", "nth", "starred", "weekdays")
+    __slots__ = ("last", "nth", "required", "starred", "weekdays")
 
-    def __init__(self, starred: bool, weekdays: int, nth: tuple[tuple[int, int], ...], last: int) -> None:
+    def __init__(
+        self, starred: bool, required: bool, weekdays: int, nth: tuple[tuple[int, int], ...], last: int
+    ) -> None:
         self.starred = starred
+        self.required = required
         self.weekdays = weekdays
         self.nth = nth
         self.last = last
@@ -261,7 +276,7 @@ class DaySet:
     """Both day fields together.
 
     Vixie's rule (also Debian's): if either field begins with ``*`` or ``?``, both must match. Otherwise one is
-    sufficient.
+    sufficient, unless the day of week begins with ``+`` (as in croner).
     """
 
     __slots__ = ("_masks", "of_month", "of_week")
@@ -274,7 +289,7 @@ class DaySet:
     @property
     def both(self) -> bool:
         """Whether a day must match both fields (True) or one of them (False)."""
-        return self.of_month.starred or self.of_week.starred
+        return self.of_month.starred or self.of_week.starred or self.of_week.required
 
     @property
     def week(self) -> int | None:
@@ -284,19 +299,21 @@ class DaySet:
             return week.weekdays if month.every and week.plain else None
         return ALL_WEEKDAYS if month.every or week.every else None
 
-    def mask(self, length: int, first: int) -> int:
-        """Return the matching days of a month of this shape as bits. Bit 0 is day 1."""
+    def mask(self, length: int, first: int, low: int = 0) -> int:
+        """Return the matching days of a month of this shape as bits. Bit 0 is day 1. ``low`` is the number of its first
+        day, which matters only to ``WorkingDays`` (exclusions.py).
+        """
+        del low
         shape = length * 7 + first
         bits = self._masks.get(shape)
         if bits is None:
-            month, week = self.of_month.mask(length, first), self.of_week.mask(length, first)
-            bits = self._masks[shape] = month & week if self.both else month | week
+            bits = self._masks[shape] = self.matching(length, first)
         return bits
 
-
-def _after_friday(weekday: int) -> int:
-    """Return how many days a day of the weekend is after Friday: 1 on Saturday, 2 on Sunday, 0 on all other days."""
-    return (2, 0, 0, 0, 0, 0, 1)[weekday % 7]
+    def matching(self, length: int, first: int, off: int = 0) -> int:
+        """Return the same without the cache; ``off`` is the same as in ``DaysOfMonth.mask``."""
+        month, week = self.of_month.mask(length, first, off), self.of_week.mask(length, first)
+        return month & week if self.both else month | week
 
 
 def _nearest_weekday(day: int, length: int, first: int) -> int:
@@ -314,22 +331,27 @@ def parse_days_of_month(text: str, wraps: bool) -> DaysOfMonth:
     ScheduleError.
     """
     items = text.split(",")
-    numbers = from_end = nearest = 0
-    last_weekday = False
+    numbers = from_end = nearest = nearest_to_end = 0
+    working = set[int]()
     for item in items:
         if item == "LW":
-            last_weekday = True
+            nearest_to_end |= 1
+        elif item[:1] == "L" and item[-1:] == "W":
+            nearest_to_end |= 1 << _days_before_last(item[:-1])
         elif item[:1] == "L":
             from_end |= 1 << _days_before_last(item)
+        elif item[:2] == "W#" and not wraps:
+            working.add(_working_day(item))
         elif item[-1:] == "W":
-            if len(items) > 1:
+            if wraps and len(items) > 1:
                 raise DAY_OF_MONTH.error(
-                    item, "nW must be the only value of the field; a list can have numbers, ranges, L, L-n and LW"
+                    item, "cron(...) accepts nW only as a single value; use two schedules, or cron with five fields"
                 )
-            nearest = _nearest_day(item)
+            nearest |= 1 << _nearest_day(item)
         else:
             numbers |= DAY_OF_MONTH.values(_any_day(item), wraps)
-    return DaysOfMonth(text[0:1] in ("*", "?"), numbers, from_end, last_weekday, nearest)
+    order = sorted(working, key=lambda n: (n < 0, n))
+    return DaysOfMonth(text[0:1] in ("*", "?"), numbers, from_end, nearest, nearest_to_end, tuple(order))
 
 
 def parse_days_of_week(text: str, field: Field, wraps: bool) -> DaysOfWeek:
@@ -338,6 +360,8 @@ def parse_days_of_week(text: str, field: Field, wraps: bool) -> DaysOfWeek:
     """
     weekdays = last = 0
     nth: set[tuple[int, int]] = set()
+    required = text[:1] == "+" and field.low == 0
+    text = text[1:] if required else text
     for item in text.split(","):
         name, hash_sign, count = item.partition("#")
         if hash_sign:
@@ -350,7 +374,7 @@ def parse_days_of_week(text: str, field: Field, wraps: bool) -> DaysOfWeek:
             last |= 1 << _weekday(item[:-1], item, field)
         else:
             weekdays |= field.values(_any_day(item), wraps) >> field.low
-    return DaysOfWeek(text[0:1] in ("*", "?"), weekdays, tuple(sorted(nth)), last)
+    return DaysOfWeek(text[0:1] in ("*", "?"), required, weekdays, tuple(sorted(nth)), last)
 
 
 def _any_day(item: str) -> str:
@@ -363,7 +387,7 @@ def _days_before_last(item: str) -> int:
         return 0
     count = item[2:]
     if item[1] != "-" or not digits(count):
-        raise DAY_OF_MONTH.error(item, "write L for the last day, L-3 for the third day before it, LW, or 15W")
+        raise DAY_OF_MONTH.error(item, "write L for the last day, L-3 for the third day before it, LW, L-3W, or 15W")
     if int(count) > 30:
         raise DAY_OF_MONTH.error(item, "L-n accepts at most 30 days before the last day")
     return int(count)
@@ -373,6 +397,15 @@ def _nearest_day(item: str) -> int:
     if not digits(item[:-1]):
         raise DAY_OF_MONTH.error(item, "write 15W for the Monday-to-Friday day nearest to the 15th, or LW")
     return DAY_OF_MONTH.number(item[:-1], item)
+
+
+def _working_day(item: str) -> int:
+    number = item[2:].removeprefix("-")
+    if not digits(number) or not 1 <= int(number) <= MOST_WORKING_DAYS:
+        raise DAY_OF_MONTH.error(
+            item, f"write W#1 to W#{MOST_WORKING_DAYS} for a working day of the month, or W#-1 for the last one"
+        )
+    return -int(number) if item[2] == "-" else int(number)
 
 
 def _weekday(name: str, item: str, field: Field) -> int:
@@ -402,22 +435,30 @@ def canonical_cron(cron: Cron) -> str:
     dates = [
         "?" if cron.eventbridge and day_of_month == "?" else _days_of_month(day_of_month, month_days),
         _field(month, cron.months, 1, 12),
-        "?" if cron.eventbridge and day_of_week == "?" else _days_of_week(day_of_week, week_days, cron.eventbridge),
+        "?"
+        if cron.eventbridge and day_of_week == "?"
+        else _required(cron.days) + _days_of_week(day_of_week.removeprefix("+"), week_days, cron.eventbridge),
     ]
+    years = "*" if cron.years is None else _field(year, cron.years << 1970, 1970, 2199)
     if cron.eventbridge:
-        years = "*" if cron.years is None else _field(year, cron.years << 1970, 1970, 2199)
         return f"cron({' '.join([*times, *dates, years])})"
     seconds = _field(second, cron.seconds, 0, 59)
+    if years != "*":
+        return " ".join([seconds, *times, *dates, years])
     return " ".join([*times, *dates] if seconds == "0" else [seconds, *times, *dates])
+
+
+def _required(days: DaySet) -> str:
+    """Return the ``+`` of the day of week, if it is needed."""
+    return "+" if days.of_week.required and not (days.of_month.starred or days.of_week.starred) else ""
 
 
 def _days_of_month(text: str, days: DaysOfMonth) -> str:
     parts = [_field(text, days.numbers, 1, 31)] if days.numbers else []
     parts += ["L" if back == 0 else f"L-{back}" for back in members(days.from_end)]
-    if days.last_weekday:
-        parts.append("LW")
-    if days.nearest:
-        parts.append(f"{days.nearest}W")
+    parts += ["LW" if back == 0 else f"L-{back}W" for back in members(days.nearest_to_end)]
+    parts += [f"{day}W" for day in members(days.nearest)]
+    parts += [f"W#{n}" for n in days.working]
     return ",".join(parts)
 
 
@@ -516,7 +557,9 @@ class Cron:
 
 
 def parse_cron(text: str) -> Cron:
-    """Parse crontab's dialect: 5 fields, or 6 with seconds first, or one of the ``@`` names. Raises ScheduleError."""
+    """Parse crontab's dialect: 5 fields, or 6 with seconds first, or 7 with years last, too, or one of the ``@`` names.
+    Raises ScheduleError.
+    """
     text = text.upper()
     if text[:1] == "@":
         if text not in ALIASES:
@@ -525,12 +568,13 @@ def parse_cron(text: str) -> Cron:
     fields = text.split()
     if len(fields) == 5:
         fields.insert(0, "0")
-    elif len(fields) != 6:
+    elif len(fields) not in (6, 7):
         raise refuse(
             f"{shown(text)} has {len(fields)} field{'s' * (len(fields) != 1)}; cron has 5 (minute, hour, day of month, "
-            "month, day of week) or 6 with seconds first; or write rate(5 minutes), at(2026-01-31T09:00:00), cron(...)"
+            "month, day of week), 6 with seconds first, or 7 with years last; or write rate(5 minutes), "
+            "at(2026-01-31T09:00:00), cron(...)"
         )
-    return _possible(Cron((*fields, "*"), eventbridge=False))
+    return _possible(Cron((*fields, "*")[:7], eventbridge=False))
 
 
 def parse_eventbridge(text: str) -> Cron:
@@ -713,10 +757,14 @@ def _month(days: DaysOfMonth) -> str:
         ("the last day", "the day before the last")[back] if back < 2 else f"{back} days before the last day"
         for back in members(days.from_end)
     ]
-    if days.last_weekday:
-        parts.append("the last day from Monday to Friday")
-    if days.nearest:
-        parts.append(f"the day from Monday to Friday nearest to day {days.nearest}")
+    parts += [
+        "the last day from Monday to Friday"
+        if back == 0
+        else f"the day from Monday to Friday nearest to {back} day{'s' * (back > 1)} before the last day"
+        for back in members(days.nearest_to_end)
+    ]
+    parts += [f"the day from Monday to Friday nearest to day {day}" for day in members(days.nearest)]
+    parts += [f"working day {n}" if n > 0 else f"working day {-n} from the end" for n in days.working]
     return f"on {_joined(parts)} of the month"
 
 

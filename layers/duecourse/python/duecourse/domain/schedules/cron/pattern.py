@@ -110,8 +110,10 @@ class Pattern(Protocol):
         ...
 
 
-def pattern_of(cron: Cron) -> Pattern:
-    """Return the cheapest search that is correct for this expression."""
+def pattern_of(cron: Cron, days: DaySet | None = None) -> Pattern:
+    """Return the cheapest search that is correct for this expression. `days` replace its days, one month at a time."""
+    if days is not None:
+        return MonthPattern(DayTimes(cron.hours, cron.minutes, cron.seconds), days, cron.months, cron.years)
     week = cron.days.week if cron.years is None and cron.months == _ALL_MONTHS else None
     if week == ALL_WEEKDAYS:
         period = even_period(cron.hours, cron.minutes, cron.seconds)
@@ -206,7 +208,7 @@ class MonthPattern:
         named = at.month in self._months and (
             self._years is None or (at.year >= 1970 and self._years >> (at.year - 1970) & 1)
         )
-        return low, low + length, self._days.mask(length, (low + 4) % 7) if named else 0
+        return low, low + length, self._days.mask(length, (low + 4) % 7, low) if named else 0
 
     def _later(self, day: int) -> tuple[int, int, int] | None:
         """Return the first month with a matching day that begins at or after this first day of a month."""
@@ -216,7 +218,7 @@ class MonthPattern:
                 if year > at.year or month >= at.month:
                     low = date(year, month, 1).toordinal() - EPOCH
                     length = length_of(year, month)
-                    mask = self._days.mask(length, (low + 4) % 7)
+                    mask = self._days.mask(length, (low + 4) % 7, low)
                     if mask:
                         return low, low + length, mask
         return None
