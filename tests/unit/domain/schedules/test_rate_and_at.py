@@ -2,14 +2,21 @@
 
 - One-off times: at(...) and ISO-8601 instants.
 - Intervals in elapsed time: rate(...) and R/start/period.
+- Intervals on the wall clock: a period of days or more from a local start.
 - No schedule: what a job has that runs only when it is asked to.
 """
 
+import calendar
+from datetime import UTC, datetime, timedelta
+from itertools import count
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
 from duecourse.domain.schedules.preview import preview_schedule
-from duecourse.domain.schedules.schedule import counted_from
+from duecourse.domain.schedules.schedule import counted_from, occurrences_of
 from tests.support.schedules import instants, local, refusal, schedule, utc
 
 NEW_YORK = "America/New_York"
@@ -204,9 +211,12 @@ class TestRepeatingInterval:
         assert schedule(expression).canonical == "R/2026-01-31T08:00:00Z/PT90M"
 
     def test_schedule_forms_repeating_interval_may_start_at_a_local_time(self):
-        expression = "R/2026-01-31T09:00:00/P1D"
-        assert instants(expression, NEW_YORK, after=NEW_YEAR, count=2) == ["2026-01-31 14:00", "2026-02-01 14:00"]
-        assert schedule(expression, NEW_YORK).canonical == expression
+        expression = "R/2026-01-31T09:00:00/PT24H"
+        assert instants(expression, NEW_YORK, after="2026-03-07 00:00", count=2) == [
+            "2026-03-07 14:00",
+            "2026-03-08 14:00",
+        ]
+        assert schedule(expression, NEW_YORK).canonical == "R/2026-01-31T09:00:00/PT24H"
 
     def test_schedule_forms_repeating_interval_with_a_number_has_that_many_occurrences(self):
         assert instants("R3/2026-01-31T09:00:00Z/P1D", after=NEW_YEAR, count=9) == [
@@ -234,9 +244,12 @@ class TestRepeatingInterval:
     @pytest.mark.parametrize(
         ("expression", "reason"),
         [
-            ("R/2026-01-31T09:00:00Z/P1M", "periods in months and years are not supported"),
-            ("R/2026-01-31T09:00:00Z/P1Y", "periods in months and years are not supported"),
-            ("R/2026-01-31T09:00:00Z/P1M2DT3H", "periods in months and years are not supported"),
+            ("R/2026-01-31T09:00:00Z/P1M", "write the start without an offset, such as R/2026-01-31T09:00:00/P3M"),
+            ("R/2026-01-31T09:00:00Z/P1Y", "a period in months or years counts on the job's clock"),
+            ("R/2026-01-31T09:00:00/P1M2DT3H", "and has no other units"),
+            ("R/2026-01-31T09:00:00/P1M2D", "and has no other units"),
+            ("R/2026-01-31T09:00:00/P0M", "at least 1 second"),
+            ("R/2026-01-31T09:00:00/P999999999D", "longer than the supported range"),
             ("R/2026-01-31T09:00:00Z/PT0S", "at least 1 second"),
             ("R/2026-01-31T09:00:00Z/P", "is not a period"),
             ("R/2026-01-31T09:00:00Z/PT", "is not a period"),
@@ -263,6 +276,93 @@ class TestRepeatingInterval:
             in refusal("R/2026-03-08T02:30:00/PT1H", NEW_YORK, dst_gap="skip").detail
         )
         assert local("R/2026-03-08T02:30:00/PT1H", NEW_YORK, after=NEW_YEAR, count=1) == ["2026-03-08 03:00"]
+
+
+class TestCalendarInterval:
+    """A period of days, weeks, months or years from a local start counts on the wall clock."""
+
+    def test_calendar_interval_keeps_the_time_of_day_across_changes_of_the_clock(self):
+        assert local("R/2026-01-15T09:00:00/P3M", NEW_YORK, after=NEW_YEAR, count=5) == [
+            *("2026-01-15 09:00", "2026-04-15 09:00", "2026-07-15 09:00", "2026-10-15 09:00", "2027-01-15 09:00")
+        ]
+        assert local("R/2026-03-02T09:00:00/P2W", NEW_YORK, after=NEW_YEAR, count=3) == [
+            *("2026-03-02 09:00", "2026-03-16 09:00", "2026-03-30 09:00")
+        ]
+
+    def test_calendar_interval_uses_the_last_day_of_shorter_months_and_does_not_drift(self):
+        assert instants("R/2027-12-31T09:00:00/P1M", after=NEW_YEAR, count=5) == [
+            *("2027-12-31 09:00", "2028-01-31 09:00", "2028-02-29 09:00", "2028-03-31 09:00", "2028-04-30 09:00")
+        ]
+        assert instants("R/2024-02-29T09:00:00/P1Y", after=NEW_YEAR, count=3) == [
+            *("2026-02-28 09:00", "2027-02-28 09:00", "2028-02-29 09:00")
+        ]
+
+    def test_calendar_interval_follows_the_rules_of_daylight_saving(self):
+        expression = "R/2026-03-01T02:30:00/P7D"
+        assert local(expression, NEW_YORK, after="2026-03-07 00:00", count=2) == [
+            "2026-03-08 03:00",
+            "2026-03-15 02:30",
+        ]
+        assert local(expression, NEW_YORK, after="2026-03-07 00:00", count=1, dst_gap="skip") == ["2026-03-15 02:30"]
+
+    def test_calendar_interval_ends_with_its_number_of_occurrences_and_with_the_calendar(self):
+        assert instants("R3/2026-01-31T09:00:00/P6M", after=NEW_YEAR, count=9) == [
+            *("2026-01-31 09:00", "2026-07-31 09:00", "2027-01-31 09:00")
+        ]
+        assert instants("R/2026-01-31T09:00:00/P250Y", after="2026-02-01 00:00", count=9) == ["2276-01-31 09:00"]
+        assert not schedule("R1/2026-01-31T09:00:00/P6M").recurring
+        assert schedule("R/2026-01-31T09:00:00/P6M").recurring
+
+    def test_calendar_interval_moves_off_excluded_days(self):
+        spec = ScheduleSpec("R/2026-05-01T09:00:00/P1M", "Europe/Berlin", on_excluded="next")
+        of = occurrences_of("", "", spec, exclude=("2026-05-01", "* * * * SAT,SUN"))
+        assert of.next(utc("2026-04-01 00:00")) == utc("2026-05-04 07:00")
+
+    @pytest.mark.parametrize(
+        ("expression", "canonical", "words"),
+        [
+            (
+                "r/20260131t090000/p3m",
+                "R/2026-01-31T09:00:00/P3M",
+                "every 3 months, counted from 2026-01-31 09:00:00, UTC",
+            ),
+            (
+                "R/2026-01-31T09:00/P12M",
+                "R/2026-01-31T09:00:00/P1Y",
+                "every year, counted from 2026-01-31 09:00:00, UTC",
+            ),
+            (
+                "R/2026-01-31T09:00/P2W",
+                "R/2026-01-31T09:00:00/P14D",
+                "every 2 weeks, counted from 2026-01-31 09:00:00, UTC",
+            ),
+            (
+                "R5/2026-01-31T09:00/P1D",
+                "R5/2026-01-31T09:00:00/P1D",
+                "5 times, every day, counted from 2026-01-31 09:00:00, UTC",
+            ),
+        ],
+    )
+    def test_calendar_interval_has_words_and_a_canonical_form(self, expression, canonical, words):
+        assert schedule(expression).canonical == canonical == schedule(canonical).canonical
+        assert schedule(expression).words == words
+
+    @given(st.integers(0, 4_000_000_000), st.integers(1, 60), st.sampled_from("DWMY"), st.integers(-(10**9), 10**9))
+    def test_calendar_interval_agrees_with_a_walk_along_the_calendar(self, start, number, unit, ahead):
+        begin = datetime.fromtimestamp(start, UTC).replace(tzinfo=None)
+        of = schedule(f"R/{begin.isoformat()}/P{number}{unit}")
+        step = {"D": (0, number), "W": (0, 7 * number), "M": (number, 0), "Y": (12 * number, 0)}[unit]
+
+        def at(k):
+            if step[1]:
+                return begin + timedelta(days=k * step[1])
+            year, month = divmod(begin.year * 12 + begin.month - 1 + k * step[0], 12)
+            day = min(begin.day, calendar.monthrange(year, month + 1)[1])
+            return begin.replace(year=year, month=month + 1, day=day)
+
+        after = start + ahead
+        expected = next(found for k in count() if (found := calendar.timegm(at(k).timetuple())) > after)
+        assert of.next(after) == expected
 
 
 def test_schedule_forms_empty_schedule_has_no_occurrence() -> None:

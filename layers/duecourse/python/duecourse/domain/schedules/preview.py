@@ -10,10 +10,10 @@ from typing import Any, Literal
 from duecourse.domain.schedules.instant import iso
 from duecourse.domain.schedules.schedule import (
     AtSchedule,
-    CronSchedule,
     Schedule,
     ScheduleSpec,
     UnionSchedule,
+    WallSchedule,
     compile_schedule,
     counted_from,
     excluded_schedule,
@@ -119,7 +119,7 @@ class _View:
         spec = schedule.spec
         self._schedule = schedule
         self._named: _Named
-        if isinstance(schedule, CronSchedule):
+        if isinstance(schedule, WallSchedule):
             self.timeline: Timeline = schedule.timeline
             self._named = schedule.pattern.first_from
         else:
@@ -127,7 +127,7 @@ class _View:
             wall = schedule.moment.wall if isinstance(schedule, AtSchedule) and schedule.moment.offset is None else None
             # No DST rule applies to a rate or an instant with an offset, since they do not contain a wall time.
             self._named = lambda low: wall if wall is not None and wall >= low else None
-        self.local = isinstance(schedule, CronSchedule) or self._named(-(10**15)) is not None
+        self.local = isinstance(schedule, WallSchedule) or self._named(-(10**15)) is not None
         self._asked, self._answer = 0, -1
 
     def dropped(self, after: int, through: int) -> Iterator[PreviewEntry]:

@@ -21,7 +21,7 @@ from duecourse.domain.schedules.cron.pattern import Pattern, pattern_of
 from duecourse.domain.schedules.error import ScheduleError, refuse, shown
 from duecourse.domain.schedules.exclusions import Days, Exclusions, Moved, WorkingDays, compile_exclusions, moved_day
 from duecourse.domain.schedules.instant import Moment, iso, moment_words, parse_at, parse_moment
-from duecourse.domain.schedules.rate import Rate, parse_rate, parse_repeating, rate_words
+from duecourse.domain.schedules.rate import CalendarRate, Rate, parse_rate, parse_repeating, rate_words
 from duecourse.domain.schedules.zones.zone import FAR, Piece, Timeline, cycles_beyond, load_timeline, load_zone
 
 GAPS = ("next", "skip")
@@ -84,6 +84,9 @@ def check_spec(spec: ScheduleSpec) -> None:
 EARLIEST = -62_135_424_000
 LATEST = 253_402_127_999
 
+Form = Cron | Moment | Rate | CalendarRate
+"""A parsed expression."""
+
 Kind = Literal["at", "cron", "rate", "union", "none"]
 
 _MOVES = {
@@ -143,15 +146,13 @@ class Schedule(ABC):
         """The schedule in English: ``at 09:00 on Monday, America/New_York``."""
 
 
-class CronSchedule(Schedule):
-    """A cron expression on the clock of a zone."""
+class WallSchedule(Schedule):
+    """Wall times on the clock of a zone."""
 
-    __slots__ = ("_first_from", "_pattern", "_piece", "cron", "timeline")
-    kind: Kind = "cron"
+    __slots__ = ("_first_from", "_pattern", "_piece", "timeline")
 
-    def __init__(self, spec: ScheduleSpec, cron: Cron, pattern: Pattern, timeline: Timeline) -> None:
+    def __init__(self, spec: ScheduleSpec, pattern: Pattern, timeline: Timeline) -> None:
         super().__init__(spec)
-        self.cron = cron
         self.timeline = timeline
         self._pattern = pattern
         self._first_from = pattern.first_from
@@ -191,6 +192,21 @@ class CronSchedule(Schedule):
         at += beyond
         return at if at < self._end else None
 
+
+class CronSchedule(WallSchedule):
+    """A cron expression on the clock of a zone."""
+
+    __slots__ = ("cron",)
+    kind: Kind = "cron"
+
+    def __init__(self, spec: ScheduleSpec, cron: Cron, pattern: Pattern, timeline: Timeline) -> None:
+        super().__init__(spec, pattern, timeline)
+        self.cron = cron
+
+    def with_pattern(self, spec: ScheduleSpec, pattern: Pattern) -> CronSchedule:
+        """Return the schedule with other wall times."""
+        return CronSchedule(spec, self.cron, pattern, self.timeline)
+
     @property
     def canonical(self) -> str:
         """The cron expression in canonical form."""
@@ -200,6 +216,32 @@ class CronSchedule(Schedule):
     def words(self) -> str:
         """The cron expression in English, with the time zone."""
         return f"{cron_words(self.cron)}, {self.spec.timezone}{_MOVES[self.spec.on_excluded]}"
+
+
+class CalendarSchedule(WallSchedule):
+    """An interval of days or months on the clock of a zone. ``R1/start/period`` is not recurring."""
+
+    __slots__ = ("rate", "recurring")
+    kind: Kind = "rate"
+
+    def __init__(self, spec: ScheduleSpec, rate: CalendarRate, pattern: Pattern, timeline: Timeline) -> None:
+        super().__init__(spec, pattern, timeline)
+        self.rate = rate
+        self.recurring = rate.count != 1
+
+    def with_pattern(self, spec: ScheduleSpec, pattern: Pattern) -> CalendarSchedule:
+        """Return the schedule with other wall times."""
+        return CalendarSchedule(spec, self.rate, pattern, self.timeline)
+
+    @property
+    def canonical(self) -> str:
+        """The interval in canonical form."""
+        return self.rate.canonical
+
+    @property
+    def words(self) -> str:
+        """The interval in English, with the time zone."""
+        return f"{self.rate.words}, {self.spec.timezone}{_MOVES[self.spec.on_excluded]}"
 
 
 class AtSchedule(Schedule):
@@ -401,6 +443,8 @@ def _compiled(spec: ScheduleSpec) -> Schedule:
     if isinstance(form, Cron):
         timeline = load_timeline(spec.timezone, False, "skip", "both") if form.interval else fixed
         return CronSchedule(spec, form, _pattern(form), timeline)
+    if isinstance(form, CalendarRate):
+        return CalendarSchedule(spec, form, form, fixed)
     if isinstance(form, Moment):
         return AtSchedule(spec, form, _instants(spec, form))
     return RateSchedule(spec, form, _anchor(spec, form))
@@ -420,7 +464,7 @@ def _indexed(error: ScheduleError, index: int) -> ScheduleError:
 
 
 @lru_cache(maxsize=2_048)
-def understand(expression: str) -> Cron | Moment | Rate:
+def understand(expression: str) -> Form:
     """Parse the expression without zone and window. Raises ScheduleError on ``schedule``, also for an empty
     expression.
     """
@@ -608,7 +652,7 @@ def excluded_schedule(spec: ScheduleSpec, exclude: tuple[str, ...]) -> tuple[Sch
     """
     schedule = compile_schedule(spec)
     parts = schedule.parts if isinstance(schedule, UnionSchedule) else (schedule,)
-    if spec.on_excluded != "skip" and not all(isinstance(part, CronSchedule | AtSchedule) for part in parts):
+    if spec.on_excluded != "skip" and not all(isinstance(part, WallSchedule | AtSchedule) for part in parts):
         raise ScheduleError("on_excluded", "previous and next are for cron and at(...); write the schedule as cron")
     if not exclude:
         return schedule, None
@@ -626,12 +670,17 @@ def _around(schedule: Schedule, days: Days, step: int) -> Schedule:
     """
     spec = schedule.spec
     match schedule:
-        case CronSchedule(cron=cron) if step or cron.days.of_month.working:
-            pattern = pattern_of(cron, WorkingDays(cron.days, days)) if cron.days.of_month.working else schedule.pattern
-            moved = Moved(pattern, days, step) if step else pattern
+        case CronSchedule() | CalendarSchedule():
+            pattern = schedule.pattern
+            if isinstance(schedule, CronSchedule) and schedule.cron.days.of_month.working:
+                pattern = pattern_of(schedule.cron, WorkingDays(schedule.cron.days, days))
+            if step:
+                pattern = Moved(pattern, days, step)
+            if pattern is schedule.pattern:
+                return schedule
             # After FAR the search repeats cycles of the calendar, which excluded dates do not follow.
             until = FAR if spec.end is None else min(spec.end, FAR)
-            return CronSchedule(replace(spec, end=until), schedule.cron, moved, schedule.timeline)
+            return schedule.with_pattern(replace(spec, end=until), pattern)
         case AtSchedule() if step and schedule.moment.offset is None:
             return _moved(schedule, days, step)
     return schedule
@@ -642,7 +691,7 @@ def moved_from(schedule: Schedule, at: int) -> int | None:
     move.
     """
     match schedule:
-        case CronSchedule(pattern=Moved() as pattern):
+        case WallSchedule(pattern=Moved() as pattern):
             return pattern.origin(schedule.timeline.zone.wall(at))
         case AtSchedule(origin=int() as origin):
             return origin
@@ -659,7 +708,7 @@ def moved_to(schedule: Schedule, at: int) -> int | None:
     """
     wall = load_zone(schedule.spec.timezone).wall(at)
     match schedule:
-        case CronSchedule(pattern=Moved() as pattern):
+        case WallSchedule(pattern=Moved() as pattern):
             return pattern.destination(wall)
         case AtSchedule(origin=int() as origin) if origin == wall:
             return schedule.moment.wall
@@ -734,7 +783,7 @@ def rates(expression: str) -> tuple[str, ...]:
     return tuple(text for text, form in _forms(expression) if isinstance(form, Rate) and form.start is None)
 
 
-def _forms(expression: str) -> Iterator[tuple[str, Cron | Moment | Rate]]:
+def _forms(expression: str) -> Iterator[tuple[str, Form]]:
     texts = expression.split(SEPARATOR)
     for index, text in enumerate(texts):
         try:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from duecourse.domain.schedules.instant import iso
-from duecourse.domain.schedules.schedule import AtSchedule, CronSchedule, Schedule, UnionSchedule
+from duecourse.domain.schedules.schedule import AtSchedule, Schedule, UnionSchedule, WallSchedule
 from duecourse.domain.schedules.zones.zone import FAR, Timeline, load_timeline
 
 
@@ -55,7 +55,7 @@ def dst_effect(schedule: Schedule, at: int) -> DstEffect | None:
 def _timeline(schedule: Schedule) -> Timeline | None:
     spec = schedule.spec
     match schedule:
-        case CronSchedule():
+        case WallSchedule():
             return schedule.timeline
         case AtSchedule() if schedule.moment.offset is None:
             return load_timeline(spec.timezone, True, spec.dst_gap, spec.dst_fold)
@@ -65,7 +65,7 @@ def _timeline(schedule: Schedule) -> Timeline | None:
 
 def _names(schedule: Schedule, wall: int) -> bool:
     match schedule:
-        case CronSchedule():
+        case WallSchedule():
             return schedule.pattern.first_from(wall) == wall
         case AtSchedule():
             return schedule.moment.wall == wall
