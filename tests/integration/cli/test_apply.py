@@ -258,6 +258,15 @@ def test_apply_refuses_to_change_jobs_of_another_owner(run: Run, api: ServedApi,
     assert desk.api.get("/v1/jobs/nightly").json["tags"] == ["managed-by=reports"]
 
 
+def test_apply_names_many_jobs_of_another_owner_in_one_line(run: Run, folder: Path) -> None:
+    body = "schedule: 0 2 * * *\ntarget: {type: sqs, queue: duecourse-target-mail}\n"
+    (file := folder / "many.yaml").write_text("---\n".join(f"id: job-{number}\n{body}" for number in range(6)))
+    assert run("apply", "-f", str(file), "--owner", "billing", "--yes").exit_code == 0
+    said = run("apply", "-f", str(file), "--owner", "reports", "--yes").stderr
+    assert said.count("use --owner billing") == 3
+    assert "3 more, each belongs to the owner billing (tag managed-by=billing): job-3, job-4, job-5\n" in said
+
+
 def test_apply_refuses_to_change_workflows_and_steps_of_another_owner(
     run: Run, api: ServedApi, desk: Desk, folder: Path
 ) -> None:
@@ -436,6 +445,7 @@ def test_apply_moves_a_renamed_job_with_its_changes_and_then_finds_no_changes(
 
     applied = run(*owned, "--yes")
     assert applied.exit_code == 0, applied.output
+    assert "job daily-report renamed\n" in applied.stdout
     found = desk.api.get("/v1/jobs/daily-report").json
     assert (found["schedule"], found["former"], found["tags"]) == (
         "30 2 * * *",

@@ -421,6 +421,12 @@ def test_cli_help_imports_no_command() -> None:
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+def test_cli_list_of_commands_has_whole_sentences_in_80_columns() -> None:
+    lines = CliRunner().invoke(main, ["jobs", "--help"], terminal_width=80).stdout.splitlines()[1:]
+    assert not [line for line in lines if line.endswith("...") or len(line) > 80]
+    assert [line for line in lines if "Write jobs and workflows in the format of `duecourse apply`" in line]
+
+
 @pytest.mark.parametrize(
     ("words", "text", "problem"),
     [

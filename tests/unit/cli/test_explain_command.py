@@ -450,6 +450,26 @@ def test_cli_tail_shows_changes_from_now_on_until_interrupted() -> None:
     assert [json.loads(line)["state"] for line in shown.stdout.splitlines()] == ["RETRYING", "DEAD"]
 
 
+def test_cli_tail_has_one_line_for_runs_that_are_queued_for_later() -> None:
+    later = [f"2100-01-01T00:00:{second:02}Z" for second in range(10, 40, 10)]
+    ahead = [{**RUN, "id": f"nightly.{due}", "state": "QUEUED", "due": due, "error": None} for due in later]
+    pages: list[Any] = [[], [*ahead, RUN]]
+
+    def answer(path: str, query: Mapping[str, str]) -> object:
+        assert path == "/v1/jobs/nightly/runs"
+        if not pages:
+            interrupt_main()
+            return {"items": [*ahead, RUN], "next_cursor": None}
+        return {"items": pages.pop(0), "next_cursor": None}
+
+    with served(answer) as api, interruptible():
+        shown = duecourse(api, "runs", "tail", "nightly", "--every", "0.2")
+    changed, queued = shown.stdout.splitlines()
+    assert f"  {RUN['id']}  DEAD 3/3" in changed
+    assert queued == "3 queued until 2100-01-01 00:00:30Z"
+    assert shown.stderr == "following nightly; Ctrl-C stops\n"
+
+
 def test_cli_job_is_run_on_request_and_the_exit_code_reports_its_end() -> None:
     begin = datetime.now(UTC) - timedelta(minutes=5)
     states = ["QUEUED", "SUCCEEDED"]

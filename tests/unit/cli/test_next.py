@@ -540,6 +540,8 @@ def test_next_instant_is_read_in_utc_or_on_the_clock_of_a_zone() -> None:
         (timedelta(minutes=12), "in 12 min"),
         (timedelta(minutes=119), "in 119 min"),
         (timedelta(hours=-3), "3 h ago"),
+        (timedelta(hours=2, minutes=29, seconds=50), "in 2 h 29 min"),
+        (timedelta(days=2, hours=5), "in 2 d 5 h"),
         (timedelta(days=5), "in 5 d"),
     ],
 )

@@ -265,7 +265,7 @@ def test_run_commands_paced_redrive_knows_its_total_and_its_end() -> None:
     assert _total("at least 1000", None) is None
     at_five = _Pace.read("5/s")
     assert _left(15, None, at_five) == "15 runs"
-    assert re.fullmatch(r"15 of 100 runs, ends at about \d\d:\d\d:\d\d", _left(15, 100, at_five))
+    assert re.fullmatch(r"15 of 100 runs, ends at about \d\d:\d\d:\d\d \S+", _left(15, 100, at_five))
 
 
 def test_run_commands_print_only_json_on_standard_output_when_redriving_with_json(server):

@@ -6,9 +6,11 @@
 - What `duecourse local` says once its stack is up.
 """
 
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -219,6 +221,7 @@ def test_demo_verdict_hints_contain_copyable_variables_for_the_command_and_aws_t
     exported = dict(pair.split("=", 1) for line in said if line.startswith("export ") for pair in line.split()[1:])
     assert (exported["DUECOURSE_API"], exported["RECEIVER"]) == (API, f"{RECEIVER}/ok")
     assert exported["AWS_REGION"] == exported["AWS_DEFAULT_REGION"]
+    assert exported["PATH"] == f'"{Path(sys.executable).parent}:$PATH"'
     assert {"AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} <= exported.keys()
 
 

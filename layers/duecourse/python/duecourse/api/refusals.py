@@ -135,7 +135,7 @@ def _of_job(error: Exception, path: Mapping[str, str]) -> Problem | None:
 def _of_creation(error: Exception, job_quota: int) -> Problem | None:
     match error:
         case JobExistsError():
-            fault = FieldFault("is taken; choose another id, or delete that job first", "/id")
+            fault = FieldFault("is taken; choose another id, or change that job (jobs edit, jobs patch, apply)", "/id")
             return Problem("job-exists", f'A job "{error}" already exists.', faults=[fault])
         case JobReservedError():
             kept = (

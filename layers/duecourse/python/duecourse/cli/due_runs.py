@@ -35,13 +35,13 @@ def due_runs(read: ReadPage, *, limit: int, cursor: str | None, now: datetime) -
     size = limit
     while True:
         page = read(size, cursor)
-        places = [place for place, run in enumerate(page.items) if not _is_ahead(run, now)]
+        places = [place for place, run in enumerate(page.items) if not is_ahead(run, now)]
         room = limit - len(due)
         if len(places) > room:
             size = places[room - 1] + 1  # read again up to the last run that fits, to get its cursor
             continue
         due += [page.items[place] for place in places]
-        ahead += [run for run in page.items if _is_ahead(run, now)]
+        ahead += [run for run in page.items if is_ahead(run, now)]
         cursor = page.next_cursor
         if cursor is None or len(due) == limit or len(places) == len(page.items):
             return DueRuns(tuple(due), tuple(ahead), cursor)
@@ -57,5 +57,6 @@ def last_due_run(client: Client, job_id: str, now: datetime) -> Run | None:
     return next(iter(due_runs(read, limit=1, cursor=None, now=now).due), None)
 
 
-def _is_ahead(run: Run, now: datetime) -> bool:
+def is_ahead(run: Run, now: datetime) -> bool:
+    """Return whether a run is queued for a future time."""
     return run.state == "QUEUED" and run.due > now

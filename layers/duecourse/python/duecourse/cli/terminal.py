@@ -85,6 +85,11 @@ class _WithExample(click.Command):
             path = "duecourse" if error.ctx is None else error.ctx.command_path
             raise UsageError(plain(f"{text[:1].lower()}{text[1:]}; see {path} --help")) from error
 
+    def get_short_help_str(self, limit: int = 0) -> str:
+        """Return the whole first sentence of the help for the list of commands, which wraps it."""
+        del limit
+        return super().get_short_help_str(1000)
+
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Print the example's lines after the options."""
         del ctx

@@ -89,12 +89,15 @@ def zoned(text: str, zone: tzinfo) -> str:
 
 
 def relative(value: datetime, now: datetime) -> str:
-    """Return the distance to an instant in the largest unit of which it has two: `3 h ago`, `in 119 min`."""
+    """Return the distance to an instant, to a part of the largest unit of which it has two: `3 h 5 min ago`,
+    `in 119 min`.
+    """
     seconds = (value - now).total_seconds()
     size = abs(seconds)
-    for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
+    for unit, length, part, smaller in (("d", 86400, "h", 3600), ("h", 3600, "min", 60), ("min", 60, "", 60)):
         if size >= 2 * length:
-            said = f"{size // length:.0f} {unit}"
+            rest = size % length // smaller
+            said = f"{size // length:.0f} {unit}" + (f" {rest:.0f} {part}" if rest else "")
             break
     else:
         said = f"{size:.0f} s"

@@ -157,6 +157,10 @@ def _summary(step: Step) -> str:
     return f": {schedule_text(body.get('schedule'))} ({body.get('timezone', 'UTC')}), {jobs}"
 
 
+def _said(step: Step) -> str:
+    return "renamed" if step.moved_from is not None else _SAID[step.action]
+
+
 def _counts(steps: Sequence[Step]) -> str:
     counts = Counter(step.action for step in steps)
     said = [f"{counts[action]:,} to {word}" for action, word in _ASKED.items()]
@@ -205,7 +209,7 @@ def _carry_out(client: Client, steps: Sequence[Step], *, quiet: bool) -> int:
                     progress.advance(bar)
                     failed += fault is not None
                     if fault is not None:
-                        click.echo(plain(f"{step.kind} {step.id} was not {_SAID[step.action]}: {fault}"), err=True)
+                        click.echo(plain(f"{step.kind} {step.id} was not {_said(step)}: {fault}"), err=True)
                     elif not quiet:
-                        say(f"{step.kind} {step.id} {_SAID[step.action]}")
+                        say(f"{step.kind} {step.id} {_said(step)}")
     return failed

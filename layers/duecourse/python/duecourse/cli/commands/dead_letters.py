@@ -158,12 +158,12 @@ def _total(count: str, limit: int | None) -> int | None:
 
 
 def _left(done: int, total: int | None, pace: _Pace) -> str:
-    """Return the progress at this pace: `15 of 100 runs, ends at about 19:05:10`."""
+    """Return the progress at this pace: `15 of 100 runs, ends at about 19:05:10 CET`."""
     if total is None:
         return f"{done} runs"
     calls = max(0, -(-(total - done) // pace.runs) - 1)
     ends = datetime.now(local_zone()) + timedelta(seconds=calls * pace.seconds)
-    return f"{done} of {total} runs, ends at about {ends:%H:%M:%S}"
+    return f"{done} of {total} runs, ends at about {ends:%H:%M:%S %Z}"
 
 
 def _redriven(client: Client, filters: _Filters, limit: int | None, pace: _Pace, total: int | None) -> dict[str, Any]:

@@ -24,7 +24,8 @@ from duecourse.cli.terminal import CliError, Command, Group, UsageError, plain, 
 F = TypeVar("F", bound=Callable[..., Any])
 
 EXAMPLE = """\
-duecourse import crontab my.crontab --queue duecourse-target-cron --timezone Europe/Berlin -o jobs/
+duecourse import crontab my.crontab --queue duecourse-target-cron \\
+  --timezone Europe/Berlin -o jobs/
 duecourse apply -f jobs/ --dry-run"""
 
 LEFT_OUT = 3

@@ -49,7 +49,7 @@ echo '{"id": "hello", "schedule": "rate(10 seconds)",
        "target": {"type": "http", "url": "https://example.com/hook"}}' | duecourse jobs create"""
 
 
-@click.group(cls=Group, example='duecourse jobs list --api "$DUECOURSE_API"')
+@click.group(cls=Group, example="duecourse jobs create job.json\nduecourse jobs run nightly --wait")
 def jobs() -> None:
     """Create, show, list, run, pause and delete jobs."""
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 
 import click
 
 from duecourse.cli.commands.options import answer_options, connected
+from duecourse.cli.due_runs import is_ahead
+from duecourse.cli.output.runs import print_ahead
 from duecourse.cli.run_watcher import RunWatcher
 from duecourse.cli.terminal import Command, escaped, plain
 from duecourse.cli.when import local_zone, moment
@@ -32,15 +35,17 @@ def tail(
     Existing runs are not shown. With --json each line is a run.
     """
     begin = datetime.now(UTC)
+    followed = ", ".join(job_ids) or "the unsuccessful runs of all jobs"
     with connected(api, sign) as client:
         watcher = RunWatcher(_Troubled(client, begin) if not job_ids else client, _trouble, job_ids or ("",))
         watcher.poll()
+        if not as_json:
+            click.echo(plain(f"following {followed}; Ctrl-C stops"), err=True)
         ends = None if seconds is None else time.monotonic() + seconds
         with suppress(KeyboardInterrupt):  # Ctrl-C ends the command
             while ends is None or time.monotonic() < ends:
                 time.sleep(every)
-                for change in watcher.poll():
-                    click.echo(escaped(json.dumps(change.run.document)) if as_json else _line(change.run))
+                _print([change.run for change in watcher.poll()], as_json=as_json)
 
 
 class _Troubled:
@@ -54,6 +59,20 @@ class _Troubled:
         """Return the runs that have entered their state since the start of the command."""
         del job_id
         return self._client.find_runs(since=self._since, limit=limit, cursor=cursor)
+
+
+def _print(runs: Sequence[Run], *, as_json: bool) -> None:
+    """Print a line for each run, and one for all that are queued for later."""
+    if as_json:
+        for run in runs:
+            click.echo(escaped(json.dumps(run.document)))
+        return
+    now = datetime.now(UTC)
+    ahead = [run for run in runs if is_ahead(run, now)]
+    for run in runs:
+        if run not in ahead:
+            click.echo(_line(run))
+    print_ahead(ahead)
 
 
 def _line(run: Run) -> str:

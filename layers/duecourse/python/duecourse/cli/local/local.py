@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
@@ -56,6 +57,7 @@ def hints(api: str, console: str | None, endpoint: str, receiver: str) -> Iterat
     yield f"  export RECEIVER={receiver}{OK_PATH}"
     yield f"  export AWS_ENDPOINT_URL={endpoint} AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test"
     yield f"  export AWS_REGION={REGION} AWS_DEFAULT_REGION={REGION}"
+    yield f'  export PATH="{Path(sys.executable).parent}:$PATH"'
     yield f"  # a first job; its calls are shown here ({FAIL_PATH} instead of {OK_PATH} makes them fail)"
     yield f"  echo '{json.dumps(job)}' | .venv/bin/duecourse jobs create"
     yield "  # the logs of the functions"

@@ -4,6 +4,7 @@ returns it with its defaults, so this module does not need to know the defaults.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -102,7 +103,7 @@ def plan(client: Client, manifests: Sequence[Manifest], owner: str | None = None
         workflows = [each for each in manifests if each.is_workflow]
         found |= dict(zip((each.id for each in workflows), threads.map(look, workflows), strict=True))
     if faults := [line for manifest in manifests for line in _faults(found[manifest.id])]:
-        raise FaultsError(faults)
+        raise FaultsError(_grouped(faults))
     steps = [step for manifest in manifests if isinstance(step := found[manifest.id], Step)]
     moved = {step.moved_from for step in steps}
     steps += [step for step in removals if step.id not in moved]
@@ -172,6 +173,26 @@ def standing(ask: Callable[[], T]) -> T | None:
 
 def _faults(found: Step | list[str]) -> list[str]:
     return [] if isinstance(found, Step) else found
+
+
+_OF_ANOTHER = re.compile(r".+: (?P<name>\S+) (?P<why>belongs to the owner [^;]+); .+")
+SHOWN = 3
+"""How many jobs of the same other owner have a line of their own."""
+
+
+def _grouped(faults: Sequence[str]) -> list[str]:
+    """Return the faults with one line for the further jobs of the same other owner."""
+    seen: dict[str, list[str]] = {}
+    lines = []
+    for line in faults:
+        found = _OF_ANOTHER.fullmatch(line)
+        names = [] if found is None else seen.setdefault(found["why"], [])
+        if found is not None:
+            names.append(found["name"])
+        if len(names) <= SHOWN:
+            lines.append(line)
+    rest = [(why, names[SHOWN:]) for why, names in seen.items() if len(names) > SHOWN]
+    return lines + [f"{len(names)} more, each {why}: {', '.join(names)}" for why, names in rest]
 
 
 def _of_others(place: str, name: str, tags: Iterable[str], owner: str | None) -> list[str]:
