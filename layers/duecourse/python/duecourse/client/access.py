@@ -79,10 +79,10 @@ def profiles(environment: Mapping[str, str] = os.environ) -> Mapping[str, object
 
 
 def access(profile: str | None = None, environment: Mapping[str, str] = os.environ) -> Access:
-    """Return the API of this profile, of DUECOURSE_PROFILE, of DUECOURSE_API, or of the default profile.
+    """Return the API of this profile, of the profile in DUECOURSE_PROFILE, in DUECOURSE_API, or of the default profile.
 
-    Raises ValueError with the remedy if no API is configured, or if it is not known whether the secret of the
-    environment belongs to the profile.
+    Raises ValueError with the remedy if no API is configured, or if it is unclear whether the secret in the environment
+    belongs to the profile.
     """
     wanted = profile or environment.get(PROFILE)
     if wanted is None and environment.get(API):
@@ -117,8 +117,8 @@ def _access(
 
 
 def _secret_of(name: str, profile: Mapping[Any, object], environment: Mapping[str, str]) -> str | None:
-    """Return the environment's secret if it belongs to the profile. Raises ValueError if that is not known, or if the
-    profile is of a service account whose secret is missing.
+    """Return the environment's secret if it belongs to the profile. Raises ValueError if this is unclear, or if the
+    profile belongs to a service account whose secret is missing.
     """
     issuer, secret, own = profile.get("issuer"), environment.get(SECRET), environment.get("DUECOURSE_ISSUER")
     if issuer is None or environment.get(TOKEN):

@@ -60,7 +60,9 @@ class AsyncClient(AsyncMethods):
 
     @classmethod
     def from_env(cls, profile: str | None = None, **more: Any) -> Self:
-        """Return a client of the API in the environment (DUECOURSE_API, DUECOURSE_TOKEN) or a profile; see `access`."""
+        """Return a client for the API in the environment (DUECOURSE_API, DUECOURSE_TOKEN) or in a profile; see
+        `access`.
+        """
         found = access(profile)
         return cls(found.api, **{"auth": found.auth(), **more})
 
@@ -77,7 +79,7 @@ class AsyncClient(AsyncMethods):
         await self._http.aclose()
 
     async def call(self, method: str, path: str, *, json: object = None, **more: Any) -> Mapping[str, Any]:
-        """Return the response to any request: `call("GET", "stats")`. `more` are fields of `Call`."""
+        """Return the response to any request: `call("GET", "stats")`. `more` has further fields of `Call`."""
         return (await self.send(Call(method, path, body=json, **more))).document
 
     async def send(self, call: Call) -> ApiAnswer:

@@ -15,7 +15,7 @@ import httpx
 from duecourse.client.errors import NOT_OURS, ApiError, ApiUnreachableError, problem_of
 
 LONGEST_WAIT_SECONDS = 60.0
-"""The client does not wait for a longer `Retry-After`. The error contains it."""
+"""The longest `Retry-After` that the client waits for. With a longer one, it raises the error, which contains it."""
 FIRST_WAIT_SECONDS = 0.5
 KEY = "Idempotency-Key"
 TOO_MANY = 429
@@ -27,12 +27,12 @@ BUSY = frozenset({502, 503, 504})
 LOCAL_HOSTS = ("127.0.0.1", "localhost", "::1")
 """The hosts of a stack on this machine."""
 DIRECT = {f"all://{f'[{host}]' if ':' in host else host}": None for host in LOCAL_HOSTS}
-"""httpx's mounts for a stack on this machine: they bypass the proxies of the environment."""
+"""httpx's mounts for a stack on this machine. They bypass the proxies that the environment sets."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request. `fields` is a body without its empty fields, `body` is sent unchanged.
+    """One request. `fields` is sent as a body without its empty fields; `body` is sent unchanged.
 
     A POST needs an idempotency key for retries. The client generates one unless `idempotency_key` or `headers` has one.
     A request with a run's `token` does not need a key or other authentication.
@@ -79,7 +79,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class ApiAnswer:
-    """A document with its status (200 to 299), its ETag and its date by the API's clock."""
+    """A document with its status (200 to 299), its ETag and the response's date (by the API's clock)."""
 
     status: int
     document: Mapping[str, Any]
@@ -173,7 +173,7 @@ def _instant(value: datetime) -> str:
 
 
 def _document(response: httpx.Response) -> Mapping[str, Any] | None:
-    """Return the JSON object; an empty one for an empty body, None for anything else."""
+    """Return the JSON object. An empty body is an empty object; anything else is None."""
     if not response.content:
         return {}
     try:

@@ -73,7 +73,9 @@ class Client(Methods):
 
     @classmethod
     def from_env(cls, profile: str | None = None, **more: Any) -> Self:
-        """Return a client of the API in the environment (DUECOURSE_API, DUECOURSE_TOKEN) or a profile; see `access`."""
+        """Return a client for the API in the environment (DUECOURSE_API, DUECOURSE_TOKEN) or in a profile; see
+        `access`.
+        """
         found = access(profile)
         return cls(found.api, **{"auth": found.auth(), **more})
 
@@ -90,7 +92,7 @@ class Client(Methods):
         self._http.close()
 
     def call(self, method: str, path: str, *, json: object = None, **more: Any) -> Mapping[str, Any]:
-        """Return the response to any request: `call("GET", "stats")`. `more` are fields of `Call`."""
+        """Return the response to any request: `call("GET", "stats")`. `more` has further fields of `Call`."""
         return self.send(Call(method, path, body=json, **more)).document
 
     def send(self, call: Call) -> ApiAnswer:
@@ -147,7 +149,7 @@ def page(answer: ApiAnswer, kind: type[A]) -> tuple[tuple[A, ...], str | None, T
 
 
 def at_cursor(call: Call, cursor: str) -> Call:
-    """Return the call that reads the page of a cursor. The total of a list is read with its first page only."""
+    """Return the call that reads the page at a cursor. Only the first page of a list has its total."""
     return replace(call, query={**call.query, "cursor": cursor, "total": None})
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 
 SHORTEST_SECONDS = 0.001
-"""The minimum timeout of a wait. Zero would mean not to wait at all."""
+"""The minimum timeout of one wait. With zero, httpx would not wait at all."""
 
 
 class Deadline:
@@ -23,7 +23,7 @@ class Deadline:
 
     @property
     def extensions(self) -> dict[str, Any]:
-        """The extensions of a request to httpx: each step of the exchange can wait for the rest of the time."""
+        """The extensions of a request for httpx: each step of the exchange can take the remaining time."""
         return {"timeout": self._waits, "trace": self._next_step}
 
     def read(self, response: httpx.Response) -> httpx.Response:

@@ -17,7 +17,7 @@ class ApiUnreachableError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One invalid field, parameter or header: its place (`target/url`) and the error."""
+    """One invalid field, parameter or header: its location (`target/url`) and the error."""
 
     where: str
     detail: str

@@ -1,8 +1,8 @@
-"""Tokens of an OIDC issuer: stored between commands, and renewed before they expire or requested with a client's
-secret.
+"""Tokens of an OIDC issuer. They are stored between commands and renewed before they expire. With a client's secret,
+new ones are requested instead.
 
-Discovery follows OpenID Connect Discovery 1.0, renewal RFC 6749 section 6, and client credentials section 4.4. The
-Cognito user pool of a stage is called through Cognito's API instead. A service account in it (`duecourse accounts`)
+Discovery follows OpenID Connect Discovery 1.0. Renewal follows RFC 6749, section 6; client credentials, section 4.4.
+The Cognito user pool of a stage is called through Cognito's API instead. A service account in it (`duecourse accounts`)
 logs in with its name and its secret.
 """
 
@@ -26,13 +26,13 @@ import httpx
 from duecourse.client.errors import UnauthorizedError, problem_of
 
 EARLY_SECONDS = 60
-"""Tokens are renewed this early because the request takes time to arrive and clocks differ."""
+"""Tokens are renewed this early, because requests take time and clocks differ."""
 DISCOVERY = "/.well-known/openid-configuration"
 
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """An access token with its end (UTC seconds) and its refresh token."""
+    """An access token with its expiry (UTC seconds) and its refresh token."""
 
     access_token: str = field(repr=False)
     expires_at: float
@@ -47,7 +47,7 @@ class Tokens:
         return cls(str(answer["access_token"]), now + float(answer.get("expires_in") or 3600), renewed)
 
     def last(self, now: float) -> bool:
-        """Return whether the tokens do not need to be renewed yet."""
+        """Return whether the tokens are still valid for long enough to be used."""
         return self.expires_at - now >= EARLY_SECONDS
 
 
@@ -99,7 +99,7 @@ class TokenFile:
             return None
 
     def write(self, tokens: Tokens) -> None:
-        """Store these tokens atomically: another process reads the old or the new tokens, never a part of them."""
+        """Store these tokens atomically: another process reads either the old or the new tokens."""
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         descriptor, fresh = mkstemp(dir=self.path.parent)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:

@@ -11,8 +11,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Total:
-    """The number of jobs that match, from a page to the end of the list, and of those that were searched. `complete` is
-    False if there are more jobs than one request searches.
+    """The number of matching jobs from a page to the end of the list, and the number of jobs that were searched.
+    `complete` is False if there are more jobs than one request searches.
     """
 
     matching: int
@@ -30,7 +30,7 @@ class Page(Generic[T]):
     items: tuple[T, ...]
     next_cursor: str | None
     turn: Callable[[str], Page[T]] | None = field(default=None, repr=False, compare=False)
-    """Reads the page of a cursor."""
+    """Reads the page at a cursor."""
     total: Total | None = None
     """Only for a list with `total=True`."""
 
@@ -52,7 +52,7 @@ class AsyncPage(Generic[T]):
     items: tuple[T, ...]
     next_cursor: str | None
     turn: Callable[[str], Awaitable[AsyncPage[T]]] | None = field(default=None, repr=False, compare=False)
-    """Reads the page of a cursor."""
+    """Reads the page at a cursor."""
     total: Total | None = None
     """Only for a list with `total=True`."""
 

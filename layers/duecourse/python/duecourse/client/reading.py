@@ -1,4 +1,4 @@
-"""Reads the API's documents into the models, by the annotations of their fields.
+"""Reads the API's documents into the models, according to the annotations of the models' fields.
 
 A stage can run an older or a newer release than the client. A missing field is therefore None (or an empty tuple or
 mapping), except for fields that identify the document (NEEDED). Unknown fields remain in `document`.
@@ -46,7 +46,7 @@ class RunExtras:
 
     @property
     def is_final(self) -> bool:
-        """Whether the run has ended. A final run changes only on request."""
+        """Whether the run has ended. A final run changes only if a caller requests it."""
         return self.state in FINAL_STATES
 
 
@@ -74,7 +74,7 @@ def instant(text: str | None) -> datetime | None:
 
 @cache
 def _readers(cls: Any) -> tuple[tuple[str, Read], ...]:
-    """Return the reader of each field of a document."""
+    """Return the function that reads each field of a document."""
     hints = get_type_hints(cls)
     kinds = [each for each in cls.__mro__ if issubclass(each, Answer) and each is not Answer]
     own = {name for each in kinds for name in get_annotations(each)}

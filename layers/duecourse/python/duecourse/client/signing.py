@@ -30,7 +30,7 @@ class Bearer(httpx.Auth):
     """Adds the same token to each request."""
 
     def __init__(self, token: str) -> None:
-        """`token` is unchanged from the issuer. Raises ValueError for a token that a header cannot contain."""
+        """`token` is the token as the issuer returned it. Raises ValueError for a token that a header cannot contain."""
         if not token.isascii() or not token.isprintable() or not token or " " in token:
             raise ValueError(
                 "the token is empty, or contains a space or a character that is not printable ASCII; check that it was "
@@ -55,7 +55,9 @@ class SigV4(httpx.Auth):
 
     @classmethod
     def from_environment(cls, api: str, region: str | None = None) -> SigV4:
-        """Use the usual AWS credentials. Without `region`, the region is taken from the address. Raises ValueError."""
+        """Use the usual AWS credentials. Without `region`, the region is taken from the address. Raises ValueError if
+        no credentials or no region are found.
+        """
         from botocore.exceptions import BotoCoreError
 
         session = own_session()
