@@ -1,3 +1,1 @@
-"""The HTTP API: it receives requests and returns JSON. Only functions/api uses it, and no other package imports
-pydantic.
-"""
+"""The HTTP API. Only functions/api uses this package, and no other package imports pydantic."""

@@ -1,4 +1,4 @@
-"""The types of responses, and the responses to API Gateway.
+"""The types of responses, and the code that builds responses for API Gateway.
 
 The routes build responses of these types, and the OpenAPI document describes them. A field without a value is null.
 Only a field that is marked NotRequired can be missing. The suffix `Answer` is not part of a schema's name in the
@@ -56,7 +56,7 @@ Count = Annotated[int, Field(ge=0)]
 
 
 class TotalAnswer(TypedDict):
-    """The number of jobs that match, and of those that were searched."""
+    """The number of matching jobs, and the number of jobs that were searched."""
 
     matching: Count
     searched: Count
@@ -98,7 +98,7 @@ class RunAnswer(TypedDict):
     note: Annotated[str | None, Field(description="The note that the last attempt reported.")]
     cancel_requested: Annotated[
         str | None,
-        Field(description="The reason of a requested cancellation, until the worker has received the request."),
+        Field(description="The reason for a requested cancellation, until the worker has received the request."),
     ]
     result: Annotated[
         Any, Field(description="The response of the target; null if the response is stored elsewhere (result_url).")
@@ -107,7 +107,7 @@ class RunAnswer(TypedDict):
     error: str | None
     code: Annotated[str | None, Field(description="The code of the last failure, such as http.503 or timeout.")]
     count: Annotated[int, Field(ge=1, description="The number of occurrences that this record covers.")]
-    requested_by: Annotated[str | None, Field(description="The caller who requested the run, or requested to skip it.")]
+    requested_by: Annotated[str | None, Field(description="The caller who requested the run, or who skipped it.")]
     correlation_id: Annotated[
         str | None, Field(description="The correlation id in the log lines of the run and in the calls of its target.")
     ]
@@ -123,7 +123,7 @@ class AttemptAnswer(TypedDict):
         Millisecond | None, Field(description="Null while the attempt is in progress, and if its end was not recorded.")
     ]
     outcome: Annotated[AttemptOutcome | None, Field(description="Null while the attempt is in progress.")]
-    error: Annotated[str | None, Field(description=f"Its first {MAX_ERROR} characters.")]
+    error: Annotated[str | None, Field(description=f"The first {MAX_ERROR} characters of the error.")]
     code: str | None
 
 
@@ -155,7 +155,7 @@ class ErrorAnswer(TypedDict):
 
 
 class ProblemAnswer(TypedDict):
-    """An error (RFC 9457). Compare the last part of `type`, show `detail`."""
+    """An error (RFC 9457). Programs should compare the last part of `type` and show `detail`."""
 
     type: Annotated[str, Field(pattern=r"^/problems/[a-z-]+$")]
     title: str
@@ -186,8 +186,8 @@ class OpenApiDocument(TypedDict):
 
 
 def job_document(view: JobView) -> Document:
-    """Return the fields of the posted body with defaults filled in, and the job's current state. The document calls
-    this `JobAnswer`.
+    """Return the fields of the posted body with defaults filled in, and the job's current state. Its schema is
+    `JobAnswer`.
     """
     job = view.job
     following = view.next_occurrence
@@ -221,8 +221,8 @@ def single_run_document(run: Run) -> SingleRunAnswer:
 
 
 def _understood(spec: ScheduleSpec) -> Document:
-    """Return the schedule in words and in canonical form. Both are null if the schedule is no longer valid; `error`
-    then has the reason.
+    """Return the schedule in words and in canonical form. If the schedule is no longer valid, both are null and `error`
+    has the reason.
     """
     try:
         schedule = compile_schedule(spec)
@@ -238,8 +238,8 @@ SHOWN_FAULTS = 5
 
 
 class Answering(ABC):
-    """Responds to API Gateway's events (payload format 2.0) for some routes. It raises only if the event or the runtime
-    is broken.
+    """Responds to API Gateway's events (payload format 2.0) for some routes. Raises only if the event or the runtime is
+    broken.
 
     `request` is the current request.
     """
@@ -263,7 +263,7 @@ class Answering(ABC):
 
     @abstractmethod
     def answer(self, route: Route, parameters: Mapping[str, str]) -> Answer:
-        """Return the response to `request`. `parameters` are those of the path. Raises Problem."""
+        """Return the response to `request`. `parameters` are the path parameters. Raises Problem."""
 
     def _bound(self, route: Route) -> Callable[..., Response[str]]:
         def answer(**parameters: str) -> Response[str]:
@@ -321,7 +321,7 @@ class Answering(ABC):
         )
 
     def _caller(self) -> dict[str, str]:
-        """Return the caller that the scope check identified. The principal is missing if the check rejected the
+        """Return the log fields of the caller that the scope check identified, without a principal if it rejected the
         request.
         """
         principal = self.request.principal

@@ -1,6 +1,6 @@
-"""The declaration of a route. Each route is declared once, at its function, for the resolver, the check of scopes and
-the OpenAPI document. The document takes its description from the function's docstring; the first paragraph is the
-summary.
+"""The declaration of a route. Each route is declared once, at its function. The resolver, the scope check and the
+OpenAPI document use this declaration. The document takes the route's description from the function's docstring; the
+first paragraph is the summary.
 
 Tag-scoped permissions (`jobs:write:tag=billing`) give access to the jobs that have one of the tags, and to the runs of
 these jobs.
@@ -108,11 +108,11 @@ Handler = Callable[[Api, Request, Mapping[str, str]], Answer]
 class Route(NamedTuple):
     """A route of the API.
 
-    `answers` has the type of the response by status, or None for a response without a body. `body` is the model of the
-    request's body, which is optional if `body_optional` is set. `query` is the model of its query parameters; None
-    ignores them. `headers` are the request headers that the route reads. `problems` are the kinds of problem that only
-    this route returns, in addition to those that follow from its other fields (openapi.problem_kinds). `run_token`: a
-    run's token gives access to it.
+    `answers` maps each status to the type of its response, or to None for a response without a body. `body` is the
+    model of the request's body, which is optional if `body_optional` is set. `query` is the model of its query
+    parameters; None ignores them. `headers` are the request headers that the route reads. `problems` are the kinds of
+    problem that only this route returns, in addition to those that follow from its other fields
+    (openapi.problem_kinds). `run_token`: a run's token gives access to the route.
 
     `checks_tags`: the function itself restricts callers with tag-scoped permissions to the jobs with their tags. For
     other routes, `check_route` checks the job in the path, and rejects these callers if the path has no job.
@@ -134,8 +134,8 @@ class Route(NamedTuple):
 
     @property
     def scopes(self) -> frozenset[str]:
-        """The scopes of which a caller needs one; empty if the route needs no authentication. The default is jobs:read
-        for GET and jobs:write for other methods.
+        """The scopes that give access: a caller needs one of them. Empty if the route needs no authentication. The
+        default is jobs:read for GET and jobs:write for other methods.
         """
         return frozenset({READ if self.method == "GET" else WRITE}) if self.only_for is None else self.only_for
 
@@ -145,7 +145,7 @@ declared: list[Route] = []
 
 
 def route(method: str, path: str, tag: str, answers: Mapping[int, Any], **more: Any) -> Callable[[Handler], Handler]:
-    """Declare the decorated function as a Route, with `more` of its fields."""
+    """Declare the decorated function as a Route. `more` has further fields of the Route."""
 
     def declare(handler: Handler) -> Handler:
         declared.append(Route(method, path, handler, tag, answers, **more))
@@ -172,7 +172,7 @@ def admit(api: Api, request: Request) -> None:
 
 
 def charge(api: Api, tenant: str, items: int, begun: bool) -> None:
-    """Take tokens for the runs or jobs that a request needs; the request itself has paid for the first one
+    """Take rate tokens for the runs or jobs of a request; the admission of the request paid for the first one
     (domain.tenants.rate). Raises Problem: 429 while the tenant has debt from earlier work, 403 as `admit` does. The new
     work then does not start.
     """
@@ -201,11 +201,11 @@ def _later(why: str, wait: float) -> Problem:
 
 
 def check_route(api: Api, route: Route, request: Request, parameters: Mapping[str, str]) -> Request:
-    """Return the request with the version of the workflow whose jobs were checked (`seen`).
+    """Check the caller's tags. Return the request with the version of the workflow whose jobs were checked (`seen`).
 
     Raises Problem (403) in these cases: the job in the path has none of the caller's tags; the path has no job although
-    the route needs one; the request changes a workflow, or a run in one, and one of the affected jobs does not have the
-    tags. Raises JobUnknownError or RunUnknownError if there is no such job or run.
+    the route needs one; the request changes a workflow, or a run in one, and one of the affected jobs has none of the
+    caller's tags. Raises JobUnknownError or RunUnknownError if there is no such job or run.
     """
     if request.tags is None or route.checks_tags:
         return request
@@ -237,8 +237,8 @@ def check_step(request: Request, job: Job | Draft) -> None:
 
 
 def check_released(api: Api, request: Request, before: Workflow | None, draft: WorkflowDraft) -> str:
-    """Return the version of the workflow `before` the change, or an empty text if it did not exist. Raises Problem
-    (403) if the draft releases a job that has none of the caller's tags.
+    """Return the workflow's version `before` the change, or an empty text if it did not exist. Raises Problem (403) if
+    the draft removes a step whose job has none of the caller's tags.
     """
     if before is None:
         return ""
@@ -251,8 +251,8 @@ def check_released(api: Api, request: Request, before: Workflow | None, draft: W
 
 
 def listed_tag(request: Request, tag: str | None) -> str | None:
-    """Return the tag that filters a list: the query's `tag`, which must be one of the caller's, or the caller's only
-    tag. Raises Problem: 403 if the query must have a tag.
+    """Return the tag that filters a list: the query's `tag`, which must be one of the caller's tags, or the caller's
+    only tag. Raises Problem: 403 if the query must have a tag.
     """
     if request.tags is None or tag in request.tags:
         return tag
@@ -267,8 +267,8 @@ def listed_tag(request: Request, tag: str | None) -> str | None:
 def _check_workflow(api: Api, request: Request, job: Job, run_id: str | None) -> Request:
     """Check the workflow and each of its jobs that an action on `job` or on its run can start, stop or release.
 
-    An action on a workflow affects all its jobs. The cancellation or redrive of one step's run does so too: it decides
-    which other steps start, and a redrive also restarts the workflow's run.
+    An action on a workflow affects all its jobs. So does a cancellation or redrive of one step's run: it affects which
+    other steps start, and a redrive also restarts the workflow's run.
     """
     run = None if run_id is None else api.runs.get(request.tenant, unquote(run_id))
     if run is not None and run.workflow is not None:
@@ -297,7 +297,7 @@ def _check_workflow(api: Api, request: Request, job: Job, run_id: str | None) ->
 
 
 def _job_named(parameters: Mapping[str, str]) -> str | None:
-    """Return the job id from the path's job id or run id. It is not validated."""
+    """Return the job id from the job id or run id in the path, without validation."""
     if "run_id" in parameters:
         return unquote(parameters["run_id"]).partition(".")[0]
     name = parameters.get("job_id") or parameters.get("workflow_id")

@@ -16,7 +16,7 @@ from duecourse.api.routes.table import ROUTES
 from duecourse.domain.tenants.rate import Budget
 
 BODY_A_REQUEST = 64 * 1024
-"""Each such number of characters of a body counts as one more request."""
+"""The number of characters of a body that count as one more request."""
 
 
 class Application(Answering):

@@ -1,5 +1,5 @@
-"""The caller and the scopes: the result of API Gateway's authorizer, read from the event before any route runs. Values
-that a caller can set are not trusted.
+"""The caller and the scopes, as determined by API Gateway's authorizer. They are read from the event before any route
+runs. Values that a caller can set are not trusted.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ TAG_SCOPE = re.compile(f"({READ}|{WRITE}):tag=({TAG_PATTERN})")
 """A scope that is valid only for jobs with a tag, for example `jobs:write:tag=billing`."""
 
 DEFAULT_TENANT = "default"
-"""The tenant of all jobs if callers are not distinguished (IAM, the local stack)."""
+"""The tenant of all jobs if callers have no tenants (IAM, the local stack)."""
 
 _PREFIX = "duecourse/"
 _NAMES = ("sub", "client_id", "azp", "appid")
@@ -33,7 +33,7 @@ _NAMES = ("sub", "client_id", "azp", "appid")
 @dataclass(frozen=True, slots=True)
 class Principal:
     """A caller. `principal` is the token's subject, an IAM ARN or `local`. `scopes` are the granted scopes of
-    Duecourse; tag-scoped ones are unchanged.
+    Duecourse, including tag-scoped ones unchanged.
     """
 
     tenant: str
@@ -73,8 +73,9 @@ def _scopes(claim: object) -> frozenset[str]:
 
 
 def _words(claim: object) -> Sequence[object]:
-    """Return the scopes of a claim: a text with spaces between them, or a list, which API Gateway writes as `[a b]`. A
-    comma or bracket within a scope is part of it (RFC 6749 section 3.3): `other,ops` is not a scope of Duecourse.
+    """Return the scopes of a claim. The claim is a text with spaces between the scopes, or a list, which API Gateway
+    writes as `[a b]`. A comma or bracket within a scope belongs to it (RFC 6749 section 3.3), so `other,ops` is not a
+    scope of Duecourse.
     """
     if isinstance(claim, list):
         return claim
@@ -89,8 +90,8 @@ def _words(claim: object) -> Sequence[object]:
 
 
 def tags_of(needed: frozenset[str], granted: frozenset[str]) -> frozenset[str] | None:
-    """Return the tags to which a caller with the `granted` scopes is limited where one of `needed` is required. None
-    means no limit; an empty set means that none of them is granted.
+    """Return the tags to which a caller with the `granted` scopes is limited if one of `needed` is required. None means
+    no limit; an empty set means that the caller has none of the needed scopes.
     """
     if needed & granted:
         return None
@@ -115,8 +116,8 @@ def _unknown_caller() -> Problem:
 
 
 def admitted(request: Request, needed: frozenset[str], settings: ApiSettings) -> Request:
-    """Return the request with its caller. Raises Problem: 401; 403 without a tenant or a needed scope. A tag-scoped
-    permission is sufficient here.
+    """Return the request with its caller. Raises Problem: 401 without a caller, 403 without a tenant or a needed scope.
+    A tag-scoped permission is sufficient here.
 
     Unauthenticated callers of an open route have no tenant and no scopes.
     """

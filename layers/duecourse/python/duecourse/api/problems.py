@@ -1,4 +1,4 @@
-"""Problem documents (RFC 9457): the error, its place and the remedy."""
+"""Problem documents (RFC 9457): the error, its location and the remedy."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Problem(Exception):
         faults: Sequence[FieldFault] = (),
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        """`kind` is one of KINDS (the last part of `type`). `detail` is the text for people."""
+        """`kind` is one of KINDS (the last part of `type`). `detail` explains the error to people."""
         super().__init__(detail)
         self.status = STATUS[kind]
         self.kind = kind
@@ -160,7 +160,7 @@ def internal() -> Problem:
 
 
 def shortened(text: str) -> str:
-    """Return the text, cut if it is too long for a response."""
+    """Return the text, truncated if it is too long for a response."""
     return text if len(text) <= MAX_POINTER else text[: MAX_POINTER - 1] + "…"
 
 

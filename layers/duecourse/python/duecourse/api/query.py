@@ -42,11 +42,11 @@ LINE_PATTERN = r"[^\u0000-\u001f\u007f-\u009f\ud800-\udfff]{1,%d}"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """Annotates a field of a model with the function that reads its text and with its description in the document under
-    the name `component`.
+    """Annotates a field of a model with the function that reads its text. `component` is the parameter's name in the
+    OpenAPI document, which contains the description.
 
-    `read` raises `refuse(…)` for an invalid text. `wants` describes the value for the error message if a required
-    parameter is missing.
+    `read` raises `refuse(…)` for an invalid text. `wants` describes the value in the error message for a missing
+    required parameter.
     """
 
     component: str
@@ -63,8 +63,8 @@ class Parameter:
 
 
 class Query(BaseModel):
-    """The base class of the models of query parameters, which has no parameters itself. Each field of a model is a
-    text, or has a Parameter that reads it.
+    """The base class of the models of query parameters. It has no parameters itself. Each field of a model is a text,
+    or has a Parameter that reads it.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True, defer_build=True)
@@ -180,7 +180,7 @@ def instant_parameter(component: str, description: str, example: str) -> Paramet
 
 
 def after(field: str, name: str) -> AfterValidator:
-    """Return the annotation of an instant that must be later than the one in `field`, which is the `name` parameter."""
+    """Return the annotation of an instant that must be later than `field`. `name` is that field's query parameter."""
 
     def check(value: int | None, info: ValidationInfo) -> int | None:
         first = info.data.get(field)
@@ -257,8 +257,8 @@ class PageQuery(Query):
 
 
 MAX_ANSWER_BYTES = 4 * 1024 * 1024
-"""Lambda responses have at most 6 MB (quota "Invocation payload", synchronous). The difference is for quoting and
-headers.
+"""The maximum size of a page. Lambda responses can have 6 MB (quota "Invocation payload", synchronous); the difference
+is for quoting and headers.
 """
 
 _JOBS = "1j:"
@@ -305,7 +305,7 @@ def read_run_page_token(sealed: str | None, job_id: str) -> str | None:
 
 
 def dead_page_token(mark: StateMark) -> str:
-    """Return the token of the page after the dead run of this mark."""
+    """Return the token of the page after the dead run at this mark."""
     return _sealed(f"{_DEAD}{mark.at!r}:{mark.run_id}")
 
 
@@ -315,7 +315,7 @@ def open_dead_page_token(sealed: str) -> StateMark | None:
 
 
 def state_page_token(mark: StateMark) -> str:
-    """Return the token of the page after the run of this mark."""
+    """Return the token of the page after the run at this mark."""
     return _sealed(f"{_PAGE_STATES}{mark.state}:{mark.at!r}:{mark.run_id}")
 
 
@@ -353,7 +353,7 @@ def read_dead_page_token(sealed: str | None) -> StateMark | None:
 
 
 def fitting(items: Sequence[Mapping[str, Any]]) -> int:
-    """Return the number of first items that fit into one response, at least one."""
+    """Return how many of the first items fit into one response, at least one."""
     room = MAX_ANSWER_BYTES
     for count, item in enumerate(items):
         room -= len(write_json(item)) * 2  # the response is quoted once more by Lambda

@@ -63,8 +63,8 @@ class StateProblem(Problem):
 
 @contextmanager
 def refusing(job_quota: int, path: Mapping[str, str], kinds: Sequence[str]) -> Iterator[None]:
-    """Convert each rejection of a use case to a Problem. `path` has the id of the job or run. A schedule that is not
-    valid is the caller's error only if `kinds`, the route's own kinds of problem, contain `invalid-job`.
+    """Convert each rejection of a use case to a Problem. `path` has the id of the job or run. `kinds` are the route's
+    own kinds of problem. An invalid schedule is the caller's error only if they contain `invalid-job`.
     """
     try:
         yield
@@ -84,12 +84,12 @@ def refusing(job_quota: int, path: Mapping[str, str], kinds: Sequence[str]) -> I
 
 
 def busy() -> Problem:
-    """Return 503: the request itself is valid."""
+    """Return 503 for a valid request that the stage cannot process now."""
     return later("busy", "Too many writes are in progress; nothing was changed. Try again in a few seconds.")
 
 
 def bad_token() -> Problem:
-    """Return the same response for every token that is not valid, so that it does not reveal which runs exist."""
+    """Return the same response for every invalid token, so that responses do not reveal which runs exist."""
     return Problem(
         "bad-token",
         "This request requires the callback token of the run's current attempt, as Authorization: "
@@ -216,7 +216,7 @@ def _of_workflow(error: Exception) -> Problem | None:
 
 
 def _version(error: JobVersionError) -> Problem:
-    """Return 412: the job has another version than the caller expects."""
+    """Return 412: the job has a different version than the caller expects."""
     if error.version is None:
         detail, header = "The job does not exist, so If-Match cannot match; remove If-Match to create it", "if-match"
     else:

@@ -2,8 +2,8 @@
 
 A request is read from API Gateway's event (payload format 2.0).
 
-Requests about jobs have the headers If-Match, If-None-Match (RFC 9110) and Idempotency-Key. Idempotency-Key is the
-caller's name for a request. A second request with the same key has no further effect.
+Requests about jobs have the headers If-Match, If-None-Match (RFC 9110) and Idempotency-Key. Idempotency-Key is a name
+that the caller gives to a request. A second request with the same key has no further effect.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from duecourse.usecases.jobs.job_errors import Precondition
 MAX_BODY_BYTES = 256 * 1024
 
 CORRELATION_ID = "[A-Za-z0-9_.:-]{1,128}"
-"""The format of a caller's correlation id, which is copied to logs, records and headers."""
+"""The format of a caller's correlation id. The id is copied to logs, records and headers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
     """A request to the API.
 
-    `query` has each parameter once; API Gateway joins repeated ones with commas. `body` is the raw body.
-    `authorization` can contain a run's token. It is never logged, and neither are the other `headers` (names in lower
-    case). `api_id` is the gateway's id of the API. `correlation_id` is the header X-Correlation-Id, or the request's
-    id. `budget` limits the work that the request can cause.
+    `query` has each parameter once; API Gateway joins repeated parameters with commas. `body` is the raw body.
+    `authorization` can contain a run's token. Neither it nor the other `headers` (names in lower case) are logged.
+    `api_id` is the gateway's id of the API. `correlation_id` is the header X-Correlation-Id, or the request's id.
+    `budget` limits the work that the request can cause.
 
     The check of the route's scope sets tenant, principal, scopes and tags from the gateway's `authorizer`
     (`identity.admitted`). `tags` are the tags to which the scopes limit the caller; None means no limit. `seen` is the
@@ -96,7 +96,7 @@ def read_request(event: Mapping[str, Any]) -> Request:
 
 
 def _correlation_id(headers: Mapping[str, str]) -> str | None:
-    """Return the caller's correlation id. An invalid one is ignored, because a request must not fail for it."""
+    """Return the caller's correlation id. An invalid id is ignored, because it must not fail the request."""
     given = headers.get("x-correlation-id", "")
     return given if re.fullmatch(CORRELATION_ID, given) else None
 
@@ -155,7 +155,7 @@ def etag_of(job: Job) -> str:
 
 
 def read_expected(request: Request) -> Precondition:
-    """Return the precondition on the job from the caller's scopes and If-Match. A weak tag matches nothing. Raises
+    """Return the precondition on the job from the caller's scopes and If-Match. A weak ETag matches nothing. Raises
     Problem (400).
     """
     reached, text = Precondition(tags=request.tags, seen=request.seen), request.headers.get("if-match")
@@ -193,8 +193,8 @@ def read_key(request: Request) -> str | None:
 
 
 def request_key(key: str | None, value: Any, place: str = "") -> RequestKey | None:
-    """Return the key of a request with a JSON value; the order of its names does not matter. `place` distinguishes
-    several uses of the same key. Raises Problem (400) if the value is nested too deeply.
+    """Return the key of a request with a JSON value. The order of the value's fields does not matter. `place`
+    distinguishes several uses of the same key. Raises Problem (400) if the value is nested too deeply.
     """
     if key is None:
         return None

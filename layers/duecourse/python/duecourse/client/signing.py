@@ -30,7 +30,7 @@ class Bearer(httpx.Auth):
     """Adds the same token to each request."""
 
     def __init__(self, token: str) -> None:
-        """`token` is the token as the issuer returned it. Raises ValueError for a token that a header cannot contain."""
+        """`token` is the issuer's token, unchanged. Raises ValueError for a token that a header cannot contain."""
         if not token.isascii() or not token.isprintable() or not token or " " in token:
             raise ValueError(
                 "the token is empty, or contains a space or a character that is not printable ASCII; check that it was "

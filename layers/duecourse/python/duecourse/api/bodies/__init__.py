@@ -1,1 +1,1 @@
-"""What requests may say, and what is rejected."""
+"""The format and the validation of request bodies."""

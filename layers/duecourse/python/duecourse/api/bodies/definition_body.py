@@ -1,8 +1,8 @@
 """The bodies of POST /v1/jobs and PUT /v1/workflows/<id>.
 
 The fields that jobs and workflows share are in `ScheduleBody` and `DefinitionBody`. This module also checks the
-templates of a job, and the maximum size of its requests, both before the templates are filled in and with the longest
-values that a run can have.
+templates of a job and the maximum size of its requests. It checks the size before the templates are filled in, and with
+the longest values that a run can have.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ Expression = Annotated[
 
 
 SCHEDULES_TEXT = (
-    f"{_FORMS} A list: up to {MAX_SCHEDULES} of these; an instant that several of them name is one occurrence."
+    f"{_FORMS} A list: up to {MAX_SCHEDULES} of these; an instant that several of them produce is one occurrence."
 )
 
 
@@ -148,7 +148,7 @@ def _calendar_id(text: str | None) -> str | None:
 
 
 class ScheduleBody(Body):
-    """When something is due."""
+    """The schedule of a job or workflow: when its occurrences are due."""
 
     model_config = ConfigDict(defer_build=True)  # only its subclasses validate values
 
@@ -194,13 +194,13 @@ class ScheduleBody(Body):
 ALWAYS = "* * * * *"
 
 CheckSchedule = Callable[[ScheduleSpec, tuple[str, ...]], None]
-"""A check of a schedule and its exclusions. It raises ScheduleError or ExclusionError if a job must not have them."""
+"""A check of a schedule and its exclusions. It raises ScheduleError or ExclusionError if a job must not use them."""
 
 
 def schedule_faults(
     value: Mapping[str, Any], known: Mapping[str | None, FieldFault], check: CheckSchedule
 ) -> Iterator[FieldFault]:
-    """Yield the faults of the fields of the schedule. Fields with `known` faults are not checked."""
+    """Yield the faults of the schedule's fields. Fields with `known` faults are not checked."""
     if any(place == "/schedule" or (place or "").startswith("/schedule/") for place in known):
         return
 
@@ -237,8 +237,8 @@ def schedule_faults(
 MAX_PAYLOAD_BYTES = 200 * 1024
 MAX_PARAMETER_BYTES = 16 * 1024
 MAX_ECS_CHARACTERS = 7000
-"""The maximum length of a payload for ECS. ECS allows 8,192 characters of overrides, and the other parts of an event
-need some of them.
+"""The maximum length of a payload for ECS. ECS allows 8,192 characters of overrides, and other parts of an event use
+some of these.
 """
 
 _TEMPLATED = {word: [name for name, field in kind.fields.items() if field.template] for word, kind in TARGETS.items()}
@@ -247,11 +247,12 @@ _TEMPLATED = {word: [name for name, field in kind.fields.items() if field.templa
 _REMEDY = "store the data elsewhere and pass its address"
 
 _MAX_ID = "x" * 64
-"""A placeholder for an id that is not generated yet."""
+"""A placeholder for an id that has not been generated yet."""
 
 
 def payload_faults(value: Mapping[str, Any], known: Mapping[str | None, FieldFault]) -> Iterator[FieldFault]:
-    """Yield the faults of payload and target that the models do not find. Fields with `known` faults are not checked.
+    """Yield the faults of the payload and the target that the models do not find. Fields with `known` faults are not
+    checked.
 
     The payload of a workflow is not a template. The payload of a job without a schedule may use results of other jobs.
     """
@@ -278,7 +279,7 @@ def payload_faults(value: Mapping[str, Any], known: Mapping[str | None, FieldFau
 
 
 def _within(place: str, known: Mapping[str | None, FieldFault]) -> bool:
-    """Return whether the value at `place`, a part of it, or a value that contains it has a known fault."""
+    """Return whether a fault is known for the value at `place`, for a part of it, or for a value that contains it."""
     return any(at == place or at.startswith(f"{place}/") or place.startswith(f"{at}/") for at in known if at)
 
 
@@ -302,15 +303,15 @@ def _header_problems(target: Mapping[str, Any], names: tuple[str, ...]) -> Itera
 
 
 def _hint(problem: str, value: Mapping[str, Any]) -> str:
-    """Return the problem, with a hint if the placeholder requires `completion: callback`."""
+    """Return the problem. If the placeholder requires `completion: callback`, the problem includes a hint."""
     if "{{callback_token}}" in problem and value.get("completion") != "callback":
         return f"{problem}; callback_token needs completion: callback"
     return problem
 
 
 def rendering_faults(job: Draft | Job, tasks: Tasks) -> list[FieldFault]:
-    """Return the faults of the parts of a request that would be too large to send. The length of a secret is known only
-    at the call, so secrets have length 0 here.
+    """Return a fault for each part of the job's call that would be too large. The length of a secret is known only at
+    the call, so secrets have length 0 here.
     """
     faults: list[FieldFault] = []
     with _noted(faults, "/idempotency_key", "choose a shorter template"):
@@ -438,11 +439,11 @@ OF_SCHEDULES = (
     *("dst_gap", "dst_fold", "anchor", "start", "end", "exclude", "calendar", "on_excluded"),
     *("jitter_seconds", "max_runs", "missed"),
 )
-"""The fields that require a schedule. The time zone is not one of them, because dates in templates use it."""
+"""The fields that require a schedule. The time zone is not included, because dates in templates use it."""
 
 
 class DefinitionBody(ScheduleBody):
-    """A job or a workflow, but for what it does."""
+    """The fields that a job and a workflow share."""
 
     model_config = ConfigDict(defer_build=True)  # only its subclasses validate values
 
@@ -478,19 +479,19 @@ class DefinitionBody(ScheduleBody):
         Field(
             ge=1,
             le=MAX_START_DEADLINE_SECONDS,
-            description="A run that has not started this long after it was due is announced.",
+            description="A run is announced if it has not started within this time after it was due.",
         ),
     ] = None
     finish_by: Annotated[
         FinishBy | None,
         Field(
-            description="A run that has not finished by then is announced: so many seconds after it was due, or the "
-            "next time of this kind (06:00, in the time zone)."
+            description="A run is announced if it has not finished by then: this many seconds after it was due, or "
+            "at the next such time of day (06:00, in the time zone)."
         ),
     ] = None
     on_deadline: Annotated[
         Literal["notify", "cancel"],
-        Field(description="Whether a run that misses one of these deadlines is cancelled too."),
+        Field(description="Whether a run that misses one of these deadlines is also cancelled."),
     ] = "notify"
     pause_on_failure: Annotated[Whole | None, Field(ge=1, le=MAX_DEATHS_IN_A_ROW)] = None
     missed: MissedBody = Field(default_factory=MissedBody)
@@ -540,7 +541,7 @@ RETRY_WORD = r"^[A-Za-z0-9_.*-]{1,64}$"
 
 
 def _status(value: object) -> object:
-    """A status may be written as a number; a negative number is not valid."""
+    """Convert a status that is written as a number to text. A negative number is not valid."""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value) if value >= 0 else ""
     return value
@@ -571,7 +572,7 @@ IdempotencyKey = Annotated[
 
 
 def _short(value: float) -> float:
-    """Return a whole number as an integer, so that documents show 2 whether it was posted or is the default."""
+    """Return a whole number as an integer, so that documents always show 2, never 2.0."""
     return int(value) if value.is_integer() else value
 
 
@@ -605,7 +606,7 @@ class AfterCompletionBody(Body):
         Field(
             ge=MIN_DELETE_AFTER_SECONDS,
             le=MAX_DELETE_AFTER_SECONDS,
-            description="The job is removed this long after it has ended; null: the job is not removed.",
+            description="The time from the end of the job to its removal; null: the job is not removed.",
         ),
     ]
 
@@ -614,11 +615,11 @@ SILENCE = r"rate\([0-9]+ seconds\)"
 """The form of the schedule of a job that expects pings."""
 
 MIN_EXPECTED_SECONDS, MAX_EXPECTED_SECONDS = 60, 31 * DAY_SECONDS
-"""The limits of the interval between two expected pings."""
+"""The limits of the interval between two expected pings (seconds)."""
 
 
 def silence(every: int) -> str:
-    """Return the schedule of a job that expects pings every so many seconds."""
+    """Return the schedule of a job that expects a ping every `every` seconds."""
     return f"rate({every} seconds)"
 
 
@@ -632,7 +633,7 @@ def _target_or_task(schema: dict[str, Any]) -> None:
 
 
 class JobBody(DefinitionBody):
-    """A job as posted. `task` is an abbreviation for a target of that type, and is expanded before validation."""
+    """A job as posted. `task` is an abbreviation for a target of type task, and is expanded before validation."""
 
     model_config = ConfigDict(defer_build=False, json_schema_extra=_target_or_task)
 
@@ -644,8 +645,8 @@ class JobBody(DefinitionBody):
         Field(
             ge=MIN_EXPECTED_SECONDS,
             le=MAX_EXPECTED_SECONDS,
-            description="The job expects a ping (POST /v1/jobs/{id}/ping) at least every so many seconds, and runs if "
-            "none comes. Its schedule must be null.",
+            description="The longest time between two pings (POST /v1/jobs/{id}/ping). The job runs if no ping arrives "
+            "within it. Its schedule must be null.",
         ),
     ] = None
     timeout_seconds: Annotated[Whole, Field(ge=1, le=LONG_TIMEOUT_SECONDS)] = 30
@@ -659,8 +660,8 @@ class JobBody(DefinitionBody):
     after_completion: Annotated[
         AfterCompletionBody | None,
         Field(
-            description="For a job that ends: one with the schedule at(...), with end or with max_runs. Default: a job "
-            "with the schedule at(...) is removed after one day unless its run is DEAD; others are not removed."
+            description="For a job that ends: its schedule is at(...), or it has end or max_runs. Default: a job with "
+            "the schedule at(...) is removed after one day unless its run is DEAD; others are not removed."
         ),
     ] = None
     idempotency_key: Annotated[
@@ -751,7 +752,7 @@ class StepBody(Body):
     ] = Field(default_factory=list)
     when: Annotated[
         Literal["all_success", "all_done", "any_success", "any_failure", "none_failed"],
-        Field(description="The outcomes of the upstream steps with which it starts."),
+        Field(description="The outcomes of the upstream steps that let the step start."),
     ] = "all_success"
     may_fail: Annotated[bool, Field(description="Whether the workflow can succeed if this step fails.")] = False
     not_before: Annotated[

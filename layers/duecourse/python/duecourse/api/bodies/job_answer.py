@@ -27,7 +27,7 @@ class LastRunAnswer(TypedDict):
 
 
 def _tidy(schema: dict[str, Any]) -> None:
-    """Remove `task`, an abbreviation for a target, since responses have the target. Only lists have `last_runs`."""
+    """Remove `task`, because responses have the target. Make `last_runs` optional, because only lists have it."""
     del schema["properties"]["task"]
     for name in ("task", "last_runs"):
         schema["required"].remove(name)
@@ -50,7 +50,7 @@ class KeptBody(Body):
     ]
     paused_by: Annotated[str | None, Field(description="The caller who paused the job; null if Duecourse paused it.")]
     paused_because: Annotated[
-        str | None, Field(description="The reason of the pause: the caller's note, or Duecourse's reason.")
+        str | None, Field(description="The reason for the pause: the caller's note, or Duecourse's reason.")
     ]
     paused_until: Annotated[
         Second | None,
@@ -96,6 +96,6 @@ class JobAnswer(KeptBody, JobBody):
 
 
 class JobPatch(JobBody):
-    """Part of a job."""
+    """Some fields of a job."""
 
     model_config = ConfigDict(defer_build=True)

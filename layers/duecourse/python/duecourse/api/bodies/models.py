@@ -2,7 +2,7 @@
 
 JSON is parsed strictly according to RFC 8259 and I-JSON (RFC 7493). Every parsed value can be written again unchanged.
 
-The types of fields contain the rules that JSON Schema can express. Validators contain the other rules.
+The types of fields contain the rules that JSON Schema can express; validators contain the other rules.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MAX_DEPTH = 32
 """The maximum number of levels of objects and arrays in a payload."""
 
 HANDED_ON = ("payload", "result")
-"""Fields of a body with arbitrary JSON of the caller, which is passed on unchanged and may contain NUL."""
+"""The fields that contain the caller's arbitrary JSON. It is passed on unchanged and may contain NUL."""
 
 MAX_DIGITS = 400
 """The maximum number of digits of an integer. All numbers that can be stored are shorter."""
@@ -108,7 +108,7 @@ def _members(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 
 OWN = "duecourse"
-"""The type of errors with a message that can be returned to the caller unchanged."""
+"""The type of errors whose message can be returned to the caller unchanged."""
 
 
 def _instant(value: object, info: ValidationInfo) -> object:
@@ -144,12 +144,12 @@ class Rules:
 
 
 def refuse(reason: str) -> PydanticCustomError:
-    """Return the error that a validator raises. `reason` is returned to the caller unchanged."""
+    """Return the error for a validator to raise. The caller of the API sees `reason` unchanged."""
     return PydanticCustomError(OWN, "{reason}", {"reason": reason})
 
 
 def _whole_number(value: object) -> object:
-    """Convert a float without a fraction to an int. JSON has only one type of number, so 30.0 equals 30."""
+    """Convert a float without a fraction to an int. JSON has only one number type, so 30.0 equals 30."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 

@@ -95,7 +95,7 @@ def task_problem(name: str, tasks: Tasks) -> str | None:
 
 
 def header_problems(headers: Mapping[str, str]) -> list[str]:
-    """Return the problems that prevent these headers from being sent."""
+    """Return the reasons why these headers cannot be sent."""
     problems: list[str] = []
     seen: set[str] = set()
     for name, value in headers.items():
@@ -139,7 +139,9 @@ def _address(netloc: str, host: str) -> IPv4Address | IPv6Address | None:
 
 
 def _reads_as_number(label: str) -> bool:
-    """Return whether resolvers parse a host with this last label as an IPv4 address (2130706433, 0x7f.1, 127.1)."""
+    """Return whether resolvers parse a host whose last label is this one as an IPv4 address (2130706433, 0x7f.1,
+    127.1).
+    """
     return label.isdigit() or re.fullmatch(r"0[xX][0-9A-Fa-f]*", label) is not None
 
 
@@ -174,13 +176,13 @@ Status = Annotated[
 
 
 class SignBody(Body):
-    """The secret of the tenant that signs the calls."""
+    """The tenant's secret that signs the calls."""
 
     secret: Annotated[str, Field(pattern=f"^{SECRET_NAME}$")]
 
 
 _SecretName = Annotated[
-    str, Field(pattern=f"^{SECRET_NAME}$", description="The name of a secret of the tenant, not its value.")
+    str, Field(pattern=f"^{SECRET_NAME}$", description="The name of one of the tenant's secrets, not its value.")
 ]
 _Parameter = Annotated[str, Field(min_length=1, max_length=256, json_schema_extra=LINE), AfterValidator(no_controls)]
 Url = Annotated[
@@ -211,7 +213,7 @@ class OAuthBody(Body):
     audience: _Parameter | None = None
     credentials: Annotated[
         Literal["header", "body"],
-        Field(description="The part of the token request that has client id and secret."),
+        Field(description="The part of the token request that contains the client id and secret."),
     ] = "header"
 
     @field_validator("token_url")
@@ -294,7 +296,7 @@ class Named:
         return with_info_after_validator_function(self._check, handler(source))
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        """Add the form of the name as an ECMA pattern. A leading limit of the length becomes `maxLength`."""
+        """Add the name's format as an ECMA pattern. A length limit at its beginning becomes `maxLength`."""
         form, wants = ALLOW_LISTS[self.kind].form, ALLOW_LISTS[self.kind].wants
         length = _LENGTH.match(form)
         return handler(schema) | {
@@ -432,7 +434,7 @@ class EcsTargetBody(Body):
 
 
 class AwsTargetBody(Body):
-    """One call of an AWS API."""
+    """One call to an AWS API."""
 
     type: Literal["aws"]
     service: Annotated[str, Field(pattern=r"^[a-z0-9-]{1,63}$")]

@@ -5,8 +5,8 @@ Read-only fields are in responses, but requests cannot set them. The response of
 field is ignored if it is unchanged, and rejected if it has another value. For a job with a registered task, the
 abbreviation `task` is expanded and the task's defaults are filled in. Merge patches of jobs follow RFC 7396.
 
-The functions convert a posted value to the draft of a job or workflow, or to the model of a body. If the value is not
-valid, they raise Problem with all its faults.
+The functions convert a posted value to the draft of a job or workflow, or to the model of a body. They raise Problem,
+with all faults, if the value is not valid.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ DERIVED = (
     *("paused_until", "former"),
 )
 """Read-only fields that are computed from the rest of the body, the time and the last write. They are always ignored:
-the first of two equal requests changes them, and the second request must still be valid.
+if a request is repeated, the first request changes them, and the second must still be valid.
 """
 
 T = TypeVar("T")
@@ -71,8 +71,8 @@ T = TypeVar("T")
 def validate_draft(value: Any, job_id: str | None, job: Job | None, kind: str, read: Callable[[Any], T]) -> T:
     """Check the read-only fields of a body, and return the result of `read` for the other fields.
 
-    `job` is the stored job (None: a new job). The body may repeat the id in the path. Raises Problem; for invalid
-    fields it has this `kind` and contains the faults of the read-only fields and of `read`.
+    `job` is the stored job (None: a new job). The body may repeat the id in the path. Raises Problem. For invalid
+    fields, the Problem has this `kind` and contains the faults of the read-only fields and of `read`.
     """
     if not isinstance(value, Mapping):
         return read(value)
@@ -121,8 +121,8 @@ DEFAULT_FIELDS = JobBody.model_fields.keys() - {
     "calendar", "on_excluded", "jitter_seconds", "max_runs", "expect_every", "target", "task", "precision", "tags",
     "after_completion",
 }  # fmt: skip
-"""The fields of a job for which a task may have defaults. The fields that identify or schedule the job are not
-included.
+"""The fields of a job for which a registered task may have defaults. Fields that identify or schedule the job are
+excluded.
 """
 
 _MERGED = ("retry", "missed")
@@ -132,7 +132,7 @@ _OF_CALLBACKS = ("completion_seconds", "heartbeat_seconds")
 @dataclass(frozen=True, slots=True)
 class WrittenOut:
     """A posted job, expanded for validation. `short`: the job used the `task` field. `defaulted`: pointers to the
-    fields that have a default of the task. `faults`: the faults found during the expansion.
+    fields whose values are the task's defaults. `faults`: the faults found during the expansion.
     """
 
     value: Any
@@ -142,8 +142,8 @@ class WrittenOut:
     faults: tuple[FieldFault, ...] = ()
 
     def placed(self, fault: FieldFault) -> FieldFault:
-        """Return a fault of the validated value in terms of the posted value: at `/task` for an abbreviated target, and
-        with a note for a default of the task.
+        """Return a fault of the validated value as a fault of the posted value. It is at `/task` if the target was
+        abbreviated, and has a note if the value is the task's default.
         """
         place = fault.pointer or ""
         if self.short and (place == "/target" or place.startswith("/target/")):
@@ -185,7 +185,9 @@ def write_out(value: Any, tasks: Tasks) -> WrittenOut:
 
 
 def _expand_expectation(written: dict[str, Any]) -> None:
-    """Set the schedule of a job that expects pings: the rate of its interval. It replaces that of another interval."""
+    """Set the schedule of a job that expects pings: a rate with its interval. It replaces the rate of a different
+    interval.
+    """
     every, schedule = written.get("expect_every"), written.get("schedule", "")
     if type(every) is int and (schedule is None or re.fullmatch(SILENCE, str(schedule)) is not None):
         written["schedule"] = silence(every)
@@ -222,7 +224,9 @@ POSTABLE = tuple(name for name in JobBody.model_fields if name != "task")
 
 
 def merged(target: Any, patch: Any) -> Any:
-    """Apply the patch to a JSON value: objects are merged, null removes a field, and other values replace."""
+    """Apply the patch to a JSON value: objects are merged, null removes a field, and other values replace the present
+    value.
+    """
     if not isinstance(patch, Mapping):
         return patch
     result = dict(target) if isinstance(target, Mapping) else {}
@@ -270,7 +274,9 @@ _MODELS: Mapping[str, type[BaseModel]] = {
 }
 
 _UNIONS = ("schedule", "target", "overlap", "finish_by")
-"""The fields whose errors have the tag of the variant in their location. The tag is not a part of the document."""
+"""The fields of union types. Pydantic adds the variant's tag to the location of their errors, but the document has no
+such part.
+"""
 
 _WORKFLOW = "cannot be used here; create the workflow with its jobs by PUT /v1/workflows/<id>"
 _TARGET_FORM = 'write {"type": "http", "url": "https://..."} or {"type": "lambda", "function": "..."}'
@@ -367,7 +373,7 @@ def read_job(value: Any, tenant: str, rules: Rules, check_schedule: CheckSchedul
 def _validated(
     model: type[Model], value: Any, looked_at: Any, rules: Rules | None = None
 ) -> tuple[Model | None, dict[str | None, FieldFault]]:
-    """Return the body, or None if it is not valid, and the faults of `looked_at` and of the body by pointer."""
+    """Return the body (None if it is not valid), and the faults of `looked_at` and of the body, by pointer."""
     faults = {fault.pointer: fault for fault in unfit(looked_at)}
     try:
         return model.model_validate(value, context=rules), faults
@@ -442,7 +448,7 @@ def _sentence(error: ErrorDetails, place: str, location: tuple[int | str, ...], 
 
 
 def _pattern(place: str) -> str | None:
-    """Return the required form of the text at `place`, which is a field or an entry of a list."""
+    """Return the required format of the text at `place`, which is a field or a list entry."""
     return _PATTERNS.get(place) or _PATTERNS.get(place.rpartition("/")[0])
 
 
@@ -487,10 +493,10 @@ def read_body(
     apart: str | None = None,
     most: int = MAX_BODY_BYTES,
 ) -> Model:
-    """Read the body of a request, of at most `most` bytes. A missing `optional` body is equal to an empty object.
+    """Read the body of a request, of at most `most` bytes. If `optional` is true, a missing body is an empty object.
 
     `more` returns further faults of an otherwise valid body. The value of the `apart` field is checked by the caller.
-    Raises the problems of `Request.json`, and Problem of this `kind` with all faults of the body.
+    Raises the same Problems as `Request.json`, and a Problem of this `kind` with all faults of the body.
     """
     if optional and not request.body:
         return model()
@@ -540,7 +546,9 @@ def read_workflow(
 
 
 def _defined(value: Mapping[str, Any]) -> Iterable[tuple[str, Mapping[str, Any]]]:
-    """Yield the id and the definition of each job that the document defines. Omit those that are not objects."""
+    """Yield the id and the definition of each job that the document defines. Definitions that are not objects are
+    omitted.
+    """
     jobs = value.get("jobs")
     for name, step in jobs.items() if isinstance(jobs, dict) else ():
         if is_id(name) and isinstance(step, dict) and isinstance(step.get("job"), dict):
@@ -548,7 +556,7 @@ def _defined(value: Mapping[str, Any]) -> Iterable[tuple[str, Mapping[str, Any]]
 
 
 def _read_inline(job: Mapping[str, Any], name: str, zone: str, tenant: str, rules: Rules) -> Draft:
-    """Return the draft of a job that the document defines. The job has no schedule. Raises Problem."""
+    """Return the draft of a job that the document defines. Such a job has no schedule. Raises Problem."""
     foreign = [FieldFault("is set by the name under jobs; remove it", "/id")] if "id" in job else []
     foreign += [
         FieldFault("is a field of the workflow, which starts its steps; remove it here", f"/{field}")

@@ -58,7 +58,7 @@ class WorkflowPutAnswer(WorkflowAnswer):
 
 class CountsAnswer(TypedDict):
     """The number of steps that succeeded, failed, did not run because an upstream step failed or the run had ended
-    (`aborted`), were not needed (`skipped`), are due or running, wait, or will not run (`left`).
+    (`aborted`), were not needed (`skipped`), are due or running, are waiting, or will not run (`left`).
     """
 
     succeeded: Count
@@ -88,7 +88,7 @@ class StepRunAnswer(TypedDict):
         Field(description="Null if the run has no record, or if the record has changed since it was carried over."),
     ]
     carried_over: Annotated[
-        bool, Field(description="The rerun did not run the step again: the outcome is that of `run`.")
+        bool, Field(description="Whether the rerun keeps the outcome of `run` instead of running the step again.")
     ]
     after: list[JobId]
     when: Rule

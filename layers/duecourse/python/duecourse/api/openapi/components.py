@@ -36,14 +36,14 @@ _MERGED = frozenset({"target", "retry", "missed"})
 """The fields of a job that a patch merges."""
 
 _OPEN = frozenset({"Problem", "StateProblem", "OpenApiDocument"})
-"""Responses that other schemas extend."""
+"""The schemas of responses that other schemas extend. They stay open."""
 
 _KEYWORDS = {"ge": "minimum", "le": "maximum"}
-"""The names that pydantic gives to bounds after a custom validator."""
+"""The JSON Schema keywords of bounds, by the names that pydantic uses after a custom validator."""
 
 
 class _Plain(GenerateJsonSchema):
-    """Omits the titles that only repeat the names of fields."""
+    """Generates schemas without titles that only repeat field names."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         """Return False."""
@@ -78,7 +78,7 @@ def schemas(*, closed: bool = False) -> Schema:
 
 
 def name_of(model: Any) -> str:
-    """Return the component of a request's model or of a response's type."""
+    """Return the component name of a request's model or of a response's type."""
     arguments = getattr(model, "__args__", ())
     return f"{name_of(arguments[0])}Page" if arguments else _tidy_name(model.__name__)
 
@@ -87,8 +87,8 @@ _ROOTS = {model.__name__ for model in REQUESTS}
 
 
 def _tidy_name(name: str) -> str:
-    """Return the name of a schema. `JobBody` becomes JobRequest. The models that a request contains keep their names,
-    or have the suffix `Shown` in responses if they differ there.
+    """Return the name of a schema. `JobBody` becomes JobRequest. Models within requests keep their names. If such a
+    model differs in responses, its name there has the suffix `Shown`.
     """
     if page := re.fullmatch(r"PageAnswer_(\w+)Answer_", name):
         return f"{page[1]}Page"

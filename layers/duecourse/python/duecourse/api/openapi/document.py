@@ -33,7 +33,7 @@ from duecourse.version import VERSION
 
 Document = dict[str, Any]
 Refusal = tuple[int, tuple[str, ...], bool]
-"""A status, its kinds of problem, and whether API Gateway also returns this status."""
+"""A status of rejections: the status, its kinds of problem, and whether API Gateway also returns it."""
 
 _BODY = ("malformed-body", "body-too-large", "unsupported-content-type")
 _AUTHORISED = (
@@ -116,7 +116,7 @@ def _paths() -> Document:
 
 
 def _query(route: Route) -> Mapping[str, tuple[Parameter, bool]]:
-    """Return the query parameters. Those of every list are at the end."""
+    """Return the query parameters. The parameters that all lists share are at the end."""
     found = {} if route.query is None else route.query.parameters()
     paged = PageQuery.model_fields
     return dict(sorted(found.items(), key=lambda each: each[0] in paged))
@@ -222,7 +222,7 @@ def _reply(route: Route, status: int, answer: Any) -> Document:
 
 
 def _links(answer: Any) -> Document:
-    """Return links from a job or a run, or the first one of a page, to the operations on it."""
+    """Return links to the operations on a job or run in a response. For a page, they refer to its first item."""
     where, shown, reading = "$response.body#/", answer, False
     if get_origin(answer) is PageAnswer:
         where, shown, reading = f"{where}items/0/", get_args(answer)[0], True

@@ -201,7 +201,7 @@ CREATED_AT = 1_795_255_200.0
 
 
 def workflow_examples(rules: Rules) -> tuple[Document, Document, Document]:
-    """Return the responses for `NEW_WORKFLOW`: in a list, when it is read, and when it is put."""
+    """Return the responses that contain `NEW_WORKFLOW`: of a list, a read and a put."""
     draft = read_workflow(NEW_WORKFLOW, WORKFLOW_ID, "default", rules, lambda *_: None)
     job = draft.definition("5f2b7c1e9a0d4e6f8b3c2a17").new(WORKFLOW_ID, CREATED_AT)
     view = JobView(job, job.following(int(CREATED_AT)))
@@ -267,7 +267,7 @@ WORKFLOW_RUN: Mapping[str, Any] = {
         _step("alert", "WAITS", after=["report"], when="any_failure", waits_for=["report"]),
     ],
 }
-"""A run of a workflow that is half complete."""
+"""A workflow run that is half complete."""
 
 
 NEW_JOB: Document = {
@@ -477,7 +477,7 @@ _ANSWERS: Mapping[Any, Mapping[str, Any]] = {
 
 
 def answer_example(answer: Any) -> Mapping[str, Any] | None:
-    """Return an example of a response's type or of a page of them, or None if there is none."""
+    """Return an example of a response of this type, or of a page of such items. None: there is no example."""
     if get_origin(answer) is PageAnswer:
         return {"items": [_ANSWERS[get_args(answer)[0]]], "next_cursor": None}
     return _ANSWERS.get(answer)

@@ -122,7 +122,7 @@ def _outcomes(api: Api, request: Request, values: Sequence[Any], key: str | None
 
 @contextmanager
 def _kept(outcomes: dict[int, Outcome], indices: Iterable[int]) -> Iterator[None]:
-    """Record an error in the block as the outcome of the jobs at these indices."""
+    """Record an error that the block raises as the outcome of the jobs at these indices."""
     try:
         yield
     except Exception as error:  # noqa: BLE001 (the error is the result of each job)

@@ -33,7 +33,7 @@ from duecourse.usecases.jobs.calendars import CalendarInUseError, CalendarUnknow
 
 
 class CalendarBody(Body):
-    """The days that a calendar excludes. `cursor` continues a request for further jobs after a response."""
+    """The days that a calendar excludes. `cursor` is the `next_cursor` of the previous response."""
 
     exclude: Annotated[
         list[Excluded],
@@ -52,12 +52,12 @@ class CalendarBody(Body):
 
 
 class CalendarAnswer(TypedDict):
-    """A calendar. Its dates are in order, and ranges that overlap are one; cron expressions follow."""
+    """A calendar. Its dates are in order, with overlapping ranges merged; cron expressions follow."""
 
     id: JobId
     description: str
     exclude: list[str]
-    version: Annotated[int, Field(ge=1, description="Grows with every change.")]
+    version: Annotated[int, Field(ge=1, description="Increases with every change.")]
     updated_at: Millisecond
     updated_by: str
 
@@ -93,9 +93,9 @@ class PutCalendarAnswer(CalendarAnswer):
 def put_calendar(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Create or replace a calendar.
 
-    Jobs that use the calendar get its new days with this request: up to 100 jobs in one call, and each counts as a
-    request. Pass `next_cursor` as `cursor`, with the same days, to continue. Jobs with a different schedule start a new
-    generation, as with an edit. Repeating the request changes nothing.
+    This request also updates the jobs that use the calendar: up to 100 jobs in one call, and each counts as a request.
+    Pass `next_cursor` as `cursor`, with the same days, to continue. Jobs whose schedule changes start a new generation,
+    as after an edit. Repeating the request changes nothing.
     """
     calendar_id, body = _id_in(parameters), read_body(request, CalendarBody, kind="invalid-calendar")
     if not is_id(calendar_id):

@@ -41,7 +41,7 @@ MAX_RETRY_AFTER_SECONDS = 86_400
 
 _CODE = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _UNSENDABLE = re.compile("[\ufffe\uffff]")
-"""Characters that an SQS message must not contain (SendMessage). JSON escapes the other forbidden characters."""
+"""Characters that an SQS message must not contain (SendMessage). JSON escapes the other forbidden ones."""
 _UNSENDABLE_FAULT = "contains U+FFFE or U+FFFF, which are not characters; remove them"
 
 
@@ -76,7 +76,7 @@ class CompleteBody(Body):
 
 
 class FailBody(Body):
-    """The error of the work, and whether a retry makes sense."""
+    """The error of the work, and whether to retry."""
 
     error: Annotated[str, Field(min_length=1, max_length=MAX_ERROR)]
     code: Annotated[str, Field(json_schema_extra={"pattern": f"^{_CODE.pattern}$"}), AfterValidator(_code)] = (
@@ -144,7 +144,7 @@ def heartbeat_run(api: CallbackApi, request: Request, parameters: Mapping[str, s
 def complete_run(api: CallbackApi, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Complete a run.
 
-    Can be repeated with the same token: the status is 200 after the run has ended.
+    The request can be repeated with the same token: the status is 200 after the run has ended.
     """
     run = api.callbacks.admitted(run_id_in(parameters), _token(request))
     result = read_body(request, CompleteBody, more=_result_faults).result

@@ -44,8 +44,8 @@ def _cursor(text: str) -> str:
 
 
 class RedriveBody(Body):
-    """A filter for dead runs: the job, the time of death (from `since`, before `until`), a tag that the job currently
-    has, and a text in the error.
+    """A filter for dead runs: the job, the time of death (from `since`, before `until`), a current tag of the job, and
+    a text in the error.
     """
 
     job_id: JobName | None = None
@@ -113,8 +113,8 @@ def redrive_dead_runs(api: Api, request: Request, _parameters: Mapping[str, str]
     """Redrive dead runs.
 
     Redrives the dead runs of one job or of all jobs, filtered by the time of death, the tags of the job and the error:
-    at most `limit` runs, or fewer if the request reaches its time limit. Pass `next_cursor` to continue. With `dry_run`
-    no run is redriven, and `redriven` is the number of runs that would be redriven.
+    at most `limit` runs, or fewer if the request reaches its time limit. Pass `next_cursor` to continue. With
+    `dry_run`, no run is redriven, and `redriven` is the number of runs that would be redriven.
     """
     body = read_body(request, RedriveBody, optional=True)
     if body.since is not None and body.until is not None and body.since >= body.until:

@@ -110,11 +110,11 @@ class JobsWithRunsQuery(JobsQuery):
 
 
 JOBS_A_REQUEST = 20
-"""The number of jobs whose last runs together cost as much as one request."""
+"""The number of jobs whose last runs count as one request together."""
 
 SEARCH = 4
-"""The cost of the first part of a search, in requests. It reads up to 1 MB of jobs. Each further part costs one more
-(adapters.dynamodb.jobs.job_store).
+"""The cost of the first part of a search, in requests. Each part reads up to 1 MB of jobs, and each further part costs
+one request (adapters.dynamodb.jobs.job_store).
 """
 
 
@@ -128,9 +128,7 @@ def job_page(
     runs: int = 0,
     workflows: bool = False,
 ) -> Answer:
-    """Return a page of the tenant's jobs with the last `runs` runs of each, or only of its workflows. Raises
-    Problem.
-    """
+    """Return a page of the tenant's jobs (or only workflows) with the last `runs` runs of each. Raises Problem."""
     after, chosen = read_job_page_token(query.cursor), listed_tag(request, query.tag)
     where = JobFilter(query.prefix or "", query.search, chosen, query.state, query.owner, workflows)
     if after is not None and not after.startswith(where.prefix):
@@ -165,7 +163,7 @@ class ChangedFieldAnswer(TypedDict):
 
 
 class ChangeAnswer(TypedDict):
-    """A change of a job and its caller."""
+    """A change to a job, and the caller who made it."""
 
     at: Millisecond
     principal: Annotated[
@@ -247,7 +245,7 @@ def new_draft(api: Api, request: Request, value: Any) -> Draft:
 
 
 def created_answer(request: Request, made: Created | JobView) -> Answer:
-    """Return 201, or 200 if an earlier request with the same key created the job. Raises Problem if the caller must not
+    """Return 201, or 200 if an earlier request with the same key created the job. Raises Problem if the caller may not
     see that job.
     """
     if isinstance(made, Created):
@@ -322,9 +320,9 @@ def put_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer
 def patch_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Change a job.
 
-    A JSON merge patch (RFC 7396): its fields are replaced, and null restores the default of a field (null for
+    A JSON merge patch (RFC 7396): the fields in the patch are replaced, and null restores a field's default (null for
     `schedule` removes the schedule). The result is validated like a posted job. A rate keeps the job's `anchor` unless
-    the patch sets it. With `dry_run=true` nothing is written, as with PUT.
+    the patch sets it. As with PUT, `dry_run=true` writes nothing.
     """
     dry, job_id, patch = DryRunQuery.of(request).dry_run, job_id_in(parameters), request.json()
     if faults := list(unfit(patch)):
@@ -392,10 +390,10 @@ def rename_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Ans
 def delete_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Delete a job.
 
-    No new runs start; running attempts continue to their end. The records of its runs can still be read. If the job is
-    a workflow, its active runs are cancelled and its steps are kept. For the rate limit, every 20 steps count as one
-    request. After an error, repeat the request to cancel the remaining runs, even if the response is that the job does
-    not exist.
+    No new runs start; running attempts continue to their end. The records of the job's runs can still be read. If the
+    job is a workflow, its active runs are cancelled and its steps are kept. For the rate limit, every 20 steps count as
+    one request. After an error, repeat the request to cancel the remaining runs, even if the API reports that the job
+    does not exist.
     """
     job_id, charge = job_id_in(parameters), request.budget.charge
     try:
@@ -447,7 +445,7 @@ def _own_draft(api: Api, request: Request, job_id: str, value: Any, job: Job | N
     """Return the draft that replaces the stored job (None: a new job). The value may omit its id; otherwise the id must
     equal the id in the path.
 
-    Raises Problem with all faults, or if the job would have none of the caller's tags.
+    Raises Problem with all faults, and Problem (403) if the job would have none of the caller's tags.
     """
     if job is not None and isinstance(job.target, WorkflowTarget):
         raise Problem("is-workflow", f"{job_id} is a workflow; change it by PUT /v1/workflows/{job_id}.")

@@ -37,8 +37,8 @@ logger = logging.getLogger("duecourse.api")
 
 
 class RunBody(Body):
-    """`payload`: replaces the job's payload for all attempts of this run; null is a valid payload. The run is due now,
-    `at` a time, or after `delay_seconds`.
+    """A run to start: now, at the time `at`, or after `delay_seconds`. `payload` replaces the job's payload for all
+    attempts of this run; null is a valid payload.
     """
 
     payload: Any = None
@@ -81,9 +81,9 @@ class RequestedRunsAnswer(TypedDict):
 
 
 class BackfillBody(Body):
-    """The occurrences from `from` (inclusive) to `to` (exclusive) whose result so far is `only`, one every
-    `pace_seconds`. Their idempotency keys are those of the scheduled runs, unless `force_new_key` is true. Unless
-    `dry_run` is false, the response only has the plan.
+    """The occurrences to run: those from `from` (inclusive) to `to` (exclusive) whose result so far is `only`, one
+    every `pace_seconds`. They have the idempotency keys of the scheduled runs, unless `force_new_key` is true. If
+    `dry_run` is true (the default), the response has only the plan.
     """
 
     start: Annotated[Instant, Field(alias="from")]
@@ -104,13 +104,13 @@ class BackfillBody(Body):
 
 
 class SkipBody(Body):
-    """The number of occurrences that will not run."""
+    """The number of occurrences to skip."""
 
     count: Annotated[Whole, Field(ge=1, le=MAX_SKIPPED)] = 1
 
 
 class ResultsAnswer(TypedDict):
-    """The number of occurrences of a range by their result."""
+    """The number of occurrences in a range, by result."""
 
     missing: Annotated[int, Field(ge=0, description="Occurrences without a record, or skipped because they were late.")]
     failed: Annotated[int, Field(ge=0, description="Occurrences whose run is dead.")]
@@ -159,9 +159,10 @@ def run_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer
     """Run a job now or at a later time.
 
     Starts a run independently of the state and the schedule of the job; `overlap`, `start_deadline_seconds` and
-    deadlines apply. Exception: if the job is paused and a step of a workflow, its run waits until the job is resumed.
-    With `at` or `delay_seconds` the run is `QUEUED` until then, at most 366 days. It can be listed, read and cancelled,
-    and does not start if the job is deleted. A repeated request with the same `Idempotency-Key` returns the same run.
+    deadlines apply. Exception: if the job is a step of a workflow and is paused, its run waits until the job is
+    resumed. With `at` or `delay_seconds`, the run is `QUEUED` until its start time, at most 366 days ahead. It can be
+    listed, read and cancelled, and does not start if the job is deleted. A repeated request with the same
+    `Idempotency-Key` returns the same run.
     """
     job_id, expected = job_id_in(parameters), read_expected(request)
     run_request = RunRequest(request.principal, read_key(request), request.correlation_id)
@@ -245,10 +246,10 @@ def _one_of_many(api: Api, request: Request, job: Job, body: RunBody, place: Run
 def backfill_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Run past occurrences.
 
-    Runs the occurrences of the current schedule in a range, one every `pace_seconds`: those that are missing (without a
-    record, or skipped because they were late), that failed (dead), or all. The idempotency key of each is that of its
-    scheduled run. Unless `dry_run` is false, the response only has the plan, its estimated cost and the results so far
-    (200). A started backfill returns 202.
+    Runs occurrences of the current schedule in a range, one every `pace_seconds`. `only` selects those that are missing
+    (without a record, or skipped because they were late), those that failed (dead), or all. Each has the idempotency
+    key of its scheduled run. If `dry_run` is true (the default), the response (200) has only the plan, its estimated
+    cost and the results so far. A started backfill returns 202.
     """
     job_id, expected = job_id_in(parameters), read_expected(request)
     run_request = RunRequest(request.principal, read_key(request), request.correlation_id)
@@ -285,7 +286,7 @@ def backfill_job(api: Api, request: Request, parameters: Mapping[str, str]) -> A
 def skip_next(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Skip the next occurrences.
 
-    The next future occurrences without a record will not run. A repeated request with the same `Idempotency-Key` skips
+    Skips the next future occurrences that have no record yet. A repeated request with the same `Idempotency-Key` skips
     no further occurrences.
     """
     job_id, expected = job_id_in(parameters), read_expected(request)
@@ -309,7 +310,7 @@ class NotifyTestAnswer(TypedDict):
 def send_test_notice(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Send a test notice.
 
-    Starts a run of each job that the rules in `notify` name, with a notice that says that it is a test.
+    Starts a run of each job that the rules in `notify` name. Its payload is a notice that is marked as a test.
     """
     job_id = job_id_in(parameters)
     sent = api.notices.test(api.manual.job(request.tenant, job_id), read_key(request))
@@ -328,8 +329,8 @@ def send_test_notice(api: Api, request: Request, parameters: Mapping[str, str]) 
 def ping_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Ping a job.
 
-    For a job with `expect_every`: the job runs if no further ping comes within this interval. `anchor` is the time of
-    the last ping. Pings are not in the history of changes.
+    For a job with `expect_every`: the job runs if no further ping arrives within that interval. `anchor` is the time of
+    the last ping. The change history does not contain pings.
     """
     job_id = job_id_in(parameters)
     edited = api.editing.ping(request.tenant, job_id, request.correlation_id, by=request.principal)
@@ -349,7 +350,7 @@ def _later(job: Job, body: RunBody) -> Later | None:
 
 
 def _payload_faults(api: Api, job: Job, own: OwnPayload | None) -> list[FieldFault]:
-    """Return the faults of the payload of a run. It must obey the rules for the payload of its job."""
+    """Return the faults of the payload of a run. The rules are those for the payload of its job."""
     if own is None:
         return []
     value = {"payload": own.payload, "completion": job.completion.value, "target": {"type": type_of(job.target)}}

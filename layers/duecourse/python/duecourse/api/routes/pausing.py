@@ -42,8 +42,8 @@ PageCursor = Annotated[str, AfterValidator(_cursor)]
 
 class PauseBody(Body):
     """`note`: the reason, for people; it is returned as `paused_because`. `until`: when the pause ends automatically,
-    at most 366 days ahead; without it the pause has no planned end. `catch_up`: at that end, treat the occurrences of
-    the pause as missed, according to the job's policy, instead of skipping them.
+    at most 366 days ahead; without it the pause has no planned end. `catch_up`: when the pause ends at that time, treat
+    its occurrences as missed, according to the job's policy, instead of skipping them.
     """
 
     note: Note | None = None
@@ -64,7 +64,7 @@ class PauseBody(Body):
 
 
 class ResumeBody(Body):
-    """`catch_up`: treat the occurrences of the pause as missed, according to the job's policy, instead of skipping
+    """`catch_up`: treat the occurrences during the pause as missed, according to the job's policy, instead of skipping
     them. `note`: the reason, for people; it is kept in the job's history.
     """
 
@@ -73,7 +73,9 @@ class ResumeBody(Body):
 
 
 class ManyBody(Body):
-    """Which jobs: those with a `tag`, or `all` of the tenant's. `cursor` continues after a response."""
+    """The selection of jobs: those with a `tag`, or `all` jobs of the tenant. `cursor` is the `next_cursor` of the
+    previous response.
+    """
 
     tag: Tag | None = None
     all: bool = False
@@ -89,13 +91,13 @@ class ManyBody(Body):
 
 class PauseManyBody(ManyBody, PauseBody):
     """The jobs to pause, the reason, and the end of the pause. A job that is already paused in another way is included
-    only if it would resume automatically earlier.
+    only if its pause would end earlier.
     """
 
 
 class ResumeManyBody(ManyBody):
-    """The jobs to resume, the policy for the occurrences of their pauses, and the reason. `others`: resume also jobs
-    that were paused in another way: one by one, with another tag, or after failures.
+    """The jobs to resume, the treatment of the occurrences during their pauses, and the reason. `others`: also resume
+    jobs that were paused in another way: individually, with another tag, or after failures.
     """
 
     catch_up: bool = False
@@ -126,8 +128,8 @@ class ChangedJobsAnswer(TypedDict):
 def pause_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Pause a job.
 
-    Occurrences that are due during the pause do not run. With `until` the job resumes automatically; the occurrence at
-    that instant runs. A paused job stays paused, and its pause ends at the `until` of the last request. If the job is a
+    Occurrences that are due during the pause do not run. With `until`, the job resumes automatically; the occurrence at
+    that instant runs. A paused job stays paused, and the last request determines when its pause ends. If the job is a
     step of a workflow, its runs, including redriven runs, wait until it is resumed.
     """
     job_id, expected = job_id_in(parameters), read_expected(request)
@@ -152,8 +154,8 @@ def pause_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
 def resume_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Resume a job.
 
-    With `catch_up` the occurrences of the pause are treated as missed, according to the job's policy; otherwise they
-    are skipped. If the job is a step of a workflow, its waiting runs start within a second.
+    With `catch_up`, the occurrences during the pause are treated as missed, according to the job's policy; otherwise
+    they are skipped. If the job is a step of a workflow, its waiting runs start within a second.
     """
     job_id, expected = job_id_in(parameters), read_expected(request)
     body = read_body(request, ResumeBody, optional=True, kind="invalid-resume")
@@ -233,7 +235,7 @@ def resume_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> A
 
 @contextmanager
 def _ending() -> Iterator[None]:
-    """Raise Problem for a pause that cannot end at the requested time."""
+    """Convert the error of a pause that cannot end at the requested time to a Problem."""
     try:
         yield
     except PauseEndError as error:

@@ -70,7 +70,7 @@ def list_runs(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
     """List the runs of a job.
 
     The newest runs are first, including enqueued runs (`QUEUED`). `from` and `to` select occurrences from the first
-    instant (inclusive) to the second (exclusive). With one of them, or with `state`, queued runs are included only if
+    instant (inclusive) to the second (exclusive). With `from`, `to` or `state`, queued runs are included only if
     `state` contains `QUEUED`, and a page may be short or empty and still have a next page. The runs of a deleted job
     are kept until they expire.
     """
@@ -113,14 +113,14 @@ class RunsQuery(PageQuery):
 def find_runs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """Find runs across jobs.
 
-    Lists runs in the `DEAD`, `RETRYING`, `CANCELLED` and `SKIPPED` states, or in the states of `state`; the run that
+    Lists runs in the `DEAD`, `RETRYING`, `CANCELLED` and `SKIPPED` states, or in the states in `state`. The run that
     entered its state last is first. `RUNNING` lists runs whose call has lasted more than ten seconds; they appear a few
     seconds later. `WAITING` lists runs that wait for their callback or for the steps of a workflow, and `QUEUED` lists
     runs that wait for another run of their job. `since` and `until` filter by the time at which the run entered its
     state: the start of its attempt, its end, the end of its last attempt, or the due time of a run that never started.
     `tag` selects runs of jobs that currently have the tag, and `error` selects runs with an error that contains the
-    text. With `SUCCEEDED` in `state`, the newest occurrence is first, and at most 500 jobs may exist, or have the tag.
-    `caught_up` selects runs of a catch-up (default: in any state); the `count` of a run is the number of occurrences
+    text. With `SUCCEEDED` in `state`, the newest occurrence is first, and the tenant (or the tag) may have at most 500
+    jobs. `caught_up` selects catch-up runs (default: in any state); the `count` of a run is the number of occurrences
     that it covers. With `job`, the list has the runs of one job in `state` (default: in any state), newest occurrence
     first. A page may be short or empty and still have a next page.
     """
@@ -154,7 +154,7 @@ def _by_state(page: StatePage) -> Answer:
 
 
 def _merged(api: Api, request: Request, query: RunsQuery, wanted: RunFilter, tag: str | None) -> Answer:
-    """Merge the records of all jobs. An index of successful runs would add a write to each run."""
+    """Return the merged records of all jobs. An index of successful runs would cost each run another write."""
     before = read_any_run_page_token(query.cursor)
     jobs = api.history.jobs.page_ids(request.tenant, tag, limit=MERGED_JOBS, after=None)
     if jobs.following is not None:
@@ -169,7 +169,7 @@ def _merged(api: Api, request: Request, query: RunsQuery, wanted: RunFilter, tag
 
 
 def _job_needed() -> Problem:
-    """Return the problem for successful runs of too many jobs."""
+    """Return the problem for a search for successful runs that covers too many jobs."""
     remedy = "add a job (job=ID) or a tag, or remove SUCCEEDED"
     detail = f"Runs in SUCCEEDED are listed for at most {MERGED_JOBS} jobs; {remedy}."
     fault = FieldFault(f"contains SUCCEEDED, which requires a job; {remedy}", parameter="state")
@@ -183,8 +183,8 @@ Command = Literal["complete", "fail", "cancel", "redrive"]
 def get_run(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Read a run.
 
-    Returns the run with its last 20 attempts. For a result above 2 KB the response has its size and a temporary address
-    (`result_url`).
+    Returns the run with its last 20 attempts. Instead of a result above 2 KB, the response has its size and a temporary
+    address (`result_url`).
     """
     run_id = run_id_in(parameters)
     run = api.runs.get(request.tenant, run_id)
@@ -227,7 +227,7 @@ def get_run_payload(api: Api, request: Request, parameters: Mapping[str, str]) -
 
     Returns the payload of the last attempt, or of the first attempt if none has started. The payload is not stored, but
     computed from the run and the current definition of its job. A run that ended before its first attempt has no
-    payload (see `problem`). For a run of a workflow it is the payload that its steps can use.
+    payload (see `problem`). For a run of a workflow, it is the payload that the steps can use.
     """
     run_id = run_id_in(parameters)
     sent = api.run_payloads.of(request.tenant, run_id)
@@ -256,8 +256,8 @@ def redrive_run(api: Api, request: Request, parameters: Mapping[str, str]) -> An
     """Redrive a dead run.
 
     The run gets a new set of attempts. Only dead runs can be redriven. A workflow continues as if the failure had not
-    happened: a redrive of its run also redrives its dead steps; a redrive of a step's run decides again about the
-    skipped steps after it. If a step is paused, it starts after it is resumed.
+    happened: a redrive of its run also redrives its dead steps. After a redrive of a step's run, it is decided again
+    whether the skipped steps after it run. A paused step starts after it is resumed.
     """
     return _asked("redrive", parameters, lambda run_id: api.commands.redrive(request.tenant, run_id, request.principal))
 
@@ -288,7 +288,7 @@ class NearestAnswer(TypedDict):
 
 
 class ExplainedAnswer(TypedDict):
-    """The explanation why a job ran or did not run at an instant."""
+    """The explanation of why a job ran or did not run at an instant."""
 
     at: Second
     verdict: Verdict
@@ -318,11 +318,11 @@ class ExplainQuery(Query):
 def explain_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Explain why a job ran or did not run at an instant.
 
-    The explanation is based on the records if there are any, otherwise on the schedule. Examples are a skipped run and
-    its reason, a pause and its caller, a gap in the local time, an exclusion, a time before the creation of the job, or
-    a run that is still queued. For a run of a workflow it has the number of ended steps and the steps that the run
-    waits for. For a step, at the occurrence of its workflow, it has the record of the step, the upstream steps that it
-    waits for, or the reason why the workflow did not run.
+    The explanation is based on the records if there are any, otherwise on the schedule. Examples are the reason for a
+    skipped run, the caller who paused the job, a gap in the local time, an exclusion, a time before the job's creation,
+    or a run that is still queued. For a run of a workflow, it has the number of ended steps and the steps that the run
+    waits for. For a step (at an occurrence of its workflow), it has the step's record, the upstream steps that it waits
+    for, or the reason why the workflow did not run.
     """
     job_id = job_id_in(parameters)
     at = ExplainQuery.of(request).at

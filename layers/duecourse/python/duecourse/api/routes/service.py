@@ -26,14 +26,14 @@ class TickAnswer(TypedDict):
 
 
 class DispatchAnswer(TypedDict):
-    """The progress of the shards: the delay of each watermark in seconds."""
+    """The progress of the shards: the delay of each shard's watermark in seconds."""
 
     shards: Count
     watermarks_behind_seconds: dict[str, Count | None]
 
 
 class HealthAnswer(TypedDict):
-    """Whether ticks run. `tick` and `dispatch` require the scope ops."""
+    """Whether ticks run. `tick` and `dispatch` require the `ops` scope."""
 
     status: Status
     tick: NotRequired[TickAnswer]
@@ -107,7 +107,7 @@ class LaneDepthAnswer(TypedDict):
 
 
 class StatsAnswer(TypedDict):
-    """The counts and limits of the tenant, and the load of the stage. `dispatch` requires the scope ops."""
+    """The counts and limits of the tenant, and the load of the stage. `dispatch` requires the `ops` scope."""
 
     jobs: JobCountAnswer
     dead_runs: DeadCountAnswer

@@ -31,7 +31,7 @@ class CheckAnswer(TypedDict):
     """The result of a check. `do` is the first step, if there is one."""
 
     name: str
-    verdict: Annotated[CheckStatus, Field(description="`unknown` means that the check could not be made.")]
+    verdict: Annotated[CheckStatus, Field(description="`unknown` means that the check could not run.")]
     says: str
     do: str | None
     runbook: _Page
@@ -74,8 +74,8 @@ def get_stage(api: Api, request: Request, _parameters: Mapping[str, str]) -> Ans
     """Read the state of the stage.
 
     Returns the release and settings of the stage, checks of its ticks, rounds and lanes, and its active alarms, each
-    with its runbook. `duecourse doctor` checks more with the permissions of an operator. A check has the verdict
-    `unknown` if its data cannot be read.
+    with its runbook. A check has the verdict `unknown` if its data cannot be read. `duecourse doctor` makes more
+    checks, with an operator's permissions.
     """
     Query.of(request)
     settings, look = api.settings, api.stage_checks.look()
@@ -125,7 +125,7 @@ _Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class ObjectiveAnswer(TypedDict):
-    """An objective of the stage, and how far it was met in the last 24 hours."""
+    """An objective of the stage, and the extent to which it was met in the last 24 hours."""
 
     name: Annotated[
         Literal["lateness", "availability"],
@@ -135,7 +135,9 @@ class ObjectiveAnswer(TypedDict):
     share: Annotated[_Share | None, Field(description="The share that met the objective; null without data.")]
     budget_used: Annotated[
         Annotated[float, Field(ge=0)] | None,
-        Field(description="The used part of the error budget; 1 if as many missed the objective as the target allows."),
+        Field(
+            description="The used part of the error budget; at 1, as many missed the objective as the target allows."
+        ),
     ]
 
 
@@ -172,8 +174,8 @@ def get_stage_metrics(api: Api, request: Request, _parameters: Mapping[str, str]
     """Read the stage's CloudWatch metrics.
 
     Returns lateness and outcomes of the last 24 hours in intervals of 30 minutes, the age of the oldest message of each
-    lane, and how far the objectives of the stage were met, for all tenants together. The response is at most one minute
-    old. CloudWatch metrics are delayed by some minutes, and intervals without events have no value.
+    lane, and the extent to which the stage met its objectives, for all tenants together. The response is at most one
+    minute old. CloudWatch metrics are delayed by a few minutes, and intervals without events have no value.
     """
     Query.of(request)
     figures, error = None, None

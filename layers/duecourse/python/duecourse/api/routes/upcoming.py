@@ -55,14 +55,14 @@ class PreviewBody(ScheduleBody):
 
 
 class OccurrenceAnswer(TypedDict):
-    """One occurrence, or the dropped times of one gap (`at` is then null)."""
+    """One occurrence, or the times that one gap in the local time drops (`at` is then null)."""
 
     at: Second | None
     wall: Annotated[str, Field(description="The local time of the zone at this instant, with its offset.")]
     mark: Literal["moved", "dropped", "repeated", "excluded", "shifted"] | None
     named: Annotated[
         str | None,
-        Field(description="The local time of the schedule that falls into the gap; only if the occurrence was moved."),
+        Field(description="The scheduled local time that falls into the gap; only if the occurrence was moved."),
     ]
     count: Annotated[int, Field(ge=1)]
 
@@ -89,7 +89,7 @@ class PreviewAnswer(TypedDict):
 def preview_schedule(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """Preview a schedule.
 
-    Returns the schedule in words and its next occurrences with the effects of daylight saving. Nothing is stored.
+    Returns the schedule in words, and its next occurrences with the effects of daylight saving time. Nothing is stored.
     """
     body = read_body(request, PreviewBody, kind="invalid-preview")
     try:
@@ -165,7 +165,7 @@ UpcomingAnswer = TypedDict(
         "from": Second,
         "to": Second,
         "step": Annotated[int, Field(ge=MIN_STEP_SECONDS, description="The length of an interval in seconds.")],
-        "buckets": Annotated[list[BucketAnswer], Field(description="The intervals with runs, in order of time.")],
+        "buckets": Annotated[list[BucketAnswer], Field(description="The intervals with runs, in chronological order.")],
         "runs": Count,
         "jobs": Annotated[int, Field(ge=0, description="The number of jobs that were examined.")],
         "paused": Annotated[
@@ -176,18 +176,18 @@ UpcomingAnswer = TypedDict(
             int,
             Field(
                 ge=0,
-                description=f"The number of jobs with a run that was due {LATE_SECONDS} s ago and is not enqueued yet.",
+                description=f"The number of jobs with a run that is {LATE_SECONDS} s overdue and not enqueued.",
             ),
         ],
         "late_jobs": _Names,
         "uncounted": Annotated[
-            int, Field(ge=0, description="The number of jobs that do not fire, because their cursor cannot be read.")
+            int, Field(ge=0, description="The number of jobs that do not fire because their cursor cannot be read.")
         ],
         "uncounted_jobs": _Names,
         "next_cursor": str | None,
     },
 )
-UpcomingAnswer.__doc__ = "The upcoming runs of some jobs. Add the pages up to get the upcoming runs of all jobs."
+UpcomingAnswer.__doc__ = "The upcoming runs of some jobs. Add up the pages to get the upcoming runs of all jobs."
 
 
 @route("GET", "/v1/upcoming", "jobs", {200: UpcomingAnswer}, query=UpcomingQuery)
@@ -195,11 +195,11 @@ def list_upcoming(api: Api, request: Request, _parameters: Mapping[str, str]) ->
     """Count the upcoming runs.
 
     Counts the runs from `from` (default: now) to `to` (exclusive; default and maximum: 48 hours later), in intervals of
-    `step` seconds (default: 3600). A page has the counts of some jobs: pass `next_cursor`, with `from` and `to` of the
-    first page, and add up the pages. With a step of one minute the largest buckets are the busiest minutes. With a
-    step as long as the window, and `largest=1000`, a page has the number of runs of each job. The counts
-    have the occurrences of the current schedules. They do not include manual runs, backfills and the runs of steps.
-    A page also has the number of jobs that are paused, are late now, or do not fire.
+    `step` seconds (default: 3600). A page counts the runs of some of the jobs: pass `next_cursor`, with `from` and `to`
+    of the first page, and add up the pages. With a step of one minute, the largest buckets are the busiest minutes.
+    With a step as long as the window, and `largest=1000`, a page has the number of runs of each job. The counts include
+    the occurrences of the current schedules, but not manual runs, backfills or the runs of steps. A page also has the
+    numbers of jobs that are paused, that are late now, and that do not fire.
     """
     query = UpcomingQuery.of(request)
     window, last = _window(query, int(api.upcoming.clock.now())), read_job_page_token(query.cursor)

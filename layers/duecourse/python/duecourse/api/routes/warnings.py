@@ -1,4 +1,4 @@
-"""GET /v1/jobs/<job_id>/warnings: what the last runs of a job say about its definition, and references that fail."""
+"""GET /v1/jobs/<job_id>/warnings: problems that the last runs of a job show, and references that fail."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ class JobWarningsAnswer(TypedDict):
 
 @route("GET", "/v1/jobs/<job_id>/warnings", "jobs", {200: JobWarningsAnswer})
 def get_job_warnings(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
-    """See what is wrong with the definition of a job.
+    """Read the warnings about a job.
 
-    `slow`: runs take longer than the interval between two occurrences. `skipped`: at least five runs were skipped
-    without a request, or cover several occurrences. `notify`: a job in `notify` does not exist. `calendar`: the
-    last date of the calendar is less than 60 days away.
+    `slow`: runs take longer than the interval between two occurrences. `skipped`: at least five runs were skipped (not
+    by a caller) or cover several occurrences. `notify`: a job in `notify` does not exist. `calendar`: the last date of
+    the calendar is less than 60 days away.
     """
     job_id = job_id_in(parameters)
     job = api.jobs.get(request.tenant, job_id).job

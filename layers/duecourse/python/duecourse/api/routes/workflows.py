@@ -39,7 +39,7 @@ _PROBLEMS = ("graph-missing",)
 
 
 class RerunBody(Body):
-    """The steps that start immediately; all steps after them follow."""
+    """The steps that start immediately. All their downstream steps follow."""
 
     start: Annotated[
         list[JobName],
@@ -65,15 +65,16 @@ class RerunBody(Body):
 def put_workflow(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Create or replace a workflow.
 
-    A workflow is a job that runs other jobs, its steps, each after its upstream steps. With `job` the job of a step is
-    created or replaced together with the workflow. If the workflow is not valid, all errors are returned together and
-    nothing is written. With `dry_run=true` nothing is written: the response has the result that the request would have
-    (with the ETag of the version that it would replace). Jobs are written first, the workflow last: after an error,
-    repeat the request to continue. With `If-Match` or `If-None-Match` the workflow is reserved before the first write,
-    so 412 means that nothing was changed; other changes of the workflow wait. Repeating the request with the same body
-    changes nothing; active runs keep the graph that they started with. The response of GET is a valid body. For the
-    request rate, each job that is defined here counts as one request, 20 jobs that are only named or removed count as
-    one request, and each named job with a payload above 4 KB counts as two; `dry_run` counts the same.
+    A workflow is a job that runs other jobs, its steps. Each step starts after its upstream steps. If a step has `job`,
+    its job is created or replaced together with the workflow. If the workflow is not valid, all errors are returned
+    together and nothing is written. With `dry_run=true`, nothing is written: the response has the result that the
+    request would have (with the ETag of the version that it would replace). The jobs are written first and the workflow
+    last. After an error, repeat the request to continue. With `If-Match` or `If-None-Match`, the workflow is reserved
+    before the first write, so 412 means that nothing was changed; other changes to the workflow wait. Repeating the
+    request with the same body changes nothing; active runs keep the graph that they started with. The response of GET
+    is a valid body. For the request rate, each job that the body defines counts as one request. Every 20 jobs that are
+    only named or removed count as one request, and each named job with a payload above 4 KB counts as two. `dry_run`
+    counts the same.
     """
     dry = DryRunQuery.of(request).dry_run
     workflow_id, value = workflow_id_in(parameters), request.json()
@@ -136,7 +137,8 @@ def get_workflow(api: Api, request: Request, parameters: Mapping[str, str]) -> A
 def get_workflow_run(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Read a run of a workflow.
 
-    Returns the steps with their states, each read at a different moment. The runs themselves are at /v1/runs/<id>.
+    Returns the run with the states of its steps, each read at a different moment. The runs of the steps are at
+    /v1/runs/<id>.
     """
     run_id = f"{workflow_id_in(parameters)}.{unquote(parameters['instant'])}"
     view = api.workflow_runs.look(api.runs.get(request.tenant, run_id), request.budget.charge)
@@ -158,9 +160,9 @@ def get_workflow_run(api: Api, request: Request, parameters: Mapping[str, str]) 
 def rerun(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Rerun a part of a workflow's run.
 
-    Starts a new run of the same occurrence with the same graph. The steps in `from` start immediately, and all steps
-    after them follow. The other steps keep their outcomes and results: a dead step makes the new run dead, unless it
-    may fail. A repeated request with the same `Idempotency-Key` returns the same run.
+    Starts a new run of the same occurrence with the same graph. The steps in `from` start immediately, and all their
+    downstream steps follow. The other steps keep their outcomes and results. If one of them is dead, the new run will
+    be dead, unless that step may fail. A repeated request with the same `Idempotency-Key` returns the same run.
     """
     run_id = run_id_in(parameters)
     run_request = RunRequest(request.principal, read_key(request), request.correlation_id)

@@ -76,7 +76,7 @@ class AllowedTargets:
         "allows task definitions named",
         "a task definition",
         r"[A-Za-z0-9_-]{1,255}(:[1-9][0-9]{0,8})?",
-        f"1 to 255 {_WORD}, with :<revision> after it for one other than the latest",
+        f"1 to 255 {_WORD}, followed by :<revision> for a revision other than the latest",
         ("duecourse-target-*:*",),
     )
     subnets: tuple[str, ...] = _entries(
