@@ -21,7 +21,7 @@ __all__ = ["Answer", "Scheduler", "TargetCall"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import a name at its first use: pytest loads this package in every test run for its plugin."""
+    """Import a name at its first use, because pytest loads this package in every test run for its plugin."""
     if name not in __all__:
         raise AttributeError(f"module {__name__} has no attribute {name}")
     try:

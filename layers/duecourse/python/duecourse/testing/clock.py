@@ -36,7 +36,7 @@ class SettableClock:
 
 @dataclass
 class Numbered:
-    """Implementation of ports.Randomness without chance. Nonces are numbered, and draws return a fixed number."""
+    """Deterministic implementation of ports.Randomness. Nonces are numbered, and draws return a fixed number."""
 
     drawn: float = 0.5
     count: int = 0

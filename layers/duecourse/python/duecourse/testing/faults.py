@@ -38,12 +38,12 @@ class _Around:
 
 @dataclass
 class Fault:
-    """For `around`: calls that meet a fault. `hits` counts them.
+    """A fault for `around`. `hits` counts the calls that it affected.
 
     Attributes:
         act: receives the call and returns its answer, or raises.
-        times: only so many calls are hit; None means all.
-        when: receives the arguments of a call and returns whether the call is hit.
+        times: the number of calls that are affected; None means all.
+        when: receives the arguments of a call and returns whether the call is affected.
 
     """
 
@@ -64,17 +64,17 @@ class Fault:
 
 
 def before(act: Callable[[], object], *, times: int | None = None, when: Callable[..., bool] | None = None) -> Fault:
-    """For `around`: run `act` before the call."""
+    """A fault for `around` that runs `act` before the call."""
     return Fault(lambda call: (act(), call())[1], times, when)
 
 
 def after(act: Callable[[], object], *, times: int | None = None, when: Callable[..., bool] | None = None) -> Fault:
-    """For `around`: run `act` between the call's effect and its response."""
+    """A fault for `around` that runs `act` between the call's effect and its response."""
     return Fault(lambda call: (call(), act())[0], times, when)
 
 
 def failing(error: BaseException, *, times: int | None = None, when: Callable[..., bool] | None = None) -> Fault:
-    """For `around`: the call has no effect and raises `error`."""
+    """A fault for `around`: the call has no effect and raises `error`."""
 
     def fail() -> None:
         raise error
@@ -83,7 +83,7 @@ def failing(error: BaseException, *, times: int | None = None, when: Callable[..
 
 
 def lost(error: BaseException, *, times: int | None = None, when: Callable[..., bool] | None = None) -> Fault:
-    """For `around`: the call has its effect, but its response is lost: it raises `error`."""
+    """A fault for `around`: the call takes effect, but its response is lost, and it raises `error`."""
 
     def fail() -> None:
         raise error
@@ -97,10 +97,10 @@ def throttled(*, times: int | None = None, when: Callable[..., bool] | None = No
 
 
 def twice(*, times: int | None = None, when: Callable[..., bool] | None = None) -> Fault:
-    """For `around`: the call is executed twice, as by a client that got no response to the first one."""
+    """A fault for `around`: the call is executed twice, as if the client had received no response to the first one."""
     return Fault(lambda call: (call(), call())[1], times, when)
 
 
 def answering(answer: Any) -> Callable[..., Any]:
-    """For `around`: the call has no effect and returns `answer`."""
+    """A fault for `around`: the call has no effect and returns `answer`."""
     return lambda _, *__, **___: answer

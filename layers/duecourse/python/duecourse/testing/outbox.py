@@ -32,7 +32,7 @@ class RecordedEvents:
     refuses: bool = False
 
     def publish(self, events: Sequence[OutboundEvent]) -> int:
-        """Record the events and return the number of rejected ones: all of them with `refuses`."""
+        """Record the events and return the number of rejected events: 0, or all if `refuses` is set."""
         if self.refuses:
             return len(events)
         self.events += events
@@ -66,7 +66,7 @@ class StoredResults:
     refuses: bool = False
 
     def put(self, key: str, document: bytes) -> None:
-        """Keep the document. Raises ConnectionError with `refuses`."""
+        """Keep the document. Raises ConnectionError if `refuses` is set."""
         if self.refuses:
             raise ConnectionError("the store is not available")
         self.documents[key] = document

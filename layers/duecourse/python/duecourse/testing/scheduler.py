@@ -39,7 +39,7 @@ class Scheduler:
         allowed_actions: Sequence[str] = (),
     ) -> None:
         """`now` is the initial time: an aware datetime or its ISO 8601 text. `secrets` are the secrets that jobs may
-        name. `allowed_actions` are the API calls (`ecs:UpdateService`) that targets of kind `aws` may make.
+        reference. `allowed_actions` are the API calls (`ecs:UpdateService`) that `aws` targets may make.
 
         Raises ValueError for an instant without a time zone.
         """
@@ -79,8 +79,8 @@ class Scheduler:
         return tuple(self._stage.pinger.urls)
 
     def advance(self, *, days: float = 0, hours: float = 0, minutes: float = 0, seconds: float = 0) -> list[TargetCall]:
-        """Advance the clock and return the calls that were made. Without arguments the clock does not change, and
-        everything that is due now is done.
+        """Advance the clock, do everything that becomes due, and return the calls that were made. Without arguments,
+        the clock does not change, and everything that is due now is done.
         """
         return self.advance_to(self.now + timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds))
 
@@ -106,11 +106,11 @@ class Scheduler:
         code: str = "error",
         times: int | None = None,
     ) -> None:
-        """Set the response of a job's target (see Answer): to the next `times` calls, or without `times` to all calls
-        after those. Responses with `times` are used in the order in which they were set.
+        """Set the response of a job's target (see Answer). With `times`, it applies to that number of calls, after
+        earlier responses with `times`. Without `times`, it applies to all calls after these.
 
-        Raises ValueError if there is no such job, or if it is a workflow, which has no target: its steps are called
-        instead.
+        Raises ValueError if there is no such job, or if it is a workflow: a workflow has no target, only its steps
+        have.
         """
         self._check_called(job_id)
         self._targets.answer(job_id, Answer(status, body, headers or {}, code), times)

@@ -47,12 +47,12 @@ from duecourse.wiring import Wiring
 
 MINUTE = 60
 FAULTS = frozenset({"round_failed", "message_failed", "message_unreadable", "undecided"})
-"""Actions in reports that mean a fault of Duecourse itself."""
+"""Actions in reports that indicate a fault of Duecourse itself."""
 
 
 def settings_of_a_test(actions: tuple[str, ...] = ()) -> ApiSettings:
-    """Return the settings of a stage that allows all targets (of kind `aws` only `actions`), but none at private
-    addresses. Its limits are high, since a stopped clock refills no token bucket.
+    """Return the settings of a stage that allows all targets except private addresses; `aws` targets can make only the
+    calls in `actions`. The limits are high, because token buckets do not refill while the clock stops.
     """
     return ApiSettings(
         stage="testing",
@@ -164,10 +164,11 @@ class Stores(Protocol):
 
 
 class Stage:
-    """A stage whose time is `clock`, which `until` advances. Between ticks and visible messages nothing happens.
+    """A stage whose time is `clock`, which `until` advances. Nothing happens except at ticks and when messages become
+    visible.
 
-    All stores, queues and outboxes are attributes, which are read at each request, round and message. An object that is
-    assigned to an attribute is used from then on.
+    All stores, queues and outboxes are attributes, which are read at each request, round and message. An object that a
+    test assigns to an attribute is used from then on.
 
     Attributes:
         caller: calls targets.
@@ -180,9 +181,7 @@ class Stage:
     def __init__(
         self, clock: SettableClock, caller: Caller, settings: ApiSettings, tables: Stores | None = None
     ) -> None:
-        """`tables` are in memory by default. The watermarks of the stage are those of one that has been running for a
-        while.
-        """
+        """`tables` are in memory by default. The watermarks are as in a stage that has been running for a while."""
         self.clock = clock
         self.caller = caller
         self.settings = settings
@@ -218,7 +217,7 @@ class Stage:
         return self.wiring(clock).api
 
     def wiring(self, clock: Clock | None = None) -> Wiring[Any]:
-        """Return the wiring of production over the current objects of the stage, by default with the stage's clock. AWS
+        """Return the production wiring with the current objects of the stage, by default with the stage's clock. AWS
         services are replaced by objects in memory.
         """
         wiring = Wiring[Any](self.settings)
@@ -235,7 +234,7 @@ class Stage:
 
     @contextmanager
     def faulty(self, attribute: str, **instead: Callable[..., Any]) -> Iterator[None]:
-        """Replace methods of the object in an attribute within a `with` block. See duecourse.testing.faults."""
+        """Within a `with` block, replace methods of the object in an attribute (see duecourse.testing.faults)."""
         real = getattr(self, attribute)
         setattr(self, attribute, around(real, **instead))
         try:
@@ -271,8 +270,8 @@ class Stage:
                 return
 
     def next_tick(self) -> int | None:
-        """Return the next minute with a dispatch round. Over stores in memory, this is the next minute whose round
-        would find something.
+        """Return the next minute with a dispatch round. With stores in memory, minutes whose round would find nothing
+        are skipped.
         """
         minute = (int(self.clock.now()) // MINUTE + 1) * MINUTE
         if self._items is None:

@@ -1,4 +1,4 @@
-"""Targets with the responses of a test. Calls are evaluated as by a worker, but no request leaves the process."""
+"""Targets with the responses of a test. Calls are evaluated as in a worker, but no request leaves the process."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ class TargetCall:
 class Answer:
     """The response of a target.
 
-    A status of 2xx is a success, unless the job's target expects others. `body` is JSON or text. Other targets than
-    HTTP fail with a status of 400 or more. `code` is then the error code for the job's retry rules (an AWS error code,
-    the type of a function's exception).
+    A status of 2xx is a success, unless the job's target expects other statuses. `body` is JSON or text. Targets other
+    than HTTP fail with a status of 400 or more; `code` is then the error code for the job's retry rules (an AWS error
+    code, or the type of a function's exception).
     """
 
     status: int = 200
@@ -86,7 +86,7 @@ class Secrets:
 
 @dataclass(frozen=True, slots=True)
 class _Http(HttpCaller):
-    """The HTTP caller of a worker, with the responses of the test instead of a connection."""
+    """A worker's HTTP caller, with the test's responses instead of a connection."""
 
     answer: Callable[[HttpRequest], Answer] = field(kw_only=True)
 
@@ -123,8 +123,8 @@ class Targets:
     _always: dict[str, Answer] = field(default_factory=dict)
 
     def answer(self, job_id: str, answer: Answer, times: int | None) -> None:
-        """Set the response of a job's target: to the next `times` calls, after earlier responses with `times`, or to
-        all calls after those.
+        """Set the response of a job's target. With `times`, it applies to that number of calls, after earlier responses
+        with `times`; otherwise to all calls after these.
         """
         if times is None:
             self._always[job_id] = answer
@@ -132,7 +132,7 @@ class Targets:
             self._once.setdefault(job_id, []).extend([answer] * times)
 
     def call(self, call: Call) -> Outcome:
-        """Return the outcome of the response that the test has set for the job."""
+        """Call the job's target. Return the outcome that follows from the response set by the test."""
         target = call.job.target
         if isinstance(target, HttpTarget):
             http = _Http(

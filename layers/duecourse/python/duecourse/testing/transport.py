@@ -1,4 +1,4 @@
-"""Connects the client to the API application with events of API Gateway (payload format 2.0) instead of HTTP."""
+"""Connects the client to the API application with API Gateway events (payload format 2.0) instead of HTTP."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ URL = "https://duecourse.test"
 
 
 class _Stderr:
-    """Writes to the current stderr, which a test runner may have replaced."""
+    """A stream that writes to the current stderr, which a test runner may have replaced."""
 
     def write(self, text: str) -> int:
         return sys.stderr.write(text)
@@ -30,8 +30,8 @@ class _Stderr:
 
 
 class ApiTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
-    """Passes requests to the API application. Concurrent requests of several threads are processed by several
-    applications, as by several instances of the function. Only errors inside the application are logged, to stderr.
+    """Passes requests to the API application. Concurrent requests from several threads are processed by several
+    applications, like several instances of the function. Only errors inside the application are logged, to stderr.
     """
 
     def __init__(self, api: Api) -> None:

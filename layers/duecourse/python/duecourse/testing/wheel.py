@@ -34,8 +34,8 @@ class Held:
 
 @dataclass
 class Wheel:
-    """Implementation of ports.Lanes, ports.Received and ports.Depths with one queue. It does not accept messages for
-    which `refuse` returns true.
+    """Implementation of ports.Lanes, ports.Received and ports.Depths with one queue. It rejects messages for which
+    `refuse` returns true.
     """
 
     clock: SettableClock
@@ -50,7 +50,7 @@ class Wheel:
     _lock: Lock = field(default_factory=Lock, repr=False)
 
     def send(self, outgoing: Sequence[Outgoing]) -> list[bool]:
-        """Keep the messages until they are due. Return whether each was accepted; `refuse` rejects messages."""
+        """Keep the messages until they are due. Return, for each, whether it was accepted."""
         with self._lock:
             accepted = []
             for one in outgoing:
@@ -66,7 +66,7 @@ class Wheel:
             return accepted
 
     def postpone(self, receipt: str, seconds: int) -> None:
-        """Hide the message for so many seconds."""
+        """Hide the message for this number of seconds."""
         self._postponed[receipt] = self.clock.now() + seconds
 
     def depth(self, lane: Lane) -> Depth:
@@ -105,7 +105,7 @@ class Wheel:
         return ReceivedMessage(name, f"{name}/{held.receives}", held.receives, request, held.body)
 
     def put_back(self, held: Held) -> None:
-        """Return a message to the queue. It is visible again at the time set by `postpone`, or after the visibility
+        """Return a message to the queue. It becomes visible at the time set by `postpone`, or after the visibility
         timeout.
         """
         with self._lock:

@@ -1,4 +1,6 @@
-"""Work on runs on any machine: `Worker`, and the exceptions with which a task controls the result of its run."""
+"""Workers that process runs on any machine: `Worker`, and the exceptions with which a task controls the result of its
+run.
+"""
 
 from duecourse.worker.queue import WorkerRun
 from duecourse.worker.report import DoNotRetry, Failed, Retry

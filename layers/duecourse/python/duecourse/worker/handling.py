@@ -1,4 +1,4 @@
-"""The processing of one message by a worker: fence, work, report, delete."""
+"""A worker's processing of one message: check that the attempt is still current, work, report, delete."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Handler:
     clock: Callable[[], float] = field(kw_only=True)
     """Returns seconds that never decrease."""
     pause: Callable[[float], object] = field(kw_only=True)
-    """Waits for a number of seconds."""
+    """Waits this number of seconds."""
 
     def handle(self, received: TaskMessage) -> None:
         """Process a message. It is deleted when its run does not need further work. Otherwise it becomes
@@ -86,8 +86,8 @@ class Handler:
         return report_of(returned)
 
     def _settle(self, received: TaskMessage, run: WorkerRun, report: Report) -> bool:
-        """Return whether the message of a run without a callback can be deleted. After a failure it stays in the queue,
-        so that it is delivered again: only the queue records the failure.
+        """Return whether the message of a run without a callback can be deleted. After a failure, the message stays in
+        the queue and is delivered again, because only the queue records the failure.
         """
         if isinstance(report, Completion) or report.retryable is False:
             return True

@@ -17,7 +17,9 @@ log = logging.getLogger("duecourse.worker")
 
 
 class Keeper:
-    """Sends the extensions and heartbeats of one message. As a context manager it sends them from a separate thread."""
+    """Extends the visibility timeout of one message and sends the heartbeats of its run. As a context manager, it does
+    so in a separate thread.
+    """
 
     def __init__(
         self,
@@ -57,11 +59,11 @@ class Keeper:
         self._thread.join()
 
     def over(self) -> bool:
-        """Return whether the API has reported that the attempt is over, so that no result is accepted."""
+        """Return whether the API has reported that the attempt is over. It then accepts no result."""
         return self._over
 
     def wake(self) -> None:
-        """Make the thread look now for what is due."""
+        """Make the thread check now what is due."""
         self._wake.set()
 
     def tick(self) -> float:

@@ -33,19 +33,21 @@ class TaskQueue(Protocol):
         """
 
     def hide(self, received: TaskMessage, seconds: int) -> None:
-        """Hide a message for `seconds` from now on. With 0 it is visible to others immediately. Rejections of SQS are
+        """Hide a message for `seconds` from now on. With 0, other receivers see it immediately. Rejections by SQS are
         logged.
         """
 
     def delete(self, received: TaskMessage) -> None:
-        """Delete a message. Rejections of SQS are logged: the message is then delivered again and discarded."""
+        """Delete a message. Rejections by SQS are logged; the message is then delivered again and discarded."""
 
 
 class SqsTaskQueue:
-    """An SQS queue by name or URL. Safe to share between threads."""
+    """An SQS queue, given by name or URL. Safe to share between threads."""
 
     def __init__(self, sqs: Any, queue: str) -> None:
-        """Look up the URL of a name. Raises BotoCoreError or ClientError, for example if the queue does not exist."""
+        """Look up the URL if `queue` is a name. Raises BotoCoreError or ClientError, for example if the queue does not
+        exist.
+        """
         self._sqs = sqs
         self._url = queue if "://" in queue else str(sqs.get_queue_url(QueueName=queue)["QueueUrl"])
 
@@ -85,7 +87,7 @@ class TaskMessageError(ValueError):
 
 
 NOTE_CHARACTERS = 200
-"""The limit of the API for a note."""
+"""The API's limit for the length of a note."""
 
 
 def _line(note: str) -> str:
@@ -96,7 +98,7 @@ def _line(note: str) -> str:
 
 @dataclass(slots=True)
 class Said:
-    """The last reported progress and note of a run, and those that were sent last. Each pair is replaced together,
+    """The progress and note that were reported last, and those that were sent last. Each pair is replaced together,
     since another thread sends them.
     """
 
@@ -137,8 +139,9 @@ class WorkerRun:
 
     def progress(self, done: float, note: str | None = None) -> None:
         """Report that a part of the work (`done`, from 0 to 1) is completed, with a note for people. Another thread
-        sends it: the first report at once, then the last one every ten seconds at most, and with each heartbeat. The
-        note is cut to 200 characters in one line; None keeps the last one. Raises ValueError for another `done`.
+        sends the first report immediately. It sends the latest one with each heartbeat, and otherwise at most every ten
+        seconds. The note is truncated to one line of 200 characters; None keeps the last note. Raises ValueError for
+        any other `done`.
         """
         if not 0 <= done <= 1:
             raise ValueError(f"done must be from 0 to 1, but it is {done}; divide it by the total")

@@ -1,7 +1,7 @@
-"""The report of a task's end: its effect on the run, the meaning of the API's response, and the retries.
+"""Reports how a task ended: the effect on the run, the meaning of the API's response, and the retries.
 
-The delays are those of urllib3's `Retry` (exponential, with jitter), which is installed with botocore. Only the
-requests are made here.
+The delays are computed by urllib3's `Retry` (exponential, with jitter), which is installed with botocore. This module
+only makes the requests.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from duecourse.client import ApiError, ApiUnreachableError
 ERROR_CHARACTERS = 2000
 CODE_CHARACTERS = 64
 MAX_RETRY_AFTER = 86_400.0
-"""The limits of the API for a failure report."""
+"""The API's limits for a failure report."""
 
 BAD_RESULT = "callback.bad_result"
 """The code of a run whose task returned a result that cannot be stored."""
@@ -31,14 +31,15 @@ BUSY_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 _BAD_RESULT_STATUSES = frozenset({400, 413, 422})
 _NO_CHARACTERS = re.compile("[\0\ufffe\uffff]")
-"""Characters that SQS accepts in no message, and the API in no text."""
+"""Characters that neither SQS messages nor texts of the API can contain."""
 _NOT_IN_CODES = re.compile(r"[^A-Za-z0-9_.-]+")
 
 T = TypeVar("T")
 MAX_PAUSE_SECONDS = 30.0
 
 POLICY = Policy(total=12, backoff_factor=1.0, backoff_max=MAX_PAUSE_SECONDS, backoff_jitter=1.0)
-"""The first retry is immediate. The next ones follow after 2, 4, 8, 16 and then every 30 s, for about four minutes."""
+"""The first retry is immediate. Further retries follow after 2, 4, 8 and 16 s, then every 30 s, for about four minutes.
+"""
 
 
 class DoNotRetry(Exception):
@@ -125,15 +126,15 @@ def report_of_raised(raised: BaseException) -> Failure:
 
 
 def refused_result(error: ApiError) -> Failure:
-    """Return the report for a result that the API rejected. It ends the run, since another attempt would have the same
+    """Return the report for a result that the API rejected. The run ends, since another attempt would have the same
     result.
     """
     return Failure(_told(f"its result was rejected: {error}"), BAD_RESULT, retryable=False)
 
 
 def verdict_of(error: ApiError) -> ReportOutcome:
-    """Return the meaning of a rejection. Only Duecourse itself can report that an attempt is over: a gateway in front
-    of it returns 401 for unknown requests, and the work must not be discarded because of that.
+    """Return the meaning of a rejection. Only Duecourse itself can report that an attempt is over. A gateway in front
+    of it can return 401 for other reasons, which must not discard the work.
     """
     if error.by_duecourse and error.status in (401, 409):
         return ReportOutcome.OVER
@@ -153,8 +154,8 @@ def _code(text: str | None) -> str | None:
 
 
 def persistently(call: Callable[[], T], pause: Callable[[float], object], policy: Policy = POLICY) -> T:
-    """Call the API until it accepts or rejects the request, or until the policy is exhausted. Raises ApiError or
-    ApiUnreachableError.
+    """Call the API until it accepts or rejects the request, or until `policy` allows no more retries. Raises ApiError
+    or ApiUnreachableError.
     """
     while True:
         try:

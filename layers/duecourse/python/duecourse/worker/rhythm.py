@@ -8,19 +8,20 @@ from dataclasses import dataclass, replace
 
 MIN_BEAT = 1.0
 REPORT_SECONDS = 10.0
-"""The shortest time between a heartbeat and one that is sent because of progress: each costs a write unit. It is longer
-than the API's shortest interval between written heartbeats (BEAT_SECONDS in `domain.runs.callbacks`).
+"""The shortest time between a heartbeat and another one that is only sent to report progress. Each heartbeat costs a
+write unit. It is longer than the API's shortest interval between written heartbeats (BEAT_SECONDS in
+`domain.runs.callbacks`).
 """
 MAX_HEARTBEAT_SECONDS = 60.0
-"""The longest time between heartbeats. A job without a heartbeat timeout also gets one a minute, by which its worker
-learns that the run is over.
+"""The longest time between heartbeats. A job without a heartbeat timeout also gets one a minute, so that its worker
+notices when the run is over.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Rhythm:
-    """The times at which the message must be hidden for longer and the next heartbeat is due (None: this run has no
-    heartbeats). Progress that was not sent yet is not sent before `report_at`.
+    """The times at which the message's visibility timeout must be extended and the next heartbeat is due (None: this
+    run has no heartbeats). Unsent progress is not sent before `report_at`.
     """
 
     extend_at: float
@@ -37,8 +38,8 @@ class Rhythm:
         return replace(self, extend_at=now + extension_after(visibility_seconds))
 
     def beaten(self, now: float, seconds_left: float | None, *, reported: bool) -> Rhythm:
-        """Return the times after a successful heartbeat. The deadline of the next one is in `seconds_left` (None: no
-        deadline). `reported`: it contained progress; the first progress does not wait.
+        """Return the times after a successful heartbeat. The next one must arrive within `seconds_left` (None: no
+        deadline). `reported`: it contained progress. The first progress is sent without a delay.
         """
         report_at = now + REPORT_SECONDS if reported else self.report_at
         return replace(self, beat_at=now + beat_after(seconds_left), report_at=report_at)
@@ -49,7 +50,7 @@ class Rhythm:
 
     def unheard(self, now: float, retry_after: float | None = None) -> Rhythm:
         """Return the times after a heartbeat that was not accepted: retry soon, because the remaining time is unknown,
-        but not earlier than the API requests (seconds).
+        but not before `retry_after` (seconds), which the API requests.
         """
         again = now + min(max(retry_after or 0.0, MIN_BEAT), MAX_HEARTBEAT_SECONDS)
         return replace(self, beat_at=again, report_at=again)

@@ -42,8 +42,8 @@ log = logging.getLogger("duecourse.worker")
 
 API_TIMEOUT_SECONDS = 10.0
 POLL_SECONDS = 10
-"""How long one receive request waits for a message, and so how long an idle worker may take to stop. The maximum of SQS
-is 20.
+"""How long one receive request waits for a message (seconds). An idle worker may take this long to stop. SQS allows at
+most 20.
 """
 BETWEEN_FAILED_POLLS_SECONDS = 5.0
 HIDDEN_SECONDS = 60
@@ -53,8 +53,8 @@ MIN_HIDDEN_SECONDS = 30
 class Worker:
     """Receives runs from a target's queue, works on them concurrently, and reports their results.
 
-    A message may be delivered twice, and the work of an abandoned attempt may still continue elsewhere for a moment.
-    Use `run.idempotency_key`, which is the same in every attempt of a run.
+    A message may be delivered twice, and an abandoned attempt may continue elsewhere for a moment. Use
+    `run.idempotency_key`, which is the same in every attempt of a run.
     """
 
     def __init__(
@@ -74,8 +74,8 @@ class Worker:
         DUECOURSE_API).
 
         `concurrency` is the number of concurrent runs. `hidden_seconds` is the visibility timeout of a message: it is
-        extended while the task works, and another machine takes over after it if this one stops. `grace_seconds` is how
-        long running tasks may continue when the worker is stopped. By default, `sqs` and `client` are created from the
+        extended while the task works. If this machine stops, another one takes over after it. `grace_seconds` is how
+        long running tasks may continue after the worker is stopped. By default, `sqs` and `client` are created from the
         environment.
 
         Raises ValueError for invalid arguments, and BotoCoreError or ClientError if the queue is not found.
@@ -115,7 +115,7 @@ class Worker:
         return function
 
     def run(self) -> None:
-        """Work until SIGTERM, SIGINT or `stop`. After that no message is received, and running tasks have
+        """Work until SIGTERM, SIGINT or a call of `stop`. After that, no message is received, and running tasks have
         `grace_seconds` to end. Tasks that have not ended by then stop with the process, and another worker takes over
         their runs.
 
@@ -141,14 +141,14 @@ class Worker:
             )
 
     def stop(self) -> None:
-        """Make `run` end. It can be called from any thread. No task is started after it has returned."""
+        """Make `run` end. Can be called from any thread. After `stop` has returned, no task is started."""
         self._stopping.set()
         self._asked.put(None)
 
     def run_once(self, *, wait_seconds: int = 1) -> int:
         """Work on all messages that are visible now, and return their number after all are processed.
 
-        For tests and cron. `wait_seconds` is how long a receive request waits for a message: with 0 SQS may overlook
+        For tests and cron. `wait_seconds` is how long a receive request waits for a message. With 0, SQS may miss
         messages. Raises BotoCoreError or ClientError if the queue does not respond, and ValueError if the worker has no
         task.
         """
@@ -186,7 +186,9 @@ class Worker:
                 _handle(handler, received)
 
     def _tell(self, trouble: str) -> None:
-        """Log the beginning and the end of an outage of the queue, and not every failed request of every thread."""
+        """Log only the beginning and the end of an outage of the queue, instead of every failed request of every
+        thread.
+        """
         before, self._trouble = self._trouble, trouble
         if trouble and trouble != before:
             log.warning("the queue cannot be reached: %s", trouble)

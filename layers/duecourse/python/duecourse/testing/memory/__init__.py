@@ -1,3 +1,3 @@
-"""The ports of both tables in memory, with the conditions of the DynamoDB adapters. The same contract tests run over
-both (tests/contract).
+"""In-memory implementations of the ports of both tables, with the conditions of the DynamoDB adapters. The same
+contract tests check both (tests/contract).
 """

@@ -52,7 +52,7 @@ class MemoryCalendars:
 
 
 def are_current(items: Items, jobs: Iterable[Job]) -> bool:
-    """Return whether the calendars of jobs have the versions that the jobs copied."""
+    """Return whether the jobs' copies of their calendars are current."""
     for job in (each for each in jobs if each.exclude):
         if (entry := entry_of(job.exclude)) is not None:
             calendar = items.calendars.get((job.tenant, job.calendar or ""))
@@ -62,7 +62,7 @@ def are_current(items: Items, jobs: Iterable[Job]) -> bool:
 
 
 def use(items: Items, jobs: Iterable[Job]) -> None:
-    """Raise the revisions of the calendars of jobs."""
+    """Increase the revisions of the calendars that these jobs use."""
     for where in {(job.tenant, job.calendar) for job in jobs if job.exclude and job.calendar is not None}:
         standing = items.calendars[where]
         items.calendars[where] = replace(standing, revision=standing.revision + 1)

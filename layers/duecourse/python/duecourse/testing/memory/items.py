@@ -73,7 +73,7 @@ class RunRecords:
         self.runs[local] = run
 
     def before(self, local: str | None) -> Iterator[Run]:
-        """Yield the records before a name, newest first."""
+        """Yield the records whose names sort before a name, newest first."""
         end = len(self.names) if local is None else bisect_left(self.names, local)
         return (self.runs[self.names[index]] for index in range(end - 1, -1, -1))
 
@@ -134,7 +134,7 @@ class Items:
                     self.expiring.discard(where)
 
     def put_cursor(self, cursor: Cursor, shards: int, now: float) -> None:
-        """Write a cursor and its entry in the due index. A quarantined cursor has no entry."""
+        """Write a cursor and its entry in the due index. A quarantined cursor has no entry there."""
         self.shards = max(self.shards, shards)
         self.cursors[cursor.tenant, cursor.job_id] = cursor
         slot = cursor.slot(shards, now=now) if cursor.error is None else None

@@ -16,8 +16,8 @@ from duecourse.usecases.report import Report
 
 @dataclass(frozen=True)
 class MemoryMetrics:
-    """Implementation of ports.StageMetrics. It has the reports of the workers as CloudWatch would have them without a
-    delay. There is no age of messages, since no message stays in a lane.
+    """Implementation of ports.StageMetrics. It has the workers' reports, as CloudWatch would have them without delay.
+    It has no message ages, since no message stays in a lane.
     """
 
     clock: Clock
@@ -31,7 +31,7 @@ class MemoryMetrics:
         self.lateness[at] += report.seconds.get("Lateness", ())
 
     def figures(self, api_id: str = "") -> StageFigures:
-        """Return the metrics. See StageMetrics. There is no gateway, and so no metric of requests."""
+        """Return the metrics. See StageMetrics. There is no gateway, so there are no request metrics."""
         now = self.clock.now()
         counts = {at: counted for at, counted in self.counts.items() if at >= first_step(now)}
         late = {at: sorted(self.lateness[at]) for at in counts if self.lateness[at]}

@@ -125,7 +125,7 @@ class MemoryRunStore:
 
 
 def _same(standing: Run, read: Run) -> bool:
-    """Return whether the record is the one that was read, by the attributes that the table's condition compares."""
+    """Return whether the record is the one that was read. Only the attributes in the table's condition are compared."""
 
     def looked_at(run: Run) -> tuple[object, ...]:
         until = run.deadlines.heartbeat_until if isinstance(run, Alive) and run.deadlines is not None else None

@@ -18,7 +18,7 @@ from duecourse.testing.memory.items import Items
 from duecourse.testing.memory.jobs import unchanged
 
 AGAIN = -1
-"""The key in the entries of a part that marks that ends were withdrawn in this run."""
+"""A key in the entries of a part. It marks that ends were withdrawn in this run."""
 
 
 @dataclass(frozen=True)
