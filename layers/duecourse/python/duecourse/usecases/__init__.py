@@ -1,1 +1,1 @@
-"""Use cases: load, decide (pure), write with a condition, send, report."""
+"""Use cases: each loads, decides (in pure functions), writes with a condition, sends and reports."""

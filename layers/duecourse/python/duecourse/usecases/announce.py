@@ -24,8 +24,8 @@ class NoticeSender(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Announcements:
-    """Publishes the outcome in a record, if its job's `events` include it, and delivers the notices that its `notify`
-    asks for. `notifier` returns their sender, which only jobs with `notify` need.
+    """Publishes the outcome of a run if its job's `events` include it, and delivers the notices that the job's `notify`
+    requests. `notifier` returns the sender of notices, which only jobs with `notify` need.
     """
 
     bus: Bus
@@ -33,8 +33,8 @@ class Announcements:
     notifier: Callable[[], NoticeSender]
 
     def publish(self, run: Run, job: Job, report: Report) -> None:
-        """Publish the outcome, and deliver its notices. Events that the bus did not accept are counted and logged.
-        Raises if a notice could not be delivered.
+        """Publish the outcome and deliver the notices about it. Events that the bus does not accept are counted and
+        logged. Raises if a notice could not be delivered.
         """
         if job.notify:
             self.notify(notices_of(run, job), report)

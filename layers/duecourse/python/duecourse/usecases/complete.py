@@ -14,7 +14,9 @@ from duecourse.ports import JobStore, RunStore
 
 TRIES = 3
 RECENT_RUNS = 50
-"""The number of records read to find a run that is still active. A healthy job has fewer active runs at its end."""
+"""The number of records that are read to find a run that is still active. A healthy job has fewer active runs at its
+end.
+"""
 
 
 def complete_if_ended(jobs: JobStore, runs: RunStore, tenant: str, job_id: str, *, at: float) -> bool:
@@ -28,8 +30,8 @@ def complete_if_ended(jobs: JobStore, runs: RunStore, tenant: str, job_id: str, 
 
 
 def complete_if_over(jobs: JobStore, runs: RunStore, cursor: Cursor, *, at: float, besides: Iterable[Run] = ()) -> bool:
-    """Complete a job whose cursor has no further occurrences or is about to have none. Return whether this call did so.
-    `besides` are records that are about to be written.
+    """Complete a job whose cursor has no further occurrences, or will have none after a pending write. Return whether
+    this call did so. `besides` are records that are about to be written.
     """
     tenant, job_id, last = cursor.tenant, cursor.job_id, cursor.last
     if last is None:
@@ -60,7 +62,7 @@ def removal_of(job: Job, at: float, *, died: bool) -> int | None:
 
 
 def _covers(run: Run, occurrence: int) -> bool:
-    """Return whether a run covers an occurrence. A catch-up has the name of the first of its missed occurrences. Runs
-    on request cover no occurrence.
+    """Return whether a run covers an occurrence. A catch-up has the name of the first of its missed occurrences. Manual
+    runs cover no occurrence.
     """
     return not run.suffix and run.occurrence <= occurrence <= (run.occurrence if run.through is None else run.through)

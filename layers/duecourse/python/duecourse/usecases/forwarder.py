@@ -14,8 +14,8 @@ from duecourse.ports import Clock, Lanes, Outgoing, Received, Timer, Timers
 
 @dataclass(frozen=True, slots=True)
 class Forwarder:
-    """Sends messages to the worker's lane, where the run already is, unless another lane is passed. If `lane` is None,
-    each message goes to the lane that it specifies.
+    """Sends messages to the worker's lane, where the run already is, unless a different lane is passed. If `lane` is
+    None, each message goes to the lane that it specifies.
     """
 
     lanes: Lanes
@@ -25,8 +25,8 @@ class Forwarder:
     lane: Lane | None
 
     def send(self, message: RunMessage, not_before: float, lane: Lane | None = None) -> bool:
-        """Send with a delay until `not_before` (UTC seconds): in the lane up to the 900 s that SQS allows, for longer
-        delays with a timer in the due index. Return whether it was accepted. Raises if the timer was not written.
+        """Send the message with a delay until `not_before` (UTC seconds). SQS delays it in the lane for up to 900 s;
+        longer delays use a timer in the due index. Return whether it was accepted. Raises if the timer was not written.
         """
         wait = ceil(not_before - self.clock.now())
         ours = replace(message, lane=lane or self.lane or message.lane)

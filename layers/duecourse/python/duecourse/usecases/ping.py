@@ -1,4 +1,4 @@
-"""Pings addresses of external monitors, which report if the pings stop (a dead man's switch). Best effort."""
+"""Pings external monitors, which raise an alert if the pings stop (a dead man's switch). Best effort."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ class Pings:
 
 
 UNHEALTHY = ("TicksRefused", "RoundsWaiting", "ShardsOverdue", "QueuesUnread")
-"""What a tick counts while runs may be late."""
+"""The metrics that a tick counts while runs may be late."""
 
 
 @dataclass(frozen=True, slots=True)
 class StagePing:
-    """The ping of the stage itself, after each tick that found nothing wrong. The tick has `seconds` for it."""
+    """The ping of the stage itself, after each tick that found no problem. It may take at most `seconds`."""
 
     pings: Pings
     url: str
     seconds: float = 2 * PING_SECONDS
 
     def after_tick(self, report: Report) -> None:
-        """Ping the address, unless `report` counts what makes the stage unhealthy."""
+        """Ping the address, unless `report` shows that the stage is unhealthy."""
         if not any(report.counts[name] for name in UNHEALTHY):
             self.pings.send(self.url, self.pings.clock.now() + self.seconds, report)

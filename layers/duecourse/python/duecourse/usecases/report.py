@@ -11,8 +11,8 @@ from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.messages import RunMessage
 
 UNREADABLE = (ScheduleError, ExclusionError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
-"""Raised for an item that was written by a newer release or edited manually. Such an error concerns one job and is
-reported. An error of a store concerns all jobs, and the call is retried.
+"""The errors that are raised for an item that was written by a newer release or edited manually. Such an error concerns
+one job and is reported. An error of the store concerns all jobs, and the call is retried.
 """
 
 
@@ -64,7 +64,7 @@ class Report:
         self.seconds.setdefault(metric, []).append(seconds)
 
     def age(self, metric: str, seconds: float) -> None:
-        """Record the current age of something."""
+        """Record a current age (seconds)."""
         self.ages[metric] = seconds
 
     def part(self) -> Report:

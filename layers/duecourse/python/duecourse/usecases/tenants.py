@@ -31,14 +31,17 @@ from duecourse.ports import (
 )
 
 LEASE_SECONDS = 5
-"""How long taken tokens are valid. For at most this time they admit requests that the bucket would no longer admit."""
+"""How long taken tokens are valid (seconds). For at most this time, they admit requests that the bucket would no longer
+admit.
+"""
 
 PAUSE_SECONDS = 2 * LEASE_SECONDS
-"""After this time without a request an instance takes only one token again."""
+"""After this time without a request (seconds), an instance takes only one token again."""
 
 TRIES = 5
-"""A request is rejected after this many conflicts in a row. Simultaneous requests conflict once: only the first of them
-can write a bucket that was full. From the third try on, one token is taken, which only requires that one is left.
+"""A request is rejected after this many conflicts in a row. Simultaneous requests conflict once, because only the first
+of them can write a bucket that was full. From the third try on, a request takes one token, which only requires that one
+is left.
 """
 
 REMEMBERED = 1_000
@@ -55,11 +58,12 @@ class TenantClosedError(Exception):
 
 @dataclass(slots=True)
 class _Lease:
-    """This instance's share of a tenant's bucket: `tokens`, valid until `until`, or no tokens, and the bucket is empty
-    until `empty_until`. `seen` is the last state of the bucket that this instance has read, `asked` the time of the
-    last request, `served` the number of requests since the last pause of PAUSE_SECONDS. `ahead` is the largest known
-    lead of another clock over this instance's clock (seconds). The bucket is computed with that lead added; all other
-    times are by this instance's clock. A tenant that was found `closed` is not asked for again until `empty_until`.
+    """This instance's share of a tenant's bucket: either `tokens`, valid until `until`, or no tokens because the bucket
+    is empty until `empty_until`. `seen` is the last state of the bucket that this instance has read, `asked` the time
+    of the last request, `served` the number of requests since the last pause of PAUSE_SECONDS. `ahead` is the largest
+    known lead of another clock over this instance's clock (seconds). The bucket is computed with that lead added; all
+    other times are by this instance's clock. For a tenant that was found `closed`, the bucket is not read again until
+    `empty_until`.
     """
 
     seen: Bucket | None = None
@@ -76,8 +80,8 @@ class _Lease:
         self.seen, self.ahead = bucket, max(self.ahead, ahead(bucket, now))
 
     def refuse(self, conflict: BucketConflict, now: float) -> None:
-        """Store the bucket that another writer has changed. Raises TenantClosedError if the tenant is closed, which is
-        found again after LEASE_SECONDS.
+        """Store the bucket that another writer has changed. Raises TenantClosedError if the tenant is closed. This is
+        checked again after LEASE_SECONDS.
         """
         if conflict.closed is not None:
             self.tokens, self.closed, self.empty_until = 0, conflict.closed, now + LEASE_SECONDS
@@ -88,7 +92,7 @@ class _Lease:
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Limits the requests of tenants. There is one instance per process, which keeps the tokens that it took. One write
-    serves up to 20 requests; rejections do not need a write.
+    admits up to 20 requests; rejections do not need a write.
     """
 
     store: TenantLimits
@@ -97,7 +101,7 @@ class Limits:
     _leases: OrderedDict[str, _Lease] = field(default_factory=OrderedDict, repr=False)
 
     def admit(self, tenant: str) -> float | None:
-        """Return None if the request is admitted, else the seconds until another request is admitted. Raises
+        """Return None if the request is admitted, otherwise the seconds until a request can be admitted. Raises
         TenantClosedError.
         """
         now = self.clock.now()
@@ -116,9 +120,9 @@ class Limits:
         return self._take(tenant, lease, now)
 
     def charge(self, tenant: str, cost: int, *, begun: bool = False) -> float | None:
-        """Charge `cost` tokens for work in addition to its request. Return None if the work may begin, or continue if
-        it has `begun`, else the seconds until it may. Tokens beyond the bucket are owed: the tenant's next requests
-        wait for them.
+        """Charge `cost` tokens for work in addition to its request. Return None if the work may begin (or continue, if
+        it has `begun`), otherwise the seconds until it may. Tokens beyond the bucket become a debt: the tenant's next
+        requests wait until it is paid.
         """
         if cost < 1:
             return None
@@ -187,8 +191,8 @@ class RunQuotaError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class DelayedRunQuota:
-    """Limits the delayed runs of a tenant to about `quota` per hour. Runs are counted by random sampling, so that a
-    request seldom writes. A count ends with its hour, so no run has to be subtracted.
+    """Limits the delayed runs of a tenant to about `quota` per hour. Runs are counted by random sampling, so that few
+    requests write. A count ends with its hour, so no run has to be subtracted.
     """
 
     counters: TenantLimits
@@ -209,12 +213,13 @@ class DelayedRunQuota:
 
 
 SEAT_TRIES = 4
-"""The number of attempts to create a job while other jobs take the same seat. The last attempt requests no seat."""
+"""The number of attempts to create a job while other jobs take the same seat. The last attempt does not request a seat.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Seating:
-    """Assigns seats. `most` is the number of seats of a tenant in each lane. Seats are read here and only written in
+    """Assigns seats. `most` is the number of a tenant's seats in each lane. Seats are read here, but written only in
     the job's own transaction.
     """
 
@@ -253,7 +258,7 @@ class Seating:
         return placed(change, seated=bool(given)), seats if given else None
 
     def for_all(self, jobs: Sequence[Job]) -> tuple[list[Seats], set[str]]:
-        """Return the seats to write for these new jobs of a tenant, and the ids of the jobs that get a seat. The first
+        """Return the seats to write for these new jobs of a tenant, and the ids of the jobs that get a seat. Earlier
         jobs have precedence.
         """
         asking: dict[Lane, list[Job]] = {}

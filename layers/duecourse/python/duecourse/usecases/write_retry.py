@@ -1,4 +1,4 @@
-"""Retries writes that a throttled table rejects, while there is time."""
+"""Retries writes that a throttled table rejects, until a deadline."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from duecourse.ports import Claimed, ClaimResult, Clock, Randomness
 
 FIRST_WAIT_SECONDS = 0.5
 MAX_WAIT_SECONDS = 2.0
-"""A throttled table still accepts its normal rate. So a round continues at that pace instead of leaving the rest of its
-minute unused.
+"""The longest wait between tries (seconds). A throttled table still accepts its normal rate, so a round continues at
+that pace instead of leaving the rest of its minute unused.
 """
 
 MAX_REST_SECONDS = 8.0
-"""The longest wait of a caller that has a single write and minutes to complete it."""
+"""The longest wait between tries of a caller that has a single write and minutes to complete it (seconds)."""
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -55,7 +55,7 @@ class WriteRetry:
 
     def until_deadline(self, act: Callable[[], R], failed: Callable[[Exception], None]) -> R:
         """Call `act` until it returns, and return its result. After an error, pass the error to `failed` and call `act`
-        again if the time allows another try as long as the longest so far. Otherwise raise the last error.
+        again if the time is sufficient for another try of the longest duration so far. Otherwise raise the last error.
         """
         rest, longest = FIRST_WAIT_SECONDS, 0.0
         while True:

@@ -1,7 +1,7 @@
 """The plans of due cursors: the messages of planned firings, the writes of a claim in addition to the cursor, and the
 records of the occurrences that it skips. Also the messages of timers that are due soon.
 
-No step after a claim is required: records of skipped occurrences are written in the claim's transaction, and a job
+Nothing needs to happen after a claim: records of skipped occurrences are written in the claim's transaction, and a job
 whose schedule has ended is completed before the claim. If the last run is still active, the claimed cursor stays in the
 index as `ending` until another round has checked it: the worker that ends the last run then finds that the schedule is
 over.
@@ -56,7 +56,7 @@ of 100 writes.
 
 @dataclass(frozen=True, slots=True)
 class Skipping:
-    """Creates records of skipped occurrences, which are kept for `run_retention_days`."""
+    """Creates the records of skipped occurrences. They are kept for `run_retention_days`."""
 
     runs: RunStore
     clock: Clock
@@ -103,11 +103,13 @@ per second is the full speed of a shard.
 """
 
 GROUP_FIRINGS = 2000
-"""A group ends earlier if its cursors fire often, to limit memory."""
+"""A group ends at this number of firings, to limit memory if its cursors fire often."""
 
 
 MAX_FAILED_SECONDS = 10
-"""After failed reads of records have taken this long, a round does not read more records: its other cursors are due."""
+"""When failed reads of records have taken this long (seconds), a round stops reading records, because its other cursors
+are due.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +131,7 @@ class GroupSize:
     cursors: int = MIN_GROUP
 
     def record_outcome(self, *, well: bool) -> None:
-        """Adjust the size after a group."""
+        """Adjust the size after a group was claimed."""
         self.cursors = min(2 * self.cursors, MAX_GROUP) if well else max(self.cursors // 2, MIN_GROUP)
 
 
@@ -143,9 +145,9 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Planning:
-    """Plans pages of the due index up to `horizon` seconds ahead. `runs` is read for `run_all` jobs that missed more
-    than `max_missed`, since occurrences that ran on time were not missed. A cursor whose records cannot be read now is
-    left to the next round; it is counted and named in `report`.
+    """Plans pages of the due index up to `horizon` seconds ahead. For `run_all` jobs that missed more than `max_missed`
+    occurrences, it reads `runs`, since occurrences that ran on time were not missed. A cursor whose records cannot be
+    read now is left to the next round, and is counted and listed in `report`.
     """
 
     clock: Clock
@@ -201,8 +203,8 @@ class Planning:
         return None
 
     def _made(self, cursor: Cursor, now: float, rejected: list[Rejected], on_time: Collection[int] = ()) -> Plan | None:
-        """Return the plan; None for a cursor that cannot be planned. Nothing is read here, so the cursor is the cause
-        of any error.
+        """Return the plan; None for a cursor that cannot be planned. Nothing is read here, so any error is caused by
+        the cursor.
         """
         try:
             return plan(cursor, now=now, horizon=self.horizon, on_time=on_time)
@@ -213,7 +215,7 @@ class Planning:
         return None
 
     def _on_time(self, cursor: Cursor, made: Plan) -> frozenset[int] | None:
-        """Return the missed occurrences of a plan that have a separate run; None if the records cannot be read now. An
+        """Return the plan's missed occurrences that have their own run; None if the records cannot be read now. An
         error of the store does not mean that the cursor is broken.
         """
         first, last = made.firings[0].occurrence if made.firings else made.skipped[0].first, made.skipped[-1].last
@@ -241,8 +243,8 @@ PAUSE_ENDED = "the planned end of the pause"
 
 @dataclass(frozen=True, slots=True)
 class Claiming:
-    """Creates claims from plans, and ends pauses. With `announcements`, skipped ranges are published if their job's
-    `events` include them.
+    """Creates claims from plans, and ends pauses. With `announcements`, it publishes the skipped ranges that a job's
+    `events` include.
     """
 
     jobs: JobStore
@@ -320,10 +322,10 @@ class Claiming:
 
 
 ALIGNED_SECONDS = 0.15
-"""A message sent within this time after the start of a second counts as sent at its start."""
+"""A message that is sent within this time (seconds) after the start of a second counts as sent at its start."""
 
 HOLD_SECONDS = 1.0
-"""A worker holds a message that arrives up to this time early until its instant."""
+"""A worker holds a message that arrives up to this many seconds early until it is due."""
 
 
 def outgoing(
@@ -353,8 +355,8 @@ def checks_of(
 def delay(due: int, precision: Precision, now: float) -> int:
     """Return the delay of a message in whole seconds, rounded up so that it is never visible early.
 
-    A message sent some tenths after the start of a second becomes visible those tenths after its due second. Messages
-    of jobs with precision `exact` become visible one second earlier (up to two, if they are not sent at the start of a
+    A message that is sent 0.3 s after the start of a second becomes visible 0.3 s after its due second. Messages of
+    jobs with precision `exact` become visible one second earlier (up to two, if they are not sent at the start of a
     second), and their worker holds them.
     """
     match precision:
@@ -402,9 +404,9 @@ def send_due_timers(
     timers: Sequence[Timer], store: CursorStore, lanes: Lanes, retry: WriteRetry, report: Report
 ) -> str | None:
     """Send and delete the timers, and retry throttled deletions. Return the reason if it stopped early: the time is up,
-    or a deletion failed for a reason other than its condition. In the second case further messages would only be
-    repeated. If the table rejects a deletion permanently, the timer is reported and the others continue; every round
-    sends it again.
+    or a deletion failed for a reason other than its condition. In the second case, further messages would only be sent
+    again later. If the table rejects a deletion permanently, the timer is reported and every round sends it again; the
+    other timers continue.
     """
     for begin in range(0, len(timers), GROUP_TIMERS):
         now = retry.clock.now()
@@ -433,8 +435,8 @@ def send_due_timers(
 
 
 def _outgoing(timer: Timer, randomness: Randomness, now: float) -> Outgoing:
-    """Return the timer's message with a new nonce. A timer that could not be deleted is sent again, and a dead run's
-    nonce under another message id would count as a redrive.
+    """Return the timer's message with a new nonce. A timer that could not be deleted is sent again. With the nonce of a
+    dead run and another message id, its message would count as a redrive.
     """
     message = timer.message.again(nonce=randomness.nonce())
     return Outgoing(message, delay(timer.due, Precision.SECOND, now))

@@ -57,7 +57,7 @@ class ClaimOutcome:
     won: list[Planned]
     refused: list[tuple[Planned, str]]
     failed: str | None
-    """The reason why a claim failed, other than its condition; None if no claim failed for such a reason."""
+    """The reason for which a claim failed, other than its condition; None if there is no such claim."""
     throttled: int
     all_sent: bool
 
@@ -70,7 +70,7 @@ class ClaimOutcome:
 @dataclass(frozen=True, slots=True)
 class SendAndClaim:
     """Sends the messages of a group and claims its cursors. `shards` is the shard count for claimed cursors. `executor`
-    concurrently creates the claims that need reads.
+    creates the claims that need reads concurrently.
     """
 
     cursors: CursorStore
@@ -87,8 +87,8 @@ class SendAndClaim:
         self, group: list[Planned], retry: WriteRetry, report: Report, *, aligned: bool = True
     ) -> ClaimOutcome:
         """Send the messages, and claim the cursors whose messages were all accepted. Throttled claims are retried with
-        `retry` because their messages are already sent; until then nothing else is sent. `aligned`: wait for the start
-        of the next second before sending, so that messages become visible at the start of their second.
+        `retry`, because their messages are already sent. Nothing else is sent until these retries end. `aligned`: wait
+        for the start of the next second before sending, so that messages become visible at the start of their second.
         """
         sent = self._send(group, report, aligned=aligned)
         wanted = self._claims(sent, report)
@@ -169,7 +169,7 @@ class SendAndClaim:
 
 
 def _sorted(wanted: list[tuple[Planned, Claim]], claims: list[Claimed], *, all_sent: bool) -> ClaimOutcome:
-    """Return the claims by result. Lost claims were made by another dispatcher."""
+    """Return the claims by result. A lost claim means that another dispatcher made it."""
     won: list[Planned] = []
     refused: list[tuple[Planned, str]] = []
     failed: str | None = None
@@ -190,17 +190,17 @@ BEHIND_SECONDS = 12_600
 """The age of a shard's oldest bucket above which the shard is behind, in seconds."""
 
 WATERMARK_LAG_SECONDS = 2 * BUCKET_SECONDS
-"""The minimum lag of a watermark behind the current time: far longer than an index read is ever stale."""
+"""The minimum lag of a watermark behind the current time (seconds). It is much longer than reads of the index can lag.
+"""
 
 FIRST_LOOK_BACK_SECONDS = 7 * DAY_SECONDS
-"""How far back a shard without a watermark reads: jobs may have been created long before the first tick. This takes 168
-queries, once per shard.
+"""How far back a shard without a watermark reads (seconds), because jobs may have been created long before the first
+tick. This takes 168 queries, once per shard.
 """
 
 ALIGNED_GROUPS = 16
 """The number of groups of a round that wait for the start of a second. A round with more groups has a backlog and runs
-as fast as the table allows: with the wait, small groups of jobs that fire every few seconds would be claimed too
-slowly.
+as fast as the table allows. If it waited, small groups of jobs that fire every few seconds would be claimed too slowly.
 """
 
 TRACE_FRAMES = 8
@@ -227,7 +227,7 @@ def _is_paused(cursor: Cursor | BrokenCursor) -> TypeGuard[Cursor]:
 
 
 class _StopSending(Exception):
-    """A claim failed for a reason other than its condition, so later claims may fail too and sending stops."""
+    """Stops sending: a claim failed for a reason other than its condition, so later claims may fail too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,8 +243,8 @@ class Dispatch:
     executor: Executor = field(default_factory=InlineExecutor)
 
     def __call__(self, shard: int, deadline: float, correlation_id: str | None = None) -> Report:
-        """Run a round. It ends before `deadline` (UTC seconds), and the round of the next tick continues.
-        `correlation_id` identifies the round in its messages and in its report.
+        """Run a round. It ends before `deadline` (UTC seconds); the next tick's round continues. `correlation_id`
+        identifies the round in its messages and in its report.
         """
         return _Round.of(self, shard, deadline, correlation_id).run()
 
@@ -280,7 +280,7 @@ class _Round:
         )
 
     def run(self) -> Report:
-        """Dispatch every bucket from the watermark to the lookahead, oldest first. The report is returned even after an
+        """Dispatch every bucket from the watermark to the lookahead, oldest first. Returns the report even after an
         error.
         """
         complete = False
@@ -323,14 +323,14 @@ class _Round:
             self._advance(watermark or first, empty_through, behind)
 
     def _advance(self, watermark: str, empty_through: str | None, behind: str) -> None:
-        """Raise the watermark past the buckets that were empty. It always lags by at least two hours."""
+        """Raise the watermark past the buckets that were empty. A watermark always lags by at least two hours."""
         if empty_through is not None and watermark < behind:
             following = bucket_of(bucket_start(empty_through) + BUCKET_SECONDS)
             self.uses.cursors.advance_watermark(self.shard, min(following, behind))
 
     def _bucket(self, slot: str, until: float) -> int:
-        """Dispatch all entries due in a slot. Return the number of entries. After throttling the slot is read again
-        from the beginning; the entries that were claimed in the meantime are no longer in it.
+        """Dispatch all entries that are due in a slot. Return their number. After throttling, the slot is read again
+        from the beginning; claimed entries are no longer in it.
         """
         self.report.counts["SlotsRead"] += 1
         seen = 0
@@ -368,9 +368,10 @@ class _Round:
             self._quarantine(rejected[begin : begin + MIN_GROUP])
 
     def _resumed(self, paused: Sequence[Cursor], rejected: list[Rejected]) -> Iterator[list[Cursor]]:
-        """Resume the jobs whose pause ends, and yield their cursors that are due within the lookahead. Other jobs are
-        dispatched before: these are resumed before their first occurrence. A cursor that cannot be computed is added to
-        `rejected`; its job stays paused. After an error of the store the next round tries again.
+        """Resume the jobs whose pause ends, and yield those of their cursors that are due within the lookahead. Other
+        jobs are dispatched first, because these jobs are resumed before their first occurrence is due. A cursor that
+        cannot be computed is added to `rejected`, and its job stays paused. After an error of the store, the next round
+        tries again.
         """
         uses = self.uses
         due = [cursor for cursor in paused if cursor.due is not None and cursor.due <= uses.clock.now()]
@@ -416,7 +417,7 @@ class _Round:
 
     def _quarantine_refused(self) -> None:
         """Quarantine cursors whose claims the table rejects, since every round would send their messages again. If no
-        other claim succeeded, the table may be at fault instead of the cursors, so nothing is quarantined.
+        other claim succeeded, the table may be the cause instead of the cursors, so nothing is quarantined.
         """
         if not self.refused:
             return

@@ -14,8 +14,8 @@ from duecourse.usecases.report import Report, format_error
 GOLDEN = 0.618033988749895
 
 FULL_TURN_MINUTES = 15
-"""Each shard is woken at least this often, in minutes, although the tick finds no due work: rounds raise the watermark,
-and read the hours that the tick does not read. This is an eighth of the usual lag of a watermark.
+"""The maximum number of minutes between two rounds of a shard, even if the tick finds no due work: rounds raise the
+watermark, and read the hours that the tick does not read. This is an eighth of the usual lag of a watermark.
 """
 
 GAP_SECONDS = 150
@@ -24,15 +24,14 @@ late or missing.
 """
 
 OVERDUE_SECONDS = 120
-"""An entry that is due for this time, in seconds, is overdue: the round of the last minute has not claimed it. An entry
-that the API has just written is due for less.
+"""An entry is overdue if it was due this many seconds ago: the last minute's round has not claimed it. An entry that
+the API has just written was due more recently.
 """
 
 
 def in_turn(shards: int, minute: int) -> list[int]:
-    """Return all shards, beginning with a different shard each minute. If there are more shards than can be dispatched
-    in a minute, the last ones must not always be the same. Steps of the golden ratio spread the first shards evenly for
-    any count.
+    """Return all shards, beginning with a different shard each minute. If a minute is too short to dispatch all shards,
+    the last ones must not always be the same. Steps of the golden ratio spread the first shards evenly for any count.
     """
     first = int(minute * GOLDEN % 1 * shards)
     return [*range(first, shards), *range(first)]
@@ -40,7 +39,9 @@ def in_turn(shards: int, minute: int) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What a tick has found in a shard: work that wakes it, and work that its rounds should have claimed."""
+    """The result of a tick's look at a shard: whether there is work that wakes it, and work that its rounds should have
+    claimed.
+    """
 
     wakes: bool
     overdue: bool = False
@@ -49,10 +50,10 @@ class Look:
 @dataclass(frozen=True, slots=True)
 class Tick:
     """Sends the messages of a tick. `shards` is the configured count; every shard ever used is checked, so that no job
-    is lost when the count is raised. `lookahead` is that of a round (seconds): work due within this time wakes its
-    shard. `mark` stores the time of the last tick, which the API's health check also reads. `executor` checks shards
-    concurrently. `watch` looks for what other functions cannot report. `ping` reports to
-    an external monitor that the stage is healthy.
+    is lost when the count is raised. `lookahead` is the lookahead of a round (seconds): work that is due within this
+    time wakes its shard. `mark` stores the time of the last tick, which the API's health check also reads. `executor`
+    checks shards concurrently. `watch` checks what other functions cannot report. `ping` reports to an external monitor
+    that the stage is healthy.
     """
 
     cursors: CursorStore
@@ -99,7 +100,7 @@ class Tick:
         return report
 
     def _marks(self, report: Report) -> Mapping[str, float] | None:
-        """Return the last ends of the tick and of maintenance; None if they cannot be read."""
+        """Return when the tick and the maintenance functions last ended; None if this cannot be read."""
         try:
             return self.mark.marks()
         except Exception as problem:  # noqa: BLE001 - after any error all shards are woken
@@ -107,9 +108,9 @@ class Tick:
             return None
 
     def _look(self, shard: int, minute: int, now: float, report: Report) -> Look:
-        """Return whether a round of the shard has work, or must run now, and whether work is overdue. Entries of
-        earlier hours than the last one wait for the full turn: only rounds that failed for an hour leave such entries
-        behind. A shard without due work does not cost a second query.
+        """Return whether a round of the shard has work, or must run now, and whether work is overdue. Entries that are
+        older than the last hour wait for the full turn (FULL_TURN_MINUTES); they exist only if rounds failed for an
+        hour. A shard without due work costs only one query.
         """
         if (minute + shard) % FULL_TURN_MINUTES == 0:
             return Look(wakes=True)

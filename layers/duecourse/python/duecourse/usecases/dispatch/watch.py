@@ -1,9 +1,9 @@
-"""The part of the tick that looks for what no other function reports: queues that are not read, maintenance that does
-not run, and an archive that does not read its stream.
+"""The part of the tick that detects what no other function can report: queues that are not read, maintenance functions
+that do not run, and an archive function that does not read its stream.
 
-What it finds is counted, so that a healthy stage emits no metric for it. SQS's counts are approximate, and messages
-that come due at the full second are visible until a poller has received them: a queue counts as unread if it looks so
-twice, some seconds apart (Amazon SQS API Reference, "GetQueueAttributes").
+Only problems are counted, so a healthy stage emits no metrics for them. SQS's counts are approximate, and due messages
+are visible until a poller has received them. So a queue counts as unread only if it seems so twice, some seconds apart
+(Amazon SQS API Reference, "GetQueueAttributes").
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ PAUSE_SECONDS = 5
 """The time between the two looks at a queue that seems to be unread."""
 
 SILENT_SECONDS = 7_200
-"""A maintenance function that has not ended for this time is reported. Each starts at least once an hour."""
+"""A maintenance function is reported if its last end is this long ago (seconds). Each starts at least once an hour."""
 
 MAINTENANCE = ("reconcile", "repair", "audit")
 """The functions that a rule starts, other than the tick."""
 
 SOURCE_MINUTES = 15
-"""The interval at which the event source of the archive is examined. Its stream keeps records for 24 hours."""
+"""The interval (minutes) at which the archive's event source is examined. The stream keeps records for 24 hours."""
 
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """Looks once a minute. `lanes` and `bulk` are the names of the lanes' queues; every other minute belongs to the
-    bulk queues. `letters` are the queues of failures other than the lanes' dead-letter queue.
+    """Checks once a minute. `lanes` and `bulk` are the names of the lanes' queues; the bulk queues are checked every
+    other minute. `letters` are the dead-letter queues other than that of the lanes.
     """
 
     depths: QueueDepths
@@ -57,7 +57,7 @@ class Watch:
             report.add("rounds_waiting", alarming=True, messages=waiting)
 
     def after(self, minute: int, marks: Mapping[str, float], report: Report) -> None:
-        """Look at everything else, after the messages of the minute (epoch minutes) were sent. `marks`: TickMark."""
+        """Check everything else, after the messages of the minute (epoch minutes) were sent. `marks`: see TickMark."""
         try:
             self._queues(self.bulk if minute % 2 else self.lanes, report)
             self._maintenance(marks, report)
@@ -76,7 +76,7 @@ class Watch:
             report.add("queues_unread", alarming=True, queues=unread)
 
     def _unread(self, names: Sequence[str]) -> list[str]:
-        """Return the queues with visible messages of which no worker has received one."""
+        """Return the queues that have visible messages while no worker has received any."""
         depths = self.executor.map(self.depths.depth_of, names)
         return [name for name, depth in zip(names, depths, strict=True) if depth.waiting and not depth.in_flight]
 

@@ -1,8 +1,8 @@
-"""Calendars of a tenant, and the jobs that use them.
+"""A tenant's calendars, and the jobs that use them.
 
-A job copies the days of its calendar. So a change of a calendar is an edit of each of its jobs, which are found by
-their markers: no other job is read. Each edit is conditional. A request that ends early is continued or repeated; jobs
-that have the present days are not written again.
+A job copies the days of its calendar. So a change of a calendar edits each of its jobs. They are found by their
+markers; no other job is read. Each edit is conditional. A request that ends early is continued or repeated; jobs that
+already have the current days are not written again.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class PutCalendar:
 
 
 class _LeftAlone(Exception):
-    """The job needs no change."""
+    """Raised for a job that needs no change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class Calendars:
         return PutCalendar(wanted, found is None, self._follow(wanted, by, after, charge))
 
     def _follow(self, calendar: Calendar, by: str, after: str | None, charge: Charge) -> BulkResult:
-        """Give the days of the calendar to some of its jobs. An error of one job does not stop the others."""
+        """Copy the calendar's days to some of its jobs. An error in one job does not stop the others."""
         until = self.clock.now() + BULK_SECONDS
         ids, following = self.jobs.calendars.users(calendar.tenant, calendar.id, limit=MAX_PER_CALL, after=after)
         charge(len(ids))

@@ -64,8 +64,8 @@ class Draft(JobDefinition):
     id: str | None = None
 
     def new(self, job_id: str, now: float, after: Tombstone | None = None) -> Job:
-        """Return the new job at `now` (UTC seconds), without a seat. Its generation is higher than that of the deleted
-        job, even if clocks differ. Raises ScheduleError for an invalid schedule.
+        """Return the new job at `now` (UTC seconds), without a seat. Its generation is higher than that of a deleted
+        job with the same id (`after`), even if clocks differ. Raises ScheduleError for an invalid schedule.
         """
         generation = max(int(now * 1000), 0 if after is None else after.generation + 1)
         return Job(
@@ -122,8 +122,8 @@ class RequestKey:
 
 @dataclass(frozen=True, slots=True)
 class Created:
-    """A job that was created or changed. `sent` of its first occurrences are already in their lane; `unsent` wait for
-    the next tick.
+    """A job that was created or changed. `sent` is the number of its first occurrences that are already in their lane;
+    `unsent` occurrences wait for the next tick.
     """
 
     view: JobView
@@ -134,8 +134,8 @@ class Created:
 
 @dataclass(frozen=True, slots=True)
 class Jobs:
-    """Creates, reads and deletes jobs. Every write is conditional; the API never claims. `tasks` has the targets that
-    jobs can refer to by name. `membership` decides which jobs are steps of a workflow.
+    """Creates, reads and deletes jobs. Every write is conditional. The API never claims cursors. `tasks` has the
+    targets that jobs can refer to by name. `membership` decides which jobs are steps of a workflow.
     """
 
     store: JobStore
@@ -153,7 +153,7 @@ class Jobs:
         return Seating(self.store.seats, self.clock, self.limits.seats)
 
     def check(self, spec: ScheduleSpec, exclude: tuple[str, ...] = ()) -> None:
-        """Raises ScheduleError or ExclusionError for a schedule that is invalid, has no future occurrence or fires too
+        """Raise ScheduleError or ExclusionError for a schedule that is invalid, has no future occurrence or fires too
         often.
         """
         now = self.clock.now()
@@ -215,14 +215,14 @@ class Jobs:
         return Creation(replace(job, created_by=author(by)), cursor, terms)
 
     def with_calendar(self, draft: Draft, job: Job | None) -> Draft:
-        """Return the draft with the present days of its calendar (None: a new job). Raises ScheduleError for an unknown
-        calendar. A draft without a calendar needs no read.
+        """Return the draft with the current days of its calendar. `job` is the stored job (None: a new job). Raises
+        ScheduleError for an unknown calendar. A draft without a calendar needs no read.
         """
         return replace(draft, exclude=self.excluded(draft.tenant, draft.exclude, () if job is None else job.exclude))
 
     def excluded(self, tenant: str, exclude: tuple[str, ...], had: tuple[str, ...] = ()) -> tuple[str, ...]:
-        """Return exclusions with the present days of their calendar. The entry of `had` stays if its days are the same.
-        Raises ScheduleError.
+        """Return exclusions with the current days of their calendar. If the days are the same as in `had`, its entry is
+        kept. Raises ScheduleError.
         """
         if not exclude or (calendar_id := calendar_of(exclude)) is None:
             return exclude
@@ -334,7 +334,7 @@ class Jobs:
         raise JobChangedError(job_id)
 
     def soon(self, cursor: Cursor) -> Plan:
-        """Return the plan of the occurrences that the next tick could enqueue too late."""
+        """Return the plan of the occurrences for which the next tick could be too late."""
         return plan(cursor, now=self.clock.now(), horizon=min(AT_ONCE_SECONDS, self.horizon_seconds))
 
     def send(
@@ -393,8 +393,8 @@ class Edited:
 
 @dataclass(frozen=True, slots=True)
 class EditJobs:
-    """Edits jobs. A draft is created from the job as it was read, and again if the job changed in the meantime, so that
-    exactly the validated draft is written.
+    """Edits jobs. A draft is created from the job that was read. If the job changes in the meantime, the draft is
+    created and validated again.
     """
 
     jobs: Jobs
@@ -487,8 +487,8 @@ class EditJobs:
         by: str | None = None,
         recorded: bool = True,
     ) -> Edited:
-        """Change the job, with a record of the change if it is `recorded`. Raises JobUnknownError and the errors of
-        `put`.
+        """Change the job. If `recorded`, the change is recorded in its history. Raises JobUnknownError and the errors
+        of `put`.
         """
         for _ in range(EDIT_TRIES):
             job = unreserved(self.store, self.clock, tenant, job_id)
@@ -502,7 +502,7 @@ class EditJobs:
         raise JobChangedError(job_id)
 
     def ping(self, tenant: str, job_id: str, correlation_id: str | None = None, *, by: str | None = None) -> Edited:
-        """Restart the interval of a job that expects pings. There is no record, since pings come all the time. Raises
+        """Restart the interval of a job that expects pings. No change is recorded, because pings are frequent. Raises
         NoPingExpectedError and the errors of `patch`.
         """
 

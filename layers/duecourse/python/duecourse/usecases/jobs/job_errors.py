@@ -97,4 +97,4 @@ class Precondition:
 
 
 ANYTHING = Precondition()
-"""No expectation."""
+"""A precondition without any expectation."""

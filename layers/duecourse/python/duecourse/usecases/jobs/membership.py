@@ -1,4 +1,4 @@
-"""Steps of workflows, and jobs that a request is about to replace in several writes: limits other changes."""
+"""Rejects changes to steps of workflows, and to jobs that another request is replacing in several writes."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class StepError(Exception):
 @dataclass(frozen=True, slots=True)
 class Membership:
     """Decides which jobs are steps. A job stores the name of its workflow. It is a step while the workflow's graph
-    contains it, and for CLAIM_SECONDS after it got that name: the request that claimed it may be about to switch the
-    workflow to such a graph. After that the name alone has no meaning, since that request failed.
+    contains it, and for CLAIM_SECONDS after it got that name: the request that claimed it may still switch the workflow
+    to such a graph. After that time, the name alone has no meaning, because that request failed.
     """
 
     store: JobStore
@@ -70,9 +70,7 @@ RESERVED_SECONDS = 60
 
 WAITS = 20
 RESERVED_WAIT_SECONDS = 0.25
-"""How many times, and how long each time, another request waits for the request that has reserved the job: 5 s in
-total.
-"""
+"""The number of waits for the request that has reserved a job, and the length of each wait: 5 s in total."""
 
 
 def unreserved(store: JobStore, clock: Clock, tenant: str, job_id: str, own: Reservation | None = None) -> Job | None:
@@ -88,7 +86,7 @@ def unreserved(store: JobStore, clock: Clock, tenant: str, job_id: str, own: Res
 
 
 def is_reserved(job: Job, now: float, own: Reservation | None = None) -> bool:
-    """Return whether a request other than the owner of the reservation `own` may be about to replace the job."""
+    """Return whether a request other than the owner of the reservation `own` may still replace the job."""
     if job.reserved is None or job.reserved.until <= now:
         return False
     return own is None or job.reserved.by != own.by

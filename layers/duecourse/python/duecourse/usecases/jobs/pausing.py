@@ -32,7 +32,7 @@ MAX_PAUSE_DAYS = 366
 """How far ahead the planned end of a pause may be."""
 
 MAX_PER_CALL = 100
-"""The maximum number of jobs that one call reads, for a whole tenant or a tag."""
+"""The maximum number of jobs that one call reads, whether it is for a whole tenant or for a tag."""
 
 BULK_SECONDS = 15.0
 """After this time a call for many jobs stops and returns a position to continue from: an HTTP API times out after 30
@@ -76,7 +76,7 @@ class PauseEndError(Exception):
 class Pausing:
     """Pauses and resumes jobs. All methods are idempotent. A completed job stays completed.
 
-    With an `end` the job resumes automatically: a round of dispatch writes this (`Claiming.resume`).
+    With an `end`, the job resumes automatically: a dispatch round does this (`Claiming.resume`).
     """
 
     jobs: Jobs
@@ -95,8 +95,8 @@ class Pausing:
         end: PlannedResume | None = None,
         expected: Precondition = ANYTHING,
     ) -> JobView:
-        """Stop the job from firing until it is resumed, or until `end`. A job that is paused already then ends its
-        pause at `end`. `by` and `note` are shown to callers. Raises JobUnknownError, JobVersionError, JobChangedError,
+        """Stop the job from firing until it is resumed, or until `end`. If the job is already paused, its pause ends at
+        `end` instead. `by` and `note` are shown to callers. Raises JobUnknownError, JobVersionError, JobChangedError,
         JobUnreadableError or PauseEndError.
         """
         self._check_end(end)
@@ -135,8 +135,9 @@ class Pausing:
         after: str | None = None,
         charge: Charge = free,
     ) -> BulkResult:
-        """Pause active jobs among some of the selected jobs, beginning after `after`, until `end` if there is one. Jobs
-        that are paused already follow `pause_again`. Raises PauseEndError, and the errors of `charge` for their number.
+        """Pause active jobs among some of the selected jobs, beginning after `after`, until `end` if there is one. For
+        jobs that are already paused, `pause_again` decides. Raises PauseEndError, and the errors of `charge` for their
+        number.
         """
         self._check_end(end)
 
@@ -158,8 +159,9 @@ class Pausing:
         correlation_id: str | None = None,
         charge: Charge = free,
     ) -> BulkResult:
-        """Resume some of the selected jobs, beginning after `after`: those that a pause of all jobs or of the same tag
-        paused, and with `others` also those that were paused in another way. Raises the errors of `pause_many`.
+        """Resume some of the selected jobs, beginning after `after`: those that were paused by a pause of all jobs or
+        of the same tag, and with `others` also those that were paused in another way. Raises the errors of
+        `pause_many`.
         """
         only = None if others else choice.pauses
 
@@ -220,7 +222,9 @@ class Pausing:
         return True
 
     def _start_held(self, job: Job) -> None:
-        """Start the held runs of a workflow's step. A run whose message is not accepted now starts within 300 s."""
+        """Start the held runs of a workflow's step. If a run's message is not accepted now, the run starts within 300
+        s.
+        """
         if job.workflow is None or job.state is JobState.PAUSED:
             return
         now = self.clock.now()
@@ -234,7 +238,7 @@ class Pausing:
     def _many(
         self, tenant: str, choice: JobSelection, after: str | None, charge: Charge, act: Callable[[str], bool]
     ) -> BulkResult:
-        """Apply `act` to the selected jobs. An error of one job does not stop the others."""
+        """Apply `act` to the selected jobs. An error in one job does not stop the others."""
         until = self.clock.now() + BULK_SECONDS
         page = self.store.page_ids(tenant, choice.tag, limit=MAX_PER_CALL, after=after)
         ids = page.ids
@@ -262,8 +266,8 @@ class Pausing:
         expected: Precondition,
         note: str | None = None,
     ) -> PauseChange | None:
-        """Write the change if `what` is possible in the state of the job and `act` changes it; return None for another
-        job. Raises the errors of `pause`.
+        """Write the change. Return None if `what` is not possible in the job's state or `act` changes nothing. Raises
+        the errors of `pause`.
         """
         states = {JobState.PAUSED} if what is ChangeAction.RESUMED else {JobState.ACTIVE, JobState.PAUSED}
         for _ in range(TRIES):

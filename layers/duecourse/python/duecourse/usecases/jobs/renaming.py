@@ -28,7 +28,7 @@ from duecourse.usecases.jobs.membership import unreserved
 from duecourse.usecases.jobs.view import AT_ONCE_SECONDS, view_of
 
 AFTER_LAST_RUN_SECONDS = DAY_SECONDS
-"""How much longer an id is reserved than the last of its runs is kept."""
+"""How long an id stays reserved after the record of its last run has expired."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +56,8 @@ class Renaming:
         by: str | None = None,
         dry_run: bool = False,
     ) -> Created:
-        """Give the job the id `new_id`. A job that was renamed so before stays unchanged. `by` is the caller. With
-        `dry_run` nothing is written, and active runs are not considered.
+        """Give the job the id `new_id`. A job that already has been renamed to it stays unchanged. `by` is the caller.
+        With `dry_run` nothing is written, and active runs are not considered.
 
         Raises JobUnknownError, JobVersionError, JobExistsError, JobReservedError, JobUnreadableError, JobChangedError,
         StepError for a step of a workflow, StoreBusyError if a lane did not accept a message, and RenameError.
@@ -107,8 +107,8 @@ class Renaming:
         return self.jobs.send(view, cursor, correlation_id)  # the first request may have ended before that
 
     def _check_new(self, job: Job, new_id: str, now: float) -> None:
-        """Raises JobExistsError, JobReservedError, or RenameError if another job has records under the new id: the
-        records of two jobs would be mixed.
+        """Raise JobExistsError, JobReservedError, or RenameError if another job has records under the new id (the
+        records of two jobs would be mixed).
         """
         if new_id in job.names(now):
             return
@@ -120,8 +120,8 @@ class Renaming:
             )
 
     def _check_idle(self, job: Job) -> Lock | None:
-        """Return the job's lock, whose holder has ended. Raises RenameError while a run of the job is active or waits
-        for another.
+        """Return the job's lock, whose holder has ended. Raises RenameError while a run of the job is active or in the
+        wait queue.
         """
         if not locks(job):
             return None

@@ -18,13 +18,13 @@ JOBS_READ = 1000
 """
 
 RUNS_COUNTED = 50_000
-"""After this many runs a page ends with the current job, since each run is computed from its schedule."""
+"""The number of runs after which a page ends with the current job, since each run is computed from its schedule."""
 
 RUNS_A_REQUEST = 1000
-"""Counting this many runs costs a tenant as much as a request: a few milliseconds of processor time."""
+"""Counting this many runs counts as one request of the tenant: it takes a few milliseconds of processor time."""
 
 JOBS_A_REQUEST = 100
-"""Reading this many jobs also costs as much as a request: about 80 read units."""
+"""Reading this many jobs also counts as one request: it costs about 80 read units."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +54,8 @@ class Upcoming:
     def page(
         self, tenant: str, window: Window, *, after: str | None, largest: int = LARGEST_JOBS, charge: Charge = free
     ) -> UpcomingPage:
-        """Return the counts of the jobs whose id sorts after `after`; each bucket names `largest` jobs. Raises the
-        errors of `charge` for the runs and jobs to be counted.
+        """Return the counts of the jobs whose id sorts after `after`. Each bucket lists its `largest` busiest jobs.
+        Raises the errors of `charge` for the runs and jobs to be counted.
         """
         page = _some(self.jobs.page_cursors(tenant, limit=self.jobs_read, after=after), window, charge)
         histogram, now = Histogram(window), self.clock.now()

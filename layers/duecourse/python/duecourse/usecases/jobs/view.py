@@ -12,7 +12,9 @@ from duecourse.domain.schedules.schedule import Occurrences
 from duecourse.ports import Total
 
 AT_ONCE_SECONDS = 120
-"""Occurrences this close to a job's creation are sent immediately: the next tick may be too late for them."""
+"""Occurrences that are due this soon after a job's creation (seconds) are sent immediately: the next tick may be too
+late for them.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +38,8 @@ class JobViewPage:
 
 
 def view_of(job: Job, cursor: Cursor | None, *, now: float) -> JobView:
-    """Return the view of a job. The cursor is past the occurrences that are already enqueued, so the next occurrence is
-    computed from the schedule.
+    """Return the view of a job. The next occurrence is computed from the schedule, because the cursor has already
+    passed the enqueued occurrences.
     """
     if cursor is None:
         return JobView(job, None, "its cursor cannot be read")
@@ -68,8 +70,8 @@ def at_once_until(job: Job, schedule: Occurrences, horizon_seconds: int) -> int:
 
 
 def since_when(job: Job, schedule: Occurrences) -> int:
-    """Return the instant (UTC seconds) after which occurrences belong to the job's last change: the occurrences that
-    were due after the change, including earlier ones that jitter delayed.
+    """Return the instant (UTC seconds) after which occurrences belong to the job's last change: they were due after it,
+    even if jitter delayed them from an earlier instant.
     """
     row = Row.after(schedule, int(job.changed_at), None)
     return int(job.changed_at) if row.at is None else max(min(row.at - 1, int(job.changed_at)), int(job.created_at))

@@ -27,7 +27,7 @@ class ArchiveRuns:
         return report
 
     def again(self, failed: Mapping[str, Any]) -> Report:
-        """Archive a batch that was given up, as far as the stream still contains it (see ports.archive)."""
+        """Archive a batch that Lambda no longer retries, as far as the stream still contains it (see ports.archive)."""
         report = Report()
         stretch = self.changes.again(failed)
         if not stretch.whole:

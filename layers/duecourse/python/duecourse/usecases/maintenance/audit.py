@@ -1,12 +1,12 @@
 """The completeness audit: derives the occurrences of a closed window and compares them with the records.
 
-Each hour a segment of the jobs table has its turn. For each job, the occurrences of its current definition in the
-window (from the segment's last turn up to three hours ago) are compared with its records. `domain.runs.explain`
+Each hour, the audit examines one segment of the jobs table. For each job, it compares the occurrences of the current
+definition in the window (from the segment's last turn up to three hours ago) with the records. `domain.runs.explain`
 classifies the missing ones. An occurrence is lost if it was enqueued, is no longer in any lane and has no record. An
 occurrence whose message may still be in transit is kept open and classified again each hour. The audit leaves out
 occurrences before a job's last change of schedule (the former definition is not kept), occurrences during a pause, and
-quarantined jobs (index repair counts those). New zone data that move a time back across a window can make an occurrence
-look lost that never existed. For the runs of a workflow in the window, the steps are audited too (AuditSteps).
+quarantined jobs (index repair counts those). If new zone data move a time back across a window, an occurrence that
+never existed can look lost. For the runs of a workflow in the window, the steps are audited too (AuditSteps).
 
 A full pass over 1 million jobs that all fire in the window costs about 310,000 read units for the scan, at least half a
 unit for each job's records, and one per 8 KB of them (an unread record is half a KB). Together this is about 1 million
@@ -54,8 +54,7 @@ from duecourse.usecases.runs.skip_next import SKIPPED
 from duecourse.usecases.workflows.workflows import WorkflowRuns
 
 RECORDED_SECONDS = 900
-"""The range in which occurrences may have run without a claim: the longest delay of a message, with at most one
-occurrence a second.
+"""The length of the range in which occurrences may have run without a claim: the longest delay of a message (seconds).
 """
 
 PAGE = 100
@@ -86,7 +85,8 @@ class ClassifyGaps:
         There are few parts per verdict. `served`: see `held_back`. Raises KeyError or ValueError for an item that this
         version cannot read.
 
-        The cursor and the lane are read before the records, so that a run that starts between them is found as started.
+        The cursor and the lane are read before the records, so that a run that starts between the reads is found as
+        started.
         """
         job, cursor = self.jobs.get_both(tenant, job_id)
         if job is None:
@@ -105,8 +105,8 @@ class ClassifyGaps:
         return [(part, each) for each in verdicts for part in few([part for part, verdict in found if verdict is each])]
 
     def _all_empty(self, job: Job, ranges: Sequence[OccurrenceRange]) -> bool:
-        """Return whether all lanes are empty. They are only read if an occurrence was due before the job's last write,
-        because the job may have used a different lane then.
+        """Return whether all lanes are empty. They are read only if an occurrence was due before the job's last write,
+        because the job may have had a different lane then.
         """
         if not ranges or ranges[0].first > job.updated_at:
             return False
@@ -138,7 +138,7 @@ class ClassifyGaps:
 
 @dataclass(slots=True)
 class _Case:
-    """A job with ranges of occurrences without records."""
+    """A job, and ranges of its occurrences that have no records."""
 
     by: ClassifyGaps
     job: Job
@@ -182,8 +182,8 @@ class _Case:
         return [(OccurrenceRange(part[0], part[-1], len(part)), self._verdict(part[0])) for part in parts]
 
     def _changes(self, row: list[int], low: int, high: int) -> list[int]:
-        """Return the indices at which the verdict changes. If it is the same at both ends, it is the same in between,
-        since time and cursor pass the occurrences in order.
+        """Return the indices at which the verdict changes. If the verdict is the same at both ends of a part, it is the
+        same in between, since time and cursor pass the occurrences in order.
         """
         if low >= high or self._verdict(row[low]) is self._verdict(row[high]):
             return []
@@ -214,8 +214,8 @@ class _Case:
 
 
 STUCK_SECONDS = 2 * 3600
-"""How long after the end of its window a lease may end, in seconds. Windows are closed for three hours, so such a lease
-ended at least an hour ago. Its message comes back within minutes, unless it was lost.
+"""How long after the end of its window a lease may end, in seconds. A window is compared three hours after its end, so
+such a lease ended at least an hour ago. Its message returns within minutes, unless it was lost.
 """
 
 PIECE_SECONDS = 6 * 3600
@@ -321,9 +321,9 @@ class AuditSteps:
     def __call__(
         self, tenant: str, job_id: str, ranges: Sequence[OccurrenceRange], served: Mapping[Lane, int]
     ) -> list[StalledStep]:
-        """Return the stalled steps of a workflow's runs with instants in these ranges, scheduled or on request. The
-        list is empty for a job that is not a workflow. `served`: see `held_back`. Raises GraphMissingError, and
-        KeyError or ValueError for an item that this version cannot read.
+        """Return the stalled steps of a workflow's runs (scheduled or manual) with instants in these ranges. The list
+        is empty for a job that is not a workflow. `served`: see `held_back`. Raises GraphMissingError, and KeyError or
+        ValueError for an item that this version cannot read.
         """
         job = self.jobs.get(tenant, job_id)
         if job is None or not isinstance(job.target, WorkflowTarget):
@@ -372,8 +372,8 @@ second.
 """
 
 MAX_OPEN = 1000
-"""The maximum number of jobs with open occurrences. With more, dispatch or the lanes have a large backlog, and audits
-read no new windows.
+"""The maximum number of jobs with open occurrences. If there are more, dispatch or the lanes have a large backlog, and
+no new windows are audited.
 """
 
 
@@ -396,7 +396,7 @@ class Audit:
         failed.
 
         Findings are published, then stored, and then their page is marked as done. After a crash in between, a finding
-        may be published again, but none stays unpublished.
+        may be published twice, but is never left unpublished.
         """
         invocation = _Invocation(self, deadline, publish)
         try:

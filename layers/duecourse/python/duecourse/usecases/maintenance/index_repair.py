@@ -1,20 +1,20 @@
-"""Index repair: scans the jobs table once a day. Each page goes through a list of checks: of the due index, and for
-jobs to be cleaned up.
+"""Index repair: scans the jobs table once a day. Each page passes two checks: one repairs the due index, and one
+removes expired jobs.
 
-Compares the slot of every cursor and timer in the due index with the correct slot, and repairs it.
+It compares the slot of every cursor and timer in the due index with the correct slot, and repairs it.
 
 Dispatch reads each shard from its watermark on, so it never reads entries below the watermark. Such an entry is moved
-to the slot of the current hour, with its due time unchanged. A round's query has no lower bound of due, so the next
-round reads the entry there, and treats it as missed or sends it immediately. The watermark is not lowered instead: a
-running round has already read the watermark, and would raise it past the entry again (its condition, that the watermark
-only rises, also holds for a lowered watermark). The slot is not dispatched from here either, since this would require a
-second dispatcher with all permissions of the first. The current hour is safe, since a watermark stays two hours behind.
-The write is conditional on slot, due time and, for a cursor, generation and occurrence: a concurrent claim, edit or
-delete of the entry wins. A future entry is moved to the slot of its due hour, since a watermark would pass it in the
-current one.
+to the slot of the current hour, with its due time unchanged. A round's query has no lower bound for the due time, so
+the next round reads the entry there, and treats it as missed or sends it immediately. Lowering the watermark instead
+would not work: a running round has already read the watermark and would raise it past the entry again (the condition of
+that write, that the watermark rises, also holds for a lowered watermark). Index repair does not dispatch the slot
+itself either, because it would need all permissions of the dispatcher. The current hour is safe, because a watermark
+stays two hours behind. The write is conditional on slot, due time and, for a cursor, generation and occurrence: a
+concurrent claim, edit or delete of the entry wins. A future entry is moved to the slot of its due hour, since in the
+current slot a watermark would pass it.
 
-A scan reads half a unit per 4 KB, most of it definitions. One million jobs of 2.5 KB each (all items) need about
-310,000 read units (4 US cents) and ten minutes.
+A scan costs half a read unit per 4 KB, most of it for definitions. One million jobs of 2.5 KB each (all items) need
+about 310,000 read units (4 US cents) and ten minutes.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from duecourse.usecases.report import UNREADABLE, Report, format_error
 from duecourse.usecases.worker.overlap import WATCH_LOST_SECONDS
 
 MAX_LOGGED = 100
-"""The maximum number of log lines of one action in an invocation. Further ones are only counted."""
+"""The maximum number of log lines per action and invocation. Further events are only counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class IndexCheck:
 
     def __call__(self, page: IndexPage, report: Report) -> None:
         """Repair the page's entries. An error of one entry does not affect the others. Raises LookupError if no shard
-        is recorded, since no slot is read then to which an entry could be moved.
+        is recorded: there is then no slot to which an entry could be moved.
         """
         watermarks = self.marks.progress().watermarks  # read for each page: a shard may have been added since
         if not watermarks:
@@ -116,7 +116,7 @@ class _Mend:
                 self._found("RepairsFailed", "entry_not_checked", alarming=True, error=format_error(problem))
 
     def _release_or_count(self) -> None:
-        """Put a quarantined cursor back that can be planned now: its error had another cause, or no longer occurs."""
+        """Put back a quarantined cursor that can be planned now: its error had another cause, or no longer occurs."""
         timer = self.entry.cursor is None and not self.entry.unreadable
         if not timer and self.entry.state is None:  # the job is on another page
             job = self.uses.jobs.get(self.entry.tenant, self.entry.job_id)
@@ -129,7 +129,7 @@ class _Mend:
             self._found("CursorsFoundQuarantined", "cursor_found_quarantined", error=error)
 
     def _released(self) -> Cursor | None:
-        """Return the quarantined cursor as it was put back; None if it was not put back."""
+        """Return the cursor that was put back; None if the cursor was not put back."""
         if self.entry.cursor is None or self._current() == (None, None):
             return None
         try:
@@ -143,8 +143,8 @@ class _Mend:
         return anew if self._placed(self.slots.slot_for(self.entry, anew.due, self.now), anew) else None
 
     def _send_again(self) -> None:
-        """Put back the timer of a manual run that has no record, because its message was lost. If the message was
-        not lost, the worker drops the second one.
+        """Put back the timer of a manual run that has no record, because its message was probably lost. If it was not
+        lost, the worker drops the second message.
         """
         uses, entry = self.uses, self.entry
         timer, job = (
@@ -209,8 +209,8 @@ class _Mend:
             self._call_wait_queue()
 
     def _call_wait_queue(self) -> None:
-        """Call the first run of the job's wait queue if the watch is lost. The job has no further occurrences whose
-        runs would call it.
+        """Start the first run of the job's wait queue if the queue's watch is lost. The job has no further occurrences
+        whose runs would start it.
         """
         uses, whose = self.uses, (self.entry.tenant, self.entry.job_id)
         for first in uses.wait_queues.waiting(*whose, limit=1):
@@ -271,8 +271,8 @@ class CleanUp:
             report.add("clean_up_failed", alarming=True, error=format_error(problem), **whose)
 
     def _remove(self, found: CompletedJob) -> bool:
-        """Delete the job. Return whether this call deleted it. A run that is requested after the job was read finds it
-        deleted, as with any deletion.
+        """Delete the job. Return whether this call deleted it. If a run is requested after the job was read, it finds
+        the job deleted, as after any deletion.
         """
         job = self.jobs.get(found.tenant, found.job_id)
         if job is None:

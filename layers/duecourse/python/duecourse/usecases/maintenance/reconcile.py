@@ -46,8 +46,9 @@ MAX_CONCURRENT_RECEIVES = 8
 """The maximum number of concurrent receives, once one of them has returned messages."""
 
 HIDDEN_SECONDS = 3600
-"""If a call did not reach the end of the queue, its messages stay hidden for this time, so that the next calls receive
-the others. At about 8,000 messages a call, twelve calls receive nearly as many as SQS allows in flight (120,000).
+"""If a call did not reach the end of the queue, the messages that it read stay hidden for this time (seconds), so that
+the next calls receive the others. At about 8,000 messages a call, twelve calls receive nearly as many as SQS allows in
+flight (120,000).
 """
 
 MARGIN_SECONDS = 5
@@ -70,7 +71,7 @@ class ReconcileDeadLetters:
 
     def __call__(self, deadline: float) -> Report:
         """Read every message once, as far as time allows (`deadline`: UTC seconds). The messages become visible again
-        when this ends, or later if it did not read all messages.
+        when this call ends, or later if it did not read all messages.
         """
         report = Report()
         seen: dict[str, DeadMessage] = {}
@@ -107,8 +108,8 @@ class ReconcileDeadLetters:
         return bool(fresh) and not any(part.counts["ReconciliationsFailed"] for _, part in answers)
 
     def _receive(self, _: int) -> tuple[list[DeadMessage], Report]:
-        """Receive the next messages. Return none if the queue does not respond: the work so far is valid and
-        reported.
+        """Receive the next messages. Return an empty result if the queue does not respond: the work so far is valid and
+        is reported.
         """
         report = Report()
         try:

@@ -79,8 +79,8 @@ class CommandSender:
 
 @dataclass(frozen=True, slots=True)
 class Commands:
-    """Commands that a caller (`by`) sends to a run. Each returns the run as it was at the time of the request. The
-    author is recorded before the message is sent, so that every change has an author.
+    """Commands that a caller (`by`) sends to a run. Each method returns the run as it was at the time of the request.
+    The author is recorded before the message is sent, so that every change has an author.
     """
 
     runs: Runs
@@ -118,8 +118,9 @@ DEFAULT_CODE = "callback.failed"
 
 
 class BadTokenError(Exception):
-    """The token is not valid, or no longer valid, for this run, or there is no such run. The error does not say which.
-    The record only has the token of the current attempt, so the token of an earlier attempt looks like a forged one.
+    """The token is not valid, or no longer valid, for this run, or there is no such run. The error does not distinguish
+    these cases. The record only has the token of the current attempt, so the token of an earlier attempt looks like a
+    forged one.
     """
 
 

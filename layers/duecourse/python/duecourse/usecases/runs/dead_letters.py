@@ -53,8 +53,8 @@ class RedriveResult:
 
 @dataclass(frozen=True, slots=True)
 class DeadLetters:
-    """Lists and redrives dead runs. The list may lag a little: it shows a redriven run until its worker has started it.
-    A second redrive message for it is dropped.
+    """Lists and redrives dead runs. The list may be slightly stale: it shows a redriven run until a worker has started
+    it. A second redrive message for such a run is dropped.
     """
 
     search: RunSearch

@@ -1,4 +1,4 @@
-"""Explains why a job ran at an instant, or did not. It reads the data; the domain decides."""
+"""Explains why a job ran, or did not run, at an instant. This module reads the data; the domain decides."""
 
 from __future__ import annotations
 
@@ -74,9 +74,9 @@ class Explain:
     def __call__(
         self, tenant: str, job_id: str, at: int, tags: Set[str] | None = None, charge: Charge = free
     ) -> Explained:
-        """Explain why the job ran at `at` (UTC seconds), or did not. `tags` are the tags of the caller's tag-scoped
-        permissions. Raises JobUnknownError if there is neither a job nor a record, and the errors of `charge` for
-        reading a workflow's run.
+        """Explain why the job ran, or did not run, at `at` (UTC seconds). `tags` are the tags of the caller's
+        tag-scoped permissions. Raises JobUnknownError if there is neither a job nor a record, and the errors of
+        `charge` for reading a workflow's run.
         """
         return self._explained(tenant, job_id, at, tags, charge)[0]
 
@@ -117,7 +117,7 @@ class Explain:
         return tags is None or (job is not None and not tags.isdisjoint(job.tags))
 
     def _as_step(self, job: Job, workflow: str, at: int, alone: Explanation, charge: Charge) -> Explained:
-        """Explain a job without a record at that instant from the run of its workflow, or explain why its workflow did
+        """Explain a step without a record at that instant by the run of its workflow, or explain why its workflow did
         not run.
         """
         try:
@@ -156,8 +156,8 @@ class Explain:
         return None, False
 
     def _around(self, at: int, job: JobSnapshot, record: Run | None, searched: bool, now: float) -> ExplainContext:
-        """Return the context. The lane's depth is read only if it matters: for an occurrence that was due a while ago
-        and has no record.
+        """Return the context. The lane's depth is read only for an occurrence that was due some time ago and has no
+        record.
         """
         overdue = record is None and at + SETTLED_SECONDS < now
         depth = self.depths.depth(job.lane) if overdue and isinstance(job, Job) else None
@@ -173,7 +173,7 @@ class Explain:
         )
 
     def _line(self, run: Run) -> tuple[str, ...]:
-        """Return the wait queue of the run, if the run waits in it. This takes one query."""
+        """Return the wait queue that contains the run, if it waits. This takes one query."""
         if run.state is not RunState.QUEUED:
             return ()
         return tuple(str(each.name) for each in self.wait_queues.waiting(run.tenant, run.job_id, limit=MAX_WAITING))

@@ -1,4 +1,4 @@
-"""The health of a stage: the age of its last tick, and everything else that the API can check.
+"""The health of a stage: the age of its last tick, and the other checks that the API can make.
 
 `duecourse doctor` has more permissions and checks the same and more.
 """
@@ -27,7 +27,7 @@ RIGHTS = "docs/security.md#what-each-function-may-do"
 
 @dataclass(frozen=True, slots=True)
 class StageLook:
-    """The checks, in the order in which they concern a run. `alarms` is None if CloudWatch did not respond."""
+    """The results of the checks, in the order of the steps of a run. `alarms` is None if CloudWatch did not respond."""
 
     checks: tuple[Check, ...]
     alarms: Alarms | None
@@ -35,7 +35,7 @@ class StageLook:
 
 @dataclass(frozen=True, slots=True)
 class StageChecks:
-    """Checks tick, shards, watermarks, lanes and alarms. A failed check does not hide the others."""
+    """Checks the tick, shards, watermarks, lanes and alarms. A check that fails does not prevent the others."""
 
     health: Health
     depths: Depths
@@ -72,7 +72,7 @@ are already enqueued.
 """
 
 FRESH_SECONDS = 5
-"""How long the mark is cached, so that unauthenticated health requests do not cost reads."""
+"""How long the mark is cached (seconds), so that unauthenticated health requests do not cost reads."""
 
 
 class Status(StrEnum):
@@ -119,7 +119,7 @@ class Health:
     def pulse(self) -> ClockHealth:
         """Return the age of the last tick. The status is late if it is older than LATE_SECONDS.
 
-        Before the first tick the time counts from this instance's first call: a new stack is not late, and a stack
+        Before the first tick, the age counts from this instance's first call. So a new stack is not late, and a stack
         whose rule never fires is late after three minutes.
         """
         seen, now = self._seen, self.clock.now()

@@ -71,7 +71,7 @@ class RunPage:
 
 @dataclass(frozen=True, slots=True)
 class MergedPage:
-    """Runs of several jobs, newest occurrence first, in the order of the jobs if their names are equal. `following`
+    """Runs of several jobs, newest occurrence first. Runs with equal names are in the order of their jobs. `following`
     continues after the last run that was examined.
     """
 
@@ -291,8 +291,8 @@ class StatePage:
 
 @dataclass(frozen=True, slots=True)
 class RunSearch:
-    """Finds runs with the indexes by state, which may lag a little. A run has no tags: the current tags of
-    its job count, so that successful runs need not store any.
+    """Finds runs with the indexes by state, which may be slightly stale. A run has no tags, so that successful runs
+    need not store any: the current tags of its job count.
     """
 
     runs: RunStore
@@ -338,7 +338,7 @@ class RunSearch:
 
 
 def mark_of(run: Run) -> StateMark:
-    """Return the mark of a list that ends with this run."""
+    """Return the mark for the page after this run."""
     return StateMark(state_since(run), str(run.name), run.state)
 
 

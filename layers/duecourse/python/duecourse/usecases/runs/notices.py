@@ -1,7 +1,8 @@
 """Delivers notices: each is a run of the job that the rule names, with the notice as its payload.
 
-The run's name follows from the notice, so that each is delivered once, however often it is requested. A run has what a
-delivery needs: its lane and workers, retries, a signature, a record, and the checks of its target.
+The run's name is derived from the notice, so each notice is delivered once, regardless of how often it is requested. A
+run provides everything that a delivery needs: a lane with workers, retries, a signature, a record, and the checks of
+its target.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class NotifyTest:
 
 @dataclass(frozen=True, slots=True)
 class JobNotices:
-    """Starts the runs that deliver notices. The requests are kept for `run_retention_days` and some more."""
+    """Starts the runs that deliver notices. The requests are kept a little longer than `run_retention_days`."""
 
     jobs: JobStore
     inputs: Inputs
@@ -50,7 +51,7 @@ class JobNotices:
 
     def send(self, notices: Sequence[Notice], report: Report) -> None:
         """Deliver the notices by the rules of their job. A rule that names no job is reported. Raises if a delivery
-        could not be requested; a repetition requests no delivery again.
+        could not be requested. A repeated call does not request a delivery twice.
         """
         for notice in notices:
             for to in notice.job.notified_of(notice.cause):
@@ -64,7 +65,9 @@ class JobNotices:
                 report.add("notice_sent", delivered_by=str(run.name), **whose)
 
     def test(self, job: Job, key: str | None) -> NotifyTest:
-        """Deliver a test notice to the target of each rule of the job. With a `key`, a repetition delivers nothing."""
+        """Deliver a test notice to the target of each of the job's rules. With a `key`, a repeated call delivers
+        nothing.
+        """
         notice = sample_notice(job, key or self.randomness.nonce(), self.clock.now())
         targets = dict.fromkeys(rule.to for rule in job.notify)
         found = [(to, self.jobs.get(job.tenant, to.job)) for to in targets]
@@ -76,7 +79,9 @@ class JobNotices:
         return NotifyTest(tuple(runs), tuple(to.job for to, each in found if each is None))
 
     def _deliver(self, deliverer: Job, to: NotifyTarget, notice: Notice) -> Run:
-        """Return the run that delivers the notice: in a place of its window, or else in the window's digest."""
+        """Return the run that delivers the notice: alone if its window has a free place, otherwise in the window's
+        digest.
+        """
         window = int(notice.at // WINDOW_SECONDS)
         for place in range(AT_ONCE):
             try:
@@ -88,7 +93,7 @@ class JobNotices:
         return self._run(deliverer, f"{window}/digest/{to.format}", [], digest, due=(window + 1) * WINDOW_SECONDS)
 
     def _run(self, deliverer: Job, key: str, said: list[str], payload: Any, due: int | None = None) -> Run:
-        """Return the run with this key; it is sent unless it was sent before. Raises KeyReusedError if another notice
+        """Return the run with this key, and send it unless it was sent before. Raises KeyReusedError if another notice
         has the key.
         """
         now = self.clock.now()

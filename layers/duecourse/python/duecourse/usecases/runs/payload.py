@@ -23,7 +23,8 @@ TOKEN = "{{callback_token}}"
 
 @dataclass(frozen=True, slots=True)
 class SentPayload:
-    """A run's payload with its templates filled in for the last attempt, or the reason why they cannot be (`problem`).
+    """A run's payload with its templates filled in for the last attempt, or the reason why this is impossible
+    (`problem`).
 
     `own`: the payload comes from the run's request. `changed`: the job was changed after the attempt began, so the
     attempt may have sent something else. The payload of a workflow's run is the workflow's payload as its steps use it,

@@ -45,7 +45,7 @@ from duecourse.usecases.names import page_of
 from duecourse.usecases.tenants import DelayedRunQuota
 
 SUFFIX_CHARACTERS = 8
-"""48 bits: no accidental collisions within a job."""
+"""The length of a suffix: 48 bits are enough to avoid collisions within a job."""
 
 MAX_BY = 256
 
@@ -53,17 +53,20 @@ MAX_AHEAD_DAYS = 366
 """How far ahead a run can be requested."""
 
 PAST_SECONDS = 60
-"""How far a requested time may lie in the past: clocks differ, and a request takes time. The run starts immediately."""
+"""How far a requested time may be in the past (seconds), because clocks differ and a request takes time. The run then
+starts immediately.
+"""
 
 KEPT_LONGER_DAYS = 30
-"""How much longer a request is kept than its run's record: retries and redrives need its payload."""
+"""How many days longer a request is kept than its run's record: retries and redrives need its payload."""
 
 
 CHARGED_RECORDS = 1000
-"""A plan of a backfill counts as one more request for this many occurrences, whose records it reads."""
+"""The number of occurrences of a backfill's plan that count as one more request, because the plan reads their records.
+"""
 
 RECORDS_PER_OCCURRENCE = 3
-"""The number of records that are read for each allowed occurrence: earlier backfills have records of their own."""
+"""The number of records that are read for each allowed occurrence: earlier backfills have separate records."""
 
 EARLIER_RECORDS = 10
 """The number of records before a range among which the last scheduled run is searched."""
@@ -94,20 +97,20 @@ class RunRequest:
 
     def suffix(self, letter: str, job: Job, nonce: str) -> str:
         """Return the suffix of the request's runs (`.m3kQ…`), derived from its key, or from `nonce` if it has no key. A
-        job created again with the same id gets another suffix.
+        job that was re-created with the same id has a different suffix.
         """
         seed = f"nonce {nonce}" if self.key is None else f"key {job.created_generation} {self.key}"
         digest = sha256(f"{letter} {seed}".encode()).digest()
         return f".{letter}{urlsafe_b64encode(digest).decode()[:SUFFIX_CHARACTERS]}"
 
     def record(self, what: ChangeAction, job: Job, wanted: Input, **facts: object) -> ChangeRecord:
-        """Return the change record of the request `wanted`. A repetition of the request has the same record."""
+        """Return the change record of the request `wanted`. A repeated request has the same record."""
         of, at = (job.tenant, job.id), wanted.requested_at
         return asked(what, of, wanted.requested_by, at, wanted.suffix, job.revision, **facts)
 
     def wanted(self, letter: str, job: Job, nonce: str, said: object, *, now: float, until: int, **more: Any) -> Input:
-        """Return the request at `now` to be kept for its runs until `until` (UTC seconds), with `more` of its fields.
-        `said` is plain JSON that distinguishes a repetition of the request from another request with the same key.
+        """Return the request, made at `now`, that is kept for its runs until `until` (UTC seconds). `more` has further
+        fields. `said` is plain JSON that distinguishes a repeated request from a different request with the same key.
         """
         fingerprint = sha256(orjson.dumps([self.key, said], option=orjson.OPT_SORT_KEYS)).hexdigest()
         return Input(
@@ -204,8 +207,8 @@ def instant_of(job: Job, text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Manual:
-    """Writes the request with its author. Then sends a message, or writes the timer of a run that is due later. After a
-    crash in between the caller repeats the request; with an idempotency key this results in the same run.
+    """Writes the request with its author, then sends a message, or writes a timer for a run that is due later. After a
+    crash in between, the caller repeats the request; with an idempotency key, the result is the same run.
     """
 
     jobs: JobStore
@@ -231,8 +234,8 @@ class Manual:
     ) -> Run:
         """Return the new run, QUEUED, due now or `later`. For a repeated request, return the current state of its run.
 
-        Raises KeyReusedError, LaneUnavailableError or RunQuotaError. Raises ScheduleError (on `at`) for a time that has
-        passed or is too far ahead.
+        Raises KeyReusedError, LaneUnavailableError or RunQuotaError. Raises ScheduleError (for `at`) for a time that
+        has passed or is too far ahead.
         """
         now = self.clock.now()
         due = int(now) if later is None else later.due(now)
@@ -278,7 +281,7 @@ class Manual:
             self.timers.put_all([Timer(each, ceil(each.not_before)) for each in checks])
 
     def _check(self, job: Job, suffix: str, due: int, now: float) -> None:
-        """Raises ScheduleError or RunQuotaError for a time that is not allowed in a new request."""
+        """Raise ScheduleError or RunQuotaError for a time that is not allowed in a new request."""
         if due > now + MAX_AHEAD_DAYS * DAY_SECONDS:
             raise ScheduleError("at", f"is too far ahead; choose a time within {MAX_AHEAD_DAYS} days, or create a job")
         problem: Exception | None = None
@@ -292,8 +295,8 @@ class Manual:
 
 @dataclass(frozen=True, slots=True)
 class BackfillEstimate:
-    """The plan of a backfill and its estimated cost (USD). `counts`: the number of occurrences of the range by their
-    results; None for a repeated request.
+    """The plan of a backfill and its estimated cost (USD). `counts`: the number of occurrences in the range, by result;
+    None for a repeated request.
     """
 
     plan: BackfillPlan
@@ -303,7 +306,7 @@ class BackfillEstimate:
 
 @dataclass(frozen=True, slots=True)
 class BackfillStarted:
-    """A started backfill. `suffix` is the suffix of its runs. `repeated`: it was started before, and nothing was
+    """A started backfill. `suffix` is the suffix of its runs. `repeated`: it had already been started, so nothing was
     sent.
     """
 
@@ -315,7 +318,7 @@ class BackfillStarted:
 @dataclass(frozen=True, slots=True)
 class Backfills:
     """Writes the request with its author, then sends all runs: runs that start soon as messages to their lane, the
-    others as timers. After a crash in between the caller repeats the request; with an idempotency key this results in
+    others as timers. After a crash in between, the caller repeats the request; with an idempotency key, the result is
     the same runs at the same times.
     """
 
@@ -409,9 +412,7 @@ class Backfills:
         return BackfillEstimate(made, cost, counts)
 
     def _send(self, job: Job, made: BackfillPlan, asked: Input) -> None:
-        """Send the runs. Messages that the lane does not accept are written as timers too, which the next tick
-        sends.
-        """
+        """Send the runs. Messages that the lane rejects are also written as timers, which the next tick sends."""
         now = self.clock.now()
         soon: list[Outgoing] = []
         later: list[RunMessage] = []

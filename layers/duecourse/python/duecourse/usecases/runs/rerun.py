@@ -35,9 +35,9 @@ class NoStepError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Reruns:
-    """A rerun is a new run of the same occurrence, with a separate graph. In this graph the steps that do not run again
-    have already ended, and refer to the runs whose results they pass on. The request is written before its message is
-    sent.
+    """Starts reruns. A rerun is a new run of the same occurrence, with a separate graph. In this graph, the steps that
+    do not run again have already ended, and refer to the runs whose results they pass on. The request is written before
+    its message is sent.
     """
 
     runs: Runs

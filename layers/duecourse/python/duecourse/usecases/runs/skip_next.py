@@ -18,7 +18,7 @@ from duecourse.usecases.runs.requests import RunRequest
 SKIPPED = "skipped_on_request"
 MAX_SKIPPED = 100
 MAX_PASSED = 1000
-"""The maximum number of occurrences with a record (started or already skipped) that are passed over."""
+"""The maximum number of occurrences that are passed over because they have a record (started or already skipped)."""
 
 
 class NothingToSkipError(Exception):
@@ -28,7 +28,7 @@ class NothingToSkipError(Exception):
 @dataclass(frozen=True, slots=True)
 class SkipNext:
     """Skips occurrences. Their enqueued messages stay in their lane, where the worker finds the record. The first
-    writer wins, whether it is the worker or the request. A request with an idempotency key is written first: when it is
+    writer wins, whether it is the worker or the request. A request with an idempotency key is stored first: if it is
     repeated, it searches from the same instant and finds the records that it wrote.
     """
 
@@ -70,7 +70,7 @@ class SkipNext:
         return skipped
 
     def _asked(self, job: Job, count: int, request: RunRequest, now: float) -> Input:
-        """Return the request as it was first sent. It is only stored if its key allows a repetition."""
+        """Return the request as it was first sent. It is stored only if it has a key, which allows a repetition."""
         until = int(now) + self.run_retention_days * DAY_SECONDS
         wanted = request.wanted("s", job, self.randomness.nonce(), ["skip", count], now=now, until=until)
         if request.key is None:

@@ -1,8 +1,8 @@
 """A worker's invocation, from top to bottom: it receives messages, decides, starts attempts and records how they ended.
 
-The messages of a batch are handled concurrently. At the end of each message the worker writes the record, then sends
-the next message, then deletes this one. After a crash in between, the redelivered message repeats these steps; all of
-them are idempotent.
+The messages of a batch are handled concurrently. For each message, the worker finally writes the record, then sends the
+next message, then deletes this one. After a crash in between, the redelivered message repeats these steps; all of them
+are idempotent.
 """
 
 from __future__ import annotations
@@ -92,25 +92,25 @@ from duecourse.usecases.workflows.workflows import Found, Workflows
 from duecourse.usecases.write_retry import WriteRetry
 
 MAX_DECISIONS = 6
-"""How many times a message is decided again after a condition failed. Each failure means that another writer was first,
-so several in a row indicate a fault. The message is then requeued.
+"""How often the decision about a message is repeated after a condition failed. Each failure means that another writer
+was first, so several in a row indicate a fault. The message is then requeued.
 """
 
 CLOCK_SLACK_SECONDS = 1.5
-"""A message that is earlier than the hold by up to this time is held too: the API sends it without waiting for the
-start of the second, and clocks differ.
+"""A message that arrives up to this many seconds too early for a hold is held too: the API sends it without waiting for
+the start of the second, and clocks differ.
 """
 
 HELD_SECONDS = 31 * DAY_SECONDS
-"""How long a message is kept until its job is resumed: longer than a workflow's run can last."""
+"""How long a message is kept while its job is paused (seconds): longer than a workflow's run can last."""
 
 MAX_FINISHES = 6
-"""How many times the end of a call is decided again because its record changed in the meantime."""
+"""How often the decision about the end of a call is repeated because its record changed in the meantime."""
 
 LAST_FINISH_SECONDS = 8
-"""In the last seconds of its lease a worker does not try again to write a finish. The SDK's four tries pause for at
-most seven seconds (AWS SDKs and Tools Reference Guide, "Retry behavior": 1, 2 and 4 s in mode standard). Without a
-response they take half a minute, and the next try needs as much time.
+"""In this many last seconds of its lease, a worker does not try again to write the end of an attempt. The SDK's four
+tries pause for at most seven seconds (AWS SDKs and Tools Reference Guide, "Retry behavior": 1, 2 and 4 s in mode
+standard). Without a response they take half a minute, and the next try needs as much time.
 """
 
 INLINE_BYTES = 2048
@@ -124,7 +124,7 @@ ENDS = {
     RunState.SKIPPED: "RunsSkipped",
     RunState.CANCELLED: "RunsCancelled",
 }
-"""The metric of each final state."""
+"""The metric that counts each final state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,7 @@ class LaneWorker:
     trends: Trends
 
     def __call__(self, received: Sequence[ReceivedMessage], deadline: float) -> Batch:
-        """Handle each message in a separate thread before `deadline` (UTC seconds; Lambda kills the invocation then).
+        """Handle each message in a separate thread before `deadline` (UTC seconds), when Lambda ends the invocation.
         All threads have ended when this returns.
         """
         report = Report()
@@ -206,8 +206,8 @@ class LaneWorker:
             return self.requeue.requeue(item), report
 
     def _work_on_existing(self, item: WorkItem) -> Disposition:
-        """Process a message, and drop that of a workflow that was erased with its tenant: the graph, the job, its
-        tombstone and the run's record are gone.
+        """Process a message. A message of a workflow that was erased with its tenant is dropped: the graph, the job,
+        its tombstone and the run's record no longer exist.
         """
         try:
             return self._work_on(item)
@@ -322,8 +322,8 @@ class LaneWorker:
     def _reschedule(
         self, item: WorkItem, run: Running | Waiting | None, until: float, reason: str
     ) -> Disposition | Conflict:
-        """Send a message that checks the deadline again. It is sent before the record refers to it: after a crash in
-        between, another one is sent, and the message without a record is dropped. The token changes too, so that the
+        """Send a message that checks the deadline again. The message is sent before the record refers to it: after a
+        crash in between, another one is sent, and the unrecorded message is dropped. The token changes too, so that the
         writer that ends the attempt must read the record again.
         """
         armed = self.randomness.nonce()
@@ -358,15 +358,15 @@ class LaneWorker:
         return self.requeue.send(item, until, reason)
 
     def _leave_wait_queue(self, item: WorkItem, run: Run | None) -> None:
-        """Remove a run from the wait queue that was started from there and no longer waits, in case its worker died
-        before it did so.
+        """Remove a run that was started from the wait queue and no longer waits, in case its worker died before it
+        removed the run.
         """
         if item.message.waited:
             self.effects.leave_wait_queue(item.message, run, item.report)
 
     def _has_begun(self, item: WorkItem) -> bool:
-        """Return whether this message already carries the run: another worker's clock considered it on time. Such a
-        message must not be replaced by a copy, since the run would be left without a message.
+        """Return whether this message already carries the run, because by another worker's clock it was on time. Such a
+        message must not be replaced by a copy, since the run would then have no message.
         """
         message, received = item.message, item.received
         if received.receive_count == 1 and not message.replaces:
@@ -378,7 +378,7 @@ class LaneWorker:
 
 @dataclass(frozen=True, slots=True)
 class _Admitted:
-    """A start that has the lock of its job, or needs none. `room`: another run of the job may start too."""
+    """A start that has its job's lock or needs no lock. `room`: another run of the job may start too."""
 
     start: Start
     room: bool
@@ -414,7 +414,7 @@ class Starter:
         return self._begin(item, locked, job) if isinstance(locked, _Admitted) else locked
 
     def _deferred(self, item: WorkItem, decision: Start, job: Job, turn: StepTurn | None) -> Disposition | None:
-        """Return the disposition of a message that this worker cannot start; None if it can."""
+        """Return the disposition of a message whose run this worker cannot start; None if it can."""
         message, rules = item.message, self.rules
         defer = partial(self.requeue.defer, item, decision.previous, message.not_before)
         if rules.near_limit(item):
@@ -429,7 +429,7 @@ class Starter:
         return None
 
     def _fitted(self, item: WorkItem, decision: Start, job: Job) -> Start | Disposition:
-        """Return the start of a run without a record, shortened to the occurrences that no other run covers."""
+        """Return the start of a run without a record, restricted to the occurrences that no other run covers."""
         if decision.previous is not None:
             return decision
         fitted, now = self.coverage.fit(decision.run, item.message, job), self.clock.now()
@@ -536,7 +536,9 @@ class Starter:
         return Disposition.ACK
 
     def _arm(self, run: Running, message: RunMessage, deadlines: Deadlines) -> bool:
-        """Send the deadline message of a run with a callback, before the record and the call."""
+        """Send the deadline message of a run with a callback. This happens before the record is written and the target
+        is called.
+        """
         start = message.to_start(run.attempt, nonce=self.randomness.nonce(), not_before=deadlines.next)
         armed = replace(start, command=CheckDeadline(deadlines.deadline_message_id))
         return self.forwarder.send(armed, deadlines.next)
@@ -633,7 +635,7 @@ class TransitionWriter:
         return replace(run, result=None, result_key=key, result_bytes=len(document))
 
     def finish(self, item: WorkItem, run: Running, job: Job, outcome: Outcome) -> Disposition:
-        """Replace the record of the start of the attempt by the record of its end. Only this worker knows how the call
+        """Replace the record of the attempt's start by the record of its end. Only this worker knows how the call
         ended, so a failed write is retried until shortly before the lease ends.
         """
         draw = self.randomness.draw()
@@ -658,8 +660,8 @@ def _not_written(report: Report, problem: Exception) -> None:
 
 
 def _overtaken(item: WorkItem, run: Run, found: Run | None) -> Disposition:
-    """Handle an attempt that another writer has ended: its own callback, which may be faster than the call's response,
-    or a worker that took over after the lease.
+    """Handle an attempt that another writer has ended: the attempt's callback, which may be faster than the call's
+    response, or a worker that took over after the lease.
     """
     called_back = run.callback_hash is not None and found is not None and found.attempt == run.attempt
     if not called_back:
@@ -670,9 +672,7 @@ def _overtaken(item: WorkItem, run: Run, found: Run | None) -> Disposition:
 
 
 NEARBY = 10
-"""How many records are read before an occurrence. The nearest one, except for manual runs, is the one that may
-cover it.
-"""
+"""How many records are read before an occurrence. Only the nearest record, apart from manual runs, may cover it."""
 
 MAX_PARTS = 1000
 """The maximum number of parts into which existing runs divide a catch-up."""
@@ -706,8 +706,8 @@ class Coverage:
         return next((run for run in nearby if not run.suffix and (run.through or 0) >= message.occurrence), None)
 
     def fit(self, run: Running, message: RunMessage, job: Job) -> Fitted:
-        """Return a catch-up, shortened to end before the first run in its range that has a record or waits in the wait
-        queue.
+        """Return a catch-up. It is shortened to end before the first run in its range that has a record or waits in the
+        wait queue.
         """
         if run.through is None or (occurrences := start_request_of(message).occurrences(job)) is None:
             return Fitted(run)

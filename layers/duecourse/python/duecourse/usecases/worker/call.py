@@ -20,16 +20,16 @@ from duecourse.usecases.workflows.workflows import Payloads, Prepared, Workflows
 from duecourse.usecases.write_retry import WriteRetry
 
 FINISH_MARGIN_SECONDS = 3
-"""The time of an invocation that a worker reserves for recording the end of an attempt."""
+"""The time of an invocation that a worker reserves for recording the end of an attempt (seconds)."""
 
 BEGIN_MARGIN_SECONDS = 15
-"""In the last seconds of its lease a worker does not try again to start a workflow's steps, because it must record the
-end of the attempt.
+"""In this many last seconds of its lease, a worker does not try again to start a workflow's steps, because it must
+record the end of the attempt.
 """
 
 
 LONG_CALL_SECONDS = 10
-"""A call that lasts longer is listed across jobs. Shorter calls do not cost a write."""
+"""A call that lasts longer (seconds) is listed across jobs. Shorter calls do not cost a write."""
 
 LOOK_SECONDS = 5
 """How often an invocation looks for long calls."""
@@ -37,7 +37,7 @@ LOOK_SECONDS = 5
 
 @dataclass(frozen=True, slots=True)
 class LongCalls:
-    """The calls in progress of a worker's invocation. It lists the runs of the long ones."""
+    """The calls in progress in a worker's invocation. It lists the runs whose calls are long."""
 
     runs: RunStore
     clock: Clock
@@ -69,7 +69,7 @@ class LongCalls:
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """Calls targets, with the payload of the run's request if it had one."""
+    """Calls targets, with the payload of the run's request if the request had one."""
 
     caller: Caller
     payloads: Payloads
@@ -123,8 +123,8 @@ class Calls:
 
 
 def _broken(item: WorkItem, problem: Exception) -> Failed:
-    """Return the outcome of a call that failed with an internal error. It does not contain the error's text, which may
-    quote a header and thus a secret.
+    """Return the outcome of a call that failed with an internal error. The outcome does not contain the error's text,
+    which may quote a header and thus a secret.
     """
     name, trace = type(problem).__name__, "".join(format_tb(problem.__traceback__))
     item.report.add("call_broke", alarming=True, error=name, traceback=trace)

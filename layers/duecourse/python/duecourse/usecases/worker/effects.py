@@ -61,7 +61,7 @@ class FailingJobs:
 
     def mark(self, job: Job, run_id: str | None) -> None:
         """Record the run with which the job began to fail, or that it has recovered (None). If other requests keep
-        changing the job, the mark is left as it is: one notice of a recovery is then missing, or comes again.
+        changing the job, the mark is not changed: a notice of recovery may then be missing or repeated.
         """
         for _ in range(TRIES):
             found = self.jobs.get(job.tenant, job.id)
@@ -102,8 +102,8 @@ class FailingJobs:
         )
 
     def _recent(self, job: Job, wanted: int) -> list[Run]:
-        """Return the newest records, enough to include `wanted` runs that have succeeded or died. Runs may end in
-        another order than they began.
+        """Return the newest records, enough to include `wanted` runs that have succeeded or died. Runs may not end in
+        the order in which they began.
         """
         recent: list[Run] = []
         spoke = 0
@@ -139,7 +139,9 @@ class SideEffects:
     forwarder: Forwarder
     workflows: Workflows
     pings: Callable[[], Pings] | None = None
-    """Called for the first ping of a process. None in the dead-letter reconciler, where no run succeeds."""
+    """Returns the sender of pings; called for a process's first ping. None in the dead-letter reconciler, where no run
+    succeeds.
+    """
 
     def perform(self, item: WorkItem, run: Run, job: JobSnapshot) -> Disposition:
         """Perform the side effects and return the disposition of the message. `job` may be as old as the attempt."""
@@ -173,7 +175,7 @@ class SideEffects:
 
     def leave_wait_queue(self, message: RunMessage, run: Run | None, report: Report) -> None:
         """Remove the run of a message from its wait queue if, according to its record `run`, it no longer waits. Then
-        start the next run. A message that removes nothing and is not the wait queue's call starts nothing.
+        start the next run. If the message removes nothing and is not the wait queue's call, no run is started.
         """
         called = message.waited and self.wait_queue.received(message)
         if self.wait_queue.leave(message, run) or called:
@@ -181,7 +183,7 @@ class SideEffects:
 
     def _carried_by_another(self, item: WorkItem, run: Run) -> bool:
         """Return whether another message is the dead letter of a workflow's run that an evaluation made dead. If there
-        is none yet, send it: another delivery of this evaluation may find less and delete the message.
+        is none yet, send one, because another delivery of this evaluation may find fewer ends and delete the message.
         """
         if run.message_id != item.received.message_id:
             return True
@@ -211,7 +213,7 @@ class SideEffects:
             report.add("job_completed", tenant=job.tenant, job_id=job.id)
 
     def _notify(self, item: WorkItem, run: Dead, job: JobSnapshot) -> None:
-        """Announce the death, and record that all actions after it are completed."""
+        """Announce the death, and record that all actions after the run's end are completed."""
         if not run.is_step:  # whose death its workflow's run announces, with all others
             told = (job.owner, job.runbook_url) if isinstance(job, Job) else ()
             self.notices.death(FailureNotification(run, run.finished_at, *told))
@@ -245,8 +247,8 @@ class SideEffects:
             report.add("job_not_paused", alarming=True, tenant=job.tenant, job_id=job.id, reason=error)
 
     def _publish(self, item: WorkItem, run: Run, job: JobSnapshot) -> None:
-        """Publish the outcome, and ping after a success, but only for the message that wrote the record: copies are
-        common (the API and the tick send the same message).
+        """Publish the outcome, and ping after a success, but only for the message that wrote the record. Copies of
+        messages are common, because the API and the tick send the same ones.
         """
         if isinstance(job, Job) and run.message_id == item.received.message_id:
             self.announcements.publish(run, job, item.report)

@@ -1,15 +1,15 @@
 """Overlap of the runs of one job: the lock of the active run, and the wait queue of the others.
 
 The lock is held from a run's first start to its final record, which releases it without another write. So the lock is
-read with its holder's record before it is taken. A waiting run consists of two items and has no message.
+read with its holder's record before it is taken. A waiting run consists of two items in the table and has no message.
 
 A run enters the wait queue and then reads the lock again. A holder writes its final record and then starts the next
 run. So one of the two sees the other's write. A waiting run is started by sending its stored message: a call. The
 worker that receives the call decides again, so an extra call changes nothing. If a call is lost, the wait queue's
 watch, one message every half minute, starts the first run.
 
-A job whose active runs are limited has as many locks, its places. Its run takes one of them, and calls the next waiting
-run if another one is free.
+A job with a limited number of active runs has that number of locks, its places. A run takes one of them, and calls the
+next waiting run if another place is free.
 
 A wait queue has one call at a time. The nonce of the call is recorded (`Watch.call`) before the call is sent, and no
 other call is sent until a worker has received this one. That worker removes the nonce before it reads the lock.
@@ -64,7 +64,9 @@ class Held:
 
 
 LockResult = Held | Skip | RetryLater | Wait | Conflict
-"""The result of a request for the lock. A Conflict means that the run's record is already past this start."""
+"""The result of a request for the lock. A Conflict means that the run's record already shows a later state than this
+start.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,9 @@ class Overlaps:
         )
 
     def is_free(self, job: Job, ended: Run | None = None) -> bool:
-        """Return whether the lock, or a place, is free. `ended` is a final record that need not be read again."""
+        """Return whether the lock (or one of the places) is free. `ended` is a final record that need not be read
+        again.
+        """
         if job.active_limit is not None:
             name = "" if ended is None else holder_of(ended, job.id)
             return len(self._active(job, self.runs.locks(job.tenant, job.id), name, ended)) < job.active_limit
@@ -121,8 +125,8 @@ class Overlaps:
         return self.runs.get(job.tenant, name.job_id, name.local)
 
     def release(self, job: Job, run: Run) -> bool:
-        """Note calls that may be in progress after `run`, whose record is final and has released the lock. Return
-        whether the lock is free, for a job whose runs wait for it.
+        """Record that calls may still be in progress after `run`, whose record is final and has released the lock.
+        Return whether the lock is free, for a job whose runs wait for it.
         """
         if not job.needs_lock:
             return False
@@ -204,8 +208,8 @@ class Overlaps:
         return Wait("the places changed repeatedly")
 
     def _active(self, job: Job, held: dict[int, Lock], mine: str, record: Run | None) -> set[int]:
-        """Return the places of active runs. `record` is that of the run `mine`. This run has a place only if it does
-        not count as lost for any other worker: its clock may be ahead.
+        """Return the places of active runs. `record` is that of the run `mine`. This run has a place only if no other
+        worker can count it as lost; their clocks may be ahead.
         """
         now = self.clock.now()
         active: set[int] = set()
@@ -237,7 +241,7 @@ KEPT_SECONDS = 400 * DAY_SECONDS
 """The TTL of items that were not deleted. It exceeds the retention of all records."""
 
 MAX_LOOKS = 4
-"""How many times the watch reads its item again because a call was recorded in the meantime."""
+"""How often the watch's item is read again because a call was recorded in the meantime."""
 
 
 @dataclass(frozen=True, slots=True)

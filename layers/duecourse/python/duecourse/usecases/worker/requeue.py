@@ -25,15 +25,15 @@ fails for hours is not retried every few seconds, and still begins within minute
 """
 
 MAX_REQUEUED_SECONDS = DAY_SECONDS
-"""How long after it was due a run that never began is requeued. A start that fails for a whole day (for example,
-because its job cannot be read) will fail again, and copies for all occurrences would be requeued indefinitely. A run
-with a record is exempt: it may have died long ago and just been redriven.
+"""How long (seconds) a run that never began is requeued after it was due. A start that fails for a whole day (for
+example, because its job cannot be read) will fail again, and copies for all occurrences would be requeued indefinitely.
+A run with a record is exempt: it may have died long ago and just been redriven.
 """
 
 PROMPT_SECONDS = 5
 """How soon a message is retried after a fault of Duecourse or AWS. A command must be handled quickly, because a program
-that has completed its attempt does not send more heartbeats. The first retry of a start must be quick too, because a
-throttled request must not use up the run's grace period. The delay then doubles each time to relieve a busy table.
+that has completed its attempt does not send more heartbeats. The first retry of a start must also be quick, so that a
+throttled request does not use up the run's grace period. The delay then doubles each time to relieve a busy table.
 """
 
 
@@ -98,8 +98,8 @@ class Requeue:
         return self.send(carried_on(item, run), again_at, "near the receive limit")
 
     def _pause(self, item: WorkItem) -> int:
-        """Return the seconds until a message becomes visible again. Starts get jitter in the upper half, so that those
-        throttled together do not retry together.
+        """Return the seconds until a message becomes visible again. The delay of starts has jitter in its upper half,
+        so that starts that were throttled together do not retry together.
         """
         if not item.message.requests_attempt:
             return PROMPT_SECONDS

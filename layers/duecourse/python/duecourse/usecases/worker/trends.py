@@ -1,8 +1,8 @@
 """The trend of a worker's runs over five minutes: whether many targets fail, or many runs start late.
 
 An alarm must distinguish an outage from usual failures, at one run a minute and at thousands a second. Each worker
-process therefore judges the share among its own runs and reports only a bad one. The shares of a sample are those of
-the whole, so no process needs the others' counts.
+process therefore computes the shares among its own runs, and reports them only if they are bad. Its runs are a sample
+of all runs, so no process needs the others' counts.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ LATE_SHARE = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What a batch, or all batches of a minute, have counted. A target is a tenant with a host or a resource."""
+    """The counts of a batch, or of all batches of a minute. A target is a tenant together with a host or a resource."""
 
     attempts: int = 0
     failed: int = 0
@@ -86,7 +86,7 @@ class Trends:
     minutes: dict[int, Counts] = field(default_factory=dict)
 
     def add(self, batch: Counts, now: float, report: Report) -> None:
-        """Add a batch, and count in its report what it shares with a bad trend."""
+        """Add a batch. If the trend is bad, count the batch's part of it in its report."""
         minute = int(now) // 60
         kept = {at: counts for at, counts in self.minutes.items() if minute - WINDOW_MINUTES < at <= minute}
         self.minutes = kept | {minute: kept.get(minute, Counts()) + batch}

@@ -1,1 +1,1 @@
-"""Workflows: start a run, start its steps in order, and end the run."""
+"""Workflows: they start a run, start its steps in order, and end the run."""

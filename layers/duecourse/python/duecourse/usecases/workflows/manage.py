@@ -121,8 +121,8 @@ CLAIM_TRIES = 4
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """The claims of a request that puts `workflow`. `made` has the ids of the jobs that it has claimed. `reach` raises
-    for a job that the caller may not access.
+    """The claims of a request that puts `workflow`. `made` has the ids of the jobs that the request has claimed.
+    `reach` raises for a job that the caller may not access.
     """
 
     editing: EditJobs
@@ -202,8 +202,8 @@ LOOKED_AT = 1000
 
 @dataclass(frozen=True, slots=True)
 class CancelRuns:
-    """Cancels the runs of a workflow. In addition to the newest runs it reads the holders of the overlap locks, which
-    may be older than all the runs that were skipped because of them.
+    """Cancels the runs of a workflow. In addition to the newest runs, it reads the holders of the overlap locks, which
+    may be older than all runs that they blocked.
     """
 
     runs: RunStore
@@ -239,8 +239,8 @@ GRAPH_DAYS = 150
 class ManageWorkflows:
     """Reads and writes workflows. The writes have this order: the claims of existing jobs; the jobs that are defined in
     the document, each as a separate edit; the claims of all steps; the graph; the workflow's own job, which switches to
-    the graph. Until the switch everything runs as before, and a repetition of the request continues where it stopped.
-    Jobs that are left over have no schedule.
+    the graph. Until the switch, everything runs as before, and a repeated request continues where the first one
+    stopped. Jobs that remain after a failed request have no schedule.
     """
 
     editing: EditJobs
@@ -379,10 +379,10 @@ class ManageWorkflows:
         graph, replaced = self._graph(draft, jobs), None
 
         def own(job: Job | None) -> Draft:
-            """Return the draft of the workflow's own job once all jobs in the graph are its steps. Each job must have
-            this workflow's name. In addition, this workflow's graph, which was just read, must contain it, or this
-            request must have just claimed it. No other request can claim the job until this request has switched the
-            graph. The switch requires that the workflow's own job has not changed since it was read.
+            """Return the draft of the workflow's own job, after checking that all jobs in the graph are its steps. Each
+            job must have this workflow's name. In addition, this workflow's graph, which was just read, must contain
+            it, or this request must have just claimed it. No other request can claim the job until this request has
+            switched the graph. The switch requires that the workflow's own job has not changed since it was read.
             """
             nonlocal replaced
             replaced = job
@@ -430,8 +430,8 @@ class ManageWorkflows:
         return unsent
 
     def deleted_before(self, tenant: str, job_id: str) -> None:
-        """Cancel the runs of a workflow that no longer exists. The request that deleted it may have ended before it did
-        so.
+        """Cancel the runs of a workflow that no longer exists. The request that deleted it may have ended before
+        cancelling them.
         """
         gone = self.editing.store.gone(tenant, job_id)
         if gone is not None:
@@ -503,5 +503,5 @@ class ManageWorkflows:
 
 
 def _made(draft: Draft, job: Job | None, job_id: str, now: float) -> Job:
-    """Return the job that a draft results in, without a write. `job` is the current job (None: there is no job)."""
+    """Return the job that a draft would produce, without a write. `job` is the current job (None: there is no job)."""
     return draft.new(job_id, now) if job is None else draft.over(job, now)

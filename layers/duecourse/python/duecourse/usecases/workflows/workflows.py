@@ -1,13 +1,14 @@
 """Runs of workflows: messages, payloads, the evaluation of their graphs, and their view.
 
 `WorkflowMessages` creates the messages that start and cancel steps and evaluate the workflow's run. `Payloads` reads
-the payload of a run: the job's, the one of the request, or values of other steps.
+the payload of a run: the job's or the request's, with values from other steps.
 
 A workflow's run begins by starting the steps that wait for no other step. The end of each step continues it.
 
-The outcome of a step is recorded after its final record was written, and before the message that carried it is deleted.
-A redelivered message repeats this; all of it is idempotent. Each outcome is recorded before the others are read. So the
-last recorder of the outcomes on which another step depends sees all of them, and no step is missed.
+The outcome of a step is recorded after its final record was written, and before the step's message is deleted. A
+redelivered message repeats this, which is idempotent. Each outcome is recorded before the others are read. So, among
+the outcomes on which another step depends, the process that records the last one sees all of them, and no step is
+missed.
 
 Before a step's final record is overwritten, its outcome is withdrawn: the next round of the step is recorded without an
 outcome. Until that round ends, the outcomes of all steps downstream do not count either (WorkflowState).
@@ -179,7 +180,7 @@ NAMED_FAILURES = 10
 """The maximum number of failed steps in the error of a workflow's run."""
 
 KEPT_LONGER_DAYS = 30
-"""How much longer the outcome of a step is kept than its record: a redrive needs the outcomes of all steps."""
+"""How many days longer the outcome of a step is kept than its record: a redrive needs the outcomes of all steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +198,7 @@ evaluation, None for any other message.
 
 
 class NotSentError(Exception):
-    """Some of the following messages were not accepted. The message that led to them will be redelivered."""
+    """Some of the resulting messages were not accepted. The message that led to them will be redelivered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,9 +226,9 @@ class Workflows:
         return None
 
     def _turn(self, message: RunMessage, run: Run | None) -> StepTurn:
-        """Read the outcomes before the workflow's run. If that run is still active then, a step that is ready by these
-        outcomes is among the steps that the end of the run cancels, however late its start is written. The step's
-        current round is read only if the step has a record.
+        """Read the outcomes before the workflow's run. If that run is still active after this read, a step that is
+        ready according to these outcomes is among the steps that the end of the run cancels, no matter how late its
+        start is written. The step's current round is read only if the step has a record.
         """
         graph = self._graph(message)
         number = graph.numbers[message.job_id]
@@ -247,7 +248,9 @@ class Workflows:
         self._withdraw(message, graph, {graph.numbers[run.job_id]: decision.round}, run)
 
     def _withdraw(self, of: Run | RunMessage, graph: Graph, rounds: dict[int, int], record: Run) -> None:
-        """Mark all parts before the first outcome is withdrawn. A part with a later round shows that this was done."""
+        """Mark all parts before the first outcome is withdrawn. A part that contains a later round shows that they are
+        marked already.
+        """
         name = run_of(of.identity, read_ref(of.workflow or "").workflow)
         own = graph.parts_of(sum(1 << number for number in rounds))
         known = self.store.read(of.tenant, name, own, with_run=False).ends
@@ -328,9 +331,9 @@ class Workflows:
         return sent
 
     def _after_run(self, run: Run, graph: Graph) -> list[RunMessage]:
-        """Return the messages after the end of a workflow's run. If its steps have ended it, it is evaluated again if a
-        step was redriven before the end was written. Only a step that may fail can be dead in a run that has SUCCEEDED.
-        If the run ended for another reason, the steps that are due or active are cancelled.
+        """Return the messages after the end of a workflow's run. If its steps ended the run, it is evaluated again in
+        case a step was redriven before the end was written. Only a step that may fail can be dead in a run that has
+        SUCCEEDED. If the run ended for another reason, the steps that are due or active are cancelled.
         """
         if isinstance(run, Skipped) or not isinstance(run, Final) or run.attempt == 0:
             return []
