@@ -20,7 +20,7 @@ class Allow(TypedDict):
 
 
 class AwsTarget(TypedDict):
-    """One call of an AWS API."""
+    """One call to an AWS API."""
 
     type: Literal["aws"]
     service: str
@@ -71,7 +71,7 @@ class HttpTarget(TypedDict):
 
 
 class JobPatch(TypedDict):
-    """Part of a job."""
+    """Some fields of a job."""
 
     schedule: NotRequired[str | list[str] | tuple[str, ...] | None]
     timezone: NotRequired[str | None]
@@ -119,7 +119,7 @@ class JobPatch(TypedDict):
 
 
 class JobRequest(TypedDict):
-    """A job as posted. `task` is an abbreviation for a target of that type, and is expanded before validation."""
+    """A job as posted. `task` is an abbreviation for a target of type task, and is expanded before validation."""
 
     schedule: str | list[str] | tuple[str, ...] | None
     timezone: NotRequired[str]
@@ -237,8 +237,8 @@ class Retry(TypedDict):
 
 
 class RunRequest(TypedDict):
-    """`payload`: replaces the job's payload for all attempts of this run; null is a valid payload. The run is due now,
-    `at` a time, or after `delay_seconds`.
+    """A run to start: now, at the time `at`, or after `delay_seconds`. `payload` replaces the job's payload for all
+    attempts of this run; null is a valid payload.
     """
 
     payload: NotRequired[Any]
@@ -247,7 +247,7 @@ class RunRequest(TypedDict):
 
 
 class Sign(TypedDict):
-    """The secret of the tenant that signs the calls."""
+    """The tenant's secret that signs the calls."""
 
     secret: str
 

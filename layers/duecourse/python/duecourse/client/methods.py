@@ -78,9 +78,9 @@ class Methods(ABC):
     ) -> PutCalendar:
         """Create or replace a calendar.
 
-        Jobs that use the calendar get its new days with this request: up to 100 jobs in one call, and each counts
-        as a request. Pass `next_cursor` as `cursor`, with the same days, to continue. Jobs with a different
-        schedule start a new generation, as with an edit. Repeating the request changes nothing.
+        This request also updates the jobs that use the calendar: up to 100 jobs in one call, and each counts as a
+        request. Pass `next_cursor` as `cursor`, with the same days, to continue. Jobs whose schedule changes start
+        a new generation, as after an edit. Repeating the request changes nothing.
 
         `calendar_id`: the id of the calendar.
 
@@ -177,7 +177,7 @@ class Methods(ABC):
 
         Redrives the dead runs of one job or of all jobs, filtered by the time of death, the tags of the job and the
         error: at most `limit` runs, or fewer if the request reaches its time limit. Pass `next_cursor` to continue.
-        With `dry_run` no run is redriven, and `redriven` is the number of runs that would be redriven.
+        With `dry_run`, no run is redriven, and `redriven` is the number of runs that would be redriven.
 
         `since`: ISO-8601 with an offset, preferably UTC with Z.
 
@@ -328,9 +328,9 @@ class Methods(ABC):
     ) -> Job:
         """Change a job.
 
-        A JSON merge patch (RFC 7396): its fields are replaced, and null restores the default of a field (null for
-        `schedule` removes the schedule). The result is validated like a posted job. A rate keeps the job's `anchor`
-        unless the patch sets it. With `dry_run=true` nothing is written, as with PUT.
+        A JSON merge patch (RFC 7396): the fields in the patch are replaced, and null restores a field's default
+        (null for `schedule` removes the schedule). The result is validated like a posted job. A rate keeps the
+        job's `anchor` unless the patch sets it. As with PUT, `dry_run=true` writes nothing.
 
         `job_id`: the id of the job.
 
@@ -352,10 +352,10 @@ class Methods(ABC):
     def delete_job(self, job_id: str, *, if_match: str | None = None) -> Answer:
         """Delete a job.
 
-        No new runs start; running attempts continue to their end. The records of its runs can still be read. If the
-        job is a workflow, its active runs are cancelled and its steps are kept. For the rate limit, every 20 steps
-        count as one request. After an error, repeat the request to cancel the remaining runs, even if the response
-        is that the job does not exist.
+        No new runs start; running attempts continue to their end. The records of the job's runs can still be read.
+        If the job is a workflow, its active runs are cancelled and its steps are kept. For the rate limit, every 20
+        steps count as one request. After an error, repeat the request to cancel the remaining runs, even if the API
+        reports that the job does not exist.
 
         `job_id`: the id of the job.
 
@@ -381,10 +381,10 @@ class Methods(ABC):
     ) -> Backfill:
         """Run past occurrences.
 
-        Runs the occurrences of the current schedule in a range, one every `pace_seconds`: those that are missing
-        (without a record, or skipped because they were late), that failed (dead), or all. The idempotency key of
-        each is that of its scheduled run. Unless `dry_run` is false, the response only has the plan, its estimated
-        cost and the results so far (200). A started backfill returns 202.
+        Runs occurrences of the current schedule in a range, one every `pace_seconds`. `only` selects those that are
+        missing (without a record, or skipped because they were late), those that failed (dead), or all. Each has
+        the idempotency key of its scheduled run. If `dry_run` is true (the default), the response (200) has only
+        the plan, its estimated cost and the results so far. A started backfill returns 202.
 
         `job_id`: the id of the job.
 
@@ -419,11 +419,11 @@ class Methods(ABC):
     def explain_job(self, job_id: str, *, at: datetime | str | None = None) -> Explained:
         """Explain why a job ran or did not run at an instant.
 
-        The explanation is based on the records if there are any, otherwise on the schedule. Examples are a skipped
-        run and its reason, a pause and its caller, a gap in the local time, an exclusion, a time before the
-        creation of the job, or a run that is still queued. For a run of a workflow it has the number of ended steps
-        and the steps that the run waits for. For a step, at the occurrence of its workflow, it has the record of
-        the step, the upstream steps that it waits for, or the reason why the workflow did not run.
+        The explanation is based on the records if there are any, otherwise on the schedule. Examples are the reason
+        for a skipped run, the caller who paused the job, a gap in the local time, an exclusion, a time before the
+        job's creation, or a run that is still queued. For a run of a workflow, it has the number of ended steps and
+        the steps that the run waits for. For a step (at an occurrence of its workflow), it has the step's record,
+        the upstream steps that it waits for, or the reason why the workflow did not run.
 
         `job_id`: the id of the job.
 
@@ -459,9 +459,9 @@ class Methods(ABC):
     ) -> Job:
         """Pause a job.
 
-        Occurrences that are due during the pause do not run. With `until` the job resumes automatically; the
-        occurrence at that instant runs. A paused job stays paused, and its pause ends at the `until` of the last
-        request. If the job is a step of a workflow, its runs, including redriven runs, wait until it is resumed.
+        Occurrences that are due during the pause do not run. With `until`, the job resumes automatically; the
+        occurrence at that instant runs. A paused job stays paused, and the last request determines when its pause
+        ends. If the job is a step of a workflow, its runs, including redriven runs, wait until it is resumed.
 
         `job_id`: the id of the job.
 
@@ -482,8 +482,8 @@ class Methods(ABC):
     def ping_job(self, job_id: str) -> Job:
         """Ping a job.
 
-        For a job with `expect_every`: the job runs if no further ping comes within this interval. `anchor` is the
-        time of the last ping. Pings are not in the history of changes.
+        For a job with `expect_every`: the job runs if no further ping arrives within that interval. `anchor` is the
+        time of the last ping. The change history does not contain pings.
 
         `job_id`: the id of the job.
         """
@@ -522,8 +522,8 @@ class Methods(ABC):
     ) -> Job:
         """Resume a job.
 
-        With `catch_up` the occurrences of the pause are treated as missed, according to the job's policy; otherwise
-        they are skipped. If the job is a step of a workflow, its waiting runs start within a second.
+        With `catch_up`, the occurrences during the pause are treated as missed, according to the job's policy;
+        otherwise they are skipped. If the job is a step of a workflow, its waiting runs start within a second.
 
         `job_id`: the id of the job.
 
@@ -552,10 +552,10 @@ class Methods(ABC):
         """Run a job now or at a later time.
 
         Starts a run independently of the state and the schedule of the job; `overlap`, `start_deadline_seconds` and
-        deadlines apply. Exception: if the job is paused and a step of a workflow, its run waits until the job is
-        resumed. With `at` or `delay_seconds` the run is `QUEUED` until then, at most 366 days. It can be listed,
-        read and cancelled, and does not start if the job is deleted. A repeated request with the same `Idempotency-
-        Key` returns the same run.
+        deadlines apply. Exception: if the job is a step of a workflow and is paused, its run waits until the job is
+        resumed. With `at` or `delay_seconds`, the run is `QUEUED` until its start time, at most 366 days ahead. It
+        can be listed, read and cancelled, and does not start if the job is deleted. A repeated request with the
+        same `Idempotency-Key` returns the same run.
 
         `job_id`: the id of the job.
 
@@ -624,9 +624,9 @@ class Methods(ABC):
         """List the runs of a job.
 
         The newest runs are first, including enqueued runs (`QUEUED`). `from` and `to` select occurrences from the
-        first instant (inclusive) to the second (exclusive). With one of them, or with `state`, queued runs are
-        included only if `state` contains `QUEUED`, and a page may be short or empty and still have a next page. The
-        runs of a deleted job are kept until they expire.
+        first instant (inclusive) to the second (exclusive). With `from`, `to` or `state`, queued runs are included
+        only if `state` contains `QUEUED`, and a page may be short or empty and still have a next page. The runs of
+        a deleted job are kept until they expire.
 
         `job_id`: the id of the job.
 
@@ -664,7 +664,7 @@ class Methods(ABC):
     ) -> Skipped:
         """Skip the next occurrences.
 
-        The next future occurrences without a record will not run. A repeated request with the same `Idempotency-
+        Skips the next future occurrences that have no record yet. A repeated request with the same `Idempotency-
         Key` skips no further occurrences.
 
         `job_id`: the id of the job.
@@ -688,17 +688,17 @@ class Methods(ABC):
     def send_test_notice(self, job_id: str) -> NotifyTest:
         """Send a test notice.
 
-        Starts a run of each job that the rules in `notify` name, with a notice that says that it is a test.
+        Starts a run of each job that the rules in `notify` name. Its payload is a notice that is marked as a test.
 
         `job_id`: the id of the job.
         """
         return self._send(Call("POST", Call.at("jobs/{job_id}/test-notice", job_id=job_id)), NotifyTest)
 
     def get_job_warnings(self, job_id: str) -> JobWarnings:
-        """See what is wrong with the definition of a job.
+        """Read the warnings about a job.
 
         `slow`: runs take longer than the interval between two occurrences. `skipped`: at least five runs were
-        skipped without a request, or cover several occurrences. `notify`: a job in `notify` does not exist.
+        skipped (not by a caller) or cover several occurrences. `notify`: a job in `notify` does not exist.
         `calendar`: the last date of the calendar is less than 60 days away.
 
         `job_id`: the id of the job.
@@ -785,16 +785,16 @@ class Methods(ABC):
     ) -> Page[Run]:
         """Find runs across jobs.
 
-        Lists runs in the `DEAD`, `RETRYING`, `CANCELLED` and `SKIPPED` states, or in the states of `state`; the run
+        Lists runs in the `DEAD`, `RETRYING`, `CANCELLED` and `SKIPPED` states, or in the states in `state`. The run
         that entered its state last is first. `RUNNING` lists runs whose call has lasted more than ten seconds; they
         appear a few seconds later. `WAITING` lists runs that wait for their callback or for the steps of a
         workflow, and `QUEUED` lists runs that wait for another run of their job. `since` and `until` filter by the
         time at which the run entered its state: the start of its attempt, its end, the end of its last attempt, or
         the due time of a run that never started. `tag` selects runs of jobs that currently have the tag, and
         `error` selects runs with an error that contains the text. With `SUCCEEDED` in `state`, the newest
-        occurrence is first, and at most 500 jobs may exist, or have the tag. `caught_up` selects runs of a catch-up
-        (default: in any state); the `count` of a run is the number of occurrences that it covers. With `job`, the
-        list has the runs of one job in `state` (default: in any state), newest occurrence first. A page may be
+        occurrence is first, and the tenant (or the tag) may have at most 500 jobs. `caught_up` selects catch-up
+        runs (default: in any state); the `count` of a run is the number of occurrences that it covers. With `job`,
+        the list has the runs of one job in `state` (default: in any state), newest occurrence first. A page may be
         short or empty and still have a next page.
 
         `state`: only runs in these states; separate them by commas, or repeat the parameter.
@@ -838,8 +838,8 @@ class Methods(ABC):
     def get_run(self, run_id: str) -> SingleRun:
         """Read a run.
 
-        Returns the run with its last 20 attempts. For a result above 2 KB the response has its size and a temporary
-        address (`result_url`).
+        Returns the run with its last 20 attempts. Instead of a result above 2 KB, the response has its size and a
+        temporary address (`result_url`).
 
         `run_id`: the id of the run: job, occurrence (UTC) and, for manual runs, a suffix.
         """
@@ -859,7 +859,7 @@ class Methods(ABC):
     def complete_run(self, run_id: str, token: str, *, result: Any | None = None) -> Accepted:
         """Complete a run.
 
-        Can be repeated with the same token: the status is 200 after the run has ended.
+        The request can be repeated with the same token: the status is 200 after the run has ended.
 
         `run_id`: the id of the run: job, occurrence (UTC) and, for manual runs, a suffix.
 
@@ -931,7 +931,7 @@ class Methods(ABC):
 
         Returns the payload of the last attempt, or of the first attempt if none has started. The payload is not
         stored, but computed from the run and the current definition of its job. A run that ended before its first
-        attempt has no payload (see `problem`). For a run of a workflow it is the payload that its steps can use.
+        attempt has no payload (see `problem`). For a run of a workflow, it is the payload that the steps can use.
 
         `run_id`: the id of the run: job, occurrence (UTC) and, for manual runs, a suffix.
         """
@@ -941,8 +941,8 @@ class Methods(ABC):
         """Redrive a dead run.
 
         The run gets a new set of attempts. Only dead runs can be redriven. A workflow continues as if the failure
-        had not happened: a redrive of its run also redrives its dead steps; a redrive of a step's run decides again
-        about the skipped steps after it. If a step is paused, it starts after it is resumed.
+        had not happened: a redrive of its run also redrives its dead steps. After a redrive of a step's run, it is
+        decided again whether the skipped steps after it run. A paused step starts after it is resumed.
 
         `run_id`: the id of the run: job, occurrence (UTC) and, for manual runs, a suffix.
         """
@@ -952,8 +952,9 @@ class Methods(ABC):
         """Rerun a part of a workflow's run.
 
         Starts a new run of the same occurrence with the same graph. The steps in `from` start immediately, and all
-        steps after them follow. The other steps keep their outcomes and results: a dead step makes the new run
-        dead, unless it may fail. A repeated request with the same `Idempotency-Key` returns the same run.
+        their downstream steps follow. The other steps keep their outcomes and results. If one of them is dead, the
+        new run will be dead, unless that step may fail. A repeated request with the same `Idempotency-Key` returns
+        the same run.
 
         `run_id`: the id of the run: job, occurrence (UTC) and, for manual runs, a suffix.
 
@@ -988,12 +989,12 @@ class Methods(ABC):
     ) -> Preview:
         """Preview a schedule.
 
-        Returns the schedule in words and its next occurrences with the effects of daylight saving. Nothing is
+        Returns the schedule in words, and its next occurrences with the effects of daylight saving time. Nothing is
         stored.
 
         `schedule`: cron with five fields, or six with seconds first; @daily and the like; rate(5 minutes);
         at(2026-12-31T09:00:00); EventBridge's cron(...); an ISO-8601 instant; R/start/period. A list: up to 10 of
-        these; an instant that several of them name is one occurrence.
+        these; an instant that several of them produce is one occurrence.
 
         `timezone`: an IANA zone.
 
@@ -1039,8 +1040,8 @@ class Methods(ABC):
         """Read the state of the stage.
 
         Returns the release and settings of the stage, checks of its ticks, rounds and lanes, and its active alarms,
-        each with its runbook. `duecourse doctor` checks more with the permissions of an operator. A check has the
-        verdict `unknown` if its data cannot be read.
+        each with its runbook. A check has the verdict `unknown` if its data cannot be read. `duecourse doctor`
+        makes more checks, with an operator's permissions.
         """
         return self._send(Call("GET", "stage"), Stage)
 
@@ -1048,9 +1049,9 @@ class Methods(ABC):
         """Read the stage's CloudWatch metrics.
 
         Returns lateness and outcomes of the last 24 hours in intervals of 30 minutes, the age of the oldest message
-        of each lane, and how far the objectives of the stage were met, for all tenants together. The response is at
-        most one minute old. CloudWatch metrics are delayed by some minutes, and intervals without events have no
-        value.
+        of each lane, and the extent to which the stage met its objectives, for all tenants together. The response
+        is at most one minute old. CloudWatch metrics are delayed by a few minutes, and intervals without events
+        have no value.
         """
         return self._send(Call("GET", "stage/metrics"), StageMetrics)
 
@@ -1073,12 +1074,12 @@ class Methods(ABC):
         """Count the upcoming runs.
 
         Counts the runs from `from` (default: now) to `to` (exclusive; default and maximum: 48 hours later), in
-        intervals of `step` seconds (default: 3600). A page has the counts of some jobs: pass `next_cursor`, with
-        `from` and `to` of the first page, and add up the pages. With a step of one minute the largest buckets are
-        the busiest minutes. With a step as long as the window, and `largest=1000`, a page has the number of runs of
-        each job. The counts have the occurrences of the current schedules. They do not include manual runs,
-        backfills and the runs of steps. A page also has the number of jobs that are paused, are late now, or do not
-        fire.
+        intervals of `step` seconds (default: 3600). A page counts the runs of some of the jobs: pass `next_cursor`,
+        with `from` and `to` of the first page, and add up the pages. With a step of one minute, the largest buckets
+        are the busiest minutes. With a step as long as the window, and `largest=1000`, a page has the number of
+        runs of each job. The counts include the occurrences of the current schedules, but not manual runs,
+        backfills or the runs of steps. A page also has the numbers of jobs that are paused, that are late now, and
+        that do not fire.
 
         `from_`: only items at this instant or later.
 
@@ -1159,16 +1160,16 @@ class Methods(ABC):
     ) -> WorkflowPut:
         """Create or replace a workflow.
 
-        A workflow is a job that runs other jobs, its steps, each after its upstream steps. With `job` the job of a
-        step is created or replaced together with the workflow. If the workflow is not valid, all errors are
-        returned together and nothing is written. With `dry_run=true` nothing is written: the response has the
-        result that the request would have (with the ETag of the version that it would replace). Jobs are written
-        first, the workflow last: after an error, repeat the request to continue. With `If-Match` or `If-None-Match`
-        the workflow is reserved before the first write, so 412 means that nothing was changed; other changes of the
-        workflow wait. Repeating the request with the same body changes nothing; active runs keep the graph that
-        they started with. The response of GET is a valid body. For the request rate, each job that is defined here
-        counts as one request, 20 jobs that are only named or removed count as one request, and each named job with
-        a payload above 4 KB counts as two; `dry_run` counts the same.
+        A workflow is a job that runs other jobs, its steps. Each step starts after its upstream steps. If a step
+        has `job`, its job is created or replaced together with the workflow. If the workflow is not valid, all
+        errors are returned together and nothing is written. With `dry_run=true`, nothing is written: the response
+        has the result that the request would have (with the ETag of the version that it would replace). The jobs
+        are written first and the workflow last. After an error, repeat the request to continue. With `If-Match` or
+        `If-None-Match`, the workflow is reserved before the first write, so 412 means that nothing was changed;
+        other changes to the workflow wait. Repeating the request with the same body changes nothing; active runs
+        keep the graph that they started with. The response of GET is a valid body. For the request rate, each job
+        that the body defines counts as one request. Every 20 jobs that are only named or removed count as one
+        request, and each named job with a payload above 4 KB counts as two. `dry_run` counts the same.
 
         `workflow_id`: the id of the workflow.
 
@@ -1201,7 +1202,7 @@ class Methods(ABC):
     def get_workflow_run(self, workflow_id: str, instant: str) -> WorkflowRun:
         """Read a run of a workflow.
 
-        Returns the steps with their states, each read at a different moment. The runs themselves are at
+        Returns the run with the states of its steps, each read at a different moment. The runs of the steps are at
         /v1/runs/<id>.
 
         `workflow_id`: the id of the workflow.

@@ -23,7 +23,7 @@ class AfterCompletion(Answer):
     """What happens to a job that has ended."""
 
     delete_after_seconds: int | None
-    """The job is removed this long after it has ended; null: the job is not removed."""
+    """The time from the end of the job to its removal; null: the job is not removed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,13 +66,13 @@ class Attempt(Answer):
     outcome: Literal["succeeded", "failed", "lost", "cancelled"] | None
     """Null while the attempt is in progress."""
     error: str | None
-    """Its first 200 characters."""
+    """The first 200 characters of the error."""
     code: str | None
 
 
 @dataclass(frozen=True, kw_only=True)
 class AwsTargetShown(Answer):
-    """One call of an AWS API."""
+    """One call to an AWS API."""
 
     type: Literal["aws"]
     service: str
@@ -116,7 +116,7 @@ class BasicAuth(Answer):
     username: str
     """The user name, without a colon."""
     secret: str
-    """The name of a secret of the tenant, not its value."""
+    """The name of one of the tenant's secrets, not its value."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,13 +149,13 @@ class Bucket(Answer):
 
 @dataclass(frozen=True, kw_only=True)
 class Calendar(Answer):
-    """A calendar. Its dates are in order, and ranges that overlap are one; cron expressions follow."""
+    """A calendar. Its dates are in order, with overlapping ranges merged; cron expressions follow."""
 
     id: str
     description: str
     exclude: tuple[str, ...]
     version: int
-    """Grows with every change."""
+    """Increases with every change."""
     updated_at: datetime
     """UTC, to the millisecond."""
     updated_by: str
@@ -163,7 +163,7 @@ class Calendar(Answer):
 
 @dataclass(frozen=True, kw_only=True)
 class Change(Answer):
-    """A change of a job and its caller."""
+    """A change to a job, and the caller who made it."""
 
     at: datetime
     """UTC, to the millisecond."""
@@ -202,7 +202,7 @@ class Check(Answer):
 
     name: str
     verdict: Literal["ok", "warning", "bad", "unknown"]
-    """`unknown` means that the check could not be made."""
+    """`unknown` means that the check could not run."""
     says: str
     do: str | None
     runbook: str | None
@@ -212,7 +212,7 @@ class Check(Answer):
 @dataclass(frozen=True, kw_only=True)
 class Counts(Answer):
     """The number of steps that succeeded, failed, did not run because an upstream step failed or the run had ended
-    (`aborted`), were not needed (`skipped`), are due or running, wait, or will not run (`left`).
+    (`aborted`), were not needed (`skipped`), are due or running, are waiting, or will not run (`left`).
     """
 
     succeeded: int
@@ -234,7 +234,7 @@ class DeadCount(Answer):
 
 @dataclass(frozen=True, kw_only=True)
 class Dispatch(Answer):
-    """The progress of the shards: the delay of each watermark in seconds."""
+    """The progress of the shards: the delay of each shard's watermark in seconds."""
 
     shards: int
     watermarks_behind_seconds: Mapping[str, int | None]
@@ -250,8 +250,8 @@ class EcsTargetShown(Answer):
     allow it.
     """
     task_definition: str
-    """The name of a task definition in this account and region: 1 to 255 letters, digits, - and _, with :<revision>
-    after it for one other than the latest, not an ARN; the stage must allow it.
+    """The name of a task definition in this account and region: 1 to 255 letters, digits, - and _, followed by
+    :<revision> for a revision other than the latest, not an ARN; the stage must allow it.
     """
     container: str
     subnets: tuple[str, ...]
@@ -284,7 +284,7 @@ class EventBridgeTargetShown(Answer):
 
 @dataclass(frozen=True, kw_only=True)
 class Explained(Answer):
-    """The explanation why a job ran or did not run at an instant."""
+    """The explanation of why a job ran or did not run at an instant."""
 
     at: datetime
     """UTC, with a fraction only if it is not a whole second."""
@@ -337,7 +337,7 @@ class Figures(Answer):
 
 @dataclass(frozen=True, kw_only=True)
 class Health(Answer):
-    """Whether ticks run. `tick` and `dispatch` require the scope ops."""
+    """Whether ticks run. `tick` and `dispatch` require the `ops` scope."""
 
     status: Literal["ok", "late"]
     tick: Tick | None
@@ -365,7 +365,7 @@ class Job(Answer):
     schedule: str | tuple[str, ...] | None
     """Cron with five fields, or six with seconds first; @daily and the like; rate(5 minutes); at(2026-12-31T09:00:00);
     EventBridge's cron(...); an ISO-8601 instant; R/start/period. A list: up to 10 of these; an instant that several
-    of them name is one occurrence. Null: the job runs only on demand.
+    of them produce is one occurrence. Null: the job runs only on demand.
     """
     timezone: str
     """An IANA zone."""
@@ -400,13 +400,13 @@ class Job(Answer):
     priority: Literal["high", "normal", "low"]
     start_deadline_seconds: int | None
     start_within_seconds: int | None
-    """A run that has not started this long after it was due is announced."""
+    """A run is announced if it has not started within this time after it was due."""
     finish_by: int | str | None
-    """A run that has not finished by then is announced: so many seconds after it was due, or the next time of this
-    kind (06:00, in the time zone).
+    """A run is announced if it has not finished by then: this many seconds after it was due, or at the next such time
+    of day (06:00, in the time zone).
     """
     on_deadline: Literal["notify", "cancel"]
-    """Whether a run that misses one of these deadlines is cancelled too."""
+    """Whether a run that misses one of these deadlines is also cancelled."""
     pause_on_failure: int | None
     missed: MissedShown
     overlap: Literal["skip", "queue", "newest", "replace", "allow"] | Mapping[str, Any]
@@ -418,7 +418,7 @@ class Job(Answer):
     id: str
     target: Mapping[str, Any]
     expect_every: int | None
-    """The job expects a ping (POST /v1/jobs/{id}/ping) at least every so many seconds, and runs if none comes. Its
+    """The longest time between two pings (POST /v1/jobs/{id}/ping). The job runs if no ping arrives within it. Its
     schedule must be null.
     """
     timeout_seconds: int
@@ -430,7 +430,7 @@ class Job(Answer):
     precision: Literal["second", "exact"]
     delivery: Literal["at_least_once", "at_most_once"]
     after_completion: AfterCompletion | None
-    """For a job that ends: one with the schedule at(...), with end or with max_runs. Default: a job with the schedule
+    """For a job that ends: its schedule is at(...), or it has end or max_runs. Default: a job with the schedule
     at(...) is removed after one day unless its run is DEAD; others are not removed.
     """
     idempotency_key: str | None
@@ -446,7 +446,7 @@ class Job(Answer):
     paused_by: str | None
     """The caller who paused the job; null if Duecourse paused it."""
     paused_because: str | None
-    """The reason of the pause: the caller's note, or Duecourse's reason."""
+    """The reason for the pause: the caller's note, or Duecourse's reason."""
     paused_until: datetime | None
     """When the pause ends automatically; null if it does not. The job can be ACTIVE up to 90 seconds earlier, but
     nothing runs before this time.
@@ -599,16 +599,16 @@ class OAuthShown(Answer):
     token_url: str
     client_id: str
     secret: str
-    """The name of a secret of the tenant, not its value."""
+    """The name of one of the tenant's secrets, not its value."""
     scope: str | None
     audience: str | None
     credentials: Literal["header", "body"]
-    """The part of the token request that has client id and secret."""
+    """The part of the token request that contains the client id and secret."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Objective(Answer):
-    """An objective of the stage, and how far it was met in the last 24 hours."""
+    """An objective of the stage, and the extent to which it was met in the last 24 hours."""
 
     name: Literal["lateness", "availability"]
     """`lateness`: runs that start within 5 s. `availability`: requests answered without a 5xx."""
@@ -616,12 +616,12 @@ class Objective(Answer):
     share: float | None
     """The share that met the objective; null without data."""
     budget_used: float | None
-    """The used part of the error budget; 1 if as many missed the objective as the target allows."""
+    """The used part of the error budget; at 1, as many missed the objective as the target allows."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Occurrence(Answer):
-    """One occurrence, or the dropped times of one gap (`at` is then null)."""
+    """One occurrence, or the times that one gap in the local time drops (`at` is then null)."""
 
     at: datetime | None
     """UTC, with a fraction only if it is not a whole second."""
@@ -629,7 +629,7 @@ class Occurrence(Answer):
     """The local time of the zone at this instant, with its offset."""
     mark: Literal["moved", "dropped", "repeated", "excluded", "shifted"] | None
     named: str | None
-    """The local time of the schedule that falls into the gap; only if the occurrence was moved."""
+    """The scheduled local time that falls into the gap; only if the occurrence was moved."""
     count: int
 
 
@@ -658,7 +658,7 @@ class Preview(Answer):
 
 @dataclass(frozen=True, kw_only=True)
 class Problem(Answer):
-    """An error (RFC 9457). Compare the last part of `type`, show `detail`."""
+    """An error (RFC 9457). Programs should compare the last part of `type` and show `detail`."""
 
     type: str
     title: str
@@ -676,7 +676,7 @@ class PutCalendar(Answer):
     description: str
     exclude: tuple[str, ...]
     version: int
-    """Grows with every change."""
+    """Increases with every change."""
     updated_at: datetime
     """UTC, to the millisecond."""
     updated_by: str
@@ -732,7 +732,7 @@ class RequestedRuns(Answer):
 
 @dataclass(frozen=True, kw_only=True)
 class Results(Answer):
-    """The number of occurrences of a range by their result."""
+    """The number of occurrences in a range, by result."""
 
     missing: int
     """Occurrences without a record, or skipped because they were late."""
@@ -777,7 +777,7 @@ class RunPayload(Answer):
 
 @dataclass(frozen=True, kw_only=True)
 class Sign(Answer):
-    """The secret of the tenant that signs the calls."""
+    """The tenant's secret that signs the calls."""
 
     secret: str
 
@@ -790,7 +790,7 @@ class SingleCalendar(Answer):
     description: str
     exclude: tuple[str, ...]
     version: int
-    """Grows with every change."""
+    """Increases with every change."""
     updated_at: datetime
     """UTC, to the millisecond."""
     updated_by: str
@@ -859,7 +859,7 @@ class StageMetrics(Answer):
 
 @dataclass(frozen=True, kw_only=True)
 class Stats(Answer):
-    """The counts and limits of the tenant, and the load of the stage. `dispatch` requires the scope ops."""
+    """The counts and limits of the tenant, and the load of the stage. `dispatch` requires the `ops` scope."""
 
     jobs: JobCount
     dead_runs: DeadCount
@@ -898,7 +898,7 @@ class StepRun(Answer):
     run: str | None
     """Null if the run has no record, or if the record has changed since it was carried over."""
     carried_over: bool
-    """The rerun did not run the step again: the outcome is that of `run`."""
+    """Whether the rerun keeps the outcome of `run` instead of running the step again."""
     after: tuple[str, ...]
     when: Literal["all_success", "all_done", "any_success", "any_failure", "none_failed"]
     waits_for: tuple[str, ...]
@@ -932,7 +932,7 @@ class Tick(Answer):
 
 @dataclass(frozen=True, kw_only=True)
 class Total(Answer):
-    """The number of jobs that match, and of those that were searched."""
+    """The number of matching jobs, and the number of jobs that were searched."""
 
     matching: int
     searched: int
@@ -942,7 +942,7 @@ class Total(Answer):
 
 @dataclass(frozen=True, kw_only=True)
 class Upcoming(Answer):
-    """The upcoming runs of some jobs. Add the pages up to get the upcoming runs of all jobs."""
+    """The upcoming runs of some jobs. Add up the pages to get the upcoming runs of all jobs."""
 
     from_: datetime
     """UTC, with a fraction only if it is not a whole second."""
@@ -951,18 +951,18 @@ class Upcoming(Answer):
     step: int
     """The length of an interval in seconds."""
     buckets: tuple[Bucket, ...]
-    """The intervals with runs, in order of time."""
+    """The intervals with runs, in chronological order."""
     runs: int
     jobs: int
     """The number of jobs that were examined."""
     paused: int
     """The number of paused jobs, which have no upcoming runs before their pause ends."""
     late: int
-    """The number of jobs with a run that was due 60 s ago and is not enqueued yet."""
+    """The number of jobs with a run that is 60 s overdue and not enqueued."""
     late_jobs: tuple[str, ...]
     """The ids of the first 10 of these jobs."""
     uncounted: int
-    """The number of jobs that do not fire, because their cursor cannot be read."""
+    """The number of jobs that do not fire because their cursor cannot be read."""
     uncounted_jobs: tuple[str, ...]
     """The ids of the first 10 of these jobs."""
     next_cursor: str | None
@@ -994,7 +994,7 @@ class WorkflowSummary(Answer):
     schedule: str | tuple[str, ...] | None
     """Cron with five fields, or six with seconds first; @daily and the like; rate(5 minutes); at(2026-12-31T09:00:00);
     EventBridge's cron(...); an ISO-8601 instant; R/start/period. A list: up to 10 of these; an instant that several
-    of them name is one occurrence. Null: the job runs only on demand.
+    of them produce is one occurrence. Null: the job runs only on demand.
     """
     timezone: str
     """An IANA zone."""
@@ -1029,13 +1029,13 @@ class WorkflowSummary(Answer):
     priority: Literal["high", "normal", "low"]
     start_deadline_seconds: int | None
     start_within_seconds: int | None
-    """A run that has not started this long after it was due is announced."""
+    """A run is announced if it has not started within this time after it was due."""
     finish_by: int | str | None
-    """A run that has not finished by then is announced: so many seconds after it was due, or the next time of this
-    kind (06:00, in the time zone).
+    """A run is announced if it has not finished by then: this many seconds after it was due, or at the next such time
+    of day (06:00, in the time zone).
     """
     on_deadline: Literal["notify", "cancel"]
-    """Whether a run that misses one of these deadlines is cancelled too."""
+    """Whether a run that misses one of these deadlines is also cancelled."""
     pause_on_failure: int | None
     missed: MissedShown
     overlap: Literal["skip", "queue", "newest", "replace", "allow"] | Mapping[str, Any]
@@ -1056,7 +1056,7 @@ class WorkflowSummary(Answer):
     paused_by: str | None
     """The caller who paused the job; null if Duecourse paused it."""
     paused_because: str | None
-    """The reason of the pause: the caller's note, or Duecourse's reason."""
+    """The reason for the pause: the caller's note, or Duecourse's reason."""
     paused_until: datetime | None
     """When the pause ends automatically; null if it does not. The job can be ACTIVE up to 90 seconds earlier, but
     nothing runs before this time.
@@ -1128,7 +1128,7 @@ class Run(RunExtras, Answer):
     note: str | None
     """The note that the last attempt reported."""
     cancel_requested: str | None
-    """The reason of a requested cancellation, until the worker has received the request."""
+    """The reason for a requested cancellation, until the worker has received the request."""
     result: Any
     """The response of the target; null if the response is stored elsewhere (result_url)."""
     result_bytes: int | None
@@ -1138,7 +1138,7 @@ class Run(RunExtras, Answer):
     count: int
     """The number of occurrences that this record covers."""
     requested_by: str | None
-    """The caller who requested the run, or requested to skip it."""
+    """The caller who requested the run, or who skipped it."""
     correlation_id: str | None
     """The correlation id in the log lines of the run and in the calls of its target."""
     workflow: str | None
