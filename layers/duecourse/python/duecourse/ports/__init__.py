@@ -1,4 +1,4 @@
-"""The interfaces that the use cases need. One suite of contract tests runs against every adapter of a store."""
+"""The interfaces that the use cases need. The same contract tests run against every adapter of a store."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from duecourse.domain.maintenance.archive import RunChange, Sheet
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Changes that were read again. `whole` is False if the stream no longer contains some of them."""
+    """Changes that were read again from the stream. `whole` is False if the stream no longer contains some of them."""
 
     changes: tuple[RunChange, ...]
     whole: bool
@@ -21,7 +21,9 @@ class RunChanges(Protocol):
     """The runs table's stream."""
 
     def handed(self, records: Sequence[Mapping[str, Any]]) -> tuple[RunChange, ...]:
-        """Return the changes in records of the stream's event source. A run that cannot be read is an Unreadable."""
+        """Return the changes in records from the stream's event source. A run that cannot be read becomes an
+        Unreadable.
+        """
 
     def again(self, failed: Mapping[str, Any]) -> Stretch:
         """Return the changes of a failed batch. `failed` is the event source's failure record (`DDBStreamBatchInfo`)

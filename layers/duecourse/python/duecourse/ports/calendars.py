@@ -17,12 +17,13 @@ class CalendarPage:
 
 
 class CalendarStore(Protocol):
-    """Calendars. The store of jobs (JobStore) marks the jobs of each calendar. The transaction that makes a job use
-    another calendar raises the revision of that calendar, and has the condition that its version is the copied one.
+    """Calendars. The store of jobs (JobStore) marks the jobs of each calendar. The transaction that makes a job use a
+    different calendar increases the revision of that calendar, on the condition that its version is still the copied
+    one.
     """
 
     def get(self, tenant: str, calendar_id: str) -> Calendar | None:
-        """Return the calendar; None if there is none. Strongly consistent."""
+        """Return the calendar; None if it does not exist. Strongly consistent."""
 
     def page(self, tenant: str, *, limit: int, after: str | None) -> CalendarPage:
         """Return a page of the tenant's calendars, beginning after an id. May be stale."""
@@ -36,6 +37,6 @@ class CalendarStore(Protocol):
         """Delete the calendar, unless its revision has changed. Return whether it was deleted."""
 
     def users(self, tenant: str, calendar_id: str, *, limit: int, after: str | None) -> tuple[list[str], str | None]:
-        """Return the ids of jobs that use the calendar, beginning after an id, and the last of them if there are more.
-        Strongly consistent.
+        """Return the ids of jobs that use the calendar, beginning after an id. If there are more, also return the last
+        of these ids. Strongly consistent.
         """

@@ -35,8 +35,8 @@ class Claim:
 
 
 class ClaimResult(StrEnum):
-    """WON: the claim was written. LOST: its condition failed, since another writer changed the cursor or one of the
-    records exists already. BUSY: retry it (it was throttled, or conflicted with a transaction). REFUSED: this write can
+    """WON: the claim was written. LOST: its condition failed, because another writer changed the cursor or one of the
+    records already exists. BUSY: retry it (it was throttled, or conflicted with a transaction). REFUSED: this write can
     never succeed. FAILED: any other error (no response, no permission).
     """
 
@@ -75,8 +75,8 @@ class Timer:
 
     @property
     def requested(self) -> bool:
-        """Whether it starts a manual run. Such a timer is kept for some days after its message was sent. Lists show
-        its run until the run has a record, and index repair detects a run that never gets one.
+        """Whether it starts a manual run. Such a timer is kept for some days after its message was sent, so that lists
+        show its run before the run has a record, and index repair detects a run that never gets one.
         """
         message = self.message
         return message.kind is MessageKind.START and message.attempt == 1 and bool(message.suffix)
@@ -95,8 +95,8 @@ class Timers(Protocol):
         """Return a timer by its key, even after its message was sent. Strongly consistent."""
 
     def requested_runs(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> list[Timer]:
-        """Return the timers of a job's manual runs, even after their messages were sent. Their local names sort
-        before `before`; the newest come first. Strongly consistent.
+        """Return the timers of a job's manual runs whose local names sort before `before`, newest first, even after
+        their messages were sent. Strongly consistent.
         """
 
 
@@ -115,7 +115,7 @@ class CursorStore(Protocol):
 
     def clear(self, timers: Sequence[Timer]) -> list[Claimed]:
         """Delete each timer separately, after its message was sent, if its `due` is unchanged. The timer of a manual
-        run only leaves the index.
+        run is only removed from the index.
         """
 
     def claim(self, claims: Sequence[Claim], shards: int) -> list[Claimed]:

@@ -19,8 +19,8 @@ from duecourse.ports.calendars import CalendarStore
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """The number of jobs that match a filter, from the start of a page to the end of the list, and of those that were
-    searched for it. `complete`: the end was reached.
+    """The number of jobs that match a filter, from the start of a page to the end of the list, and the number of jobs
+    that were searched. `complete`: the search reached the end.
     """
 
     matching: int
@@ -72,8 +72,8 @@ class ChangePage:
 
 @dataclass(frozen=True, slots=True)
 class UsedKey:
-    """An idempotency key with which a caller created the job `job_id`. `digest` is the digest of the key, `request`
-    that of the request. Valid until `expires_at` (UTC seconds).
+    """An idempotency key with which a caller created the job `job_id`. `digest` is the digest of the key; `request` is
+    the digest of the request. Valid until `expires_at` (UTC seconds).
     """
 
     digest: str
@@ -86,8 +86,8 @@ class UsedKey:
 class CreationTerms:
     """The conditions and additional writes of a job's creation. `quota` is the tenant's quota of jobs. `key` is marked
     as used; whether it was used before is decided at `now` (UTC seconds; None: the current time). `after` is the last
-    deletion under that id. `seats` are the seats of the job's lane, including the job's. With the job's `created_by`,
-    the history has the creation.
+    deletion under that id. `seats` are the seats of the job's lane, including the job's. If the job has `created_by`,
+    the history contains the creation.
     """
 
     now: float | None = None
@@ -125,7 +125,7 @@ class KeyUsedError(Exception):
 
 
 class JobQuotaError(Exception):
-    """The tenant's quota of jobs is used up. It has room for `left` of the jobs in the request."""
+    """The tenant's quota of jobs is used up. Only `left` of the jobs in the request would fit."""
 
     def __init__(self, left: int = 0) -> None:
         super().__init__(left)
@@ -142,8 +142,8 @@ class StoreBusyError(Exception):
 
 class SeatStore(Protocol):
     """The seats of a tenant's jobs in a lane. A job that takes a seat writes the seats in its own transaction
-    (JobStore). A job that gives up its seat writes nothing: a request that finds all seats taken checks which holders
-    have left.
+    (JobStore). A job that gives up its seat does not write this: a request that finds all seats taken checks which
+    holders no longer need them.
     """
 
     def seats(self, tenant: str, lane: Lane) -> Seats:
@@ -200,16 +200,18 @@ class JobStore(Protocol):
     calendars: CalendarStore
 
     def create(self, job: Job, cursor: Cursor, terms: CreationTerms = NO_TERMS) -> bool:
-        """Write both. Return False, and write nothing, if the id is taken or another request has reserved it.
+        """Write the job and its cursor. Return False, and write nothing, if the id is taken or another request has
+        reserved it.
 
         Raises JobQuotaError, KeyUsedError, SeatsChangedError or StoreBusyError; nothing is written then. StoreBusyError
-        also means that another job with that id was created and deleted meanwhile, or that the job's calendar changed.
+        also means that another job with that id was created and deleted in the meantime, or that the job's calendar
+        changed.
         """
 
     def create_all(self, creations: Sequence[Creation], seats: Sequence[Seats] = ()) -> Mapping[int, Refusal]:
         """Write all of these jobs of one tenant and these `seats` in one transaction, or nothing. If nothing was
-        written, return why jobs, by their position, are rejected. The ids must differ. The terms must have the same
-        quota and no seats.
+        written, return the reasons of the rejected jobs by their position. The ids must differ. The terms must have the
+        same quota and no seats.
 
         Raises JobQuotaError, SeatsChangedError or StoreBusyError; nothing is written then.
         """
@@ -218,13 +220,13 @@ class JobStore(Protocol):
         """Return the last deletion under that id, which is kept for a day. Strongly consistent."""
 
     def gone_among(self, tenant: str, job_ids: Iterable[str]) -> Mapping[str, Tombstone]:
-        """Return the last deletions under these ids, like `gone`."""
+        """Return the last deletions under these ids (see `gone`)."""
 
     def used_key(self, tenant: str, digest: str, *, now: float) -> UsedKey | None:
         """Return the key with that digest, if it was used and is still valid. Strongly consistent."""
 
     def used_keys(self, tenant: str, digests: Iterable[str], *, now: float) -> Mapping[str, UsedKey]:
-        """Return the keys with these digests, like `used_key`."""
+        """Return the keys with these digests (see `used_key`)."""
 
     def get(self, tenant: str, job_id: str) -> Job | None:
         """Return the job; None if there is none. Strongly consistent."""
@@ -240,8 +242,8 @@ class JobStore(Protocol):
         """
 
     def get_both(self, tenant: str, job_id: str) -> tuple[Job | None, Cursor | None]:
-        """Return a job and its cursor with one request (None as in `get` and `get_cursor`). Each read is strongly
-        consistent, but the two are not read together.
+        """Return a job and its cursor with one request; None has the same meaning as in `get` and `get_cursor`. Each
+        read is strongly consistent, but the two are not read together.
         """
 
     def get_all(self, tenant: str, job_ids: Iterable[str]) -> Mapping[str, tuple[Job, Cursor | None]]:
@@ -283,7 +285,7 @@ class JobStore(Protocol):
         """Replace `job` and `standing` by `renamed` and `cursor`, which have another id, and reserve the former ids of
         `renamed`. If the job's runs take a lock, no run can take the lock under the old id afterwards. Return False,
         and write nothing, if one of the items has changed, if the new id is taken or reserved for another job, or if
-        there is another lock than `released`, whose holder has ended.
+        there is a lock other than `released` (whose holder has ended).
         """
 
     def delete(self, job: Job, *, deleted_at: float, record: ChangeRecord | None = None) -> bool:
@@ -303,7 +305,7 @@ class JobStore(Protocol):
 
     def complete(self, job: Job, *, at: float, expires_at: int | None = None) -> bool:
         """Change the job from ACTIVE to COMPLETED. Return False if it is not ACTIVE or has another generation than
-        `job`. The revision grows, and the job no longer counts towards its tenant's quota. Raises StoreBusyError.
+        `job`. The revision increases, and the job no longer counts towards its tenant's quota. Raises StoreBusyError.
 
         With `expires_at` (UTC seconds), the revision is a condition too. The job is removed at that time, with its
         cursor, its payload and the markers of its tags as they were read.
@@ -313,8 +315,8 @@ class JobStore(Protocol):
         """Write the records of requests about runs. Idempotent."""
 
     def history(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> ChangePage:
-        """Return the changes under that id and the former ids of its job, newest first, also those of a deleted job.
-        Strongly consistent.
+        """Return the changes under that id and the former ids of its job, newest first. Includes the changes of a
+        deleted job. Strongly consistent.
         """
 
     def page(

@@ -29,7 +29,7 @@ class TenantLimits(Protocol):
 
     def change_bucket(self, tenant: str, change: BucketChange) -> Bucket | BucketConflict:
         """Apply the change to the stored bucket in one write, and return the new bucket. If the previous bucket had a
-        later `at`, return that `at`: it shows the writer that a clock is ahead.
+        later `at`, the returned bucket has that `at`, which shows the writer that another clock is ahead.
         """
 
     def jobs(self, tenant: str) -> int:
@@ -64,8 +64,8 @@ class TickMark(Protocol):
         """Store the time `at` at which a maintenance function ended without an error."""
 
     def marks(self) -> Mapping[str, float]:
-        """Return the time of the last tick (`tick`) and of the last end of each maintenance function, as far as there
-        was one.
+        """Return the times of the last tick (`tick`) and of the last end of each maintenance function. Functions that
+        never ended are omitted.
         """
 
     def progress(self) -> Progress:
@@ -90,14 +90,14 @@ class QueueDepths(Protocol):
     """The depths of a stage's queues by name (`shards`, `high`, `high bulk`)."""
 
     def depth_of(self, queue: str) -> Depth:
-        """Return the present depth of a queue. Raises AwsError."""
+        """Return the current depth of a queue. Raises AwsError."""
 
 
 class EventSource(Protocol):
     """The event source through which the archive reads the stream of the runs table."""
 
     def problem(self) -> str | None:
-        """Return why it does not deliver the stream's records; None if it does. Raises AwsError."""
+        """Return the reason why it does not deliver the stream's records; None if it does. Raises AwsError."""
 
 
 class Depths(Protocol):

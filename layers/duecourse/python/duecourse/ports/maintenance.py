@@ -28,7 +28,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
-    """A job's ranges that are not decided yet. `version` grows with each write."""
+    """A job's ranges without a final verdict. `version` increases with each write."""
 
     tenant: str
     job_id: str
@@ -68,7 +68,7 @@ class AuditStore(Protocol):
         """Return the last turn of each segment. Strongly consistent."""
 
     def save(self, turn: Turn, *, now: float) -> bool:
-        """Write the turn over its previous version. Return False if another audit has written it in the meantime."""
+        """Overwrite the turn's previous version. Return False if another audit has written it in the meantime."""
 
     def known(self, finding: Finding) -> bool:
         """Return whether the finding is stored. Strongly consistent."""
@@ -77,8 +77,8 @@ class AuditStore(Protocol):
         """Store a finding. Idempotent."""
 
     def open(self, limit: int) -> list[Undecided]:
-        """Return jobs with undecided ranges, those with the oldest ranges first. Jobs that cannot be read are logged
-        and left out. Strongly consistent.
+        """Return the jobs with undecided ranges; jobs with the oldest ranges come first. Jobs that cannot be read are
+        logged and left out. Strongly consistent.
         """
 
     def undecided(self, tenant: str, job_id: str, ranges: Sequence[OccurrenceRange], *, now: float) -> bool:
@@ -91,7 +91,7 @@ class AuditStore(Protocol):
 
 
 class RepairStore(Protocol):
-    """All cursors and timers, in the due index or not, and all completed jobs."""
+    """All cursors and timers, whether or not they are in the due index, and all completed jobs."""
 
     def page(self, start: str | None) -> IndexPage:
         """Return the next page of all entries. May be stale."""
@@ -105,4 +105,4 @@ class RepairStore(Protocol):
         """Return the position of the last pass; None before the first one. Strongly consistent."""
 
     def save(self, position: RepairPass, *, now: float) -> bool:
-        """Write the position over its previous version. Return False if another invocation has written it since."""
+        """Overwrite the position's previous version. Return False if another invocation has written it since."""

@@ -24,8 +24,8 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True)
 class StateMark:
-    """The end of a page of runs by state: when its last run entered its state (UTC seconds), the id and state of that
-    run.
+    """The end of a page of runs by state: the time at which its last run entered its state (UTC seconds), and the id
+    and state of that run.
     """
 
     at: float
@@ -35,7 +35,7 @@ class StateMark:
 
 @dataclass(frozen=True, slots=True)
 class LastRun:
-    """A run in a job's strip of last runs: its name and state."""
+    """One of a job's last runs in a list of jobs: its name and state."""
 
     name: RunName
     state: RunState
@@ -57,9 +57,7 @@ class RunStore(Protocol):
         """Return the runs whose local name sorts before `before`, newest first. Strongly consistent."""
 
     def last(self, tenant: str, job_id: str, *, limit: int, before: str) -> list[LastRun]:
-        """Return the names and states of the runs whose local name sorts before `before`, newest first. The read may
-        lag a little.
-        """
+        """Return the names and states of the runs named before `before`, newest first. May be stale."""
 
     def between(
         self,
@@ -72,9 +70,9 @@ class RunStore(Protocol):
         backfills: bool = False,
         limit: int | None = None,
     ) -> list[Recorded]:
-        """Return the records of a job's scheduled runs after `low` and up to `high` (UTC seconds), in ascending order,
-        with those of `backfills`, without other manual runs. At most `limit` records are read. Raises KeyError or
-        ValueError for a record that this version cannot read.
+        """Return the records of a job's scheduled runs after `low` and up to `high` (UTC seconds), in ascending order.
+        With `backfills`, runs of backfills are included; other manual runs are not. At most `limit` records are read.
+        Raises KeyError or ValueError for a record that this version cannot read.
         """
 
     def has_items(self, tenant: str, job_id: str) -> bool:
@@ -101,8 +99,8 @@ class RunStore(Protocol):
         """
 
     def lock(self, tenant: str, job_id: str, lock: Lock, previous: Lock | None, *, place: int = 0) -> Lock | None:
-        """Write the overlap lock of a place if it is exactly `previous`, or if there is none. Return None if it was
-        written, by this call or by another one with the same lock, else the current lock.
+        """Write the overlap lock of a place if the current lock is exactly `previous`, or if there is none. Return None
+        if the lock was written (by this call, or by another call with the same lock), otherwise the current lock.
         """
 
     def locked(self, tenant: str, job_id: str) -> Lock | None:
@@ -126,8 +124,8 @@ class Watch:
 
 
 class WaitQueues(Protocol):
-    """The runs of a job that wait for its lock, each with the message that starts it, and the messages held by a
-    pause.
+    """The runs of a job that wait for its lock, each with the message that starts it, and the messages that are held
+    during a pause.
     """
 
     def hold(self, message: RunMessage, *, expires_at: int) -> None:
@@ -140,8 +138,8 @@ class WaitQueues(Protocol):
         """Stop keeping the message."""
 
     def enter(self, message: RunMessage, *, expires_at: int) -> bool:
-        """Add the run to the wait queue. A message that starts a later attempt replaces that of the run: a redrive, one
-        that only evaluates a workflow's run. Return False if the run is already there otherwise.
+        """Add the run to the wait queue. If it is already there, its message is replaced only by a message that starts
+        a later attempt (a redrive, instead of one that only evaluates a workflow's run); otherwise return False.
         """
 
     def leave(self, tenant: str, job_id: str, place: QueuePosition, *, through: int | None = None) -> bool:

@@ -32,8 +32,8 @@ THROTTLED = frozenset(
         "TransactionInProgressException",
     }
 )
-"""Error codes of throttling: the codes in AWS's SDKs ("Retry behavior", AWS SDKs and Tools Reference Guide), and the
-codes that DynamoDB returns for a single statement and SQS for a key.
+"""Error codes of throttling: those in AWS's SDKs ("Retry behavior", AWS SDKs and Tools Reference Guide), the code that
+DynamoDB returns for a single statement, and the code that SQS returns for a KMS key.
 """
 
 TRANSIENT = frozenset({"RequestTimeout", "RequestTimeoutException"})
@@ -70,7 +70,7 @@ class ServiceError(AwsError):
 
 @dataclass(frozen=True, slots=True)
 class FailureNotification:
-    """The notice of a dead run, with the owner (empty: no owner) and the runbook of its job."""
+    """The notice of a dead run, with its job's owner (empty: no owner) and runbook."""
 
     run: Run
     died_at: float
@@ -90,7 +90,7 @@ class DeadlineNotification:
 
 
 class Notifier(Protocol):
-    """Notices for people."""
+    """Sends notices to people."""
 
     def deadline(self, missed: DeadlineNotification) -> None:
         """Publish the notice. Raises if it was not accepted."""
@@ -111,7 +111,7 @@ class OutboundEvent:
 
 
 class Bus(Protocol):
-    """Events for programs."""
+    """Sends events to programs."""
 
     def publish(self, events: Sequence[OutboundEvent]) -> int:
         """Publish the events. Return how many were not accepted. Never raises for an error of the bus."""
@@ -132,6 +132,6 @@ class StageMetrics(Protocol):
     """The stage's metrics in CloudWatch."""
 
     def figures(self, api_id: str = "") -> StageFigures:
-        """Return the figures of the last 24 hours, at most a minute old. Those of requests are of the API with this id.
-        Raises CloudWatchUnavailableError.
+        """Return the figures of the last 24 hours, at most a minute old. The request figures are those of the API with
+        this id. Raises CloudWatchUnavailableError.
         """

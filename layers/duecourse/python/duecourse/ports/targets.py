@@ -39,8 +39,8 @@ class Pinger(Protocol):
     """Pings external monitors."""
 
     def ping(self, url: str, timeout: float) -> str | None:
-        """Request the address within `timeout` seconds. Return None if it answered 2xx, otherwise the problem. Never
-        raises.
+        """Request the address within `timeout` seconds. Return None if the response was 2xx, otherwise the problem.
+        Never raises.
         """
 
 
@@ -75,7 +75,7 @@ class Tasks(Protocol):
     """Named targets of the stage."""
 
     def get(self, name: str) -> RegisteredTask | None:
-        """Return the task, from a short-lived cache; None if no task has that name. Raises TasksUnavailableError."""
+        """Return the task (from a short-lived cache); None if there is none. Raises TasksUnavailableError."""
 
 
 LINK_SECONDS = 300

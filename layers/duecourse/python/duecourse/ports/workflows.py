@@ -25,7 +25,7 @@ class WorkflowRead:
 
 
 class WorkflowStore(Protocol):
-    """Graphs never change: an edited graph is a new graph with another hash."""
+    """Stores graphs and step outcomes. Graphs never change: an edited graph is a new graph with a different hash."""
 
     def graph(self, tenant: str, ref: WorkflowRef) -> Graph:
         """Return the graph, which is cached after the first read. Raises GraphMissingError."""
@@ -36,8 +36,8 @@ class WorkflowStore(Protocol):
         """
 
     def expire_graph(self, tenant: str, ref: WorkflowRef, standing: Job | None, *, at: int) -> None:
-        """Let the graph be removed after `at` (UTC seconds). Nothing is written if the workflow's own job has changed
-        since it was read (None: if there is one now), or if the job refers to this graph.
+        """Let the graph be removed after `at` (UTC seconds). `standing` is the workflow's own job as it was read (None:
+        there was none). Nothing is written if it has changed since, or if it refers to this graph.
         """
 
     def jobs(self, tenant: str, ids: Sequence[str]) -> dict[str, Job]:
@@ -51,15 +51,16 @@ class WorkflowStore(Protocol):
         """
 
     def free(self, jobs: Sequence[Job], workflow: str, standing: Job | None, *, at: float) -> None:
-        """Release the steps that have not changed since they were read. `at` is the current time (UTC seconds). Nothing
-        is released if the workflow's own job has changed since it was read (None: if there is one now).
+        """Release the steps that have not changed since they were read. `at` is the current time (UTC seconds).
+        `standing` is the workflow's own job as it was read (None: there was none); nothing is released if it has
+        changed since.
         """
 
     def record_end(
         self, tenant: str, run: RunName, number: int, end: StepOutcome, *, in_round: int = 0, expires_at: int
     ) -> StepOutcomes:
         """Record the outcome of a step in a round, unless a later round, or an outcome of a higher rank in this round,
-        is recorded. Return all outcomes of its part after that.
+        is recorded. Return all outcomes of the step's part after the write.
         """
 
     def withdraw(
