@@ -1,1 +1,1 @@
-"""Pure decisions without I/O, clock or randomness: all three are passed as arguments."""
+"""Pure decisions: no I/O, clock or randomness. Data, times and random values are arguments."""

@@ -1,6 +1,7 @@
 """Conversion between frozen dataclasses and JSON documents, by the types of the fields.
 
-The module also has checks of values that were read from JSON, one for each type, with the text for the expected value.
+The module also has checks of values that were read from JSON: one for each type, with a description of the expected
+value.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def _is_number(value: object) -> bool:
 
 
 def _is_instant(value: object) -> bool:
-    """Return whether the value is an instant. Instants out of range cannot be formatted, not even for a log line."""
+    """Return whether the value is an instant. Instants out of range cannot be formatted, even for a log line."""
     return _is_whole(value) and 0 <= cast(int, value) <= LATEST
 
 
@@ -84,8 +85,8 @@ def part_of(value: Any, names: Iterable[str]) -> dict[str, Any]:
 
 
 def without_defaults(value: Any, names: Iterable[str] | None = None) -> dict[str, Any]:
-    """Return the (named) fields of a dataclass that do not have their default, as by `part_of`, also for nested
-    dataclasses.
+    """Return the (named) fields of a dataclass that do not have their default, converted as by `part_of`. The same
+    applies to nested dataclasses.
 
     `read_fields` and `from_document` fill in the other fields, so a default of a stored dataclass must never change.
     """
@@ -101,8 +102,8 @@ def without_defaults(value: Any, names: Iterable[str] | None = None) -> dict[str
 
 
 def from_document(kind: type[T], document: Mapping[str, Any]) -> T:
-    """Return the dataclass of a document. Raises the exceptions of `read_fields`, and TypeError for a missing field
-    without a default.
+    """Return the dataclass that a document represents. Raises the exceptions of `read_fields`, and TypeError for a
+    missing field without a default.
     """
     return kind(**read_fields(kind, document))
 

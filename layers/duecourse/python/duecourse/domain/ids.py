@@ -31,7 +31,7 @@ def to_basic(seconds: int) -> str:
 
 
 def from_basic(text: str) -> int:
-    """Parse the form of :func:`to_basic`. Raises ValueError for another form."""
+    """Parse the form of :func:`to_basic`. Raises ValueError for any other form."""
     seconds = int(datetime.strptime(text, _BASIC).replace(tzinfo=UTC).timestamp())
     if to_basic(seconds) != text:  # strptime also accepts single digits
         raise ValueError(f"{text!r} is not an instant such as 20261121T064700Z")
@@ -63,14 +63,14 @@ class RunName:
 
     @property
     def of_key(self) -> RunName:
-        """The name of the run in its idempotency key. A backfill has the keys of the scheduled runs, unless it forces
-        new ones.
+        """The name of the run in its idempotency key. Runs of a backfill have the keys of the scheduled runs, unless
+        the backfill forces new keys.
         """
         return replace(self, suffix="") if self.suffix.startswith(".b") else self
 
 
 def parse_run_id(text: str) -> RunName:
-    """Parse a run id such as `nightly.20261121T064700Z`. Raises ValueError for another form."""
+    """Parse a run id such as `nightly.20261121T064700Z`. Raises ValueError for any other form."""
     match = _RUN.fullmatch(text)
     if match is None:
         raise ValueError(f"{text!r} is not a run id; write one such as nightly.20261121T064700Z")
@@ -95,8 +95,8 @@ class RunIdentity:
     - `workflow`: the graph of a workflow's run and of the runs of its steps (`nightly@3f2a…`). The names of these runs
       differ only in the job.
     - `name`, `is_step`, `is_workflow`, `manual` follow from the other fields: the run's name, and whether this is the
-      run of a workflow's step, of a workflow, or on request (run now, backfill, by a workflow). Changes of the schedule
-      do not affect a manual run.
+      run of a workflow's step, of a workflow, or a manual run (run now, backfill, by a workflow). Schedule changes do
+      not affect a manual run.
     """
 
     tenant: str
@@ -125,7 +125,7 @@ class RunIdentity:
 
 
 def _of_identity(name: str) -> Any:
-    """Return a property that reads the identity's field of this name. It adds no Python frame, since these fields are
+    """Return a property that reads the identity's field of this name. It adds no Python frame, because these fields are
     read very often.
     """
     return property(attrgetter(f"identity.{name}"))

@@ -11,7 +11,7 @@ from duecourse.domain.jobs.job import Job
 from duecourse.domain.schedules.schedule import Occurrences
 
 COUNTED = 10_000
-"""Occurrences of a range are counted up to this number, or up to the limit of a new backfill if that is larger."""
+"""Occurrences in a range are counted up to this number, or up to the limit of a new backfill if that is larger."""
 
 ASSUMED_SECONDS = 1.0
 """The assumed duration of a call if the job has no `estimated_seconds`."""
@@ -63,8 +63,8 @@ class Backfill:
     """A request for a backfill: the occurrences from `since` on and before `until` (UTC seconds).
 
     One run starts every `pace_seconds`, the oldest first or the newest first. `chosen` are the occurrences that it
-    runs, in the order of their start; None: all of the range. With `force_new_key` its runs have idempotency keys of
-    their own.
+    runs, in the order of their start; None: all occurrences in the range. With `force_new_key`, its runs have separate
+    idempotency keys.
     """
 
     since: int
@@ -79,7 +79,7 @@ class Backfill:
 @dataclass(frozen=True, slots=True)
 class BackfillPlan:
     """The runs of a backfill: `occurrences` in the order of their start. The first run starts at `starts_at` (UTC
-    seconds), and one more every `pace_seconds`.
+    seconds), and another run every `pace_seconds`.
     """
 
     occurrences: tuple[int, ...]
@@ -96,7 +96,7 @@ class BackfillPlan:
         return self.starts_at + index * self.pace_seconds
 
     def narrowed(self, kept: Collection[int]) -> BackfillPlan:
-        """Return the plan of these occurrences only."""
+        """Return the plan with only these occurrences."""
         return replace(self, occurrences=tuple(at for at in self.occurrences if at in kept))
 
     @property
@@ -169,8 +169,8 @@ def _due_by(occurrences: Occurrences, now: float, *, after: int, before: int) ->
 
 
 def estimated_cost(made: BackfillPlan, job: Job, *, locked: bool, waits_after: int) -> float:
-    """Return the AWS cost of these runs in USD: of first attempts, without the cost of targets and without the free
-    tier.
+    """Return the AWS cost of these runs in USD. It includes only first attempts, without the cost of targets and
+    without the free tier.
 
     `locked`: the job forbids overlap. Runs that start more than `waits_after` seconds after the first run wait as
     timers.

@@ -3,9 +3,9 @@ to enqueue, the occurrences to skip, and the next cursor.
 
 A place in the due index is a slot: one bucket (an hour) of one shard.
 
-Two dispatchers that read the same cursor at different times must enqueue runs with the same names, since the next round
-repeats sends whose claim failed. So every name here comes from the cursor. The time only decides how far the plan
-reaches.
+Two dispatchers that read the same cursor at different times must enqueue runs with the same names, because the next
+round repeats the sends if a claim failed. So every name here is derived from the cursor. The time only determines how
+far the plan reaches.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ could be too late for the occurrences that follow the end.
 
 @dataclass(frozen=True, slots=True)
 class PlannedResume:
-    """The end of a pause at `at` (UTC seconds), at which the job resumes automatically. With `catch_up` the job's
-    policy for missed occurrences handles those of the pause.
+    """The end of a pause at `at` (UTC seconds), at which the job resumes automatically. With `catch_up`, the job's
+    policy for missed occurrences applies to the occurrences during the pause.
     """
 
     at: int
@@ -78,7 +78,9 @@ class PlannedResume:
 
     @property
     def dispatched_at(self) -> int:
-        """When a round may resume the job at the earliest (UTC seconds). A catch-up must not start before the end."""
+        """The earliest time at which a round may resume the job (UTC seconds). A catch-up must not start before the end
+        of the pause.
+        """
         return self.at if self.catch_up else self.at - RESUME_AHEAD_SECONDS
 
 
@@ -86,15 +88,15 @@ class PlannedResume:
 class Cursor:
     """The next occurrence that is not enqueued yet, with the fields of the job that dispatch needs.
 
-    `occurrence` is the nominal instant. `due` is its due time with jitter; the due index sorts by it (UTC seconds).
-    Both are None if the schedule is exhausted. Then the cursor is not in the index, and `last` is the occurrence of the
-    last run. An `ending` cursor stays in the index until dispatch has checked whether its job is completed. A job
-    without a schedule has no `last` either, and is never completed. The cursor of a paused job is not in the index
-    either, unless the job is to `resume` automatically: then `due` is the time at which a round resumes it.
+    `occurrence` is the nominal instant. `due` is its due time with jitter; the due index sorts by it (UTC seconds). If
+    the schedule is exhausted, both are None, the cursor is not in the index, and `last` is the occurrence of the last
+    run. An `ending` cursor stays in the index until dispatch has checked whether its job is completed. A job without a
+    schedule has no `last` either, and is never completed. The cursor of a paused job is not in the index either, unless
+    the job is to `resume` automatically: then `due` is the time at which a round resumes it.
 
     `occurrence` is the first one after `after`, computed with zone data of version `tzdata`. `remaining` is the number
     of occurrences that may still come due (None: no limit). `bulk`: messages go to the bulk queue of the lane. `seed`:
-    the id on which the jitter of a renamed job depends.
+    the id from which the jitter of a renamed job is computed.
     """
 
     tenant: str
@@ -123,7 +125,7 @@ class Cursor:
         """Return the cursor's partition in the due index of a stage with `shards` shards, if it is written at `now`
         (UTC seconds).
 
-        A late cursor goes into the current bucket: its nominal bucket may be below the shard's watermark, where no
+        A late cursor is placed in the current bucket: its nominal bucket may be below the shard's watermark, where no
         round reads. A round reads all due entries of every bucket from the watermark on.
         """
         if self.due is None:
@@ -174,8 +176,8 @@ class Firing:
     """One run to enqueue, due at `due`. If `count` > 1, it covers the missed occurrences from `occurrence` to
     `through`.
 
-    `caught_up`: the run is late because dispatch was late, so its worker does not treat it as late. `following` is when
-    the next occurrence is due; None if this is the last occurrence of the schedule.
+    `caught_up`: the run is late because dispatch was late, so its worker does not treat it as late. `following` is the
+    time at which the next occurrence is due; None if this is the schedule's last occurrence.
     """
 
     occurrence: int
@@ -209,7 +211,7 @@ class Plan:
 
     @property
     def missed(self) -> int:
-        """The number of missed occurrences, including both run and skipped ones."""
+        """The number of missed occurrences, whether they run or are skipped."""
         return sum(f.count for f in self.firings if f.caught_up) + sum(s.count for s in self.skipped)
 
 
@@ -217,9 +219,9 @@ def plan(cursor: Cursor, *, now: float, horizon: float, on_time: Collection[int]
     """Plan a cursor's occurrences up to and including those due at `now + horizon` (s), at most MAX_FIRINGS of them.
 
     Occurrences due before `now - grace` are missed, and the job's policy applies: `skip` drops them, `run_once` creates
-    one run with the name of the first one, `run_all` runs the oldest `max_missed` and drops the others. `on_time` are
-    occurrences that have a run without a claim; `run_all` does not count them. Raises ScheduleError or ExclusionError
-    for a cursor that cannot be compiled.
+    one run with the name of the first one, and `run_all` runs the oldest `max_missed` and drops the others. `on_time`
+    are occurrences that already have a run although they were not claimed; `run_all` does not count them. Raises
+    ScheduleError or ExclusionError for a cursor that cannot be compiled.
     """
     occurrences = cursor.occurrences()
     at = standing(cursor, occurrences)
@@ -244,7 +246,7 @@ def plan(cursor: Cursor, *, now: float, horizon: float, on_time: Collection[int]
 
 
 def standing(cursor: Cursor, occurrences: Occurrences) -> int | None:
-    """Return the cursor's occurrence: as stored, or recomputed if the zone data have changed."""
+    """Return the cursor's occurrence, as stored or (if the zone data have changed) recomputed."""
     if cursor.occurrence is None or cursor.tzdata == TZDATA_VERSION:
         return cursor.occurrence
     return occurrences.next(cursor.after)
@@ -288,7 +290,7 @@ class Row:
         return row
 
     def stop_at(self, at: int | None) -> None:
-        """Move to this occurrence, or to the end (None), without counting what is passed."""
+        """Move to this occurrence, or to the end (None), without counting the occurrences that are passed."""
         self.at = at
         self.due = None if at is None else self.occurrences.due(at)
 
@@ -338,7 +340,7 @@ def _catch_up(
 
 
 def range_before(row: Row, on_time: int) -> list[SkippedRange]:
-    """Return all missed occurrences as one range (or no range), counted up to COUNT_LIMIT."""
+    """Return all missed occurrences as one range (empty if there are none), counted up to COUNT_LIMIT."""
     count, first, last = 0, None, 0
     for at in islice(row.before(on_time), COUNT_LIMIT):
         first, last, count = at if first is None else first, at, count + 1

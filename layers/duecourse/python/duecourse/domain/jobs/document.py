@@ -26,7 +26,7 @@ from duecourse.domain.schedules.schedule import joined, listed
 from duecourse.domain.targets.kinds import target_document, target_of
 
 _COMPOSED = ("schedule", "target", "missed", "overlap", "queue_limit", "active_limit")
-"""The fields whose form in the API differs from JobDefinition."""
+"""The fields whose format in the API differs from that in JobDefinition."""
 
 _PLAIN = tuple(field.name for field in fields(JobDefinition) if field.name not in _COMPOSED)
 
@@ -98,10 +98,10 @@ MAX_PRINCIPAL = 256
 
 VALUE_CHARACTERS = 200
 TOTAL_CHARACTERS = 2_000
-"""The limit for all values together. Further values are omitted, since a record is one small item."""
+"""The limit for all values of a record together. Further values are omitted, because a record is one small item."""
 
 NEVER_SHOWN = frozenset({"payload", "target.headers", "target.parameters"})
-"""A record names these fields without their values, which may contain data that should not be kept for so long."""
+"""A record lists these fields without their values, which may contain data that should not be kept for so long."""
 
 SUMMARY = ("schedule", "timezone", "state")
 """The fields in the record of a creation or deletion, in addition to the fields of the target."""
@@ -128,13 +128,13 @@ class ChangeAction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ChangeRecord:
-    """The record of a change: `principal` did `action` (a ChangeAction, or one of a later release) at `at` (UTC
+    """The record of a change: `principal` did `action` (a ChangeAction, or an action of a later release) at `at` (UTC
     seconds).
 
-    `key` distinguishes records of the same millisecond. A repetition of the same request has the same key. `revision`
-    is the job's revision after the change; None if a request about a run has not read the job. `changes` are `{"field":
-    …, "before": …, "after": …}`, or only the field if its values are long or not shown. `facts` describe a request
-    about runs.
+    `key` distinguishes records of the same millisecond. A repeated request has the same key. `revision` is the job's
+    revision after the change; None for a request about a run that did not read the job. `changes` are `{"field": …,
+    "before": …, "after": …}`, or only the field if its values are long or not shown. `facts` describe a request about
+    runs.
     """
 
     tenant: str
@@ -159,7 +159,7 @@ class ChangeRecord:
 
 
 def created(job: Job) -> ChangeRecord:
-    """Return the record of the creation of a job with `created_by`, whose definition was not changed since."""
+    """Return the record of a job's creation. The job has `created_by`, and its definition has not changed since."""
     first = replace(job, revision=1)
     return _changed(ChangeAction.CREATED, first, job.created_by, job.created_at, _summary(None, job))
 
@@ -232,7 +232,7 @@ def _difference(name: str, old: Any, new: Any) -> Document:
 
 
 def _same(name: str, old: Any, new: Any) -> bool:
-    """Return whether two values are equal. JSON of callers is compared as text with sorted names, since true is not 1
+    """Return whether two values are equal. Callers' JSON is compared as text with sorted names, because true is not 1
     in JSON.
     """
     return _text(old) == _text(new) if name in NEVER_SHOWN else old == new

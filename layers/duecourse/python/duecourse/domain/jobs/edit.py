@@ -1,5 +1,4 @@
-"""Edits of a job, and their effect on its cursor, on enqueued runs, and on occurrences that came due but are not
-enqueued.
+"""Edits of a job, and their effect on its cursor, on enqueued runs, and on due occurrences that are not enqueued.
 
 An edit that does not change the schedule keeps the generation, so every enqueued run stays valid. A change of the
 schedule starts a new generation at `now`: earlier occurrences still run, later ones of the old schedule do not.
@@ -29,8 +28,8 @@ SCHEDULE = ("schedule", "jitter_seconds", "exclude", "max_runs")
 
 @dataclass(frozen=True, slots=True)
 class _Old:
-    """The remainder of the old schedule: occurrences that came due and will not run, and the remaining part of
-    `max_runs` (None: no limit).
+    """What remains of the old schedule: due occurrences that will not run, and the remaining part of `max_runs` (None:
+    no limit).
     """
 
     skipped: tuple[SkippedRange, ...]
@@ -64,7 +63,7 @@ def edit(job: Job, cursor: Cursor, wanted: Job, *, now: float, sent_until: int =
 def resolve_anchor(spec: ScheduleSpec, job: Job | None, now: float) -> ScheduleSpec:
     """Return the spec of a request at `now` with its anchor resolved.
 
-    A rate without anchor and start uses the anchor of the same rate of `job`, or else the whole second of `now`. All
+    A rate without anchor and start uses the anchor of the same rate in `job`, otherwise the whole second of `now`. All
     rates of a job have the same anchor. Raises ScheduleError for an invalid expression.
     """
     if not spec.expression:
@@ -75,7 +74,7 @@ def resolve_anchor(spec: ScheduleSpec, job: Job | None, now: float) -> ScheduleS
 
 
 def reject_past(spec: ScheduleSpec, exclude: tuple[str, ...], now: float) -> None:
-    """Reject, at `now`, a schedule without a first occurrence, unless it has no expression.
+    """Reject a schedule that has no occurrence after `now`, unless it has no expression.
 
     Raises ScheduleError if the schedule has no future occurrence, ExclusionError if all of them are excluded.
     """
@@ -124,7 +123,7 @@ def rescheduled(job: Job, cursor: Cursor, edited: Job, now: float, sent_until: i
 
 
 def _left(job: Job, cursor: Cursor, now: float, sent_until: int) -> _Old:
-    """Walk the old schedule up to `now`. A schedule that can no longer be compiled cannot be walked; the edit repairs
+    """Walk the old schedule up to `now`. A schedule that can no longer be compiled cannot be walked; the edit replaces
     it.
     """
     try:
@@ -169,8 +168,8 @@ def _allowance(job: Job, edited: Job, remaining: int | None) -> int | None:
 
 
 def same(one: Job, other: Job) -> bool:
-    """Return whether two jobs are equal, also as JSON: true is not 1, and the names of an object (headers) have no
-    order.
+    """Return whether two jobs are equal as Python values and as JSON: true is not 1, and an object's names (headers)
+    have no order.
     """
     if not _alike(target_document(one.target), target_document(other.target)):
         return False

@@ -107,7 +107,7 @@ class Completion(StrEnum):
 
 
 class EventKind(StrEnum):
-    """Which outcomes a job publishes to the event bus. LATE: runs that started, or were skipped, after their grace
+    """The outcomes that a job can publish to the event bus. LATE: runs that started, or were skipped, after their grace
     period. DEADLINES: runs that missed a deadline (`DeadlineRules`).
     """
 
@@ -136,8 +136,8 @@ class OnDeadline(StrEnum):
 class DeadlineRules:
     """The deadlines of a job's runs.
 
-    A run must start within `start_within_seconds` after it was due. It must finish by `finish_by`: so many seconds
-    after it was due, or the first time of this kind (`06:00`, in the job's time zone) after it.
+    A run must start within `start_within_seconds` after it was due. It must finish by `finish_by`: this many seconds
+    after it was due, or at the first such time of day (`06:00`, in the job's time zone) after it was due.
     """
 
     start_within_seconds: int | None = None
@@ -173,7 +173,7 @@ NO_DEADLINES: Final = DeadlineRules()
 
 
 class NoticeCause(StrEnum):
-    """What a notice is about. LATE: a run started after its grace period. MISSED: a run was skipped because it was too
+    """The cause of a notice. LATE: a run started after its grace period. MISSED: a run was skipped because it was too
     late. RECOVERED: the first success after a dead run. PAUSED: Duecourse paused the job. TEST: only on demand.
     """
 
@@ -241,7 +241,7 @@ class MissedPolicy:
 
 
 class Backoff(StrEnum):
-    """How the upper bound of the delay grows with the number of failed attempts."""
+    """The growth of the delay's upper bound with the number of failed attempts."""
 
     EXPONENTIAL = "exponential"
     LINEAR = "linear"
@@ -258,9 +258,9 @@ class RetryPolicy:
     - linear: b(n) = min_seconds x (n + 1): 4, 6, 8, 10 …
     - fixed: b(n) = min_seconds: 2, 2, 2 …
 
-    b(n) never exceeds `max_seconds`. The delay is drawn evenly between the two bounds ("full jitter", AWS Architecture
-    Blog, Exponential Backoff And Jitter), so that runs that failed together do not retry together. `fixed` has no
-    jitter.
+    b(n) never exceeds `max_seconds`. The delay is drawn at random between the two bounds ("full jitter", AWS
+    Architecture Blog, Exponential Backoff And Jitter), so that runs that failed together do not retry together. `fixed`
+    has no jitter.
 
     `on` lists the failures that are retried (None: the target's default). `never` lists the failures that are not
     retried. An entry is an HTTP status (`503`), a class of them (`5xx`), a code (`timeout`, `ThrottlingException`) or a
@@ -276,7 +276,7 @@ class RetryPolicy:
     max_age_seconds: int | None = None
 
     def worth(self, failed: Failed) -> bool:
-        """Return whether this failure is retried. A target's rejection is final."""
+        """Return whether this failure is retried. It never is if the target forbids it."""
         if failed.forbidden or any(_names(word, failed.code) for word in self.never):
             return False
         return failed.retryable if self.on is None else any(_names(word, failed.code) for word in self.on)
@@ -307,13 +307,13 @@ def _names(word: str, code: str) -> bool:
 
 
 MAX_RUNS = 10_000
-"""The maximum `max_runs`. Up to this many missed occurrences are counted exactly."""
+"""The maximum of `max_runs`. Up to this number, missed occurrences are counted exactly."""
 
 MAX_QUEUE_LIMIT = 1000
-"""The maximum `queue_limit`. One query counts this many entries of a wait queue."""
+"""The maximum of `queue_limit`. One query can count this many entries of a wait queue."""
 
 MAX_ACTIVE_LIMIT = 100
-"""The maximum `active_limit`. A start reads up to this many records, one after the other."""
+"""The maximum of `active_limit`. A start reads up to this many records, one after the other."""
 
 SHORT_TIMEOUT_SECONDS = 90
 """The longest attempt in the lanes high, normal and low. Longer attempts run in the `long` lane."""
@@ -326,7 +326,7 @@ LONG_TIMEOUT_SECONDS = 840
 
 
 UNREAD: Final = object()
-"""The payload of a job that was read without its payload, which is a separate item."""
+"""A placeholder for the payload of a job that was read without it, because the payload is a separate item."""
 
 ONE_OFF_KEPT_SECONDS = DAY_SECONDS
 """How long a job with a single occurrence is kept after its end."""
@@ -341,7 +341,8 @@ class AfterCompletion:
 
 REMEMBERED_DEFINITIONS = 20
 REMEMBERED_SECONDS = 15 * DAY_SECONDS
-"""How many earlier definitions of a schedule are kept, and for how long. A lane keeps a message for 14 days."""
+"""How many earlier definitions of a schedule are kept, and for how long (seconds). A lane keeps a message for 14 days.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,7 +370,7 @@ class FormerId:
 
 
 _RENAMED_TO = "#"
-"""Neither a digest nor an id contains this."""
+"""The separator before a current id. Neither a digest nor an id contains it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -401,8 +402,8 @@ class JobDefinition:
     A field added here is stored and returned under its name. The API's model of the same name validates it.
 
     - `owner`, `runbook_url`: the owner, and instructions for the person who is paged for a dead run.
-    - `estimated_seconds`: a large value is sufficient to put the job into the `long` lane.
-    - `start_deadline_seconds`: a run that has not started this long after it was due is skipped.
+    - `estimated_seconds`: a large value puts the job into the `long` lane.
+    - `start_deadline_seconds`: a run is skipped if it has not started within this time after it was due.
     - `start_within_seconds`, `finish_by`, `on_deadline`: the deadlines of a run, and the effect of a missed one.
     - `pause_on_failure`: the job is paused after this many dead runs in a row.
     - `completion_seconds`, `heartbeat_seconds`: with `completion` CALLBACK, the longest wait from the start of the
@@ -466,9 +467,9 @@ class JobDefinition:
 class Job(JobDefinition):
     """A job as stored. Instants are UTC epoch seconds. `generation` starts at the creation time in milliseconds.
 
-    - `changed_at`: when the generation last grew.
+    - `changed_at`: when the generation last increased.
     - `created_generation`: distinguishes a re-created job from an edited one.
-    - `revision`: grows with every write.
+    - `revision`: increases with every write.
     - `seated`: whether the job has a seat in its lane (domain.tenants.seats).
     - `paused_at`, `paused_by`, `paused_because`: the time, author and reason of the last pause. `paused_with`: the tag
       of a pause of many jobs, or ALL_JOBS; None for a pause of this job alone.
@@ -479,12 +480,12 @@ class Job(JobDefinition):
     - `workflow`, `claimed_at`: the id of the workflow that has this job as a step, and when the job became a step.
     - `reserved`: set while a request replaces the definition.
     - `expires_at`: when a COMPLETED job is deleted (UTC seconds; None: never).
-    - `created_by`: the author of its creation, while the job itself is the record of its creation (None: the creation
-      has a change record).
-    - `former`: the ids that the job had, latest first. The runs of that time keep these ids.
-    - `failing`: the run that died since the last success. Only set if `notify` has RECOVERED.
+    - `created_by`: the author of its creation, as long as the job itself is the record of it (None: the creation has a
+      change record).
+    - `former`: the ids that the job had, latest first. Its runs from that time keep these ids.
+    - `failing`: the run with which the job began to fail (None: it succeeded since). Set if `notify` has RECOVERED.
     - `seed`: the id with which the job was created, if it was renamed. The jitter of its occurrences depends on it.
-    - `suspended_at`: since when the job's tenant is suspended (None: it is not). No run starts in the meantime.
+    - `suspended_at`: since when the job's tenant is suspended (None: it is not). No run starts while it is.
     """
 
     tenant: str
@@ -534,8 +535,8 @@ class Job(JobDefinition):
         )
 
     def superseded_at(self, generation: int) -> float | None:
-        """Return the time when a definition was replaced (UTC seconds), or None for the current one. Runs that it had
-        enqueued for later were withdrawn then.
+        """Return the time when a definition was replaced (UTC seconds), or None for the current one. Its runs that were
+        enqueued for later were withdrawn at that time.
         """
         later = (*self.earlier, Definition(self.generation, self.changed_at))
         return min((each.since for each in later if each.generation > generation), default=None)
@@ -553,7 +554,9 @@ class Job(JobDefinition):
 
     @property
     def pause_ends_at(self) -> int | None:
-        """When the present pause ends automatically (UTC seconds); None if the job is not paused or stays paused."""
+        """The time at which the current pause ends automatically (UTC seconds); None if the job is not paused, or if
+        its pause has no planned end.
+        """
         return self.paused_until if self.state is JobState.PAUSED else None
 
     @property
@@ -616,7 +619,9 @@ class Job(JobDefinition):
 
     @property
     def rule(self) -> OverlapRule:
-        """What happens when a run comes due. If the number of active runs is limited, further runs wait."""
+        """The rule for a run that comes due while others are active. If the number of active runs is limited, further
+        runs wait.
+        """
         return self.overlap.rule if self.active_limit is None else _LIMITED
 
     @property
@@ -644,7 +649,7 @@ class Job(JobDefinition):
 
 @dataclass(frozen=True, slots=True)
 class Tombstone:
-    """A deleted job: the time of the deletion (UTC seconds), and the job's generation then."""
+    """A deleted job: the time of its deletion (UTC seconds), and its generation at that time."""
 
     deleted_at: float
     generation: int = 0

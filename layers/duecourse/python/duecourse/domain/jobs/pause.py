@@ -1,4 +1,4 @@
-"""Pause and resume: the effect on a job, its cursor, and the occurrences that came due during the pause."""
+"""Pause and resume: their effect on a job, its cursor, and the occurrences during the pause."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from duecourse.domain.schedules.exclusions import ExclusionError
 
 @dataclass(frozen=True, slots=True)
 class PauseChange:
-    """A job and its cursor after a change. The `skipped` occurrences came due and will not run."""
+    """A job and its cursor after a change. The `skipped` occurrences were due and will not run."""
 
     job: Job
     cursor: Cursor
@@ -35,8 +35,8 @@ def pause(
 ) -> PauseChange:
     """Return the job paused at `now` (UTC seconds), until it is resumed or until `end`.
 
-    Its cursor leaves the index, or is due at the end of the pause. Occurrences that were enqueued for later will not
-    run and do not count towards `max_runs`. The cursor stays before occurrences that came due earlier and are not
+    Its cursor is removed from the index, or is due at the end of the pause. Occurrences that were enqueued for later
+    will not run and do not count towards `max_runs`. The cursor does not move past earlier occurrences that are not
     enqueued; `resume` handles them. `because` is the reason, `by` the author (None: Duecourse), and `together` the tag
     of a pause of many jobs, or ALL_JOBS.
     """
@@ -76,10 +76,10 @@ def pause_again(
     together: str | None = None,
     end: PlannedResume | None = None,
 ) -> PauseChange | None:
-    """Return a paused job whose pause ends at `end` instead (None: it has no planned end); None if nothing changes.
+    """Return the paused job with its pause ending at `end` (None: no planned end); None if nothing changes.
 
-    A pause of many jobs (`together`) changes the jobs that it paused before. A job that was paused in another way joins
-    it only if the job would resume earlier. The pause keeps its start; `because` replaces its reason.
+    A pause of many jobs (`together`) changes the jobs that it paused before. It changes a job that was paused in
+    another way only if that job would resume earlier. The pause keeps its start; `because` replaces its reason.
     """
     joins = together is not None and job.paused_with != together
     if cursor.resume == end or (joins and not _ends_before(job.paused_until, end)):
@@ -98,8 +98,8 @@ def pause_again(
 
 
 def ending_at(cursor: Cursor, end: PlannedResume | None) -> Cursor:
-    """Return the cursor of a paused job, in the index if the pause has an `end`. An error that keeps the cursor out of
-    the index is dropped then: the resume finds it again.
+    """Return the cursor of a paused job, in the index if the pause has an `end`. The error that keeps a quarantined
+    cursor out of the index is then removed: the resume finds it again.
     """
     if end is None:
         return replace(cursor, due=None, resume=None)
@@ -108,7 +108,7 @@ def ending_at(cursor: Cursor, end: PlannedResume | None) -> Cursor:
 
 def resume_as_planned(job: Job, cursor: Cursor, *, now: float) -> PauseChange | None:
     """Return the job resumed at the end of its pause; None if the pause has no planned end, or it is too early at `now`
-    (UTC seconds). The result depends on the planned end alone, not on `now`: occurrences from the end on run.
+    (UTC seconds). The result depends only on the planned end, not on `now`: occurrences from the end on will run.
 
     Raises the errors of `resume`.
     """
@@ -138,9 +138,9 @@ def _ends_before(one: int | None, other: PlannedResume | None) -> bool:
 def resume(job: Job, cursor: Cursor, *, now: float, catch_up: bool) -> PauseChange:
     """Return the job active again at `now` (UTC seconds).
 
-    Occurrences during the pause are skipped (reason `paused`), and so are those that came due before it and were not
-    enqueued. With `catch_up` the job's policy for missed occurrences handles them. The pause counts from the last
-    change of the schedule, which recorded the earlier occurrences.
+    Occurrences during the pause are skipped (reason `paused`), and so are those that were due before it and were not
+    enqueued. With `catch_up`, the job's policy for missed occurrences applies to them instead. If the schedule was
+    changed during the pause, only occurrences after that change count: the change recorded the earlier ones.
 
     Raises ScheduleError or ExclusionError for a schedule that can no longer be compiled.
     """
@@ -169,7 +169,7 @@ def resume(job: Job, cursor: Cursor, *, now: float, catch_up: bool) -> PauseChan
 
 
 def given_back(cursor: Cursor, now: float) -> int | None:
-    """Return how many occurrences may still come due, including those that are enqueued but not due yet."""
+    """Return how many occurrences may still come due, including enqueued ones that are not due yet."""
     return None if cursor.remaining is None else cursor.remaining + _not_due_yet(cursor, now)
 
 

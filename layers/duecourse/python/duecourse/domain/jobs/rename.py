@@ -23,8 +23,8 @@ class RenameError(Exception):
 
 
 def effective_at(now: float) -> int:
-    """Return when a rename that is requested at `now` takes effect (UTC seconds). A worker whose clock is ahead has not
-    started a later occurrence under the former id.
+    """Return when a rename that is requested at `now` takes effect (UTC seconds). Even a worker whose clock is ahead
+    has not started a later occurrence under the former id.
     """
     return int(now) + CLOCKS_DIFFER_SECONDS
 
@@ -70,7 +70,7 @@ def rename(job: Job, cursor: Cursor, new_id: str, *, now: float, reserved_until:
 
 
 def locks(job: Job) -> bool:
-    """Return whether the runs of a job may take its lock. A schedule that is no longer valid does not rule it out."""
+    """Return whether the runs of a job may take its lock. If the schedule is no longer valid, they may."""
     try:
         return job.needs_lock
     except (ScheduleError, ExclusionError):

@@ -16,11 +16,13 @@ MIN_STEP_SECONDS = 60
 DEFAULT_STEP_SECONDS = 3600
 
 LARGEST_JOBS = 3
-"""How many jobs a bucket names by default: those with the most runs in it."""
+"""How many jobs a bucket lists by default: those with the most runs in it."""
 
 MAX_LARGEST_JOBS = 1000
 MAX_NAMED_JOBS = 10_000
-"""How many jobs all buckets of a page may name: less than 1 MB, and three in each minute of the longest window."""
+"""How many jobs all buckets of a page may list: they take less than 1 MB, and are three in each minute of the longest
+window.
+"""
 
 LATE_SECONDS = 60
 """A run that is not enqueued this long after it was due is late: at least one tick missed it. A run is normally
@@ -78,7 +80,7 @@ class Histogram:
         self.runs += places.total()
 
     def buckets(self, largest: int = LARGEST_JOBS) -> tuple[Bucket, ...]:
-        """Return the buckets with runs, in order of time, each with this number of jobs."""
+        """Return the buckets with runs, in chronological order, each with its `largest` busiest jobs."""
         return tuple(
             Bucket(self.window.begin + place * self.window.step, counts.total(), tuple(_largest(counts, largest)))
             for place, counts in sorted(self._counts.items())
@@ -86,9 +88,9 @@ class Histogram:
 
 
 def dues(cursor: Cursor, window: Window) -> Iterator[int]:
-    """Yield when the runs of a job come due in the window. Runs before the cursor are enqueued already. `max_runs`
-    bounds the runs from the cursor on. A paused job has only the runs from the planned end of its pause on. Raises
-    ScheduleError or ExclusionError.
+    """Yield the times at which a job's runs come due in the window. Runs before the cursor are already enqueued.
+    `max_runs` bounds the runs from the cursor on. A paused job has only the runs from the planned end of its pause on.
+    Raises ScheduleError or ExclusionError.
     """
     begin, cursor = _begin(cursor, window), after_pause(cursor)
     occurrences = cursor.occurrences()
@@ -124,7 +126,7 @@ def expected(cursor: Cursor, window: Window) -> int:
 
 
 def _begin(cursor: Cursor, window: Window) -> int:
-    """Return from when on the runs of a job count (UTC seconds)."""
+    """Return the time from which on a job's runs count (UTC seconds)."""
     begin = max(window.begin, window.since)
     return begin if cursor.resume is None else max(begin, cursor.resume.at)
 

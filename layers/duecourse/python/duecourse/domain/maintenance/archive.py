@@ -44,7 +44,7 @@ class Unreadable:
 class RunChange:
     """One record of the stream.
 
-    `sequence` is its number in the stream, `kind` the operation (`REMOVE`, …), and `by` the service that made the
+    `sequence` is its number in the stream, `kind` is the operation (`REMOVE`, …), and `by` is the service that made the
     change (None: a request). `content` is the item before the change, only for removed runs.
     """
 
@@ -70,8 +70,8 @@ def is_archived(change: RunChange) -> bool:
 def sheets(changes: Iterable[RunChange]) -> tuple[Sheet, ...]:
     """Return the expired runs among the changes, as the objects to write.
 
-    There is one object for each day of occurrences, and one for all unreadable records. The same runs always result in
-    the same objects, independent of the other changes.
+    There is one object for each day of occurrences, and one for all unreadable records. The same runs always produce
+    the same objects, regardless of the other changes.
     """
     groups: dict[str, list[RunChange]] = {}
     for change in changes:
@@ -82,7 +82,7 @@ def sheets(changes: Iterable[RunChange]) -> tuple[Sheet, ...]:
 
 def day_of(run: Run) -> str:
     """Return the day (UTC) under which a run is stored: the day of its occurrence, from FIRST_DAY on. If the record
-    expires before the occurrence is due (it was skipped far ahead), it is the day of the expiry.
+    expires before the occurrence is due (because it was skipped far ahead), the day is that of the expiry.
     """
     known = run.occurrence if run.expires_at is None else min(run.occurrence, run.expires_at)
     return to_iso(max(known, int(from_iso(f"{FIRST_DAY}T00:00:00Z"))))[:10]
@@ -115,10 +115,11 @@ def _row(change: RunChange) -> dict[str, Any]:
 
 
 def _name(group: list[RunChange]) -> str:
-    """Return the name of an object: the first and last sequence number, to find a failed batch, and a digest of all.
+    """Return the name of an object: the first and last sequence number, which help to find a failed batch, and a
+    digest.
 
-    The digest is necessary because two batches may have the same first and last number and different content: numbers
-    count within a shard.
+    The digest is necessary because sequence numbers count within a shard: two batches may have the same first and last
+    number but different content.
     """
     numbers = [change.sequence for change in group]
     digest = sha256("\n".join(map(_identity, group)).encode()).hexdigest()[:DIGEST_CHARACTERS]

@@ -19,12 +19,14 @@ from duecourse.domain.workflows.view import Pending, StepView, WorkflowRunView
 HOUR_SECONDS = 3600
 
 CLOSED_SECONDS = MAX_JITTER_SECONDS + 2 * HOUR_SECONDS
-"""How old an occurrence is before it is audited, in seconds. Jitter may delay it by an hour. Two hours later it has
-started, or its dead letter has been reconciled.
+"""The minimum age of an occurrence that is audited, in seconds. Jitter may delay it by an hour. Two hours after that,
+it has started, or its dead letter has been reconciled.
 """
 
 SERVED_SECONDS = HOUR_SECONDS
-"""If a lane has started a run that came due this much later (seconds), it no longer contains the older run."""
+"""If a lane has started a run that was due this many seconds later than another run, the lane no longer contains the
+other run.
+"""
 
 STALLED_SECONDS = HOUR_SECONDS
 """A step of a workflow is not checked until this time (seconds) after it was due or its last attempt ended."""
@@ -43,7 +45,7 @@ UNDECIDED = frozenset({Verdict.QUEUED, Verdict.LATE})
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The result of a comparison of `expected` occurrences with records. `missing` occurrences have no record,
+    """The result of a comparison of `expected` occurrences with records. `missing` occurrences have no record;
     `doubled` occurrences ran twice.
     """
 
@@ -55,8 +57,9 @@ class Comparison:
 def compare(expected: Iterable[int], records: Sequence[Recorded]) -> Comparison:
     """Compare occurrences (ascending) with the records.
 
-    An occurrence is missing if no record covers it. It is doubled if two records of runs that ran cover it (its own
-    record and a catch-up's, or those of two catch-ups). A run has one record, regardless of its attempts and messages.
+    An occurrence is missing if no record covers it. It is doubled if the records of two runs that ran cover it (its own
+    record and that of a catch-up, or those of two catch-ups). A run has one record, regardless of its attempts and
+    messages.
     """
     rest = sorted(records, key=lambda record: record.occurrence)
     position, reached, count = 0, float("-inf"), 0
@@ -80,7 +83,7 @@ def compare(expected: Iterable[int], records: Sequence[Recorded]) -> Comparison:
 
 
 def _put(ranges: list[OccurrenceRange], at: int, *, joins: bool) -> None:
-    """Extend the last range by an occurrence that `joins` it, or start another range."""
+    """If the occurrence `joins` the last range, extend that range by it; otherwise start another range."""
     if joins:
         ranges[-1] = replace(ranges[-1], last=at, count=ranges[-1].count + 1)
     else:
@@ -92,8 +95,8 @@ def audited_from(job: Job, since: int, low: int) -> int | None:
     begins after `low`.
 
     Earlier occurrences belong to a definition that is not kept. `since` is the start of the current definition. None
-    for a paused job, whose last change is the pause, and for a job whose tenant is suspended, since its occurrences are
-    still to come.
+    for a paused job, whose last change is the pause, and for a job of a suspended tenant, whose occurrences are still
+    to come.
     """
     return None if job.state is JobState.PAUSED or job.suspended_at is not None else max(low, since)
 
@@ -111,7 +114,8 @@ class Turn(Position):
 
 
 def next_turn(turns: Sequence[Turn], segments: int, *, now: float, kept_seconds: int) -> Turn | None:
-    """Return the next audit, or None: an unfinished turn, else the segment whose window closed first.
+    """Return the next audit: an unfinished turn, otherwise the segment whose window closed first. None if no audit is
+    due.
 
     Segment s has its turn in each hour (UTC) whose number is s modulo `segments`. Its window ends CLOSED_SECONDS before
     that hour and begins where its last one ended. After a long interruption it is audited in turns of MAX_TURN_SECONDS.
@@ -144,7 +148,7 @@ def _bounded(turn: Turn) -> Turn:
 
 
 def grouped(ranges: Iterable[OccurrenceRange], seconds: int) -> list[list[OccurrenceRange]]:
-    """Return ranges (ascending) in groups. Each group spans at most `seconds`, or is one longer range."""
+    """Return ranges (ascending) in groups. Each group spans at most `seconds`, or is a single longer range."""
     groups: list[list[OccurrenceRange]] = []
     for each in ranges:
         if groups and each.last - groups[-1][0].first <= seconds:
@@ -193,10 +197,11 @@ def has_steps(run: Run) -> bool:
 
 
 def stalled(view: WorkflowRunView, *, now: float) -> list[tuple[Step, int]]:
-    """Return the steps of a run that `has_steps` which have made no progress for STALLED_SECONDS, and since when (UTC
-    seconds).
+    """Return the steps of a run (for which `has_steps` is true) that have made no progress for STALLED_SECONDS, and
+    since when (UTC seconds).
 
-    Either they were due, or the run ended, and they have no record of an active run. Or they ended and have no record.
+    Either such a step was due, or the run ended, and the step has no record of an active run. Or the step ended and has
+    no record.
     """
     found: list[tuple[Step, int]] = []
     for each in view.steps:

@@ -16,8 +16,8 @@ from duecourse.domain.schedules import TZDATA_VERSION
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Position:
-    """The position of a scan. It continues at `start` (None: at the beginning). `done`: it is finished. `version` is
-    the version of the next write and grows with each write.
+    """The position of a scan. It continues at `start` (None: at the beginning). `done`: the scan is finished. `version`
+    is the version of the next write and increases with each write.
     """
 
     start: str | None = None
@@ -42,11 +42,11 @@ days (Amazon SQS Developer Guide, "Amazon SQS message quotas").
 class IndexFault(StrEnum):
     """A fault of a cursor or a timer.
 
-    UNREAD: no round of dispatch reads its slot. OUTDATED: by the current zone data it is due earlier than in its entry.
-    OUTSIDE: it has a future occurrence, or its pause has a planned end, and it is in no slot. QUARANTINED: it was
-    removed from the index. ENDED: its schedule is exhausted and its last occurrence has come due, but its job is
-    ACTIVE. NO_SCHEDULE: its place is correct, but no later run of its schedule would start a waiting run. SENT: a timer
-    whose message was sent so long ago that its run should have started.
+    UNREAD: no round of dispatch reads its slot. OUTDATED: according to the current zone data, it is due earlier than
+    its entry says. OUTSIDE: it is in no slot although it has a future occurrence, or its pause has a planned end.
+    QUARANTINED: it was removed from the index. ENDED: its schedule is exhausted and its last occurrence has come due,
+    but its job is ACTIVE. NO_SCHEDULE: its place is correct, but no later run of its schedule would start a waiting
+    run. SENT: a timer whose message was sent so long ago that its run should have started.
     """
 
     UNREAD = "unread"
@@ -59,8 +59,8 @@ class IndexFault(StrEnum):
 
 
 BEGUN_SECONDS = 6 * 3600
-"""A manual run has started this long (seconds) after its due time, unless its message is lost or its lane is far
-behind.
+"""The time (seconds) after its due time by which a manual run has started, unless its message is lost or its lane is
+far behind.
 """
 
 
@@ -150,8 +150,9 @@ def fault_of(entry: Entry, slots: ReadSlots, *, now: float) -> IndexFault | None
 
 
 def recomputed(cursor: Cursor) -> Cursor | None:
-    """Return the cursor by the current zone data, at the first occurrence that it has not passed. None if there is
-    none. The cursor of a pause with a planned end is due then. Raises ScheduleError or ExclusionError.
+    """Return the cursor according to the current zone data, at the first occurrence that it has not passed. None if
+    there is none. During a pause with a planned end, the cursor is due at that end. Raises ScheduleError or
+    ExclusionError.
     """
     if cursor.resume is not None:
         return replace(cursor, due=cursor.resume.dispatched_at)
@@ -166,8 +167,8 @@ def recomputed(cursor: Cursor) -> Cursor | None:
 
 
 def long_over(cursor: Cursor, runs: Iterable[Run], *, now: float) -> bool:
-    """Return whether a job whose last occurrence has no record may be completed. No message can start that occurrence
-    any longer, and none of the newest `runs` is active.
+    """Return whether a job whose last occurrence has no record may be completed. This is the case if no message can
+    start that occurrence any longer, and none of the newest `runs` is active.
     """
     if cursor.occurrence is not None or cursor.last is None or cursor.last + GIVEN_UP_SECONDS > now:
         return False
@@ -175,7 +176,7 @@ def long_over(cursor: Cursor, runs: Iterable[Run], *, now: float) -> bool:
 
 
 def is_worn_out(job: Job | CompletedJob, *, now: float, retention_days: int, has_history: bool = False) -> bool:
-    """Return whether a job may be removed. It was completed long ago, was not changed since (an edit may have made it
+    """Return whether a job may be removed: it was completed long ago, has not changed since (an edit may have made it
     ACTIVE again), and no record or request of its runs is left.
     """
     completed = isinstance(job, CompletedJob) or job.state is JobState.COMPLETED

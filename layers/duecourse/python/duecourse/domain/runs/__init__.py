@@ -1,1 +1,1 @@
-"""Records of runs, and every decision about a run."""
+"""Records of runs, and all decisions about a run."""

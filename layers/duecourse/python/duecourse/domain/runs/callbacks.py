@@ -54,15 +54,15 @@ def read_token(text: str) -> CallbackToken:
 
 
 BEAT_SECONDS = 5
-"""The shortest interval between two written heartbeats of a run, in seconds. Each deadline is extended by this
-interval, so that heartbeats within it need not move the deadline.
+"""The shortest interval between two written heartbeats of a run, in seconds. Each deadline is later by this interval,
+so that heartbeats within the interval need not move the deadline.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class ProgressReport:
-    """The progress that a program reports: `progress` from 0 to 1, and a `note` (empty: no note). None leaves a value
-    unchanged.
+    """The progress that a program reports: `progress` from 0 to 1, and a `note` (empty: no note). None means that a
+    value is unchanged.
     """
 
     progress: float | None = None
@@ -97,7 +97,7 @@ class Heartbeat:
 def decide_heartbeat(
     run: Running | Waiting, heartbeat_seconds: int | None, report: ProgressReport, *, now: float
 ) -> Heartbeat | None:
-    """Return the effect of a heartbeat of an active run, or None if nothing is to be written.
+    """Return the effect of an active run's heartbeat, or None if nothing needs to be written.
 
     A heartbeat is written if it must move the deadline. It is also written if its report changes the record and the
     last written heartbeat is at least BEAT_SECONDS old, or if it is the first progress of the attempt.

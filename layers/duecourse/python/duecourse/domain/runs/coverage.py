@@ -23,7 +23,7 @@ class Recorded:
 
     It covers the occurrences from `occurrence` through `through` (UTC seconds) and was due at `due`. `ran`: an attempt
     was made. `caught_up`: the run was enqueued because its occurrences were missed. `backfilled`: the run belongs to a
-    backfill. `lease_until`: the run is RUNNING, and its worker may work until then (UTC seconds).
+    backfill. `lease_until`: the run is RUNNING, and its worker may work until this time (UTC seconds).
     """
 
     occurrence: int
@@ -56,12 +56,12 @@ def recorded(run: Run) -> Recorded:
 
 
 _OUTAGE = frozenset({"missed", "start_deadline"})
-"""The reasons for which a late run is skipped and no other run covers its occurrence."""
+"""The reasons of late runs that were skipped without another run that covers their occurrence."""
 
 
 def standings(occurrences: Iterable[int], records: Iterable[Recorded], *, late_before: float) -> dict[int, Standing]:
-    """Return the result of each occurrence by all its records. An occurrence without a record is missing if it was
-    before `late_before` (UTC seconds), and otherwise may still start.
+    """Return the result of each occurrence according to all its records. An occurrence without a record is missing if
+    it is before `late_before` (UTC seconds); otherwise it may still start.
     """
     ordered = sorted(occurrences)
     found: dict[int, Standing] = {}
@@ -79,7 +79,7 @@ _RANK = {
         (Standing.SUCCEEDED, Standing.ACTIVE, Standing.FAILED, Standing.SKIPPED, Standing.MISSING)
     )
 }
-"""Of several records of an occurrence, the first in this order counts."""
+"""The order of results: if an occurrence has several records, the first result in this order counts."""
 
 
 def _standing(record: Recorded) -> Standing | None:
@@ -114,9 +114,9 @@ def unrecorded(
 ) -> list[OccurrenceRange]:
     """Return the parts of a range that no record covers, oldest first.
 
-    Returns at most `most` parts. If there are more parts, or one longer than MAX_STEPS, the last returned part extends
-    to the end of the range, even over records. Its count is the rest of the range's count, which is a lower bound if
-    the range's count is one.
+    Returns at most `most` parts. If there are more parts, or a part is longer than MAX_STEPS, the last returned part
+    extends to the end of the range, even over records. Its count is the rest of the range's count. It is a lower bound
+    if the range's count is a lower bound.
     """
     parts: list[OccurrenceRange] = []
     at: int | None = whole.first

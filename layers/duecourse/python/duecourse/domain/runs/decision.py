@@ -1,8 +1,8 @@
 """Events of runs, the inputs of decisions about them, the decisions, and the records that decisions write: at a run's
 start, at its end, and for occurrences that do not run.
 
-A job may be deleted and created again under the same id. The last functions of this module decide to which of the two
-jobs a record or a message belongs.
+A job may be deleted and re-created under the same id. The last functions of this module decide to which of the two jobs
+a record or message belongs.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class AttemptContext:
 
 
 class Readiness(StrEnum):
-    """Whether a step of a workflow may start, by the ends of its upstream steps: it is ready, it waits, or it will not
-    run for the reason that its record contains.
+    """Whether a step of a workflow may start, according to the ends of its upstream steps: it is ready, it waits, or it
+    will not run, for the reason in its record.
     """
 
     READY = "ready"
@@ -87,7 +87,9 @@ class StepTurn:
 
 
 class WorkflowOutcome(StrEnum):
-    """The outcome of a workflow's run by the ends of its steps: some have not ended, all are done, or one failed."""
+    """The outcome of a workflow's run according to the ends of its steps: some have not ended, all are done, or one
+    failed.
+    """
 
     OPEN = "open"
     DONE = "done"
@@ -99,11 +101,10 @@ class StartRequest(OfRun):
     """The content of a message (`messages.RunMessage`, which the domain does not import). As an event: an attempt may
     start.
 
-    - `redrive`: a new set of attempts is requested for a dead run.
-    - `following`: when the next occurrence is due, by the definition that enqueued this one.
-    - `rules`: the occurrence rules of that definition, in a catch-up.
-    - `replaces`: the ids and nonces of the messages that this message replaces.
-    - `turn`: for a step, the state of its workflow's run.
+    - `redrive`: a new set of attempts is requested for a dead run. - `following`: when the next occurrence is due,
+    according to the definition that enqueued this one. - `rules`: the occurrence rules of that definition, in a
+    catch-up. - `replaces`: the ids and nonces of the messages that this message replaces. - `turn`: for a step, the
+    state of its workflow's run.
     """
 
     identity: RunIdentity
@@ -132,13 +133,13 @@ class StartRequest(OfRun):
         return job.occurrences() if isinstance(job, Job) and job.generation == self.generation else None
 
     def carries(self, run: Run, message_id: str) -> bool:
-        """Return whether this message, received as `message_id`, carries the run, or a message that it replaces
-        does.
+        """Return whether the run is carried by this message, received as `message_id`, or by a message that it
+        replaces.
         """
         return run.message_id == message_id or any(run.message_id == replaced for replaced, _ in self.replaces)
 
     def is_known_to(self, run: Run) -> bool:
-        """Return whether this message, under any id, or a message that it replaces wrote the run's record."""
+        """Return whether this message (under any id), or a message that it replaces, wrote the run's record."""
         return any(run.nonce == nonce for nonce in (self.nonce, *(nonce for _, nonce in self.replaces)))
 
 
@@ -171,7 +172,7 @@ class GivenUp:
 class DeadlineCame:
     """The attempt's deadline, as it was when the message was sent, has passed.
 
-    `deadline_message_id` is the id of the message. It is None for timers, since a run has only one.
+    `deadline_message_id` is the id of the message. It is None for a timer, since a run has only one timer.
     """
 
     request: StartRequest
@@ -189,8 +190,8 @@ class CancelAsked:
 
 @dataclass(frozen=True, slots=True)
 class Evaluated:
-    """A request to evaluate a workflow's run by the ends of its steps. If a step failed, `error` is the error for the
-    run's record.
+    """A request to evaluate a workflow's run according to the ends of its steps. If a step failed, `error` is the error
+    for the run's record.
     """
 
     request: StartRequest
@@ -276,7 +277,7 @@ class Hold:
 
 @dataclass(frozen=True, slots=True)
 class Suspend:
-    """The job's tenant is suspended. Replace the message by a copy that asks again at `until` (UTC seconds)."""
+    """The job's tenant is suspended. Replace the message by a copy that is decided again at `until` (UTC seconds)."""
 
     until: float
     reason: str
@@ -315,7 +316,7 @@ class RemainingCatchUp:
 @dataclass(frozen=True, slots=True)
 class MissedDeadline:
     """The run missed a deadline, which was `at` (UTC seconds). Announce this, then cancel the run if `cancels`. `run`
-    is its record, or the record that it would have.
+    is its record, or the record that it would get.
     """
 
     run: Run
@@ -345,11 +346,12 @@ STEPS_FAILED = "steps_failed"
 """The reason for which a workflow's run is dead after all its steps have ended."""
 
 WORKFLOW_OVER = "workflow_over"
-"""The reason for which a step is cancelled if its workflow's run ended first, by its deadline or on request."""
+"""The reason for which a step is cancelled if its workflow's run ended first: its deadline passed, or it was cancelled.
+"""
 
 
 PAST_DEADLINE = "deadline"
-"""The reason for which a run is cancelled that missed a deadline."""
+"""The reason for which a run that missed a deadline is cancelled."""
 
 
 def first_record(request: StartRequest, job: JobSnapshot, context: AttemptContext) -> Queued:
@@ -371,8 +373,8 @@ MAX_REDRIVEN_FROM = 10
 
 
 def _redriven_from(run: Run, context: AttemptContext) -> str:
-    """Return the messages that carried the run before, so that a late second delivery of one does not count as a
-    redrive.
+    """Return the messages that carried the run before, so that a late second delivery of such a message does not count
+    as a redrive.
     """
     if not isinstance(run, Dead) or run.message_id in ("", context.message_id):
         return run.redriven_from
@@ -380,7 +382,7 @@ def _redriven_from(run: Run, context: AttemptContext) -> str:
 
 
 def begun(run: Run, request: StartRequest, job: Job, context: AttemptContext, now: float) -> Running:
-    """Return the run with its next attempt started and carried by this message.
+    """Return the run with its next attempt started, and carried by this message.
 
     The callback's token and deadlines are stored before the call, since the callback may arrive before the call
     returns. Until then the first heartbeat's deadline includes the timeout of the call.
@@ -487,8 +489,8 @@ def may_run_again(run: Run) -> bool:
 
 
 def stopped_by_workflow(run: Run) -> bool:
-    """Return whether a step was skipped or cancelled because of other steps or the end of its workflow's run. It runs
-    after all if these are redriven.
+    """Return whether a step was skipped or cancelled because of other steps or the end of its workflow's run. If these
+    are redriven, the step can still run.
     """
     match run:
         case Skipped(reason=reason):

@@ -137,7 +137,7 @@ def outbound_events_of(run: Run, job: Job) -> tuple[str, ...]:
 
 
 def _is_silence(run: Run, job: Job) -> bool:
-    """Return whether the run started because no ping came."""
+    """Return whether the run started because no ping arrived."""
     return job.expect_every is not None and not run.manual
 
 

@@ -1,6 +1,6 @@
 """Explains why a job ran or did not run at an instant.
 
-The explanation is based on the run's record if there is one, and otherwise on the job's definition. It is one word for
+The explanation is based on the run's record if there is one, and otherwise on the job's definition. It has one word for
 programs and one sentence for people. For an occurrence that a pause skipped, the record refers to the pause, and the
 job's changes contain the caller who paused it.
 """
@@ -41,8 +41,8 @@ class Verdict(StrEnum):
     """The verdicts from FIRED to CANCELLED are based on a record; the others explain why there is no record.
 
     LATE: due, and not enqueued yet. WAITS: waits for other steps of its workflow. LOST: enqueued and due, but without a
-    record and without a message. CHANGED: the job was changed later, and no data show that its earlier definition had
-    this occurrence. UNCLEAR: the stored data are not sufficient for a verdict.
+    record and without a message. CHANGED: the job was changed later, and no stored data show whether its earlier
+    definition had this occurrence. UNCLEAR: the stored data are not sufficient for a verdict.
     """
 
     FIRED = "fired"
@@ -73,7 +73,8 @@ class Verdict(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Explanation:
     """A verdict with its sentence. `facts` are the values in the sentence, and `run` is the record on which it is
-    based. `before` and `after` are the occurrences next to the instant (UTC seconds) by the job's current schedule.
+    based. `before` and `after` are the occurrences nearest to the instant (UTC seconds), according to the job's current
+    schedule.
     """
 
     verdict: Verdict
@@ -142,7 +143,7 @@ def _standing_for(run: Run, at: int) -> str:
 
 
 def _length(seconds: float) -> str:
-    """Return a length of time in the unit that suits it: `5 ms`, `1.2 s`, `119 s`, `3 min`, `26 h`."""
+    """Return a duration as text in a suitable unit: `5 ms`, `1.2 s`, `119 s`, `3 min`, `26 h`."""
     if seconds < 0.9995:
         return f"{seconds * 1000:.0f} ms"
     if seconds < 120:
@@ -201,7 +202,8 @@ def in_wait_queue(found: Explanation, run: Run, line: Sequence[str]) -> Explanat
 
 
 def pause_over(changes: Iterable[ChangeRecord], at: int) -> ChangeRecord | None:
-    """Return the pause that skipped the occurrence at `at` (UTC seconds), among a job's last changes, newest first.
+    """Return the pause that skipped the occurrence at `at` (UTC seconds). `changes` are a job's last changes, newest
+    first.
 
     It is the last pause before the occurrence, or the first one after it: a pause also skips occurrences that were due
     and not enqueued yet. None if the changes do not reach back to `at`.
@@ -259,7 +261,7 @@ class ExplainContext:
 def explain(
     at: int, job: JobSnapshot, cursor: Cursor | None, record: Run | None, around: ExplainContext, *, now: float
 ) -> Explanation:
-    """Explain why `job` ran at `at` (UTC seconds), or why it did not.
+    """Explain why `job` ran, or did not run, at `at` (UTC seconds).
 
     `record` is the record of the occurrence or, if there is none, the newest earlier record whose range covers it.
     """

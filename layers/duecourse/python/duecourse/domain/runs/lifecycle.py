@@ -1,8 +1,8 @@
 """The function that decides every transition of a run. ARCHITECTURE.md has the state diagram.
 
 `transitions` contains the decisions about an attempt. This module contains the decisions about steps of workflows,
-workflows' runs, and messages in the dead-letter queue. SQS moves a message there when it was received too often. Either
-its run is dead and the worker failed the message on purpose, or the workers were interrupted by crashes or throttling,
+workflows' runs, and messages in the dead-letter queue. SQS moves a message there after it was received too often.
+Either its run is dead and the worker failed the message on purpose, or crashes or throttling interrupted the workers,
 which no record shows.
 """
 
@@ -104,8 +104,8 @@ def decide_step_start(
 ) -> Decision:
     """Decide on a start or a redrive of a step.
 
-    If there is no record, `turn` was read before it. If the record shows that the step may run again, `turn` was read
-    after it.
+    If there is no record, `turn` was read before the record. If the record shows that the step may run again, `turn`
+    was read after the record.
     """
     held = held_by_pause(request, job, now) if isinstance(job, Job) else None
     if held and isinstance(run, Queued):
@@ -172,7 +172,7 @@ def _skipped(
 def decide_evaluated(
     event: Evaluated, job: JobSnapshot, run: Run | None, context: AttemptContext, *, now: float
 ) -> Decision:
-    """Decide how the ends of its steps affect a workflow's run."""
+    """Decide how the ends of the steps affect their workflow's run."""
     request, outcome = event.request, event.outcome
     if run is None:
         return Drop("the run has no record")
@@ -233,8 +233,8 @@ def decide_dead_lettered(
 ) -> Decision:
     """Decide on a message in the dead-letter queue.
 
-    The message of a dead run is kept, and a message that is not needed is dropped. A command is sent again. The death
-    of a run that no other message carries is recorded.
+    The message of a dead run is kept, and a message that is not needed is dropped. A command is sent again. If no other
+    message carries the run, its death is recorded.
     """
     if run is None:
         return _unknown(event, job, context, now)
@@ -266,7 +266,7 @@ def decide_dead_lettered(
 
 
 def _dead_already(request: StartRequest, run: Dead, context: AttemptContext, now: float) -> Decision:
-    """Decide on a message of a dead run. It belongs in the dead-letter queue if it carries the run."""
+    """Decide on a message of a dead run. The message belongs in the dead-letter queue if it carries the run."""
     if not request.is_known_to(run):
         if asked_again(request, run):
             return Reschedule(now, "a redrive was requested and has not been granted yet")

@@ -1,4 +1,6 @@
-"""Notices about a job's runs: what a record announces to the rules in the job's `notify`, and their documents."""
+"""Notices about a job's runs: which notices a record causes according to the rules in the job's `notify`, and their
+documents.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,8 @@ NOTIFIER = "duecourse:notify"
 
 WINDOW_SECONDS = 600
 AT_ONCE = 5
-"""Of the notices that a job delivers within a window of ten minutes, the first ones are sent at once. One digest at the
-end of the window replaces all others.
+"""The number of notices that a job delivers immediately within a window of ten minutes. One digest at the end of the
+window replaces all further ones.
 """
 
 
@@ -38,8 +40,8 @@ class Notice:
 
 
 def notices_of(run: Run, job: Job) -> list[Notice]:
-    """Return the notices about a record that was just written, without those that the job does not want. A step's death
-    is announced by its workflow's run.
+    """Return the notices about a record that was just written, without those that the job does not want. The notice of
+    a step's death is that of its workflow's run.
     """
     wanted = job.notices_wanted
     if not wanted or run.requested_by == NOTIFIER:
@@ -87,7 +89,7 @@ def sample_notice(job: Job, key: str, at: float) -> Notice:
 
 
 def document_of(notice: Notice, form: NoticeFormat) -> Any:
-    """Return the payload of a notice. Braces of templates in texts are separated, since the payload is a template."""
+    """Return the payload of a notice. Template braces in its texts are separated, because the payload is a template."""
     run, job = notice.run, notice.job
     plain = {
         "cause": notice.cause.value,

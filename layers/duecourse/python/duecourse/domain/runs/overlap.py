@@ -30,14 +30,14 @@ from duecourse.domain.runs.states import (
 from duecourse.domain.runs.transitions import LEASE_MARGIN_SECONDS
 
 ORPHAN_SECONDS = 120
-"""How long after its lease a RUNNING holder keeps the lock, in seconds. Its message is visible again 30 s after the
-worker's timeout. A worker that takes the run over later requests the lock like any other run.
+"""How long a RUNNING holder keeps the lock after its lease, in seconds. Its message becomes visible again 30 s after
+the worker's timeout. A worker that takes the run over later requests the lock like any other run.
 """
 
 
 LOST_SECONDS = 3600
 """How long a RETRYING holder keeps the lock after its next attempt was due, in seconds. Its message may be lost or in
-the dead-letter queue, and must not block its job indefinitely. A later attempt requests the lock like any other run.
+the dead-letter queue, which must not block its job indefinitely. A later attempt requests the lock like any other run.
 """
 
 AWAIT_SECONDS = 2
@@ -67,7 +67,7 @@ RENAMED = "renamed"
 
 
 def holder_of(run: Run, job_id: str) -> str:
-    """Return the name with which a run holds the lock of the job `job_id`: its local name, or its whole name if it has
+    """Return the name with which a run holds the lock of the job `job_id`: its local name, or its full run id if it has
     a former id of the job.
     """
     return run.name.local if run.job_id == job_id else str(run.name)
@@ -99,7 +99,7 @@ class Skip:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Another run is active or goes first: enter the wait queue. `preempt`: the run to cancel."""
+    """Another run is active, or is ahead: enter the wait queue. `preempt`: the run to cancel."""
 
     reason: str
     preempt: Run | None = None
@@ -118,8 +118,8 @@ LockDecision = Skip | RetryLater | Wait | StealLock
 
 @dataclass(frozen=True, slots=True)
 class LockRequest:
-    """A run's request for the lock. `mine` is its local name. `fresh`: it has made no attempt yet. `again`: it has
-    already waited once for a holder to start.
+    """A run's request for the lock. `mine` is its local name. `fresh`: the run has made no attempt yet. `again`: the
+    run has already waited once for a holder to start.
     """
 
     mine: str
@@ -155,12 +155,12 @@ def decide_lock(lock: Lock, holder: Run | None, asks: LockRequest, *, now: float
 
 
 def free_place(active: Collection[int], limit: int) -> int | None:
-    """Return the place that a run takes: the first one that is free. None if `limit` runs are active.
+    """Return the place that a run takes: the first free one. None if `limit` runs are active.
 
-    `active` are the places of active runs. Some may be beyond the limit, if it was lowered. The first free place, and
-    not any free one, because then the limit holds although the places are not read at one instant: a run that takes
-    place p has counted p runs before it and all active ones after it. So what is taken later at places up to p, and
-    what is still active after p, is within the limit.
+    `active` are the places of active runs; some may be beyond the limit if it was lowered. It must be the first free
+    place, not just any, so that the limit holds although the places are not read at one instant: a run that takes place
+    p has counted p runs before it and all active runs after it. So the runs that take places up to p later, and those
+    still active after p, are within the limit.
     """
     if len(active) >= limit:
         return None
@@ -170,7 +170,7 @@ def free_place(active: Collection[int], limit: int) -> int | None:
 def decide_turn(
     job: Job, mine: QueuePosition, *, first: QueuePosition | None, last: QueuePosition | None
 ) -> Wait | Skip | None:
-    """Decide whether a run without attempts must let a run in the wait queue go first. Returns None if it may start.
+    """Decide whether a run without attempts must wait for a run in the wait queue. Returns None if it may start.
 
     `first` and `last` are the two ends of the wait queue.
     """
@@ -183,22 +183,22 @@ def decide_turn(
 def rank_of_start(run: Run, previous: Run | None) -> int:
     """Return the rank of a start, which orders the starts of one run.
 
-    Starts are ordered by attempt. A start over a final record (such as a redrive) follows the other starts of its
-    attempt. `run` is the record to write over `previous`.
+    Starts are ordered by attempt. A start that overwrites a final record (such as a redrive) follows the other starts
+    of its attempt. `run` is the record that will overwrite `previous`.
     """
     return 2 * run.attempt + (isinstance(previous, Final))
 
 
 def last_rank_before(final: Run) -> int:
-    """Return the highest rank of a start that this final record ended or prevented. A start over this record, and every
-    later start, has a higher rank.
+    """Return the highest rank of the starts that this final record ended or prevented. A start that overwrites this
+    record, and every later start, has a higher rank.
     """
     return 2 * (final.attempt + 1)
 
 
 def has_released(lock: Lock, holder: Run) -> bool:
-    """Return whether the record of the lock's holder is final and ended the start that acquired the lock, or prevented
-    it. A later start, such as a redrive, has the lock although its record is still to be written.
+    """Return whether the record of the lock's holder is final, and ended or prevented the start that acquired the lock.
+    A later start, such as a redrive, has the lock although its record is not written yet.
     """
     return isinstance(holder, Final) and lock.rank <= last_rank_before(holder)
 

@@ -1,7 +1,7 @@
 """Rendering of a job's templates for a call, and its size limits.
 
-The size is computed before rendering, so that a small template cannot expand to a large text in the memory of a worker
-that many tenants share.
+The size is computed before rendering. So a small template cannot expand to a large text in the memory of a worker that
+many tenants share.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from duecourse.domain.schedules import load_zone
 from duecourse.domain.targets.template import IDEMPOTENCY_NAMES, TemplateError, render_template, rendered_size, texts_in
 
 MAX_BODY_BYTES = 256 * 1024
-"""The limit for a payload, or for the parameters of an AWS call, as JSON. It is the limit of SQS, SNS, EventBridge and
-Step Functions when this was set. A job's own payload has at most 200 KB, which leaves room for rendered values.
+"""The limit for a payload, or for the parameters of an AWS call, as JSON. It was the limit of SQS, SNS, EventBridge and
+Step Functions when this constant was set. A job's own payload has at most 200 KB, which leaves room for rendered
+values.
 """
 
 MAX_HEADER_BYTES = 8 * 1024
@@ -47,7 +48,7 @@ def values_for(run: Run, job: Job) -> dict[str, str]:
     """Return the values of TEMPLATE_NAMES for a run's current attempt.
 
     The times depend on the occurrence, never on the current time. `date` (2026-11-21), `week` (ISO, 2026-W47) and
-    `month` (2026-11) use the calendar of the schedule's time zone, so that a report at Monday 00:30 in Tokyo has
+    `month` (2026-11) use the calendar of the schedule's time zone, so that a report on Monday at 00:30 in Tokyo has
     Monday's date. `scheduled_at` (2026-11-21T06:47:00Z), `due_at` (the same with jitter) and `occurrence`
     (20261121T064700Z) are UTC. The name of a job without a name is its id.
     """
@@ -98,8 +99,8 @@ def longest_values(tenant: str, job_id: str, job_name: str, key: str | None, *, 
 def idempotency_key(run: Run, job: Job) -> str:
     """Return the idempotency key of all attempts of a run.
 
-    It is the key of the run's first call (Run.idempotency_key), or else the job's rendered template, or else
-    `<tenant>/<run id>`. The run of a backfill has the key of the scheduled run. Raises TemplateError.
+    It is the key of the run's first call (Run.idempotency_key); without one, the job's rendered template; without a
+    template, `<tenant>/<run id>`. The run of a backfill has the key of the scheduled run. Raises TemplateError.
     """
     if run.idempotency_key is not None:
         return run.idempotency_key
@@ -126,7 +127,7 @@ def render_document(value: Any, values: Mapping[str, str]) -> Any:
 
 
 def check_headers_size(headers: Headers, values: Mapping[str, str], secrets: Mapping[str, str]) -> None:
-    """Check the size of headers after rendering, each and all together. A secret that is not in `secrets` counts 0.
+    """Check the size of headers after rendering, each and all together. A secret that is not in `secrets` counts as 0.
     Raises TemplateTooLargeError.
     """
     sizes = {name: len(value) for name, value in values.items()}

@@ -43,8 +43,8 @@ class Attempt:
 
 
 class RunState(StrEnum):
-    """QUEUED is recorded only for a run in the wait queue of its job; other queued runs have no record, because the
-    cursor has passed them. WAITING: the call returned, and a program works on the run until its callback.
+    """QUEUED is recorded only for a run in its job's wait queue. Other queued runs have no record; their job's cursor
+    has passed them. WAITING: the call returned, and a program works on the run until its callback.
     """
 
     QUEUED = "QUEUED"
@@ -66,8 +66,8 @@ UNSUCCESSFUL = (RunState.DEAD, RunState.RETRYING, RunState.CANCELLED, RunState.S
 """The states of unsuccessful runs, which are listed across jobs (ports.RunStore.by_state)."""
 
 LISTED = tuple(state for state in RunState if state is not RunState.SUCCEEDED)
-"""The states whose runs are listed across jobs: all QUEUED runs with a record, and RUNNING ones whose call lasts long
-(`Running.listed`).
+"""The states whose runs are listed across jobs. They include all QUEUED runs with a record, and RUNNING runs whose call
+is long (`Running.listed`).
 """
 
 
@@ -182,8 +182,8 @@ class Alive(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Running(Alive):
-    """The call is in progress. `lease_until` is the latest end of the worker's invocation. `listed`: the call lasts
-    long, so the run is listed across jobs.
+    """The call is in progress. `lease_until` is the latest end of the worker's invocation. `listed`: the call is long,
+    so the run is listed across jobs.
     """
 
     state = RunState.RUNNING
@@ -312,8 +312,8 @@ def rearmed(run: AliveRun, deadline_message_id: str, token: str) -> AliveRun:
 
 
 def rewritten(run: AliveRun, token: str) -> AliveRun:
-    """Return the active run for a writer that does not end its attempt. A running one is listed: its worker may list it
-    before this record is written.
+    """Return the active run for a writer that does not end its attempt. A running run is marked as listed, because its
+    worker may list it before this record is written.
     """
     run = replace(run, fencing_token=token)
     return replace(run, listed=True) if isinstance(run, Running) else run
@@ -343,7 +343,7 @@ LOST_ERROR = "the worker stopped during the attempt"
 
 
 def attempts_of(run: Run) -> tuple[Attempt, ...]:
-    """Return the attempts of a run, oldest first, at most MAX_ATTEMPTS. Attempts for which the record had no room are
+    """Return the attempts of a run, oldest first, at most MAX_ATTEMPTS. Attempts that did not fit into the record are
     missing.
     """
     if run.attempt == 0 or _is_listed(run):
@@ -384,7 +384,8 @@ def _last(run: Run) -> Attempt:
 
 
 def deaths_in_a_row(runs: Iterable[Run], *, since: float) -> int:
-    """Return how many of the runs that ended last, after `since`, are dead.
+    """Return how many of the last ended runs are dead without a success in between. Only runs that ended after `since`
+    count.
 
     `since` (UTC seconds) is the job's last change, so that the count of a resumed job starts at zero. Skipped and
     cancelled runs do not count.

@@ -74,13 +74,13 @@ seconds.
 
 MIN_PAUSE_SECONDS = 2
 MAX_PAUSE_SECONDS = 300
-"""The bounds of the interval after which a run held by a pause is checked again, in seconds. The interval is half of
-the time that the run has already waited.
+"""The bounds (seconds) of the interval after which a run that is held by a pause is checked again. The interval is half
+of the time that the run has already waited.
 """
 
 KEPT_SECONDS = MESSAGE_RETENTION_DAYS * DAY_SECONDS
-"""How long a record is kept at least after its next attempt is due, in seconds. The attempt's message may wait in its
-lane for this long.
+"""The minimum time for which a record is kept after its next attempt is due, in seconds. The attempt's message may wait
+in its lane for this long.
 """
 
 LATE_CALLBACK = Failed("it was not completed before its deadline", code="callback.timeout")
@@ -92,12 +92,11 @@ seconds.
 """
 
 CONTINUES_SECONDS = 5
-"""The delay after which a redrive is decided again if it arrived while a worker continued the workflow's run, in
-seconds.
+"""The delay (seconds) after which a redrive that arrived while a worker continued the workflow's run is decided again.
 """
 
 _MAY_BEGIN = (Running, Retrying, Queued)
-"""The states in which a deadline may be armed for the next attempt although its start is not written yet: after a
+"""The states in which the deadline message of the next attempt may exist although its start is not written yet: after a
 retry, a wait in the wait queue, or a lost worker.
 """
 
@@ -167,9 +166,9 @@ def outdated(request: StartRequest, job: Job, context: AttemptContext, now: floa
 def _ended_job(request: StartRequest, job: Job, context: AttemptContext, now: float) -> Decision | None:
     """Return the decision for an unchanged job. Returns None if the run may start.
 
-    Runs of an ACTIVE job may start. The last run of a COMPLETED job has ended, perhaps before an earlier run has
-    started, since lanes do not keep the order. The earlier run may start, unless it is so old that its record may have
-    expired.
+    Runs of an ACTIVE job may start. The last run of a COMPLETED job has ended, but possibly before an earlier run has
+    started, because lanes do not keep the order. The earlier run may start, unless it is so old that its record may
+    have expired.
     """
     kept = context.expires_at - now
     if job.state is JobState.ACTIVE or (job.state is JobState.COMPLETED and now < late_since(request) + kept):
@@ -211,7 +210,7 @@ def _newest_due(request: StartRequest, job: Job) -> int:
 
 
 def _following(request: StartRequest, job: Job) -> int | None:
-    """Return the time when the next occurrence is due by the definition that enqueued this one.
+    """Return the time when the next occurrence is due, according to the definition that enqueued this one.
 
     None if there is no next occurrence. Also None if the message does not contain it and its definition is no longer
     known.
@@ -235,7 +234,7 @@ def _remaining(request: StartRequest, job: JobSnapshot, run: Run) -> RemainingCa
     """Return the occurrences of a catch-up that the record of its first occurrence does not cover.
 
     Occurrences may have been enqueued and run without a claim (by the API, or by a dispatcher that died). A catch-up
-    after a long outage still has the name of the first of them, since names come only from the cursor.
+    after a long outage still has the name of the first of them, since names are derived only from the cursor.
     """
     covered = run.occurrence if run.through is None else run.through
     if request.through is None or request.through <= covered:
@@ -249,7 +248,7 @@ def _remaining(request: StartRequest, job: JobSnapshot, run: Run) -> RemainingCa
 
 
 def go_on(request: StartRequest, job: JobSnapshot, run: Run, context: AttemptContext, now: float) -> Decision:
-    """Continue a run by its record, regardless of the generation. Only the deletion of its job stops it."""
+    """Continue a run according to its record, regardless of the generation. Only the deletion of its job stops it."""
     match run:
         case Succeeded() | Cancelled() | Skipped():
             return FollowUp(run, f"already {run.state}")
@@ -292,8 +291,8 @@ def adopted(run: Dead, request: StartRequest, context: AttemptContext) -> Transi
 
 
 def redriven(request: StartRequest, run: Run, context: AttemptContext) -> bool:
-    """Return whether the message is a redrive of this dead run: by the API, or by its dead letter under a new id. A
-    late second delivery of a message that was redriven before is not a redrive.
+    """Return whether the message is a redrive of this dead run: from the API, or its dead letter under a new id. A late
+    second delivery of a message that was redriven before is not a redrive.
     """
     returned = request.is_known_to(run) and not request.carries(run, context.message_id)
     doubled = context.message_id in run.redriven_from.split()
@@ -429,8 +428,8 @@ def _fail(run: Running | Waiting, job: JobSnapshot, failed: Failed, now: float, 
 def decide_deadline(
     event: DeadlineChecked, job: JobSnapshot, run: Run | None, context: AttemptContext, *, now: float
 ) -> Decision:
-    """Decide whether a run missed a deadline of its job, as the job is defined now. A run that died, was skipped or was
-    cancelled is announced otherwise.
+    """Decide whether a run missed a deadline of its job (by the job's current definition). Other notices announce runs
+    that died, were skipped or were cancelled.
     """
     request = event.request
     if not isinstance(job, Job) or request.generation < job.created_generation:
@@ -463,7 +462,7 @@ def decide_deadline(
 
 
 def is_met(deadline: Deadline, run: Run | None) -> bool:
-    """Return whether a run meets a deadline that has not passed yet, or is announced otherwise."""
+    """Return whether a run has met a deadline, or has ended in a way that is announced otherwise."""
     if run is None:
         return False
     return isinstance(run, Final) or (deadline is Deadline.START and run.first_started_at is not None)
@@ -550,7 +549,9 @@ def _deadline(
 
 
 def _rescheduled(event: DeadlineCame, run: Running | Waiting, until: float, reason: str) -> Decision:
-    """Reschedule only one of several copies. Otherwise each copy would send a successor at every heartbeat."""
+    """Decide to reschedule only one of several copies of the message. Otherwise each copy would send a successor at
+    every heartbeat.
+    """
     armed = None if run.deadlines is None else run.deadlines.deadline_message_id
     if event.deadline_message_id is not None and armed is not None and event.deadline_message_id != armed:
         return Drop("another message monitors its deadline")

@@ -1,8 +1,8 @@
 """Calendars: named lists of excluded days that jobs share.
 
 A job that uses a calendar has a copy of its days among its exclusions: one entry, `calendar:<id>:<version>:<days>`. So
-dispatchers and workers need no further read, and occurrences stay a pure function of the job. A change of the calendar
-is an edit of each job that uses it.
+dispatchers and workers need no further read, and occurrences remain a pure function of the job. A change of the
+calendar edits each job that uses it.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 PREFIX = "calendar:"
-"""The start of the entry of a calendar. No entry of a user starts with it."""
+"""The prefix of a calendar's entry. No entry written by a user starts with it."""
 
 MAX_CALENDAR_ENTRIES = 500
 
 MAX_CALENDAR_CHARACTERS = 600
-"""The maximum length of a copy. The cursor of a job contains it. It is rewritten at each claim and must stay below
-1 KB. Ten single days a year for 15 years need about 550 characters.
+"""The maximum length of a copy. The job's cursor contains the copy, is rewritten at each claim and must stay below 1
+KB. Ten single days a year for 15 years need about 550 characters.
 """
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -37,8 +37,8 @@ class CalendarSizeError(ValueError):
 class Calendar:
     """A calendar of a tenant.
 
-    `days` is the packed form of its exclusions (`pack`). `version` grows with every change of `days`, `revision` with
-    every write, and also with every job that starts to use the calendar. Times are UTC seconds.
+    `days` is the packed form of its exclusions (`pack`). `version` increases with every change of `days`. `revision`
+    increases with every write, and with every job that starts to use the calendar. Times are UTC seconds.
     """
 
     tenant: str
@@ -93,7 +93,7 @@ def without_calendar(exclude: Iterable[str]) -> tuple[str, ...]:
 
 
 def with_entry(exclude: Iterable[str], entry: str | None) -> tuple[str, ...]:
-    """Return the exclusions with this entry of a calendar as their only one."""
+    """Return the exclusions with this entry as their only calendar entry."""
     return (*without_calendar(exclude), *(() if entry is None else (entry,)))
 
 
@@ -139,7 +139,7 @@ def _base36(number: int) -> str:
 
 
 def changed(calendar: Calendar, days: str, description: str, *, at: float, by: str) -> Calendar:
-    """Return the calendar with other days or another description; the calendar itself if both are the same."""
+    """Return the calendar with these days and this description, or the calendar itself if it already has both."""
     if (days, description) == (calendar.days, calendar.description):
         return calendar
     return replace(

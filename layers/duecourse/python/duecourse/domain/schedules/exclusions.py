@@ -1,7 +1,7 @@
 """Exclusions: the days and times at which a job does not run, and what happens on an excluded day.
 
-An excluded occurrence is skipped. Or it moves, at the same time of day, to the nearest day before or after it that is
-not excluded (`Moved`). Moves are computed on the wall clock, before the rules of daylight saving apply.
+An excluded occurrence is either skipped, or moved to the same time on the nearest day before or after it that is not
+excluded (`Moved`). Moves are computed on the wall clock, before the rules of daylight saving apply.
 """
 
 from __future__ import annotations
@@ -22,9 +22,7 @@ from duecourse.domain.schedules.error import ScheduleError
 from duecourse.domain.schedules.zones.zone import FAR, Zone, load_zone
 
 MAX_EXCLUSIONS = 40
-"""The maximum number of exclusions. The cursor contains them. It is rewritten at each claim and must stay below
-1 KB.
-"""
+"""The maximum number of exclusions. The cursor contains them, is rewritten at each claim and must stay below 1 KB."""
 
 _EPOCH = date(1970, 1, 1).toordinal()
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -49,7 +47,7 @@ class _Times(Protocol):
 
 
 MAX_PASSES = 400
-"""A search passes at most this many excluded parts of days. One pass covers a range of excluded days."""
+"""The maximum number of excluded parts of days that a search passes. One pass covers a range of excluded days."""
 
 _HORIZON_DAYS = HORIZON_YEARS * 366
 _HORIZON = _HORIZON_DAYS * DAY_SECONDS
@@ -60,7 +58,7 @@ _ALL_HOURS, _ALL_MINUTES = (1 << 24) - 1, (1 << 60) - 1
 @dataclass(frozen=True, slots=True)
 class Days:
     """Excluded days of the local calendar: sorted, disjoint ranges (days since 1970, inclusive), and the days that
-    recurring patterns name.
+    recurring patterns match.
     """
 
     firsts: tuple[int, ...] = ()
@@ -68,8 +66,8 @@ class Days:
     recurring: tuple[Pattern, ...] = ()
 
     def last_from(self, day: int) -> int | None:
-        """Return None if the day is not excluded, else an excluded day from which on all days through it are excluded:
-        the last of its range.
+        """Return None if the day is not excluded, otherwise the last day of its range of excluded days (`day` itself if
+        only a pattern excludes it).
         """
         at = bisect_right(self.firsts, day) - 1
         if at >= 0 and day <= self.lasts[at]:
@@ -87,8 +85,8 @@ class Days:
 
 @dataclass(frozen=True, slots=True)
 class Exclusions:
-    """Compiled exclusions: instants (UTC seconds), days, and the times that recurring patterns name. A pattern names
-    whole minutes, or seconds if `True` does not accompany it.
+    """Compiled exclusions: instants (UTC seconds), days, and the times that recurring patterns match. A pattern with
+    `True` matches whole minutes, otherwise seconds.
     """
 
     zone: Zone
@@ -171,7 +169,7 @@ class WorkingDays(DaySet):
 
 
 MAX_MOVE_DAYS = 31
-"""An occurrence moves by at most this many days. If all of them are excluded, it is skipped."""
+"""The maximum number of days by which an occurrence moves. If all these days are excluded, it is skipped."""
 
 
 def moved_day(days: Days, step: int, day: int) -> int | None:
@@ -226,8 +224,8 @@ class Moved:
         return None
 
     def _sources(self, day: int) -> tuple[int, int]:
-        """Return the first and the last day that move to `day` if it is not excluded. If it is excluded, the first day
-        that moves to a later day, and `day`.
+        """Return the first and the last day whose occurrences move to `day` if it is not excluded. If it is excluded,
+        return the first day whose occurrences move to a later day, and `day`.
         """
         if self._step > 0:
             first = day
@@ -257,8 +255,8 @@ class Moved:
         return next((each for each in sources if self._pattern.first_from(each) == each), None)
 
     def destination(self, wall: int) -> int | None:
-        """Return the wall second to which the occurrence at `wall` moves; None if the schedule does not name `wall`, or
-        if the occurrence does not move.
+        """Return the wall second to which the occurrence at `wall` moves; None if the schedule has no occurrence at
+        `wall`, or if it does not move.
         """
         if self._pattern.first_from(wall) != wall:
             return None
@@ -308,7 +306,7 @@ def _written_out(entries: tuple[str, ...]) -> Iterator[tuple[int, str]]:
 
 
 def _merged(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return ranges of days in order, without overlaps and gaps of no day."""
+    """Return ranges of days in order; overlapping and adjacent ranges are merged."""
     merged: list[tuple[int, int]] = []
     for begin, end in sorted(ranges):
         if merged and begin <= merged[-1][1] + 1:

@@ -68,11 +68,11 @@ class PreviewEntry:
 def preview(
     spec: ScheduleSpec, after: int, count: int = 10, until: int | None = None, exclude: tuple[str, ...] = ()
 ) -> tuple[PreviewEntry, ...]:
-    """Return the first ``count`` occurrences after ``after`` (exclusive) and before ``until`` (exclusive), in order of
-    time.
+    """Return the first ``count`` occurrences after ``after`` (exclusive) and before ``until`` (exclusive), in
+    chronological order.
 
-    Instants are UTC seconds. Dropped times are listed in order between the occurrences and do not count towards
-    ``count``. At most MAX_DROPPED are listed. Nor do excluded days count; each range has one entry. Raises
+    Instants are UTC seconds. Dropped times are listed in order between the occurrences, at most MAX_DROPPED of them.
+    Neither they nor excluded days count towards ``count``; each range of excluded days has one entry. Raises
     ScheduleError like ``compile_schedule``, and ExclusionError.
     """
     schedule, exclusions = excluded_schedule(spec, exclude)
@@ -159,7 +159,7 @@ class _View:
         return PreviewEntry(at, shown, offset)
 
     def _in_gap(self, index: int) -> list[int]:
-        """Return the named wall times in the gap that the beginning of a segment closes, at most COUNTED."""
+        """Return the matching wall times in the gap that a segment's beginning closes, at most COUNTED."""
         zone = self.timeline.zone
         low, high = self.timeline.reached(index), zone.starts[index] + zone.offsets[index]
         times: list[int] = []
@@ -188,7 +188,9 @@ class _Views:
         yield from sorted(found, key=attrgetter("wall"))
 
     def occurrence(self, at: int) -> PreviewEntry:
-        """Return the entry of an occurrence. No rule applies if one of the schedules contains it as it is."""
+        """Return the entry of an occurrence. No rule applies if one of the schedules has this occurrence without a
+        rule.
+        """
         entries = [self._views[part].occurrence(at) for part in self._schedule.at(at)]
         return next((entry for entry in entries if entry.mark is None), entries[0])
 
@@ -220,7 +222,7 @@ class SchedulePreview:
 
 def preview_schedule(spec: ScheduleSpec, after: int, count: int, exclude: tuple[str, ...] = ()) -> SchedulePreview:
     """Return the first ``count`` occurrences strictly after ``after``. A rate without anchor and start counts from
-    there.
+    ``after``.
 
     Raises ScheduleError and ExclusionError.
     """

@@ -1,7 +1,7 @@
 """Schedules: the fields that define a schedule, its compilation, and its next occurrence.
 
-A compiled schedule computes its next occurrence and describes itself in words. Compiled schedules are cached: there are
-few expressions and zones, and many calls for them.
+A compiled schedule computes its next occurrence and describes itself in words. Compiled schedules are cached, because
+there are many calls for few expressions and zones.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ class Schedule(ABC):
     @property
     @abstractmethod
     def canonical(self) -> str:
-        """The expression in canonical form. It compiles to the same schedule."""
+        """The expression in canonical form, which compiles to the same schedule."""
 
     @property
     @abstractmethod
@@ -247,7 +247,7 @@ class CalendarSchedule(WallSchedule):
 class AtSchedule(Schedule):
     """A single time, or two if ``dst_fold=both`` repeats it. Never recurring.
 
-    `origin` is the wall time (wall seconds) from which it moved off an excluded day.
+    `origin` is the wall time (wall seconds) on an excluded day from which it moved.
     """
 
     __slots__ = ("_instants", "moment", "origin")
@@ -313,7 +313,9 @@ class RateSchedule(Schedule):
 
 
 class UnionSchedule(Schedule):
-    """Several schedules of one job: the occurrences of all of them. An instant that several name is one occurrence."""
+    """Several schedules of one job: the occurrences of all of them. An instant that several of them produce is one
+    occurrence.
+    """
 
     __slots__ = ("parts",)
     kind: Kind = "union"
@@ -370,14 +372,14 @@ class NoSchedule(Schedule):
 
 LONGEST = 256
 """The maximum number of characters of an expression, and of all expressions of a job together. The cursor contains
-them. It is rewritten at each claim and must stay below 1 KB.
+them, is rewritten at each claim and must stay below 1 KB.
 """
 
 MAX_SCHEDULES = 10
 """The maximum number of schedules of a job."""
 
 SEPARATOR = "|"
-"""What is between the schedules of a job in `ScheduleSpec.expression`. No expression contains it."""
+"""The separator between a job's schedules in `ScheduleSpec.expression`. No expression contains it."""
 
 
 def joined(schedule: str | Sequence[str] | None) -> str:
@@ -412,7 +414,7 @@ def joined(schedule: str | Sequence[str] | None) -> str:
 
 
 def listed(expression: str) -> str | list[str] | None:
-    """Return the form of an `expression` in documents: text, a list if there are several, None if there is none."""
+    """Return the form of an `expression` in documents: a text for one schedule, a list for several, None for none."""
     return expression.split(SEPARATOR) if SEPARATOR in expression else expression or None
 
 
@@ -536,15 +538,15 @@ def _anchor(spec: ScheduleSpec, rate: Rate) -> int:
 
 
 STEPS = 1_000
-"""The number of occurrences that are checked. The shortest interval of a cron expression is within one day. Its second,
-minute and hour fields are the same on all its days, so that the interval is found soon.
+"""The number of occurrences that are checked. The shortest interval of a cron expression is within one day, and its
+second, minute and hour fields are the same on all its days, so the interval is found soon.
 """
 
 
 def closest(schedule: Schedule, after: int, *, limit: int, steps: int = STEPS) -> tuple[int, int] | None:
     """Return the first occurrence after `after` (UTC seconds) that follows its predecessor by less than `limit`
-    seconds, with this interval. None if there is none among the first `steps`. Of several schedules, those of each are
-    compared with the others, since a rare one may be close to a frequent one.
+    seconds, with this interval. None if there is none among the first `steps`. If there are several schedules, each is
+    also compared with the others, since an occurrence of a rare schedule may be close to one of a frequent schedule.
     """
     if isinstance(schedule, UnionSchedule):
         steps //= len(schedule.parts)
@@ -569,8 +571,8 @@ def closest(schedule: Schedule, after: int, *, limit: int, steps: int = STEPS) -
 
 
 def _near(schedule: Schedule, other: Schedule, after: int, *, limit: int, steps: int) -> tuple[int, int] | None:
-    """Return the later of the first two occurrences of two schedules that are less than `limit` seconds apart, and not
-    equal, with their distance.
+    """Find the first two occurrences, one of each schedule, that are not equal but less than `limit` seconds apart.
+    Return the later one and their distance.
     """
     for at in islice(schedule.upcoming(after), steps):
         near = other.next(max(after, at - limit))
@@ -592,7 +594,7 @@ def check_interval(schedule: Schedule, after: int, smallest: int) -> None:
 
 
 MAX_JITTER_SECONDS = 3600
-"""The maximum jitter. A delayed occurrence never reaches the next one."""
+"""The maximum jitter (seconds). A delayed occurrence always stays before the next one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -611,7 +613,7 @@ class Occurrences:
         return self.schedule.next(after) if self.exclusions is None else self.exclusions.first(self.schedule, after)
 
     def due(self, occurrence: int) -> int:
-        """Return the time when an occurrence is due: its nominal time plus jitter, which stays before the next
+        """Return the time when an occurrence is due: its nominal time plus jitter. This time is always before the next
         occurrence.
 
         The jitter is a hash of job and occurrence, so that every computation has the same result.
@@ -703,8 +705,8 @@ def moved_from(schedule: Schedule, at: int) -> int | None:
 
 
 def moved_to(schedule: Schedule, at: int) -> int | None:
-    """Return the wall time (wall seconds) to which the occurrence of an excluded day at `at` (UTC seconds) moved; None
-    if the schedule does not name `at`, or if the occurrence did not move.
+    """Return the wall time (wall seconds) to which the occurrence at `at` (UTC seconds) on an excluded day moved; None
+    if the schedule has no occurrence at `at`, or if it did not move.
     """
     wall = load_zone(schedule.spec.timezone).wall(at)
     match schedule:
@@ -736,7 +738,7 @@ _ROUNDED_UP = ("start", "end")
 def read_instant(field: str, text: str) -> int:
     """Parse an ISO-8601 instant, ``2026-03-08T07:00:00Z`` or with another offset. Returns UTC seconds.
 
-    A fraction is rounded so that the meaning stays the same for occurrences in whole seconds. As a ``start`` or
+    A fraction is rounded so that the meaning is the same for occurrences, which are whole seconds. As a ``start`` or
     ``end``, 07:00:00.5 is rounded up to 07:00:01; as ``after``, it is rounded down to 07:00:00. An ``anchor`` must be
     whole. Raises ScheduleError on ``field``.
     """
@@ -765,7 +767,7 @@ def read_instant(field: str, text: str) -> int:
 
 
 def counted_from(spec: ScheduleSpec, at: int) -> ScheduleSpec:
-    """Return the spec with ``at`` as the anchor of a rate without anchor and start, or else the spec itself.
+    """Return the spec with ``at`` as the anchor if it is a rate without anchor and start, otherwise the spec itself.
 
     Raises ScheduleError for an expression that is empty or invalid.
     """

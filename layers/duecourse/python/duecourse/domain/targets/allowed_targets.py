@@ -19,7 +19,7 @@ class AllowList:
     """A list of allowed targets: its effect (`does`), and its content by default (`standard`).
 
     `form` is a pattern for the names in jobs, and `wants` describes it in words. Both are empty if jobs do not refer to
-    these targets by name. `entry` and `entry_wants` are the same for entries of the list that are not name patterns.
+    these targets by name. `entry` and `entry_wants` have the same meaning for list entries that are not name patterns.
     """
 
     does: str
@@ -47,8 +47,8 @@ class AllowedTargets:
     """The allowed targets of a stage: name patterns of this account's resources in this region. For targets of type
     `aws`, the actions (`ecs:UpdateService`), and the patterns of the roles that are assumed for them.
 
-    `task_definitions`: `family` allows only the latest revision, `family:7` only this one, `family:*` all and the
-    latest. `public_ip`: whether ECS tasks may have a public address.
+    `task_definitions`: `family` allows only the latest revision, `family:7` only revision 7, and `family:*` every
+    revision, including the latest. `public_ip`: whether ECS tasks may have a public address.
     """
 
     functions: tuple[str, ...] = _names(
@@ -109,8 +109,8 @@ ALLOW_LISTS: Mapping[str, AllowList] = {
 
 
 def every_target(actions: tuple[str, ...] = ()) -> AllowedTargets:
-    """Return the allowed targets of a stage on which jobs may call everything, with these `actions` for the `aws`
-    type.
+    """Return the allowed targets of a stage whose jobs may call all targets; `aws` targets may make the calls in
+    `actions`.
     """
     names = {name: ("*:*",) if name == "task_definitions" else ("*",) for name in ALLOW_LISTS}
     return AllowedTargets(**(names | {"actions": actions}), public_ip=True)

@@ -67,8 +67,8 @@ _NAT64 = IPv6Network("64:ff9b::/96")
 def not_public(address: str | IPv4Address | IPv6Address) -> str | None:
     """Return the reason why an address is not public, in two or three words. None if it is public.
 
-    An IPv4 address inside an IPv6 address is checked if the network would deliver to it (mapped, NAT64). Tunnels (6to4,
-    Teredo) are always rejected. Raises ValueError for text that is not an address.
+    An IPv4 address inside an IPv6 address is checked if the network would deliver packets to it (mapped, NAT64).
+    Tunnels (6to4, Teredo) are always rejected. Raises ValueError for text that is not an address.
     """
     found = ip_address(address) if isinstance(address, str) else address
     if isinstance(found, IPv6Address):

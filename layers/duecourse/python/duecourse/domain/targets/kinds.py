@@ -45,7 +45,7 @@ class TargetField:
 
     `allowed`: the list of AllowedTargets that must contain its value. `template`: its text is a template. `wanted`
     completes "is required: write …". The other attributes are for the form: `hint` is the meaning or an example,
-    `standard` the default, `options` the labels of the possible values, `first` the value in a new job.
+    `standard` is the default, `options` has the labels of the possible values, and `first` is the value in a new job.
     """
 
     label: str
@@ -61,7 +61,7 @@ class TargetField:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Permission:
-    """The permissions of the workers' roles for a type: `actions` on the names in the stage's list `of`.
+    """The permissions of the workers' roles for a type: `actions` on the names in the stage's `of` list.
 
     `arn` is `service:resource` with a placeholder for the name, such as `states:stateMachine:{name}`. Account and
     region are those of the stage. Nothing is permitted while one of the lists in `needs` is empty. `within` is a
@@ -97,9 +97,11 @@ class TargetKind:
     call: str | None = None
     permissions: tuple[Permission, ...] = ()
     names: Callable[[Any], Iterator[tuple[str, str]]] | None = None
-    """Yields the names that a stage must allow, with their lists, if they are not exactly the fields' values."""
+    """Yields the names that a stage must allow, with their lists. Only needed if they are not exactly the fields'
+    values.
+    """
     read: Callable[[Mapping[str, Any]], Document] | None = None
-    """Returns the model's arguments from a document, if they are not exactly its fields."""
+    """Returns the model's arguments from a document. Only needed if they are not exactly its fields."""
     written: Callable[[Any], Document] | None = None
     """Returns the document's fields that differ from the model's."""
 
@@ -126,7 +128,7 @@ class TargetKind:
         return asdict(target) | ({} if self.written is None else self.written(target))
 
     def named(self, target: Target) -> Iterator[tuple[str, str]]:
-        """Yield list and name of each resource that a stage must allow."""
+        """Yield the list and the name of each resource that a stage must allow."""
         if self.names is not None:
             yield from self.names(target)
             return

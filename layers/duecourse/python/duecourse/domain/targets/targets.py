@@ -8,8 +8,8 @@ from typing import Any
 
 
 class LambdaMode(StrEnum):
-    """How a function is called. SYNC waits for the function's response. ASYNC succeeds when Lambda has accepted the
-    event.
+    """The way in which a function is called. SYNC waits for the function's response. ASYNC succeeds when Lambda has
+    accepted the event.
     """
 
     SYNC = "sync"
@@ -17,7 +17,7 @@ class LambdaMode(StrEnum):
 
 
 class Credentials(StrEnum):
-    """Where a token request has the client's credentials (RFC 6749, section 2.3.1)."""
+    """The part of a token request that contains the client's credentials (RFC 6749, section 2.3.1)."""
 
     HEADER = "header"
     BODY = "body"
@@ -121,7 +121,7 @@ class EcsTarget:
 
 @dataclass(frozen=True, slots=True)
 class AwsTarget:
-    """One call of an AWS API, such as `ecs` / `UpdateService`, with the assumed `role` (a role's name in this account).
+    """One call to an AWS API, such as `ecs` / `UpdateService`, with the assumed `role` (a role's name in this account).
 
     `parameters` are the parameters of the request. Their strings may be templates.
     """
@@ -149,7 +149,7 @@ class WorkflowTarget:
 CallableTarget = (
     HttpTarget | LambdaTarget | SqsTarget | SnsTarget | EventBridgeTarget | StepFunctionsTarget | EcsTarget | AwsTarget
 )
-"""Targets that can be called without a look-up."""
+"""Targets that can be called without a lookup."""
 
 Target = CallableTarget | TaskTarget | WorkflowTarget
 

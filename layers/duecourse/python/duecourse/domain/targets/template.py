@@ -74,8 +74,8 @@ def check_document(
     """Yield the path and the problem of each invalid template among the strings of a JSON value, in the order of the
     document.
 
-    A string with several problems is yielded once for each. `known` replaces the parts of a string that are checked
-    elsewhere by plain text.
+    A string with several problems is yielded once for each problem. `known` replaces parts of a string that are checked
+    elsewhere with plain text.
     """
     for path, text in texts_in(value):
         for problem in check_template(known(text), allowed):
@@ -99,7 +99,7 @@ def texts_in(value: Any) -> Iterator[tuple[tuple[str | int, ...], str]]:
 
 
 def _may_hold(value: Any) -> bool:
-    """Return whether a value is or contains a string that is not empty. Most values of a large payload do not."""
+    """Return whether a value is, or contains, a non-empty string. Most values of a large payload do not."""
     return bool(value) and isinstance(value, str | dict | list | tuple)
 
 
@@ -126,9 +126,9 @@ def render_template(text: str, values: Mapping[str, str], secrets: Mapping[str, 
 
 
 def rendered_size(text: str, sizes: Mapping[str, int]) -> int:
-    """Return the size of the rendered text without rendering it. A character of the template itself counts 1.
+    """Return the size of the rendered text without rendering it. A character of the template itself counts as 1.
 
-    `sizes` are the sizes of values by name, and of known secrets (`secret:name`). Unknown names count 0.
+    `sizes` are the sizes of values by name, and of known secrets (`secret:name`). Unknown names count as 0.
     """
     placeholders = (match for match in _BRACES.finditer(text) if match["inside"] is not None)
     return len(text) + sum(sizes.get(match["inside"].strip(), 0) - len(match[0]) for match in placeholders)

@@ -9,8 +9,8 @@ PORTIONS = 500
 
 
 def counted_places(runs: int, quota: int, draw: float) -> int:
-    """Return by how much a number of delayed runs raises the count of the quota. The result is a whole number of
-    portions, on average equal to the number of runs, so that few requests write. `draw` is a random number in [0, 1).
+    """Return the number by which these delayed runs raise the count of the quota. It is a whole number of portions and
+    on average equals the number of runs, so that few requests write. `draw` is a random number in [0, 1).
     """
     portion = max(quota // PORTIONS, 1)
     return int(runs / portion + draw) * portion
@@ -47,7 +47,7 @@ MAX_RETRY_WORDS = 20
 """Each entry is compared with each failure. A pattern (`Throttling*`) covers many codes."""
 
 MAX_BACKOFF_SECONDS = DAY_SECONDS
-"""For a longer delay another occurrence is the better choice."""
+"""For a longer delay, another occurrence is a better choice."""
 
 MIN_GRACE_SECONDS = 5
 """In seconds. A normal start is up to two seconds late and must not count as missed."""
@@ -56,8 +56,8 @@ MAX_GRACE_SECONDS = DAY_SECONDS
 """A day is the longest useful grace period. After it, the policy for missed occurrences applies."""
 
 MAX_ESTIMATED_SECONDS = DAY_SECONDS
-"""It only determines the lane and the estimated cost of a backfill. Values above the longest call (840 s) make no
-difference.
+"""The estimate only determines the lane and the estimated cost of a backfill. Values above the longest call (840 s)
+make no difference.
 """
 
 MAX_START_DEADLINE_SECONDS = 7 * DAY_SECONDS
@@ -67,7 +67,7 @@ MAX_FINISH_SECONDS = 30 * DAY_SECONDS
 """The longest wait for a callback. A later deadline would not be missed by a run that is still active."""
 
 MAX_NOTIFY = 10
-"""Each rule is a further run for each notice."""
+"""Each rule causes another run for each notice."""
 
 MAX_DEATHS_IN_A_ROW = 100
 """Every dead run reads twice this number of records, to check whether the runs died in a row."""
@@ -85,7 +85,7 @@ MAX_COMPLETION_SECONDS = 30 * DAY_SECONDS
 """A wait is one timer of any length. A month is sufficient for work by people."""
 
 MIN_HEARTBEAT_SECONDS = 5
-"""Each heartbeat is a request and a write, and a slow request must not end the run."""
+"""Each heartbeat costs a request and a write, and a slow request must not end the run."""
 
 MAX_HEARTBEAT_SECONDS = DAY_SECONDS
 """A heartbeat with a longer interval has no advantage over `completion_seconds`."""

@@ -2,7 +2,7 @@
 
 The bucket fills at a steady rate up to its burst. It is stored as the time at which it is full again, and taking tokens
 adds to that time. A write only requires that enough tokens are left, not that the bucket is unchanged. So instances
-that take tokens at the same moment do not reject each other.
+that take tokens at the same moment do not cause conflicts.
 
 Each write also stores the writer's time. An instance whose clock is behind that time adds the difference to its clock.
 Otherwise a bucket that fills within 2 s would seem empty to a clock that is 4 s behind.
@@ -21,8 +21,8 @@ KEPT_FOR_OTHERS = 39
 """The number of tokens that the first of several simultaneous requests leaves for the others if the burst allows it."""
 
 MAX_AHEAD_SECONDS = 10
-"""The maximum difference between two clocks, in seconds: each may differ from the true time by 5 s. If a bucket is full
-later than this allows, it was written by a wrong clock.
+"""The maximum difference between two clocks, in seconds: each may differ from the true time by 5 s. If a bucket's time
+is later than this allows, it was written by a wrong clock.
 """
 
 MAX_DEBT_SECONDS = 60
@@ -83,7 +83,7 @@ BucketChange = Add | Restart
 @dataclass(frozen=True, slots=True)
 class Taken:
     """The result of a request for tokens. `change` takes `granted` tokens. If none is granted, there is no change, and
-    the next token is available in `wait` seconds.
+    the next token is available after `wait` seconds.
     """
 
     change: BucketChange | None
@@ -141,8 +141,8 @@ def take(bucket: Bucket | None, rules: BucketRules, now: float, *, wanted: int) 
 def charge(bucket: Bucket | None, rules: BucketRules, cost: int, now: float, *, begun: bool = False) -> Taken:
     """Take `cost` tokens for work. This may leave a debt of at most MAX_DEBT_SECONDS of the rate.
 
-    The work of one request is limited elsewhere, and must be possible with any burst. Nothing is granted during a debt,
-    unless the work has already started (`begun`): then the debt may come from this work.
+    The work of one request is limited elsewhere, and must be possible with any burst size. Nothing is granted during a
+    debt, unless the work has already started (`begun`): the debt may then be caused by this work.
     """
     at = _nanoseconds(now)
     left = _left(bucket, rules, at)
@@ -193,13 +193,13 @@ names. All steps together take 60 ms.
 """
 
 BYTES = 512 * 1024
-"""The limit for the payloads that one list shows. Only payloads that are separate items count: each of them is a
-separate read, and is expensive to parse and to serialize.
+"""The limit (bytes) for the payloads in one list. Only payloads that are separate items count: each requires a separate
+read, and is expensive to parse and to serialize.
 """
 
 Charge = Callable[[int], None]
-"""Takes the tenant's tokens for work that costs as much as this number of requests. The request itself pays for the
-first of them. Called before the work. Raises if the work may not start.
+"""Takes the tenant's tokens for work that costs as much as this number of requests. The request's own token pays for
+the first of them. Called before the work. Raises if the work may not start.
 """
 
 

@@ -46,8 +46,8 @@ class Seats:
     version: int = 0
 
     def without_leavers(self, found: Mapping[str, JobSnapshot], *, now: float) -> Seats:
-        """Return the seats without holders that have left. `found` are the current states of the holders that can be
-        read.
+        """Return the seats without the holders that no longer need them. `found` are the current states of the holders
+        that can be read.
         """
         left = {each for each, snapshot in found.items() if has_left(self.lane, snapshot, now=now)}
         return replace(self, holders=tuple(each for each in self.holders if each not in left), looked_at=now)
@@ -57,7 +57,7 @@ class Seats:
         return replace(self, holders=(*self.holders, job_id))
 
     def renamed(self, job_id: str, new_id: str) -> Seats:
-        """Return the seats after a holder got another id."""
+        """Return the seats after a holder got a new id."""
         return replace(self, holders=tuple(new_id if each == job_id else each for each in self.holders))
 
 
@@ -100,7 +100,7 @@ def kept_apart(job: Job) -> Apart:
 def may_have_seat(job: Job, *, step: bool = False) -> bool:
     """Return whether the job can use a seat. `step`: it is a step of a workflow, or is about to become one.
 
-    The distance between its occurrences is judged by the next few. Each run is checked again at its start.
+    The distance between its occurrences is judged by the next few of them. Each run is checked again at its start.
     """
     match kept_apart(job):
         case Apart.LOCK:

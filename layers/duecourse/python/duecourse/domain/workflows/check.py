@@ -1,4 +1,4 @@
-"""The job of a requested workflow, and the validation of its graph."""
+"""The job of a workflow in a request, and the validation of the workflow's graph."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from duecourse.domain.tenants.rate import Budget
 from duecourse.domain.workflows.graph import Rule, Step
 
 DEADLINE_SECONDS = DAY_SECONDS
-"""The default time within which the steps of a run must end, from its start, in seconds."""
+"""The default time (seconds) from the start of a run within which its steps must end."""
 
 OWN_FAULTS = ("workflow.start", "internal")
 """The failures that are retried. They concern the attempt of the workflow's run, which starts its steps."""
@@ -45,7 +45,7 @@ MAX_MEETINGS = 2000
 """The maximum number of occurrences that are compared before `only` and `schedule` count as having none in common."""
 
 MAX_GUESSES = 10
-"""The number of unknown names for which a similar name is searched."""
+"""The maximum number of unknown names for which a similar name is searched."""
 
 LIKE = 0.6
 """The minimum similarity (0 to 1) between an unknown name and a suggested name."""
@@ -59,7 +59,7 @@ Path = tuple[str | int, ...]
 @dataclass(frozen=True, slots=True)
 class WorkflowFault:
     """A fault of a workflow's document: the `path` in the document, and the `detail`. `conflict`: the document itself
-    is valid, but it conflicts with another workflow or job.
+    is valid, but conflicts with another workflow or job.
     """
 
     path: Path
@@ -162,9 +162,7 @@ def _nearest(name: str, known: Sequence[str], budget: Budget) -> str | None:
 
 
 def _likeness(one: str, other: str) -> float:
-    """Return the part of the longer name, from 0 to 1, that both names have in common at the beginning and at
-    the end.
-    """
+    """Return the share of the longer name (0 to 1) that both names have in common at the beginning and at the end."""
     short = min(len(one), len(other))
     begin = next((at for at in range(short) if one[at] != other[at]), short)
     end = next((at for at in range(short - begin) if one[-1 - at] != other[-1 - at]), short - begin)
@@ -245,8 +243,8 @@ def _too_deep(steps: Sequence[Step]) -> Iterator[WorkflowFault]:
 
 
 def _may_meet(one: Occurrences, other: Occurrences, now: int, budget: Budget) -> bool:
-    """Return whether two schedules have an instant after `now` in common. Each is advanced to the other's next one,
-    alternately. True also if the budget is used up first.
+    """Return whether two schedules have an instant after `now` in common. Each is advanced alternately to the other's
+    next occurrence. True also if the budget is used up first.
     """
     at = one.next(now)
     for _ in range(MAX_MEETINGS):

@@ -13,7 +13,7 @@ from duecourse.domain.workflows.graph import StepOutcome
 from duecourse.domain.workflows.view import Pending, StepView, WorkflowRunView
 
 NAMED = 3
-"""How many steps a sentence names. The facts name all of them."""
+"""The maximum number of steps in a sentence. The facts list all of them."""
 
 
 def waiting_for(found: Explanation, view: WorkflowRunView, *, now: float) -> Explanation:

@@ -1,4 +1,4 @@
-"""The graph of a workflow (its steps and their upstream steps), and the ends of the steps in a run.
+"""The graph of a workflow (its steps and their upstream steps), and how the steps of a run ended (their *ends*).
 
 An end belongs to a *round* of its step. Round 0 is the first run or skip of the step. Each time its final record is
 overwritten (by a redrive, a start after a skip, or a skip for another reason), the next round starts. The last round
@@ -44,7 +44,7 @@ _RANKS = {StepOutcome.SKIPPED: 1, StepOutcome.ABORTED: 2, StepOutcome.FAILED: 3,
 _BY_RANK = {rank: end for end, rank in _RANKS.items()}
 
 ROUND = 8
-"""The number that a round adds to the stored rank. An entry of a later round is always the higher number."""
+"""The number that a round adds to the stored rank. So an entry of a later round is always higher."""
 
 _ABORTED = (Readiness.UPSTREAM_FAILED, WORKFLOW_OVER)
 
@@ -134,7 +134,7 @@ takes one write unit.
 
 
 class Rule(StrEnum):
-    """The outcomes of the upstream steps with which a step starts: all succeeded; all ended; one succeeded; one failed;
+    """The outcomes of the upstream steps that let a step start: all succeeded; all ended; one succeeded; one failed;
     none failed and at least one succeeded.
     """
 
@@ -155,7 +155,7 @@ class CarriedOver:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """A step of a workflow, which is a job. It starts by rule `when` after the steps `after`.
+    """A step of a workflow, which is a job. It starts after the `after` steps, according to the `when` rule.
 
     - `may_fail`: a failure of this step does not count in the workflow's outcome.
     - `not_before` (cron): the step does not start before the expression's first instant at or after the occurrence.

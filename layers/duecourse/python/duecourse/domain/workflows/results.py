@@ -68,16 +68,16 @@ def read_name(name: str) -> Taken | None:
 
 
 def taken_by(payload: Any) -> list[tuple[tuple[str | int, ...], str, Taken | None]]:
-    """Return every placeholder of a payload that refers to its workflow: the path, the name, and the value it refers
-    to.
+    """Return every placeholder in a payload that refers to its workflow: the path, the name, and the value that it
+    refers to.
     """
     found = ((path, _name(match)) for path, text in texts_in(payload) for match in _PLACEHOLDER.finditer(text))
     return [(path, name, read_name(name)) for path, name in found]
 
 
 def blanked(text: str) -> str:
-    """Return the text with the placeholders of its workflow replaced by plain characters. The rest may be a normal
-    template.
+    """Return the text with the placeholders for values of its workflow replaced by plain characters. The rest may be a
+    normal template.
     """
     return _PLACEHOLDER.sub(lambda match: match[0] if read_name(_name(match)) is None else "-" * len(match[0]), text)
 

@@ -1,4 +1,4 @@
-"""The effects of the ends of some steps on the other steps and on the run of their workflow."""
+"""The effects of the steps' ends on the other steps and on the run of their workflow."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from duecourse.domain.workflows.graph import Graph, Rule, StepOutcome, StepOutco
 
 @dataclass(frozen=True)
 class WorkflowState:
-    """The state of a workflow's run by the `known` ends of its steps. A step without an end has not ended.
+    """The state of a workflow's run according to the `known` ends of its steps. A step without an end has not ended.
 
     `occurrence` (UTC seconds) and `suffix` are parts of the run's name. The state depends on the ends, not on their
     order.
@@ -27,8 +27,8 @@ class WorkflowState:
 
     @cached_property
     def ends(self) -> StepOutcomes:
-        """The ends that count: the known ends without those that are withdrawn or to be decided again, and the ends
-        that were carried over to a rerun.
+        """The ends that count: the known ends (without those that were withdrawn or must be decided again), and the
+        ends that were carried over to a rerun.
         """
         if not self.known.again:
             return self.known.joined(self.graph.carried_over)
@@ -91,8 +91,8 @@ class WorkflowState:
         )
 
     def to_start(self, numbers: list[int] | None = None) -> list[int]:
-        """Return the steps (of `numbers`, or of all) to which a start is to be sent. They may run, or their record must
-        contain why they will not.
+        """Return the steps (among `numbers`, or all) that need a start message. Either they may run, or their record
+        must contain the reason why they will not.
         """
         wanted = range(len(self.graph.steps)) if numbers is None else numbers
         return [
@@ -102,8 +102,8 @@ class WorkflowState:
     def to_cancel(self) -> list[int]:
         """Return the steps to cancel when their workflow's run ends.
 
-        These are the steps that may run. In addition, they are the steps that run again, and their downstream steps,
-        unless they have ended: ends from before the redrive may have started them.
+        These are the steps that may run. They also include the steps that run again, and their downstream steps, unless
+        they have ended: ends from before the redrive may have started them.
         """
         again = sum(1 << number for number, _ in self.known.rounds)
         ended = self.known.succeeded | self.known.failed | self.graph.carried_over.any | self._not_its_time
@@ -128,8 +128,8 @@ class WorkflowState:
     def parts_wanted(self, number: int) -> set[int]:
         """Return the parts that must be read to derive the effects of the end of a step. Its own part is `known`.
 
-        Each end is written before the others are read. So among the ends that decide a rule, the last one is written by
-        a process that reads all others. Therefore nothing is read for a step that waits for steps of the same part.
+        Each end is written before the others are read. So, among the ends that decide a rule, the last one is written
+        by a process that reads all others. Nothing is read for a step that waits for steps of the same part.
         """
         own = self.graph.part_of(number)
         if self.known.again:

@@ -1,6 +1,6 @@
 """The two cron dialects: crontab's with 5 or 6 fields, and EventBridge's ``cron(...)``, with one canonical form per
-meaning; the fields of an expression, the days of a month that it matches, and its description in English words, so that
-its author notices a misreading immediately.
+meaning. This module has the fields of an expression, the days of a month that it matches, and its description in
+English, which shows its author any misunderstanding.
 
 Months are those of the proleptic Gregorian calendar, in day numbers (days since 1970-01-01).
 

@@ -1,4 +1,4 @@
-"""A cron expression as a set of wall-clock seconds, and the search for the next one.
+"""A cron expression as a set of wall-clock seconds, and the search for the next of them.
 
 *Wall seconds* are the time that a clock shows, counted as if it were UTC: 2026-03-08 02:30:00 on the wall is the epoch
 second of 2026-03-08T02:30:00Z, in any zone. So wall times are plain numbers that can be compared and added. Only the

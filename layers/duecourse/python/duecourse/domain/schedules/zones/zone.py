@@ -52,7 +52,7 @@ class YearlyRule:
             self._begin, self._end = _Date(changes[0]), _Date(changes[1])
 
     def changes(self, year: int) -> list[tuple[int, int]]:
-        """Return the changes of a year in order of time: (UTC seconds, offset after the change in seconds east)."""
+        """Return a year's changes in chronological order: (UTC seconds, offset after the change in seconds east)."""
         if self.standard == self.summer:
             return []
         january = date(year, 1, 1).toordinal() - EPOCH
@@ -249,8 +249,8 @@ class Timeline:
         self._pieces: dict[int, Piece] = {}
 
     def piece(self, index: int) -> Piece:
-        """Return the piece of the zone's segment ``index``. The segment and the next two (if any) must be known
-        already.
+        """Return the piece of the zone's segment ``index``. The segment and the next two (if any) must already be
+        known.
         """
         piece = self._pieces.get(index)
         if piece is None:
