@@ -47,12 +47,14 @@ def build(
     checked: bool = False,
     settings: Path | None = None,
 ) -> App:
-    """Return the application, ready to be synthesised. The CDK command line sets folder, context and account itself.
+    """Return the application, ready to be synthesised. The CDK command line sets the folder, the context and the
+    account itself.
 
-    `settings` is the folder of deployment settings (settings/deployment_settings.py), or None without one. A `checked`
-    application is validated with CloudFormation's rules when it is synthesised, and stages for AWS also with cdk-nag's.
-    A finding raises a RuntimeError and is written to stderr. Raises ConfigError for invalid settings, for the
-    deployment of an API without authorization to AWS, and for a region that does not support a setting of the stage.
+    `settings` is the folder of deployment settings (settings/deployment_settings.py), or None without such a folder. A
+    `checked` application is validated with CloudFormation's rules when it is synthesised; stages for AWS are also
+    validated with cdk-nag's rules. A finding raises a RuntimeError and is written to stderr. Raises ConfigError for
+    invalid settings, for the deployment of an API without authorization to AWS, and for a region that does not support
+    a setting of the stage.
     """
     # The rules take seconds to load, which is not acceptable for callers that only read the template.
     app = App(outdir=outdir, context=context, analytics_reporting=False, builtin_cloud_formation_validation=checked)

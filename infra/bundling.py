@@ -1,5 +1,5 @@
-"""Builds the functions' code and their layers without Docker, if necessary for another machine. uv installs the
-dependencies from their lock with hashes.
+"""Builds the functions' code and their layers without Docker, if necessary for a machine of another type. uv installs
+the dependencies from their lock file with hashes.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ LOCK = ROOT / "layers" / "dependencies" / "requirements.txt"
 CORE = ROOT / "layers" / "duecourse"
 FUNCTIONS = ROOT / "functions"
 CLIENT_SIDE = frozenset({"cli", "client", "schedules.py", "testing", "worker"})
-"""Parts of the package duecourse for users' machines. No function imports them."""
+"""Parts of the `duecourse` package for users' machines. No function imports them."""
 LAMBDA_PYTHON = "3.14"
 """The Python version of the functions on AWS."""
 RECIPE = "6"  # raise it when the steps below change what they build, modes of files included
@@ -99,7 +99,7 @@ class Target:
 
     @property
     def core_hash(self) -> str:
-        """The hash of the inputs of the layer of the package duecourse."""
+        """The hash of the inputs of the layer with the `duecourse` package."""
         return digest(self._recipe, *_contents(CORE))
 
     @property
@@ -130,7 +130,7 @@ def install(target: Target, folder: Path) -> None:
 
 
 def install_core(target: Target, folder: Path) -> None:
-    """Create a layer in `folder`: python/ with the package duecourse."""
+    """Create a layer in `folder`: python/ with the `duecourse` package."""
     copy_code(CORE, folder)
     compile_all(target, folder / "python")
 
@@ -144,8 +144,8 @@ def copy_code(source: Path, folder: Path) -> None:
 
 
 def compile_all(target: Target, site: Path) -> None:
-    """Compile the packages if there is an interpreter of the target's version. A layer is read-only, so without this
-    every cold start would compile all imports again, which takes most of a second.
+    """Compile the packages if there is an interpreter of the target's version. A layer is read-only. Without compiled
+    packages, every cold start would compile all imports again, which takes most of a second.
     """
     if (interpreter := target.interpreter) is not None:
         command = [interpreter, "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash", str(site)]
@@ -228,7 +228,7 @@ def dependencies_code(target: Target) -> lambda_.Code:
 
 
 def core_code(target: Target) -> lambda_.Code:
-    """Return the layer of the package duecourse as an asset."""
+    """Return the layer with the `duecourse` package as an asset."""
     return asset(CORE, target.core_hash, partial(install_core, target))
 
 

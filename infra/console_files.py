@@ -1,4 +1,4 @@
-"""Builds the console's compressed files with npm, once for the same sources."""
+"""Builds the console's compressed files with npm. Files are built only once for the same sources."""
 
 from __future__ import annotations
 

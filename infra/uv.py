@@ -1,7 +1,7 @@
 """Finds uv on this machine and the package index that it should use. Standard library only.
 
-`scripts/setup.py` uses this module on a machine without dependencies, and so does the builder of the dependencies
-layer.
+`scripts/setup.py` uses this module on a machine without dependencies. The builder of the dependencies layer uses it
+too.
 """
 
 import os
@@ -17,13 +17,13 @@ OWN = Path(__file__).resolve().parent.parent / ".tools" / "bin" / "uv"
 
 
 def find_uv() -> str | None:
-    """Return a working uv that is new enough: from the PATH, or else the project's own."""
+    """Return a working uv that is new enough: from the PATH, otherwise the project's own."""
     return next((path for path in _candidates() if _usable(path)), None)
 
 
 def environment() -> dict[str, str]:
-    """Return the environment for uv: the user's environment, with pip's index, certificates and proxy if uv has no
-    settings of its own.
+    """Return the environment for uv: the user's environment, with pip's index, certificates and proxy if uv has no such
+    settings.
     """
     env = {**os.environ, "UV_PYTHON_DOWNLOADS": "never", "UV_NO_PROGRESS": "1"}
     env.pop("VIRTUAL_ENV", None)

@@ -1,4 +1,4 @@
-"""Jobs and workflows of Duecourse in a CDK app. They are applied when it is deployed, and removed with its stack."""
+"""Duecourse jobs and workflows in a CDK app. They are applied when the app is deployed, and removed with its stack."""
 
 from duecourse_cdk.auth import Auth
 from duecourse_cdk.jobs import ScheduledJob, Workflow

@@ -19,7 +19,7 @@ NAMES = {"Custom::DuecourseJob": "id", "Custom::DuecourseWorkflow": "workflow"}
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The documents of a template, and the ids of those that are known only at deployment."""
+    """The documents in a template, and the ids of the documents that are known only at deployment."""
 
     documents: list[Mapping[str, Any]]
     unknown: list[str]

@@ -1,4 +1,6 @@
-"""The credentials of the deployment for a stage: a signature, or a reference to a token, never the token itself."""
+"""The credentials with which a deployment calls a stage: a signature, or a reference to a token, never the token
+itself.
+"""
 
 from __future__ import annotations
 

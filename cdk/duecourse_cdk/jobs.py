@@ -15,8 +15,8 @@ from duecourse_cdk.stage import Duecourse
 from duecourse_cdk.targets import Target, target_document
 
 MAX_DOCUMENT_BYTES = 100_000
-"""The event of an update contains the old and the new document. For years, Lambda accepted at most 256 KB for an
-asynchronous event ("Lambda quotas", AWS Lambda Developer Guide).
+"""The maximum size of a document. The event of an update contains the old and the new document, and Lambda long
+accepted at most 256 KB for an asynchronous event ("Lambda quotas", AWS Lambda Developer Guide).
 """
 NAMES = ("id", "workflow")
 """The field of a document with the id of a job or of a workflow."""
@@ -32,7 +32,7 @@ STACK, CONSTRUCT = "managed-by=stack:", "construct:"
 
 
 class ScheduledJob(Construct):
-    """A job of a stage. It is put when the stack is deployed, and deleted with it."""
+    """A job of a stage. It is created or replaced when the stack is deployed, and deleted with the stack."""
 
     def __init__(
         self,
@@ -47,9 +47,9 @@ class ScheduledJob(Construct):
         removal_policy: RemovalPolicy | None = None,
         **fields: Any,
     ) -> None:
-        """`schedule` and `fields` (`timezone`, `payload`, `retry`, ...) are those of POST /v1/jobs. `target` is not
-        needed if the fields have a `task`. The default of `job_id` is generated from the construct's path. Two tags for
-        the owner are added. With RETAIN, the job remains when the construct is removed.
+        """`schedule` and `fields` (`timezone`, `payload`, `retry`, ...) are the fields of POST /v1/jobs. `target` is
+        not needed if the fields have a `task`. The default of `job_id` is generated from the construct's path. Two tags
+        for the owner are added. With RETAIN, the job remains when the construct is removed.
 
         Raises ValueError for an invalid or duplicate id, and for an invalid target.
         """
@@ -80,7 +80,7 @@ class Workflow(Construct):
         workflow_id: str | None = None,
         removal_policy: RemovalPolicy | None = None,
     ) -> None:
-        """`document` is that of PUT /v1/workflows/{id}. A `target` in it can be any target of a `ScheduledJob`. The
+        """`document` is the body of PUT /v1/workflows/{id}. A `target` in it can be any target of a `ScheduledJob`. The
         default of `workflow_id` is generated from the construct's path. Raises ValueError like `ScheduledJob`.
         """
         super().__init__(scope, construct_id)

@@ -20,7 +20,7 @@ ALLOWED = ("duecourse-target-*",)
 """The default of the targets that a stage allows (docs/security.md, `allowed_targets`)."""
 THIS_MACHINE = frozenset({"127.0.0.1", "localhost"})
 TIMEOUT = Duration.minutes(5)
-"""The time for which the function retries requests to a stage that throttles or does not respond."""
+"""The time for which the function retries requests to a stage that throttles requests or does not respond."""
 NAME = "DuecourseProvider"
 
 

@@ -1,4 +1,4 @@
-"""The HTTP API. One function handles all routes except for those of callbacks and of the console."""
+"""The HTTP API. One function handles all routes except the callback routes and the console's routes."""
 
 import json
 from typing import cast
@@ -20,7 +20,9 @@ from infra.settings.auth_config import OPEN_TO_READ
 from infra.stores.tables import ACTIVE_INDEX, DEAD_INDEX, STATE_INDEX, TENANT_INDEX
 
 CALLBACKS = tuple(f"/v1/runs/{{run_id}}/{callback}" for callback in ("heartbeat", "complete", "fail"))
-"""Together with OPEN_TO_READ, the routes without authorization; `OPEN` in `duecourse/api/routes/table.py` has both."""
+"""The callback routes. These and OPEN_TO_READ are the routes without authorization; `OPEN` in
+`duecourse/api/routes/table.py` has both.
+"""
 
 OPEN_REASON = (
     "Callbacks come from targets, which have no credentials of this account. They send the callback token "
@@ -71,7 +73,7 @@ class AccessLogDestination:
 class HttpApi(Construct):
     """The HTTP API for jobs and runs, with the stage's authorizer for all but a few routes.
 
-    The routes of callbacks have no authorizer in any stage: targets have no credentials of this account, and send the
+    The callback routes have no authorizer in any stage: targets have no credentials for this account, and send the
     token of their run instead. Health and the API's description contain no data of tenants.
     """
 

@@ -1,4 +1,4 @@
-"""The API's authorizer for the stage's kind of authentication, and the user pool of `cognito`."""
+"""The API's authorizer for the stage's kind of authentication, and the user pool for `cognito`."""
 
 from __future__ import annotations
 

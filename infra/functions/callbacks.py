@@ -1,4 +1,4 @@
-"""The function of the callbacks' routes. It is separate from the API because it accepts requests without authorization,
+"""The function of the callback routes. It is separate from the API because it accepts requests without authorization,
 and because active runs depend on it. The two functions cannot use up each other's concurrency.
 """
 

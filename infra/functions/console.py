@@ -15,7 +15,8 @@ from infra.parts import SharedResources
 
 
 class Console(Construct):
-    """The function does not read stores and has no secret. The page has only the permissions of its user's token.
+    """The console's function. It does not read stores and has no secrets. The page has only the permissions of its
+    user's token.
 
     `logs` are the names of the log groups that the page links to: those of the API and of the workers.
     """

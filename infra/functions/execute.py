@@ -1,4 +1,4 @@
-"""Execute: one function per lane, all with the same code, that start runs, call targets and record their ends."""
+"""Execute: one function per lane, all with the same code. They start runs, call targets and record how runs end."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -156,7 +156,7 @@ class Execute(Construct):
         yield from target_statements(Stack.of(self), self._parts.config.allowed_targets)
 
     def _secrets(self) -> tuple[list[str], str]:
-        """Return the permission for the stage's secrets of tenants. The default keys of both stores do not need a
+        """Return the permission for the tenants' secrets of this stage. The default keys of both stores do not need a
         grant.
         """
         stack, stage = Stack.of(self), self._parts.config.stage

@@ -22,14 +22,16 @@ from infra.queues.notices import NoticeTopics
 from infra.settings.config import StageConfig
 
 SHIFT = codedeploy.LambdaDeploymentConfig.CANARY_10_PERCENT_10_MINUTES
-"""Ten minutes: CloudWatch has a minute's datapoint about two minutes later, and a lane may not be used immediately."""
+"""The canary lasts ten minutes: CloudWatch has a minute's datapoint about two minutes later, and a lane may not be used
+immediately.
+"""
 
 
 class Release(Construct):
-    """The common part of all canaries of a stage: the alarm on failures that new code reports.
+    """What all canaries of a stage share: the alarm on failures that new code reports.
 
     The alarms that roll a deployment back need only one datapoint. A false alarm costs another deployment, but a missed
-    one costs runs.
+    alarm costs runs.
     """
 
     def __init__(self, scope: Construct, construct_id: str, *, config: StageConfig, notices: NoticeTopics) -> None:

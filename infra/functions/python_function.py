@@ -153,9 +153,7 @@ class PythonFunction(Construct):
         alias: lambda_.Alias | None = None,
         construct_id: str = "Queue",
     ) -> lambda_.EventSourceMapping:
-        """Let SQS invoke this function or its alias, with only the permissions that pollers need, whether they are
-        provisioned or not.
-        """
+        """Let SQS invoke this function or its alias, with only the permissions that (provisioned) pollers need."""
         poller = ("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ChangeMessageVisibility")
         self.allow(poller, [queue_arn])
         # The scope is the function's even with an alias. The mapping is then updated, not replaced, and its queue is

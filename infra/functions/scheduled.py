@@ -11,8 +11,8 @@ from infra.stores.archive import ArchiveStore
 from infra.stores.tables import DUE_INDEX
 
 QUARTER = Duration.minutes(15)
-"""Index repair and the audit start more often than they have work, so that they continue an invocation that ran out of
-time. A start without work costs one or two reads.
+"""Index repair and the audit start more often than they have new work, so that they continue the work of an invocation
+that ran out of time. A start without work costs one or two reads.
 """
 
 
@@ -59,9 +59,9 @@ class Scheduled(Construct):
 
 
 def tick(scope: Construct, parts: SharedResources, archive: ArchiveStore) -> PythonFunction:
-    """Return the tick: once a minute, it sends a message for each shard with due work. A missed or late tick delays no
-    run within the lookahead. It also looks for what other functions cannot report: queues that are not read,
-    maintenance that does not run, and an archive that does not read.
+    """Return the tick: once a minute, it sends a message for each shard with due work. A missed or late tick does not
+    delay runs within the lookahead. The tick also detects what other functions cannot report: queues that are not read,
+    maintenance functions that do not run, and an archive function that does not read its stream.
     """
     letters = [archive.failures, *([] if parts.bus.failures is None else [parts.bus.failures])]
     function = Scheduled(
@@ -98,7 +98,7 @@ def tick(scope: Construct, parts: SharedResources, archive: ArchiveStore) -> Pyt
 
 
 def reconcile(scope: Construct, parts: SharedResources) -> PythonFunction:
-    """Return the dead-letter reconciler. A worker that dies at a message's last delivery leaves no record of it. The
+    """Return the dead-letter reconciler. If a worker dies during a message's last delivery, nothing records it. The
     reconciler ends the run as a worker would: record, lock, notice, event, completion or pause of the job, next
     message.
     """

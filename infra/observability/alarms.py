@@ -1,4 +1,4 @@
-"""The specification of an alarm, and the alarms built from it."""
+"""The specification of alarms, and the alarms that are built from it."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ class AlarmSpec:
     find: str
     """A query (CloudWatch Logs Insights) or a command that lists the affected jobs or other resources."""
     watches: Mapping[str, WatchedMetric] = field(default_factory=dict)
-    """The alarm goes off if this metric is above its value. If there are several, each has a separate alarm with its
-    label in the name.
+    """The alarm goes off if this metric is above its value. If there are several metrics, each has a separate alarm
+    with the metric's label in its name.
     """
     expression: cloudwatch.IMetric | None = None
-    """An expression that is watched instead, if a stage has metric math; it is in alarm above 0."""
+    """An expression that is watched instead if the stage has metric math; the alarm goes off above 0."""
     periods: int = 1
     of: int | None = None
     """The alarm goes off if `periods` of the last `of` periods are in alarm. The default of `of` is `periods`."""

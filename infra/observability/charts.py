@@ -20,7 +20,7 @@ def heading(markdown: str, *, height: int = 2) -> Row:
 
 
 def states(title: str, alarms: Sequence[cloudwatch.IAlarm]) -> Row:
-    """Return the states of alarms, those in ALARM first."""
+    """Return a widget with the states of alarms; those in ALARM come first."""
     return [
         cloudwatch.AlarmStatusWidget(
             title=title,
@@ -54,7 +54,9 @@ def numbers(title: str, metrics: Sequence[cloudwatch.IMetric], *, width: int = C
 
 
 def weighted(name: str, label: str, parts: Sequence[tuple[cloudwatch.Metric, float]]) -> cloudwatch.MathExpression:
-    """Return the weighted sum of metrics. `name` (letters) distinguishes its metrics from others in the same chart."""
+    """Return the weighted sum of metrics. `name` (letters) distinguishes its metrics from other metrics in the same
+    chart.
+    """
     terms = [f"{factor:.10g} * FILL({name}{number}, 0)" for number, (_, factor) in enumerate(parts)]
     return cloudwatch.MathExpression(
         expression=" + ".join(terms),

@@ -1,8 +1,8 @@
 """The alarms that page: jobs do not fire; runs are late, lost or failing; the API fails.
 
-Each is derived from few metrics, because CloudWatch bills every metric of an alarm. What the functions can count
-themselves, and what the tick sees for others (usecases/dispatch/watch.py), arrives as the `Failures` metric of a
-symptom, which does not exist while a stage is healthy.
+Each is derived from few metrics, because CloudWatch bills every metric of an alarm. Failures that the functions count
+themselves, or that the tick detects for them (usecases/dispatch/watch.py), arrive as the `Failures` metric of a
+symptom. It does not exist while a stage is healthy.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from infra.settings.config import StageConfig
 MINUTE = 60
 
 MIN_FAILURES = 2
-"""The fewest failures of workers in five minutes, or of the API in a minute, that page."""
+"""The minimum number of failures for a page: of workers in five minutes, or of the API in one minute."""
 
 FAILURE_SHARE = 0.05
-"""The share of batches or requests that must have failed, too."""
+"""The minimum share of failed batches or requests for a page, in addition to MIN_FAILURES."""
 
 page = partial(AlarmSpec, severity=Severity.PAGE)
 
@@ -182,7 +182,7 @@ def _ratio(
     metrics: Mapping[str, cloudwatch.IMetric],
     or_any: Mapping[str, cloudwatch.IMetric] | None = None,
 ) -> cloudwatch.MathExpression:
-    """Return an expression above 0 if enough of the whole has failed, or if one of `or_any` is above 0.
+    """Return an expression that is above 0 if enough of the whole has failed, or if one of `or_any` is above 0.
 
     SUM and MAX leave out metrics without data. FILL is not used: the guide does not say whether it completes a metric
     that never had data (Amazon CloudWatch User Guide, "Using math expressions with CloudWatch metrics").

@@ -18,16 +18,18 @@ from infra.settings.config import StageConfig
 HOUR = 3600
 
 BURN = 6
-"""How many times faster than the objectives allow an hour may use the error budget of a day: a quarter of it."""
+"""The alarm's threshold: how many times faster than the objectives allow one hour may use the error budget. One such
+hour uses a quarter of a day's budget.
+"""
 
 FEWEST = 10
-"""The fewest late runs or failed requests in an hour that count."""
+"""The minimum number of late runs or failed requests in an hour for the alarm."""
 
 ticket = partial(AlarmSpec, severity=Severity.TICKET)
 
 
 def tickets(config: StageConfig, watched: Monitored) -> Iterator[AlarmSpec]:
-    """Yield the alarms, that on single jobs first."""
+    """Yield the alarms; the alarm on single jobs comes first."""
     counted = WatchedMetric(failures(config, "jobs"), 0)
     # The emulator has no metrics from logs. `duecourse local` reports the depth of its dead-letter queue instead.
     depth = of_queue(watched.parts.dead_letters.queue, "ApproximateNumberOfMessagesVisible", seconds=FIVE_MINUTES)

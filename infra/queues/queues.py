@@ -16,8 +16,8 @@ from infra.stores.encryption import Encryption
 
 
 class DeadLettersQueue(Construct):
-    """One dead-letter queue for all lanes. SQS itself moves the messages, so the redrive of the AWS console knows their
-    source.
+    """One dead-letter queue for all lanes. SQS itself moves the messages, so a redrive in the AWS console returns them
+    to their source.
     """
 
     def __init__(self, scope: Construct, construct_id: str, *, config: StageConfig, encryption: Encryption) -> None:

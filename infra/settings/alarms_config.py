@@ -14,7 +14,7 @@ def _lateness() -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlarmsConfig:
-    """The thresholds of a stage. The functions apply them: an alarm goes off if enough runs are above."""
+    """The thresholds of a stage. The functions apply them: an alarm goes off if enough runs exceed a threshold."""
 
     lateness_seconds: Mapping[str, int] = field(default_factory=_lateness)
     """The lateness by lane, in seconds, above which a start counts as late."""
@@ -23,7 +23,7 @@ class AlarmsConfig:
     dashboards: bool = True
 
     def problems(self, *, on_this_machine: bool) -> Iterator[tuple[str, str]]:
-        """Yield each invalid field with the requirement."""
+        """Yield each invalid field with its requirement."""
         if tuple(self.lateness_seconds) != LANES:
             yield "lateness_seconds", f"must name the lanes {', '.join(LANES)}"
         for lane, seconds in self.lateness_seconds.items():

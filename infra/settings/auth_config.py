@@ -46,7 +46,7 @@ class AuthConfig:
         return self.kind in {"cognito", "none"} or (self.kind == "jwt" and self.console_client is not None)
 
     def problems(self, *, on_this_machine: bool) -> Iterator[tuple[str, str]]:
-        """Yield each invalid field with the requirement."""
+        """Yield each invalid field with its requirement."""
         if self.kind not in KINDS:
             yield "kind", f"must be one of {', '.join(KINDS)}"
         if self.kind == "none" and not on_this_machine:
@@ -94,7 +94,7 @@ class LimitsConfig:
         return {f"DUECOURSE_{field.name.upper()}": str(getattr(self, field.name)) for field in fields(self)}
 
     def problems(self) -> Iterator[tuple[str, str]]:
-        """Yield each invalid field with the requirement."""
+        """Yield each invalid field with its requirement."""
         for field in fields(self):
             if getattr(self, field.name) < 1:
                 yield field.name, "must be at least 1"
@@ -115,8 +115,8 @@ class ApiConfig:
     """
     open_burst: int = 10
     callback_requests_per_second: int = 200
-    """The limit of each of heartbeat, complete and fail, which require no authorization. A rejected call does not
-    reduce the limit of the others.
+    """The separate limits of heartbeat, complete and fail (one value for each), which require no authorization. A
+    rejected call does not reduce the limit of the others.
     """
     callback_burst: int = 400
     console_requests_per_second: int = 100
@@ -126,7 +126,7 @@ class ApiConfig:
     console_burst: int = 300
 
     def problems(self) -> Iterator[tuple[str, str]]:
-        """Yield each invalid field with the requirement."""
+        """Yield each invalid field with its requirement."""
         if not 1 <= self.open_requests_per_second <= self.requests_per_second:
             yield "open_requests_per_second", f"must be between 1 and {self.requests_per_second}"
         for routes in ("callback", "console"):

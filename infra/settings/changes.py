@@ -1,4 +1,4 @@
-"""Changes of a stage's settings by JSON values: a setting that the JSON does not name keeps the value of the stage."""
+"""Changes to a stage's settings by JSON values. A setting that the JSON does not contain keeps the stage's value."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CHANGEABLE = (
 """The fields of `StageConfig` that a deployment can change in part."""
 
 FIXED = frozenset({"timeout_seconds", "batch_size", "metric_math"})
-"""Fields of these settings that follow from the code or from the emulator."""
+"""Fields of these settings that depend on the code or on the emulator, and so cannot be changed."""
 
 _WORDS = {int: "a whole number", bool: "true or false", str: "a text"}
 
@@ -41,7 +41,7 @@ _WORDS = {int: "a whole number", bool: "true or false", str: "a text"}
 def changed(config: StageConfig, given: Mapping[str, Any]) -> StageConfig:
     """Return the stage with the values of `given`, which has fields of CHANGEABLE. A value that is a text is JSON.
 
-    Raises ConfigError with all values of a wrong type, or with all that are out of range.
+    Raises ConfigError with all values that have a wrong type, or with all values that are out of range.
     """
     hints, wrong = get_type_hints(StageConfig), list[str]()
     values = {}
@@ -58,7 +58,7 @@ def changed(config: StageConfig, given: Mapping[str, Any]) -> StageConfig:
 
 
 def _changed(current: Any, given: Any, kind: Any, where: str, wrong: list[str]) -> Any:
-    """Return the new value of a setting of the type `kind`. Adds to `wrong` what does not fit."""
+    """Return the new value of a setting of the type `kind`. Adds invalid values to `wrong`."""
     options = get_args(kind) if NoneType in get_args(kind) else (kind,)
     if given is None and NoneType in options:
         return None

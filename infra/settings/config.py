@@ -1,4 +1,5 @@
-"""The differences between the stages: one immutable, validated `StageConfig` each (`infra/stages.py` has all of them).
+"""The differences between the stages: one immutable, validated `StageConfig` for each stage (`infra/stages.py` has all
+of them).
 
 No other code in `infra/` depends on the stage's name: every difference is a field here.
 """
@@ -22,9 +23,7 @@ SECRET_STORES = ("parameters", "secrets_manager")
 DEPLOYMENTS = ("all_at_once", "canary")
 LOG_RETENTION_DAYS = (7, 14, 30, 90)
 STAGE_NAME = re.compile(r"[a-z][a-z0-9-]{0,30}")
-"""The stage is part of the names of stacks, alarms, parameters and the metrics' namespace. It distinguishes the alarms
-of stages.
-"""
+"""The pattern for a stage's name. The names of stacks, alarms and parameters, and the metrics' namespace contain it."""
 
 COGNITO_WORDS = ("aws", "amazon", "cognito")
 """Words that the domain of a user pool cannot contain. It contains the stage's name (Amazon Cognito API Reference,
@@ -102,8 +101,8 @@ class StageConfig:
     completed_job_retention_days: int = 90
     """The days for which a completed job is kept. It is kept longer while it has runs."""
     max_receive_count: int = 30
-    """How often a message is received before it becomes a dead letter. A throttled delivery counts, and comes back
-    after the visibility timeout of 150 s: an hour of throttling is 24 receives.
+    """How often a message is received before it becomes a dead letter. A throttled delivery counts, and the message
+    becomes visible again after 150 s (the visibility timeout): an hour of throttling means 24 receives.
     """
     reconcile_minutes: int = 5
     """The interval at which the reconciler searches the dead-letter queue for messages of runs that are not dead."""
@@ -172,7 +171,9 @@ class StageConfig:
 
     @property
     def results_retention_days(self) -> int:
-        """A month longer than the records: a run can wait that long for its end after its result was written."""
+        """The retention of results: a month longer than that of records, because a run can wait that long for its end
+        after its result was written.
+        """
         return self.run_retention_days + 30
 
     def _problems(self) -> Iterator[tuple[str, str]]:

@@ -40,9 +40,9 @@ def with_deployment_settings(
 ) -> Callable[[str], Any]:
     """Return the context with the settings in the stage's file in `folder`, if there is one.
 
-    Values other than strings are returned as JSON, as `-c` has them. Raises ConfigError for a file that is not an
-    object with the names above, each once, and for strings that are empty or values that are not strings. Also raises
-    it for the file of an unknown stage; otherwise the file would be ignored, and the stage deployed without it.
+    Values other than strings are returned as JSON, as in `-c` options. Raises ConfigError for a file that is not an
+    object with the names above (each at most once), and for empty strings or texts that are not strings. Also raises it
+    for the file of an unknown stage; otherwise the file would be ignored, and the stage deployed without it.
     """
     for file in sorted(folder.glob("*.json")):
         if file.stem not in stages:

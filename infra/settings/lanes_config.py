@@ -12,18 +12,20 @@ MIN_MAX_CONCURRENCY, MAX_MAX_CONCURRENCY = 2, 1_000
 """The limits of a queue's event source (AWS Lambda API Reference, "ScalingConfig")."""
 
 SEATS_PERCENT = 24
-"""The percentage of a lane's workers for each tenant. If all targets of four tenants are slow, 4 % remain for the
-others.
+"""The percentage of a lane's workers that each tenant can use. If all targets of four tenants are slow, 4 % remain for
+the other tenants.
 """
 
 MAX_SEATS = 100
-"""The maximum number of seats. They are stored in one item, which is written for each seat that is taken."""
+"""The maximum number of seats. Seats are stored in one item, which is written for each seat that a job takes."""
 
 DEFAULT_BULK = 100
-"""The default maximum of concurrent executions of a bulk queue whose lane has pollers."""
+"""The default maximum number of concurrent executions of a bulk queue whose lane has pollers."""
 
 NO_MAXIMUM = 0
-"""For the deployment that removes a lane's maximum concurrency, before another one adds pollers (docs/sizing.md)."""
+"""The value for the deployment that removes a lane's maximum concurrency, before another deployment adds pollers
+(docs/sizing.md).
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +64,13 @@ class LaneConfig:
 
     @property
     def visibility_seconds(self) -> int:
-        """Slightly more than the function's timeout, not six times as much: redeliveries are harmless, a long wait is
-        not.
+        """The visibility timeout: slightly more than the function's timeout, not six times as much, because
+        redeliveries are harmless but a long wait is not.
         """
         return self.timeout_seconds + 30
 
     def problems(self) -> Iterator[tuple[str, str]]:
-        """Yield each invalid field with the requirement."""
+        """Yield each invalid field with its requirement."""
         if not 1 <= self.timeout_seconds <= 900:
             yield "timeout_seconds", "must be between 1 and 900"
         if not 1 <= self.batch_size <= 10:

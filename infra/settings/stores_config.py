@@ -21,8 +21,8 @@ class ArchiveConfig:
     """The archive of runs whose records have expired."""
 
     glacier_after_days: int | None = 90
-    """The days until objects are moved to Glacier Instant Retrieval, which costs a fifth to store and a fee to read,
-    without delay. None: never. S3 does not move objects under 128 KB (Amazon S3 User Guide, "Transitioning objects
+    """The days until objects are moved to Glacier Instant Retrieval (None: never). Storage there costs a fifth; reads
+    cost a fee but have no delay. S3 does not move objects under 128 KB (Amazon S3 User Guide, "Transitioning objects
     using Amazon S3 Lifecycle").
     """
     retention_days: int | None = None
@@ -34,12 +34,12 @@ class ArchiveConfig:
     cheaper to query.
     """
     give_up_after_hours: int = 6
-    """The hours for which a batch is retried before its position is sent to the failure queue. In the rest of the
-    stream's 24 hours, an operator can archive it manually.
+    """The hours for which a batch is retried before its position is sent to the failure queue. In the remaining part of
+    the stream's 24 hours, an operator can archive it manually.
     """
 
     def problems(self) -> Iterator[tuple[str, str]]:
-        """Yield each invalid field with the requirement."""
+        """Yield each invalid field with its requirement."""
         checks = [
             (
                 "glacier_after_days",

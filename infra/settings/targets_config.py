@@ -28,7 +28,7 @@ class AllowedTargetsConfig(AllowedTargets):
     The API rejects jobs with other resources, and the workers' roles have no permissions for them. The default of each
     list is AllowList.standard. `task_definitions`: `family:7` allows revision 7, `family:*` every revision. `subnets`
     and `security_groups`: ids, `default` for the network's own group if a job has none, or `*` for all. `actions`: API
-    calls for targets `aws`, with boto3's name of the service. `roles` are assumed only for `actions`.
+    calls for `aws` targets, with boto3's name of the service. `roles` are assumed only for `actions`.
     """
 
     task_roles: tuple[str, ...] = ()
@@ -49,14 +49,14 @@ class AllowedTargetsConfig(AllowedTargets):
         return frozenset(action.partition(":")[0] for action in self.actions)
 
     def to_json(self) -> str:
-        """Return the setting DUECOURSE_ALLOWED_TARGETS of API and workers. Empty lists allow nothing, so they are
-        omitted.
+        """Return the DUECOURSE_ALLOWED_TARGETS setting of the API and the workers. Empty lists allow nothing, so they
+        are omitted.
         """
         kinds = [field.name for field in fields(self) if field.name != "task_roles"]
         return json.dumps({kind: getattr(self, kind) for kind in kinds if getattr(self, kind)}, separators=(",", ":"))
 
     def problems(self) -> Iterator[tuple[str, str]]:
-        """Yield each invalid field with the requirement."""
+        """Yield each invalid field with its requirement."""
         for field in fields(self):
             if field.name == "public_ip":
                 continue
@@ -80,8 +80,8 @@ class AllowedTargetsConfig(AllowedTargets):
 def task_json(task: Mapping[str, Any]) -> str:
     """Return the value of a task's parameter. Raises TypeError or ValueError for values that JSON does not support.
 
-    Parameter Store rejects `{{` in values (as a reference to another parameter), and every template in a task contains
-    it. In JSON, two consecutive braces of this kind occur only in strings, where an escape has the same meaning.
+    Parameter Store rejects `{{` in values (it would refer to another parameter), but every template in a task contains
+    it. In JSON, `{{` occurs only in strings, where an escape has the same meaning.
     """
     whole = {part: task.get(part, {}) for part in TASK_PARTS}
     return json.dumps(whole, separators=(",", ":"), allow_nan=False).replace("{{", r"\u007b\u007b")

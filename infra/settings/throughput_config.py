@@ -1,4 +1,4 @@
-"""The capacity that a stage provisions for its peak, at a price: warm tables and pollers.
+"""The capacity that a stage provisions (and pays) for its peak load: warm tables and pollers.
 
 docs/sizing.md has the calculations for choosing them.
 """
@@ -40,7 +40,7 @@ class WarmThroughput:
     writes: int | None = None
 
     def problems(self) -> Iterator[tuple[str, str]]:
-        """Yield each invalid field with the requirement."""
+        """Yield each invalid field with its requirement."""
         if self.reads is None and self.writes is None:
             yield "reads", "or writes must be set; for the default throughput of AWS remove the setting"
         for name, units, own in (("reads", self.reads, OWN_READS), ("writes", self.writes, OWN_WRITES)):
@@ -61,10 +61,10 @@ class ThroughputConfig:
     dead: WarmThroughput | None = None
     """The index of `runs` that is written only for deaths and redrives."""
     active: WarmThroughput | None = None
-    """The index of `runs` that is written only for runs that wait and for calls that last long."""
+    """The index of `runs` that is written only for runs that wait and for long calls."""
 
     def problems(self, *, on_this_machine: bool) -> Iterator[tuple[str, str]]:
-        """Yield each invalid field with the requirement."""
+        """Yield each invalid field with its requirement."""
         for field in fields(self):
             warm = getattr(self, field.name)
             if warm is not None:
@@ -93,7 +93,7 @@ class Pollers:
         return self.maximum * CALLS_PER_POLLER or OWN_MAX_CONCURRENT
 
     def problems(self) -> Iterator[tuple[str, str]]:
-        """Yield each invalid field with the requirement."""
+        """Yield each invalid field with its requirement."""
         if self == NO_POLLERS:
             return
         if not MIN_POLLERS <= self.minimum <= MAX_MINIMUM_POLLERS:
@@ -105,4 +105,6 @@ class Pollers:
 
 
 NO_POLLERS = Pollers(minimum=0, maximum=0)
-"""For the deployment that removes a lane's pollers, before another one adds a maximum concurrency (docs/sizing.md)."""
+"""The value for the deployment that removes a lane's pollers, before another deployment adds a maximum concurrency
+(docs/sizing.md).
+"""

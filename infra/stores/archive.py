@@ -1,4 +1,4 @@
-"""Archive: expired records leave the runs table by its stream and are stored in a bucket as compressed rows by day."""
+"""Archive: the runs table's stream delivers expired records, which are stored in a bucket as compressed rows by day."""
 
 import json
 
@@ -111,7 +111,7 @@ class ArchiveStore(Construct):
 
     def _attach(self, archive: ArchiveConfig, stream: str) -> str:
         """Let the stream invoke the function. Return the event source's id. A batch that was not archived is retried
-        unchanged until it is too old. A batch that made the function fail is split, so that one record cannot block the
+        unchanged until it is too old. If the function fails, the batch is split, so that one record cannot block the
         others.
         """
         return lambda_.CfnEventSourceMapping(

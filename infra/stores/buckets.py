@@ -16,7 +16,7 @@ PREFIX = "results/"
 
 
 class AccessLogs(Construct):
-    """A private bucket for S3's access logs. They expire after the same time as the functions' logs.
+    """A private bucket for S3's access logs. The logs expire after the same time as the functions' logs.
 
     The bucket always uses S3's own key, because S3 does not deliver logs to a bucket with another key (Amazon S3 User
     Guide, "Enabling Amazon S3 server access logging"). The logs contain names of objects and callers, but no content.
@@ -49,8 +49,8 @@ def private_bucket(
 ) -> s3.Bucket:
     """Return a bucket with access logs under `prefix` if the stage has access logs.
 
-    A bucket that still contains objects is not deleted with its stack. A function of CDK could empty it, but would need
-    permissions that no other function here has.
+    A bucket that still contains objects is not deleted with its stack. CDK's own function could empty it, but would
+    need permissions that no other function of the stack has.
     """
     return s3.Bucket(
         scope,

@@ -1,4 +1,4 @@
-"""The key of the stores (AWS's own, the stack's, or the account's), and the removal of stores with the stack."""
+"""The key of the stores (AWS's own, the stack's, or the account's), and whether stores are removed with the stack."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from infra.settings.stores_config import OWN
 ROTATION_DAYS = 365
 
 DATA_KEY_REUSE = Duration.hours(1)
-"""The time for which SQS reuses a data key before it requests another from KMS. It costs a fraction of the default of
-five minutes, and a disabled key still stops the queues within an hour (Amazon SQS Developer Guide, "Amazon SQS Key
-management").
+"""The time for which SQS reuses a data key before it requests another from KMS. Requests cost a fraction of those with
+the default of five minutes, and a disabled key still stops the queues within an hour (Amazon SQS Developer Guide,
+"Amazon SQS Key management").
 """
 
 _READ, _WRITE = frozenset({"kms:Decrypt"}), frozenset({"kms:Decrypt", "kms:GenerateDataKey"})
@@ -110,7 +110,7 @@ class Encryption(Construct):
 
     @property
     def bucket(self) -> dict[str, Any]:
-        """The settings of an S3 bucket. A bucket key saves a request to KMS for each object."""
+        """The settings of an S3 bucket. A bucket key avoids a request to KMS for each object."""
         if self.key is None:
             return {"encryption": s3.BucketEncryption.S3_MANAGED}
         return {"encryption": s3.BucketEncryption.KMS, "encryption_key": self.key, "bucket_key_enabled": True}
@@ -128,8 +128,8 @@ class Encryption(Construct):
     def let_policies_use_it(self) -> None:
         """Add to each policy of the stack the permissions for the key that its other statements require.
 
-        Call it after all constructs are created. Functions that can use a store can then use its key, without a grant
-        in each construct.
+        Call it after all constructs are created. Functions that can use a store can then also use its key, without a
+        grant in each construct.
         """
         if self.key is None:
             return

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 AGAIN = frozenset({429, 500, 502, 503, 504})
-"""A retry can succeed (docs/api.md, "Responses")."""
+"""Statuses after which a retry can succeed (docs/api.md, "Responses")."""
 CALL_SECONDS = 30.0
 """The timeout of one request. API Gateway itself responds within 30 s."""
 LONGEST_WAIT_SECONDS = 20.0
@@ -25,7 +25,7 @@ Authorize = Callable[[str, str, bytes], Headers]
 
 
 class RefusedError(Exception):
-    """The request failed. `status` is 0 without a response; `kind` is that of the problem, such as `in-workflow`."""
+    """The request failed. `status` is 0 without a response; `kind` is the kind of problem, such as `in-workflow`."""
 
     def __init__(self, status: int, text: str, kind: str = "") -> None:
         self.status = status

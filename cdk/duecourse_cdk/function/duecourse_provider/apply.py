@@ -19,7 +19,7 @@ JOBS, WORKFLOWS = "jobs", "workflows"
 
 
 class NotOursError(Exception):
-    """The job exists and has another owner."""
+    """The job exists, but has another owner."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def put(api: Api, wanted: Wanted) -> None:
 
 def make_way(api: Api, wanted: Wanted, before: Wanted) -> None:
     """Delete a workflow if another one needs its jobs, because a job can be in only one workflow. It is deleted only if
-    this is the other one's only fault.
+    this is the other workflow's only fault.
 
     Raises RefusedError with the other faults.
     """
@@ -113,7 +113,7 @@ def _deleted(api: Api, job_id: str, tag: str) -> bool:
 
 
 def _condition(api: Api, wanted: Wanted) -> dict[str, str]:
-    """Return the condition header, so that only the version that was checked is overwritten."""
+    """Return the condition header. With it, only the version that was checked is overwritten."""
     found = _look(api, wanted.id)
     if found is None:
         return {"if_none_match": "*"}
@@ -138,7 +138,7 @@ def _check(found: Answer, job_id: str, tag: str) -> None:
 
 
 def _changed_meanwhile(api: Api, refused: RefusedError) -> bool:
-    """Return whether to read again after a conflicting change."""
+    """Return whether the error is a conflicting change, and there is time to read again."""
     faster = refused.status == HTTPStatus.PRECONDITION_FAILED or refused.kind == "job-changed"
     return faster and api.patience.left > 0
 

@@ -19,7 +19,7 @@ from duecourse_provider.credentials import CredentialsError, authorizer
 logger = logging.getLogger("duecourse_provider")
 
 MARGIN_SECONDS = 30.0
-"""The time for the response to CloudFormation, which waits an hour for a missing one."""
+"""The time that is reserved for the response to CloudFormation, which would wait an hour for a missing response."""
 TIDY_SECONDS = 30.0
 """The maximum time to remove the remains of a failed creation."""
 REASON_LENGTH = 1500
@@ -27,8 +27,8 @@ REASON_LENGTH = 1500
 response objects").
 """
 FAILED = "failed:"
-"""The prefix of the physical id of a resource that could not be created. Its deletion must not fail, or a rollback
-would never end.
+"""The prefix of the physical id of a resource that could not be created. Its deletion must succeed; otherwise a
+rollback would never end.
 """
 
 Event = Mapping[str, Any]
@@ -88,7 +88,7 @@ def _create(event: Event, patience: Patience, aws: Session) -> tuple[str, str]:
 
 
 def _update(event: Event, patience: Patience, aws: Session) -> tuple[str, str]:
-    """With another id, it is another resource. CloudFormation then deletes the old one."""
+    """Handle an update. With a new id, the resource is a new one, and CloudFormation then deletes the old one."""
     wanted, before = Wanted.of(event["ResourceProperties"]), Wanted.of(event["OldResourceProperties"])
     api = _api(event, patience, aws)
     if before.steps and wanted.id != before.id:

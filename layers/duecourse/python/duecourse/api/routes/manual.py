@@ -286,8 +286,8 @@ def backfill_job(api: Api, request: Request, parameters: Mapping[str, str]) -> A
 def skip_next(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Skip the next occurrences.
 
-    Skips the next future occurrences that have no record yet. A repeated request with the same `Idempotency-Key` skips
-    no further occurrences.
+    Skips the next occurrences that have no record yet. A repeated request with the same `Idempotency-Key` skips no
+    further occurrences.
     """
     job_id, expected = job_id_in(parameters), read_expected(request)
     run_request = RunRequest(request.principal, read_key(request), request.correlation_id)
