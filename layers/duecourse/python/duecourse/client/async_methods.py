@@ -668,8 +668,8 @@ class AsyncMethods(ABC):
     ) -> Awaitable[Skipped]:
         """Skip the next occurrences.
 
-        Skips the next future occurrences that have no record yet. A repeated request with the same `Idempotency-
-        Key` skips no further occurrences.
+        Skips the next occurrences that have no record yet. A repeated request with the same `Idempotency-Key` skips
+        no further occurrences.
 
         `job_id`: the id of the job.
 
