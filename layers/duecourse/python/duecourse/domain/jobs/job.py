@@ -535,7 +535,7 @@ class Job(JobDefinition):
         )
 
     def superseded_at(self, generation: int) -> float | None:
-        """Return the time when a definition was replaced (UTC seconds), or None for the current one. Its runs that were
+        """Return the time when a definition was replaced (UTC seconds), or None for the current one. Runs that it had
         enqueued for later were withdrawn at that time.
         """
         later = (*self.earlier, Definition(self.generation, self.changed_at))
