@@ -17,21 +17,27 @@ def counted_places(runs: int, quota: int, draw: float) -> int:
 
 
 MAX_EXPRESSION = 256
-"""Characters of a schedule."""
+"""The maximum number of characters of a schedule."""
 
 MAX_ZONE_NAME = 64
 
 MAX_NAME = 256
-"""In characters. A name is copied into every response about its job, and by `{{job_name}}` into calls."""
+"""The maximum number of characters. A name is copied into every response about its job, and by `{{job_name}}` into
+calls.
+"""
 
 MAX_OWNER = 128
-"""In characters: a team, a person or an address. The notification of a dead run has it as an attribute."""
+"""The maximum number of characters. The owner is a team, a person or an address; the notification of a dead run
+contains it as an attribute.
+"""
 
 MAX_DESCRIPTION = 500
-"""In characters. It is copied into every response about its job. Longer notes belong in the runbook."""
+"""The maximum number of characters. The description is copied into every response about its job. Longer notes belong in
+the runbook.
+"""
 
 MAX_RUNBOOK_URL = 2048
-"""In characters, the same limit as for a target's URL."""
+"""The maximum number of characters: the same limit as for a target's URL."""
 
 MAX_TAGS = 20
 """Each tag has an item, which is written in the job's transaction. An edit that changes all tags writes 40 of the 100
@@ -50,7 +56,7 @@ MAX_BACKOFF_SECONDS = DAY_SECONDS
 """For a longer delay, another occurrence is a better choice."""
 
 MIN_GRACE_SECONDS = 5
-"""In seconds. A normal start is up to two seconds late and must not count as missed."""
+"""The minimum grace period in seconds. A normal start is up to two seconds late and must not count as missed."""
 
 MAX_GRACE_SECONDS = DAY_SECONDS
 """A day is the longest useful grace period. After it, the policy for missed occurrences applies."""
@@ -61,10 +67,10 @@ make no difference.
 """
 
 MAX_START_DEADLINE_SECONDS = 7 * DAY_SECONDS
-"""Half of the 14 days that a lane keeps a message (Amazon SQS Developer Guide, "Amazon SQS message quotas")."""
+"""Half of the 14 days for which a lane keeps a message (Amazon SQS Developer Guide, "Amazon SQS message quotas")."""
 
 MAX_FINISH_SECONDS = 30 * DAY_SECONDS
-"""The longest wait for a callback. A later deadline would not be missed by a run that is still active."""
+"""The longest wait for a callback. No run is active long enough to miss a later deadline."""
 
 MAX_NOTIFY = 10
 """Each rule causes another run for each notice."""
@@ -76,7 +82,7 @@ MIN_COMPLETION_SECONDS = 10
 """The called program needs time to start, and its callback passes through the API and a lane."""
 
 MIN_DELETE_AFTER_SECONDS = 60
-"""Clocks differ by some seconds, and a client needs time to read the end of its job."""
+"""Clocks differ by some seconds, and a client needs time to read how its job ended."""
 
 MAX_DELETE_AFTER_SECONDS = 90 * DAY_SECONDS
 """The clean-up removes ended jobs after this time in any case."""
@@ -91,4 +97,4 @@ MAX_HEARTBEAT_SECONDS = DAY_SECONDS
 """A heartbeat with a longer interval has no advantage over `completion_seconds`."""
 
 MAX_AGE_SECONDS = 30 * DAY_SECONDS
-"""The same limit as for a callback."""
+"""The same limit as for waiting for a callback."""

@@ -21,7 +21,7 @@ from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.limits import WORKER_SECONDS
 
 CLOCK_MARGIN_SECONDS = 10
-"""The clocks of an API function and a worker may differ by seconds."""
+"""The maximum difference between the clocks of an API function and a worker (seconds)."""
 
 LATE_SECONDS = 5
 """The usual maximum delay of a run's start, in seconds."""
