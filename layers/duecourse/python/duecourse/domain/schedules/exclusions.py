@@ -154,7 +154,7 @@ def _passed(pattern: Pattern, wall: int, whole: bool) -> int | None:
 
 
 class WorkingDays(DaySet):
-    """The days of an expression with ``W#n``, for a job with excluded days, which are no working days."""
+    """The days of an expression with ``W#n``, for a job with excluded days. These are not working days."""
 
     __slots__ = ("_off",)
 

@@ -1,5 +1,5 @@
-"""Intervals: ``rate(n unit)`` and ISO-8601's ``R[n]/start/period`` in elapsed time, and periods of days, weeks, months
-and years on the wall clock (from a start without an offset).
+"""Intervals. ``rate(n unit)`` and ISO-8601's ``R[n]/start/period`` count elapsed time. Periods of days, weeks, months
+and years (from a start without an offset) count on the wall clock.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Rate:
 
 
 class CalendarRate:
-    """An interval on the wall clock: days, or months. It is also the pattern of its wall times (pattern.py).
+    """An interval of days or months on the wall clock. It is also the pattern of its wall times (pattern.py).
 
     Every interval counts from the start. A month without the day of the start uses its last day.
 
@@ -106,7 +106,7 @@ class CalendarRate:
 
     @property
     def canonical(self) -> str:
-        """The canonical form: ``R/2026-01-31T09:00:00/P3M``, with the months as years where they fit."""
+        """The canonical form: ``R/2026-01-31T09:00:00/P3M``. Whole years are written as years."""
         period = (
             f"{self.days}D" if self.days else f"{self.months // 12}Y" if self.months % 12 == 0 else f"{self.months}M"
         )
@@ -126,7 +126,7 @@ class CalendarRate:
 
 
 def _months(wall: int) -> int:
-    """Return the months since the year 0 of a wall second."""
+    """Return the number of months from the year 0 to a wall second."""
     at = date.fromordinal(min(max(wall // DAY + EPOCH, 1), date.max.toordinal()))
     return at.year * 12 + at.month - 1
 

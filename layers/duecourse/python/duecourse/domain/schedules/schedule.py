@@ -204,7 +204,7 @@ class CronSchedule(WallSchedule):
         self.cron = cron
 
     def with_pattern(self, spec: ScheduleSpec, pattern: Pattern) -> CronSchedule:
-        """Return the schedule with other wall times."""
+        """Return the schedule with different wall times."""
         return CronSchedule(spec, self.cron, pattern, self.timeline)
 
     @property
@@ -230,7 +230,7 @@ class CalendarSchedule(WallSchedule):
         self.recurring = rate.count != 1
 
     def with_pattern(self, spec: ScheduleSpec, pattern: Pattern) -> CalendarSchedule:
-        """Return the schedule with other wall times."""
+        """Return the schedule with different wall times."""
         return CalendarSchedule(spec, self.rate, pattern, self.timeline)
 
     @property
@@ -667,8 +667,8 @@ def excluded_schedule(spec: ScheduleSpec, exclude: tuple[str, ...]) -> tuple[Sch
 
 
 def _around(schedule: Schedule, days: Days, step: int) -> Schedule:
-    """Return a schedule that takes excluded days into account: they are no working days (``W#n``), and occurrences move
-    off them, with `step` -1 to the day before, with 1 to the day after. Return the same one if neither applies.
+    """Return a schedule that takes excluded days into account. They are not working days (``W#n``), and occurrences
+    move off them: to the day before (`step` -1) or to the day after (1). Return the same schedule if neither applies.
     """
     spec = schedule.spec
     match schedule:

@@ -33,7 +33,7 @@ def length_of(year: int, month: int) -> int:
 
 
 def lengths(month: int) -> tuple[int, ...]:
-    """Return the possible lengths of a month: two for February, one for each of the others."""
+    """Return the possible lengths of a month: two for February, one for every other month."""
     return (28, 29) if month == 2 else (_LENGTHS[month - 1],)
 
 
@@ -186,8 +186,8 @@ class DaysOfMonth:
         numbers: plain days, one bit each.
         from_end: for ``L`` and ``L-n``: bit n for the n-th day before the last.
         nearest: for ``nW``: bit n for the Monday-to-Friday day nearest to n within the month.
-        nearest_to_end: for ``LW`` and ``L-nW``: bit n for the one nearest to the n-th day before the last.
-        working: n of ``W#n``, the n-th working day; below 0 counted from the end.
+        nearest_to_end: for ``LW`` and ``L-nW``: bit n for such a day nearest to the n-th day before the last.
+        working: n of ``W#n``, the n-th working day; a negative n counts from the end of the month.
 
     """
 
@@ -210,7 +210,7 @@ class DaysOfMonth:
 
     def mask(self, length: int, first: int, off: int = 0) -> int:
         """Return the days that match in a month of this length that begins on weekday ``first``. Bit 0 is day 1.
-        ``off`` are days that are no working days, in addition to Saturdays and Sundays.
+        ``off`` are the days that are not working days, in addition to Saturdays and Sundays.
         """
         bits = (self.numbers >> 1) & ((1 << length) - 1)
         for back in members(self.from_end):
@@ -311,7 +311,7 @@ class DaySet:
         return bits
 
     def matching(self, length: int, first: int, off: int = 0) -> int:
-        """Return the same without the cache; ``off`` is the same as in ``DaysOfMonth.mask``."""
+        """Return the same as ``mask``, without the cache. ``off`` is the same as in ``DaysOfMonth.mask``."""
         month, week = self.of_month.mask(length, first, off), self.of_week.mask(length, first)
         return month & week if self.both else month | week
 
@@ -449,7 +449,7 @@ def canonical_cron(cron: Cron) -> str:
 
 
 def _required(days: DaySet) -> str:
-    """Return the ``+`` of the day of week, if it is needed."""
+    """Return ``+`` if the day of week needs it, otherwise an empty text."""
     return "+" if days.of_week.required and not (days.of_month.starred or days.of_week.starred) else ""
 
 
@@ -557,7 +557,7 @@ class Cron:
 
 
 def parse_cron(text: str) -> Cron:
-    """Parse crontab's dialect: 5 fields, or 6 with seconds first, or 7 with years last, too, or one of the ``@`` names.
+    """Parse crontab's dialect: 5 fields, 6 (with seconds first), 7 (also with years last), or one of the ``@`` names.
     Raises ScheduleError.
     """
     text = text.upper()

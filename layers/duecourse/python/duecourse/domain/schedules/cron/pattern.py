@@ -111,7 +111,9 @@ class Pattern(Protocol):
 
 
 def pattern_of(cron: Cron, days: DaySet | None = None) -> Pattern:
-    """Return the cheapest search that is correct for this expression. `days` replace its days, one month at a time."""
+    """Return the cheapest search that is correct for this expression. `days` replaces the expression's days, one month
+    at a time.
+    """
     if days is not None:
         return MonthPattern(DayTimes(cron.hours, cron.minutes, cron.seconds), days, cron.months, cron.years)
     week = cron.days.week if cron.years is None and cron.months == _ALL_MONTHS else None
