@@ -1,6 +1,6 @@
 """Duecourse: a distributed job scheduler built on AWS serverless services.
 
-`Client` and `AsyncClient` are those of `duecourse.client`. They are imported at their first use, since the functions do
+`Client` and `AsyncClient` come from `duecourse.client`. They are imported at their first use, because the functions do
 not need them.
 """
 

@@ -19,7 +19,7 @@ MESSAGE_RETENTION_DAYS = 14
 """How long lanes and the dead-letter queue keep a message after it was sent: the maximum of SQS."""
 
 MAX_SHARDS = 9_999
-"""Slot names have four digits for the shard."""
+"""The maximum number of shards: slot names have four digits for the shard."""
 
 DISPATCH_SECONDS = 58
 """The timeout of the dispatcher: nearly the minute between two ticks, which a shard needs at its busiest.

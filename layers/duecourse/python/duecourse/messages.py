@@ -18,7 +18,7 @@ from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.schedules.schedule import OccurrenceRules
 
 MAX_REPLACED = 20
-"""Maximum number of messages that a copy names. One is sufficient unless records repeatedly cannot be read."""
+"""Maximum number of messages that a copy lists. One is sufficient unless records repeatedly cannot be read."""
 
 
 class MessageError(ValueError):
@@ -134,7 +134,7 @@ class RunMessage(OfRun):
     `nonce` is new at each send: a dead run's nonce under another message id is a redrive. `caught_up_at` is set if the
     run covers missed occurrences: it is the dispatcher's time. `waited` is true if the run has left the wait queue to
     start. `watch` is the nonce of the wait queue's watch, if the message is that watch. `final` is true if no
-    occurrence follows this one, whatever the schedule (`max_runs`). `following` is the time at which the next
+    occurrence follows this one, regardless of the schedule (`max_runs`). `following` is the time at which the next
     occurrence is due. `rules` are set if the run covers several missed occurrences: they are the rules that produced
     these. `replaces` has the ids and nonces of the messages that this one replaces and continues, newest last. `bulk`
     is true if the message goes to the bulk queue of its lane (domain.tenants.seats).
@@ -162,7 +162,7 @@ class RunMessage(OfRun):
 
     @property
     def deadline(self) -> Deadline | None:
-        """The deadline that the message checks, if it checks one of those of the job."""
+        """The job's deadline that the message checks; None if it checks none."""
         return self.command.deadline if isinstance(self.command, CheckStart | CheckFinish) else None
 
     @property

@@ -45,8 +45,8 @@ class Rules(TypedDict, total=False):
     """Instants, dates, ranges of dates and cron expressions, as in a job: ``["2026-12-24/2027-01-02"]``."""
     on_excluded: Literal["skip", "previous", "next"]
     anchor: datetime | None
-    """The instant from which a rate counts. The default is ``start``, or else the instant after which occurrences are
-    requested.
+    """The instant from which a rate counts. The default is ``start``; without it, the instant after which occurrences
+    are requested.
     """
 
 

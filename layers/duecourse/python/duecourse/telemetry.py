@@ -22,7 +22,8 @@ emitted. An alarm on a sum treats a missing count as 0.
 """
 
 LOGGED_ONLY = frozenset({"SlotsRead", "CursorsRead", "ClaimsWon", "TicksSent"})
-"""Counts of a round or tick that are in its log line, but are no metrics. `Enqueued` grows with those of a round."""
+"""Counts of a round or tick that are in its log line but are not metrics. `Enqueued` increases with those of a round.
+"""
 
 ENDS = frozenset({"RunsSucceeded", "RunsDead", "RunsSkipped", "RunsCancelled"})
 """The counts of final states. Only these are also emitted by target."""
@@ -109,8 +110,8 @@ def _emit(
     ages: Mapping[str, float] = MappingProxyType({}),
     over_lanes: Mapping[str, str] | None = None,
 ) -> None:
-    """Emit metrics with the dimensions, and also with those `over_lanes` if they differ. Without values nothing is
-    emitted.
+    """Emit metrics with the dimensions, and also with the dimensions `over_lanes` if they differ. Without values
+    nothing is emitted.
     """
     if not (counts or durations or ages):
         return

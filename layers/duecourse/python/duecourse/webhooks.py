@@ -10,7 +10,7 @@
             return Response(status_code=401)
         ...  # call_id is the same in every attempt of a run: process each id once
 
-Any library of Standard Webhooks does the same. This one needs only Python.
+Any Standard Webhooks library can do the same. This module needs only the standard library.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def verify(
 ) -> str:
     """Verify the signature of a call and return the id of the call.
 
-    `body` is the received body, byte for byte: JSON that was parsed and written again has other bytes. `secret` is
-    `whsec_...`, or several of these separated by spaces, of which one must match. `now` is in UTC seconds (default: the
+    `body` is the received body, byte for byte: JSON that was parsed and written again has different bytes. `secret` is
+    `whsec_...`, or several of these, separated by spaces; one of them must match. `now` is in UTC seconds (default: the
     machine's clock).
 
     Raises WebhookError, or ValueError if the secret is invalid.

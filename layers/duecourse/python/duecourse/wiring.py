@@ -404,7 +404,7 @@ class Wiring(Generic[S_co]):
 
     @cached_property
     def watch(self: Wiring[TickSettings]) -> Watch:
-        """The part of the tick that looks at queues, maintenance and the archive."""
+        """The part of the tick that checks queues, maintenance and the archive."""
         from duecourse.adapters.aws.event_source import LambdaEventSource
         from duecourse.adapters.sqs.depths import SqsQueueDepths
         from duecourse.usecases.dispatch.watch import SHARDS, Watch
@@ -504,8 +504,8 @@ class Wiring(Generic[S_co]):
         return Trends()
 
     def forwarder(self: Wiring[LaneSettings], received: Received, lane: Lane | None) -> Forwarder:
-        """Return a sender of copies of the messages of `received`. Without a lane each copy is sent to the lane that it
-        names.
+        """Return a sender of copies of the messages of `received`. Without a lane, each copy is sent to the lane that
+        it specifies.
         """
         from duecourse.usecases.forwarder import Forwarder
 

@@ -1,4 +1,4 @@
-"""The facts about a stage that several checks use, without judgement. Times are in seconds."""
+"""The facts about a stage that several checks use, without verdicts. Times are in seconds."""
 
 from __future__ import annotations
 

@@ -13,13 +13,13 @@ LAST_RUNS = 20
 """How many of the last runs of a job are judged."""
 
 LEFT_OUT = 5
-"""Of the last runs, so many that were skipped or merged are worth a warning."""
+"""The number of skipped or merged runs, among the last runs, that causes a warning."""
 
 CALENDAR_DAYS = 60
-"""The number of days before the last day of a calendar from which on its jobs have a warning."""
+"""How many days before the last day of a calendar its jobs get a warning."""
 
 MIN_MEASURED = 3
-"""The median of fewer durations says little."""
+"""The minimum number of durations. The median of fewer is not meaningful."""
 
 LEFT_OUT_REASONS: Collection[str] = frozenset(
     {"overlap", "overlap_full", "replaced", "missed", "superseded", "start_deadline"}

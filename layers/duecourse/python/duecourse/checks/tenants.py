@@ -1,4 +1,4 @@
-"""What belongs to a tenant in the stores of a stage, and how a tenant is closed.
+"""The items of a tenant in the stores of a stage, and the marks that close a tenant.
 
 A tenant is closed by marks in items that are read anyway: `closed` in the item of its request rate, which refuses its
 requests; `suspended_at` in each job, which workers read before a start; and the `error` of each cursor, which keeps
@@ -16,13 +16,14 @@ SUSPENDED = "the tenant is suspended"
 """The `error` of a cursor that left the due index because its tenant was suspended."""
 
 ADMITTED_SECONDS = 45
-"""How long after a tenant was closed a request may still write, in seconds: an instance of the API keeps tokens for
-5 s, API Gateway ends a request after 30 s, and clocks differ by up to 5 s each.
+"""The time (seconds) for which a request may still write after its tenant was closed: an instance of the API keeps
+tokens for 5 s, API Gateway ends a request after 30 s, and clocks differ by up to 5 s each.
 """
 
 QUIET_SECONDS = 1200
-"""How long after its jobs were marked or deleted a worker may still write for a tenant, in seconds: an invocation that
-has read a job before ends after at most 900 s (Lambda). The batching of the archive's event source (300 s) is shorter.
+"""The time (seconds) for which a worker may still write for a tenant after its jobs were marked or deleted: an
+invocation that has read a job before ends after at most 900 s (Lambda). The batching of the archive's event source (300
+s) is shorter.
 """
 
 BARRED_SECONDS = 15 * 86_400
@@ -74,7 +75,7 @@ def tenant_of(partition: str, sort: str) -> str | None:
 
 
 KINDS = ("jobs", "payloads", "workflows", "runs", "requests", "changes", "other")
-"""What the items of a tenant are, as counts and exported files name them."""
+"""The kinds of a tenant's items, as named in counts and exported files."""
 
 _BY_SORT = {"JOB": "jobs", "PAYLOAD": "payloads"}
 _BY_PREFIX = {"GRAPH": "workflows", "RUN": "runs", "INPUT": "requests", "CHANGE": "changes"}

@@ -45,9 +45,9 @@ NO_MONITOR = "none"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TickSettings(FromEnvironment):
-    """The settings of the tick, which starts dispatch rounds once a minute. `lookahead_seconds` is that of rounds. The
-    queues and the archive's event source are those that it watches. `letters_urls` has the URLs of the queues of
-    failures, separated by spaces. `ping_url` is the address of an external monitor, or NO_MONITOR.
+    """The settings of the tick, which starts dispatch rounds once a minute. `lookahead_seconds` is the lookahead of
+    rounds. The tick watches the queues and the archive's event source. `letters_urls` has the URLs of the other
+    dead-letter queues, separated by spaces. `ping_url` is the address of an external monitor, or NO_MONITOR.
     """
 
     stage: str
@@ -72,8 +72,8 @@ class DispatchSettings(_Rounds):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecuteSettings(LaneSettings):
-    """The settings of the workers of one lane. `max_receive_count` is that of the lane's redrive policy. A run
-    that starts later than `late_seconds` is late.
+    """The settings of the workers of one lane. `max_receive_count` comes from the lane's redrive policy. A run that
+    starts later than `late_seconds` is late.
     """
 
     lane: Lane
