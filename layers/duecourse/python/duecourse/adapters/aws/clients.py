@@ -1,7 +1,7 @@
 """Clients of AWS services, created once at first use, with timeouts that fit a Lambda function.
 
-The transport of this package (transport.py) sends the frequent requests to DynamoDB and SQS. boto3 sends all others and
-is imported at the first of them.
+The transport of this package (transport.py) sends the frequent requests to DynamoDB and SQS. boto3 sends all other
+requests, and is imported for the first of these.
 
 The endpoints are those of AWS. For a local stack, boto3 reads the endpoint from `AWS_ENDPOINT_URL`.
 """
@@ -311,9 +311,9 @@ class AwsClients:
         return self._session.client(service, config=config, endpoint_url=self._endpoint_url, **keys)
 
     def _s3_config(self) -> Config:
-        """Return the configuration of S3, in which presigned links must work as signed. On AWS the bucket's regional
-        host is used: botocore would sign for the global host, which redirects and so invalidates the signature. A local
-        stack has one host for all buckets.
+        """Return a configuration of S3 with which presigned links work. On AWS, the bucket's regional host is used:
+        botocore would sign for the global host, which redirects and so invalidates the signature. A local stack has one
+        host for all buckets.
         """
         from botocore.config import Config
 

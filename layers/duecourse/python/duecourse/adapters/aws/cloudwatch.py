@@ -29,7 +29,7 @@ class TtlCache(Generic[Value]):
         self._known: tuple[float, Value | CloudWatchUnavailableError] | None = None
 
     def get(self, read: Callable[[float], Value | CloudWatchUnavailableError]) -> Value:
-        """Return the cached response, or call `read` with the present time (UTC seconds). Raises
+        """Return the cached response, or call `read` with the current time (UTC seconds). Raises
         CloudWatchUnavailableError.
         """
         now = self._clock.now()

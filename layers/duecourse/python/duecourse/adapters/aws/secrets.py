@@ -63,7 +63,7 @@ class SecretsManagerSecrets:
 
 
 def _checked(name: str) -> str:
-    """Return a valid name, which cannot refer to a secret of another tenant. Raises SecretUnknownError."""
+    """Return a valid name unchanged: it cannot refer to another tenant's secret. Raises SecretUnknownError."""
     if _NAME.fullmatch(name) is None:
         raise SecretUnknownError("the name of a secret must be 1 to 64 letters, digits, _ . and -")
     return name

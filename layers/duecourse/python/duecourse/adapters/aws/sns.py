@@ -16,7 +16,7 @@ API Reference, Publish).
 
 
 def subject(text: str) -> str:
-    """Return the text on one line, cut to the length that SNS accepts."""
+    """Return the text on one line, truncated to the length that SNS accepts."""
     line = " ".join("".join(char if char.isprintable() else " " for char in text).split())
     return line if len(line) <= SUBJECT_CHARACTERS else f"{line[: SUBJECT_CHARACTERS - 3]}..."
 
@@ -26,8 +26,8 @@ class SnsNotifier:
     attributes, which subscriptions can filter by.
 
     A notification may arrive more than once: its response was lost, its sender stopped, or SNS delivered it twice. All
-    notifications of one dead run have the same `deduplication_id`, `<tenant>/<run id>/<attempt>`. A redriven run that
-    dies again has another. That of a missed deadline is `<tenant>/<run id>/start`, or `finish`.
+    notifications of one dead run have the same `deduplication_id`, `<tenant>/<run id>/<attempt>`. If a redriven run
+    dies again, its id is different. The id of a missed deadline is `<tenant>/<run id>/start`, or `finish`.
     """
 
     def __init__(self, client: Any, topic_arn: str) -> None:
@@ -80,6 +80,6 @@ class SnsNotifier:
 
 
 def _subject(line: str, run_id: str) -> str:
-    """Return the subject of a notification. A long run id is cut; the message has all of it."""
+    """Return the subject of a notification. A long run id is truncated; the message contains all of it."""
     room = SUBJECT_CHARACTERS - len(line.format(""))
     return line.format(run_id if len(run_id) <= room else f"{run_id[: room - 3]}...")

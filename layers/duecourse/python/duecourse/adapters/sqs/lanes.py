@@ -104,9 +104,9 @@ class SqsLanes:
         return accepted
 
     def _renewed(self, entry: Entry, item: Outgoing, passed: int) -> Entry:
-        """Return the entry for another attempt. The previous attempt may have been stored although there was no
-        response, so this entry is a different message. The whole seconds that have `passed` are subtracted from its
-        delay, so that it is not delivered before it is due.
+        """Return the entry for another attempt. The message of the previous attempt may have been stored although there
+        was no response, so this entry is a different message. The whole seconds that have `passed` are subtracted from
+        its delay, so that it is not delivered before it is due.
         """
         message = item.message.again(nonce=self._randomness.nonce())
         return entry | _entry(Outgoing(message, max(item.delay_seconds - passed, 0)))

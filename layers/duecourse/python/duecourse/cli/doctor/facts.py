@@ -1,4 +1,4 @@
-"""The facts that the gatherers read, without judgement. Times are in seconds, and ages use AWS's clock."""
+"""The facts that the gatherers read, without verdicts. Times are in seconds, and ages use AWS's clock."""
 
 from __future__ import annotations
 

@@ -145,7 +145,7 @@ def cursors(stage: Stage) -> Cursors:
 
 
 SKIPPING_JOBS = 10
-"""The last runs of so many jobs with skipped runs are read."""
+"""The number of jobs with skipped runs whose last runs are read."""
 
 
 def skipping(stage: Stage) -> list[LastRuns]:

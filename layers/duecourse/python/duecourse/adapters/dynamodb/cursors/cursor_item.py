@@ -22,7 +22,7 @@ class ShardRecord(TableStore):
 
     Functions are updated one after the other, and rolled back when a deployment fails. So a function can write with a
     new shard count before the tick uses that count, and the deployment can be rolled back before the tick ever does. An
-    entry in a shard that no tick covers is lost. Therefore the record is written first, and it only grows.
+    entry in a shard that no tick covers is lost. Therefore the record is written first, and its count only increases.
     """
 
     def __init__(self, client: Any, table: str) -> None:

@@ -54,7 +54,7 @@ def tags_removed(job: Job, tags: tuple[str, ...], table: str) -> list[dict[str, 
 
 
 def marks_of(job: Job) -> tuple[str, ...]:
-    """Return what the markers of a job are for: its tags and its calendar."""
+    """Return what a job's markers refer to: its tags and its calendar."""
     return job.tags if job.calendar is None else (*job.tags, calendar_mark(job.calendar))
 
 

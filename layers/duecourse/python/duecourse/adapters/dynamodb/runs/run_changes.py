@@ -64,8 +64,8 @@ class DynamoRunChanges:
 
 
 def _change(record: Mapping[str, Any]) -> RunChange:
-    """Return the change of a stream record. Lambda's events name the service that made the change `principalId`; the
-    stream itself calls it `PrincipalId`.
+    """Return the change of a stream record. The service that made the change is in `principalId` in Lambda's events,
+    and in `PrincipalId` in the stream itself.
     """
     change, kind = record["dynamodb"], record["eventName"]
     identity = record.get("userIdentity") or {}

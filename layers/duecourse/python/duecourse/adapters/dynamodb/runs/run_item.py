@@ -53,7 +53,7 @@ and heartbeats may make the item grow.
 OUTCOMES = (AttemptOutcome.FAILED, AttemptOutcome.LOST, AttemptOutcome.CANCELLED, AttemptOutcome.SUCCEEDED)
 
 WIDTHS = (MAX_ERROR, 100, 50, 0)
-"""The lengths in characters to which errors are cut, tried in this order until the list fits."""
+"""The lengths in characters to which errors are truncated, tried in this order until the list fits."""
 
 _SAME = 0
 
@@ -79,8 +79,8 @@ def read_earlier(item: Item, due: int, error: str | None, code: str | None) -> t
 
 
 def _fitting(attempts: Sequence[Attempt], run: Run, room: int) -> str | None:
-    """Return the text of the list. If it does not fit, errors are cut first, and then the oldest attempts are omitted.
-    Returns None if nothing fits.
+    """Return the text of the list. If it does not fit, errors are truncated first, and then the oldest attempts are
+    omitted. Returns None if nothing fits.
     """
     tries = [(attempts, width) for width in WIDTHS] + [(attempts[begin:], 0) for begin in range(1, len(attempts))]
     return next((text for part, width in tries if len(text := _text(part, run, width)) <= room), None)

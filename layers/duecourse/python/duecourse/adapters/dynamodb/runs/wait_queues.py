@@ -31,8 +31,8 @@ class DynamoWaitQueues(TableStore):
         return [read_run_message(values.text(item, "message")) for item in found["Items"]]
 
     def let_go(self, message: RunMessage) -> None:
-        """Remove the message of the item instead of the item: the API may update items of this table but not delete
-        them.
+        """Remove the message from the item instead of removing the item: the API may update items of this table but not
+        delete them.
         """
         self._update(_held_key(message), "REMOVE message")
 

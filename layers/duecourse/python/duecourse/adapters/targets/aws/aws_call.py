@@ -1,4 +1,4 @@
-"""Calls of AWS APIs as targets: roles, results and errors.
+"""Calls to AWS APIs as targets: roles, results and errors.
 
 All targets that are called through an AWS API map errors to outcomes of an attempt in the same way.
 """
@@ -167,7 +167,7 @@ class ServiceCaller:
 
 HANDOVER_SECONDS = 10
 """The longest timeout in seconds for a target that only accepts a message or starts something, which takes services a
-fraction of a second. So most jobs share one client of a service, whatever their timeouts.
+fraction of a second. So most jobs share one client of a service, regardless of their timeouts.
 """
 
 _ERROR_BYTES = 1024
@@ -317,7 +317,7 @@ def _plainly(code: str, status: int) -> str:
 
 
 def said(what: str, code: str, message: object) -> str:
-    """Return `queue orders: AccessDenied: why`. `attempted` cuts it to a length that fits a record."""
+    """Return `queue orders: AccessDenied: why`. `attempted` truncates it to a length that fits a record."""
     return ": ".join(str(word) for word in (what, code, message) if word)
 
 

@@ -26,7 +26,8 @@ class EcsCaller(ServiceCaller):
     """Runs tasks on clusters in the stage's account and region."""
 
     def call(self, call: Call, target: EcsTarget) -> Outcome:
-        """Run a task. A task that ECS accepts is a success, whatever its later result. The result has the task's ARN.
+        """Run a task. A task that ECS accepts is a success, regardless of its later result. The result has the task's
+        ARN.
 
         Retryable, in addition to the usual errors: every reason of ECS for not placing a task. Not retryable: an event
         that is too large for ECS, which accepts 8,192 characters of overrides.

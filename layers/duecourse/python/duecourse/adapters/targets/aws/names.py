@@ -38,7 +38,7 @@ def attempt_name(call: Call, limit: int) -> str:
     called.
 
     It consists of `nightly-20261121T064700Z-1-` and a hash. The hash distinguishes jobs of different tenants with the
-    same id, and names that were cut.
+    same id, and truncated names.
     """
     run = call.run
     mark = sha256(f"{run.tenant}/{run.name}/{run.attempt}".encode()).hexdigest()[:_MARK_CHARACTERS]

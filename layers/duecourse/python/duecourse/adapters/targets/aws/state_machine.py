@@ -20,7 +20,7 @@ class StateMachineCaller(ServiceCaller):
     """Starts executions in the stage's account and region."""
 
     def call(self, call: Call, target: StepFunctionsTarget) -> Outcome:
-        """Start an execution. A started execution is a success, whatever its later result. The result has the
+        """Start an execution. A started execution is a success, regardless of its later result. The result has the
         execution's ARN.
 
         The execution is named after the attempt, so an existing one was started by this attempt.

@@ -35,7 +35,7 @@ _ERROR = re.compile(r"[\x20-\x21\x23-\x5b\x5d-\x7e]{1,200}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Authorization:
-    """The value of the header. `secrets` must not be kept from a response."""
+    """The value of the header. `secrets` must be removed from what is kept of a response."""
 
     value: str = field(repr=False)
     secrets: tuple[str, ...] = field(repr=False)

@@ -107,7 +107,7 @@ class _Incoming(io.RawIOBase):
 
 
 class _Reader(io.BufferedReader):
-    """Notes whether received data was left unread when it was closed."""
+    """Records whether received data was left unread when the reader was closed."""
 
     raw: _Incoming
 

@@ -86,9 +86,9 @@ class RequestError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """An HTTP request. `resolved` are the secrets of the job and the callback token: they must not be kept from a
-    response. `secrets` are these and the other values that the job put into headers, path and query: they must not
-    appear in messages.
+    """An HTTP request. `resolved` are the secrets of the job and the callback token: they must be removed from what is
+    kept of a response. `secrets` are these and the other values that the job puts into headers, path and query: they
+    must not appear in messages.
     """
 
     endpoint: Endpoint
@@ -229,7 +229,7 @@ def _private(endpoint: Endpoint, headers: Iterable[tuple[str, str]]) -> frozense
 
 
 def _with_words(values: Iterable[str]) -> Iterator[str]:
-    """Yield values and their words: of `Bearer abcd` also the token alone."""
+    """Yield values and their words: for `Bearer abcd`, also the token alone."""
     for value in values:
         yield value
         yield from (word for word in value.split() if len(word) >= _MIN_SECRET)
