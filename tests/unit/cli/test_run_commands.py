@@ -254,9 +254,20 @@ def test_run_commands_redrive_dead_letters_to_the_last_page(server, asked):
 
 
 def test_run_commands_redrive_dead_letters_only_up_to_the_limit(server, asked):
-    result = duecourse(server, "dead-letters", "redrive", "--limit", "3", "--yes")
+    result = duecourse(server, "dead-letters", "redrive", "--limit", "2", "--yes")
     assert result.stdout == "2 redriven, 1 could not be redriven; there are more dead runs\n"
-    assert [body for _, _, body in asked] == [{"limit": 3}]
+    assert [body for method, _, body in asked if method == "POST"] == [{"limit": 2}]
+
+
+def test_run_commands_redrive_reports_how_many_dead_letters_are_left():
+    def answer(asked):
+        if asked.method == "GET":
+            return 200, {"items": [RUN] * 9, "next_cursor": None}
+        return 200, {"redriven": 2, "refused": 0, "more": True, "next_cursor": "2"}
+
+    with http_target(documents(answer)) as server:
+        result = duecourse(server, "dead-letters", "redrive", "--limit", "4", "--yes")
+    assert result.stdout == "4 redriven; 5 more dead runs are left\n"
 
 
 def test_run_commands_paced_redrive_knows_its_total_and_its_end() -> None:

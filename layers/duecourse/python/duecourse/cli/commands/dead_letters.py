@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, TypedDict, TypeVar
@@ -23,6 +23,9 @@ from duecourse.client import Client
 
 MAX_PER_CALL = 100
 """The maximum number of runs that one call redrives. They take the API some seconds."""
+
+SAID_SECONDS = 10.0
+"""How often the progress is printed without a terminal, in seconds."""
 
 MAX_PAGES = 10
 """The maximum number of pages of dead runs that are counted for the prompt."""
@@ -120,7 +123,7 @@ def redrive(
         if dry_run:
             _print_count(_count(client, filters), as_json)
             return
-        count = _count(client, filters) if not yes or pace else ""
+        count = _count(client, filters) if not yes or pace or limit else ""
         if count and not yes:
             confirm(_question(count, asked, limit))
         done = _redriven(client, filters, limit, steps, _total(count, limit))
@@ -128,7 +131,13 @@ def redrive(
         print_json(done)
         return
     refused = f", {done['refused']} could not be redriven" if done["refused"] else ""
-    click.echo(f"{done['redriven']} redriven{refused}" + ("; there are more dead runs" if done["more"] else ""))
+    click.echo(f"{done['redriven']} redriven{refused}" + (f"; {_more(count, done)}" if done["more"] else ""))
+
+
+def _more(count: str, done: Mapping[str, Any]) -> str:
+    """Return how many dead runs are left, if their number was counted before."""
+    left = int(count) - done["redriven"] - done["refused"] if count.isdigit() else 0
+    return f"{left} more dead run{'s are' if left != 1 else ' is'} left" if left > 0 else "there are more dead runs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +182,9 @@ def _redriven(client: Client, filters: _Filters, limit: int | None, pace: _Pace,
     redriven = refused = 0
     cursor = None
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[said]}"))
-    with Progress(*columns, console=Console(stderr=True), transient=True, disable=not pace.seconds) as progress:
+    console = Console(stderr=True)
+    shown_at = time.monotonic()
+    with Progress(*columns, console=console, transient=True, disable=not pace.seconds) as progress:
         shown = progress.add_task("redriving", total=total, said=_left(0, total, pace))
         while True:
             begin = time.monotonic()
@@ -184,6 +195,9 @@ def _redriven(client: Client, filters: _Filters, limit: int | None, pace: _Pace,
             progress.update(shown, completed=sent, said=_left(sent, total, pace))
             if cursor is None or (limit is not None and redriven + refused >= limit):
                 return {"redriven": redriven, "refused": refused, "more": bool(done.more)}
+            if not console.is_terminal and time.monotonic() >= shown_at + SAID_SECONDS:
+                shown_at = time.monotonic()
+                click.echo(_left(sent, total, pace), err=True)
             time.sleep(max(0.0, begin + pace.seconds - time.monotonic()))
 
 
