@@ -37,6 +37,11 @@ class SharedResources:
     results: ResultsBucket
     tasks: TaskParameters
 
+    @property
+    def seats(self) -> dict[str, str]:
+        """The environment variables with the seats of each lane."""
+        return {f"DUECOURSE_SEAT_{name.upper()}": str(lane.seats) for name, lane in self.config.lanes.items()}
+
     def settings(self, *names: str) -> dict[str, str]:
         """Return environment variables by their names without `DUECOURSE_`. Raises KeyError."""
         config = self.config

@@ -102,7 +102,7 @@ class HttpApi(Construct):
                 "DUECOURSE_TENANT_CLAIM": config.auth.tenant_claim,
                 "DUECOURSE_REGION": Aws.REGION,
                 **config.limits.environment,
-                **{f"DUECOURSE_SEAT_{name.upper()}": str(lane.seats) for name, lane in config.lanes.items()},
+                **parts.seats,
                 **lanes.environment,
             },
         )

@@ -131,7 +131,7 @@ def reconcile(scope: Construct, parts: SharedResources) -> PythonFunction:
 
 def repair(scope: Construct, parts: SharedResources) -> PythonFunction:
     """Return the index repair: once a day, it checks all items of the jobs table and corrects errors. It also deletes
-    completed jobs.
+    completed jobs, and edits jobs that a change of their calendar has not reached.
     """
     function = Scheduled(
         scope,
@@ -143,12 +143,18 @@ def repair(scope: Construct, parts: SharedResources) -> PythonFunction:
         rule="EveryQuarterOfAnHour",
         timeout_seconds=600,
         memory_mb=512,
-        settings=parts.settings("JOBS_TABLE", "RUNS_TABLE", "SHARDS", "REPAIR_HOURS", "COMPLETED_JOB_RETENTION_DAYS"),
+        settings=parts.settings(
+            *("JOBS_TABLE", "RUNS_TABLE", "SHARDS", "LOOKAHEAD_SECONDS", "HORIZON_SECONDS", "RUN_RETENTION_DAYS"),
+            *("REPAIR_HOURS", "COMPLETED_JOB_RETENTION_DAYS"),
+        )
+        | parts.seats
+        | parts.lanes.environment,
     ).function
     job = ("Scan", "GetItem", "BatchGetItem", "PutItem", "UpdateItem", "DeleteItem")
     function.allow([f"dynamodb:{action}" for action in job], [parts.jobs.arn])
-    record = ("GetItem", "Query", "PutItem")  # PutItem: the record of a job's deletion
+    record = ("GetItem", "Query", "PutItem")  # PutItem: the record of a job's deletion, and of skipped occurrences
     function.allow([f"dynamodb:{action}" for action in record], [parts.runs.arn])
+    function.allow(["sqs:SendMessage"], parts.lanes.arns)  # the first occurrences of an edited job
     return function
 
 

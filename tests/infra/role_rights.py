@@ -58,6 +58,8 @@ NOT_GRANTED = {
     ("Reconcile", "jobs", "dynamodb:DeleteItem"): "pausing a job that fails changes neither its tags nor its payload",
     ("Execute", "jobs", "dynamodb:Query"): "pausing a job that fails takes no place of the quota",
     ("Reconcile", "jobs", "dynamodb:Query"): "pausing a job that fails takes no place of the quota",
+    ("Repair", "jobs", "dynamodb:ConditionCheckItem"): "what follows a calendar is no new job",
+    ("Repair", "jobs", "dynamodb:Query"): "what follows a calendar is on the page, and takes no place of the quota",
     ("Dispatch", "jobs", "dynamodb:DeleteItem"): "ending a pause changes neither the job's tags nor its payload",
     ("Api", "runs", "dynamodb:ConditionCheckItem"): "the job that is checked when steps are freed is no run",
     ("Execute", "jobs", "dynamodb:BatchGetItem"): "what is read in batches of a workflow is in the runs table",

@@ -29,6 +29,7 @@ from duecourse.testing.stage import Stage, settings_of_a_test
 from duecourse.usecases.dispatch.claim import outgoing
 from duecourse.usecases.dispatch.round import DispatchRules
 from duecourse.usecases.jobs.change import Draft, Edited
+from duecourse.usecases.maintenance.calendar_check import CalendarCheck
 from duecourse.usecases.maintenance.index_repair import CleanUp, IndexCheck, IndexRepair
 from duecourse.usecases.maintenance.reconcile import ReconcileDeadLetters
 from duecourse.usecases.report import Report
@@ -167,7 +168,8 @@ class World(Stage):
         marks = DynamoTickMark(client, table)
         index = IndexCheck(store, self.jobs, self.run_store, self.wait_queues, self.timers, marks, self.clock)
         clean_up = CleanUp(self.jobs, self.run_store, self.clock, retention_days=90)
-        repair = IndexRepair(store, (index, clean_up), self.clock, every_seconds)
+        calendars = CalendarCheck(self.api_at(self.clock).calendars, self.clock)
+        repair = IndexRepair(store, (index, clean_up, calendars), self.clock, every_seconds)
         report = repair(self.clock.now() + seconds)
         self.note(report)
         return report

@@ -64,6 +64,7 @@ EXECUTE = {
     "DUECOURSE_SECRET_STORE": "parameters",
     "DUECOURSE_ALLOWED_TARGETS": '{"actions": ["ecs:UpdateService"]}',
 } | QUEUES
+SEATS = {f"DUECOURSE_SEAT_{lane.name}": str(seats) for lane, seats in zip(Lane, (30, 30, 6, 15), strict=True)}
 API = {name: value for name, value in DISPATCH.items() if name != "DUECOURSE_BUS_NAME"} | {
     "DUECOURSE_DEFAULT_PRECISION": "exact",
     "DUECOURSE_PRIVATE_TARGETS": "allow",
@@ -78,7 +79,7 @@ API = {name: value for name, value in DISPATCH.items() if name != "DUECOURSE_BUS
     "DUECOURSE_SMALLEST_INTERVAL_SECONDS": "10",
     "DUECOURSE_BACKFILL_LIMIT": "1000",
     "DUECOURSE_DELAYED_RUNS_PER_HOUR": "1000",
-    **{f"DUECOURSE_SEAT_{lane.name}": str(seats) for lane, seats in zip(Lane, (30, 30, 6, 15), strict=True)},
+    **SEATS,
 }
 RECONCILE = {
     "DUECOURSE_STAGE": "dev",
@@ -90,13 +91,10 @@ RECONCILE = {
     "DUECOURSE_DEATHS_TOPIC_ARN": "arn:aws:sns:us-east-1:000000000000:deaths",
     "DUECOURSE_BUS_NAME": "duecourse",
 } | QUEUES
-REPAIR = {
-    "DUECOURSE_STAGE": "dev",
-    "DUECOURSE_JOBS_TABLE": "jobs",
-    "DUECOURSE_RUNS_TABLE": "runs",
-    "DUECOURSE_SHARDS": "16",
+REPAIR = {name: value for name, value in DISPATCH.items() if name != "DUECOURSE_BUS_NAME"} | {
     "DUECOURSE_REPAIR_HOURS": "24",
     "DUECOURSE_COMPLETED_JOB_RETENTION_DAYS": "90",
+    **SEATS,
 }
 AUDIT = {name: value for name, value in DISPATCH.items() if name != "DUECOURSE_BUS_NAME"} | {
     "DUECOURSE_AUDIT_SEGMENTS": "6"

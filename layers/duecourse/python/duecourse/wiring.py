@@ -51,6 +51,7 @@ if TYPE_CHECKING:
         Pinger,
         Randomness,
         Received,
+        RegisteredTask,
         RepairStore,
         Results,
         RunStore,
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
     from duecourse.usecases.forwarder import Forwarder
     from duecourse.usecases.maintenance.archive import ArchiveRuns
     from duecourse.usecases.maintenance.audit import Audit
+    from duecourse.usecases.maintenance.calendar_check import CalendarCheck
     from duecourse.usecases.maintenance.index_repair import IndexRepair
     from duecourse.usecases.maintenance.reconcile import ReconcileDeadLetters
     from duecourse.usecases.ping import Pings
@@ -103,6 +105,15 @@ def made_at_start(make: Callable[[], T]) -> Callable[[], T]:
     with suppress(SettingsError):
         made()
     return made
+
+
+class _NoTasks:
+    """The tasks of a function that only edits jobs: their targets are already known."""
+
+    def get(self, name: str) -> RegisteredTask | None:
+        """Return None."""
+        del name
+        return None
 
 
 class Wiring(Generic[S_co]):
@@ -565,7 +576,21 @@ class Wiring(Generic[S_co]):
         settings, store, jobs, runs, clock = self.settings, self.repair_store, self.jobs, self.runs, self.clock
         index = IndexCheck(store, jobs, runs, self.wait_queues, self.timers, self.tick_mark, clock)
         clean_up = CleanUp(jobs, runs, clock, settings.completed_job_retention_days)
-        return IndexRepair(store, (index, clean_up), clock, every_seconds=settings.repair_hours * HOUR_SECONDS)
+        checks = index, clean_up, self.calendar_check
+        return IndexRepair(store, checks, clock, every_seconds=settings.repair_hours * HOUR_SECONDS)
+
+    @cached_property
+    def calendar_check(self: Wiring[RepairSettings]) -> CalendarCheck:
+        from duecourse.usecases.jobs.calendars import Calendars
+        from duecourse.usecases.jobs.change import EditJobs, JobLimits, Jobs
+        from duecourse.usecases.jobs.membership import Membership
+        from duecourse.usecases.maintenance.calendar_check import CalendarCheck
+
+        settings, store, clock = self.settings, self.jobs, self.clock
+        membership, limits = Membership(store, self.workflows), JobLimits(seats=settings.seats)
+        horizon, tasks = settings.horizon_seconds, _NoTasks()
+        jobs = Jobs(store, self.lanes, clock, self.randomness, horizon, tasks, membership, limits)
+        return CalendarCheck(Calendars(store, EditJobs(jobs, store, self.skipping, clock), clock), clock)
 
     @cached_property
     def audit(self: Wiring[AuditSettings]) -> Audit:

@@ -80,7 +80,8 @@ class Methods(ABC):
 
         This request also updates the jobs that use the calendar: up to 100 jobs in one call, and each counts as a
         request. Pass `next_cursor` as `cursor`, with the same days, to continue. Jobs whose schedule changes start
-        a new generation, as after an edit. Repeating the request changes nothing.
+        a new generation, as after an edit. Repeating the request changes nothing. Index repair completes an
+        interrupted request within a day.
 
         `calendar_id`: the id of the calendar.
 

@@ -110,13 +110,14 @@ class ArchiveSettings(FromEnvironment):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RepairSettings(TableSettings):
+class RepairSettings(_Rounds):
     """The settings of index repair: it scans the jobs table every `repair_hours`, and removes completed jobs that are
-    older than `completed_job_retention_days` and have no history.
+    older than `completed_job_retention_days` and have no history. `seats`: as in the API, since it edits jobs.
     """
 
     repair_hours: int
     completed_job_retention_days: int
+    seats: Mapping[Lane, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

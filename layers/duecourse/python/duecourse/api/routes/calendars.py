@@ -95,7 +95,8 @@ def put_calendar(api: Api, request: Request, parameters: Mapping[str, str]) -> A
 
     This request also updates the jobs that use the calendar: up to 100 jobs in one call, and each counts as a request.
     Pass `next_cursor` as `cursor`, with the same days, to continue. Jobs whose schedule changes start a new generation,
-    as after an edit. Repeating the request changes nothing.
+    as after an edit. Repeating the request changes nothing. Index repair completes an interrupted request within a
+    day.
     """
     calendar_id, body = _id_in(parameters), read_body(request, CalendarBody, kind="invalid-calendar")
     if not is_id(calendar_id):

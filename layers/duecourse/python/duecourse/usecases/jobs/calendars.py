@@ -1,8 +1,8 @@
 """A tenant's calendars, and the jobs that use them.
 
 A job copies the days of its calendar. So a change of a calendar edits each of its jobs. They are found by their
-markers; no other job is read. Each edit is conditional. A request that ends early is continued or repeated; jobs that
-already have the current days are not written again.
+markers; no other job is read. Each edit is conditional. A request that ends early is continued, repeated, or completed
+by index repair; jobs that already have the current days are not written again.
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ from duecourse.usecases.jobs.job_errors import JobChangedError, JobUnknownError,
 from duecourse.usecases.jobs.pausing import BULK_SECONDS, MAX_PER_CALL, BulkResult
 
 TRIES = 5
+
+REFUSED = (JobChangedError, JobUnreadableError, StoreBusyError, ScheduleError, ExclusionError)
+"""The errors of a job that keeps its old days."""
 
 
 class CalendarUnknownError(Exception):
@@ -111,12 +114,17 @@ class Calendars:
             if number and self.clock.now() > until:
                 return BulkResult(count, tuple(failed), ids[number - 1])
             try:
-                count += self.editing.patch(calendar.tenant, job_id, lambda job: _draft(job, calendar), by=by).changed
-            except (JobUnknownError, _LeftAlone):
-                continue
-            except (JobChangedError, JobUnreadableError, StoreBusyError, ScheduleError, ExclusionError):
+                count += self.follow(calendar, job_id, by)
+            except REFUSED:
                 failed.append(job_id)
         return BulkResult(count, tuple(failed), following)
+
+    def follow(self, calendar: Calendar, job_id: str, by: str) -> bool:
+        """Give the days of the calendar to one of its jobs. Return whether the job changed. Raises one of REFUSED."""
+        try:
+            return self.editing.patch(calendar.tenant, job_id, lambda job: _draft(job, calendar), by=by).changed
+        except (JobUnknownError, _LeftAlone):
+            return False
 
     def delete(self, tenant: str, calendar_id: str) -> None:
         """Delete the calendar. Raises CalendarUnknownError, CalendarInUseError or StoreBusyError."""

@@ -1,0 +1,65 @@
+"""A check of the pages of index repair: jobs that a change of their calendar has not reached.
+
+The request that changes a calendar edits its jobs. If it ends early and is not repeated, index repair continues it:
+each cursor has a copy of its calendar's days, which is compared with the calendar. Cursors without a calendar need no
+read, and each calendar is read once for a page.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from duecourse.domain.jobs.job import JobState
+from duecourse.domain.maintenance.index import Entry
+from duecourse.domain.schedules.calendars import Calendar, calendar_of, days_of, entry_of
+from duecourse.ports import Clock, IndexPage
+from duecourse.usecases.jobs.calendars import REFUSED, Calendars, CalendarUnknownError
+from duecourse.usecases.report import Report, format_error
+
+PAGE_SECONDS = 30
+"""The maximum time for the edits of a page. The next pass edits further jobs of the page."""
+
+
+@dataclass(frozen=True, slots=True)
+class CalendarCheck:
+    """Continues changes of calendars. Each edit is conditional, as in the request."""
+
+    calendars: Calendars
+    clock: Clock
+
+    def __call__(self, page: IndexPage, report: Report) -> None:
+        """Edit the jobs of the page whose days are not those of their calendar. An error of one job does not affect the
+        others.
+        """
+        until, known = self.clock.now() + PAGE_SECONDS, dict[tuple[str, str], Calendar | None]()
+        for entry in page.entries:
+            if self.clock.now() < until and (calendar := self._other(entry, known)) is not None:
+                self._follow(entry, calendar, report)
+
+    def _other(self, entry: Entry, known: dict[tuple[str, str], Calendar | None]) -> Calendar | None:
+        """Return the calendar of the entry's job if its days differ from those of the cursor."""
+        exclude = () if entry.cursor is None else entry.cursor.exclude
+        copy = entry_of(exclude) if exclude and entry.state is not JobState.COMPLETED else None
+        calendar_id = calendar_of(exclude) if copy is not None else None
+        if copy is None or calendar_id is None:
+            return None
+        where = entry.tenant, calendar_id
+        if where not in known:
+            try:
+                known[where] = self.calendars.get(*where)
+            except CalendarUnknownError:
+                known[where] = None  # no job can use a calendar that does not exist; the page may be stale
+        calendar = known[where]
+        return None if calendar is None or days_of(copy) == list(calendar.exclude) else calendar
+
+    def _follow(self, entry: Entry, calendar: Calendar, report: Report) -> None:
+        facts: dict[str, Any] = {"tenant": entry.tenant, "job_id": entry.job_id, "calendar_id": calendar.id}
+        try:
+            if self.calendars.follow(calendar, entry.job_id, calendar.updated_by):
+                report.add("calendar_followed", **facts)
+        except REFUSED as problem:
+            report.add("calendar_not_followed", error=format_error(problem), **facts)
+        except Exception as problem:  # noqa: BLE001 - an error of one job must not stop the others
+            report.counts["RepairsFailed"] += 1
+            report.add("calendar_not_followed", alarming=True, error=format_error(problem), **facts)
