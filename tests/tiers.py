@@ -32,6 +32,7 @@ EXTENDED = (
     "tests/scenarios/dispatch/test_many_due.py",
     "tests/scenarios/dispatch/test_raised_shards.py",
     "tests/scenarios/dispatch/test_restored.py",
+    "tests/scenarios/jobs/test_all_runs.py",
     "tests/scenarios/maintenance/test_audit.py",
     "tests/scenarios/maintenance/test_audit_in_trouble.py",
     "tests/scenarios/test_double.py",

@@ -6,6 +6,7 @@ import re
 import pytest
 from playwright.sync_api import Route, expect
 
+from duecourse.testing import Scheduler
 from tests.console.conftest import Open
 from tests.support.console import ServedConsole
 
@@ -37,20 +38,37 @@ def test_runs_page_lists_everything_of_all_jobs_newest_first(sampled: ServedCons
     expect(latest).to_contain_text("SUCCEEDED")
     expect(latest.get_by_role("link", name="2026-03-28 13:0")).to_be_visible()
     expect(page.get_by_text("DEAD").first).to_be_visible()
-    page.get_by_role("button", name="Next page").click()
-    expect(page.get_by_role("row").nth(1).get_by_role("link", name=re.compile("^2026-03-2[78]"))).to_be_visible()
+    expect(page.get_by_text(re.compile("^Searched back to 2026-03-2[78]"))).to_be_visible()
+    page.get_by_role("button", name="Load more").click()
+    expect(page.get_by_role("row")).to_have_count(101)
+    expect(page.get_by_role("row").nth(51).get_by_role("link", name=re.compile("^2026-03-2[78]"))).to_be_visible()
 
 
-def test_runs_page_omits_successful_runs_of_too_many_jobs_with_the_reason(
-    sampled: ServedConsole, open_page: Open
+@pytest.mark.parametrize("width", [1440, 390])
+def test_runs_page_lists_successful_runs_of_many_jobs_in_order_and_shows_its_progress(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open, width: int
 ) -> None:
-    page = open_page(sampled, "/nowhere")
-    refused = {"type": "/problems/job-needed", "title": "Unprocessable Content", "status": 422, "detail": "too many"}
-    page.route(re.compile("/v1/runs.*SUCCEEDED"), lambda route: route.fulfill(status=422, json=refused))
-    page.get_by_role("link", name="Runs", exact=True).click()
-    expect(page.get_by_text("There are too many jobs to list successful runs: choose a job or a tag.")).to_be_visible()
-    expect(page.get_by_role("link", name="broken-export").first).to_be_visible()
-    expect(page.get_by_text("SUCCEEDED")).to_have_count(0)
+    target = {"type": "http", "url": "https://example.com/hook"}
+    jobs = [{"id": f"job-{number:03}", "schedule": f"{number % 60} * * * *", "target": target} for number in range(200)]
+    for begin in (0, 100):
+        scheduler.client.create_jobs(jobs[begin : begin + 100])
+    scheduler.advance(hours=1)
+    page = open_page(console, "/nowhere")
+    page.set_viewport_size({"width": width, "height": 900})
+    held = list[Route]()
+    page.route(re.compile("/v1/runs.*cursor"), lambda route: held.append(route) if len(held) < 1 else route.continue_())
+    page.evaluate("location.hash = '/runs'")
+    expect(page.get_by_text("Searched 40 of 200 jobs")).to_be_visible()
+    held[0].continue_()
+    item = page.get_by_role("row") if width == 1440 else page.get_by_role("listitem")
+    count, header = (50, 1) if width == 1440 else (20, 0)
+    newest = ["job-000", "job-060", "job-120", "job-180", "job-059", "job-119", "job-179", "job-058"]
+    for place, job_id in enumerate(newest):
+        expect(item.nth(header + place)).to_contain_text(job_id)
+    expect(page.get_by_text(re.compile("^Searched back to 2026-03-28 12:"))).to_be_visible()
+    page.get_by_role("button", name="Load more").click()
+    expect(item).to_have_count(2 * count + header)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_runs_page_empty_result_offers_to_clear_the_filters(sampled: ServedConsole, open_page: Open) -> None:

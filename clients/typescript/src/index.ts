@@ -17,7 +17,7 @@ export {
   UnavailableError,
 } from "./errors.js";
 export { type ExchangeOptions, exchange, TIMEOUT_SECONDS } from "./exchange.js";
-export { Page, type Total } from "./page.js";
+export { inOrder, Page, type Searched, type Total } from "./page.js";
 export type { components, paths } from "./schema.js";
 export type { Answer, Arguments, CallOptions, Meta, Methods, OperationName, Schemas } from "./types.js";
 export { TOLERANCE_SECONDS, verify, WebhookError } from "./webhooks.js";

@@ -2,50 +2,21 @@ import Box from "@cloudscape-design/components/box";
 import Button from "@cloudscape-design/components/button";
 import Header from "@cloudscape-design/components/header";
 import SpaceBetween from "@cloudscape-design/components/space-between";
-import { useState } from "react";
-import { api, fetcher, LIVE } from "../api/client";
-import { asProblem } from "../api/problem";
+import type { ReactNode } from "react";
+import { api, fetcher } from "../api/client";
 import { useZone } from "../shared/clock";
 import { PagedTable } from "../shared/PagedTable";
 import { CARDS, useNarrow } from "../shared/Rows";
 import { useFilters } from "../shared/useFilters";
 import { usePages } from "../shared/usePages";
+import { AllRuns } from "./AllRuns";
 import { columns } from "./columns";
-import { type Filters, INDEXED, listOf, NAMES, rangeOf, STATES } from "./filters";
+import { type Filters, listOf, NAMES, rangeOf, STATES } from "./filters";
 import { RunFilter } from "./RunFilter";
-
-const SAID = {
-  "of a job": (job: string) => `All runs of ${job}, in the order of their occurrences.`,
-  "found in a job": (job: string) => `Unsuccessful runs of ${job}, or runs in the selected states.`,
-  "across jobs": () => "All runs, newest first.",
-};
-
-/** Each job costs a query (ms). */
-const MERGED = 10_000;
 
 export default function RunsPage() {
   const [filters, change] = useFilters(NAMES);
   const list = listOf(filters);
-  const limit = useNarrow() ? CARDS : 50;
-  // Above 500 jobs the API does not list successful runs across jobs.
-  const [crowd, setCrowd] = useState<string | null>(null);
-  const crowded = crowd === (filters.tag ?? "");
-  const merged = list === "across jobs" && (filters.state ?? "SUCCEEDED").includes("SUCCEEDED") && !crowded;
-  const pages = usePages(
-    ["runs", filters, limit, crowded],
-    async (cursor, signal) => {
-      const state =
-        filters.state ?? (list !== "across jobs" ? undefined : (crowded ? INDEXED : STATES).join());
-      try {
-        return await read({ ...filters, state }, limit, cursor, signal);
-      } catch (error) {
-        if (filters.state !== undefined || crowded || asProblem(error).status !== 422) throw error;
-        setCrowd(filters.tag ?? "");
-        return await read({ ...filters, state: INDEXED.join() }, limit, undefined, signal);
-      }
-    },
-    { every: merged ? MERGED : LIVE },
-  );
   const job = api.useQuery(
     "get",
     "/v1/jobs/{job_id}",
@@ -55,45 +26,76 @@ export default function RunsPage() {
   const zone = useZone(job.data?.timezone);
   const filtered = NAMES.some((name) => filters[name] !== undefined);
   const clear = () => change(Object.fromEntries(NAMES.map((name) => [name, undefined])));
+  const filter = (
+    <RunFilter
+      filters={filters}
+      change={change}
+      states={STATES}
+      timeLabel={list === "of a job" || list === "of all jobs" ? "Occurrence" : "Ended"}
+    />
+  );
+  const empty = (text: string) => (
+    <SpaceBetween size="s">
+      <Box>{text}</Box>
+      {filtered && <Button onClick={clear}>Clear the filters</Button>}
+    </SpaceBetween>
+  );
+  const nothing = filtered ? "No runs match the filters." : "No job has run yet.";
+  const state = filters.state ?? (list === "of all jobs" ? STATES.join() : undefined);
+  const parts = { filters: { ...filters, state }, zone, filter };
+  return list === "of all jobs" ? (
+    <AllRuns
+      {...parts}
+      read={(cursor, signal) => read(parts.filters, 50, cursor, signal)}
+      empty={empty(nothing)}
+    />
+  ) : (
+    <Listed
+      {...parts}
+      empty={(openEnd) => empty(openEnd ? "No runs on this page. Go to the next page." : nothing)}
+    />
+  );
+}
+
+/** A list that an index, or one job, has in its order. */
+function Listed({
+  filters,
+  zone,
+  filter,
+  empty,
+}: {
+  filters: Filters;
+  zone: string;
+  filter: ReactNode;
+  empty(openEnd: boolean): ReactNode;
+}) {
+  const limit = useNarrow() ? CARDS : 50;
+  const pages = usePages(["runs", filters, limit], (cursor, signal) => read(filters, limit, cursor, signal));
   return (
     <PagedTable
       pages={pages}
       trackBy="id"
       header={
-        <Header
-          variant="h1"
-          description={
-            crowded && list === "across jobs" && filters.state === undefined
-              ? "All runs except successful ones, newest first. There are too many jobs to list successful runs: choose a job or a tag."
-              : SAID[list](filters.job ?? "")
-          }
-        >
+        <Header variant="h1" description={saidOf(filters)}>
           Runs
         </Header>
       }
-      filter={
-        <RunFilter
-          filters={filters}
-          change={change}
-          states={STATES}
-          timeLabel={list === "of a job" ? "Occurrence" : "Ended"}
-        />
-      }
+      filter={filter}
       columnDefinitions={columns(zone)}
-      empty={
-        <SpaceBetween size="s">
-          <Box>
-            {pages.pagination.openEnd
-              ? "No runs on this page. Go to the next page."
-              : filtered
-                ? "No runs match the filters."
-                : "No job has run yet."}
-          </Box>
-          {filtered && <Button onClick={clear}>Clear the filters</Button>}
-        </SpaceBetween>
-      }
+      empty={empty(pages.pagination.openEnd)}
     />
   );
+}
+
+function saidOf(filters: Filters): string {
+  switch (listOf(filters)) {
+    case "of a job":
+      return `All runs of ${filters.job}, in the order of their occurrences.`;
+    case "found in a job":
+      return `Unsuccessful runs of ${filters.job}, or runs in the selected states.`;
+    default:
+      return "Runs in the selected states; the run that entered its state last is first.";
+  }
 }
 
 async function read(filters: Filters, limit: number, cursor: string | undefined, signal: AbortSignal) {

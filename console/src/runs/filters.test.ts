@@ -38,6 +38,8 @@ describe("filters of runs", () => {
 
   test("all runs of a job are listed unless something is searched for", () => {
     expect(listOf({ state: "DEAD" })).toBe("across jobs");
+    expect(listOf({ state: "DEAD,SUCCEEDED", tag: "billing" })).toBe("of all jobs");
+    expect(listOf({})).toBe("of all jobs");
     expect(listOf({ job: "nightly", state: "RUNNING" })).toBe("of a job");
     expect(listOf({ job: "nightly", error: "busy" })).toBe("found in a job");
   });

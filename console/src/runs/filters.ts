@@ -8,9 +8,16 @@ export const NAMES = ["state", "job", "tag", "error", "within", "since", "until"
 export type Filters = Partial<Record<(typeof NAMES)[number], string>>;
 export type Changes = Partial<Record<(typeof NAMES)[number], string | undefined>>;
 
-/** The states that a list across any number of jobs may show: an index has these. */
-export const INDEXED = ["QUEUED", "RUNNING", "WAITING", "DEAD", "RETRYING", "CANCELLED", "SKIPPED"];
-export const STATES = ["SUCCEEDED", ...INDEXED];
+export const STATES = [
+  "SUCCEEDED",
+  "QUEUED",
+  "RUNNING",
+  "WAITING",
+  "DEAD",
+  "RETRYING",
+  "CANCELLED",
+  "SKIPPED",
+];
 
 const PROPERTIES = ["state", "job", "tag", "error"] as const;
 
@@ -80,10 +87,11 @@ function seconds(instant: Date): string {
   return instant.toISOString().replace(/\.\d+Z$/, "Z");
 }
 
-/** Which list answers: of all runs of a job by their occurrence; where an error or a tag is searched for, of a job's
- * or of all jobs' by when they came into their state.
+/** Which list answers: of all runs of a job, or of all jobs, by their occurrence; of runs of a job, where an error or a
+ * tag is searched for; or, without the successful ones, of those of all jobs by when they came into their state.
  */
-export function listOf(filters: Filters): "of a job" | "found in a job" | "across jobs" {
-  if (filters.job === undefined) return "across jobs";
-  return filters.error === undefined && filters.tag === undefined ? "of a job" : "found in a job";
+export function listOf(filters: Filters): "of a job" | "found in a job" | "of all jobs" | "across jobs" {
+  if (filters.job !== undefined)
+    return filters.error === undefined && filters.tag === undefined ? "of a job" : "found in a job";
+  return (filters.state ?? "SUCCEEDED").split(",").includes("SUCCEEDED") ? "of all jobs" : "across jobs";
 }

@@ -54,6 +54,23 @@ def test_renamed_jobs_all_items_have_the_new_id(any_tables: Stores) -> None:
     assert [(each.job_id, each.action) for each in changes] == [(NEW, "renamed"), (OLD, "created")]
 
 
+@pytest.mark.parametrize("tag", [None, "x"])
+def test_renamed_jobs_names_are_listed_with_the_job(any_tables: Stores, tag: str | None) -> None:
+    clock = SettableClock(NOON)
+    store = any_tables.job_store(clock)
+    move(store, *added(store, job(tags=("x",))))
+    added(store, job(id="after", tags=("x",)))
+    added(store, job(id="other"))
+    others = [] if tag else [("other",)]
+    assert list(store.page_names("default", tag, names=40, after=None).items) == [("after",), (NEW, OLD), *others]
+    page = store.page_names("default", tag, names=2, after=None)
+    assert (list(page.items), page.following) == ([("after",)], "after"), "all ids of a job are on one page"
+    page = store.page_names("default", tag, names=2 + len(others), after="after")
+    assert (list(page.items), page.following) == ([(NEW, OLD), *others], None)
+    clock.set(UNTIL)
+    assert (NEW,) in store.page_names("default", tag, names=40, after=None).items
+
+
 def test_renamed_jobs_old_id_resolves_to_the_job_and_stays_reserved(any_tables: Stores) -> None:
     clock = SettableClock(NOON)
     store = any_tables.job_store(clock)

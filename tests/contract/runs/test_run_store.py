@@ -52,6 +52,22 @@ def test_run_store_reads_a_run_as_written(any_tables: Tables) -> None:
         assert store.get("default", "tick-tock", run.name.local) == run
 
 
+@pytest.mark.parametrize("strongly", [True, False])
+def test_run_store_pages_begin_after_a_name(any_tables: Tables, strongly: bool) -> None:
+    store = any_tables.run_store()
+    first, second, asked = started(), started(int(NOON) + 10), varied(started(int(NOON) + 10), suffix=".m1")
+    for run in (first, second, asked):
+        assert store.write(run, None) is None
+
+    def page(before: str | None) -> list[Run]:
+        return store.page("default", "tick-tock", limit=5, before=before, strongly=strongly)
+
+    assert page(None) == [asked, second, first]
+    assert page(f"{second.name.local}~") == [asked, second, first]
+    assert page(f"{second.name.local}\0") == [second, first]
+    assert page(second.name.local) == [first]
+
+
 def test_run_store_starts_a_run_only_once_and_returns_the_first_record_to_the_second_start(any_tables: Tables) -> None:
     store = any_tables.run_store()
     assert store.write(started(fencing_token="first"), None) is None

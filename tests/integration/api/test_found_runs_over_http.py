@@ -1,5 +1,6 @@
 """Runs that did not go well, found across jobs over the API."""
 
+from base64 import urlsafe_b64encode
 from typing import Any
 
 import pytest
@@ -8,7 +9,6 @@ from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.states import Run, Running, RunState
 from duecourse.domain.targets.targets import HttpTarget
 from duecourse.testing.clock import SettableClock
-from duecourse.usecases.runs.lists import MERGED_JOBS
 from tests.support.api import ApiClient
 from tests.support.api_events import json_event
 from tests.support.jobs import NOON, cursor
@@ -146,7 +146,8 @@ def test_run_search_job_list_includes_the_last_runs_of_each_job(api: ApiClient, 
         ({"state": "SUCCEEDED,DEAD"}, ["dead", "done"]),
         ({"state": EVERY, "tag": "billing"}, ["alive", "never", "dead", "done"]),
         ({"state": EVERY, "error": "refused"}, ["again"]),
-        ({"state": EVERY, "until": "2026-11-21T12:10:00Z"}, ["done"]),
+        ({"state": EVERY, "until": "2026-11-21T12:01:00Z"}, ["dead", "done", "again"]),
+        ({"state": EVERY, "since": "2026-11-21T12:01:00Z", "until": "2026-11-21T12:50:00Z"}, ["never", "off"]),
     ],
 )
 def test_run_search_lists_all_states_by_occurrence(
@@ -155,15 +156,35 @@ def test_run_search_lists_all_states_by_occurrence(
     assert found(api, runs, **query) == names
 
 
-def test_run_search_for_successful_runs_of_too_many_jobs_requires_a_job_or_a_tag(
-    api: ApiClient, runs: dict[str, Run]
-) -> None:
-    for number in range(MERGED_JOBS - 1):
-        created(api, f"more-{number}")
-    answer = api.get(RUNS, state="SUCCEEDED")
-    assert (answer.status, answer.json["type"]) == (422, "/problems/job-needed")
-    assert found(api, runs, state="SUCCEEDED", tag="billing") == ["done"]
-    assert "job=ID" in answer.errors["state"]
+def test_run_search_lists_successful_runs_of_any_number_of_jobs_in_slices(api: ApiClient, runs: dict[str, Run]) -> None:
+    for number in range(90):
+        created(api, f"more-{number:02}")
+    late = run(made_job(id="more-80"), RunState.SUCCEEDED, after=600)
+    assert api.runs.write(late, None) is None
+    pages = [page.json for page in api.pages(RUNS, state="SUCCEEDED")]
+    listed = {item["id"] for page in pages for item in page["items"]}
+    assert listed == {str(late.name), str(runs["done"].name)}
+    assert [page["searched"] for page in pages[:3]] == [
+        {"complete_from": None, "jobs": 40},
+        {"complete_from": None, "jobs": 80},
+        {"complete_from": "2026-11-21T12:50:01Z", "jobs": 0},
+    ], "the next slice begins with the latest occurrence"
+    assert pages[-1]["searched"] == {"complete_from": None, "jobs": 0}
+    assert found(api, {"done": runs["done"]}, state="SUCCEEDED", tag="billing") == ["done"]
+
+
+def test_run_search_id_of_a_run_is_a_cursor_of_the_runs_after_it(api: ApiClient, runs: dict[str, Run]) -> None:
+    assert found(api, runs, state=EVERY, cursor=str(runs["off"].name)) == ["dead", "done", "again"]
+    assert found(api, runs, state=EVERY, cursor="deleted.20261121T125000Z") == ["never", "off", "dead", "done", "again"]
+
+
+@pytest.mark.parametrize(
+    "place", [":0:60:::0:0:0", "x:0:60:::0:0:0:", ":0:0:::0:0:0:", ":0:60:#::0:0:0:", "-1:0:60:::0:0:0:"]
+)
+def test_run_search_invalid_cursor_of_a_list_of_all_runs_is_refused(api: ApiClient, place: str) -> None:
+    cursor = urlsafe_b64encode(f"1a:{place}".encode()).decode().rstrip("=")
+    answer = api.get(RUNS, state="SUCCEEDED", cursor=cursor)
+    assert (answer.status, list(answer.errors)) == (400, ["cursor"])
 
 
 @pytest.mark.parametrize(

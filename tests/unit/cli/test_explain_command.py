@@ -306,6 +306,31 @@ def test_cli_failed_runs_since_a_time_take_one_request() -> None:
     )
 
 
+@pytest.mark.parametrize(("cursor", "said"), [(None, "No runs match."), ("2", "No runs on this page match.")])
+def test_cli_empty_list_of_runs_says_so(cursor: str | None, said: str) -> None:
+    with served(lambda path, query: {"items": [], "next_cursor": cursor}) as api:
+        assert duecourse(api, "runs", "list", "--failed").stdout.splitlines()[0] == said
+        assert duecourse(api, "runs", "list", "nightly", "--failed", "-o", "wide").stdout.splitlines()[0] == said
+        assert duecourse(api, "runs", "list", "--failed", "-o", "name").stdout == ""
+
+
+def test_cli_successful_runs_of_all_jobs_come_in_order_and_continue_after_a_run() -> None:
+    api = ApiClient.over(MemoryTables(), SettableClock(STORED_AT + 7200))
+    for number in range(90):
+        job = stored_job("0 0 1 1 *", id=f"job-{number:02}")
+        assert api.jobs.create(job, cursor(job))
+        assert api.runs.write(stored_run(job, RunState.SUCCEEDED, after=(number * 7) % 90), None) is None
+    with served_api(api) as server:
+        listed = ("runs", "list", "--state", "SUCCEEDED", "-o", "name", "--limit", "50")
+        first = duecourse(server.address, *listed).stdout.splitlines()
+        rest = duecourse(server.address, *listed, "--cursor", first[-1]).stdout.splitlines()
+        table = duecourse(server.address, *listed, "-o", "table").stdout.splitlines()
+    ids = [*first, *rest]
+    assert (len(first), len(ids)) == (50, 90)
+    assert ids == sorted(ids, key=lambda each: each.partition(".")[2], reverse=True)
+    assert table[-1] == f"more: duecourse runs list --state SUCCEEDED --cursor {first[-1]}"
+
+
 def test_cli_caught_up_runs_are_listed_with_the_number_of_occurrences() -> None:
     asked: list[Mapping[str, str]] = []
 
@@ -318,7 +343,7 @@ def test_cli_caught_up_runs_are_listed_with_the_number_of_occurrences() -> None:
         shown = duecourse(api, "runs", "list", "nightly", "--caught-up").stdout.splitlines()
         duecourse(api, "runs", "list", "--caught-up", "--json")
     assert asked[0] == {"job": "nightly", "state": ",".join(get_args(State)), "caught_up": "true", "limit": "20"}
-    assert asked[1] == {"caught_up": "true", "limit": "20"}
+    assert asked[1] == {"caught_up": "true", "limit": "50"}
     assert "covers" in shown[0]
     assert shown[-2:] == ["2 runs, 25 occurrences", "more: duecourse runs list nightly --caught-up --cursor 2"]
 

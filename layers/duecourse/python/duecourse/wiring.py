@@ -648,6 +648,7 @@ class Wiring(Generic[S_co]):
         from duecourse.usecases.jobs.pausing import Pausing
         from duecourse.usecases.jobs.renaming import Renaming
         from duecourse.usecases.jobs.upcoming import Upcoming
+        from duecourse.usecases.runs.all_runs import AllRuns
         from duecourse.usecases.runs.commands import Commands
         from duecourse.usecases.runs.dead_letters import DeadLetters
         from duecourse.usecases.runs.explain import Explain
@@ -682,6 +683,7 @@ class Wiring(Generic[S_co]):
             pausing=Pausing(jobs, store, self.skipping, self.wait_queues, clock),
             renaming=Renaming(jobs, store, runs, self.wait_queues, self.timers, clock, kept_days),
             history=history,
+            all_runs=AllRuns(store, runs, clock, self.executor),
             runs=single,
             run_payloads=RunPayloads(single, store, self.payloads),
             search=search,

@@ -63,12 +63,27 @@ class TotalAnswer(TypedDict):
     complete: Annotated[bool, Field(description="False if there are more jobs than one request searches.")]
 
 
+class SearchedAnswer(TypedDict):
+    """How far a list of successful runs across jobs has come."""
+
+    complete_from: Annotated[
+        Second | None,
+        Field(description="All runs from this instant on are on this page or on earlier ones. Null: not known."),
+    ]
+    jobs: Annotated[
+        int, Field(ge=0, description="The number of jobs of which this page or earlier ones also have runs before it.")
+    ]
+
+
 class PageAnswer(TypedDict, Generic[Item]):
     """A page of a list."""
 
     items: list[Item]
     next_cursor: str | None
     total: NotRequired[Annotated[TotalAnswer, Field(description="Only with `total=true`.")]]
+    searched: NotRequired[
+        Annotated[SearchedAnswer, Field(description="Only for lists of successful runs across jobs.")]
+    ]
 
 
 class RunAnswer(TypedDict):

@@ -34,6 +34,7 @@ from duecourse.usecases.jobs.job_errors import JobReachError, JobUnknownError
 from duecourse.usecases.jobs.pausing import Pausing
 from duecourse.usecases.jobs.renaming import Renaming
 from duecourse.usecases.jobs.upcoming import Upcoming
+from duecourse.usecases.runs.all_runs import AllRuns
 from duecourse.usecases.runs.commands import Callbacks, Commands
 from duecourse.usecases.runs.dead_letters import DeadLetters
 from duecourse.usecases.runs.explain import Explain
@@ -59,6 +60,7 @@ class Api:
     pausing: Pausing
     renaming: Renaming
     history: History
+    all_runs: AllRuns
     runs: Runs
     run_payloads: RunPayloads
     search: RunSearch

@@ -30,7 +30,7 @@ KINDS: Mapping[HTTPStatus, tuple[str, ...]] = {
     HTTPStatus.UNPROCESSABLE_ENTITY: (
         "invalid-job", "invalid-batch", "invalid-command", "invalid-resume", "invalid-preview", "invalid-workflow",
         "invalid-calendar",
-        "idempotency-key-reused", "backfill-too-large", "job-needed",
+        "idempotency-key-reused", "backfill-too-large",
     ),
     HTTPStatus.TOO_MANY_REQUESTS: ("too-many-requests",),
     HTTPStatus.INTERNAL_SERVER_ERROR: ("internal",),

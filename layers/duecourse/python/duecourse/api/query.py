@@ -25,8 +25,9 @@ from duecourse.api.bodies.models import LINE, refuse, write_json
 from duecourse.api.problems import bad_parameter
 from duecourse.api.request import Request
 from duecourse.domain.documents import LATEST
-from duecourse.domain.ids import ID_PATTERN, RunName, is_id, parse_run_id
+from duecourse.domain.ids import ID_PATTERN, is_id, parse_run_id
 from duecourse.domain.runs.states import LISTED, RunState
+from duecourse.domain.runs.walk import LONGEST_SECONDS, Place, place_after
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.schedule import read_instant
 from duecourse.ports import StateMark
@@ -243,7 +244,7 @@ LIMIT = number_parameter("Limit", "The maximum number of items of a page.", 1, M
 CURSOR = Parameter(
     component="Cursor",
     description="`next_cursor` of the previous page of the same list. It is opaque.",
-    schema={"type": "string", "minLength": 1, "maxLength": 512},
+    schema={"type": "string", "minLength": 1, "maxLength": 768},
     example="MWo6bmlnaHRseQ",
     read=str,
 )
@@ -265,6 +266,7 @@ _JOBS = "1j:"
 _RUNS = "1r:"
 _DEAD = "1d:"
 _PAGE_STATES = "1s:"
+_ALL_RUNS = "1a:"
 _CHANGES = "1c:"
 _CHANGE = re.compile(r"[0-9]{13}#[A-Za-z0-9_./-]{1,128}")
 
@@ -287,18 +289,13 @@ def run_page_token(job_id: str, last: str) -> str:
     return _sealed(f"{_RUNS}{job_id}.{last}")
 
 
-def read_any_run_page_token(sealed: str | None) -> RunName | None:
-    """Return the run after which the page of a merged list starts."""
-    text = _opened(sealed, _RUNS)
-    try:
-        return None if text is None else parse_run_id(text)
-    except ValueError:
-        raise _bad_page_token() from None
-
-
 def read_run_page_token(sealed: str | None, job_id: str) -> str | None:
     """Return the local name of the run before which the page starts."""
-    name = read_any_run_page_token(sealed)
+    text = _opened(sealed, _RUNS)
+    try:
+        name = None if text is None else parse_run_id(text)
+    except ValueError:
+        raise _bad_page_token() from None
     if name is not None and name.job_id != job_id:
         raise bad_parameter("cursor", "belongs to another job; start without a cursor")
     return None if name is None else name.local
@@ -329,6 +326,52 @@ def read_state_page_token(sealed: str | None) -> StateMark | None:
     if mark is None:
         raise _bad_page_token()
     return mark
+
+
+def all_runs_page_token(place: Place) -> str:
+    """Return the token of the page that starts at this place."""
+    own = (place.before, place.low, place.seconds, place.after, place.last, place.jobs, place.pages, place.runs)
+    return _sealed(_ALL_RUNS + ":".join("" if each is None else str(each) for each in (*own, place.older)))
+
+
+def read_all_runs_page_token(sealed: str | None) -> Place | None:
+    """Return the place where the page starts. The id of a run is also a token: of the page after this run."""
+    if sealed is None:
+        return None
+    text = _unsealed(sealed, _ALL_RUNS)
+    try:
+        return place_after(parse_run_id(sealed)) if text is None else _place(text)
+    except ValueError:
+        raise _bad_page_token() from None
+
+
+def _place(text: str) -> Place:
+    before, low, seconds, after, last, *counts, older = text.split(":")
+    jobs, pages, runs = map(_whole, counts)
+    start = None if not before else parse_run_id(before) if "." in before else _whole(before)
+    within = not isinstance(start, int) or start >= 0
+    if not (within and 0 < _whole(seconds) <= LONGEST_SECONDS and min(jobs, pages, runs) >= 0):
+        raise ValueError(text)
+    if after and not is_id(after):
+        raise ValueError(text)
+    return Place(
+        before=start,
+        low=_whole(low),
+        seconds=_whole(seconds),
+        after=after or None,
+        last=parse_run_id(last) if last else None,
+        jobs=jobs,
+        pages=pages,
+        runs=runs,
+        older=_whole(older) if older else None,
+    )
+
+
+def _whole(text: str) -> int:
+    """Return the number of a token. Raises ValueError for text that no token has."""
+    if re.fullmatch(r"0|-?[1-9][0-9]{0,11}", text) is None or int(text) > LATEST:
+        raise ValueError(text)
+    return int(text)
 
 
 def _mark(text: str | None, state: RunState) -> StateMark | None:

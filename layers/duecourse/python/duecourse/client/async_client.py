@@ -114,5 +114,6 @@ class AsyncClient(AsyncMethods):
         return model(await self.send(call), answer)
 
     async def _page(self, call: Call, item: type[A]) -> AsyncPage[A]:
-        items, cursor, total = page(await self.send(call), item)
-        return AsyncPage(items, cursor, lambda next_: self._page(at_cursor(call, next_), item), total)
+        return AsyncPage(
+            **page(await self.send(call), item), turn=lambda next_: self._page(at_cursor(call, next_), item)
+        )

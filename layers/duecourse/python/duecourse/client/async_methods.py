@@ -796,11 +796,13 @@ class AsyncMethods(ABC):
         workflow, and `QUEUED` lists runs that wait for another run of their job. `since` and `until` filter by the
         time at which the run entered its state: the start of its attempt, its end, the end of its last attempt, or
         the due time of a run that never started. `tag` selects runs of jobs that currently have the tag, and
-        `error` selects runs with an error that contains the text. With `SUCCEEDED` in `state`, the newest
-        occurrence is first, and the tenant (or the tag) may have at most 500 jobs. `caught_up` selects catch-up
-        runs (default: in any state); the `count` of a run is the number of occurrences that it covers. With `job`,
-        the list has the runs of one job in `state` (default: in any state), newest occurrence first. A page may be
-        short or empty and still have a next page.
+        `error` selects runs with an error that contains the text. `caught_up` selects runs of a catch-up (default:
+        in any state); the `count` of a run is the number of occurrences that it covers. With `job`, the list has
+        the runs of one job in `state` (default: in any state), newest occurrence first. A page may be short or
+        empty and still have a next page.  With `SUCCEEDED` in `state` and without `job`, the list has the newest
+        occurrences first, `since` and `until` select occurrences, and the id of a run is also a cursor, of the runs
+        after it. It has no runs of deleted jobs. With more than 40 jobs it is read in slices of time, and each
+        slice in groups of jobs: sort the runs from `complete_from` of `searched` on.
 
         `state`: only runs in these states; separate them by commas, or repeat the parameter.
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from random import random
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Generic, Self, TypedDict, TypeVar
 
 import httpx
 
@@ -30,8 +30,8 @@ from duecourse.client.calls import (
 from duecourse.client.deadline import Deadline
 from duecourse.client.errors import NOT_OURS, ApiError, ApiUnreachableError, problem_of
 from duecourse.client.methods import Methods
-from duecourse.client.pagination import Page, Total
-from duecourse.client.reading import Answer
+from duecourse.client.pagination import Page, Searched, Total
+from duecourse.client.reading import Answer, instant
 
 TIMEOUT_SECONDS = 30.0
 RETRIES = 4
@@ -125,8 +125,7 @@ class Client(Methods):
         return model(self.send(call), answer)
 
     def _page(self, call: Call, item: type[A]) -> Page[A]:
-        items, cursor, total = page(self.send(call), item)
-        return Page(items, cursor, lambda next_: self._page(at_cursor(call, next_), item), total)
+        return Page(**page(self.send(call), item), turn=lambda next_: self._page(at_cursor(call, next_), item))
 
 
 def model(answer: ApiAnswer, kind: type[A]) -> A:
@@ -134,16 +133,27 @@ def model(answer: ApiAnswer, kind: type[A]) -> A:
     return _read(answer, lambda: kind.from_document(answer.document, etag=answer.etag, answered_at=answer.at))
 
 
-def page(answer: ApiAnswer, kind: type[A]) -> tuple[tuple[A, ...], str | None, Total | None]:
-    """Return the items of a page, the cursor of the next page and the total. Raises ApiError if the document is not a
-    page.
-    """
+class PageParts(TypedDict, Generic[A]):
+    """The fields of a page that are in its document."""
 
-    def read() -> tuple[tuple[A, ...], str | None, Total | None]:
+    items: tuple[A, ...]
+    next_cursor: str | None
+    total: Total | None
+    searched: Searched | None
+
+
+def page(answer: ApiAnswer, kind: type[A]) -> PageParts[A]:
+    """Return the contents of a page. Raises ApiError if the document is not a page."""
+
+    def read() -> PageParts[A]:
         document = answer.document
-        total = document.get("total")
-        counted = total and Total(total["matching"], total["searched"], total["complete"])
-        return tuple(map(kind.from_document, document["items"])), document.get("next_cursor"), counted
+        total, searched = document.get("total"), document.get("searched")
+        return {
+            "items": tuple(map(kind.from_document, document["items"])),
+            "next_cursor": document.get("next_cursor"),
+            "total": total and Total(total["matching"], total["searched"], total["complete"]),
+            "searched": searched and Searched(instant(searched["complete_from"]), searched["jobs"]),
+        }
 
     return _read(answer, read)
 

@@ -776,6 +776,16 @@ class RunPayload(Answer):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Searched(Answer):
+    """How far a list of successful runs across jobs has come."""
+
+    complete_from: datetime | None
+    """All runs from this instant on are on this page or on earlier ones. Null: not known."""
+    jobs: int
+    """The number of jobs of which this page or earlier ones also have runs before it."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Sign(Answer):
     """The tenant's secret that signs the calls."""
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from datetime import datetime
+from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 
@@ -21,6 +22,16 @@ class Total:
 
 
 @dataclass(frozen=True)
+class Searched:
+    """How far a list of successful runs across jobs has come: all runs from `complete_from` on (None: not known), and
+    earlier runs of `jobs` jobs, are on this page or on earlier ones.
+    """
+
+    complete_from: datetime | None
+    jobs: int
+
+
+@dataclass(frozen=True)
 class Page(Generic[T]):
     """One page of a list, and the cursor of the next one. Iterating continues over all later pages.
 
@@ -33,13 +44,19 @@ class Page(Generic[T]):
     """Reads the page at a cursor."""
     total: Total | None = None
     """Only for a list with `total=True`."""
+    searched: Searched | None = None
+    """Only for a list of successful runs across jobs. Iterating returns the runs in order, newest first."""
 
     def __iter__(self) -> Iterator[T]:
+        return in_order(self.pages())
+
+    def pages(self) -> Iterator[Page[T]]:
+        """Return this page and all later pages."""
         page = self
-        yield from page.items
+        yield page
         while page.next_cursor and page.turn:
             page = page.turn(page.next_cursor)
-            yield from page.items
+            yield page
 
 
 @dataclass(frozen=True)
@@ -55,12 +72,39 @@ class AsyncPage(Generic[T]):
     """Reads the page at a cursor."""
     total: Total | None = None
     """Only for a list with `total=True`."""
+    searched: Searched | None = None
+    """Only for a list of successful runs across jobs. Iterating returns the runs in order, newest first."""
 
     async def __aiter__(self) -> AsyncIterator[T]:
-        page = self
-        for item in page.items:
-            yield item
-        while page.next_cursor and page.turn:
-            page = await page.turn(page.next_cursor)
-            for item in page.items:
+        page, held = self, list[T]()
+        while True:
+            ready, held = _ready(page, held)
+            for item in ready:
                 yield item
+            if not (page.next_cursor and page.turn):
+                return
+            page = await page.turn(page.next_cursor)
+
+
+def in_order(pages: Iterable[Page[T]]) -> Iterator[T]:
+    """Yield the items of pages of a list in its order."""
+    held = list[T]()
+    for page in pages:
+        ready, held = _ready(page, held)
+        yield from ready
+
+
+def _ready(page: Page[T] | AsyncPage[T], held: list[T]) -> tuple[list[T], list[T]]:
+    """Return the items of a page, and of earlier pages that were `held` back, that no item of a later page precedes, in
+    the order of the list; and the others.
+    """
+    runs: list[Any] = [*held, *page.items]
+    if page.searched is None:
+        return runs, []
+    runs.sort(key=lambda run: run.job_id)
+    runs.sort(key=lambda run: run.id.partition(".")[2], reverse=True)
+    since = page.searched.complete_from
+    if page.next_cursor is None:
+        return runs, []
+    count = 0 if since is None else sum(run.occurrence >= since for run in runs)
+    return runs[:count], runs[count:]

@@ -28,6 +28,7 @@ from duecourse.ports.jobs import (
     JobQuotaError,
     JobStore,
     KeyUsedError,
+    NamesPage,
     Refusal,
     SeatsChangedError,
     SeatStore,

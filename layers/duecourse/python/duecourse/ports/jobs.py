@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from enum import Enum, auto
+from itertools import accumulate
 from typing import Protocol
 
 from duecourse.domain.jobs.cursor import Cursor
@@ -43,6 +44,22 @@ class IdPage:
 
     ids: Sequence[str]
     following: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class NamesPage:
+    """The ids of each job, its current one first, in the order of the current ids. `following` continues after the last
+    job.
+    """
+
+    items: Sequence[tuple[str, ...]]
+    following: str | None
+
+    def first(self, names: int) -> NamesPage:
+        """Return the first jobs, whose ids are at most `names`."""
+        ends = accumulate(len(job) for job in self.items)
+        count = sum(end <= names for end in ends)
+        return self if count == len(self.items) else NamesPage(self.items[:count], self.items[count - 1][0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,6 +354,11 @@ class JobStore(Protocol):
 
     def page_ids(self, tenant: str, tag: str | None, *, limit: int, after: str | None) -> IdPage:
         """Return only the ids, of all jobs or of the jobs with the tag. May be stale."""
+
+    def page_names(self, tenant: str, tag: str | None, *, names: int, after: str | None) -> NamesPage:
+        """Return the ids under which jobs have runs, of all jobs or of the jobs with the tag: at most `names` ids, but
+        all of one job. May be stale.
+        """
 
     def page_cursors(self, tenant: str, *, limit: int, after: str | None) -> CursorPage:
         """Return the cursors of a tenant's jobs whose id sorts after `after`. May be stale."""

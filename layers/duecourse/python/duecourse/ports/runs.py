@@ -53,8 +53,10 @@ class RunStore(Protocol):
         the record is this write (`Run.written_as`).
         """
 
-    def page(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> list[Run]:
-        """Return the runs whose local name sorts before `before`, newest first. Strongly consistent."""
+    def page(self, tenant: str, job_id: str, *, limit: int, before: str | None, strongly: bool = True) -> list[Run]:
+        """Return the runs whose local name sorts before `before`, newest first. Strongly consistent, unless `strongly`
+        is False.
+        """
 
     def last(self, tenant: str, job_id: str, *, limit: int, before: str) -> list[LastRun]:
         """Return the names and states of the runs named before `before`, newest first. May be stale."""

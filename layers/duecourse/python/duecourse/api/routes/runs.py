@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Annotated, Any, Literal
 from urllib.parse import unquote
@@ -14,13 +15,13 @@ from duecourse.api.answers import (
     AcceptedAnswer,
     PageAnswer,
     RunAnswer,
+    SearchedAnswer,
     Second,
     SingleRunAnswer,
     run_document,
     single_run_document,
 )
 from duecourse.api.api import Answer, Api, listed_tag, page_answer, route
-from duecourse.api.problems import FieldFault, Problem
 from duecourse.api.query import (
     CAUGHT_UP,
     FROM,
@@ -34,9 +35,10 @@ from duecourse.api.query import (
     Parameter,
     Query,
     after,
+    all_runs_page_token,
     fitting,
     job_parameter,
-    read_any_run_page_token,
+    read_all_runs_page_token,
     read_run_page_token,
     read_state_page_token,
     read_time,
@@ -44,14 +46,14 @@ from duecourse.api.query import (
     state_page_token,
 )
 from duecourse.api.request import Request
-from duecourse.api.routes.jobs import JOBS_A_REQUEST, job_id_in
+from duecourse.api.routes.jobs import job_id_in
 from duecourse.domain.documents import to_document
 from duecourse.domain.instants import to_iso
 from duecourse.domain.runs.document import RunFilter
 from duecourse.domain.runs.explain import Verdict
 from duecourse.domain.runs.states import UNSUCCESSFUL, Run, RunState
 from duecourse.ports import LINK_SECONDS
-from duecourse.usecases.runs.lists import MERGED_JOBS, RunPage, StatePage, mark_of
+from duecourse.usecases.runs.lists import RunPage, StatePage, mark_of
 
 _BEGUN = tuple(state for state in RunState if state is not RunState.QUEUED)
 
@@ -107,7 +109,7 @@ class RunsQuery(PageQuery):
     "runs",
     {200: PageAnswer[RunAnswer]},
     query=RunsQuery,
-    problems=("job-needed", "unknown-job"),
+    problems=("unknown-job",),
     checks_tags=True,
 )
 def find_runs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
@@ -119,10 +121,14 @@ def find_runs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Ans
     runs that wait for another run of their job. `since` and `until` filter by the time at which the run entered its
     state: the start of its attempt, its end, the end of its last attempt, or the due time of a run that never started.
     `tag` selects runs of jobs that currently have the tag, and `error` selects runs with an error that contains the
-    text. With `SUCCEEDED` in `state`, the newest occurrence is first, and the tenant (or the tag) may have at most 500
-    jobs. `caught_up` selects catch-up runs (default: in any state); the `count` of a run is the number of occurrences
-    that it covers. With `job`, the list has the runs of one job in `state` (default: in any state), newest occurrence
-    first. A page may be short or empty and still have a next page.
+    text. `caught_up` selects runs of a catch-up (default: in any state); the `count` of a run is the number of
+    occurrences that it covers. With `job`, the list has the runs of one job in `state` (default: in any state), newest
+    occurrence first. A page may be short or empty and still have a next page.
+
+    With `SUCCEEDED` in `state` and without `job`, the list has the newest occurrences first, `since` and `until` select
+    occurrences, and the id of a run is also a cursor, of the runs after it. It has no runs of deleted jobs. With more
+    than 40 jobs it is read in slices of time, and each slice in groups of jobs: sort the runs from `complete_from` of
+    `searched` on.
     """
     query = RunsQuery.of(request)
     limit, job_id, tag = query.limit, query.job, listed_tag(request, query.tag)
@@ -133,7 +139,7 @@ def find_runs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Ans
         page = api.history.page(request.tenant, job_id, limit=limit, before=before, wanted=wanted, tag=tag)
         return _of_job(job_id, page)
     if RunState.SUCCEEDED in wanted.states:
-        return _merged(api, request, query, wanted, tag)
+        return _of_all_jobs(api, request, query, replace(wanted, since=None, until=None), tag)
     mark = read_state_page_token(query.cursor)
     return _by_state(api.search.page(request.tenant, wanted, limit=limit, before=mark, tag=tag))
 
@@ -153,27 +159,26 @@ def _by_state(page: StatePage) -> Answer:
     return page_answer("runs_found", items[:count], None if following is None else state_page_token(following), {})
 
 
-def _merged(api: Api, request: Request, query: RunsQuery, wanted: RunFilter, tag: str | None) -> Answer:
-    """Return the merged records of all jobs. An index of successful runs would cost each run another write."""
-    before = read_any_run_page_token(query.cursor)
-    jobs = api.history.jobs.page_ids(request.tenant, tag, limit=MERGED_JOBS, after=None)
-    if jobs.following is not None:
-        raise _job_needed()
-    request.budget.charge(1 + len(jobs.ids) // JOBS_A_REQUEST)
-    page = api.history.merged(request.tenant, sorted(jobs.ids), wanted, limit=query.limit, before=before)
+def _of_all_jobs(api: Api, request: Request, query: RunsQuery, wanted: RunFilter, tag: str | None) -> Answer:
+    """Return a page of the records of all jobs. An index of successful runs would add a write to each run."""
+    place = read_all_runs_page_token(query.cursor)
+    page = api.all_runs.page(
+        request.tenant,
+        wanted,
+        limit=query.limit,
+        place=place,
+        tag=tag,
+        first=query.since,
+        end=query.until,
+        charge=request.budget.charge,
+    )
     items = [run_document(run) for run in page.items]
-    count = fitting(items)
-    following = page.items[count - 1].name if count < len(items) else page.following
-    cursor = None if following is None else run_page_token(following.job_id, following.local)
-    return page_answer("runs_found", items[:count], cursor, {})
-
-
-def _job_needed() -> Problem:
-    """Return the problem for a search for successful runs that covers too many jobs."""
-    remedy = "add a job (job=ID) or a tag, or remove SUCCEEDED"
-    detail = f"Runs in SUCCEEDED are listed for at most {MERGED_JOBS} jobs; {remedy}."
-    fault = FieldFault(f"contains SUCCEEDED, which requires a job; {remedy}", parameter="state")
-    return Problem("job-needed", detail, faults=[fault])
+    page = page.first(fitting(items))
+    cursor = None if page.following is None else all_runs_page_token(page.following)
+    answer = page_answer("runs_found", items[: len(page.items)], cursor, {})
+    complete = None if page.complete is None else to_iso(page.complete)
+    searched = SearchedAnswer(complete_from=complete, jobs=page.jobs)
+    return replace(answer, body={**answer.body, "searched": searched})
 
 
 Command = Literal["complete", "fail", "cancel", "redrive"]

@@ -14,6 +14,7 @@ from duecourse.cli.commands.listing import instant_option, output_option, print_
 from duecourse.cli.commands.options import answer_options, connected, page_options
 from duecourse.cli.commands.runs_tail import tail
 from duecourse.cli.due_runs import due_runs, last_due_run
+from duecourse.cli.newest_runs import SEARCHED_AT_ONCE, newest_runs
 from duecourse.cli.output.runs import print_ahead, print_found_runs, print_run
 from duecourse.cli.output.values import print_json
 from duecourse.cli.terminal import CliError, Command, Group, plain, say
@@ -76,8 +77,9 @@ def list_runs(
     """List the runs of a job, newest first, or the unsuccessful runs of all jobs.
 
     Without JOB the list has the runs that are dead, retrying, cancelled or skipped; with JOB it has the runs in all
-    states. Enqueued runs of JOB are summarized in one line, unless --state selects them. Without JOB, --active lists
-    runs that wait and runs whose call has lasted longer than ten seconds.
+    states. With --state SUCCEEDED and without JOB, the runs of all jobs are searched, newest occurrence first.
+    Enqueued runs of JOB are summarized in one line, unless --state selects them. Without JOB, --active lists runs that
+    wait and runs whose call has lasted longer than ten seconds.
     """
     wanted = tuple(dict.fromkeys((*states, *(FAILED if failed else ()), *(ACTIVE if active else ()))))
     chosen = [("since", since), ("until", until), ("tag", tag), ("error", error)]
@@ -101,7 +103,9 @@ def list_runs(
 
     ahead: Sequence[Run] = ()
     with connected(api, sign) as client:
-        if job_id is None or wanted or caught_up or as_json:
+        if job_id is None and "SUCCEEDED" in (wanted or ("SUCCEEDED",) * caught_up):
+            page = newest_runs(read(max(limit, SEARCHED_AT_ONCE), cursor), limit)
+        elif job_id is None or wanted or caught_up or as_json:
             page = read(limit, cursor)
         else:
             found = due_runs(read, limit=limit, cursor=cursor, now=datetime.now(UTC))
@@ -115,11 +119,17 @@ def list_runs(
         as_json=as_json,
         output=output,
         name="id",
-        table=lambda items: print_found_runs(items, wide=output == "wide", coverage=caught_up),
+        table=lambda items: (
+            print_found_runs(items, wide=output == "wide", coverage=caught_up) if items or ahead else say(_none(page))
+        ),
         more=shlex.join(again),
     )
     if failed and page.items and not as_json and output == "table" and Console().is_terminal:
         click.echo("details: duecourse runs show RUN, or JOB for its last run", err=True)
+
+
+def _none(page: Page[Run]) -> str:
+    return "No runs on this page match." if page.next_cursor else "No runs match."
 
 
 def zone_of_job(client: Client, job_id: str) -> tzinfo:

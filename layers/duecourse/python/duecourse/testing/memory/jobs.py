@@ -29,6 +29,7 @@ from duecourse.ports import (
     JobPage,
     JobQuotaError,
     KeyUsedError,
+    NamesPage,
     Refusal,
     SeatsChangedError,
     SeatStore,
@@ -312,6 +313,10 @@ class MemoryJobStore:
     def page_ids(self, tenant: str, tag: str | None, *, limit: int, after: str | None) -> IdPage:
         page = self.page(tenant, JobFilter(tag=tag), limit=limit, after=after)
         return IdPage([job.id for job, _ in page.items], page.following)
+
+    def page_names(self, tenant: str, tag: str | None, *, names: int, after: str | None) -> NamesPage:
+        page, now = self.page(tenant, JobFilter(tag=tag), limit=names, after=after), self._clock.now()
+        return NamesPage([job.names(now) for job, _ in page.items], page.following).first(names)
 
     def page_cursors(self, tenant: str, *, limit: int, after: str | None) -> CursorPage:
         page = self.page(tenant, limit=limit, after=after)

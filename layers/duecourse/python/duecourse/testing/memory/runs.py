@@ -36,7 +36,7 @@ class MemoryRunStore:
                 return None
             return None if standing is not None and is_written_as(run, standing) else Conflict(standing)
 
-    def page(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> list[Run]:
+    def page(self, tenant: str, job_id: str, *, limit: int, before: str | None, strongly: bool = True) -> list[Run]:
         with self.items.lock:
             return list(islice(self.items.records[tenant, job_id].before(before), limit))
 

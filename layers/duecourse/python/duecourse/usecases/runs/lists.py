@@ -6,9 +6,8 @@ Counts require a few reads and no scan.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from heapq import merge
 from itertools import islice, takewhile
 
 from duecourse.domain.ids import RunName, parse_run_id, to_basic
@@ -51,12 +50,6 @@ ALL = RunFilter()
 PORTION, PORTIONS = 100, 5
 """The number of runs read with one request for a filtered page, and the maximum number of these requests."""
 
-MERGED_JOBS = 500
-"""The maximum number of jobs whose runs are merged into one list. Each requires a query."""
-
-MERGED_PART = 3
-"""The number of runs of a job that are read with one query for a merged list."""
-
 Window = tuple[int, int]
 """The instants after the first value and up to the second."""
 
@@ -67,16 +60,6 @@ class RunPage:
 
     items: tuple[Run, ...]
     following: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class MergedPage:
-    """Runs of several jobs, newest occurrence first. Runs with equal names are in the order of their jobs. `following`
-    continues after the last run that was examined.
-    """
-
-    items: tuple[Run, ...]
-    following: RunName | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,36 +85,6 @@ class History:
         return self.executor.map(
             lambda job: last_of(self.runs, tenant, job.names(now), limit=count, before=before), jobs
         )
-
-    def merged(
-        self, tenant: str, job_ids: Sequence[str], wanted: RunFilter, *, limit: int, before: RunName | None
-    ) -> MergedPage:
-        """Return the recorded runs of these jobs (in ascending order) that match `wanted`, in the order of a merged
-        page, starting after the run that `before` names. The first runs of all jobs are read concurrently,
-        further runs when they are needed.
-        """
-
-        def start(job_id: str) -> str | None:
-            if before is None:
-                return None
-            return before.local if job_id <= before.job_id else f"{before.local}\0"  # or also the run of this name
-
-        def part(job_id: str, last: str | None) -> list[Run]:
-            return self.runs.page(tenant, job_id, limit=MERGED_PART, before=last)
-
-        def rest(job_id: str, runs: list[Run]) -> Iterator[Run]:
-            while runs:
-                yield from runs
-                runs = part(job_id, runs[-1].name.local) if len(runs) == MERGED_PART else []
-
-        heads = self.executor.map(lambda job_id: part(job_id, start(job_id)), job_ids)
-        sources = [rest(job_id, runs) for job_id, runs in zip(job_ids, heads, strict=True)]
-        reading = max(limit, EXAMINED) if wanted.sifts else limit
-        examined = list(islice(merge(*sources, key=lambda run: run.name.local, reverse=True), reading + 1))
-        found = [run for run in examined[:reading] if wanted.passes(run)]
-        if len(found) > limit:
-            return MergedPage(tuple(found[:limit]), found[limit - 1].name)
-        return MergedPage(tuple(found), examined[reading - 1].name if len(examined) > reading else None)
 
     def page(
         self,

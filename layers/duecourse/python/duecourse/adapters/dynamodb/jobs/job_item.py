@@ -226,8 +226,18 @@ def from_item(item: Item, payload: str | None = None) -> Job:
         if "reserved_by" in item
         else None,
         earlier=tuple(Definition(*each) for each in values.parse(values.optional_text(item, "earlier") or "[]")),
-        former=tuple(FormerId(*each) for each in values.parse(values.optional_text(item, "former") or "[]")),
+        former=_former(item),
     )
+
+
+def names_of(item: Item, now: float) -> tuple[str, ...]:
+    """Return the ids under which the job of an item has runs at `now` (UTC seconds). See `Job.names`."""
+    former = _former(item)
+    return (values.text(item, "job_id"), *(each.id for each in former if each.until > now))
+
+
+def _former(item: Item) -> tuple[FormerId, ...]:
+    return tuple(FormerId(*each) for each in values.parse(values.optional_text(item, "former") or "[]"))
 
 
 def is_listed(item: Item, where: JobFilter) -> bool:

@@ -74,6 +74,7 @@ from duecourse.ports import (
     JobPage,
     JobQuotaError,
     KeyUsedError,
+    NamesPage,
     Refusal,
     SeatsChangedError,
     SeatStore,
@@ -163,6 +164,17 @@ class JobPages(TableStore):
         read = ("job_id", "expires_at")
         items, more = self._query("tenant", tenant, "job_id", "", limit, last, read=read, IndexName="tenant")
         return IdPage([item["job_id"]["S"] for item in items], None if more is None else more["job_id"]["S"])
+
+    def page_names(self, tenant: str, tag: str | None, *, names: int, after: str | None) -> NamesPage:
+        if tag is None:
+            last = None if after is None else job_key(tenant, after, JOB) | _index_key(after, tenant=tenant)
+            read = ("job_id", "expires_at", "former")
+            items, more = self._query("tenant", tenant, "job_id", "", names + 1, last, read=read, IndexName="tenant")
+            following = None if more is None else more["job_id"]["S"]
+        else:
+            items, following = self._of_tag(tenant, JobFilter(tag=tag), names + 1, after)
+        now = self._clock.now()
+        return NamesPage([job_item.names_of(item, now) for item in items], following).first(names)
 
     def _marked(
         self, tenant: str, tag: str, prefix: str, limit: int, after: str | None

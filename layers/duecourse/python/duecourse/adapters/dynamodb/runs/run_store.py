@@ -256,9 +256,9 @@ class DynamoRunStore:
             raise error
         return standing
 
-    def page(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> list[Run]:
+    def page(self, tenant: str, job_id: str, *, limit: int, before: str | None, strongly: bool = True) -> list[Run]:
         # A caller that checks whether all runs have ended has just written the end of one.
-        items = self._newest(tenant, job_id, limit, before, ConsistentRead=True)
+        items = self._newest(tenant, job_id, limit, before, ConsistentRead=strongly)
         return [run_item.from_item(item) for item in items]
 
     def last(self, tenant: str, job_id: str, *, limit: int, before: str) -> list[LastRun]:

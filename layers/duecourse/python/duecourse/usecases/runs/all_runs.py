@@ -1,0 +1,149 @@
+"""Lists the recorded runs of all jobs of a tenant, newest occurrence first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from heapq import merge
+
+from duecourse.domain.runs.document import RunFilter
+from duecourse.domain.runs.states import Run
+from duecourse.domain.runs.walk import GROUP, Place, Reading, first_place, next_place, place_after
+from duecourse.domain.tenants.rate import Charge, free
+from duecourse.ports import Clock, Executor, JobStore, RunStore
+
+FIRST_PART = 4
+"""The number of runs that the first query of a job reads: about one read unit."""
+
+FURTHER_PART, FURTHER_PARTS = 100, 15
+"""The number of runs that a further query reads, and the maximum number of these queries for one page."""
+
+EXAMINED = 500
+"""The number of runs that are read for a page if the filter excludes runs. Such a page may be short or empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunsPage:
+    """Runs, newest first. `start` is the start of this page, and `following` that of the next one (None: there is
+    none). All runs from `complete` on (UTC seconds) are on this page or on earlier ones (None: not known). `single`:
+    all jobs are in one group.
+    """
+
+    items: tuple[Run, ...]
+    start: Place
+    following: Place | None
+    complete: int | None
+    single: bool
+
+    @property
+    def jobs(self) -> int:
+        """The number of jobs that were read in the slice of the next page."""
+        return 0 if self.following is None else self.following.jobs
+
+    def first(self, count: int) -> RunsPage:
+        """Return the first runs of the page."""
+        if count == len(self.items):
+            return self
+        last = self.items[count - 1].name
+        following = place_after(last) if self.single else replace(self.start, last=last)
+        return replace(self, items=self.items[:count], following=following, complete=following.complete_from)
+
+
+@dataclass(frozen=True, slots=True)
+class AllRuns:
+    """Reads the runs of all jobs in the order of `domain.runs.walk`. A page takes at most GROUP + FURTHER_PARTS queries
+    of runs, and one or two reads of ids. The reads may be stale.
+    """
+
+    jobs: JobStore
+    runs: RunStore
+    clock: Clock
+    executor: Executor
+    group: int = GROUP
+
+    def page(
+        self,
+        tenant: str,
+        wanted: RunFilter,
+        *,
+        limit: int,
+        place: Place | None = None,
+        tag: str | None = None,
+        first: int | None = None,
+        end: int | None = None,
+        charge: Charge = free,
+    ) -> RunsPage:
+        """Return the page that starts at `place`, of all jobs or of those with the `tag`, for occurrences from `first`
+        on and before `end` (UTC seconds). Raises the errors of `charge`.
+        """
+        if place is None:
+            place = first_place(int(self.clock.now()), end)
+        group = self.jobs.page_names(tenant, tag, names=self.group, after=place.after)
+        names = sorted(name for job in group.items for name in job)
+        charge(1 + len(names) // GROUP)
+        single = place.after is None and group.following is None
+        low = max((each for each in (first, None if single else place.low) if each is not None), default=None)
+        found, reading = self._read(tenant, names, place, low, wanted, limit)
+        if single:
+            following = None if reading.ended or reading.last is None else place_after(reading.last)
+        else:
+            following = next_place(
+                place, reading, jobs=len(group.items), group_end=group.following, limit=limit, since=first
+            )
+        complete = first if following is None else following.complete_from
+        return RunsPage(tuple(found), place, following, complete, single)
+
+    def _read(
+        self, tenant: str, names: Sequence[str], place: Place, low: int | None, wanted: RunFilter, limit: int
+    ) -> tuple[list[Run], Reading]:
+        """Return the runs of these ids of jobs that match, and what was read for them."""
+
+        def begin(name: str) -> list[Run]:
+            return self.runs.page(tenant, name, limit=FIRST_PART, before=place.name_before(name), strongly=False)
+
+        reader = _Reader(self.runs, tenant, low)
+        heads = self.executor.map(begin, names)
+        sources = [reader.runs_of(name, part) for name, part in zip(names, heads, strict=True)]
+        found: list[Run] = []
+        count, most = 0, max(limit, EXAMINED) if wanted.sifts else limit
+        last = None
+        try:
+            for run in merge(*sources, key=lambda run: run.name.local, reverse=True):
+                if count == most or len(found) == limit:
+                    return found, Reading(count, last, ended=False, older=None)
+                count, last = count + 1, run.name
+                found += [run] if wanted.passes(run) else []
+        except _ReadEnoughError:
+            return found, Reading(count, last, ended=False, older=None)
+        return found, Reading(count, last, ended=True, older=reader.older)
+
+
+class _ReadEnoughError(Exception):
+    """A page has taken FURTHER_PARTS queries."""
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Reads the runs of some jobs from the occurrence `low` on. `older` is the latest occurrence before it."""
+
+    store: RunStore
+    tenant: str
+    low: int | None
+    older: int | None = None
+    left: int = field(default=FURTHER_PARTS)
+
+    def runs_of(self, name: str, part: list[Run]) -> Iterator[Run]:
+        """Yield the runs of `part`, the first runs of a job, and then the further ones. Raises _ReadEnoughError."""
+        size = FIRST_PART
+        while part:
+            for run in part:
+                if self.low is not None and run.occurrence < self.low:
+                    self.older = run.occurrence if self.older is None else max(self.older, run.occurrence)
+                    return
+                yield run
+            if len(part) < size:
+                return
+            if not self.left:
+                raise _ReadEnoughError
+            self.left, size = self.left - 1, FURTHER_PART
+            part = self.store.page(self.tenant, name, limit=size, before=part[-1].name.local, strongly=False)

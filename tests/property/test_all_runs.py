@@ -1,0 +1,120 @@
+"""A list of the runs of all jobs has each run once, whatever jobs and runs there are."""
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from duecourse.domain.jobs.job import FormerId
+from duecourse.domain.runs.document import RunFilter
+from duecourse.domain.runs.states import Run, RunState
+from duecourse.domain.runs.walk import Place, place_after
+from duecourse.ports import InlineExecutor, RunStore
+from duecourse.testing.clock import SettableClock
+from duecourse.testing.memory.tables import MemoryTables
+from duecourse.usecases.runs.all_runs import FURTHER_PARTS, AllRuns, RunsPage
+from tests.support.examples import examples
+from tests.support.jobs import NOON, cursor, job
+from tests.support.runs import run
+
+GROUP = 3
+IDS = [f"job-{number}" for number in range(8)]
+STATES = (RunState.SUCCEEDED, RunState.DEAD)
+
+offsets = st.one_of(st.integers(-5, 5), st.integers(-3_600, 3_600), st.integers(-90 * 86_400, 86_400), st.just(-86_400))
+made = st.lists(
+    st.tuples(st.integers(0, 11), offsets, st.sampled_from(["", ".m1", ".m2", ".bx"]), st.sampled_from(STATES)),
+    max_size=120,
+    unique_by=lambda each: each[:3],
+)
+
+
+class Counted:
+    """A store of runs that counts its pages."""
+
+    def __init__(self, store: RunStore) -> None:
+        self.store, self.pages = store, 0
+
+    def page(self, *of: str, **how: object) -> list[Run]:
+        self.pages += 1
+        return self.store.page(*of, **how)  # type: ignore[arg-type]
+
+
+@examples(200)
+@given(
+    count=st.integers(0, len(IDS)),
+    runs=made,
+    limit=st.integers(1, 20),
+    state=st.sampled_from([tuple(RunState), STATES[:1]]),
+    since=st.none() | offsets,
+    until=st.none() | offsets,
+    skipped=st.integers(0, 40),
+)
+def test_all_runs_are_listed_once_and_in_order_down_to_the_reported_instant(
+    count: int,
+    runs: list[tuple[int, int, str, RunState]],
+    limit: int,
+    state: tuple[RunState, ...],
+    since: int | None,
+    until: int | None,
+    skipped: int,
+) -> None:
+    tables, clock = MemoryTables(), SettableClock(NOON)
+    jobs, store = tables.job_store(clock), tables.run_store()
+    names = []
+    for number, job_id in enumerate(IDS[:count]):
+        former = (FormerId(f"old-{number}", int(NOON) + 3600),) if number % 2 else ()
+        one = replace(job(id=job_id), former=former)
+        assert jobs.create(one, cursor(one))
+        names += one.names(NOON)
+    stored = [
+        run(job(id=names[of]), in_state, after=after, suffix=suffix)
+        for of, after, suffix, in_state in runs
+        if of < len(names)
+    ]
+    for each in stored:
+        assert store.write(each, None) is None
+    first, end = (None if at is None else int(NOON) + at for at in (since, until))
+    expected = [
+        each
+        for each in sorted(sorted(stored, key=lambda each: each.job_id), key=lambda each: each.name.local, reverse=True)
+        if each.state in state
+        and (first is None or each.occurrence >= first)
+        and (end is None or each.occurrence < end)
+    ]
+    counted = Counted(store)
+    listed = AllRuns(jobs, counted, clock, InlineExecutor(), group=GROUP)  # type: ignore[arg-type]
+
+    def page(place: Place | None) -> RunsPage:
+        before = counted.pages
+        found = listed.page("default", RunFilter(state), limit=limit, place=place, first=first, end=end)
+        assert counted.pages - before <= GROUP + 6 + FURTHER_PARTS
+        assert len(found.items) <= limit
+        return found
+
+    got = list[Run]()
+    found = page(None)
+    for _ in range(3_000):
+        got += found.items
+        floor = found.complete
+        if found.following is None:
+            break
+        if floor is not None:
+            complete = [each for each in expected if each.occurrence >= floor]
+            assert sorted(map(str, complete_names(got, floor))) == sorted(str(each.name) for each in complete)
+        found = page(found.following)
+    assert sorted(str(each.name) for each in got) == sorted(str(each.name) for each in expected)
+
+    if expected:  # the id of a run is a cursor, too
+        last = expected[min(skipped, len(expected) - 1)]
+        rest = list[Run]()
+        place: Place | None = place_after(last.name)
+        while place is not None:
+            found = page(place)
+            rest, place = [*rest, *found.items], found.following
+        after = expected[expected.index(last) + 1 :]
+        assert sorted(str(each.name) for each in rest) == sorted(str(each.name) for each in after)
+
+
+def complete_names(runs: list[Run], floor: int) -> list[object]:
+    return [each.name for each in runs if each.occurrence >= floor]
