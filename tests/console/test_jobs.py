@@ -129,8 +129,11 @@ def test_jobs_page_all_search_results_are_selected_across_pages(
     expect(page.get_by_role("heading", name="60 selected")).to_be_visible()
     page.get_by_role("button", name="Edit").hover()
     expect(page.get_by_role("tooltip")).to_contain_text("duecourse jobs patch --tag … --set schedule=…")
+    sent = list[str]()
+    page.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
     act(page, "Pause", "Pause 60 jobs")
     expect(page.get_by_text("Paused 60 jobs")).to_be_visible()
+    assert [url.partition("/v1")[2] for url in sent] == ["/jobs/pause"], "one request for a hundred jobs"
     assert [job.id for job in scheduler.client.list_jobs(state="ACTIVE")] == ["other"]
 
 

@@ -4,6 +4,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { fetcher, freshKey, type Schemas } from "../api/client";
 import { asProblem } from "../api/problem";
+import { useStage } from "../app/context";
 import { useNotices } from "../app/notices";
 import { NO_PAUSE, PauseQuestion, pauseBody } from "../job/questions";
 import { useClock, zoneOf } from "../shared/clock";
@@ -23,7 +24,11 @@ interface Action {
   skips?: string;
   /** What is done to each job, which returns false if it skipped the job. Raises what is wrong with the input. */
   begin(): (id: string) => Promise<unknown>;
+  /** The same for up to a hundred jobs with one request, which leaves out those that need no change. */
+  together?(ids: string[], cursor?: string): Promise<{ data?: Schemas["ChangedJobs"] }>;
 }
+
+const TOGETHER = 100;
 
 const NAMES_SHOWN = 10;
 
@@ -35,10 +40,12 @@ export function useManyJobs(done: (failed: readonly string[]) => void) {
   const notices = useNotices();
   const client = useQueryClient();
   const clock = useClock();
+  // A request for several jobs is not limited to jobs with a tag.
+  const untagged = useStage().session.scopes.some((scope) => scope === "jobs:write" || scope === "ops");
 
   const perform = async (
     ids: readonly string[],
-    { verb, doing, did, skips }: Action,
+    { verb, doing, did, skips, together }: Action,
     work: (id: string) => Promise<unknown>,
   ) => {
     const id = freshKey();
@@ -55,19 +62,43 @@ export function useManyJobs(done: (failed: readonly string[]) => void) {
       });
     show(0);
     let finished = 0;
-    const failures = await forEach(
-      ids,
-      async (each) => {
-        if ((await work(each)) === false) skipped += 1;
+    const failures: Failure[] = [];
+    const size = together === undefined || !untagged ? 1 : TOGETHER;
+    const parts = partsOf(ids, size);
+    const refused = await forEach(
+      [...parts.keys()],
+      async (first) => {
+        const part = parts.get(first) ?? [];
+        if (together === undefined || size === 1) {
+          if ((await work(first)) === false) skipped += 1;
+          return;
+        }
+        let changed = 0;
+        const failed: string[] = [];
+        for (let cursor: string | null | undefined; cursor !== null; ) {
+          const { data } = await together(part, cursor);
+          if (data === undefined) throw new SyntaxError("an empty response");
+          changed += data.changed;
+          failed.push(...data.failed);
+          cursor = data.next_cursor;
+        }
+        failures.push(
+          ...failed.map((each) => ({ id: each, why: "It was changed at the same time, or deleted." })),
+        );
+        skipped += part.length - changed - failed.length;
       },
       {
+        width: size === 1 ? undefined : 1,
         wait: (seconds) => new Promise((resolve) => setTimeout(resolve, seconds * 1_000)),
         stopped: () => stop,
         progress: (count) => {
-          finished = count;
-          show(count);
+          finished = Math.min(count * size, ids.length);
+          show(finished);
         },
       },
+    );
+    failures.push(
+      ...refused.flatMap(({ id: first, why }) => (parts.get(first) ?? []).map((each) => ({ id: each, why }))),
     );
     const left = ids.length - finished;
     const header = [
@@ -112,6 +143,7 @@ export function useManyJobs(done: (failed: readonly string[]) => void) {
     modal,
     pause(jobs: readonly Job[]) {
       let form = NO_PAUSE;
+      let body: Partial<ReturnType<typeof pauseBody>> = {};
       const [zone, ...others] = new Set(jobs.map((job) => job.timezone));
       const shown = zoneOf(clock, others.length > 0 ? undefined : zone);
       confirm(
@@ -123,8 +155,9 @@ export function useManyJobs(done: (failed: readonly string[]) => void) {
           effect:
             "Occurrences that are due during the pause are skipped. Started runs continue. Jobs that are already paused keep their pause.",
           skips: "not active",
+          together: (ids, cursor) => fetcher.POST("/v1/jobs/pause", { body: { ids, cursor, ...body } }),
           begin() {
-            const body = pauseBody(form, shown);
+            body = pauseBody(form, shown);
             return (id) =>
               onlyIf(
                 id,
@@ -152,6 +185,10 @@ export function useManyJobs(done: (failed: readonly string[]) => void) {
           did: "Resumed",
           effect: "The jobs run again from their next occurrence.",
           skips: pauses.length > 1 ? "not paused, or in another pause" : "not paused",
+          together:
+            pauses.length > 1
+              ? undefined // some stay paused, also if that has changed since the list was read
+              : (ids, cursor) => fetcher.POST("/v1/jobs/resume", { body: { ids, cursor } }),
           begin() {
             const resumed = keys;
             return (id) =>
@@ -195,6 +232,16 @@ export function useManyJobs(done: (failed: readonly string[]) => void) {
           fetcher.DELETE("/v1/jobs/{job_id}", { params: { path: { job_id: id } } }).catch(gone),
       }),
   };
+}
+
+/** The ids in parts, by the first of each. */
+function partsOf(ids: readonly string[], size: number): Map<string, string[]> {
+  const parts = new Map<string, string[]>();
+  for (let begin = 0; begin < ids.length; begin += size) {
+    const part = ids.slice(begin, begin + size);
+    parts.set(part[0] ?? "", part);
+  }
+  return parts;
 }
 
 const idsOf = (jobs: readonly Job[]) => jobs.map((job) => job.id);

@@ -19,7 +19,7 @@ const pages: RunsPage[] = [
 ];
 const read = async (cursor: string | undefined) => pages[Number(cursor ?? 0)] as RunsPage;
 
-test("a search shows runs in their order, as many as are wanted, and goes on where it ended", async () => {
+test("a search shows runs in their order, as many as are wanted, and continues where it ended", async () => {
   const told: unknown[] = [];
   const first = await search(START, 3, read, (searched) => told.push(searched));
   expect(first.runs).toEqual([run("b", 6), run("a", 5), run("b", 5)]);

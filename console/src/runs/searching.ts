@@ -7,7 +7,7 @@ export interface RunsPage {
   searched?: Searched;
 }
 
-/** Where a search goes on: the next page's cursor (null: there is none), what the last page said, and the runs that
+/** Where a search continues: the next page's cursor (null: there is none), what the last page said, and the runs that
  * were found and not shown.
  */
 export interface Rest {

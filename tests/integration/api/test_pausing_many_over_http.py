@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from duecourse.testing.clock import SettableClock
-from tests.support.api import BODY, ApiClient
-from tests.support.api_events import json_event
+from duecourse.testing.memory.tables import MemoryTables
+from tests.support.api import BODY, ApiClient, api_settings
+from tests.support.api_events import json_event, jwt_caller
 from tests.support.jobs import NOON, cursor, job, stored_job
 from tests.support.tables import Tables
 
@@ -109,6 +110,63 @@ def test_bulk_pause_resume_skips_the_occurrences_of_the_pause_or_catches_up(api:
     api.post({"all": True, "catch_up": True}, "/v1/jobs/resume")
     caught_up = [one.message.job_id for one in api.wheel.sent if one.message.caught_up_at is not None]
     assert sorted(caught_up) == ["a", "c"]
+
+
+def test_bulk_pause_selects_jobs_by_their_ids(api: ApiClient) -> None:
+    assert api.post({"note": "first"}, "/v1/jobs/b/pause").status == 200
+    wanted = {"ids": ["c", "b", "gone", "c"], "note": "second", "until": "2026-11-22T00:00:00Z"}
+    assert api.post(wanted, "/v1/jobs/pause").json == {"changed": 1, "failed": ["gone"], "next_cursor": None}
+    assert states(api) == {"a": "ACTIVE", "b": "PAUSED", "c": "PAUSED"}
+    standing, paused = api.get("/v1/jobs/b").json, api.get("/v1/jobs/c").json
+    assert (standing["paused_because"], standing["paused_until"]) == ("first", None), "a pause does not change"
+    assert (paused["paused_because"], paused["paused_until"]) == ("second", "2026-11-22T00:00:00Z")
+    assert api.post({"all": True}, "/v1/jobs/resume").json["changed"] == 0, "as if each had been paused on its own"
+    assert api.post({"tag": "billing"}, "/v1/jobs/pause").json["changed"] == 1
+    assert api.post({"ids": ["a", "b", "c"]}, "/v1/jobs/resume").json["changed"] == 3
+    assert set(states(api).values()) == {"ACTIVE"}
+
+
+def test_bulk_pause_by_ids_continues_after_a_cursor(tables: Tables) -> None:
+    clock = Slow(NOON)
+    api = ApiClient.over(tables, clock)
+    ids = [stored_job(api.jobs, "0 0 1 1 *", id=f"m{number:03}").id for number in range(20)]
+    changed, following = 0, ""
+    while following is not None:
+        answer = api.post({"ids": ids} | ({"cursor": following} if following else {}), "/v1/jobs/pause").json
+        changed, following = changed + answer["changed"], answer["next_cursor"]
+    assert changed == 20
+
+
+@pytest.mark.parametrize("action", ["pause", "resume"])
+def test_bulk_pause_by_a_tag_needs_the_ops_scope_and_by_ids_does_not(action: str) -> None:
+    api = ApiClient.over(MemoryTables(), settings=api_settings(auth="jwt"))
+    stored_job(api.jobs, "* * * * *", id="a", tags=("billing",))
+    api.caller = jwt_caller("default", "jobs:write")
+    assert api.post({"ids": ["a"]}, f"/v1/jobs/{action}").status == 200
+    for selection in ({"tag": "billing"}, {"all": True}):
+        refused = api.post(selection, f"/v1/jobs/{action}")
+        assert (refused.status, refused.json["type"]) == (403, "/problems/scope-missing")
+    api.caller = jwt_caller("default", "jobs:write:tag=billing")
+    assert api.post({"ids": ["a"]}, f"/v1/jobs/{action}").status == 403, "it is not limited to jobs with the tag"
+    api.caller = jwt_caller("default", "ops")
+    assert api.post({"tag": "billing"}, f"/v1/jobs/{action}").status == 200
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"ids": []}, "/ids"),
+        ({"ids": ["a#b"]}, "/ids/0"),
+        ({"ids": [f"m{number}" for number in range(101)]}, "/ids"),
+        ({"ids": ["a"], "tag": "billing"}, "/ids"),
+        ({"ids": ["a"], "all": True}, "/all"),
+    ],
+)
+@pytest.mark.parametrize("action", ["pause", "resume"])
+def test_bulk_pause_invalid_ids_change_nothing(api: ApiClient, action: str, body: object, field: str) -> None:
+    answer = api.post(body, f"/v1/jobs/{action}")
+    assert (answer.status, list(answer.errors)) == (422, [field])
+    assert set(states(api).values()) == {"ACTIVE"}
 
 
 def test_bulk_pause_many_jobs_require_several_calls(api: ApiClient) -> None:

@@ -318,6 +318,19 @@ def test_run_commands_send_and_show_the_end_of_a_pause(server, asked):
     assert "The pause ends automatically at 2099-12-01 " in result.stdout
 
 
+def test_run_commands_pause_several_jobs_with_one_request_for_a_hundred(server, asked):
+    ids = [f"job-{number:03}" for number in range(150)]
+    result = duecourse(server, "jobs", "pause", *ids, "--note", "moving")
+    assert (result.exit_code, result.stdout) == (0, "202 jobs are paused\n")
+    assert [(path, body["ids"]) for _, path, body in asked if "cursor" not in body] == [
+        ("/v1/jobs/pause", ids[:100]),
+        ("/v1/jobs/pause", ids[100:]),
+    ]
+    result = duecourse(server, "jobs", "resume", "a", "b")
+    assert (result.exit_code, result.stdout) == (0, "101 jobs are resumed\n")
+    assert asked[-2] == ("POST", "/v1/jobs/resume", {"ids": ["a", "b"], "catch_up": False})
+
+
 def test_run_commands_pause_jobs_of_a_tag_page_by_page(server, asked):
     result = duecourse(server, "jobs", "pause", "--tag", "billing", "--note", "the bank is down", "--yes")
     assert (result.exit_code, result.stdout) == (0, "101 jobs are paused\n")

@@ -724,13 +724,14 @@ class Methods(ABC):
         until: datetime | str | None = None,
         catch_up: bool | None = None,
         tag: str | None = None,
+        ids: list[str] | tuple[str, ...] | None = None,
         all: bool | None = None,
         cursor: str | None = None,
     ) -> ChangedJobs:
         """Pause many jobs.
 
-        Selects the jobs with a tag, or all jobs with `"all": true`. One call handles up to 100 jobs, and each job
-        counts as a request. Pass `next_cursor` to continue.
+        Selects the jobs with a tag or with `ids`, or all jobs with `"all": true`. Only `ids` need no `ops` scope.
+        One call handles up to 100 jobs, and each job counts as a request. Pass `next_cursor` to continue.
 
         `until`: ISO-8601 with an offset, preferably UTC with Z.
         """
@@ -738,7 +739,15 @@ class Methods(ABC):
             Call(
                 "POST",
                 "jobs/pause",
-                fields={"note": note, "until": until, "catch_up": catch_up, "tag": tag, "all": all, "cursor": cursor},
+                fields={
+                    "note": note,
+                    "until": until,
+                    "catch_up": catch_up,
+                    "tag": tag,
+                    "ids": ids,
+                    "all": all,
+                    "cursor": cursor,
+                },
             ),
             ChangedJobs,
         )
@@ -747,6 +756,7 @@ class Methods(ABC):
         self,
         *,
         tag: str | None = None,
+        ids: list[str] | tuple[str, ...] | None = None,
         all: bool | None = None,
         cursor: str | None = None,
         catch_up: bool | None = None,
@@ -755,16 +765,24 @@ class Methods(ABC):
     ) -> ChangedJobs:
         """Resume many jobs.
 
-        Selects the jobs with a tag, or all jobs with `"all": true`. Of these, it resumes the jobs that were paused
-        by a request with the same tag or for all jobs; with `others`, it also resumes jobs that were paused in
-        another way. One call handles up to 100 jobs, and each job counts as a request. Pass `next_cursor` to
-        continue.
+        Selects the jobs with a tag or with `ids`, or all jobs with `"all": true`. Without `ids`, it resumes the
+        jobs that were paused by a request with the same tag or for all jobs; with `others`, it also resumes jobs
+        that were paused in another way. Only `ids` need no `ops` scope. One call handles up to 100 jobs, and each
+        job counts as a request. Pass `next_cursor` to continue.
         """
         return self._send(
             Call(
                 "POST",
                 "jobs/resume",
-                fields={"tag": tag, "all": all, "cursor": cursor, "catch_up": catch_up, "others": others, "note": note},
+                fields={
+                    "tag": tag,
+                    "ids": ids,
+                    "all": all,
+                    "cursor": cursor,
+                    "catch_up": catch_up,
+                    "others": others,
+                    "note": note,
+                },
             ),
             ChangedJobs,
         )

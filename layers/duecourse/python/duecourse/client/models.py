@@ -192,7 +192,7 @@ class ChangedJobs(Answer):
 
     changed: int
     failed: tuple[str, ...]
-    """The jobs that could not be changed because of repeated concurrent changes."""
+    """The jobs that could not be changed because of repeated concurrent changes, and `ids` without a job."""
     next_cursor: str | None
 
 

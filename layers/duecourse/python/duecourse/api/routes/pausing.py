@@ -12,17 +12,17 @@ from typing_extensions import TypedDict
 
 from duecourse.api.answers import Count, JobId
 from duecourse.api.api import Answer, Api, route
-from duecourse.api.bodies.definition_body import Tag
+from duecourse.api.bodies.definition_body import JobName, Tag
 from duecourse.api.bodies.job_answer import JobAnswer
 from duecourse.api.bodies.models import LINE, Body, Instant, no_controls, refuse
 from duecourse.api.bodies.validation import read_body
-from duecourse.api.identity import OPS
+from duecourse.api.identity import OPS, WRITE, insufficient_scope
 from duecourse.api.problems import FieldFault, Problem, invalid
 from duecourse.api.query import job_page_token, read_job_page_token
 from duecourse.api.request import Request, read_expected
 from duecourse.api.routes.jobs import job_answer, job_id_in
 from duecourse.domain.jobs.cursor import PlannedResume
-from duecourse.usecases.jobs.pausing import BulkResult, JobSelection, PauseEndError
+from duecourse.usecases.jobs.pausing import MAX_PER_CALL, BulkResult, JobSelection, PauseEndError
 
 MAX_NOTE = 500
 
@@ -73,31 +73,40 @@ class ResumeBody(Body):
 
 
 class ManyBody(Body):
-    """The selection of jobs: those with a `tag`, or `all` jobs of the tenant. `cursor` is the `next_cursor` of the
-    previous response.
+    """The selection of jobs: those with a `tag`, those with these `ids`, or `all` jobs of the tenant. `cursor` is the
+    `next_cursor` of the previous response.
     """
 
     tag: Tag | None = None
+    ids: Annotated[list[JobName], Field(min_length=1, max_length=MAX_PER_CALL)] | None = None
     all: bool = False
     cursor: PageCursor | None = None
 
     @field_validator("all")
     @classmethod
     def _one_choice(cls, everything: bool, info: ValidationInfo) -> bool:
-        if everything and info.data.get("tag") is not None:
-            raise refuse("cannot be combined with tag; remove one of them")
+        for other in ("tag", "ids"):
+            if everything and info.data.get(other) is not None:
+                raise refuse(f"cannot be combined with {other}; remove one of them")
         return everything
+
+    @field_validator("ids")
+    @classmethod
+    def _without_tag(cls, ids: list[str] | None, info: ValidationInfo) -> list[str] | None:
+        if ids is not None and info.data.get("tag") is not None:
+            raise refuse("cannot be combined with tag; remove one of them")
+        return ids
 
 
 class PauseManyBody(ManyBody, PauseBody):
     """The jobs to pause, the reason, and the end of the pause. A job that is already paused in another way is included
-    only if its pause would end earlier.
+    only if its pause would end earlier, and not at all with `ids`.
     """
 
 
 class ResumeManyBody(ManyBody):
     """The jobs to resume, the treatment of the occurrences during their pauses, and the reason. `others`: also resume
-    jobs that were paused in another way: individually, with another tag, or after failures.
+    jobs that were paused in another way: individually, with another tag, or after failures; so do `ids`.
     """
 
     catch_up: bool = False
@@ -110,7 +119,12 @@ class ChangedJobsAnswer(TypedDict):
 
     changed: Count
     failed: Annotated[
-        list[JobId], Field(description="The jobs that could not be changed because of repeated concurrent changes.")
+        list[JobId],
+        Field(
+            description=(
+                "The jobs that could not be changed because of repeated concurrent changes, and `ids` without a job."
+            )
+        ),
     ]
     next_cursor: str | None
 
@@ -177,17 +191,17 @@ def resume_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Ans
     "manual actions",
     {200: ChangedJobsAnswer},
     body=PauseManyBody,
-    only_for=frozenset({OPS}),
+    only_for=frozenset({OPS, WRITE}),
     problems=("invalid-command", "busy"),
 )
 def pause_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """Pause many jobs.
 
-    Selects the jobs with a tag, or all jobs with `"all": true`. One call handles up to 100 jobs, and each job counts as
-    a request. Pass `next_cursor` to continue.
+    Selects the jobs with a tag or with `ids`, or all jobs with `"all": true`. Only `ids` need no `ops` scope. One call
+    handles up to 100 jobs, and each job counts as a request. Pass `next_cursor` to continue.
     """
     body = read_body(request, PauseManyBody)
-    choice, after = _chosen(body)
+    choice, after = _chosen(body, request)
     with _ending():
         result = api.pausing.pause_many(
             request.tenant,
@@ -207,18 +221,19 @@ def pause_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> An
     "manual actions",
     {200: ChangedJobsAnswer},
     body=ResumeManyBody,
-    only_for=frozenset({OPS}),
+    only_for=frozenset({OPS, WRITE}),
     problems=("invalid-command", "busy"),
 )
 def resume_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """Resume many jobs.
 
-    Selects the jobs with a tag, or all jobs with `"all": true`. Of these, it resumes the jobs that were paused by a
-    request with the same tag or for all jobs; with `others`, it also resumes jobs that were paused in another way. One
-    call handles up to 100 jobs, and each job counts as a request. Pass `next_cursor` to continue.
+    Selects the jobs with a tag or with `ids`, or all jobs with `"all": true`. Without `ids`, it resumes the jobs that
+    were paused by a request with the same tag or for all jobs; with `others`, it also resumes jobs that were paused in
+    another way. Only `ids` need no `ops` scope. One call handles up to 100 jobs, and each job counts as a request. Pass
+    `next_cursor` to continue.
     """
     body = read_body(request, ResumeManyBody)
-    choice, after = _chosen(body)
+    choice, after = _chosen(body, request)
     result = api.pausing.resume_many(
         request.tenant,
         choice,
@@ -242,13 +257,19 @@ def _ending() -> Iterator[None]:
         raise invalid([FieldFault(str(error), "/until")], "invalid-command") from None
 
 
-def _chosen(body: ManyBody) -> tuple[JobSelection, str | None]:
-    """Return the selection of jobs, and the id after which to continue. Raises Problem if the body selects no jobs."""
-    if body.tag is None and not body.all:
-        fault = FieldFault('is required: set a tag, or write "all": true to select every job', "/tag")
+def _chosen(body: ManyBody, request: Request) -> tuple[JobSelection, str | None]:
+    """Return the selection of jobs, and the id after which to continue. Raises Problem if the body selects no jobs, or
+    jobs that the caller may not select.
+    """
+    if body.tag is None and body.ids is None and not body.all:
+        fault = FieldFault('is required: set a tag or ids, or write "all": true to select every job', "/tag")
         raise invalid([fault], "invalid-command")
+    if body.ids is None and OPS not in request.scopes:
+        raise insufficient_scope(
+            "The selection of jobs by a tag, or of all jobs, needs the scope ops; use ids", frozenset({OPS})
+        )
     after = read_job_page_token(body.cursor)
-    return JobSelection(body.tag), after
+    return JobSelection(body.tag, None if body.ids is None else frozenset(body.ids)), after
 
 
 def _answer(action: str, choice: JobSelection, result: BulkResult) -> Answer:

@@ -167,11 +167,15 @@ def list_jobs(
     )
 
 
+IDS = 100
+"""The API's maximum number of ids in a request."""
+
+
 def _choice(command: F) -> F:
-    """Add the options that choose one job or many; they come as `job_id`, `tag` and `everything`."""
+    """Add the options that choose jobs; they come as `job_ids`, `tag` and `everything`."""
     command = click.option("--all", "everything", is_flag=True, help="All jobs of the tenant (scope ops).")(command)
     command = click.option("--tag", help="All jobs with this tag (scope ops).")(command)
-    return click.argument("job_id", metavar="[JOB]", required=False)(command)
+    return click.argument("job_ids", metavar="[JOB]...", nargs=-1)(command)
 
 
 @jobs.command(cls=Command, example='duecourse jobs pause --tag billing --note "the bank is down"')
@@ -189,7 +193,7 @@ def _choice(command: F) -> F:
 @yes_option
 @answer_options
 def pause(
-    job_id: str | None,
+    job_ids: tuple[str, ...],
     tag: str | None,
     everything: bool,
     note: str | None,
@@ -201,7 +205,7 @@ def pause(
     sign: bool | None,
     as_json: bool,
 ) -> None:
-    """Stop a job, or all jobs with a tag, from firing; running runs continue. With --until or --for the jobs resume
+    """Stop jobs, or all jobs with a tag, from firing; running runs continue. With --until or --for the jobs resume
     automatically. Repeat the command to change the end of a pause.
     """
     if until is not None and length is not None:
@@ -209,15 +213,15 @@ def pause(
     if catch_up and until is None and length is None:
         raise UsageError("--catch-up requires --until or --for; without an end, use jobs resume --catch-up")
     with connected(api, sign) as client:
-        zone = zone_of_job(client, job_id) if until is not None and job_id else local_zone()
+        zone = zone_of_job(client, job_ids[0]) if until is not None and len(job_ids) == 1 else local_zone()
         end = _end(until, length, zone)
         _change(
             client,
             "pause",
-            (job_id, tag, everything),
+            (job_ids, tag, everything),
             lambda name: client.pause_job(name, note=note, until=end, catch_up=catch_up or None),
-            lambda cursor: client.pause_jobs(
-                tag=tag, all=everything or None, cursor=cursor, note=note, until=end, catch_up=catch_up or None
+            lambda cursor, ids: client.pause_jobs(
+                tag=tag, ids=ids, all=everything or None, cursor=cursor, note=note, until=end, catch_up=catch_up or None
             ),
             yes=yes,
             as_json=as_json,
@@ -250,7 +254,7 @@ def _end(until: str | None, length: str | None, zone: tzinfo) -> datetime | None
 @yes_option
 @answer_options
 def resume(
-    job_id: str | None,
+    job_ids: tuple[str, ...],
     tag: str | None,
     everything: bool,
     catch_up: bool,
@@ -261,7 +265,7 @@ def resume(
     sign: bool | None,
     as_json: bool,
 ) -> None:
-    """Resume a paused job, or all jobs with a tag. The occurrences of the pause are skipped, unless --catch-up is
+    """Resume paused jobs, or all jobs with a tag. The occurrences of the pause are skipped, unless --catch-up is
     used.
 
     --tag resumes the jobs that were paused with the same --tag or with --all; --all resumes those paused with --all.
@@ -270,52 +274,61 @@ def resume(
         _change(
             client,
             "resume",
-            (job_id, tag, everything),
+            (job_ids, tag, everything),
             lambda name: client.resume_job(name, catch_up=catch_up, note=note),
-            lambda cursor: client.resume_jobs(
-                tag=tag, all=everything or None, cursor=cursor, catch_up=catch_up, others=others or None, note=note
+            lambda cursor, ids: client.resume_jobs(
+                tag=tag,
+                ids=ids,
+                all=everything or None,
+                cursor=cursor,
+                catch_up=catch_up,
+                others=others or None,
+                note=note,
             ),
             yes=yes,
             as_json=as_json,
-            only_bulk=not others,
+            only_bulk=not others and not job_ids,
         )
 
 
 def _change(
     client: Client,
     action: Literal["pause", "resume"],
-    choice: tuple[str | None, str | None, bool],
+    choice: tuple[tuple[str, ...], str | None, bool],
     one: Callable[[str], Job],
-    page: Callable[[str | None], ChangedJobs],
+    page: Callable[[str | None, list[str] | None], ChangedJobs],
     *,
     yes: bool,
     as_json: bool,
     only_bulk: bool = False,
 ) -> None:
-    """Change the chosen job, or after a yes those of all pages.
+    """Change the chosen job, several jobs, or after a yes those of all pages.
 
     With `only_bulk` they are those that a pause of the same choice paused. Raises UsageError unless there is one
     choice, CliError if there is no such job or some could not be changed.
     """
-    job_id, tag, _ = choice
+    job_ids, tag, _ = choice
     if sum(map(bool, choice)) != 1:
         raise UsageError("select jobs by exactly one of JOB, --tag and --all")
-    if job_id:
-        _show(one(job_id), as_json)
+    if len(job_ids) == 1:
+        _show(one(job_ids[0]), as_json)
         return
-    if not yes:
+    if not yes and not job_ids:
         count = _count(client, tag, "PAUSED" if action == "resume" else None)
         if count != 0:
             confirm(f"{action.capitalize()} {_chosen(tag, count, only_bulk)}?")
-    changed, failed, cursor = 0, list[str](), cast("str | None", None)
+    changed, failed = 0, list[str]()
+    parts: list[list[str] | None] = [list(job_ids[at : at + IDS]) for at in range(0, len(job_ids), IDS)]
     with Console(stderr=True, quiet=as_json).status(f"{action} …") as status:
-        while True:
-            found = page(cursor)
-            changed, failed, cursor = changed + found.changed, [*failed, *found.failed], found.next_cursor
-            if cursor is None:
-                break
-            status.update(f"{changed:,} jobs are {action}d …")
-    if not changed and not failed and _count(client, tag, None, most=1) == 0:
+        for ids in parts or [None]:
+            cursor: str | None = None
+            while True:
+                found = page(cursor, ids)
+                changed, failed, cursor = changed + found.changed, [*failed, *found.failed], found.next_cursor
+                if cursor is None:
+                    break
+                status.update(f"{changed:,} jobs are {action}d …")
+    if not changed and not failed and not job_ids and _count(client, tag, None, most=1) == 0:
         jobs = f"no job has the tag {tag}" if tag else "there is no job"
         raise CliError(plain(f"{jobs}, so nothing was changed; check the jobs with duecourse jobs list"))
     if as_json:
@@ -326,10 +339,10 @@ def _change(
         say(f"{changed:,} job{' is' if changed == 1 else 's are'} {action}d{rest}")
     if failed:
         unchanged = f"{len(failed):,} job{'s' * (len(failed) != 1)}"
-        named = ", ".join(failed)
-        raise CliError(
-            plain(f"{unchanged} could not be changed because of concurrent changes: {named}; repeat the command")
-        )
+        named, reason = ", ".join(failed), "concurrent changes"
+        if job_ids:
+            reason = "concurrent changes, or because there is no such job"
+        raise CliError(plain(f"{unchanged} could not be changed because of {reason}: {named}; repeat the command"))
 
 
 def _count(client: Client, tag: str | None, state: Literal["PAUSED"] | None, most: int | None = None) -> int | None:

@@ -13,7 +13,7 @@ from duecourse.domain.jobs.pause import ALL_JOBS, PauseChange, pause, pause_agai
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.domain.tenants.rate import Charge, free
-from duecourse.ports import Clock, JobStore, Outgoing, StoreBusyError, WaitQueues
+from duecourse.ports import Clock, IdPage, JobStore, Outgoing, StoreBusyError, WaitQueues
 from duecourse.usecases.complete import complete_if_over
 from duecourse.usecases.dispatch.claim import Skipping
 from duecourse.usecases.jobs.change import Jobs
@@ -42,19 +42,20 @@ s.
 
 @dataclass(frozen=True, slots=True)
 class JobSelection:
-    """Selects the jobs with a tag, or all jobs of the tenant (None)."""
+    """Selects the jobs with a tag, the jobs with these ids, or all jobs of the tenant (None)."""
 
     tag: str | None = None
+    ids: frozenset[str] | None = None
 
     @property
-    def name(self) -> str:
-        """The name of a pause of these jobs (`Job.paused_with`)."""
-        return ALL_JOBS if self.tag is None else self.tag
+    def name(self) -> str | None:
+        """The name of a pause of these jobs (`Job.paused_with`); None for jobs that are selected by their ids."""
+        return None if self.ids is not None else ALL_JOBS if self.tag is None else self.tag
 
     @property
-    def pauses(self) -> frozenset[str]:
-        """The names of the pauses that included all these jobs."""
-        return frozenset({ALL_JOBS, self.name})
+    def pauses(self) -> frozenset[str] | None:
+        """The names of the pauses that included all these jobs. None: all pauses."""
+        return None if self.name is None else frozenset({ALL_JOBS, self.name})
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,14 +136,14 @@ class Pausing:
         after: str | None = None,
         charge: Charge = free,
     ) -> BulkResult:
-        """Pause active jobs among some of the selected jobs, beginning after `after`, until `end` if there is one. For
-        jobs that are already paused, `pause_again` decides. Raises PauseEndError, and the errors of `charge` for their
-        number.
+        """Pause active jobs among some of the selected jobs, beginning after `after`, until `end` if there is one. Jobs
+        that are paused already follow `pause_again`, unless they are selected by their ids: these do not change. Raises
+        PauseEndError, and the errors of `charge` for their number.
         """
         self._check_end(end)
 
         def act(job_id: str) -> bool:
-            return self._pause(tenant, job_id, by, note, end, ANYTHING, choice.name)
+            return self._pause(tenant, job_id, by, note, end, ANYTHING, choice.name, again=choice.ids is None)
 
         return self._many(tenant, choice, after, charge, act)
 
@@ -159,9 +160,9 @@ class Pausing:
         correlation_id: str | None = None,
         charge: Charge = free,
     ) -> BulkResult:
-        """Resume some of the selected jobs, beginning after `after`: those that were paused by a pause of all jobs or
-        of the same tag, and with `others` also those that were paused in another way. Raises the errors of
-        `pause_many`.
+        """Resume some of the selected jobs, beginning after `after`: those that a pause of all jobs or of the same tag
+        paused, and with `others`, or if they are selected by their ids, also those that were paused in another way.
+        Raises the errors of `pause_many`.
         """
         only = None if others else choice.pauses
 
@@ -179,8 +180,11 @@ class Pausing:
         end: PlannedResume | None,
         expected: Precondition,
         together: str | None = None,
+        again: bool = True,
     ) -> bool:
         def act(job: Job, cursor: Cursor) -> PauseChange | None:
+            if job.state is JobState.PAUSED and not again:
+                return None
             change = pause if job.state is JobState.ACTIVE else pause_again
             return change(job, cursor, now=self.clock.now(), because=note, by=by, together=together, end=end)
 
@@ -240,7 +244,10 @@ class Pausing:
     ) -> BulkResult:
         """Apply `act` to the selected jobs. An error in one job does not stop the others."""
         until = self.clock.now() + BULK_SECONDS
-        page = self.store.page_ids(tenant, choice.tag, limit=MAX_PER_CALL, after=after)
+        if choice.ids is None:
+            page = self.store.page_ids(tenant, choice.tag, limit=MAX_PER_CALL, after=after)
+        else:
+            page = IdPage(sorted(each for each in choice.ids if after is None or each > after), None)
         ids = page.ids
         charge(len(ids))
         changed = 0
@@ -251,7 +258,7 @@ class Pausing:
             try:
                 changed += act(job_id)
             except JobUnknownError:
-                continue  # deleted in the meantime
+                failed += [job_id] if choice.ids is not None else []  # others were deleted in the meantime
             except (JobChangedError, JobUnreadableError, StoreBusyError, ScheduleError, ExclusionError):
                 failed.append(job_id)
         return BulkResult(changed, tuple(failed), page.following)
