@@ -74,9 +74,9 @@ fmt: setup ## format the code and fix lint errors with ruff
 test-cron: setup ## compare schedules with Debian's cron (needs root, cron and cc; 1 minute)
 	$(BIN)/pytest tests/integration/test_debian_cron.py
 
-synth: setup ## write the prod template to cdk.out (needs no AWS account)
-	@$(CDK) synth --quiet -c stage=prod
-	@echo "cdk.out/Duecourse-prod.template.json is written"
+synth: setup ## write the template of STAGE (prod) to cdk.out (needs no AWS account)
+	@$(CDK) synth --quiet -c stage=$(STAGE)
+	@echo "cdk.out/Duecourse-$(STAGE).template.json is written"
 
 bench: setup ## measure every budget and write benchmarks/RESULTS.md (BENCH="--only cost" measures one)
 	$(UV) pip install --quiet --require-hashes --python $(BIN)/python -r requirements/bench.txt

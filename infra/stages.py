@@ -117,27 +117,39 @@ def from_context(context: Callable[[str], Any]) -> StageConfig:
     file. The settings of `CHANGEABLE` are JSON.
     """
     config = stage_named(str(context("stage")))
-    config = replace(config, auth=_auth_from_context(context, config.auth))
-    if email := context("alarm_email"):
-        config = replace(config, alarm_email=str(email))
-    if url := context("docs_url"):
-        config = replace(config, docs_url=str(url).rstrip("/"))
-    if url := context("ping_url"):
-        config = replace(config, ping_url=str(url))
-    if deployment := context("deployment"):
-        config = replace(config, deployment=str(deployment))
-    if key := context("encryption_key"):
-        config = replace(config, encryption_key=None if key == "none" else str(key))
-    protection = context("deletion_protection")
-    if protection is not None:
-        if protection != "off":
-            raise ConfigError(f"deletion_protection can only be set to 'off', not {protection!r}; it is on by default")
-        config = replace(config, deletion_protection=False)
     given = {name: value for name in CHANGEABLE if (value := context(name)) is not None}
     if given.get("reserved_concurrency") == "none":
         del given["reserved_concurrency"]
         config = replace(config, reserved_concurrency=ReservedConcurrency())
-    return changed(config, given)
+    faults = list[str]()
+    changes: tuple[Callable[[StageConfig], StageConfig], ...] = (
+        lambda before: replace(before, **_own(context, before)),
+        lambda before: changed(before, given),
+    )
+    for change in changes:
+        try:
+            config = change(config)
+        except ConfigError as error:
+            faults.append(str(error))
+    if faults:
+        raise ConfigError("\n".join(faults))
+    return config
+
+
+def _own(context: Callable[[str], Any], config: StageConfig) -> dict[str, Any]:
+    """Return the fields of the stage with a setting of their own. Raises ConfigError."""
+    found: dict[str, Any] = {"auth": _auth_from_context(context, config.auth)}
+    found |= {name: str(text) for name in ("alarm_email", "ping_url", "deployment") if (text := context(name))}
+    if url := context("docs_url"):
+        found["docs_url"] = str(url).rstrip("/")
+    if key := context("encryption_key"):
+        found["encryption_key"] = None if key == "none" else str(key)
+    protection = context("deletion_protection")
+    if protection is not None:
+        if protection != "off":
+            raise ConfigError(f"deletion_protection can only be set to 'off', not {protection!r}; it is on by default")
+        found["deletion_protection"] = False
+    return found
 
 
 def _auth_from_context(context: Callable[[str], Any], stages_own: AuthConfig) -> AuthConfig:

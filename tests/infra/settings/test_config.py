@@ -192,6 +192,20 @@ def test_stage_config_deletion_protection_can_be_turned_off_for_one_deployment_o
     assert "deletion_protection" not in DEPLOYMENT_SETTINGS
 
 
+def test_stage_config_all_invalid_settings_of_a_deployment_are_reported_at_once() -> None:
+    settings = {
+        "stage": "prod",
+        "alarm_email": "nobody",
+        "deployment": "sometimes",
+        "issuer": "https://login.example.com",
+        "shards": '"many"',
+    }
+    with pytest.raises(ConfigError) as error:
+        from_context(settings.get)
+    for name in ("alarm_email", "deployment", "audience", "shards"):
+        assert name in str(error.value)
+
+
 def test_stage_config_deletion_protection_can_only_be_set_to_off() -> None:
     with pytest.raises(ConfigError, match="deletion_protection can only be set to 'off', not 'on'"):
         configured(stage="prod", deletion_protection="on")

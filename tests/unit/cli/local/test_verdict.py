@@ -25,6 +25,7 @@ from duecourse.cli.local.demo.verdict import (
     occurrences,
     rank,
 )
+from duecourse.cli.local.issuer import LocalIssuer
 from duecourse.cli.local.local import hints
 from duecourse.cli.local.remedies import remedied
 from duecourse.client.models import Run
@@ -223,6 +224,14 @@ def test_demo_verdict_hints_contain_copyable_variables_for_the_command_and_aws_t
     assert exported["AWS_REGION"] == exported["AWS_DEFAULT_REGION"]
     assert exported["PATH"] == f'"{Path(sys.executable).parent}:$PATH"'
     assert {"AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} <= exported.keys()
+
+
+def test_demo_verdict_hints_of_a_stack_with_tokens_export_them_before_the_first_job(tmp_path: Path) -> None:
+    said = list(hints(API, None, ENDPOINT, RECEIVER, LocalIssuer.of(tmp_path, RECEIVER)))
+    (tokens,) = [number for number, line in enumerate(said) if line == "  export DUECOURSE_TOKEN=$ACME_TOKEN"]
+    (job,) = [number for number, line in enumerate(said) if "jobs create" in line]
+    assert tokens < job
+    assert any("no console: the issuer of this stack has no log-in page" in line for line in said)
 
 
 def test_demo_verdict_hints_omit_the_address_of_a_missing_console() -> None:

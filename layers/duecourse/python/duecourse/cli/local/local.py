@@ -36,8 +36,12 @@ POLL_SECONDS = 1.0
 NEW_JOBS = timedelta(seconds=10)
 
 
-def hints(api: str, console: str | None, endpoint: str, receiver: str) -> Iterator[str]:
-    """Yield the console's address, the variables that programs need, a first job, and the command for its logs."""
+def hints(
+    api: str, console: str | None, endpoint: str, receiver: str, issuer: LocalIssuer | None = None
+) -> Iterator[str]:
+    """Yield the console's address, the variables that programs need, the tokens of an issuer, a first job, and the
+    command for its logs.
+    """
     job = {
         "id": "hello",
         "schedule": "rate(10 seconds)",
@@ -49,6 +53,8 @@ def hints(api: str, console: str | None, endpoint: str, receiver: str) -> Iterat
     if console is not None:
         yield "  # the console, for a browser"
         yield f"  {console}"
+    if issuer is not None:
+        yield "  # no console: the issuer of this stack has no log-in page; without AUTH=1 there is one"
     yield "  # the notifications of the stage, for a browser"
     yield f"  {receiver}{INBOX_PATH}"
     yield "  # for a second terminal: the duecourse command, boto3 and the AWS CLI find this stack by these variables"
@@ -58,6 +64,7 @@ def hints(api: str, console: str | None, endpoint: str, receiver: str) -> Iterat
     yield f"  export AWS_ENDPOINT_URL={endpoint} AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test"
     yield f"  export AWS_REGION={REGION} AWS_DEFAULT_REGION={REGION}"
     yield f'  export PATH="{Path(sys.executable).parent}:$PATH"'
+    yield from () if issuer is None else token_hints(issuer)
     yield f"  # a first job; its calls are shown here ({FAIL_PATH} instead of {OK_PATH} makes them fail)"
     yield f"  echo '{json.dumps(job)}' | .venv/bin/duecourse jobs create"
     yield "  # the logs of the functions"
@@ -167,9 +174,7 @@ def _run(
         client.get_health()
         Topics.of(stack.outputs).deliver_to(stack.endpoint, receiver.url + NOTICE_PATH)
         screen.line()
-        for line in hints(stack.api, stack.console, stack.endpoint, receiver.url):
-            screen.line(line)
-        for line in () if issuer is None else token_hints(issuer):
+        for line in hints(stack.api, stack.console, stack.endpoint, receiver.url, issuer):
             screen.line(line)
         screen.line()
         _stay(stack, client, observer, Arrivals(log, screen))
