@@ -2,6 +2,7 @@
 
     python -m benchmarks.cost [--call-seconds 0.2] [--batch 10] [--round-firings 1000] [--json]
 
+    python -m benchmarks.cost --stage prod       the stage with the settings in settings/prod.json
     python -m benchmarks.cost --batch 1          the same where runs come one by one and share neither a worker's
                                                  invocation nor a dispatcher's
 
@@ -9,7 +10,8 @@ Counts come from benchmarks/results/dispatch.json and execute.json where they ex
 notes say which. A dispatch round with nothing due is measured here. Other schedulers: EventBridge Scheduler (directly,
 and through SQS), Step Functions, Google Cloud Scheduler.
 
-Budget (benchmarks/README.md): at most $6 for an idle month of stage prod, all in. The status is 1 when it is missed.
+Budget (benchmarks/README.md): at most $6 for an idle month of stage prod, all in. The status is 1 when it is missed,
+unless a stage is named.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from pathlib import Path
 
 from benchmarks.about import about
 from benchmarks.arguments import positive
@@ -28,7 +31,10 @@ from benchmarks.cost.model import Assumptions, round_firings
 from benchmarks.cost.report import document, table
 from benchmarks.cost.stage import idle_of
 from benchmarks.found import result_of
-from infra.stages import stage_named
+from benchmarks.measured import ROOT
+from infra.settings.config import StageConfig
+from infra.settings.deployment_settings import with_deployment_settings
+from infra.stages import STAGES, from_context, stage_named
 from tests.support.stage_alarms import billed_metrics
 
 STAGE = "prod"
@@ -40,6 +46,7 @@ def main(arguments: list[str]) -> int:
         prog="python -m benchmarks.cost", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--stage", choices=STAGES, help="a stage with its settings/NAME.json (prod without settings)")
     parser.add_argument("--call-seconds", type=float, default=0.2, help="how long a target takes to answer (0.2)")
     parser.add_argument("--batch", type=int, default=10, choices=range(1, 11), help="runs of an invocation (10)")
     parser.add_argument(
@@ -53,10 +60,10 @@ def main(arguments: list[str]) -> int:
         help="take the idle round of the last result in the place of a measured one",
     )
     given = parser.parse_args(arguments)
-    stage = stage_named(STAGE)
+    stage = stage_named(STAGE) if given.stage is None else stage_with_settings(given.stage, ROOT / "settings")
     kept = (result_of("cost") or {}).get("counts", {}) if given.kept_round else None
     rounds = measured() if kept is None else {name: IdleRound(**kept[f"idle_{name}"]) for name in ("round", "tick")}
-    idle = idle_of(stage, rounds, billed_metrics(STAGE))
+    idle = idle_of(stage, rounds, billed_metrics(given.stage or STAGE))
     counts = Counts.from_results(result_of("dispatch"), result_of("execute"))
     firings = given.round_firings or round_firings(given.batch)
     assume = Assumptions(
@@ -68,7 +75,12 @@ def main(arguments: list[str]) -> int:
     )
     result = about("cost", ["boto3"]) | document(counts, idle, assume, alignment_seconds)
     print(json.dumps(result, indent=2) if given.json else table(result))
-    return 0 if all(result["budgets"].values()) else 1
+    return 0 if given.stage or all(result["budgets"].values()) else 1
+
+
+def stage_with_settings(name: str, folder: Path) -> StageConfig:
+    """The stage as `make deploy STAGE=name` configures it. Raises ConfigError."""
+    return from_context(with_deployment_settings({"stage": name}.get, folder, STAGES))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from typing import Any
@@ -133,7 +134,13 @@ def table(result: Mapping[str, Any]) -> str:
         "",
     ]
     lines += [f"{'met' if met else 'MISSED':8}{name}" for name, met in result["budgets"].items()]
-    return "\n".join(lines)
+    return "\n".join(part for line in lines for part in _wrapped(line))
+
+
+def _wrapped(line: str) -> list[str]:
+    """The line in lines of at most 79 characters, those after the first indented."""
+    indent = " " * (len(line) - len(line.lstrip()) + 2)
+    return textwrap.wrap(line, 79, subsequent_indent=indent, break_on_hyphens=False) or [""]
 
 
 def _bare(parts: Mapping[str, float]) -> float:

@@ -7,11 +7,13 @@
 
 from argparse import ArgumentTypeError
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from benchmarks.arguments import positive
 from benchmarks.cost import prices
+from benchmarks.cost.__main__ import stage_with_settings
 from benchmarks.cost.alignment import alignment_seconds
 from benchmarks.cost.apart import apart
 from benchmarks.cost.counts import CASES, DOCUMENTED_RUN, Counts
@@ -360,6 +362,18 @@ def test_cost_table_shows_every_item() -> None:
     shown = table(result)
     for name in (*result["idle_month"]["16_shards"], *result["per_million"], *result["idle_apart"]):
         assert name.replace("_", " ") in shown
+
+
+def test_cost_table_fits_80_columns() -> None:
+    counts = Counts.from_results(None, None)
+    assert max(map(len, table(document(counts, IDLE, ASSUMED)).splitlines())) < 80
+
+
+def test_cost_of_a_stage_has_the_settings_of_its_deployment(tmp_path: Path) -> None:
+    (tmp_path / "prod.json").write_text('{"shards": 32, "tracing": true}')
+    stage = stage_with_settings("prod", tmp_path)
+    assert (stage.shards, stage.tracing) == (32, True)
+    assert stage_with_settings("dev", tmp_path) == stage_named("dev")
 
 
 def test_cost_creation_with_a_seat_costs_two_more_units() -> None:
