@@ -162,7 +162,7 @@ class WorkingDays(DaySet):
         super().__init__(days.of_month, days.of_week)
         self._off = off
 
-    def mask(self, length: int, first: int, low: int = 0) -> int:
+    def mask(self, length: int, first: int, low: int = 0, /) -> int:
         """Return the matching days of the month whose first day has the number ``low``."""
         off = sum(1 << day for day in range(length) if self._off.last_from(low + day) is not None)
         return self.matching(length, first, off)

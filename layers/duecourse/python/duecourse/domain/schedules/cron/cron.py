@@ -299,11 +299,10 @@ class DaySet:
             return week.weekdays if month.every and week.plain else None
         return ALL_WEEKDAYS if month.every or week.every else None
 
-    def mask(self, length: int, first: int, low: int = 0) -> int:
-        """Return the matching days of a month of this shape as bits. Bit 0 is day 1. ``low`` is the number of its first
-        day, which matters only to ``WorkingDays`` (exclusions.py).
+    def mask(self, length: int, first: int, _low: int = 0, /) -> int:
+        """Return the matching days of a month of this shape as bits. Bit 0 is day 1. ``_low`` is the number of its
+        first day, which matters only to ``WorkingDays`` (exclusions.py).
         """
-        del low
         shape = length * 7 + first
         bits = self._masks.get(shape)
         if bits is None:
