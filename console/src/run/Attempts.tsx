@@ -71,14 +71,14 @@ export function Attempts({ run, zone }: { run: SingleRun; zone: string }) {
               id: "started",
               header: <Zoned text="Started" zone={zone} />,
               width: 190,
-              card: 50,
+              card: 60,
               cell: (attempt) => <Time at={attempt.started_at} zone={zone} bare />,
             },
             {
               id: "took",
               header: "Duration",
               width: 110,
-              card: 50,
+              card: 40,
               labelled: true,
               cell: ({ started_at, ended_at, outcome }) =>
                 ended_at === null && outcome !== null ? "unknown" : long(elapsed(started_at, ended_at, now)),

@@ -26,10 +26,10 @@ export function Alarms({ stage }: { stage: Schemas["Stage"] | undefined }) {
     >
       {stage === undefined && <StatusIndicator type="loading">Loading</StatusIndicator>}
       {alarms === null && (
-        <StatusIndicator type="pending">
-          The alarms could not be read. See the finding "alarms" for the reason. Open CloudWatch to view the
-          alarms.
-        </StatusIndicator>
+        <>
+          <StatusIndicator type="pending">The alarms could not be read.</StatusIndicator>
+          <Box>See the finding "alarms" for the reason. Open CloudWatch to view the alarms.</Box>
+        </>
       )}
       {alarms?.ringing.length === 0 && <StatusIndicator type="success">No alarm is active.</StatusIndicator>}
       <SpaceBetween size="m">
