@@ -10,7 +10,7 @@ from tests.support.browser import accessibility_faults
 from tests.support.console import ServedConsole
 
 PAGES = (
-    *("/", "/jobs", "/jobs/new", "/runs", "/workflows", "/dead-letters", "/stage", "/nowhere"),
+    *("/", "/jobs", "/jobs/new", "/runs", "/workflows", "/limits", "/dead-letters", "/stage", "/nowhere"),
     *("/jobs/broken-export", "/jobs/nightly-report/edit", "/runs/refunds.20260322T060000Z"),
     *("/workflows/month-end", "/workflows/month-end/runs/20260322T060000Z"),
 )

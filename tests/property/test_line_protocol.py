@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.jobs.job import Backoff, Completion, Job, MissedPolicy, Overlap, RetryPolicy
+from duecourse.domain.jobs.job import Backoff, Completion, Concurrency, Job, MissedPolicy, Overlap, RetryPolicy
 from duecourse.usecases.worker.attempt import LaneWorker
 from tests.support.jobs import job
 from tests.support.line_explorer import Case, Explorer, Found
@@ -18,6 +18,7 @@ from tests.support.wait_queue_model import Left
 from tests.support.wait_queue_mutants import (
     blind,
     doubling,
+    keeping,
     lonely,
     never_received,
     opened,
@@ -37,6 +38,13 @@ RULES: dict[str, dict[str, Any]] = {
     "allow 1": {"overlap": Overlap.ALLOW, "active_limit": 1},
     "allow 2": {"overlap": Overlap.ALLOW, "active_limit": 2},
 }
+
+KEYS: dict[str, dict[str, Any]] = {
+    f"{rule}, key {limit}": {**RULES.get(rule, {"overlap": Overlap.ALLOW}), "concurrency": Concurrency("crm", limit)}
+    for rule in ("allow", "skip", "queue", "allow 2")
+    for limit in (1, 2)
+}
+"""Rules of jobs whose runs share a key."""
 
 NOTHING = Left()
 
@@ -60,6 +68,7 @@ def case(
     changed: Callable[[LaneWorker], LaneWorker] = lambda worker: worker,
     then: str | None = None,
     most: int | None = None,
+    jobs: int = 1,
 ) -> Case:
     """What is searched. `then` is the rule to which the job changes; `most` is the bound of the states."""
 
@@ -70,10 +79,10 @@ def case(
             retry=RETRY,
             completion=Completion.CALLBACK if callback else Completion.RESPONSE,
             completion_seconds=600,
-            **RULES[rule],
+            **(RULES | KEYS)[rule],
         )
 
-    return Case(of(rule), runs, workers, left, changed, of(then) if then else None, most)
+    return Case(of(rule), runs, workers, left, changed, of(then) if then else None, most, jobs)
 
 
 def explore(rule: str, **how: Any) -> Found:
@@ -187,3 +196,71 @@ def test_wait_queue_protocol_holds_for_two_runs_with_callbacks_after_any_single_
 @pytest.mark.parametrize("rule", RULES)
 def test_wait_queue_protocol_holds_for_three_runs_and_one_worker_in_every_order(rule: str) -> None:
     assert explore(rule, runs=3, workers=1, callback=True).repairs == 0
+
+
+# Keys: the runs of two jobs share a limit.
+
+
+@pytest.mark.parametrize("rule", KEYS)
+def test_wait_queue_protocol_runs_of_two_jobs_share_a_key_in_every_order(rule: str) -> None:
+    found = explore(rule, jobs=2)
+    assert found.repairs == 0
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_wait_queue_protocol_runs_of_two_jobs_share_a_key_after_any_single_fault(wrong: str) -> None:
+    assert explore("allow, key 1", workers=1, jobs=2, left=WRONG[wrong], callback=True).ends
+
+
+@pytest.mark.parametrize("rule", ["queue, key 1", "queue, key 2", "allow 2, key 1", "skip, key 1"])
+def test_wait_queue_protocol_three_runs_of_two_jobs_wait_for_their_job_and_their_key(rule: str) -> None:
+    assert explore(rule, runs=3, workers=1, jobs=2, callback=True).repairs == 0
+
+
+@pytest.mark.parametrize(("rule", "then"), [("allow, key 1", "allow, key 2"), ("allow, key 2", "allow, key 1")])
+@pytest.mark.parametrize("wrong", [Left(limits=1), Left(limits=1, crashes=1)])
+def test_wait_queue_protocol_three_runs_and_one_worker_keep_the_limit_of_a_key_while_it_changes(
+    rule: str, then: str, wrong: Left
+) -> None:
+    assert explore(rule, runs=3, workers=1, jobs=2, callback=True, left=wrong, then=then, most=60_000).ends
+
+
+@pytest.mark.parametrize(("rule", "then"), [("skip, key 1", "skip, key 2"), ("queue, key 2", "queue, key 1")])
+def test_wait_queue_protocol_three_runs_and_two_workers_keep_the_limit_of_a_key_in_histories_drawn(
+    rule: str, then: str
+) -> None:
+    left = Left(crashes=1, copies=1, limits=1, failures=1)
+    of = case(rule, runs=3, jobs=2, left=left, callback=True, then=then)
+    assert Explorer(of).wander(Random(rule), 40).ends
+
+
+def test_wait_queue_protocol_place_of_a_key_that_is_taken_from_an_active_run_is_found() -> None:
+    with pytest.raises(AssertionError, match="may be"):
+        explore("allow, key 1", runs=3, workers=1, jobs=2, callback=True, changed=opened)
+
+
+def test_wait_queue_protocol_place_of_a_key_that_is_given_back_unnoticed_is_found() -> None:
+    with pytest.raises(AssertionError, match="the lock is free, and nobody is called"):
+        explore("allow, key 1", workers=1, jobs=2, changed=keeping, callback=True)
+
+
+def test_wait_queue_protocol_runs_of_a_key_beyond_a_lowered_limit_that_do_not_count_are_found() -> None:
+    with pytest.raises(AssertionError, match="2 runs are alive, and 1 may be"):
+        explore(
+            "allow, key 2", runs=3, workers=1, jobs=2, callback=True,
+            left=Left(limits=1), then="allow, key 1", changed=within,
+        )  # fmt: skip
+
+
+def test_wait_queue_protocol_start_that_does_not_call_the_next_run_of_its_key_is_found() -> None:
+    with pytest.raises(AssertionError, match="nobody is called"):
+        explore("allow, key 2", runs=4, workers=1, jobs=2, callback=True, changed=lonely)
+
+
+@pytest.mark.extended
+@pytest.mark.parametrize("wrong", ["a crash", "a lost answer", "a copy", "a failure"])
+@pytest.mark.parametrize("rule", ["allow, key 1", "skip, key 1", "queue, key 1"])
+def test_wait_queue_protocol_runs_of_two_jobs_share_a_key_with_two_workers_after_any_single_fault(
+    rule: str, wrong: str
+) -> None:
+    assert explore(rule, jobs=2, left=WRONG[wrong], most=300_000).ends

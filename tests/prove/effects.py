@@ -160,7 +160,8 @@ class AllPromises(WorkflowPromises):
             given = self.definitions(job)
             manual = all(each.get("overlap") == "queue" and each.get("schedule") is None for each in given)
             runs = [run for run in self.result.runs.values() if run["job_id"] == job]
-            if not given or not manual or self._stopped(job) or any(run["workflow"] for run in runs):
+            keyed = any(each.get("concurrency") for each in given)  # it may wait for a run of another job, too
+            if not given or not manual or keyed or self._stopped(job) or any(run["workflow"] for run in runs):
                 continue
             asked = {
                 done.reply.document["id"]: done.reply.answered

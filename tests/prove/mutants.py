@@ -140,6 +140,24 @@ MUTANTS = (
         "if self.overlaps.release(job, run) and False:",
         "turns",
     ),
+    Mutant(
+        "the next run of a key is not called",
+        "            self.wait_queue.call_next(run.tenant, key_line(run.key), report)",
+        "            pass",
+        "keys",
+    ),
+    Mutant(
+        "a place of a key is taken from an active run",
+        "            return _lost(holder, starting, now) is None",
+        "            return False",
+        "keys",
+    ),
+    Mutant(
+        "a run that waits for its attempt keeps the place of its key",
+        "        case Running() | Waiting() | Retrying() if holder.attempt >= attempt:\n            return False",
+        "        case Running() | Waiting() if holder.attempt >= attempt:\n            return False",
+        "keys",
+    ),
     Mutant("jobs are not completed", "if ending and complete_if_ended(", "if False and complete_if_ended(", "plain"),
     Mutant(
         "claimed though not all was sent",

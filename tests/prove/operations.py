@@ -78,6 +78,10 @@ class Operator:
                 self._note(operation, self.world.ask("PUT", f"/v1/workflows/{job}", more["body"]))
             case "redrive" | "cancel" | "rerun":
                 self._about_a_run(operation)
+            case "limit":
+                number = more["concurrency"]
+                body = None if number is None else {"concurrency": number}
+                self._note(operation, self.world.ask("DELETE" if body is None else "PUT", f"/v1/limits/{job}", body))
             case "redrive-many":
                 self._note(operation, self.world.ask("POST", "/v1/dead-letters/redrive", {"job_id": job}))
             case "console-redrive":

@@ -31,6 +31,7 @@ JOBS: dict[str, dict[str, Any]] = {
     "lost": {"schedule": "0 13 * * *", **WAITING},
     "line": {"schedule": "*/10 12 * * *", "overlap": "queue", "retry": {"max_attempts": 1}, **WAITING},
     "over": {"schedule": "*/10 12 * * *", "overlap": "skip", "retry": {"max_attempts": 1}, **WAITING},
+    "shares": {"schedule": "0,1,2 12 * * *", "overlap": "allow", "concurrency": {"key": "crm", "limit": 1}, **WAITING},
     "high": {"schedule": "*/30 * * * *", "priority": "high"},
     "long": {"schedule": "*/40 * * * *", "timeout_seconds": 600},
     "low": {"schedule": "0 14 * * *", "priority": "low"},

@@ -137,6 +137,9 @@ class EmptyLines:
     def waiting(self, *_: object, **__: object) -> list[RunMessage]:
         return []
 
+    def length(self, *_: object, **__: object) -> int:
+        return 0
+
 
 @dataclass
 class ApiClient:

@@ -5,7 +5,7 @@ from typing import Any
 
 from tests.support.api import BODY, HTTP_TARGET
 
-JOB, TAG, WORKFLOW, INSTANT, CALENDAR = "plan", "billing", "nightly", "20261121T120000Z", "bank"
+JOB, TAG, WORKFLOW, INSTANT, CALENDAR, KEY = "plan", "billing", "nightly", "20261121T120000Z", "bank", "crm"
 HOUR = {"from": "2026-11-21T10:00:00Z", "to": "2026-11-21T10:10:00Z"}
 WORKFLOW_BODY = {"schedule": None, "jobs": {"made": {"job": {"target": HTTP_TARGET}}}}
 POSTED = {**BODY, "id": "new"}
@@ -32,6 +32,8 @@ _ASKED: dict[tuple[str, str], tuple[dict[str, str], Any]] = {
     ("PUT", "/v1/workflows/<workflow_id>"): ({}, WORKFLOW_BODY),
     ("POST", "/v1/runs/<run_id>/rerun"): ({}, {"from": ["extract"]}),
     ("PUT", "/v1/calendars/<calendar_id>"): ({}, {"exclude": ["2026-12-25"]}),
+    ("PUT", "/v1/limits/<limit_key>"): ({}, {"concurrency": 5}),
+    ("POST", "/v1/limits/<limit_key>/release"): ({}, {"run_id": f"{JOB}.20261121T115900Z"}),
     ("POST", "/v1/schedules/preview"): ({}, {"schedule": "rate(1 hour)"}),
 }
 

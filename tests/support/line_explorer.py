@@ -16,7 +16,7 @@ from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.messages import Complete, RunMessage
 from duecourse.usecases.worker.attempt import LaneWorker
-from tests.support.line_promises import BrokenError, Promises
+from tests.support.line_promises import BrokenError, Promises, limit_of
 from tests.support.repaired import repaired
 from tests.support.replayed import LEASE_SECONDS, Asked, Beginning, LostAnswerError, Replay
 from tests.support.wait_queue_model import READS, VISIBLE_AFTER_SECONDS, Kept, Left, Letter, Shared, State, Worker
@@ -37,6 +37,7 @@ DOUBLED = frozenset({"lock", "enter", "leave", "set_watch"})
 @dataclass(frozen=True)
 class Case:
     """What is searched: the job, how many of its runs are due at once, how many workers there are, what goes wrong.
+    With several `jobs`, which are alike, the runs are theirs in turn.
     `changed_to` is the job after its definition has changed. A search of more states than `most` ends.
     """
 
@@ -47,6 +48,7 @@ class Case:
     changed: Callable[[LaneWorker], LaneWorker] = lambda worker: worker
     changed_to: Job | None = None
     most: int | None = None
+    jobs: int = 1
 
 
 @dataclass
@@ -134,15 +136,19 @@ class Explorer:
 
     def beginning(self) -> State:
         """All runs are due, each with its message in the lane."""
-        job, state = self.case.job, State(0, (), (), (), 0, (), (), self.case.left, (), ())
+        job, ids = self.case.job, [f"{self.case.job.id}{'-' * number}" for number in range(self.case.jobs)]
+        state = State(0, (), (), (), (), (), (), self.case.left, (), ())
         first = int(job.created_at) + 60
         state = state._replace(time=first + 60 * self.case.runs)
         for number in range(self.case.runs):
-            at = first + 60 * number
+            at = first + 60 * (number // len(ids))
             message = RunMessage(
-                RunIdentity(job.tenant, job.id, at, at, job.generation), job.lane, float(at), f"start-{number}"
+                RunIdentity(job.tenant, ids[number % len(ids)], at, at, job.generation),
+                job.lane,
+                float(at),
+                f"start-{number}",
             )
-            self.kept.of(message.name.local)  # numbered in their order
+            self.kept.of(str(message.name))  # numbered in their order
             state = self.shared.posted(state, message)
         return state
 
@@ -181,7 +187,7 @@ class Explorer:
     def _limited(self, state: State) -> Iterator[Step]:
         """The job is changed. Whoever has read it before may still go by its former limit."""
         job = 1 - state.job
-        limit = self.shared.jobs[job].active_limit or 0
+        limit = limit_of(self.shared.jobs[job]) or 0
         workers = tuple(sorted(each._replace(most=max(each.most, limit)) for each in state.workers))
         left = state.left._replace(limits=state.left.limits - 1)
         yield ("the limit is now", limit), state._replace(job=job, workers=workers, left=left)
@@ -194,7 +200,7 @@ class Explorer:
             self._promises.hold_at_the_end(state)
             self.found.ends += 1
         else:
-            called = repaired(self.case.job, self.kept, self.shared, state)
+            called = repaired(self.case.job, self.shared, state)
             if called == state:
                 raise BrokenError("a run never ends, and index repair finds nothing", ("index repair",))
             self.found.repairs += 1
@@ -218,7 +224,7 @@ class Explorer:
         seen = tuple(place for place, _ in state.line)
         killed_at = state.time + LEASE_SECONDS
         # Beside a worker that has read a higher limit, this one may not be the only one to start.
-        most = max([self.shared.jobs[state.job].active_limit or 0, *(each.most for each in state.workers)])
+        most = max([limit_of(self.shared.jobs[state.job]) or 0, *(each.most for each in state.workers)])
         worker = Worker(self._first_node(beginning), letter.message_id, letter.copy, killed_at, seen, most)
         taken = state._replace(lane=tuple(sorted([*others, hidden])), workers=tuple(sorted([*state.workers, worker])))
         yield said, self._begun(taken, worker)
@@ -240,7 +246,7 @@ class Explorer:
         for local, number in state.records:
             run = self.kept.values[number]
             if run.state is RunState.WAITING and (local, run.attempt) not in state.asked_to_end:
-                nonce = f"complete-{local}-{run.attempt}"
+                nonce = f"complete-{run.name}-{run.attempt}"
                 message = RunMessage(run.identity, run.lane, float(state.time), nonce, run.attempt, command=Complete())
                 asked = tuple(sorted([*state.asked_to_end, (local, run.attempt)]))
                 yield (run.name, "is completed"), self.shared.posted(state, message)._replace(asked_to_end=asked)

@@ -22,6 +22,15 @@ SEARCHED = {
     "2 then 1, 3 runs, 1 worker, crash": case(
         "allow 2", runs=3, workers=1, left=Left(crashes=1, limits=1), callback=True, then="allow 1"
     ),
+    "of a key 1, 3 runs of 2 jobs, 1 worker, crash": case(
+        "queue, key 1", runs=3, workers=1, jobs=2, left=Left(crashes=1), callback=True
+    ),
+    "of a key 1, 2 jobs, 2 workers, crash and duplicate": case(
+        "allow, key 1", workers=1, jobs=2, left=Left(crashes=1, copies=1), callback=True
+    ),
+    "of a key 2 then 1, 3 runs of 2 jobs, 1 worker, crash": case(
+        "skip, key 2", runs=3, workers=1, jobs=2, left=Left(crashes=1, limits=1), callback=True, then="skip, key 1"
+    ),
 }
 """Cases whose states are all seen."""
 
@@ -31,6 +40,15 @@ DRAWN = {
     )
     for rule, then in ((1, 2), (2, 1))
     for callback in (False, True)
+}
+
+
+DRAWN |= {
+    f"of a key {limit} then {then}, {rule}, 3 runs of 2 jobs, 2 workers, crash and duplicate": case(
+        f"{rule}, key {limit}", runs=3, workers=2, jobs=2, left=WRONG, callback=True, then=f"{rule}, key {then}"
+    )
+    for limit, then in ((1, 2), (2, 1))
+    for rule in ("allow", "skip", "queue")
 }
 
 

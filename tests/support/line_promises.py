@@ -1,12 +1,14 @@
-"""What the runs of one job promise that wait for one another, looked at in every state of a search."""
+"""What the runs of one job, or of one key, promise that wait for one another, looked at in every state of a search."""
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from duecourse.domain.ids import key_line
 from duecourse.domain.jobs.job import Completion, Job
 from duecourse.domain.runs.states import Run, RunState, is_written_as, reason_of
 from duecourse.messages import MessageKind, RunMessage
+from duecourse.usecases.worker.overlap import position_of
 from tests.support.replayed import Asked
 from tests.support.wait_queue_model import Kept, Left, Shared, State, Worker
 
@@ -32,6 +34,11 @@ MAX_SECONDS = 4 * 3600
 """After so long everything must have come to rest."""
 
 
+def limit_of(job: Job) -> int | None:
+    """How many runs of the job, or of its key, may be active."""
+    return job.active_limit if job.concurrency is None else job.concurrency.limit
+
+
 class BrokenError(Exception):
     """A promise is not kept; `step` was to come next."""
 
@@ -53,8 +60,9 @@ class Promises:
     def hold(self, state: State, asked: Sequence[Asked]) -> None:
         """In every state."""
         alive = self._alive(state, asked)
-        if self.job.active_limit is None:
-            self._is(len(alive) <= 1, f"two runs are alive at once: {sorted(alive)}")
+        if self.job.overlap.rule.alone:
+            jobs = Counter(run_id.partition(".")[0] for run_id in alive)
+            self._is(all(count == 1 for count in jobs.values()), f"two runs are alive at once: {sorted(alive)}")
         self._is(state.time < self.job.created_at + MAX_SECONDS, "it never comes to rest")
         self._hold_in_flight(state)
         if self.job.queue_limit is not None:
@@ -65,7 +73,7 @@ class Promises:
         alive = {each.with_[0] for each in asked if each.what == "end of call"}
         if self.job.completion is Completion.CALLBACK:
             runs = [self._run(number) for _, number in state.records]
-            alive |= {run.name.local for run in runs if run.state is RunState.WAITING}
+            alive |= {str(run.name) for run in runs if run.state is RunState.WAITING}
         return alive
 
     def _hold_in_flight(self, state: State) -> None:
@@ -74,7 +82,8 @@ class Promises:
         sent: list[RunMessage] = [self.kept.values[letter.message] for letter in state.lane if not letter.receives]
         about = [message for message in sent if message.watch is None]
         calls = [message for message in about if message.kind is MessageKind.START and message.waited]
-        self._is(len(calls) <= MAX_CALLS + wrong, f"{len(calls)} calls of the line are in flight")
+        most = max(Counter(message.line for message in calls).values(), default=0)
+        self._is(most <= MAX_CALLS + wrong, f"{most} calls of the line are in flight")
         cancels = [message for message in about if message.kind is MessageKind.CANCEL]
         waiting = len(state.records) + wrong
         self._is(len(cancels) <= MAX_CANCELLATIONS * waiting, f"{len(cancels)} cancellations are in flight")
@@ -88,34 +97,38 @@ class Promises:
         """Before a worker does what it asks for. `others` is what other workers ask."""
         match asked.what, asked.with_:
             case "call", (local, attempt):
-                if self.job.active_limit is not None:
+                if limit_of(self.job) is not None:
                     alive = self._alive(state, others) | {local}
                     self._is(len(alive) <= worker.most, f"{len(alive)} runs are alive, and {worker.most} may be", step)
                 self._is((self.kept.of(local), attempt) not in state.called, "an attempt starts twice", step)
                 if attempt == 1:
                     self._in_order(state, worker, local, step)
             case "write", (run, _):
-                standing = self.shared.record(state, run.name.local)
+                standing = self.shared.record(state, str(run.name))
                 if standing is not None and standing.state.final and not is_written_as(run, standing):
                     answer, _ = self.shared.answer(state, asked)
                     self._is(answer is not None, "an end is written over", step)
 
     def hold_at_rest(self, state: State) -> None:
         """Where nothing can be done until time passes: a run that waits has no message; one watches."""
-        watch = self.kept.values[state.watch]
-        named = 0
+        watches = {self.kept.values[line]: self.kept.values[watch] for line, watch in state.watches}
+        named = Counter[str]()
         for letter in state.lane:
             message: RunMessage = self.kept.values[letter.message]
-            run = self.shared.record(state, message.name.local)
+            run, watch = self.shared.record(state, str(message.name)), watches.get(message.line)
             if message.watch is not None:
-                named += watch is not None and watch.nonce == message.watch
+                named[message.line] += watch is not None and watch.nonce == message.watch
             elif message.kind is MessageKind.START and not letter.receives and run is not None:
                 self._is(run.state is not RunState.QUEUED, f"{run.name} waits and has a message", ("time passes",))
-        self._is(named <= 1, "several messages watch one line", ("time passes",))
+        self._is(max(named.values(), default=0) <= 1, "several messages watch one line", ("time passes",))
         if state.left == self.left:  # otherwise the watch or a redelivered message finds it
-            held = len(self.shared.held(state)) >= (self.job.active_limit or 1)
-            self._is(held or not state.line, "the lock is free, and nobody is called", ("time passes",))
-            self._is(named == 1 or not state.line, "nobody watches the line", ("time passes",))
+            for number in {place[0] for place, _ in state.line}:
+                line = self.kept.values[number]
+                job = self.shared.jobs[state.job]
+                limit = (limit_of(job) if line.startswith("*") else job.active_limit) or 1
+                held = len(self.shared.held(state, line)) >= limit
+                self._is(held, "the lock is free, and nobody is called", ("time passes",))
+                self._is(named[line] == 1, "nobody watches the line", ("time passes",))
 
     def all_ended(self, state: State) -> bool:
         """Whether every run has come to its end."""
@@ -124,7 +137,8 @@ class Promises:
     def hold_at_the_end(self, state: State) -> None:
         """When all is over."""
         spoilt = (state.left.watches, state.left.early) != (self.left.watches, self.left.early)
-        watch = 0 if spoilt else state.watch  # one that was lost, or noted after its message had come, leaves its item
+        # One that was lost, or noted after its message had come, leaves its item.
+        watch = () if spoilt else state.watches
         for name, what in (("ACTIVE", self.shared.held(state)), ("QUEUE", state.line), ("WATCH", watch)):
             self._is(not what, f"{name} is left at the end", ("the end",))
         runs = [self._run(number) for _, number in state.records]
@@ -149,13 +163,15 @@ class Promises:
         """Whoever stood in line when this worker got its message, and stands there still, had to be let go first."""
         run = self.shared.record(state, local)
         assert run is not None
-        mine = (run.due, local)
-        for place, _ in state.line:
-            other = self.kept.values[place]
-            if place not in worker.seen or other.local == local:
+        # A run that waits for its key has the lock of its job, and others may wait for that meanwhile.
+        line = run.job_id if self.job.concurrency is None else key_line(run.key or "")
+        mine = position_of(run, line)
+        for place, number in state.line:
+            other = self.kept.values[number]
+            if place not in worker.seen or other.line != line or other.name == run.name:
                 continue
-            before, newest = (other.due, other.local) < mine, self.job.overlap.rule.only_newest
-            self._is(before is newest, f"{local} starts before {other.local}", step)
+            before, newest = position_of(other) < mine, self.job.overlap.rule.only_newest and not other.key
+            self._is(before is newest, f"{local} starts before {other.name}", step)
 
     def _run(self, number: int) -> Run:
         run: Run = self.kept.values[number]

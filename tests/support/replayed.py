@@ -6,7 +6,8 @@ and go on from it in several ways, and no threads are needed.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
 from typing import Any, cast
 
 from duecourse.domain.jobs.job import Job
@@ -72,6 +73,7 @@ class Replay:
     _now: float = 0.0
     _hidden_for: int | None = None
     _worker: Any = field(default=None)
+    _jobs: dict[str, Job] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         wiring, this = Wiring[Any](None), cast(Any, self)
@@ -111,10 +113,17 @@ class Replay:
     # RunStore and JobStore: which of them is meant shows in the number of arguments.
 
     def get(self, tenant: str, job_id: str, local: str | None = None) -> Any:
-        return self.job if local is None else self._ask("get", local)
+        return self._job(job_id) if local is None else self._ask("get", f"{job_id}.{local}")
 
-    def snapshot(self, *_: str) -> Any:
-        return self._ask("job") if self.changes else self.job
+    def snapshot(self, tenant: str, job_id: str) -> Any:
+        return self._ask("job", job_id) if self.changes else self._job(job_id)
+
+    def _job(self, job_id: str) -> Job:
+        return self._jobs.setdefault(job_id, replace(self.job, id=job_id))
+
+    @property
+    def key_limits(self) -> Any:
+        return SimpleNamespace(get=lambda *_: None)
 
     def get_cursor(self, *_: str) -> None:
         return None
@@ -123,13 +132,13 @@ class Replay:
         return self._ask("write", run, previous)
 
     def lock(self, tenant: str, job_id: str, lock: Any, previous: Any, *, place: int = 0) -> Any:
-        return self._ask("lock", lock, previous, place)
+        return self._ask("lock", job_id, lock, previous, place)
 
-    def locked(self, *_: str) -> Any:
-        return self._ask("locked")
+    def locked(self, tenant: str, job_id: str) -> Any:
+        return self._ask("locked", job_id)
 
-    def locks(self, *_: str) -> Any:
-        return dict(self._ask("locks"))
+    def locks(self, tenant: str, job_id: str) -> Any:
+        return dict(self._ask("locks", job_id))
 
     # Wait queues.
 
@@ -137,19 +146,19 @@ class Replay:
         return self._ask("enter", message)
 
     def leave(self, tenant: str, job_id: str, place: Any, *, through: int | None = None) -> Any:
-        return self._ask("leave", place, through)
+        return self._ask("leave", job_id, place, through)
 
     def waiting(self, tenant: str, job_id: str, *, limit: int, newest: bool = False) -> Any:
-        return list(self._ask("waiting", limit, newest))
+        return list(self._ask("waiting", job_id, limit, newest))
 
     def length(self, tenant: str, job_id: str, *, limit: int) -> Any:
-        return self._ask("length", limit)
+        return self._ask("length", job_id, limit)
 
-    def watch(self, *_: str) -> Any:
-        return self._ask("watch")
+    def watch(self, tenant: str, job_id: str) -> Any:
+        return self._ask("watch", job_id)
 
     def set_watch(self, tenant: str, job_id: str, watch: Any, previous: Any, *, expires_at: int) -> Any:
-        return self._ask("set_watch", watch, previous)
+        return self._ask("set_watch", job_id, watch, previous)
 
     # Lanes, Received, Caller.
 
@@ -161,8 +170,8 @@ class Replay:
         self._hidden_for = seconds
 
     def call(self, call: Call) -> Outcome:
-        self._ask("call", call.run.name.local, call.run.attempt)
-        outcome: Outcome = self._ask("end of call", call.run.name.local)
+        self._ask("call", str(call.run.name), call.run.attempt)
+        outcome: Outcome = self._ask("end of call", str(call.run.name))
         return outcome
 
     # Clock, Randomness, Bus.

@@ -21,6 +21,7 @@ from duecourse.domain.workflows.check import workflow_fields
 from duecourse.limits import WORKER_SECONDS
 from duecourse.testing.clock import SettableClock
 from duecourse.testing.memory.items import Items
+from duecourse.testing.memory.jobs import MemoryJobStore
 from duecourse.testing.memory.runs import MemoryRunStore, MemoryWaitQueues
 from duecourse.usecases.worker.overlap import Held, Overlaps
 from tests.support.jobs import NOON, job
@@ -216,4 +217,6 @@ def _overlaps(state: State, now: float) -> tuple[Overlaps, MemoryRunStore]:
         if one.record is not None:
             items.put_run(one.record)
     store = MemoryRunStore(items)
-    return Overlaps(store, MemoryWaitQueues(items), SettableClock(now)), store
+    return Overlaps(
+        store, MemoryWaitQueues(items), MemoryJobStore(items, SettableClock(now)), SettableClock(now)
+    ), store

@@ -1,15 +1,15 @@
-"""What workers share: records, locks, line and lane of one job, as values. Every step makes a new state.
+"""What workers share: records, locks, lines and lane of a few jobs and a key, as values. Every step makes a new state.
 
 All that is large is held once (`Kept`) and named by a number, so that states are compared and remembered cheaply.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import ceil
 from typing import Any, NamedTuple
 
 from duecourse.domain.jobs.job import Job
-from duecourse.domain.runs.overlap import Lock, has_released
+from duecourse.domain.runs.overlap import Lock, has_place, has_released, held_by
 from duecourse.domain.runs.states import Run, is_written_as
 from duecourse.messages import RunMessage
 from duecourse.ports import Conflict
@@ -51,16 +51,16 @@ class Letter(NamedTuple):
 
 
 class Worker(NamedTuple):
-    """An invocation with one letter. `node` is what it has been answered; `seen` are the places (numbers) that
-    stood in line when it received the letter. `most` is the highest limit of active runs that it or a worker
-    beside it may have read (0: none).
+    """An invocation with one letter. `node` is what it has been answered; `seen` are the places (numbers of line and
+    position) that stood in line when it received the letter. `most` is the highest limit of active runs that it or a
+    worker beside it may have read (0: none).
     """
 
     node: int
     message_id: int
     copy: int
     killed_at: int
-    seen: tuple[int, ...]
+    seen: tuple[tuple[int, int], ...]
     most: int = 0
 
 
@@ -79,15 +79,15 @@ class Left(NamedTuple):
 
 
 class State(NamedTuple):
-    """Everything, by numbers of `Kept`; `line` is sorted by places, `called` has each attempt that was called. `job` is
-    the definition of the job that is in force.
+    """Everything, by numbers of `Kept`: `locks` by line and place, `line` by line and position, `watches` by line;
+    `called` has each attempt that was called. `job` is the definition of the jobs that is in force.
     """
 
     time: int
     records: tuple[tuple[int, int], ...]
-    locks: tuple[tuple[int, int], ...]
-    line: tuple[tuple[int, int], ...]
-    watch: int
+    locks: tuple[tuple[tuple[int, int], int], ...]
+    line: tuple[tuple[tuple[int, int], int], ...]
+    watches: tuple[tuple[int, int], ...]
     lane: tuple[Letter, ...]
     workers: tuple[Worker, ...]
     left: Left
@@ -104,53 +104,68 @@ class Shared:
     jobs: tuple[Job, ...] = ()
     conflicts: dict[int, Conflict] = field(default_factory=dict)
     wait_queues: dict[tuple[int, ...], tuple[RunMessage, ...]] = field(default_factory=dict)
-    places: dict[tuple[tuple[int, int], ...], dict[int, Lock]] = field(default_factory=dict)
+    places: dict[tuple[int, tuple[Any, ...]], dict[int, Lock]] = field(default_factory=dict)
+    named: dict[tuple[int, str], Job] = field(default_factory=dict)
 
-    def record(self, state: State, local: str) -> Run | None:
+    def record(self, state: State, run_id: str) -> Run | None:
         """The record of a run."""
-        run: Run | None = self.kept.values[dict(state.records).get(self.kept.of(local), 0)]
+        run: Run | None = self.kept.values[dict(state.records).get(self.kept.of(run_id), 0)]
         return run
 
-    def held(self, state: State) -> list[Lock]:
-        """The locks that a run holds whose end is not recorded: their items remain."""
+    def held(self, state: State, line: str | None = None) -> list[Lock]:
+        """The locks (of one line) that a run holds whose end is not recorded: their items remain."""
         held = []
-        for _, number in state.locks:
-            lock: Lock = self.kept.values[number]
-            holder = self.record(state, lock.holder) if lock.holder else None
-            if lock.holder and not (holder is not None and has_released(lock, holder)):
+        for (number, _), value in state.locks:
+            lock, whose = self.kept.values[value], self.kept.values[number]
+            if not lock.holder or line not in (None, whose):
+                continue
+            holder = self.record(state, str(held_by(lock.holder, whose)))
+            if whose.startswith("*"):
+                held += [lock] * has_place(lock, holder, whose[1:], now=state.time)
+            elif holder is None or not has_released(lock, holder):
                 held.append(lock)
         return held
 
+    def job(self, state: State, job_id: str) -> Job:
+        """A job as it is defined now."""
+        return self.named.setdefault((state.job, job_id), replace(self.jobs[state.job], id=job_id))
+
     def answer(self, state: State, asked: Asked) -> tuple[Any, State]:
         """What a port answers, and the state after it."""
+        of = self.kept.of
         match asked.what, asked.with_:
-            case "get", (local,):
-                return self.record(state, local), state
+            case "get", (run_id,):
+                return self.record(state, run_id), state
             case "write", (run, previous):
                 return self._write(state, run, previous)
-            case "job", ():
-                return self.jobs[state.job], state
-            case "locked", ():
-                return self.kept.values[dict(state.locks).get(0, 0)], state
-            case "locks", ():
-                if state.locks not in self.places:
-                    self.places[state.locks] = {place: self.kept.values[number] for place, number in state.locks}
-                return self.places[state.locks], state
-            case "lock", (lock, previous, place):
-                locks = dict(state.locks)
-                standing: Lock | None = self.kept.values[locks.get(place, 0)]
+            case "job", (job_id,):
+                return self.job(state, job_id), state
+            case "locked", (line,):
+                return self.kept.values[dict(state.locks).get((of(line), 0), 0)], state
+            case "locks", (line,):
+                key = of(line), state.locks
+                if key not in self.places:
+                    own = ((place, value) for (number, place), value in state.locks if number == of(line))
+                    self.places[key] = {place: self.kept.values[value] for place, value in own}
+                return self.places[key], state
+            case "lock", (line, lock, previous, place):
+                locks, where = dict(state.locks), (of(line), place)
+                standing: Lock | None = self.kept.values[locks.get(where, 0)]
                 if standing in (None, previous, lock):
-                    locks[place] = self.kept.of(lock)
+                    locks[where] = of(lock)
                     return None, state._replace(locks=tuple(sorted(locks.items())))
                 return standing, state
             case (("enter" | "leave" | "waiting" | "length"), _):
                 return self._of_line(state, asked)
-            case "watch", ():
-                return self.kept.values[state.watch], state
-            case "set_watch", (watch, previous):
-                if state.watch != self.kept.of(previous):  # told apart by the nonce, new each time, and the call
+            case "watch", (line,):
+                return self.kept.values[dict(state.watches).get(of(line), 0)], state
+            case "set_watch", (line, watch, previous):
+                watches = dict(state.watches)
+                if watches.pop(of(line), 0) != of(previous):  # told apart by the nonce, new each time, and the call
                     return False, state
-                return True, state._replace(watch=self.kept.of(watch))
+                if watch is not None:
+                    watches[of(line)] = of(watch)
+                return True, state._replace(watches=tuple(sorted(watches.items())))
             case "send", (message, delay):
                 return True, self.posted(state, message, delay)
             case _:
@@ -160,25 +175,27 @@ class Shared:
         values, of = self.kept.values, self.kept.of
         match asked.what, asked.with_:
             case "enter", (message,):
-                place = of(position_of(message))
-                if any(standing == place for standing, _ in state.line):
+                place = of(message.line), of(position_of(message))
+                standing = values[dict(state.line).get(place, 0)]
+                if standing is not None and standing.starts >= message.starts:
                     return False, state
-                return True, state._replace(line=self._sorted([*state.line, (place, of(message))]))
-            case "leave", (place, through):
-                number = of(place)
-                (entry,) = [values[message] for each, message in state.line if each == number] or [None]
+                others = [each for each in state.line if each[0] != place]
+                return True, state._replace(line=self._sorted([*others, (place, of(message))]))
+            case "leave", (line, position, through):
+                place = of(line), of(position)
+                entry = values[dict(state.line).get(place, 0)]
                 if entry is None or (through is not None and entry.starts > through):
                     return False, state
-                return True, state._replace(line=tuple(each for each in state.line if each[0] != number))
-            case "waiting", (limit, newest):
-                line = state.line[::-1] if newest else state.line
-                numbers = tuple(message for _, message in line[:limit])
+                return True, state._replace(line=tuple(each for each in state.line if each[0] != place))
+            case "waiting", (line, limit, newest):
+                own = [message for (number, _), message in state.line if number == of(line)]
+                numbers = tuple((own[::-1] if newest else own)[:limit])
                 if numbers not in self.wait_queues:
                     self.wait_queues[numbers] = tuple(values[number] for number in numbers)
                 return self.wait_queues[numbers], state
             case _:
-                (limit,) = asked.with_
-                return min(len(state.line), limit), state
+                line, limit = asked.with_
+                return min(sum(number == of(line) for (number, _), _ in state.line), limit), state
 
     def posted(self, state: State, message: RunMessage, delay: float = 0) -> State:
         """The state with a message in the lane."""
@@ -186,16 +203,16 @@ class Shared:
         return state._replace(lane=tuple(sorted([*state.lane, letter])))
 
     def _write(self, state: State, run: Run, previous: Run | None) -> tuple[Any, State]:
-        local = run.name.local
-        standing = self.record(state, local)
+        run_id = str(run.name)
+        standing = self.record(state, run_id)
         if (standing is None) != (previous is None) or (
             standing is not None and previous is not None and not is_written_as(standing, previous)
         ):
             if standing is not None and is_written_as(run, standing):
                 return None, state
             return self.conflicts.setdefault(self.kept.of(standing), Conflict(standing)), state
-        records = dict(state.records) | {self.kept.of(local): self.kept.of(run)}
+        records = dict(state.records) | {self.kept.of(run_id): self.kept.of(run)}
         return None, state._replace(records=tuple(sorted(records.items())))
 
-    def _sorted(self, line: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-        return tuple(sorted(line, key=lambda each: self.kept.values[each[0]]))
+    def _sorted(self, line: Sequence[tuple[tuple[int, int], int]]) -> tuple[tuple[tuple[int, int], int], ...]:
+        return tuple(sorted(line, key=lambda each: (each[0][0], self.kept.values[each[0][1]])))

@@ -5,12 +5,12 @@ from typing import Any
 
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.overlap import Lock, LockRequest, Wait
-from duecourse.domain.runs.states import Run
+from duecourse.domain.runs.states import Queued, Run
 from duecourse.messages import RunMessage
 from duecourse.usecases.report import Report
 from duecourse.usecases.worker.attempt import LaneWorker
 from duecourse.usecases.worker.effects import SideEffects
-from duecourse.usecases.worker.overlap import Held, LockResult, Overlaps, WaitQueue
+from duecourse.usecases.worker.overlap import Held, LockResult, Overlaps, Places, WaitQueue
 
 
 class CallingLine(WaitQueue):
@@ -31,9 +31,11 @@ class CallingEffects(SideEffects):
 
     __slots__ = ()
 
-    def leave_wait_queue(self, message: RunMessage, run: Run | None, report: Report) -> None:
+    def leave_wait_queue(
+        self, message: RunMessage, run: Run | None, report: Report, *, waited: Queued | None = None
+    ) -> None:
         self.wait_queue.leave(message, run)
-        self.wait_queue.call_next(message, report)
+        self.wait_queue.call_next(message.tenant, message.line, report)
 
 
 class KeepingLine(WaitQueue):
@@ -70,9 +72,9 @@ class PlacesWithin(Overlaps):
 
     __slots__ = ()
 
-    def _active(self, job: Job, held: dict[int, Lock], mine: str, record: Run | None) -> set[int]:
-        within = {place: lock for place, lock in held.items() if place < (job.active_limit or 0)}
-        return super()._active(job, within, mine, record)
+    def _active(self, places: Places, held: dict[int, Lock], mine: str, record: Run | None) -> set[int]:
+        within = {place: lock for place, lock in held.items() if place < places.limit}
+        return super()._active(places, within, mine, record)
 
 
 class OwnPlace(Overlaps):
@@ -80,9 +82,18 @@ class OwnPlace(Overlaps):
 
     __slots__ = ()
 
-    def _active(self, job: Job, held: dict[int, Lock], mine: str, record: Run | None) -> set[int]:
+    def _active(self, places: Places, held: dict[int, Lock], mine: str, record: Run | None) -> set[int]:
         own = {place for place, lock in held.items() if mine and lock.holder == mine}
-        return super()._active(job, held, mine, record) | own
+        return super()._active(places, held, mine, record) | own
+
+
+class KeepingEffects(SideEffects):
+    """Calls no run that waits for the place of a key that a run has given back."""
+
+    __slots__ = ()
+
+    def _give_key_back(self, run: Run, report: Report) -> None:
+        return
 
 
 class LonelyStart(Overlaps):
@@ -90,8 +101,8 @@ class LonelyStart(Overlaps):
 
     __slots__ = ()
 
-    def _take_place(self, job: Job, limit: int, wanted: Lock, record: Run | None) -> LockResult:
-        taken = super()._take_place(job, limit, wanted, record)
+    def _take_place(self, places: Places, wanted: Lock, record: Run | None) -> LockResult:
+        taken = super()._take_place(places, wanted, record)
         return Held() if isinstance(taken, Held) else taken
 
 
@@ -100,10 +111,10 @@ class OpenPlaces(Overlaps):
 
     __slots__ = ()
 
-    def _take_place(self, job: Job, limit: int, wanted: Lock, record: Run | None) -> LockResult:
-        held = self.runs.locks(job.tenant, job.id)
-        place = next((each for each in range(limit) if each not in held), 0)
-        taken = self.runs.lock(job.tenant, job.id, wanted, held.get(place), place=place) is None
+    def _take_place(self, places: Places, wanted: Lock, record: Run | None) -> LockResult:
+        held = self.runs.locks(places.tenant, places.line)
+        place = next((each for each in range(places.limit) if each not in held), 0)
+        taken = self.runs.lock(places.tenant, places.line, wanted, held.get(place), place=place) is None
         return Held() if taken else Wait("another run was first")
 
 
@@ -138,6 +149,11 @@ def within(worker: LaneWorker) -> LaneWorker:
 def own_place(worker: LaneWorker) -> LaneWorker:
     """A lost run keeps its place."""
     return _with_overlaps(worker, OwnPlace)
+
+
+def keeping(worker: LaneWorker) -> LaneWorker:
+    """The end of a run calls no run that waits for its key."""
+    return _with(worker, KeepingEffects(**_fields(worker.effects)))
 
 
 def lonely(worker: LaneWorker) -> LaneWorker:

@@ -19,6 +19,8 @@ export const PAGES: readonly Page[] = [
   { path: "/workflows/:workflowId/edit", page: lazy(() => import("../edit/EditWorkflowPage")) },
   { path: "/workflows/:workflowId", page: lazy(() => import("../workflows/WorkflowPage")) },
   { path: "/workflows/:workflowId/runs/:instant", page: lazy(() => import("../workflows/WorkflowRunPage")) },
+  { path: "/limits", page: lazy(() => import("../limits/LimitsPage")) },
+  { path: "/limits/:limitKey", page: lazy(() => import("../limits/LimitPage")) },
   { path: "/dead-letters", page: lazy(() => import("../dead-letters/DeadLettersPage")) },
   { path: "/stage", page: lazy(() => import("../stage/StagePage")) },
 ];
@@ -29,6 +31,7 @@ export const MENU = [
   { text: "Jobs", href: "#/jobs" },
   { text: "Runs", href: "#/runs" },
   { text: "Workflows", href: "#/workflows" },
+  { text: "Limits", href: "#/limits" },
   { text: "Dead letters", href: "#/dead-letters" },
   { text: "Stage", href: "#/stage" },
 ];
@@ -39,6 +42,7 @@ export const to = {
   editJob: (id: string) => `#/jobs/${encodeURIComponent(id)}/edit`,
   copyJob: (id: string) => `#/jobs/new?from=${encodeURIComponent(id)}`,
   run: (id: string) => `#/runs/${encodeURIComponent(id)}`,
+  limit: (key: string) => `#/limits/${encodeURIComponent(key)}`,
   workflow: (id: string) => `#/workflows/${encodeURIComponent(id)}`,
   editWorkflow: (id: string) => `#/workflows/${encodeURIComponent(id)}/edit`,
   workflowRun: (id: string, instant: string) =>

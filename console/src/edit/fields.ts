@@ -143,6 +143,9 @@ export const RARE: Field[] = [
   field("idempotency_key", "Idempotency key", "text", {
     hint: "A template; the same for every attempt of a run.",
   }),
+  field("concurrency", "Concurrency key", "json", {
+    hint: 'Runs of several jobs share a limit: {"key": "crm-{{payload.region}}", "limit": 5}',
+  }),
   field("after_completion", "After completion", "json", {
     hint: 'Remove a job that ends: {"delete_after_seconds": 86400}; null for never.',
   }),

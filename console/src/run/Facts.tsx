@@ -5,6 +5,7 @@ import KeyValuePairs, { type KeyValuePairsProps } from "@cloudscape-design/compo
 import Link from "@cloudscape-design/components/link";
 import SpaceBetween from "@cloudscape-design/components/space-between";
 import type { ReactNode } from "react";
+import { api, LIVE } from "../api/client";
 import { useStage } from "../app/context";
 import { to } from "../app/routes";
 import { reasonText } from "../job/reasons";
@@ -40,6 +41,16 @@ export function Facts({ run, zone }: { run: SingleRun; zone: string }) {
           pair("Started", at(run.started_at)),
           pair(over ? "Ended" : "Last attempt ended", at(run.finished_at)),
           pair("Duration", over ? durationText(run) : null),
+          pair(
+            run.waiting_for === null ? "Concurrency key" : "Waits for the concurrency key",
+            run.concurrency_key && <Link href={to.limit(run.concurrency_key)}>{run.concurrency_key}</Link>,
+          ),
+          pair(
+            "Position in the wait queue",
+            run.waiting_for === "concurrency" && run.concurrency_key !== null ? (
+              <Position run={run.id} limit_key={run.concurrency_key} />
+            ) : null,
+          ),
           pair("In the wait queue since", at(run.waiting_for === null ? null : run.waiting_since)),
           pair("Callback deadline", at(run.waiting_until)),
           pair("Heartbeat deadline", at(run.heartbeat_until)),
@@ -64,6 +75,16 @@ function durationText(run: SingleRun): string | null {
   }
   const sum = each.reduce<number>((all, one) => all + Math.max(Number(one), 0), 0);
   return `${duration(sum)} in ${run.attempts} attempts; ${duration(took)} from the first start to the end`;
+}
+
+/** Where a run is in the wait queue of its key. The API names the first runs. */
+function Position({ run, limit_key }: { run: string; limit_key: string }) {
+  const params = { path: { limit_key } };
+  const found = api.useQuery("get", "/v1/limits/{limit_key}", { params }, { refetchInterval: LIVE });
+  if (found.data === undefined) return "…";
+  const { queue, waiting } = found.data;
+  const place = queue.find((each) => each.id === run)?.place;
+  return place === undefined ? `One of ${waiting}` : `${place} of ${waiting}`;
 }
 
 function pair(label: string, value: ReactNode): KeyValuePairsProps.Pair | null {

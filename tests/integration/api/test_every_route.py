@@ -12,6 +12,8 @@ import pytest
 
 from duecourse.api.identity import SCOPES
 from duecourse.api.routes.table import OPEN, ROUTES
+from duecourse.domain.ids import key_line
+from duecourse.domain.runs.overlap import KeyLimit, Lock
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.schedules.calendars import Calendar
 from duecourse.domain.targets.targets import HttpTarget
@@ -19,7 +21,7 @@ from duecourse.testing.clock import SettableClock
 from tests.support import in_process
 from tests.support.api import HTTP_TARGET, Answered, ApiClient, api_settings
 from tests.support.api_events import api_event, jwt_caller
-from tests.support.every_route import CALENDAR, INSTANT, JOB, TAG, WORKFLOW, asked
+from tests.support.every_route import CALENDAR, INSTANT, JOB, KEY, TAG, WORKFLOW, asked
 from tests.support.jobs import NOON, cursor
 from tests.support.jobs import job as made_job
 from tests.support.openapi import resolved, strict_document
@@ -59,6 +61,9 @@ class Tenants:
         assert self.api.jobs.create(job, cursor(job))
         add_ended_workflow(self.api, OWNER, WORKFLOW, payload={"text": SECRET}, tags=(TAG,))
         assert self.api.jobs.calendars.put(Calendar(OWNER, CALENDAR, "fcz", SECRET), None)
+        assert self.api.jobs.key_limits.put(KeyLimit(OWNER, KEY, 5, NOON, SECRET))
+        starting = Lock(f"{JOB}.20261121T115900Z", NOON + 60, 2)
+        assert self.api.runs.lock(OWNER, key_line(KEY), starting, None) is None
         record = self.api.runs.write
         assert record(waiting_run(job), None) is None
         assert record(run(job, RunState.DEAD, after=60, error=SECRET), None) is None
@@ -69,7 +74,7 @@ class Tenants:
         query, body = asked(method, path, self.tags)
         name = {"redrive": "dead", "cancel": "held", "rerun": "workflow"}.get(path.rpartition("/")[2], "waiting")
         values = {"job_id": JOB, "run_id": RUNS[name], "workflow_id": WORKFLOW, "instant": INSTANT}
-        values |= {"calendar_id": CALENDAR, **given}
+        values |= {"calendar_id": CALENDAR, "limit_key": KEY, **given}
         real = path
         for each, value in values.items():
             real = real.replace(f"<{each}>", value)
@@ -120,7 +125,7 @@ def test_every_route_reveals_nothing_and_changes_nothing_for_another_tenant(
     assert OWNER not in answer.text
     if "<" in path and method != "PUT":
         assert (answer.status, kind(answer)) in [
-            (404, f"unknown-{what}") for what in ("job", "run", "workflow", "calendar")
+            (404, f"unknown-{what}") for what in ("job", "run", "workflow", "calendar", "limit")
         ]
         return
     assert answer.status in (200, 201, 202), answer.text

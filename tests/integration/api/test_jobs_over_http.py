@@ -66,6 +66,7 @@ FULL = {
     "precision": "exact",
     "delivery": "at_most_once",
     "idempotency_key": "report-{{week}}",
+    "concurrency": {"key": "mail-{{payload.region}}", "limit": 2},
     "events": ["deaths", "late"],
     "tags": ["billing", "team:a/b"],
     "owner": "team billing",

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.wire.metered import Metered
-from duecourse.domain.jobs.job import Completion, Overlap, RetryPolicy
+from duecourse.domain.jobs.job import Completion, Concurrency, Overlap, RetryPolicy
 from duecourse.domain.runs.callbacks import Heartbeat, ProgressReport
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
@@ -53,6 +53,16 @@ def test_costs_run_takes_the_write_units_of_its_claim_start_end_and_lock(
     units = metered.units
     assert (units["JOB CURSOR"], units["JOB RUN"], units["JOB ACTIVE"]) == (3 * claims, 2 * runs, lock * runs)
     assert set(units) <= {"JOB CURSOR", "JOB RUN", "JOB ACTIVE", "SHARD WATERMARK"}
+
+
+def test_costs_run_with_a_key_takes_one_write_unit_more(world: World, metered: Metered) -> None:
+    world.add(job("* * * * *", overlap=Overlap.ALLOW, concurrency=Concurrency("crm", 2)))
+    world.until(SETTLED)
+    metered.clear()
+    world.until(SETTLED + TWO_CLAIMS)
+    units = metered.units
+    assert (units["JOB RUN"], units["KEY ACTIVE"]) == (40, 20)
+    assert set(units) <= {"JOB CURSOR", "JOB RUN", "KEY ACTIVE", "SHARD WATERMARK"}
 
 
 def test_costs_dead_letter_takes_two_reads_for_each_delivery_before_it_is_moved(world: World, metered: Metered) -> None:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from duecourse.adapters.dynamodb.runs.run_item import from_item, lock_from_item
-from duecourse.domain.runs.overlap import RENAMED, has_released
+from duecourse.domain.runs.overlap import RENAMED, has_place, has_released, held_by
 from tests.support.fault_table.ports import Called
 from tests.support.fault_table.stage import Stage
 from tests.support.jobs import NOON
@@ -110,10 +110,15 @@ def is_held(lock: dict[str, Any], items: Iterable[dict[str, Any]]) -> bool:
     held = lock_from_item(lock)
     if held.holder == RENAMED:  # of a former id
         return False
-    holders = [
-        from_item(item) for item in items if item["PK"] == lock["PK"] and item["SK"]["S"] == f"RUN#{held.holder}"
-    ]
-    return bool(held.holder) and not any(has_released(held, holder) for holder in holders)
+    kind, tenant, name = lock["PK"]["S"].split("#")
+    if not held.holder:
+        return False
+    run = held_by(held.holder, name)
+    record = f"JOB#{tenant}#{run.job_id}", f"RUN#{run.local}"
+    holders = [from_item(item) for item in items if (item["PK"]["S"], item["SK"]["S"]) == record]
+    if kind == "KEY":
+        return any(has_place(held, holder, name, now=held.until + 60) for holder in holders)
+    return not any(has_released(held, holder) for holder in holders)
 
 
 def _record(item: dict[str, Any]) -> Record:

@@ -2,7 +2,16 @@
 
 from collections.abc import Callable
 
-from duecourse.domain.jobs.job import Backoff, Delivery, EventKind, MissedMode, MissedPolicy, Overlap, RetryPolicy
+from duecourse.domain.jobs.job import (
+    Backoff,
+    Concurrency,
+    Delivery,
+    EventKind,
+    MissedMode,
+    MissedPolicy,
+    Overlap,
+    RetryPolicy,
+)
 from duecourse.domain.targets.targets import Failed
 from tests.support.fault_table.stage import Stage
 from tests.support.fault_table.story import NOT_RUN, RAN, Fate, Story
@@ -36,6 +45,16 @@ def _waits_in_line(stage: Stage) -> None:
     stage.target.answers[180] = [_busy(240)]
     stage.put("3,6 12 * * *", max_runs=2, missed=LATE, retry=PATIENT, overlap=Overlap.QUEUE)
     stage.at(490)
+
+
+def _waits_for_a_key(stage: Stage) -> None:
+    limits = stage.office.api.key_limits
+    stage.ask(lambda: limits.put("default", "crm", 0, by="anna"))
+    concurrency = Concurrency("crm", 2)
+    stage.put("3,4 12 * * *", max_runs=2, missed=LATE, overlap=Overlap.ALLOW, concurrency=concurrency)
+    stage.at(480)
+    stage.ask(lambda: limits.put("default", "crm", 1, by="anna"))
+    stage.at(520)
 
 
 def _replaced(stage: Stage) -> None:
@@ -75,6 +94,12 @@ STORIES = (
         "it.",
         _waits_in_line,
         {180: Fate(("SUCCEEDED",), 2), 360: RAN},
+    ),
+    Story(
+        "waits for a key",
+        "The limit of the key is 0: the runs of 12:03 and 12:04 wait. At 12:08 it becomes 1.",
+        _waits_for_a_key,
+        {180: RAN, 240: RAN},
     ),
     Story(
         "replaced",

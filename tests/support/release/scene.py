@@ -8,6 +8,7 @@ from duecourse.domain.jobs.backfill import Backfill
 from duecourse.domain.jobs.job import (
     Backoff,
     Completion,
+    Concurrency,
     Job,
     Lane,
     MissedMode,
@@ -19,6 +20,7 @@ from duecourse.domain.jobs.job import (
     RetryPolicy,
 )
 from duecourse.domain.jobs.pause import pause
+from duecourse.domain.runs.overlap import KeyLimit
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind
 from duecourse.ports import Call, Outgoing
@@ -125,6 +127,10 @@ def _wait(world: World) -> None:
     world.add(job(soon(20), id="beats", retry=ONCE, heartbeat_seconds=600, **waits))
     world.add(job(soon(21), id="dies-again", retry=ONCE))
     queues = waits | {"completion_seconds": 300}
+    shares = queues | {"overlap": Overlap.ALLOW, "concurrency": Concurrency("crm", 1), "retry": ONCE, "max_runs": 1}
+    for name in ("shares", "shares-too"):
+        world.add(job("rate(1 minute)", id=name, **shares))
+    world.jobs.key_limits.put(KeyLimit("default", "erp", 3, NOON, "anna"))
     world.add(job("rate(1 minute)", id="queues", overlap=Overlap.QUEUE, max_runs=3, retry=ONCE, **queues))
 
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeAlias, get_args
 import orjson
 
 from duecourse.domain.documents import ANYTHING, COUNT, FLAG, INSTANT, NUMBER, PAIRS, SECONDS, TEXT, WHOLE
-from duecourse.domain.ids import OfRun, RunIdentity
+from duecourse.domain.ids import OfRun, RunIdentity, key_line
 from duecourse.domain.jobs.job import Deadline, DeadlineRules, Lane
 from duecourse.domain.runs.states import Run
 from duecourse.domain.schedules import ScheduleSpec
@@ -137,7 +137,8 @@ class RunMessage(OfRun):
     occurrence follows this one, regardless of the schedule (`max_runs`). `following` is the time at which the next
     occurrence is due. `rules` are set if the run covers several missed occurrences: they are the rules that produced
     these. `replaces` has the ids and nonces of the messages that this one replaces and continues, newest last. `bulk`
-    is true if the message goes to the bulk queue of its lane (domain.tenants.seats).
+    is true if the message goes to the bulk queue of its lane (domain.tenants.seats). `key` is set if the message was
+    in the wait queue of a concurrency key.
     """
 
     identity: RunIdentity
@@ -154,6 +155,12 @@ class RunMessage(OfRun):
     replaces: tuple[tuple[str, str], ...] = ()
     watch: str | None = None
     bulk: bool = False
+    key: str | None = None
+
+    @property
+    def line(self) -> str:
+        """The name of the wait queue in which the message was: that of its key, else the id of its job."""
+        return self.job_id if self.key is None else key_line(self.key)
 
     @property
     def kind(self) -> MessageKind:
@@ -328,6 +335,7 @@ _FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
     "watch": TEXT,
     "deadline_message_id": TEXT,
     "bulk": FLAG,
+    "key": TEXT,
 }
 _IDENTITY = frozenset(field.name for field in fields(RunIdentity) if field.init)
 _OF_COMMANDS = frozenset(name for names in _COMMAND_FIELDS.values() for name in names)

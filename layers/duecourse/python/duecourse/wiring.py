@@ -514,9 +514,9 @@ class Wiring(Generic[S_co]):
 
         return Trends()
 
-    def forwarder(self: Wiring[LaneSettings], received: Received, lane: Lane | None) -> Forwarder:
-        """Return a sender of copies of the messages of `received`. Without a lane, each copy is sent to the lane that
-        it specifies.
+    def forwarder(self: Wiring[LaneSettings], received: Received | None, lane: Lane | None) -> Forwarder:
+        """Return a sender of copies of the messages of `received`. Without a lane each copy is sent to the lane that it
+        names.
         """
         from duecourse.usecases.forwarder import Forwarder
 
@@ -536,7 +536,7 @@ class Wiring(Generic[S_co]):
             failing=FailingJobs(jobs, runs, clock, self.announcements),
             clock=clock,
             randomness=randomness,
-            overlaps=Overlaps(runs, self.wait_queues, clock),
+            overlaps=Overlaps(runs, self.wait_queues, jobs, clock),
             wait_queue=WaitQueue(self.wait_queues, forwarder, clock, randomness),
             forwarder=forwarder,
             workflows=Workflows(self.workflows, jobs, self.inputs, forwarder, clock, randomness),
@@ -653,12 +653,14 @@ class Wiring(Generic[S_co]):
         from duecourse.usecases.runs.dead_letters import DeadLetters
         from duecourse.usecases.runs.explain import Explain
         from duecourse.usecases.runs.health import Health, StageChecks
+        from duecourse.usecases.runs.key_limits import KeyLimitsInUse
         from duecourse.usecases.runs.lists import History, Runs, RunSearch, Stats
         from duecourse.usecases.runs.payload import RunPayloads
         from duecourse.usecases.runs.requests import Backfills, Manual
         from duecourse.usecases.runs.rerun import Reruns
         from duecourse.usecases.runs.skip_next import SkipNext
         from duecourse.usecases.tenants import DelayedRunQuota, Limits
+        from duecourse.usecases.worker.overlap import Overlaps, WaitQueue
         from duecourse.usecases.workflows.manage import CancelRuns, ManageWorkflows
         from duecourse.usecases.workflows.workflows import WorkflowRuns
 
@@ -676,10 +678,13 @@ class Wiring(Generic[S_co]):
         editing = EditJobs(jobs, store, self.skipping, clock)
         cancel_runs = CancelRuns(runs, lanes, clock, randomness)
         workflow_runs = WorkflowRuns(workflows)
+        overlaps = Overlaps(runs, self.wait_queues, store, clock)
+        wait_queue = WaitQueue(self.wait_queues, self.forwarder(None, None), clock, randomness)
         return Api(
             jobs=jobs,
             editing=editing,
             calendars=Calendars(store, editing, clock),
+            key_limits=KeyLimitsInUse(store, runs, self.wait_queues, overlaps, wait_queue, clock),
             pausing=Pausing(jobs, store, self.skipping, self.wait_queues, clock),
             renaming=Renaming(jobs, store, runs, self.wait_queues, self.timers, clock, kept_days),
             history=history,

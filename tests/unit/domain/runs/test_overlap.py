@@ -22,6 +22,7 @@ from duecourse.domain.runs.overlap import (
     Wait,
     decide_lock,
     decide_turn,
+    has_place,
     last_rank_before,
     rank_of_start,
 )
@@ -267,3 +268,55 @@ def test_overlap_older_run_is_skipped_where_only_the_newest_runs(policy: Overlap
 @pytest.mark.parametrize("policy", [Overlap.SKIP, Overlap.ALLOW])
 def test_overlap_wait_queue_is_ignored_by_policies_without_waiting(policy: Overlap) -> None:
     assert turn(policy, first=FIRST, last=LAST) is None
+
+
+# Places of a concurrency key.
+
+
+@pytest.mark.parametrize("key", [None, "crm"])
+def test_overlap_run_that_waits_for_its_key_keeps_the_lock_of_its_job(key: str | None) -> None:
+    queued = run(RunState.QUEUED, attempt=0, key=key)
+    found = decide(queued, now=BELIEVED + 1)
+    assert isinstance(found, Skip if key else StealLock)
+
+
+@pytest.mark.parametrize(
+    ("state", "attempt", "key", "taken"),
+    [
+        (RunState.RUNNING, 1, "crm", True),
+        (RunState.RUNNING, 1, "other", False),
+        (RunState.RUNNING, 2, "crm", False),
+        (RunState.WAITING, 1, "crm", True),
+        (RunState.RETRYING, 1, "crm", False),
+        (RunState.SUCCEEDED, 1, "crm", False),
+        (RunState.CANCELLED, 0, "crm", False),
+        (RunState.QUEUED, 0, "crm", True),
+        (None, 0, None, True),
+    ],
+)
+def test_overlap_place_of_a_key_belongs_to_one_attempt(
+    state: RunState | None, attempt: int, key: str | None, taken: bool
+) -> None:
+    lock = Lock("tick-tock.20261121T120100Z", DUE + 120.0, rank=2)
+    holder = None if state is None else run(state, attempt=attempt, key=key)
+    assert has_place(lock, holder, "crm", now=DUE + 60.0) is taken
+
+
+def test_overlap_place_of_a_key_taken_for_a_redrive_is_not_free_by_the_death_before_it() -> None:
+    dead = run(RunState.DEAD, attempt=1, key="crm")
+    redriven = Lock("tick-tock.20261121T120100Z", DUE + 120.0, rank=last_rank_before(dead) + 1)
+    assert has_place(redriven, dead, "crm", now=DUE + 60.0)
+    assert not has_place(redriven, dead, "crm", now=BELIEVED)
+
+
+@pytest.mark.parametrize(("after", "taken"), [(ORPHAN_SECONDS, True), (ORPHAN_SECONDS + 1, False)])
+def test_overlap_lost_worker_keeps_the_place_of_a_key_until_its_message_has_returned(after: int, taken: bool) -> None:
+    lock = Lock("tick-tock.20261121T120100Z", DUE + 120.0, rank=2)
+    running = run(RunState.RUNNING, key="crm", lease_until=DUE + 120.0)
+    assert has_place(lock, running, "crm", now=DUE + 120.0 + after) is taken
+
+
+@pytest.mark.parametrize(("now", "taken"), [(BELIEVED - 1, True), (BELIEVED, False)])
+def test_overlap_place_of_a_key_whose_run_never_started_is_free_after_the_lease(now: float, taken: bool) -> None:
+    lock = Lock("tick-tock.20261121T120100Z", DUE + 120.0, rank=2)
+    assert has_place(lock, None, "crm", now=now) is taken

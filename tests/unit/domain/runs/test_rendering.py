@@ -20,7 +20,9 @@ from duecourse.domain.runs.rendering import (
     MAX_HEADERS_BYTES,
     MAX_KEY_CHARACTERS,
     TemplateTooLargeError,
+    check_concurrency_key,
     check_document_size,
+    concurrency_key,
     idempotency_key,
     longest_values,
     render_document,
@@ -324,3 +326,35 @@ def test_payloads_and_events_event_id_is_unique_for_each_outcome_and_attempt_and
     events = [detail_of(run(attempt=attempt), kind)["event"] for kind in ("Run Dead", "Run Late") for attempt in (1, 2)]
     assert len(set(events)) == len(events)
     assert detail_of(run(fencing_token="another"), "Run Dead")["event"] == detail_of(run(), "Run Dead")["event"]
+
+
+@pytest.mark.parametrize(
+    ("template", "key"),
+    [
+        ("crm", "crm"),
+        ("crm-{{payload.region}}", "crm-eu"),
+        ("{{ payload.to.id }}/{{job_id}}", "7_nightly"),
+        ("{{payload.wild}}", "a_b___c_"),
+        ("{{payload.braces}}", "__job_id__"),
+    ],
+)
+def test_payloads_and_events_concurrency_key_contains_values_of_the_payload(template, key):
+    payload = {"region": "eu", "to": {"id": 7}, "wild": "a b#/ c\u00e9", "braces": "{{job_id}}"}
+    assert check_concurrency_key(template) == ()
+    assert concurrency_key(template, "nightly", payload) == key
+
+
+@pytest.mark.parametrize("payload", [None, [], {"a": None}, {"a": ""}, {"a": True}, {"a": {"b": 1}}, {"b": 1}])
+def test_payloads_and_events_concurrency_key_without_a_value_fails(payload):
+    with pytest.raises(TemplateError, match="the payload has no text or number a"):
+        concurrency_key("{{payload.a}}", "nightly", payload)
+
+
+def test_payloads_and_events_concurrency_key_is_limited_after_its_values():
+    with pytest.raises(TemplateTooLargeError, match="129 characters in the concurrency key"):
+        concurrency_key("{{payload.a}}", "nightly", {"a": "x" * 129})
+
+
+@pytest.mark.parametrize("template", ["{{week}}", "{{payload}}", "{{payload.a b}}", "{{", "{{payload.a..b}}"])
+def test_payloads_and_events_template_of_a_concurrency_key_is_checked(template):
+    assert check_concurrency_key(template)

@@ -100,7 +100,14 @@ class RunAnswer(TypedDict):
     lateness_seconds: Annotated[float | None, Field(description="The time from the due second to the first start.")]
     attempts: Annotated[Count, Field(description="The number of attempts that have started.")]
     max_attempts: Count
-    waiting_for: Annotated[Literal["overlap"] | None, Field(description="The reason why the run is in the wait queue.")]
+    waiting_for: Annotated[
+        Literal["overlap", "concurrency"] | None,
+        Field(description="The reason why the run is in the wait queue of its job, or of its concurrency key."),
+    ]
+    concurrency_key: Annotated[
+        str | None,
+        Field(description="The key for which the run waits, or whose limit counted its last attempt."),
+    ]
     waiting_since: Annotated[
         Millisecond | None, Field(description="When the run entered the wait queue; kept after the wait.")
     ]

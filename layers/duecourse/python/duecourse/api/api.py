@@ -39,6 +39,7 @@ from duecourse.usecases.runs.commands import Callbacks, Commands
 from duecourse.usecases.runs.dead_letters import DeadLetters
 from duecourse.usecases.runs.explain import Explain
 from duecourse.usecases.runs.health import Health, StageChecks
+from duecourse.usecases.runs.key_limits import KeyLimitsInUse
 from duecourse.usecases.runs.lists import History, Runs, RunSearch, RunUnknownError, Stats
 from duecourse.usecases.runs.notices import JobNotices
 from duecourse.usecases.runs.payload import RunPayloads
@@ -57,6 +58,7 @@ class Api:
     jobs: Jobs
     editing: EditJobs
     calendars: Calendars
+    key_limits: KeyLimitsInUse
     pausing: Pausing
     renaming: Renaming
     history: History

@@ -15,21 +15,24 @@ KINDS: Mapping[HTTPStatus, tuple[str, ...]] = {
     HTTPStatus.FORBIDDEN: (
         "scope-missing", "bad-tenant", "tenant-suspended", "tenant-erased", "job-quota", "run-quota",
     ),
-    HTTPStatus.NOT_FOUND: ("unknown-path", "unknown-job", "unknown-run", "unknown-workflow", "unknown-calendar"),
+    HTTPStatus.NOT_FOUND: (
+        "unknown-path", "unknown-job", "unknown-run", "unknown-workflow", "unknown-calendar",
+        "unknown-limit",
+    ),
     HTTPStatus.METHOD_NOT_ALLOWED: ("unknown-method",),
     HTTPStatus.CONFLICT: (
         "job-exists", "job-changed", "job-active", "job-unreadable", "idempotency-key-expired", "nothing-to-skip",
         "no-ping-expected",
         "attempt-over", "run-ended", "not-dead", "job-deleted",
         "is-workflow", "in-workflow", "workflow-conflict", "graph-missing", "no-workflow-run", "run-not-ended",
-        "calendar-in-use",
+        "calendar-in-use", "no-place",
     ),
     HTTPStatus.PRECONDITION_FAILED: ("etag-mismatch",),
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: ("body-too-large",),
     HTTPStatus.UNSUPPORTED_MEDIA_TYPE: ("unsupported-content-type",),
     HTTPStatus.UNPROCESSABLE_ENTITY: (
         "invalid-job", "invalid-batch", "invalid-command", "invalid-resume", "invalid-preview", "invalid-workflow",
-        "invalid-calendar",
+        "invalid-calendar", "invalid-limit",
         "idempotency-key-reused", "backfill-too-large",
     ),
     HTTPStatus.TOO_MANY_REQUESTS: ("too-many-requests",),

@@ -26,6 +26,7 @@ from duecourse.api.problems import bad_parameter
 from duecourse.api.request import Request
 from duecourse.domain.documents import LATEST
 from duecourse.domain.ids import ID_PATTERN, is_id, parse_run_id
+from duecourse.domain.runs.rendering import CONCURRENCY_KEY_PATTERN
 from duecourse.domain.runs.states import LISTED, RunState
 from duecourse.domain.runs.walk import LONGEST_SECONDS, Place, place_after
 from duecourse.domain.schedules import ScheduleError
@@ -268,6 +269,7 @@ _DEAD = "1d:"
 _PAGE_STATES = "1s:"
 _ALL_RUNS = "1a:"
 _CHANGES = "1c:"
+_KEYS = "1k:"
 _CHANGE = re.compile(r"[0-9]{13}#[A-Za-z0-9_./-]{1,128}")
 
 
@@ -280,6 +282,19 @@ def read_job_page_token(sealed: str | None) -> str | None:
     """Return the id of the last job before the page, or None for the first page."""
     text = _opened(sealed, _JOBS)
     if text is not None and not is_id(text):
+        raise _bad_page_token()
+    return text
+
+
+def key_page_token(last: str) -> str:
+    """Return the token of the page after the concurrency key `last`."""
+    return _sealed(_KEYS + last)
+
+
+def read_key_page_token(sealed: str | None) -> str | None:
+    """Return the last concurrency key before the page, or None for the first page."""
+    text = _opened(sealed, _KEYS)
+    if text is not None and re.fullmatch(CONCURRENCY_KEY_PATTERN, text) is None:
         raise _bad_page_token()
     return text
 

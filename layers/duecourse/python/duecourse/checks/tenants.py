@@ -64,7 +64,7 @@ def tenant_of(partition: str, sort: str) -> str | None:
     """Return the tenant to which the item with this key belongs, in either table; None for an item of the stage."""
     kind, _, rest = partition.partition("#")
     match kind:
-        case "JOB" | "CHANGES" | "ENDS" | "TAG" | "TENANT":
+        case "JOB" | "KEY" | "CHANGES" | "ENDS" | "TAG" | "TENANT":
             return rest.partition("#")[0]
         case "AUDIT" if rest == "OPEN":
             return sort.partition("#")[0]

@@ -21,6 +21,7 @@ from duecourse.client.models import (
     Heartbeat,
     Job,
     JobWarnings,
+    ListedLimit,
     NotifyTest,
     Preview,
     PutCalendar,
@@ -29,6 +30,7 @@ from duecourse.client.models import (
     Run,
     RunPayload,
     SingleCalendar,
+    SingleLimit,
     SingleRun,
     Skipped,
     Stage,
@@ -789,6 +791,66 @@ class AsyncMethods(ABC):
                 },
             ),
             ChangedJobs,
+        )
+
+    def list_limits(self, *, limit: int | None = None, cursor: str | None = None) -> Awaitable[AsyncPage[ListedLimit]]:
+        """List concurrency limits.
+
+        Lists the keys with a stored limit or with waiting runs, ordered by key.
+
+        `limit`: the maximum number of items of a page.
+
+        `cursor`: `next_cursor` of the previous page of the same list. It is opaque.
+        """
+        return self._page(Call("GET", "limits", query={"limit": limit, "cursor": cursor}), ListedLimit)
+
+    def get_limit(self, limit_key: str) -> Awaitable[SingleLimit]:
+        """Read a concurrency limit.
+
+        Returns the stored limit of a key, its active runs and its wait queue.
+
+        `limit_key`: the concurrency key.
+        """
+        return self._send(Call("GET", Call.at("limits/{limit_key}", limit_key=limit_key)), SingleLimit)
+
+    def put_limit(self, limit_key: str, concurrency: int) -> Awaitable[SingleLimit]:
+        """Set a concurrency limit.
+
+        The limit replaces those of the jobs with this key, from the next start on. A higher limit starts runs that
+        wait. A lower one stops no run: the next one starts when fewer are active. With 0 all runs with the key
+        wait.
+
+        `limit_key`: the concurrency key.
+
+        `concurrency`: the maximum number of active runs with the key; 0: none starts.
+        """
+        return self._send(
+            Call("PUT", Call.at("limits/{limit_key}", limit_key=limit_key), fields={"concurrency": concurrency}),
+            SingleLimit,
+        )
+
+    def delete_limit(self, limit_key: str) -> Awaitable[Answer]:
+        """Delete a concurrency limit.
+
+        The limits of the jobs count again.
+
+        `limit_key`: the concurrency key.
+        """
+        return self._send(Call("DELETE", Call.at("limits/{limit_key}", limit_key=limit_key)), Answer)
+
+    def release_place(self, limit_key: str, run_id: str) -> Awaitable[SingleLimit]:
+        """Release a place.
+
+        Gives the place of a run to the first waiting run. The run itself continues, so more runs than the limit may
+        be active: use it only for a run that no longer works.
+
+        `limit_key`: the concurrency key.
+
+        `run_id`: the id of a run that has a place of the key.
+        """
+        return self._send(
+            Call("POST", Call.at("limits/{limit_key}/release", limit_key=limit_key), fields={"run_id": run_id}),
+            SingleLimit,
         )
 
     def find_runs(

@@ -37,6 +37,13 @@ class BasicAuth(TypedDict):
     secret: str
 
 
+class Concurrency(TypedDict):
+    """A limit that runs of several jobs share. Further runs wait for a place."""
+
+    key: str
+    limit: int
+
+
 class EcsTarget(TypedDict):
     """A Fargate task."""
 
@@ -113,6 +120,7 @@ class JobPatch(TypedDict):
     heartbeat_seconds: NotRequired[int | None]
     retry: NotRequired[Mapping[str, Any] | None]
     precision: NotRequired[Literal["second", "exact"] | None]
+    concurrency: NotRequired[Concurrency | None]
     delivery: NotRequired[Literal["at_least_once", "at_most_once"] | None]
     after_completion: NotRequired[AfterCompletion | None]
     idempotency_key: NotRequired[str | None]
@@ -171,6 +179,7 @@ class JobRequest(TypedDict):
     heartbeat_seconds: NotRequired[int | None]
     retry: NotRequired[Retry]
     precision: NotRequired[Literal["second", "exact"] | None]
+    concurrency: NotRequired[Concurrency | None]
     delivery: NotRequired[Literal["at_least_once", "at_most_once"]]
     after_completion: NotRequired[AfterCompletion | None]
     idempotency_key: NotRequired[str | None]

@@ -19,6 +19,17 @@ class Accepted(Answer):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ActiveRun(Answer):
+    """A run that has a place of a key. `state` is null if it is about to start."""
+
+    id: str
+    job_id: str
+    state: Literal["QUEUED", "RUNNING", "WAITING", "RETRYING", "SUCCEEDED", "DEAD", "CANCELLED", "SKIPPED"] | None
+    started_at: datetime | None
+    """UTC, to the millisecond."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class AfterCompletion(Answer):
     """What happens to a job that has ended."""
 
@@ -207,6 +218,16 @@ class Check(Answer):
     do: str | None
     runbook: str | None
     """The page and section of the documentation."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Concurrency(Answer):
+    """A limit that runs of several jobs share. Further runs wait for a place."""
+
+    key: str
+    """Runs with the same key share the limit. A template, such as crm-{{payload.region}}."""
+    limit: int
+    """The maximum number of active runs with the key. PUT /v1/limits/{key} replaces it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -428,6 +449,8 @@ class Job(Answer):
     heartbeat_seconds: int | None
     retry: RetryShown
     precision: Literal["second", "exact"]
+    concurrency: Concurrency | None
+    """The limit that the runs share with those of other jobs."""
     delivery: Literal["at_least_once", "at_most_once"]
     after_completion: AfterCompletion | None
     """For a job that ends: its schedule is at(...), or it has end or max_runs. Default: a job with the schedule
@@ -545,6 +568,20 @@ class Limits(Answer):
 
     smallest_interval_seconds: int
     backfill: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListedLimit(Answer):
+    """A concurrency key in a list."""
+
+    key: str
+    concurrency: int | None
+    """The stored limit; null if the limits of the jobs count."""
+    updated_at: datetime | None
+    """UTC, to the millisecond."""
+    updated_by: str | None
+    waiting: int
+    """The waiting runs with the key, among the newest waiting runs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -809,6 +846,23 @@ class SingleCalendar(Answer):
 
 
 @dataclass(frozen=True, kw_only=True)
+class SingleLimit(Answer):
+    """A concurrency key, its stored limit and its runs."""
+
+    key: str
+    concurrency: int | None
+    """The stored limit; null if the limits of the jobs count."""
+    updated_at: datetime | None
+    """UTC, to the millisecond."""
+    updated_by: str | None
+    active: tuple[ActiveRun, ...]
+    waiting: int
+    """The number of waiting runs; at most 1000 are counted."""
+    queue: tuple[WaitingRun, ...]
+    """The first 100 waiting runs, in order."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Skipped(Answer):
     """The occurrences that will not run."""
 
@@ -987,6 +1041,18 @@ class UpcomingJob(Answer):
 
 
 @dataclass(frozen=True, kw_only=True)
+class WaitingRun(Answer):
+    """A run that waits for a place of a key."""
+
+    id: str
+    job_id: str
+    due: datetime
+    """UTC, with a fraction only if it is not a whole second."""
+    place: int
+    """Its position in the wait queue."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class WorkflowJob(Answer):
     """A step of a workflow, and the conditions of its start."""
 
@@ -1123,8 +1189,10 @@ class Run(RunExtras, Answer):
     attempts: int
     """The number of attempts that have started."""
     max_attempts: int
-    waiting_for: Literal["overlap"] | None
-    """The reason why the run is in the wait queue."""
+    waiting_for: Literal["overlap", "concurrency"] | None
+    """The reason why the run is in the wait queue of its job, or of its concurrency key."""
+    concurrency_key: str | None
+    """The key for which the run waits, or whose limit counted its last attempt."""
     waiting_since: datetime | None
     """When the run entered the wait queue; kept after the wait."""
     waiting_until: datetime | None

@@ -82,6 +82,13 @@ def is_id(text: str) -> bool:
     return _ID.fullmatch(text) is not None
 
 
+def key_line(key: str) -> str:
+    """Return the name under which a concurrency key has locks and a wait queue, as a job has them under its id. No id
+    contains a `*`.
+    """
+    return f"*{key}"
+
+
 @dataclass(frozen=True, slots=True)
 class RunIdentity:
     """The identity of a run: `tenant`'s job and one `occurrence`, due at `due` with its jitter (UTC seconds).

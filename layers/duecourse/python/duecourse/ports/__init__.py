@@ -36,6 +36,7 @@ from duecourse.ports.jobs import (
     Total,
     UsedKey,
 )
+from duecourse.ports.key_limits import KeyLimitPage, KeyLimits
 from duecourse.ports.lanes import DeadLetterQueue, DeadMessage, Lanes, Outgoing, Received
 from duecourse.ports.limits import (
     BucketConflict,

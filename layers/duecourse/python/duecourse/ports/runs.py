@@ -101,8 +101,9 @@ class RunStore(Protocol):
         """
 
     def lock(self, tenant: str, job_id: str, lock: Lock, previous: Lock | None, *, place: int = 0) -> Lock | None:
-        """Write the overlap lock of a place if the current lock is exactly `previous`, or if there is none. Return None
-        if the lock was written (by this call, or by another call with the same lock), otherwise the current lock.
+        """Write the overlap lock of a place of a job, or of a concurrency key (`key_line` as `job_id`), if it is
+        exactly `previous`, or if there is none. Return None if it was written, by this call or by another one with the
+        same lock, else the current lock.
         """
 
     def locked(self, tenant: str, job_id: str) -> Lock | None:
@@ -126,8 +127,8 @@ class Watch:
 
 
 class WaitQueues(Protocol):
-    """The runs of a job that wait for its lock, each with the message that starts it, and the messages that are held
-    during a pause.
+    """The runs that wait for the lock of a job (by its id), or for a place of a concurrency key (`key_line` instead of
+    the id), each with the message that starts it, and the messages held by a pause of a job.
     """
 
     def hold(self, message: RunMessage, *, expires_at: int) -> None:
@@ -140,8 +141,9 @@ class WaitQueues(Protocol):
         """Stop keeping the message."""
 
     def enter(self, message: RunMessage, *, expires_at: int) -> bool:
-        """Add the run to the wait queue. If it is already there, its message is replaced only by a message that starts
-        a later attempt (a redrive, instead of one that only evaluates a workflow's run); otherwise return False.
+        """Add the run to the wait queue that its message names (`RunMessage.line`). A message that starts a later
+        attempt replaces that of the run: a redrive, one that only evaluates a workflow's run. Return False if the run
+        is already there otherwise.
         """
 
     def leave(self, tenant: str, job_id: str, place: QueuePosition, *, through: int | None = None) -> bool:

@@ -14,12 +14,12 @@ from duecourse.ports import Clock, Lanes, Outgoing, Received, Timer, Timers
 
 @dataclass(frozen=True, slots=True)
 class Forwarder:
-    """Sends messages to the worker's lane, where the run already is, unless a different lane is passed. If `lane` is
-    None, each message goes to the lane that it specifies.
+    """Sends messages to the worker's lane, where the run already is, unless another lane is passed. If `lane` is None,
+    each message goes to the lane that it specifies. The API has `received` no messages.
     """
 
     lanes: Lanes
-    received: Received
+    received: Received | None
     timers: Timers
     clock: Clock
     lane: Lane | None
@@ -51,4 +51,6 @@ class Forwarder:
 
     def postpone(self, receipt: str, seconds: int) -> None:
         """Make a received message visible again after `seconds`."""
+        if self.received is None:
+            raise AssertionError("no message was received")
         self.received.postpone(receipt, seconds)

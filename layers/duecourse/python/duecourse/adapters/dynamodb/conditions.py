@@ -11,6 +11,7 @@ from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Job, JobSnapshot, JobState, Tombstone
 
 ABSENT = {"ConditionExpression": "attribute_not_exists(PK)"}
+PRESENT = {"ConditionExpression": "attribute_exists(PK)"}
 
 
 def no_job(now: float) -> dict[str, Any]:

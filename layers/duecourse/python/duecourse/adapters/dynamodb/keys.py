@@ -29,13 +29,14 @@ GRAPH_PREFIX = "GRAPH#"
 ENDS = "ENDS"
 MARKER_PREFIX = "JOB#"
 CALENDAR_PREFIX = "CALENDAR#"
+LIMIT_PREFIX = "LIMIT#"
 
 
 def job_partition(tenant: str, job_id: str) -> str:
-    """Return the partition key of a job, such as `JOB#default#nightly`. Neither part can contain a `#` (see
-    `domain.ids`).
+    """Return the partition key of a job, such as `JOB#default#nightly`, or that of a concurrency key (`key_line`), such
+    as `KEY#default#crm-eu`. No part can contain a `#` (see `domain.ids`).
     """
-    return f"JOB#{tenant}#{job_id}"
+    return f"KEY#{tenant}#{job_id[1:]}" if job_id.startswith("*") else f"JOB#{tenant}#{job_id}"
 
 
 def owner_of(partition: str) -> tuple[str, str]:

@@ -4,7 +4,7 @@ progress of index repair.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import partial
 from typing import Any
 
@@ -200,7 +200,7 @@ PASS_KEY = key("REPAIR", "LAST")
 
 _READ = (
     "PK", "SK", "slot", "due", "occurrence", "after", "remaining", "generation", "rules", "lane", "precision",
-    "tzdata", "error", "last", "state", "updated_at", "expires_at", "resume_at", "resume_catch_up",
+    "tzdata", "error", "last", "state", "updated_at", "expires_at", "resume_at", "resume_catch_up", "keyed",
 )  # fmt: skip
 """The attributes of a cursor, and the state and last change of a job. DynamoDB also charges for the others."""
 
@@ -217,7 +217,8 @@ class DynamoRepairStore(ScanStore):
         )
         jobs = [item for item in items if item["SK"]["S"] == JOB]
         states = {item["PK"]["S"]: _state(item) for item in jobs}
-        read = (readable(partial(_entry, states), item) for item in items if item["SK"]["S"] != JOB)
+        keyed = {item["PK"]["S"] for item in jobs if values.flag(item, "keyed")}
+        read = (readable(partial(_entry, states, keyed), item) for item in items if item["SK"]["S"] != JOB)
         completed = (readable(_completed, item) for item in jobs if states[item["PK"]["S"]] is JobState.COMPLETED)
         return IndexPage(
             entries=[each for each in read if each is not None],
@@ -269,7 +270,7 @@ def _completed(item: Item) -> CompletedJob:
     return CompletedJob(tenant, job_id, float(item["updated_at"]["N"]))
 
 
-def _entry(states: Mapping[str, JobState | None], item: Item) -> Entry:
+def _entry(states: Mapping[str, JobState | None], keyed: Set[str], item: Item) -> Entry:
     partition, sort = item["PK"]["S"], item["SK"]["S"]
     tenant, job_id = owner_of(partition)
     cursor, unreadable = None, False
@@ -288,4 +289,5 @@ def _entry(states: Mapping[str, JobState | None], item: Item) -> Entry:
         unreadable=unreadable,
         state=states.get(partition),
         sent=sort.startswith(TIMER_PREFIX) and "expires_at" in item,
+        keyed=sort == CURSOR and partition in keyed,
     )

@@ -45,8 +45,10 @@ from duecourse.domain.jobs.job import (
     Overlap,
 )
 from duecourse.domain.runs.rendering import (
+    MAX_CONCURRENCY_KEY,
     MAX_KEY_CHARACTERS,
     TemplateTooLargeError,
+    check_concurrency_key,
     check_document_size,
     check_headers_size,
     longest_values,
@@ -411,6 +413,37 @@ OverlapBody = Annotated[
 ]
 
 
+class ConcurrencyBody(Body):
+    """A limit that runs of several jobs share. Further runs wait for a place."""
+
+    key: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=MAX_CONCURRENCY_KEY,
+            description="Runs with the same key share the limit. A template, such as crm-{{payload.region}}.",
+            json_schema_extra={"pattern": "^[ -~]*$"},
+        ),
+    ]
+    limit: Annotated[
+        Whole,
+        Field(
+            ge=1,
+            le=MAX_ACTIVE_LIMIT,
+            description="The maximum number of active runs with the key. PUT /v1/limits/{key} replaces it.",
+        ),
+    ]
+
+    @field_validator("key")
+    @classmethod
+    def _key(cls, key: str) -> str:
+        if not (key.isascii() and key.isprintable()):
+            raise refuse("must be printable ASCII")
+        if problems := check_concurrency_key(key):
+            raise refuse("; ".join(problems[:5]))
+        return key
+
+
 class NotifyTargetBody(Body):
     """The job whose run delivers a notice as its payload."""
 
@@ -656,6 +689,9 @@ class JobBody(DefinitionBody):
     heartbeat_seconds: Annotated[Whole | None, Field(ge=MIN_HEARTBEAT_SECONDS, le=MAX_HEARTBEAT_SECONDS)] = None
     retry: RetryBody = Field(default_factory=RetryBody)
     precision: Literal["second", "exact"] | None = None
+    concurrency: Annotated[
+        ConcurrencyBody | None, Field(description="The limit that the runs share with those of other jobs.")
+    ] = None
     delivery: Literal["at_least_once", "at_most_once"] = "at_least_once"
     after_completion: Annotated[
         AfterCompletionBody | None,
@@ -688,6 +724,13 @@ class JobBody(DefinitionBody):
     def _expected(cls, value: int | None, info: ValidationInfo) -> int | None:
         if value is not None and info.data.get("schedule", silence(value)) != silence(value):
             raise refuse("determines when the job is due; set schedule to null, or remove this field")
+        return value
+
+    @field_validator("concurrency")
+    @classmethod
+    def _shared(cls, value: ConcurrencyBody | None, info: ValidationInfo) -> ConcurrencyBody | None:
+        if value is not None and info.data.get("overlap") in (Overlap.NEWEST, Overlap.REPLACE):
+            raise refuse("cannot be used with overlap newest or replace; choose skip, queue or allow")
         return value
 
     @field_validator("idempotency_key")

@@ -28,6 +28,7 @@ from duecourse.api.bodies.definition_body import (
     SILENCE,
     AfterCompletionBody,
     CheckSchedule,
+    ConcurrencyBody,
     JobBody,
     MissedBody,
     RetryBody,
@@ -271,6 +272,7 @@ _MODELS: Mapping[str, type[BaseModel]] = {
     "retry": RetryBody,
     "missed": MissedBody,
     "after_completion": AfterCompletionBody,
+    "concurrency": ConcurrencyBody,
 }
 
 _UNIONS = ("schedule", "target", "overlap", "finish_by")
@@ -300,6 +302,8 @@ _REQUIRED = {
     "/target/auth/token_url": "is required: write the token URL, such as https://login.example.com/oauth2/token",
     "/target/auth/client_id": "is required: write the id of the client",
     "/after_completion/delete_after_seconds": "is required: write a number of seconds, or null for never",
+    "/concurrency/key": "is required: write the key that the runs share, such as crm-{{payload.region}}",
+    "/concurrency/limit": "is required: write how many runs with the key may be active",
     "/overlap/queue": 'is required: write how many runs may wait, such as {"queue": 10}',
 }
 

@@ -20,6 +20,7 @@ from duecourse.api.answers import LOCAL, RUN_ID, GatewayMessage, ProblemAnswer, 
 from duecourse.api.bodies.job_answer import JobPatch
 from duecourse.api.routes.table import ROUTES
 from duecourse.domain.ids import ID_PATTERN
+from duecourse.domain.runs.rendering import CONCURRENCY_KEY_PATTERN
 
 Schema = dict[str, Any]
 
@@ -172,6 +173,7 @@ TAGS: Mapping[str, str] = {
     "workflows": "Jobs that run a graph of other jobs, their steps.",
     "schedules": "Validation and previews of schedules.",
     "calendars": "Named lists of excluded days that jobs share.",
+    "limits": "Limits of active runs that jobs share by a concurrency key.",
     "service": "The state of the service.",
 }
 """The groups of operations."""
@@ -240,6 +242,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     ),
     "WorkflowId": _path("workflow_id", "The id of the workflow.", f"^{ID_PATTERN}$", "nightly"),
     "CalendarId": _path("calendar_id", "The id of the calendar.", f"^{ID_PATTERN}$", "de-bank"),
+    "LimitKey": _path("limit_key", "The concurrency key.", f"^{CONCURRENCY_KEY_PATTERN}$", "crm-eu"),
     "Instant": _path(
         "instant",
         "The part of the run id after the id of the workflow: occurrence (UTC) and, for manual runs, a suffix.",

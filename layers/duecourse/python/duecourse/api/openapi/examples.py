@@ -30,6 +30,15 @@ from duecourse.api.routes.calendars import CalendarAnswer, CalendarBody, PutCale
 from duecourse.api.routes.callbacks import CompleteBody, FailBody, HeartbeatAnswer, HeartbeatBody
 from duecourse.api.routes.dead_letters import RedriveBody, RedrivenAnswer
 from duecourse.api.routes.jobs import ChangeAnswer, RenameBody
+from duecourse.api.routes.limits import (
+    ActiveRunAnswer,
+    LimitAnswer,
+    LimitBody,
+    ListedLimitAnswer,
+    ReleaseBody,
+    SingleLimitAnswer,
+    WaitingRunAnswer,
+)
 from duecourse.api.routes.manual import (
     BackfillAnswer,
     BackfillBody,
@@ -70,6 +79,7 @@ RUN: Document = {
     "attempts": 1,
     "max_attempts": 3,
     "waiting_for": None,
+    "concurrency_key": None,
     "waiting_since": None,
     "waiting_until": None,
     "heartbeat_until": None,
@@ -367,6 +377,13 @@ UPCOMING: Document = {
     "next_cursor": None,
 }
 
+LIMIT: Document = {
+    "key": "crm-eu",
+    "concurrency": 5,
+    "updated_at": "2026-11-21T09:00:00.000Z",
+    "updated_by": "anna",
+}
+
 STATS: Document = {
     "jobs": {"count": 12, "quota": 10000, "left": 9988},
     "dead_runs": {"count": 3, "at_least": False},
@@ -387,6 +404,8 @@ REQUEST_EXAMPLES: Mapping[type[Body], Mapping[str, Document]] = {
     JobPatch: {"schedule": {"schedule": "30 3 * * *"}},
     BatchBody: {"two": {"jobs": [NEW_JOB, {"schedule": "61 * * * *"}]}},
     PauseBody: {"note": {"note": "until the printer is repaired"}},
+    LimitBody: {"five": {"concurrency": 5}, "hold": {"concurrency": 0}},
+    ReleaseBody: {"a run": {"run_id": RUN_ID}},
     CalendarBody: {"bank holidays": {"exclude": ["2026-12-24/2026-12-26", "2027-01-01", "* * * * SAT,SUN"]}},
     PauseManyBody: {"a tag": {"tag": "billing", "note": "the ledger is being moved"}},
     RenameBody: {"a new id": {"to": "daily-report"}},
@@ -447,6 +466,16 @@ _ANSWERS: Mapping[Any, Mapping[str, Any]] = {
     },
     RequestedRunsAnswer: {"items": [{"status": 202, "run": RUN}, {"status": 422, "problem": PROBLEM}]},
     CalendarAnswer: CALENDAR,
+    LimitAnswer: LIMIT,
+    ListedLimitAnswer: LIMIT | {"waiting": 1},
+    SingleLimitAnswer: LIMIT
+    | {
+        "active": [{"id": RUN_ID, "job_id": JOB_ID, "state": "RUNNING", "started_at": "2026-11-21T03:00:00.412Z"}],
+        "waiting": 1,
+        "queue": [{"id": "export.20261121T030100Z", "job_id": "export", "due": "2026-11-21T03:01:00Z", "place": 1}],
+    },
+    ActiveRunAnswer: {"id": RUN_ID, "job_id": JOB_ID, "state": "RUNNING", "started_at": "2026-11-21T03:00:00.412Z"},
+    WaitingRunAnswer: {"id": "export.20261121T030100Z", "job_id": "export", "due": "2026-11-21T03:01:00Z", "place": 1},
     SingleCalendarAnswer: CALENDAR | {"jobs": [JOB_ID]},
     PutCalendarAnswer: CALENDAR | {"changed": 1, "failed": [], "next_cursor": None},
     ChangedJobsAnswer: {"changed": 2, "failed": [], "next_cursor": None},

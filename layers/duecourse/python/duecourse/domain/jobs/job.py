@@ -97,6 +97,16 @@ class Overlap(StrEnum):
 _LIMITED = replace(Overlap.ALLOW.rule, waits=True)
 
 
+@dataclass(frozen=True, slots=True)
+class Concurrency:
+    """Runs with the same `key` share a limit, whatever their jobs. `key` is a template (domain.runs.rendering). `limit`
+    is the maximum number of these runs that are active, unless a limit is stored for the key.
+    """
+
+    key: str
+    limit: int
+
+
 class Completion(StrEnum):
     """How a run ends. RESPONSE: with the response to its call. CALLBACK: the run waits until a callback with its token
     completes it.
@@ -313,7 +323,9 @@ MAX_QUEUE_LIMIT = 1000
 """The maximum of `queue_limit`. One query can count this many entries of a wait queue."""
 
 MAX_ACTIVE_LIMIT = 100
-"""The maximum of `active_limit`. A start reads up to this many records, one after the other."""
+"""The maximum `active_limit`, and the maximum limit of a key. A start reads up to this many records, one after the
+other.
+"""
 
 SHORT_TIMEOUT_SECONDS = 90
 """The longest attempt in the lanes high, normal and low. Longer attempts run in the `long` lane."""
@@ -415,6 +427,7 @@ class JobDefinition:
       contains the copy of a calendar (domain.schedules.calendars).
     - `queue_limit`: with `overlap` QUEUE, the maximum number of runs in the wait queue (None: no limit).
     - `active_limit`: with `overlap` ALLOW, the maximum number of active runs (None: no limit). Further runs wait.
+    - `concurrency`: the key whose limit the runs share with those of other jobs.
     - `ping_url`: the address of an external monitor, which is requested after each successful run.
     - `expect_every`: the job expects pings at least this often (seconds), and runs if they stop. Its schedule is the
       rate of this interval, whose anchor is the last ping.
@@ -448,6 +461,7 @@ class JobDefinition:
     overlap: Overlap = Overlap.SKIP
     queue_limit: int | None = None
     active_limit: int | None = None
+    concurrency: Concurrency | None = None
     precision: Precision = Precision.SECOND
     delivery: Delivery = Delivery.AT_LEAST_ONCE
     idempotency_key: str | None = None

@@ -73,6 +73,7 @@ class Entry:
     - `cursor`: None for a timer, and for a cursor that cannot be read (`unreadable`).
     - `state`: the state of its job. None if the job was not read together with it.
     - `sent`: a timer whose message was sent.
+    - `keyed`: runs of its job may wait for a concurrency key.
     """
 
     key: tuple[str, str]
@@ -84,6 +85,7 @@ class Entry:
     unreadable: bool = False
     state: JobState | None = None
     sent: bool = False
+    keyed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

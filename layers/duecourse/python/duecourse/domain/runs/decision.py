@@ -408,6 +408,7 @@ def begun(run: Run, request: StartRequest, job: Job, context: AttemptContext, no
             started_at=now,
             expires_at=expires_at,
             callback_hash=callback_hash,
+            key=None,  # set by the worker once the run has a place of its key
             heartbeat_at=None,
             progress=None,
             note=None,
@@ -419,9 +420,9 @@ def begun(run: Run, request: StartRequest, job: Job, context: AttemptContext, no
     )
 
 
-def queued(run: Running, now: float) -> Queued:
-    """Return the record of a run that must enter the wait queue before its first attempt."""
-    return Queued(**run.common(**_NOT_BEGUN, waiting_since=now))
+def queued(run: Running, now: float, key: str | None = None) -> Queued:
+    """Return the record of a run that must enter the wait queue of its job, or of its key, before its first attempt."""
+    return Queued(**run.common(**_NOT_BEGUN, waiting_since=now, key=key))
 
 
 _NOT_BEGUN: Mapping[str, object] = {

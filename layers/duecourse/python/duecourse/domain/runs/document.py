@@ -48,7 +48,8 @@ def run_document(run: Run) -> dict[str, Any]:
         "lateness_seconds": None if run.lateness is None else round(run.lateness, 3),
         "attempts": run.attempt,
         "max_attempts": run.attempts_allowed,
-        "waiting_for": "overlap" if isinstance(run, Queued) and run.waiting_since is not None else None,
+        "waiting_for": _waiting_for(run),
+        "concurrency_key": run.key,
         "waiting_since": millisecond(run.waiting_since),
         "waiting_until": None if deadlines is None else millisecond(deadlines.waiting_until),
         "heartbeat_until": None if deadlines is None else millisecond(deadlines.heartbeat_until),
@@ -65,6 +66,12 @@ def run_document(run: Run) -> dict[str, Any]:
         "correlation_id": run.correlation_id,
         "workflow": None if run.workflow is None else run.workflow.partition("@")[0],
     }
+
+
+def _waiting_for(run: Run) -> str | None:
+    if not isinstance(run, Queued) or run.waiting_since is None:
+        return None
+    return "overlap" if run.key is None else "concurrency"
 
 
 def attempt_documents(run: Run) -> list[dict[str, Any]]:

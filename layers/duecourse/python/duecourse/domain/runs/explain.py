@@ -183,9 +183,10 @@ def _told(run: Run) -> str:
         case Queued():
             if run.waiting_since is None:
                 return "It is in the queue of its lane."
+            what = "of the job" if run.key is None else f"with the concurrency key {run.key}"
             return (
                 f"It has been in the wait queue since {to_iso(int(run.waiting_since))}: it waits for the end of an "
-                "active run of the job."
+                f"active run {what}."
             )
 
 
@@ -245,7 +246,8 @@ class ExplainContext:
     - `sent_until`: the last second of the occurrences that the API sent directly.
     - `lane_empty`: whether the job's lane has no messages (None: unknown).
     - `searched`: False if some records were not read.
-    - `line`: the ids of the runs in the job's wait queue, first to last. Only read for a run that waits there.
+    - `line`: the ids of the runs in the wait queue of the job, or of its key, first to last. Only read for a run that
+      waits there.
     """
 
     lookahead: int

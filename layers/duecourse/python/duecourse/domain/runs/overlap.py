@@ -4,7 +4,8 @@ The lock contains the run that holds it and the end of the holder's invocation. 
 It is valid only together with the holder's record: the holder's final record releases it, and the lock's item remains.
 Other runs are in the wait queue, ordered by due time. The worker that wrote the final record starts the next one.
 
-A job whose active runs are limited has a lock for each of them: its places, numbered from 0.
+A job whose active runs are limited has a lock for each of them: its places, numbered from 0. So has a concurrency key,
+whose places runs of several jobs take. A run gives the place of its key back while it waits for its next attempt.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from duecourse.domain.ids import RunName, parse_run_id
+from duecourse.domain.ids import OfRun, RunName, key_line, parse_run_id
 from duecourse.domain.jobs.job import Job, Overlap
 from duecourse.domain.runs.decision import STEPS_FAILED, RetryLater
 from duecourse.domain.runs.states import (
@@ -62,13 +63,26 @@ class Lock:
     called_until: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class KeyLimit:
+    """A stored limit of a concurrency key: at most `concurrency` of its runs are active. 0: no run starts. It replaces
+    the limits of the jobs. `updated_at` is in UTC seconds.
+    """
+
+    tenant: str
+    key: str
+    concurrency: int
+    updated_at: float
+    updated_by: str
+
+
 RENAMED = "renamed"
 """The holder of the lock under a former id of a job. The runs of that id take the lock under the current id."""
 
 
-def holder_of(run: Run, job_id: str) -> str:
-    """Return the name with which a run holds the lock of the job `job_id`: its local name, or its full run id if it has
-    a former id of the job.
+def holder_of(run: OfRun, job_id: str) -> str:
+    """Return the name with which a run holds the lock of the job `job_id`: its local name, or its whole name if it has
+    a former id of the job, or if the lock is that of a concurrency key (`key_line`).
     """
     return run.name.local if run.job_id == job_id else str(run.name)
 
@@ -81,9 +95,14 @@ def held_by(holder: str, job_id: str) -> RunName:
         return parse_run_id(f"{job_id}.{holder}")
 
 
+def line_of(run: Run) -> str:
+    """Return the name of the wait queue in which a QUEUED run waits: the id of its job, or the line of its key."""
+    return run.job_id if run.key is None else key_line(run.key)
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class QueuePosition:
-    """A run's position in its job's wait queue: by due time (UTC seconds), then by local name."""
+    """A run's position in a wait queue: by due time (UTC seconds), then by its name in this queue (`holder_of`)."""
 
     due: int
     local: str
@@ -134,10 +153,10 @@ def decide_lock(lock: Lock, holder: Run | None, asks: LockRequest, *, now: float
         return StealLock(lock, f"its holder is {holder.state}")
     # The holder may be about to write its start (a first attempt, the next one, or a redrive).
     starting = now < lock.until + LEASE_MARGIN_SECONDS
-    begun = not isinstance(holder, Queued | Final | None)
+    begun = not isinstance(holder, Queued | Final | None) or waits_for_key(holder)
     if starting and not begun:
         return _about_to_start(lock, asks, now)
-    if isinstance(holder, Queued | None):
+    if holder is None or (isinstance(holder, Queued) and not begun):
         return StealLock(lock, "its holder never started")
     if isinstance(holder, Final):
         return StealLock(lock, "its holder never started again")
@@ -152,6 +171,31 @@ def decide_lock(lock: Lock, holder: Run | None, asks: LockRequest, *, now: float
     if rule.preempts and asks.mine < holder.name.local:
         return Skip("replaced", alive)
     return Wait(alive, holder if rule.preempts and cancel_requested(holder) is None else None)
+
+
+def waits_for_key(run: Run | None) -> bool:
+    """Return whether the run waits for a place of its key. It has the lock of its job meanwhile."""
+    return isinstance(run, Queued) and run.key is not None
+
+
+def has_place(lock: Lock, holder: Run | None, key: str, *, now: float) -> bool:
+    """Return whether the run that took this place of the key still has it. `holder` is its record (a strongly
+    consistent read).
+
+    The place belongs to one attempt. It is free once the record shows that this attempt has ended, or that it started
+    without this key, and once the worker is lost.
+    """
+    attempt = lock.rank // 2
+    starting = now < lock.until + LEASE_MARGIN_SECONDS
+    match holder:
+        case Final():
+            return starting and not has_released(lock, holder)
+        case Running() | Waiting() if holder.attempt == attempt and holder.key == key:
+            return _lost(holder, starting, now) is None
+        case Running() | Waiting() | Retrying() if holder.attempt >= attempt:
+            return False
+        case _:
+            return starting  # its start is not recorded yet
 
 
 def free_place(active: Collection[int], limit: int) -> int | None:

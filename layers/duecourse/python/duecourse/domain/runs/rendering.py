@@ -7,6 +7,7 @@ many tenants share.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -18,7 +19,14 @@ from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.callbacks import CallbackToken
 from duecourse.domain.runs.states import Run, Running
 from duecourse.domain.schedules import load_zone
-from duecourse.domain.targets.template import IDEMPOTENCY_NAMES, TemplateError, render_template, rendered_size, texts_in
+from duecourse.domain.targets.template import (
+    IDEMPOTENCY_NAMES,
+    TemplateError,
+    check_template,
+    render_template,
+    rendered_size,
+    texts_in,
+)
 
 MAX_BODY_BYTES = 256 * 1024
 """The limit for a payload, or for the parameters of an AWS call, as JSON. It was the limit of SQS, SNS, EventBridge and
@@ -34,6 +42,15 @@ MAX_HEADERS_BYTES = 32 * 1024
 
 MAX_KEY_CHARACTERS = 255
 """The limit for an idempotency key: the length that receivers commonly store."""
+
+MAX_CONCURRENCY_KEY = 128
+"""The limit for a concurrency key, in characters."""
+
+_PAYLOAD = re.compile(r"\{\{\s*payload\.(?P<path>[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*)\s*\}\}")
+_IN_KEYS = "A-Za-z0-9_.:@=+-"
+_NOT_IN_KEYS = re.compile(f"[^{_IN_KEYS}]")
+CONCURRENCY_KEY_PATTERN = f"[{_IN_KEYS}]{{1,{MAX_CONCURRENCY_KEY}}}"
+"""The pattern for rendered concurrency keys."""
 
 Headers = Sequence[tuple[str, str]]
 
@@ -108,6 +125,30 @@ def idempotency_key(run: Run, job: Job) -> str:
     if job.idempotency_key is not None:
         return _rendered_key(job.idempotency_key, values_for(run, job) | {"run_id": run_id})
     return _default_key(run.tenant, run_id)
+
+
+def check_concurrency_key(template: str) -> tuple[str, ...]:
+    """Return the problems of the template of a concurrency key, one sentence each."""
+    named = _PAYLOAD.sub("x", template)
+    return check_template(named, ("job_id", "payload.FIELD"))
+
+
+def concurrency_key(template: str, job_id: str, payload: Any) -> str:
+    """Return the rendered key: `crm-{{payload.region}}` becomes `crm-eu`. In values, characters other than letters
+    (a-z), digits and `_.:@=+-` become `_`. Raises TemplateError if the payload has no such text or number.
+    """
+
+    def found(match: re.Match[str]) -> str:
+        value = payload
+        for part in match["path"].split("."):
+            value = value.get(part) if isinstance(value, dict) else None
+        if isinstance(value, bool) or not isinstance(value, str | int | float) or value == "":
+            raise TemplateError(f"concurrency key: the payload has no text or number {match['path'][:40]}")
+        return _NOT_IN_KEYS.sub("_", str(value))
+
+    rendered = render_template(_PAYLOAD.sub(found, template), {"job_id": job_id})
+    _bound(len(rendered), MAX_CONCURRENCY_KEY, "in the concurrency key", unit="characters")
+    return _NOT_IN_KEYS.sub("_", rendered)
 
 
 def check_document_size(value: Any, values: Mapping[str, str]) -> None:

@@ -43,8 +43,8 @@ class Attempt:
 
 
 class RunState(StrEnum):
-    """QUEUED is recorded only for a run in its job's wait queue. Other queued runs have no record; their job's cursor
-    has passed them. WAITING: the call returned, and a program works on the run until its callback.
+    """QUEUED is recorded only for a run in a wait queue; other queued runs have no record, because the
+    cursor has passed them. WAITING: the call returned, and a program works on the run until its callback.
     """
 
     QUEUED = "QUEUED"
@@ -103,6 +103,7 @@ class Record(OfRun):
     - `heartbeat_at`: the time of that attempt's last written heartbeat.
     - `progress` (0 to 1), `note`: the values that its heartbeats reported.
     - `waiting_since`: the time at which the run entered the wait queue. It remains after the wait.
+    - `key`: the concurrency key whose place the last attempt had, or for which the run waits if it is QUEUED.
     - `redriven_at`: the time of the last redrive.
     - `caught_up`: the run was enqueued because the occurrences that it covers were missed.
     - `idempotency_key`: the key of the first call. None before that call, empty if it is the default (the run id).
@@ -133,6 +134,7 @@ class Record(OfRun):
     progress: float | None = None
     note: str | None = None
     waiting_since: float | None = None
+    key: str | None = None
     redriven_at: float | None = None
     caught_up: bool = False
     idempotency_key: str | None = None
@@ -162,8 +164,8 @@ _COMMON = tuple(field.name for field in fields(Record))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queued(Record):
-    """The run waits in the wait queue for another run of its job (since `waiting_since`), or it has not started and has
-    no record yet.
+    """The run waits in a wait queue (since `waiting_since`) for another run of its job, or of its `key`, or it has not
+    started and has no record yet. While it waits for its key, it has the lock of its job.
     """
 
     state = RunState.QUEUED

@@ -11,7 +11,7 @@ from threading import RLock
 from duecourse.domain.jobs.cursor import Cursor, shard_of, slot_of
 from duecourse.domain.jobs.document import ChangeRecord
 from duecourse.domain.jobs.job import Job, Lane, Reservation, Tombstone
-from duecourse.domain.runs.overlap import Lock, QueuePosition
+from duecourse.domain.runs.overlap import KeyLimit, Lock, QueuePosition
 from duecourse.domain.runs.states import Run, is_listed
 from duecourse.domain.schedules.calendars import Calendar
 from duecourse.domain.tenants.rate import Bucket
@@ -90,6 +90,7 @@ class Items:
     lock: RLock = field(default_factory=RLock, repr=False)
     jobs: dict[JobKey, Job] = field(default_factory=dict)
     calendars: dict[tuple[str, str], Calendar] = field(default_factory=dict)
+    key_limits: dict[tuple[str, str], KeyLimit] = field(default_factory=dict)
     cursors: dict[JobKey, Cursor] = field(default_factory=dict)
     expiring: set[JobKey] = field(default_factory=set)
     timers: dict[EntryKey, Timer] = field(default_factory=dict)

@@ -28,6 +28,7 @@ from duecourse.ports import (
     JobFilter,
     JobPage,
     JobQuotaError,
+    KeyLimits,
     KeyUsedError,
     NamesPage,
     Refusal,
@@ -39,6 +40,7 @@ from duecourse.ports import (
 )
 from duecourse.testing.memory.calendars import MemoryCalendars, are_current, use
 from duecourse.testing.memory.items import Items
+from duecourse.testing.memory.key_limits import MemoryKeyLimits
 from duecourse.testing.memory.tenant_limits import job_count
 
 
@@ -51,6 +53,7 @@ class MemoryJobStore:
         self._shards = shards
         self.seats: SeatStore = MemorySeats(items)
         self.calendars: CalendarStore = MemoryCalendars(items)
+        self.key_limits: KeyLimits = MemoryKeyLimits(items)
 
     def create(self, job: Job, cursor: Cursor, terms: CreationTerms = NO_TERMS) -> bool:
         refused = self.create_all([Creation(job, cursor, terms)], () if terms.seats is None else (terms.seats,))

@@ -24,6 +24,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from duecourse.domain.ids import key_line
 from duecourse.domain.jobs.cursor import Cursor, bucket_of, plan
 from duecourse.domain.jobs.document import deleted
 from duecourse.domain.jobs.job import Job, JobState
@@ -38,6 +39,7 @@ from duecourse.domain.maintenance.index import (
     long_over,
     recomputed,
 )
+from duecourse.domain.runs.states import RunState
 from duecourse.limits import MAX_DELAY_SECONDS
 from duecourse.ports import Clock, IndexPage, JobStore, RepairStore, RunStore, TickMark, Timer, Timers, WaitQueues
 from duecourse.usecases.complete import RECENT_RUNS, complete_if_ended, removal_of
@@ -46,6 +48,11 @@ from duecourse.usecases.jobs.membership import is_reserved
 from duecourse.usecases.maintenance.scan import scan
 from duecourse.usecases.report import UNREADABLE, Report, format_error
 from duecourse.usecases.worker.overlap import WATCH_LOST_SECONDS
+
+MAX_WAITING = 100
+"""The maximum number of runs of a job whose keys are checked, the newest first."""
+
+_WAIT_FOR_KEYS = (RunState.QUEUED, RunState.RETRYING)
 
 MAX_LOGGED = 100
 """The maximum number of log lines per action and invocation. Further events are only counted."""
@@ -74,7 +81,10 @@ class IndexCheck:
         slots = ReadSlots(watermarks, bucket_of(now - FIRST_LOOK_BACK_SECONDS))
         logged = Counter(event.action for event in report.events)
         for entry in page.entries:
-            _Mend(self, entry, slots, self.clock.now(), report, logged)()
+            mend = _Mend(self, entry, slots, self.clock.now(), report, logged)
+            mend()
+            if entry.keyed:
+                mend.call_queues_of_keys()
         report.counts["EntriesChecked"] += len(page.entries)
         report.counts["EntriesBelowWatermark"] += 0  # counted even if 0, to show that the check was made
 
@@ -212,9 +222,21 @@ class _Mend:
         """Start the first run of the job's wait queue if the queue's watch is lost. The job has no further occurrences
         whose runs would start it.
         """
-        uses, whose = self.uses, (self.entry.tenant, self.entry.job_id)
-        for first in uses.wait_queues.waiting(*whose, limit=1):
-            watch = uses.wait_queues.watch(*whose)
+        self._call(self.entry.job_id)
+
+    def call_queues_of_keys(self) -> None:
+        """Call the first run of each key for which runs of the job wait, if the watch is lost. Later runs of the job
+        may be skipped, so that none of them calls it.
+        """
+        entry = self.entry
+        waiting = self.uses.runs.by_state(entry.tenant, _WAIT_FOR_KEYS, limit=MAX_WAITING, job_id=entry.job_id)
+        for key in sorted({run.key for run in waiting if run.key is not None}):
+            self._call(key_line(key))
+
+    def _call(self, line: str) -> None:
+        uses, tenant = self.uses, self.entry.tenant
+        for first in uses.wait_queues.waiting(tenant, line, limit=1):
+            watch = uses.wait_queues.watch(tenant, line)
             if watch is None or self.now >= watch.at + WATCH_LOST_SECONDS:
                 uses.timers.put(Timer(replace(first, not_before=self.now), int(self.now)))
                 self._found(None, "wait_queue_found", alarming=True, run_id=str(first.name))

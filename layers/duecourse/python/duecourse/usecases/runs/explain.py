@@ -17,6 +17,7 @@ from duecourse.domain.runs.explain import (
     pause_over,
     with_pause,
 )
+from duecourse.domain.runs.overlap import line_of
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.exclusions import ExclusionError
@@ -176,7 +177,7 @@ class Explain:
         """Return the wait queue that contains the run, if it waits. This takes one query."""
         if run.state is not RunState.QUEUED:
             return ()
-        return tuple(str(each.name) for each in self.wait_queues.waiting(run.tenant, run.job_id, limit=MAX_WAITING))
+        return tuple(str(each.name) for each in self.wait_queues.waiting(run.tenant, line_of(run), limit=MAX_WAITING))
 
     def _sent_until(self, job: JobSnapshot) -> int | None:
         if not isinstance(job, Job):

@@ -16,8 +16,9 @@ from typing import assert_never
 
 import orjson
 
+from duecourse.domain.ids import key_line
 from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS, DAY_SECONDS
-from duecourse.domain.jobs.job import Job, JobSnapshot
+from duecourse.domain.jobs.job import Concurrency, Job, JobSnapshot
 from duecourse.domain.runs.coverage import OccurrenceRange, unrecorded
 from duecourse.domain.runs.decision import (
     PAST_DEADLINE,
@@ -43,8 +44,8 @@ from duecourse.domain.runs.decision import (
     refused,
 )
 from duecourse.domain.runs.lifecycle import as_step, decide
-from duecourse.domain.runs.overlap import Skip, Wait, latest
-from duecourse.domain.runs.rendering import with_its_key
+from duecourse.domain.runs.overlap import Skip, Wait, latest, line_of
+from duecourse.domain.runs.rendering import concurrency_key, with_its_key
 from duecourse.domain.runs.states import (
     Dead,
     Deadlines,
@@ -61,7 +62,8 @@ from duecourse.domain.runs.states import (
 )
 from duecourse.domain.runs.transitions import cancel, is_met
 from duecourse.domain.targets.kinds import place_of, type_of
-from duecourse.domain.targets.targets import Outcome
+from duecourse.domain.targets.targets import Failed, Outcome
+from duecourse.domain.targets.template import TemplateError
 from duecourse.domain.tenants.seats import Starting, has_seat
 from duecourse.messages import (
     Cancel,
@@ -88,7 +90,7 @@ from duecourse.usecases.worker.work_item import (
     event_of,
     start_request_of,
 )
-from duecourse.usecases.workflows.workflows import Found, Workflows
+from duecourse.usecases.workflows.workflows import Found, Prepared, Workflows
 from duecourse.usecases.write_retry import WriteRetry
 
 MAX_DECISIONS = 6
@@ -352,9 +354,11 @@ class LaneWorker:
         job = self.jobs.current(message.tenant, message.job_id)
         if job is None or not job.is_paused(now):
             return Conflict(run)
-        if isinstance(run, Queued):
+        if isinstance(run, Queued) and message.key is None:
             item.report.add("run_held", reason=reason)
             return Disposition.ACK
+        if message.key is not None:  # runs of other jobs wait behind it
+            self.wait_queue.left(message, None, message.line, item.report, room=True)
         return self.requeue.send(item, until, reason)
 
     def _leave_wait_queue(self, item: WorkItem, run: Run | None) -> None:
@@ -378,10 +382,21 @@ class LaneWorker:
 
 @dataclass(frozen=True, slots=True)
 class _Admitted:
-    """A start that has its job's lock or needs no lock. `room`: another run of the job may start too."""
+    """A start that has the lock of its job and the place of its key, as far as it needs them. `room`: another run of
+    the job may start too; `key_room`: another run of the key. `prepared`: the job as this run calls it, if it was read.
+    """
 
     start: Start
     room: bool
+    key_room: bool = True
+    prepared: Prepared | Failed | None = None
+
+    def room_in(self, line: str) -> bool:
+        """Return whether another run in this wait queue may start too."""
+        key = self.start.run.key
+        if line == self.start.run.job_id:
+            return self.room
+        return self.key_room if key is not None and line == key_line(key) else True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -458,7 +473,7 @@ class Starter:
                 decision = replace(decision, run=replace(decision.run, called_until=earlier))
                 if called_until is not None and not message.bulk and not self._has_seat(item, decision, job, turn):
                     return self._to_bulk(item, decision, job)
-                return _Admitted(decision, room)
+                return self._keyed(item, _Admitted(decision, room), job)
             case Conflict() as past:
                 return past
             case RetryLater(until, reason):
@@ -469,11 +484,33 @@ class Starter:
             case Skip(reason, because):
                 return self.transitions.write(item, refused(decision, reason, because), job)
 
+    def _keyed(self, item: WorkItem, admitted: _Admitted, job: Job) -> _Admitted | Disposition | Conflict:
+        """Return the start if its run does not need a place of a key or has it now; otherwise the disposition of its
+        message.
+        """
+        decision, limited = admitted.start, job.concurrency
+        if limited is None or decision.run.is_workflow:
+            return admitted
+        prepared = self.calls.prepared(job, decision.run)
+        key = prepared if isinstance(prepared, Failed) else _key_of(limited, prepared.job)
+        if isinstance(key, Failed):  # nothing is called
+            return replace(admitted, prepared=key)
+        match self.overlaps.take_key(decision, key, limited.limit, item.context.lease_until):
+            case Held(_, key_room):
+                start = replace(decision, run=replace(decision.run, key=key))
+                return _Admitted(start, admitted.room, key_room, prepared)
+            case Wait() as wait:
+                return self._wait(item, wait, decision, job, key=key, room=admitted.room)
+            case Conflict() as past:
+                return past
+            case RetryLater() | Skip():
+                raise AssertionError("a run waits for its key")
+
     def _begin(self, item: WorkItem, admitted: _Admitted, job: Job) -> Disposition | Conflict:
         """Send the deadline message, write the record, call the target and record the end."""
         decision, message, now = admitted.start, item.message, self.clock.now()
         # Before any write: if the payload cannot be read, no attempt is used up.
-        prepared = self.calls.prepared(job, decision.run)
+        prepared = admitted.prepared or self.calls.prepared(job, decision.run)
         run = with_its_key(decision.run, job)
         if run.deadlines is not None:
             armed = replace(run.deadlines, deadline_message_id=self.randomness.nonce())
@@ -482,10 +519,13 @@ class Starter:
                 return self.requeue.defer(item, decision.previous, now, "the message of its deadline could not be sent")
         if conflict := self.runs.write(run, decision.previous):
             return conflict
-        waited = message.waited or isinstance(decision.previous, Queued)
+        previous = decision.previous
         # A redriven run may have waited in the wait queue, and another message than the one there may start it.
-        if waited or (isinstance(decision.previous, Final) and job.needs_lock):
-            self.wait_queue.begun(message, run, item.report, room=admitted.room)
+        lines = {message.line} if message.waited or (isinstance(previous, Final) and job.needs_lock) else set[str]()
+        if isinstance(previous, Queued):
+            lines |= {message.line, line_of(previous)}
+        for line in sorted(lines):
+            self.wait_queue.left(message, run, line, item.report, room=admitted.room_in(line))
         _count(decision, job, message, item.report)
         if run.is_workflow and own_job(self.jobs.get(run.tenant, run.job_id), run) is None:
             # Deleted before this record existed: the deletion found no run to cancel.
@@ -514,23 +554,32 @@ class Starter:
         now = self.clock.now()
         return self.requeue.defer(bulk, decision.previous, now, "no seat is free", lane=job.lane)
 
-    def _wait(self, item: WorkItem, wait: Wait, decision: Start, job: Job) -> Disposition | Conflict:
-        """Record that the run waits and put it in the wait queue. Then read the lock again, since it may have been
-        released in the meantime. The message is deleted: the worker that releases the lock starts the run.
+    def _wait(
+        self, item: WorkItem, wait: Wait, decision: Start, job: Job, *, key: str | None = None, room: bool = False
+    ) -> Disposition | Conflict:
+        """Record that the run waits and put it in the wait queue of its job, or of its key. Then read the lock again,
+        since it may have been released in the meantime. The message is deleted: the worker that releases the lock
+        starts the run. `room`: another run of the job may start.
         """
-        standing, report = decision.previous, item.report
-        if standing is None:
-            if (most := self.overlaps.full_at(job)) is not None:
-                full = refused(decision, "overlap_full", f"{most} runs are already waiting")
-                return self.transitions.write(item, full, job)
-            standing = queued(decision.run, self.clock.now())
-            if conflict := self.runs.write(standing, None):
+        standing, message, report = decision.previous, item.message, item.report
+        if standing is None and key is None and (most := self.overlaps.full_at(job)) is not None:
+            full = refused(decision, "overlap_full", f"{most} runs are already waiting")
+            return self.transitions.write(item, full, job)
+        if standing is None or (isinstance(standing, Queued) and standing.key != key):
+            waits = queued(decision.run, self.clock.now(), key)
+            if conflict := self.runs.write(waits, standing):
                 return conflict
-        if self.wait_queue.enter(job, standing, carried_on(item, standing).message, report):
+            standing = waits
+        entered = self.wait_queue.enter(job, standing, carried_on(item, standing).message, report, key=key)
+        line = job.id if key is None else key_line(key)
+        if message.waited and message.line != line:  # it has moved from another wait queue
+            self.wait_queue.left(message, None, message.line, report, room=room or message.key is not None)
+        if entered:
             report.add("run_queued", reason=wait.reason)
             return Conflict(standing)
-        if self.overlaps.is_free(job):
-            self.wait_queue.call_next(standing, report)  # another run goes first, or the holder has just ended
+        limit = 0 if job.concurrency is None else job.concurrency.limit
+        if self.overlaps.is_free(job) if key is None else self.overlaps.is_key_free(job.tenant, key, limit):
+            self.wait_queue.call_next(job.tenant, line, report)  # another run goes first, or the holder has just ended
         elif wait.preempt is not None:
             self._preempt(wait.preempt, report)
         return Disposition.ACK
@@ -550,6 +599,14 @@ class Starter:
         asked = message_about(holder, Cancel("replaced"), now=now, nonce=nonce)
         sent = self.forwarder.send(asked, now)
         report.add("run_replaced", alarming=not sent, tenant=holder.tenant, run_id=str(holder.name), sent=sent)
+
+
+def _key_of(limited: Concurrency, job: Job) -> str | Failed:
+    """Return the run's key, or a failure if its payload has no value for it. `job` has the payload of the run."""
+    try:
+        return concurrency_key(limited.key, job.id, job.payload)
+    except TemplateError as problem:
+        return Failed(str(problem), retryable=False, code=problem.code)
 
 
 def _count(decision: Start, job: Job, message: RunMessage, report: Report) -> None:
@@ -610,7 +667,7 @@ class TransitionWriter:
             if isinstance(job, Job):
                 report.failing.add(place_of(job.tenant, job.target))
         if isinstance(previous, Queued):
-            self.effects.leave_wait_queue(item.message, run, report)
+            self.effects.leave_wait_queue(item.message, run, report, waited=previous)
         return self.effects.perform(item, run, job)
 
     def _with_stored_result(self, run: Run, report: Report) -> Run:

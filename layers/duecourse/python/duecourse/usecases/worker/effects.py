@@ -10,12 +10,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import assert_never
 
+from duecourse.domain.ids import key_line
 from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS
 from duecourse.domain.jobs.document import ChangeAction, changed
 from duecourse.domain.jobs.job import Job, JobSnapshot, JobState, NoticeCause
 from duecourse.domain.jobs.pause import pause
 from duecourse.domain.runs.decision import MissedDeadline
 from duecourse.domain.runs.notices import NOTIFIER, pause_notice
+from duecourse.domain.runs.overlap import line_of
 from duecourse.domain.runs.states import (
     Cancelled,
     Dead,
@@ -150,8 +152,10 @@ class SideEffects:
         match run:
             case Retrying():
                 self._publish(item, run, job)
+                self._give_key_back(run, item.report)
                 return self._send_next_attempt(item, run)
             case Succeeded() | Cancelled() | Skipped():
+                self._give_key_back(run, item.report)
                 self._end(run, job, item.report)
                 self._publish(item, run, job)
                 if isinstance(run, Succeeded) and isinstance(job, Job) and job.failing is not None:
@@ -159,6 +163,7 @@ class SideEffects:
                 return Disposition.ACK
             case Dead():
                 if not run.notified:  # else a delivery on its way to the dead-letter queue: they are many
+                    self._give_key_back(run, item.report)
                     self._end(run, job, item.report)
                     self._notify(item, run, job)
                 self._pause_failing(job, item.report)
@@ -173,13 +178,18 @@ class SideEffects:
             case other:
                 assert_never(other)
 
-    def leave_wait_queue(self, message: RunMessage, run: Run | None, report: Report) -> None:
+    def leave_wait_queue(
+        self, message: RunMessage, run: Run | None, report: Report, *, waited: Queued | None = None
+    ) -> None:
         """Remove the run of a message from its wait queue if, according to its record `run`, it no longer waits. Then
-        start the next run. If the message removes nothing and is not the wait queue's call, no run is started.
+        start the next run. A message that removes nothing and is not the wait queue's call starts nothing. `waited` is
+        the record before: it names the key for which the run waited.
         """
         called = message.waited and self.wait_queue.received(message)
-        if self.wait_queue.leave(message, run) or called:
-            self.wait_queue.call_next(message, report)
+        lines = {message.line} if waited is None else {message.line, line_of(waited)}
+        for line in sorted(lines):
+            if self.wait_queue.leave(message, run, line) or (called and line == message.line):
+                self.wait_queue.call_next(message.tenant, line, report)
 
     def _carried_by_another(self, item: WorkItem, run: Run) -> bool:
         """Return whether another message is the dead letter of a workflow's run that an evaluation made dead. If there
@@ -199,12 +209,17 @@ class SideEffects:
         item.report.add("send_refused", alarming=True, reason="the next attempt's message")
         return Disposition.RETAIN
 
+    def _give_key_back(self, run: Run, report: Report) -> None:
+        """Start the next run in the wait queue of the run's key. The record has given the place of the key back."""
+        if run.key is not None:
+            self.wait_queue.call_next(run.tenant, key_line(run.key), report)
+
     def _end(self, run: Run, job: JobSnapshot, report: Report) -> None:
         """Start the next run in the wait queue, and complete the job if this was its last run."""
         if not isinstance(job, Job):
             return
         if self.overlaps.release(job, run):
-            self.wait_queue.call_next(run, report)
+            self.wait_queue.call_next(run.tenant, run.job_id, report)
         now = self.clock.now()
         # Only for a job whose schedule may have no future occurrence. Its cursor is authoritative.
         soon = int(now) + CLOCKS_DIFFER_SECONDS

@@ -8,8 +8,9 @@ run. So one of the two sees the other's write. A waiting run is started by sendi
 worker that receives the call decides again, so an extra call changes nothing. If a call is lost, the wait queue's
 watch, one message every half minute, starts the first run.
 
-A job with a limited number of active runs has that number of locks, its places. A run takes one of them, and calls the
-next waiting run if another place is free.
+A job whose active runs are limited has as many locks, its places. Its run takes one of them, and calls the next waiting
+run if another one is free. So has a concurrency key, under its own name (`key_line`). A run takes the lock of its job
+first, and keeps it while it waits for its key.
 
 A wait queue has one call at a time. The nonce of the call is recorded (`Watch.call`) before the call is sent, and no
 other call is sent until a worker has received this one. That worker removes the nonce before it reads the lock.
@@ -22,6 +23,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from duecourse.domain.ids import key_line
 from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS, DAY_SECONDS
 from duecourse.domain.jobs.job import Job, Lane
 from duecourse.domain.runs.decision import RetryLater, Start, own_job
@@ -37,16 +39,28 @@ from duecourse.domain.runs.overlap import (
     decide_lock,
     decide_turn,
     free_place,
+    has_place,
     has_released,
     held_by,
     holder_of,
     latest,
     rank_of_start,
+    waits_for_key,
 )
-from duecourse.domain.runs.states import Cancelled, Final, Queued, Run, Skipped, Succeeded
+from duecourse.domain.runs.states import (
+    Cancelled,
+    Final,
+    Queued,
+    Retrying,
+    Run,
+    Running,
+    Skipped,
+    Succeeded,
+    Waiting,
+)
 from duecourse.domain.tenants.seats import calls_are_over
 from duecourse.messages import RunMessage
-from duecourse.ports import Clock, Conflict, Randomness, RunStore, WaitQueues, Watch
+from duecourse.ports import Clock, Conflict, JobStore, Randomness, RunStore, WaitQueues, Watch
 from duecourse.usecases.forwarder import Forwarder
 from duecourse.usecases.report import Report, format_error
 
@@ -56,11 +70,22 @@ MAX_TAKE_OVERS = 4
 @dataclass(frozen=True, slots=True)
 class Held:
     """This run may start. Calls of earlier runs that began before `called_until` may still be in progress. `room`:
-    another run of the job may start too.
+    another run of the job, or of the key, may start too.
     """
 
     called_until: float | None = None
     room: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The places of a job whose active runs are limited, or of a key (`job` is None)."""
+
+    tenant: str
+    line: str
+    limit: int
+    job: Job | None = None
+    key: str = ""
 
 
 LockResult = Held | Skip | RetryLater | Wait | Conflict
@@ -75,6 +100,7 @@ class Overlaps:
 
     runs: RunStore
     wait_queues: WaitQueues
+    jobs: JobStore
     clock: Clock
 
     def take(self, job: Job, start: Start, lease_until: float, *, again: bool = False) -> LockResult:
@@ -86,16 +112,50 @@ class Overlaps:
         if not job.needs_lock:
             return Held(room=True)
         fresh = isinstance(previous, Queued | None)
+        # A run that waits for its key has left the wait queue of its job with the lock.
+        in_turn = fresh and not waits_for_key(previous)
         # A run that has started before (a retry, a redrive) precedes the runs in the wait queue.
-        turn = decide_turn(job, position_of(run), **self._ends(job)) if fresh else None
+        turn = decide_turn(job, position_of(run), **self._ends(job)) if in_turn else None
         if turn is not None:
             return turn
         wanted = Lock(holder_of(run, job.id), lease_until, rank_of_start(run, previous))
         if job.active_limit is not None:
-            return self._take_place(job, job.active_limit, wanted, previous)
+            return self._take_place(_places_of(job, job.active_limit), wanted, previous)
         if isinstance(previous, Final):
             wanted = self._after(wanted, previous)
         return self._take(job, wanted, LockRequest(run.name.local, job.overlap, fresh, again), previous)
+
+    def take_key(self, start: Start, key: str, limit: int, lease_until: float) -> LockResult:
+        """Take a place of a concurrency key for a start, as `take` takes the lock of a job. `limit` is the limit of the
+        job; a stored limit of the key replaces it.
+        """
+        run, previous, line = start.run, start.previous, key_line(key)
+        if isinstance(previous, Queued | None):
+            mine = position_of(run, line)
+            for first in self.wait_queues.waiting(run.tenant, line, limit=1):
+                if position_of(first) < mine:
+                    return Wait(f"{first.name} has waited longer for {key}")
+        wanted = Lock(holder_of(run, line), lease_until, rank_of_start(run, previous))
+        return self._take_place(self._places_of_key(run.tenant, key, limit), wanted, previous)
+
+    def is_key_free(self, tenant: str, key: str, limit: int) -> bool:
+        """Return whether a place of the key is free. `limit` is the same as in `take_key`."""
+        places = self._places_of_key(tenant, key, limit)
+        return len(self._active(places, self.runs.locks(tenant, places.line), "", None)) < places.limit
+
+    def holders(self, tenant: str, key: str) -> dict[int, tuple[Lock, Run | None]]:
+        """Return the taken places of a key, each with the record of the run that has it (None: it is about to
+        start).
+        """
+        held, now = self.runs.locks(tenant, key_line(key)), self.clock.now()
+        found = {
+            place: (lock, self._holder(tenant, key_line(key), lock)) for place, lock in held.items() if lock.holder
+        }
+        return {place: each for place, each in found.items() if has_place(*each, key, now=now)}
+
+    def _places_of_key(self, tenant: str, key: str, limit: int) -> Places:
+        stored = self.jobs.key_limits.get(tenant, key)
+        return Places(tenant, key_line(key), limit if stored is None else stored.concurrency, key=key)
 
     def full_at(self, job: Job) -> int | None:
         """Return the limit of the wait queue (`queue_limit`) if it is reached, else None."""
@@ -109,20 +169,20 @@ class Overlaps:
         again.
         """
         if job.active_limit is not None:
-            name = "" if ended is None else holder_of(ended, job.id)
-            return len(self._active(job, self.runs.locks(job.tenant, job.id), name, ended)) < job.active_limit
+            name, places = "" if ended is None else holder_of(ended, job.id), _places_of(job, job.active_limit)
+            return len(self._active(places, self.runs.locks(job.tenant, job.id), name, ended)) < job.active_limit
         held = self.runs.locked(job.tenant, job.id)
         if held is None or not held.holder:
             return True
         if held.holder == RENAMED:
             return False
         mine = ended is not None and held.holder == holder_of(ended, job.id)
-        holder = ended if mine else self._holder(job, held)
+        holder = ended if mine else self._holder(job.tenant, job.id, held)
         return holder is not None and (has_released(held, holder) or own_job(job, holder) is None)
 
-    def _holder(self, job: Job, held: Lock) -> Run | None:
-        name = held_by(held.holder, job.id)
-        return self.runs.get(job.tenant, name.job_id, name.local)
+    def _holder(self, tenant: str, line: str, held: Lock) -> Run | None:
+        name = held_by(held.holder, line)
+        return self.runs.get(tenant, name.job_id, name.local)
 
     def release(self, job: Job, run: Run) -> bool:
         """Record that calls may still be in progress after `run`, whose record is final and has released the lock.
@@ -165,12 +225,12 @@ class Overlaps:
                 # Taken before, or left by a run with the same name whose job and record were deleted. A start over a
                 # record ranks above the start before it, and the write of its record detects another one.
                 known = record is not None and held.rank <= wanted.rank
-                if not known and (own := self._holder(job, held)) != record:
+                if not known and (own := self._holder(job.tenant, job.id, held)) != record:
                     return Conflict(own)
             elif held is not None and held.holder == RENAMED:  # since the job was read; it has another lock now
                 return Conflict(record)
             elif held is not None and held.holder:
-                after = self._holder(job, held)
+                after = self._holder(job.tenant, job.id, held)
                 # The runs of a deleted job with the same id do not count.
                 if after is None or own_job(job, after) is not None:
                     decision = decide_lock(held, after, asks, now=self.clock.now())
@@ -182,53 +242,64 @@ class Overlaps:
                 return Held(taken.called_until)
         return Wait("its holder changed repeatedly")
 
-    def _take_place(self, job: Job, limit: int, wanted: Lock, record: Run | None) -> LockResult:
-        """Take a place of a job that has at most `limit` active runs. A run that has started keeps its place until its
+    def _take_place(self, places: Places, wanted: Lock, record: Run | None) -> LockResult:
+        """Take a place, of which at most `places.limit` may be taken. A run that has started keeps its place until its
         end, even beyond a lowered limit.
         """
+        tenant, line, limit = places.tenant, places.line, places.limit
         for _ in range(MAX_TAKE_OVERS):
-            held = self.runs.locks(job.tenant, job.id)
+            held = self.runs.locks(tenant, line)
             mine = {place: lock for place, lock in held.items() if lock.holder == wanted.holder}
             # As in `_take`. The run may have several places: its starts of two messages at once, or before a redrive.
             known = record is not None and all(lock.rank <= wanted.rank for lock in mine.values())
-            if mine and not known and (own := self._holder(job, next(iter(mine.values())))) != record:
+            if mine and not known and (own := self._holder(tenant, line, next(iter(mine.values())))) != record:
                 return Conflict(own)
             if 0 in held and held[0].holder == RENAMED:
                 return Conflict(record)
-            active = self._active(job, held, wanted.holder, record)
+            active = self._active(places, held, wanted.holder, record)
             kept = min(mine.keys() & active, default=None)
-            begun = not isinstance(record, Queued | Final | None)
+            begun = isinstance(record, Running | Waiting | Retrying if places.job else Running | Waiting)
             # The limit may have been lowered since the run took its place, if its worker died before the start.
             keeps = kept is not None and (begun or len(active) <= limit)
             place = kept if keeps else free_place(active, limit)
             if place is None:
                 return Wait(f"{len(active)} runs are active")
-            if self.runs.lock(job.tenant, job.id, wanted, held.get(place), place=place) is None:
+            if self.runs.lock(tenant, line, wanted, held.get(place), place=place) is None:
                 return Held(room=len(active | {place}) < limit)
         return Wait("the places changed repeatedly")
 
-    def _active(self, job: Job, held: dict[int, Lock], mine: str, record: Run | None) -> set[int]:
-        """Return the places of active runs. `record` is that of the run `mine`. This run has a place only if no other
-        worker can count it as lost; their clocks may be ahead.
+    def _active(self, places: Places, held: dict[int, Lock], mine: str, record: Run | None) -> set[int]:
+        """Return the places of active runs. `record` is that of the run `mine`. This run has a place only if it does
+        not count as lost for any other worker: its clock may be ahead.
         """
-        now = self.clock.now()
+        now, job = self.clock.now(), places.job
         active: set[int] = set()
         for place, lock in held.items():
             at, holder = (now + CLOCKS_DIFFER_SECONDS, record) if lock.holder == mine else (now, None)
             if not lock.holder:
                 continue
             if lock.holder not in (mine, RENAMED):
-                holder = self._holder(job, lock)
-                if holder is not None and own_job(job, holder) is None:
+                holder = self._holder(places.tenant, places.line, lock)
+                if job is not None and holder is not None and own_job(job, holder) is None:
                     continue  # a run of a deleted job with the same id
-            if not isinstance(decide_lock(lock, holder, LockRequest(""), now=at), StealLock):
+            if job is None:
+                taken = has_place(lock, holder, places.key, now=at)
+            else:
+                taken = not isinstance(decide_lock(lock, holder, LockRequest(""), now=at), StealLock)
+            if taken:
                 active.add(place)
         return active
 
 
-def position_of(run: Run | RunMessage) -> QueuePosition:
-    """Return a run's position in its job's wait queue."""
-    return QueuePosition(run.due, run.name.local)
+def _places_of(job: Job, limit: int) -> Places:
+    return Places(job.tenant, job.id, limit, job)
+
+
+def position_of(run: Run | RunMessage, line: str | None = None) -> QueuePosition:
+    """Return a run's position in the wait queue `line`: by default that of its message, or of its job."""
+    if line is None:
+        line = run.line if isinstance(run, RunMessage) else run.job_id
+    return QueuePosition(run.due, holder_of(run, line))
 
 
 WATCH_SECONDS = 30
@@ -253,13 +324,13 @@ class WaitQueue:
     clock: Clock
     randomness: Randomness
 
-    def enter(self, job: Job, run: Run, message: RunMessage, report: Report) -> bool:
-        """Put the run in the wait queue with the message that will start it. `run` is its record. Return False if it is
-        already there. Raises if a message cannot be sent.
+    def enter(self, job: Job, run: Run, message: RunMessage, report: Report, *, key: str | None = None) -> bool:
+        """Put the run in the wait queue of its job, or of a key, with the message that will start it. `run` is its
+        record. Return False if it is already there. Raises if a message cannot be sent.
 
         The watch is created first: if the worker dies or a request fails, no run is in a wait queue without a watch.
         """
-        entry = replace(message, identity=run.identity, waited=True, watch=None, replaces=())
+        entry = replace(message, identity=run.identity, waited=True, watch=None, replaces=(), key=key)
         if run.through is None:
             entry = replace(entry, rules=None)
         self._watched(entry)
@@ -272,41 +343,49 @@ class WaitQueue:
             if job.start_deadline_seconds is not None:
                 newest = max(message.due, message.through or 0)
                 self._send(entry, newest + job.start_deadline_seconds + 1.0)
-            if job.rule.only_newest:
-                for first in self._first(run):
+            if job.rule.only_newest and key is None:
+                for first in self._first(run.tenant, run.job_id):
                     if position_of(first) < position_of(run):
                         self._call(first, report)
         return entered
 
-    def leave(self, message: RunMessage, run: Run | None) -> bool:
-        """Remove the run of a message from the wait queue if, according to its record `run`, it no longer waits. Return
-        whether it was removed. A dead run may wait for the attempt that its redrive requests.
+    def leave(self, message: RunMessage, run: Run | None, line: str | None = None) -> bool:
+        """Remove the run of a message from the wait queue `line` (by default that of the message) if, according to its
+        record `run`, it no longer waits. Return whether it was removed. A dead run may wait for the attempt that its
+        redrive requests, a retrying one for its next attempt.
         """
         through = None if isinstance(run, Succeeded | Cancelled | Skipped | None) else run.attempt
-        return self.wait_queues.leave(message.tenant, message.job_id, position_of(message), through=through)
+        line = line or message.line
+        return self.wait_queues.leave(message.tenant, line, position_of(message, line), through=through)
 
-    def begun(self, message: RunMessage, run: Run, report: Report, *, room: bool) -> None:
-        """Remove a run that has started, and start the next one if there is `room` for it. A failure here must not
-        affect the recorded attempt; the wait queue's watch starts the first run again.
+    def left(self, message: RunMessage, run: Run | None, line: str, report: Report, *, room: bool) -> None:
+        """Remove a run that has started, or has moved to another wait queue (`run` is None), and start the next one if
+        there is `room` for it. A failure here must not affect the run; the wait queue's watch starts the first run
+        again.
         """
         try:
-            self.leave(message, run)
+            if run is None:
+                self.wait_queues.leave(message.tenant, line, position_of(message, line), through=message.starts)
+            else:
+                self.leave(message, run, line)
             if room:
-                self.call_next(run, report)
+                self.call_next(message.tenant, line, report)
         except Exception as problem:  # noqa: BLE001 - whatever the error, the call of the run must follow
             report.add("wait_queue_not_left", alarming=True, error=format_error(problem))
 
     def received(self, message: RunMessage) -> bool:
         """Remove the wait queue's call if this message is the call, or a copy of it. Return whether it was removed."""
-        standing = self.wait_queues.watch(message.tenant, message.job_id)
+        standing = self.wait_queues.watch(message.tenant, message.line)
         names = {message.nonce, *(nonce for _, nonce in message.replaces)}
         if standing is None or standing.call not in names:
             return False
         return self._record(message, replace(standing, call=None), standing)
 
-    def call_next(self, run: Run | RunMessage, report: Report) -> None:
-        """Start the first run of the job's wait queue, unless the wait queue's call is in transit."""
-        for first in self._first(run):
+    def call_next(self, tenant: str, line: str, report: Report) -> None:
+        """Start the first run of the wait queue of a job (by its id) or of a key (`key_line`), unless the wait queue's
+        call is in transit.
+        """
+        for first in self._first(tenant, line):
             self._call(first, report)
 
     def look(self, message: RunMessage, report: Report) -> None:
@@ -315,15 +394,17 @@ class WaitQueue:
         dropped. If no watch is recorded, the sender of this message has not recorded it yet.
         """
         for _ in range(MAX_LOOKS):
-            standing = self.wait_queues.watch(message.tenant, message.job_id)
+            standing = self.wait_queues.watch(message.tenant, message.line)
             if standing is not None and standing.nonce != message.watch:
                 report.add("message_dropped", reason="another message monitors the wait queue", asked=message.kind)
                 return
-            first = self._first(message)
+            first = self._first(message.tenant, message.line)
             if not first:
                 if not self._record(message, None, standing):
                     continue
-                first = self._first(message)  # a run may have entered the wait queue and found the watch
+                first = self._first(
+                    message.tenant, message.line
+                )  # a run may have entered the wait queue and found the watch
                 if not first:
                     return
                 standing = None
@@ -341,7 +422,7 @@ class WaitQueue:
         without a message.
         """
         now = self.clock.now()
-        standing = self.wait_queues.watch(entry.tenant, entry.job_id)
+        standing = self.wait_queues.watch(entry.tenant, entry.line)
         if standing is not None and now < standing.at + WATCH_LOST_SECONDS:
             return standing
         watch = Watch(self.randomness.nonce(), now, None if standing is None else standing.call)
@@ -353,12 +434,12 @@ class WaitQueue:
         """Replace exactly `standing` by the watch. Return whether it was written; a read finds it if only the response
         to the write was lost.
         """
-        lines, tenant, job_id = self.wait_queues, whose.tenant, whose.job_id
-        written = lines.set_watch(tenant, job_id, watch, standing, expires_at=self._expires_at())
-        return written or lines.watch(tenant, job_id) == watch
+        lines, tenant, line = self.wait_queues, whose.tenant, whose.line
+        written = lines.set_watch(tenant, line, watch, standing, expires_at=self._expires_at())
+        return written or lines.watch(tenant, line) == watch
 
-    def _first(self, run: Run | RunMessage) -> list[RunMessage]:
-        return self.wait_queues.waiting(run.tenant, run.job_id, limit=1)
+    def _first(self, tenant: str, line: str) -> list[RunMessage]:
+        return self.wait_queues.waiting(tenant, line, limit=1)
 
     def _call(self, first: RunMessage, report: Report) -> None:
         """Send the wait queue's call to its first run, unless a call is in transit. If another worker has changed the

@@ -32,6 +32,7 @@ from duecourse.adapters.dynamodb.jobs.job_item import (
     used_key_from,
     used_key_of,
 )
+from duecourse.adapters.dynamodb.jobs.key_limits import DynamoKeyLimits
 from duecourse.adapters.dynamodb.jobs.tenants import TRIES, DynamoSeats, JobCount, part_of, taken
 from duecourse.adapters.dynamodb.keys import (
     CURSOR,
@@ -73,6 +74,7 @@ from duecourse.ports import (
     JobFilter,
     JobPage,
     JobQuotaError,
+    KeyLimits,
     KeyUsedError,
     NamesPage,
     Refusal,
@@ -294,6 +296,7 @@ class DynamoJobStore(JobPages):
         self._count = JobCount(client, table, clock)
         self.seats: SeatStore = DynamoSeats(client, table)
         self.calendars: CalendarStore = DynamoCalendars(client, table, clock)
+        self.key_limits: KeyLimits = DynamoKeyLimits(client, table)
 
     def create(self, job: Job, cursor: Cursor, terms: CreationTerms = NO_TERMS) -> bool:
         key, after, seats = terms.key, terms.after, terms.seats

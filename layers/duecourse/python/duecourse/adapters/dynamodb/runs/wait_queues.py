@@ -8,7 +8,7 @@ from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.conditions import ABSENT, holds
 from duecourse.adapters.dynamodb.keys import HELD_PREFIX, QUEUE_PREFIX, WATCH, Item, job_key, job_partition
 from duecourse.adapters.dynamodb.writing import TableStore, conditional
-from duecourse.domain.runs.overlap import QueuePosition
+from duecourse.domain.runs.overlap import QueuePosition, holder_of
 from duecourse.messages import RunMessage, read_run_message
 from duecourse.ports import Watch
 
@@ -37,8 +37,8 @@ class DynamoWaitQueues(TableStore):
         self._update(_held_key(message), "REMOVE message")
 
     def enter(self, message: RunMessage, *, expires_at: int) -> bool:
-        place = QueuePosition(message.due, message.name.local)
-        key = job_key(message.tenant, message.job_id, sort_key(place))
+        place = QueuePosition(message.due, holder_of(message, message.line))
+        key = job_key(message.tenant, message.line, sort_key(place))
         entry = {"message": message.to_json(), "attempt": message.starts, "expires_at": expires_at}
         return conditional(
             self._client.put_item,

@@ -1,0 +1,189 @@
+import Box from "@cloudscape-design/components/box";
+import Button from "@cloudscape-design/components/button";
+import FormField from "@cloudscape-design/components/form-field";
+import Header from "@cloudscape-design/components/header";
+import Input from "@cloudscape-design/components/input";
+import Link from "@cloudscape-design/components/link";
+import SpaceBetween from "@cloudscape-design/components/space-between";
+import Spinner from "@cloudscape-design/components/spinner";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { useNavigate, useParams } from "react-router";
+import { fetcher, LIVE } from "../api/client";
+import { asProblem } from "../api/problem";
+import { useRefusal } from "../app/context";
+import { useNotices } from "../app/notices";
+import { to } from "../app/routes";
+import { useZone } from "../shared/clock";
+import { Time } from "../shared/Instant";
+import { NotFound } from "../shared/NotFound";
+import { ProblemBox } from "../shared/ProblemBox";
+import { Rows } from "../shared/Rows";
+import { RunStatus } from "../shared/Status";
+import { useConfirm } from "../shared/useConfirm";
+import { limitText } from "./texts";
+
+export default function LimitPage() {
+  const { limitKey = "" } = useParams();
+  return <Limit key={limitKey} limitKey={limitKey} />;
+}
+
+function Limit({ limitKey }: { limitKey: string }) {
+  const params = { path: { limit_key: limitKey } };
+  const found = useQuery({
+    queryKey: ["limit", limitKey],
+    queryFn: async ({ signal }) => (await fetcher.GET("/v1/limits/{limit_key}", { params, signal })).data,
+    refetchInterval: LIVE,
+  });
+  const [typed, setTyped] = useState("");
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>(null);
+  const notices = useNotices();
+  const navigate = useNavigate();
+  const client = useQueryClient();
+  const zone = useZone();
+  const { ask, modal } = useConfirm();
+  const [write, ops] = [useRefusal("jobs:write"), useRefusal("ops")];
+  const refusal = write && ops;
+  const limit = found.data;
+  if (limit === undefined) {
+    if (found.error === null) return <Spinner size="large" />;
+    if (asProblem(found.error).status === 404) {
+      return <NotFound what="Limit" list={{ href: "#/limits", text: "Limits" }} />;
+    }
+    return <ProblemBox error={found.error} retry={() => void found.refetch()} />;
+  }
+
+  const save = async () => {
+    setBusy(true);
+    setError(null);
+    try {
+      await fetcher.PUT("/v1/limits/{limit_key}", { params, body: { concurrency: Number(typed) } });
+      notices.done(`The limit of ${limitKey} is ${typed}.`);
+      setTyped("");
+      await client.invalidateQueries();
+    } catch (failure) {
+      setError(failure);
+    } finally {
+      setBusy(false);
+    }
+  };
+  const remove = () =>
+    ask({
+      header: "Delete the limit?",
+      text: "The limits of the jobs with this key count again. Runs that wait may start.",
+      action: "Delete the limit",
+      async run() {
+        await fetcher.DELETE("/v1/limits/{limit_key}", { params });
+        notices.done(`The limit of ${limitKey} is deleted.`);
+        await client.invalidateQueries({ queryKey: ["limits"] });
+        navigate("/limits");
+      },
+    });
+  const release = (id: string) =>
+    ask({
+      header: "Release the place?",
+      text: `The next waiting run gets the place of ${id}. That run itself continues: if it still works, more runs than the limit are active.`,
+      action: "Release the place",
+      async run() {
+        await fetcher.POST("/v1/limits/{limit_key}/release", { params, body: { run_id: id } });
+        notices.done("The place was released.");
+        await client.invalidateQueries();
+      },
+    });
+  const run = (id: string) => (
+    <span className="text">
+      <Link href={to.run(id)}>{id}</Link>
+    </span>
+  );
+  return (
+    <SpaceBetween size="l">
+      <Header
+        variant="h1"
+        description={`Limit: ${limitText(limit.concurrency)}. Active runs: ${limit.active.length}. Waiting runs: ${limit.waiting}.`}
+        actions={
+          limit.concurrency !== null && (
+            <Button onClick={remove} disabled={refusal !== undefined} disabledReason={refusal}>
+              Delete the limit
+            </Button>
+          )
+        }
+      >
+        {limitKey}
+      </Header>
+      <FormField
+        label="New limit"
+        description="The maximum number of active runs with this key; 0: none starts. It replaces the limits of the jobs."
+      >
+        <SpaceBetween direction="horizontal" size="xs">
+          <Input
+            type="number"
+            value={typed}
+            ariaLabel="New limit"
+            onChange={({ detail }) => setTyped(detail.value)}
+          />
+          <Button
+            onClick={() => void save()}
+            loading={busy}
+            disabled={typed === "" || refusal !== undefined}
+            disabledReason={refusal}
+          >
+            Save
+          </Button>
+        </SpaceBetween>
+      </FormField>
+      <ProblemBox error={error} />
+      <Rows
+        items={limit.active}
+        trackBy="id"
+        ariaLabels={{ tableLabel: "Active runs" }}
+        header={<Header variant="h2">Active runs</Header>}
+        empty={<Box color="text-body-secondary">No run with this key is active.</Box>}
+        columnDefinitions={[
+          { id: "run", header: "Run", isRowHeader: true, width: 320, grow: 2, cell: (each) => run(each.id) },
+          {
+            id: "state",
+            header: "State",
+            width: 150,
+            cell: (each) => (each.state === null ? "Starting" : <RunStatus state={each.state} />),
+          },
+          {
+            id: "started",
+            header: "Started",
+            width: 190,
+            cell: (each) => <Time at={each.started_at} zone={zone} />,
+          },
+          {
+            id: "release",
+            header: "Place",
+            width: 130,
+            cell: (each) => (
+              <Button
+                variant="inline-link"
+                ariaLabel={`Release the place of ${each.id}`}
+                disabled={ops !== undefined}
+                disabledReason={ops}
+                onClick={() => release(each.id)}
+              >
+                Release
+              </Button>
+            ),
+          },
+        ]}
+      />
+      <Rows
+        items={limit.queue}
+        trackBy="id"
+        ariaLabels={{ tableLabel: "Waiting runs" }}
+        header={<Header variant="h2">Waiting runs</Header>}
+        empty={<Box color="text-body-secondary">No run waits for this key.</Box>}
+        columnDefinitions={[
+          { id: "run", header: "Run", isRowHeader: true, width: 320, grow: 2, cell: (each) => run(each.id) },
+          { id: "place", header: "Position", width: 110, labelled: true, cell: (each) => each.place },
+          { id: "due", header: "Due", width: 190, cell: (each) => <Time at={each.due} zone={zone} /> },
+        ]}
+      />
+      {modal}
+    </SpaceBetween>
+  );
+}

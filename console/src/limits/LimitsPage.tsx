@@ -1,0 +1,46 @@
+import Header from "@cloudscape-design/components/header";
+import Link from "@cloudscape-design/components/link";
+import { fetcher } from "../api/client";
+import { to } from "../app/routes";
+import { PagedTable } from "../shared/PagedTable";
+import { usePages } from "../shared/usePages";
+import { limitText } from "./texts";
+
+export default function LimitsPage() {
+  const pages = usePages(["limits"], async (cursor, signal) => {
+    const { data } = await fetcher.GET("/v1/limits", { params: { query: { limit: 50, cursor } }, signal });
+    return data ?? { items: [], next_cursor: null };
+  });
+  return (
+    <PagedTable
+      pages={pages}
+      ariaLabels={{ tableLabel: "Limits" }}
+      header={
+        <Header
+          variant="h1"
+          description="Concurrency keys with a stored limit or with waiting runs. Jobs name their key in the field concurrency."
+        >
+          Limits
+        </Header>
+      }
+      empty="No key has a stored limit or waiting runs."
+      columnDefinitions={[
+        {
+          id: "key",
+          header: "Key",
+          isRowHeader: true,
+          width: 260,
+          grow: 2,
+          cell: (each) => (
+            <span className="text">
+              <Link href={to.limit(each.key)}>{each.key}</Link>
+            </span>
+          ),
+        },
+        { id: "limit", header: "Limit", width: 160, cell: (each) => limitText(each.concurrency) },
+        { id: "waiting", header: "Waiting runs", width: 130, cell: (each) => each.waiting },
+        { id: "by", header: "Set by", width: 200, grow: 1, cell: (each) => each.updated_by },
+      ]}
+    />
+  );
+}

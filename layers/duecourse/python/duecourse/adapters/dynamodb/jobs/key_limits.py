@@ -1,0 +1,47 @@
+"""Stored limits of concurrency keys in the jobs table: `TENANT#<tenant>/LIMIT#<key>`."""
+
+from __future__ import annotations
+
+from duecourse.adapters.dynamodb import values
+from duecourse.adapters.dynamodb.conditions import PRESENT
+from duecourse.adapters.dynamodb.keys import LIMIT_PREFIX, Item, tenant_key
+from duecourse.adapters.dynamodb.writing import TableStore, conditional
+from duecourse.domain.runs.overlap import KeyLimit
+from duecourse.ports import KeyLimitPage
+
+_FIELDS = ("concurrency", "updated_at", "updated_by")
+
+
+class DynamoKeyLimits(TableStore):
+    """Implementation of ports.KeyLimits."""
+
+    def get(self, tenant: str, key: str) -> KeyLimit | None:
+        item = self._item(_key(tenant, key))
+        return None if item is None else _limit(tenant, item)
+
+    def page(self, tenant: str, *, limit: int, after: str | None) -> KeyLimitPage:
+        request = values.expressions(
+            {"hash": tenant_key(tenant, "")["PK"]["S"], "prefix": LIMIT_PREFIX},
+            key="#PK = :hash AND begins_with(#SK, :prefix)",
+        )
+        start = {} if after is None else {"ExclusiveStartKey": _key(tenant, after)}
+        answer = self._client.query(TableName=self._table, Limit=limit, **request, **start)
+        found = tuple(_limit(tenant, item) for item in answer["Items"])
+        return KeyLimitPage(found, found[-1].key if found and "LastEvaluatedKey" in answer else None)
+
+    def put(self, limit: KeyLimit) -> bool:
+        item = _key(limit.tenant, limit.key) | values.pack({name: getattr(limit, name) for name in _FIELDS})
+        answer = self._client.put_item(TableName=self._table, Item=item, ReturnValues="ALL_OLD")
+        return not answer.get("Attributes")
+
+    def delete(self, tenant: str, key: str) -> bool:
+        return conditional(self._client.delete_item, TableName=self._table, Key=_key(tenant, key), **PRESENT)
+
+
+def _key(tenant: str, key: str) -> Item:
+    return tenant_key(tenant, f"{LIMIT_PREFIX}{key}")
+
+
+def _limit(tenant: str, item: Item) -> KeyLimit:
+    key = item["SK"]["S"].removeprefix(LIMIT_PREFIX)
+    return KeyLimit(tenant, key, **values.read_fields(KeyLimit, item, _FIELDS))

@@ -1,0 +1,249 @@
+"""The routes of concurrency limits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Annotated
+from urllib.parse import unquote
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from duecourse.api.answers import Count, JobId, Millisecond, PageAnswer, RunId, Second
+from duecourse.api.api import Answer, Api, page_answer, route
+from duecourse.api.bodies.models import Body, Whole
+from duecourse.api.bodies.validation import read_body
+from duecourse.api.identity import OPS, WRITE
+from duecourse.api.problems import FieldFault, Problem, invalid, shortened
+from duecourse.api.query import PageQuery, key_page_token, read_key_page_token
+from duecourse.api.request import Request
+from duecourse.domain.ids import parse_run_id
+from duecourse.domain.instants import to_iso
+from duecourse.domain.jobs.job import MAX_ACTIVE_LIMIT
+from duecourse.domain.runs.document import millisecond
+from duecourse.domain.runs.overlap import KeyLimit
+from duecourse.domain.runs.rendering import CONCURRENCY_KEY_PATTERN
+from duecourse.domain.runs.states import RunState
+from duecourse.usecases.runs.key_limits import MAX_COUNTED, MAX_SHOWN, KeyStatus, KeyUnknownError, NoPlaceError
+from duecourse.usecases.worker.overlap import WaitQueueUnavailableError
+
+CHANGE = frozenset({WRITE, OPS})
+
+LimitKey = Annotated[str, Field(pattern=f"^{CONCURRENCY_KEY_PATTERN}$")]
+
+
+class LimitBody(Body):
+    """The limit of a concurrency key. It replaces the limits of the jobs."""
+
+    concurrency: Annotated[
+        Whole,
+        Field(ge=0, le=MAX_ACTIVE_LIMIT, description="The maximum number of active runs with the key; 0: none starts."),
+    ]
+
+
+class ReleaseBody(Body):
+    """The run whose place is given to another one."""
+
+    run_id: Annotated[str, Field(description="The id of a run that has a place of the key.")]
+
+
+class LimitAnswer(TypedDict):
+    """A concurrency key and its stored limit."""
+
+    key: LimitKey
+    concurrency: Annotated[
+        int | None, Field(ge=0, description="The stored limit; null if the limits of the jobs count.")
+    ]
+    updated_at: Millisecond | None
+    updated_by: str | None
+
+
+class ListedLimitAnswer(LimitAnswer):
+    """A concurrency key in a list."""
+
+    waiting: Annotated[Count, Field(description="The waiting runs with the key, among the newest waiting runs.")]
+
+
+class ActiveRunAnswer(TypedDict):
+    """A run that has a place of a key. `state` is null if it is about to start."""
+
+    id: RunId
+    job_id: JobId
+    state: RunState | None
+    started_at: Millisecond | None
+
+
+class WaitingRunAnswer(TypedDict):
+    """A run that waits for a place of a key."""
+
+    id: RunId
+    job_id: JobId
+    due: Second
+    place: Annotated[int, Field(ge=1, description="Its position in the wait queue.")]
+
+
+class SingleLimitAnswer(LimitAnswer):
+    """A concurrency key, its stored limit and its runs."""
+
+    active: list[ActiveRunAnswer]
+    waiting: Annotated[Count, Field(description=f"The number of waiting runs; at most {MAX_COUNTED} are counted.")]
+    queue: Annotated[list[WaitingRunAnswer], Field(description=f"The first {MAX_SHOWN} waiting runs, in order.")]
+
+
+@route("GET", "/v1/limits", "limits", {200: PageAnswer[ListedLimitAnswer]}, query=PageQuery)
+def list_limits(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
+    """List concurrency limits.
+
+    Lists the keys with a stored limit or with waiting runs, ordered by key.
+    """
+    query = PageQuery.of(request)
+    found, following = api.key_limits.page(request.tenant, limit=query.limit, after=read_key_page_token(query.cursor))
+    cursor = None if following is None else key_page_token(following)
+    items = [{**_document(each.key, each.stored), "waiting": each.waiting} for each in found]
+    return page_answer("limits_listed", items, cursor, {})
+
+
+@route(
+    "GET",
+    "/v1/limits/<limit_key>",
+    "limits",
+    {200: SingleLimitAnswer},
+    problems=("unknown-limit", "invalid-limit"),
+)
+def get_limit(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
+    """Read a concurrency limit.
+
+    Returns the stored limit of a key, its active runs and its wait queue.
+    """
+    key = _key_in(parameters)
+    with _Refused(key):
+        answer = _status(api.key_limits.get(request.tenant, key))
+    return Answer(HTTPStatus.OK, "limit_read", answer, facts={"key": key})
+
+
+@route(
+    "PUT",
+    "/v1/limits/<limit_key>",
+    "limits",
+    {200: SingleLimitAnswer, 201: SingleLimitAnswer},
+    body=LimitBody,
+    only_for=CHANGE,
+    problems=("invalid-limit", "lane-unavailable"),
+)
+def put_limit(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
+    """Set a concurrency limit.
+
+    The limit replaces those of the jobs with this key, from the next start on. A higher limit starts runs that wait. A
+    lower one stops no run: the next one starts when fewer are active. With 0 all runs with the key wait.
+    """
+    key, body = _key_in(parameters), read_body(request, LimitBody, kind="invalid-limit")
+    with _Refused(key):
+        created = api.key_limits.put(request.tenant, key, body.concurrency, by=request.principal)
+    answer = _status(api.key_limits.get(request.tenant, key))
+    facts = {"key": key, "concurrency": body.concurrency}
+    if created:
+        return Answer(HTTPStatus.CREATED, "limit_created", answer, {"location": f"/v1/limits/{key}"}, facts)
+    return Answer(HTTPStatus.OK, "limit_put", answer, facts=facts)
+
+
+@route(
+    "DELETE",
+    "/v1/limits/<limit_key>",
+    "limits",
+    {204: None},
+    only_for=CHANGE,
+    problems=("unknown-limit", "invalid-limit", "lane-unavailable"),
+)
+def delete_limit(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
+    """Delete a concurrency limit.
+
+    The limits of the jobs count again.
+    """
+    key = _key_in(parameters)
+    with _Refused(key):
+        api.key_limits.delete(request.tenant, key)
+    return Answer(HTTPStatus.NO_CONTENT, "limit_deleted", facts={"key": key})
+
+
+@route(
+    "POST",
+    "/v1/limits/<limit_key>/release",
+    "limits",
+    {200: SingleLimitAnswer},
+    body=ReleaseBody,
+    only_for=frozenset({OPS}),
+    problems=("unknown-limit", "invalid-limit", "no-place", "lane-unavailable"),
+)
+def release_place(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
+    """Release a place.
+
+    Gives the place of a run to the first waiting run. The run itself continues, so more runs than the limit may be
+    active: use it only for a run that no longer works.
+    """
+    key, body = _key_in(parameters), read_body(request, ReleaseBody, kind="invalid-limit")
+    try:
+        with _Refused(key):
+            api.key_limits.release(request.tenant, key, body.run_id)
+    except NoPlaceError:
+        detail = f'The run "{shortened(body.run_id)}" has no place of the key {key}; see GET /v1/limits/{key}.'
+        raise Problem("no-place", detail) from None
+    with _Refused(key):
+        answer = _status(api.key_limits.get(request.tenant, key))
+    return Answer(HTTPStatus.OK, "place_released", answer, facts={"key": key, "run_id": body.run_id})
+
+
+class _Refused:
+    """Turns the errors of the use case into problems."""
+
+    def __init__(self, key: str) -> None:
+        self._key = key
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, kind: object, error: BaseException | None, _trace: object) -> None:
+        if isinstance(error, KeyUnknownError):
+            detail = f"The key {self._key} has no stored limit, and none of its runs is active or waits."
+            raise Problem("unknown-limit", detail) from None
+        if isinstance(error, WaitQueueUnavailableError):
+            detail = "The change is stored, but the first waiting run could not be started now. Repeat the request."
+            raise Problem("lane-unavailable", detail) from None
+
+
+def _key_in(parameters: Mapping[str, str]) -> str:
+    key = unquote(parameters["limit_key"])
+    if re.fullmatch(CONCURRENCY_KEY_PATTERN, key) is None:
+        fault = FieldFault("must be 1 to 128 letters (a-z), digits or _ . : @ = + -", parameter="limit_key")
+        raise invalid([fault], "invalid-limit")
+    return key
+
+
+def _document(key: str, stored: KeyLimit | None) -> LimitAnswer:
+    return {
+        "key": key,
+        "concurrency": None if stored is None else stored.concurrency,
+        "updated_at": None if stored is None else millisecond(stored.updated_at),
+        "updated_by": None if stored is None else stored.updated_by,
+    }
+
+
+def _status(found: KeyStatus) -> SingleLimitAnswer:
+    return {
+        **_document(found.key, found.stored),
+        "active": [
+            {
+                "id": name,
+                "job_id": parse_run_id(name).job_id,
+                "state": None if run is None else run.state,
+                "started_at": None if run is None else millisecond(run.started_at),
+            }
+            for name, run in sorted(found.active.items())
+        ],
+        "waiting": found.waiting,
+        "queue": [
+            {"id": str(each.name), "job_id": each.job_id, "due": to_iso(each.due), "place": place}
+            for place, each in enumerate(found.first, 1)
+        ],
+    }

@@ -1,0 +1,103 @@
+"""`duecourse limits`: list, show, set, delete and release."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from duecourse.cli.commands.listing import print_page
+from duecourse.cli.commands.options import answer_options, api_options, confirm, connected, page_options, yes_option
+from duecourse.cli.output.table import print_table
+from duecourse.cli.output.values import print_json
+from duecourse.cli.terminal import Command, Group, plain, say
+from duecourse.client.models import ListedLimit, SingleLimit
+
+SHOWN = 10
+"""The number of waiting runs that `show` prints."""
+
+
+@click.group(cls=Group, example="duecourse limits set crm-eu 5")
+def limits() -> None:
+    """List, show, set and delete the limits of concurrency keys, and release places."""
+
+
+@limits.command("list", cls=Command, example="duecourse limits list")
+@page_options("keys")
+@answer_options
+def list_limits(limit: int, cursor: str | None, api: str | None, sign: bool | None, as_json: bool) -> None:
+    """List the keys with a stored limit or with waiting runs."""
+    with connected(api, sign) as client:
+        page = client.list_limits(limit=limit, cursor=cursor)
+    print_page(page, as_json=as_json, output="table", name="key", table=_print_limits, more="duecourse limits list")
+
+
+def _print_limits(found: Sequence[ListedLimit]) -> None:
+    rows = [(each.key, _limit(each.concurrency), str(each.waiting), each.updated_by or "") for each in found]
+    print_table(("key", "limit", "waiting", "set by"), rows)
+
+
+@limits.command(cls=Command, example="duecourse limits show crm-eu")
+@click.argument("key", metavar="KEY")
+@answer_options
+def show(key: str, api: str | None, sign: bool | None, as_json: bool) -> None:
+    """Show the limit of a key, its active runs, and the first runs that wait."""
+    with connected(api, sign) as client:
+        found = client.get_limit(key)
+    if as_json:
+        print_json(found.document)
+        return
+    click.echo(plain(f"{found.key}: {_said(found)}"))
+    if found.active:
+        print_table(
+            ("active", "state", "started"),
+            [(each.id, each.state or "STARTING", each.started_at) for each in found.active],
+        )
+    if found.queue:
+        print_table(("place", "waiting", "due"), [(str(each.place), each.id, each.due) for each in found.queue[:SHOWN]])
+
+
+@limits.command("set", cls=Command, example="duecourse limits set crm-eu 5")
+@click.argument("key", metavar="KEY")
+@click.argument("concurrency", metavar="NUMBER", type=int)
+@api_options
+def set_limit(key: str, concurrency: int, api: str | None, sign: bool | None) -> None:
+    """Set how many runs with the key may be active (0: none starts). It replaces the limits of the jobs."""
+    with connected(api, sign) as client:
+        found = client.put_limit(key, concurrency)
+    say(plain(f"{found.key}: {_said(found)}"))
+
+
+@limits.command(cls=Command, example="duecourse limits delete crm-eu")
+@click.argument("key", metavar="KEY")
+@yes_option
+@api_options
+def delete(key: str, yes: bool, api: str | None, sign: bool | None) -> None:
+    """Delete the limit of a key: the limits of its jobs count again."""
+    with connected(api, sign) as client:
+        if not yes:
+            confirm(plain(f"Delete the limit of {key}?"))
+        client.delete_limit(key)
+    say(plain(f"the limit of {key} is deleted"))
+
+
+@limits.command(cls=Command, example="duecourse limits release crm-eu report.20261121T064700Z")
+@click.argument("key", metavar="KEY")
+@click.argument("run_id", metavar="RUN")
+@yes_option
+@api_options
+def release(key: str, run_id: str, yes: bool, api: str | None, sign: bool | None) -> None:
+    """Give the place of a run that no longer works to the next run. The run itself continues."""
+    with connected(api, sign) as client:
+        if not yes:
+            confirm(plain(f"Release the place of {run_id}? If it still works, more runs than the limit are active."))
+        found = client.release_place(key, run_id)
+    say(plain(f"{found.key}: {_said(found)}"))
+
+
+def _limit(concurrency: int | None) -> str:
+    return "of its jobs" if concurrency is None else str(concurrency)
+
+
+def _said(found: SingleLimit) -> str:
+    return f"limit {_limit(found.concurrency)}, {len(found.active)} active, {found.waiting} waiting"

@@ -1,0 +1,125 @@
+"""Stored limits of concurrency keys, and the runs that have a place of a key or wait for one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from duecourse.domain.ids import key_line
+from duecourse.domain.runs.overlap import KeyLimit, Lock
+from duecourse.domain.runs.states import Run, RunState
+from duecourse.messages import RunMessage
+from duecourse.ports import Clock, JobStore, RunStore, WaitQueues
+from duecourse.usecases.report import Report
+from duecourse.usecases.worker.overlap import Overlaps, WaitQueue
+
+MAX_SHOWN = 100
+"""The maximum number of waiting runs that are shown."""
+
+MAX_COUNTED = 1000
+"""The maximum number of waiting runs that are counted."""
+
+MAX_WAITING_READ = 200
+"""The maximum number of waiting runs of all keys that a list reads, the newest first."""
+
+
+class KeyUnknownError(Exception):
+    """The key has no stored limit, and none of its runs is active or waits."""
+
+
+class NoPlaceError(Exception):
+    """The run has no place of the key."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyStatus:
+    """A key: its stored limit (None: the limits of its jobs count), the runs that have its places by the names of the
+    runs (None: the run is about to start), the number of waiting runs (MAX_COUNTED at most), and the first of them.
+    """
+
+    key: str
+    stored: KeyLimit | None
+    active: Mapping[str, Run | None]
+    waiting: int
+    first: Sequence[RunMessage]
+
+
+@dataclass(frozen=True, slots=True)
+class ListedKey:
+    """A key in a list, with the number of its waiting runs among the newest MAX_WAITING_READ of all keys."""
+
+    key: str
+    stored: KeyLimit | None
+    waiting: int
+
+
+@dataclass(frozen=True, slots=True)
+class KeyLimitsInUse:
+    """Reads and writes limits of keys. A change takes effect at the next start, and starts runs that wait."""
+
+    jobs: JobStore
+    runs: RunStore
+    wait_queues: WaitQueues
+    overlaps: Overlaps
+    wait_queue: WaitQueue
+    clock: Clock
+
+    def get(self, tenant: str, key: str) -> KeyStatus:
+        """Return the status of a key. Raises KeyUnknownError."""
+        line = key_line(key)
+        found = KeyStatus(
+            key,
+            self.jobs.key_limits.get(tenant, key),
+            {lock.holder: run for lock, run in self.overlaps.holders(tenant, key).values()},
+            self.wait_queues.length(tenant, line, limit=MAX_COUNTED),
+            self.wait_queues.waiting(tenant, line, limit=MAX_SHOWN),
+        )
+        if found.stored is None and not found.active and not found.waiting:
+            raise KeyUnknownError(key)
+        return found
+
+    def page(self, tenant: str, *, limit: int, after: str | None) -> tuple[list[ListedKey], str | None]:
+        """Return a page of the keys that have a stored limit or waiting runs, beginning after a key, and the key after
+        which the next page begins.
+        """
+        page = self.jobs.key_limits.page(tenant, limit=limit, after=after)
+        queued = self.runs.by_state(tenant, [RunState.QUEUED], limit=MAX_WAITING_READ)
+        waiting = Counter(run.key for run in queued if run.key is not None)
+        stored = {each.key: each for each in page.items}
+        others = {key for key in waiting if key > (after or "") and (page.following is None or key <= page.following)}
+        keys = sorted(stored.keys() | others)
+        following = keys[limit - 1] if len(keys) > limit else page.following
+        return [ListedKey(key, stored.get(key), waiting[key]) for key in keys[:limit]], following
+
+    def put(self, tenant: str, key: str, concurrency: int, *, by: str) -> bool:
+        """Store the limit of a key, and start the first waiting run, which starts the next one. Return whether there
+        was no limit before. Raises WaitQueueUnavailableError.
+        """
+        created = self.jobs.key_limits.put(KeyLimit(tenant, key, concurrency, self.clock.now(), by))
+        self._start(tenant, key)
+        return created
+
+    def delete(self, tenant: str, key: str) -> None:
+        """Delete the limit of a key: the limits of its jobs count again. Raises KeyUnknownError if there is none, and
+        WaitQueueUnavailableError.
+        """
+        deleted = self.jobs.key_limits.delete(tenant, key)
+        self._start(tenant, key)
+        if not deleted:
+            raise KeyUnknownError(key)
+
+    def release(self, tenant: str, key: str, run_id: str) -> None:
+        """Take the place of a key from a run, which continues. Raises KeyUnknownError, NoPlaceError or
+        WaitQueueUnavailableError.
+        """
+        held = {place: lock for place, (lock, _) in self.overlaps.holders(tenant, key).items() if lock.holder == run_id}
+        if not held:
+            self.get(tenant, key)
+            raise NoPlaceError(run_id)
+        for place, lock in held.items():
+            self.runs.lock(tenant, key_line(key), Lock("", self.clock.now()), lock, place=place)
+        self._start(tenant, key)
+
+    def _start(self, tenant: str, key: str) -> None:
+        self.wait_queue.call_next(tenant, key_line(key), Report())

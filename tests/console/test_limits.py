@@ -1,0 +1,80 @@
+"""Limits of concurrency keys: active and waiting runs, and what operators change."""
+
+from playwright.sync_api import expect
+
+from duecourse.testing import Scheduler
+from tests.console.conftest import Open
+from tests.support.browser import accessibility_faults
+from tests.support.console import ServedConsole
+
+HTTP = {"type": "http", "url": "https://shop.example/hooks"}
+
+
+def waiting(scheduler: Scheduler) -> tuple[str, str]:
+    """A run that is active, and one of another job that waits for it."""
+    for job_id in ("export", "mail"):
+        scheduler.client.create_job(
+            {
+                "id": job_id,
+                "schedule": None,
+                "target": HTTP,
+                "completion": "callback",
+                "payload": {"region": "eu"},
+                "concurrency": {"key": "crm-{{payload.region}}", "limit": 1},
+            }
+        )
+    first, second = (scheduler.client.run_job(job_id).id for job_id in ("export", "mail"))
+    scheduler.advance(seconds=1)
+    return first, second
+
+
+def test_limits_page_lists_keys_and_shows_their_runs(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    page = open_page(console, "/limits")
+    expect(page.get_by_text("No key has a stored limit or waiting runs.")).to_be_visible()
+    first, second = waiting(scheduler)
+    page.reload()
+    row = page.get_by_role("row").filter(has_text="crm-eu")
+    expect(row).to_contain_text("Of its jobs")
+    row.get_by_role("link", name="crm-eu").click()
+    expect(page.get_by_text("Limit: Of its jobs. Active runs: 1. Waiting runs: 1.")).to_be_visible()
+    expect(page.get_by_role("grid", name="Active runs").get_by_role("link", name=first)).to_be_visible()
+    expect(page.get_by_role("grid", name="Waiting runs").get_by_role("link", name=second)).to_be_visible()
+    assert accessibility_faults(page) == []
+
+
+def test_limits_page_changes_and_deletes_a_limit(scheduler: Scheduler, console: ServedConsole, open_page: Open) -> None:
+    waiting(scheduler)
+    page = open_page(console, "/limits/crm-eu")
+    page.get_by_role("spinbutton", name="New limit").fill("2")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("The limit of crm-eu is 2.")).to_be_visible()
+    scheduler.advance(seconds=1)
+    page.reload()
+    expect(page.get_by_text("Limit: 2. Active runs: 2. Waiting runs: 0.")).to_be_visible()
+    page.get_by_role("button", name="Delete the limit").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete the limit").click()
+    expect(page.get_by_text("The limit of crm-eu is deleted.")).to_be_visible()
+    assert scheduler.client.get_limit("crm-eu").concurrency is None
+
+
+def test_limits_page_releases_a_place(scheduler: Scheduler, console: ServedConsole, open_page: Open) -> None:
+    first, second = waiting(scheduler)
+    page = open_page(console, "/limits/crm-eu")
+    page.get_by_role("button", name=f"Release the place of {first}").click()
+    page.get_by_role("dialog").get_by_role("button", name="Release the place").click()
+    expect(page.get_by_text("The place was released.")).to_be_visible()
+    scheduler.advance(seconds=1)
+    assert scheduler.client.get_run(second).state == "WAITING"
+
+
+def test_limits_run_page_says_what_the_run_waits_for(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    _, second = waiting(scheduler)
+    page = open_page(console, f"/runs/{second}")
+    expect(page.get_by_role("link", name="crm-eu")).to_have_attribute("href", "#/limits/crm-eu")
+    expect(page.get_by_text("Waits for the concurrency key")).to_be_visible()
+    expect(page.get_by_text("1 of 1")).to_be_visible()
+    expect(page.get_by_text("In the wait queue since")).to_be_visible()

@@ -1,0 +1,88 @@
+"""Stores of limits of concurrency keys, and the wait queues and locks of keys."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from duecourse.domain.ids import RunIdentity, key_line
+from duecourse.domain.jobs.job import Concurrency, Lane
+from duecourse.domain.runs.overlap import KeyLimit, Lock, QueuePosition
+from duecourse.messages import RunMessage, read_run_message
+from duecourse.ports import Watch
+from duecourse.testing.clock import SettableClock
+from tests.support.jobs import NOON, stored_job
+from tests.support.tables import Tables
+
+FIVE = KeyLimit("default", "crm-eu", 5, NOON, "ann")
+
+
+def test_key_limits_limit_comes_back_as_it_was_written(any_tables: Tables) -> None:
+    store = any_tables.job_store(SettableClock(NOON)).key_limits
+    assert store.get("default", "crm-eu") is None
+    assert store.put(FIVE)
+    assert store.get("default", "crm-eu") == FIVE
+    assert store.get("other", "crm-eu") is None
+    assert not store.put(replace(FIVE, concurrency=0))
+    assert store.get("default", "crm-eu") == replace(FIVE, concurrency=0)
+    assert store.delete("default", "crm-eu")
+    assert not store.delete("default", "crm-eu")
+    assert store.get("default", "crm-eu") is None
+
+
+def test_key_limits_are_listed_page_by_page(any_tables: Tables) -> None:
+    store = any_tables.job_store(SettableClock(NOON)).key_limits
+    for key in "cab":
+        assert store.put(replace(FIVE, key=key))
+    assert store.put(replace(FIVE, tenant="other"))
+    first = store.page("default", limit=2, after=None)
+    assert ([each.key for each in first.items], first.following) == (["a", "b"], "b")
+    second = store.page("default", limit=2, after="b")
+    assert ([each.key for each in second.items], second.following) == (["c"], None)
+
+
+def test_key_limits_job_keeps_its_key_and_limit(any_tables: Tables) -> None:
+    store = any_tables.job_store(SettableClock(NOON))
+    made = stored_job(store, concurrency=Concurrency("crm-{{payload.region}}", 5))
+    assert store.get("default", made.id) == made
+
+
+def waiting(job_id: str, second: int) -> RunMessage:
+    at = int(NOON) + second
+    identity = RunIdentity("default", job_id, at, at, generation=5)
+    return RunMessage(identity, Lane.NORMAL, float(at), f"{job_id}-{second}", waited=True, key="crm")
+
+
+def test_key_limits_runs_of_several_jobs_wait_in_one_queue_by_due_time(any_tables: Tables) -> None:
+    lines, line = any_tables.wait_queues(), key_line("crm")
+    entries = [waiting("b", 60), waiting("a", 60), waiting("b", 0)]
+    assert [lines.enter(each, expires_at=int(NOON) + 999) for each in entries] == [True] * 3
+    assert not lines.enter(entries[1], expires_at=int(NOON) + 999)
+    found = [str(each.name) for each in lines.waiting("default", line, limit=9)]
+    assert found == ["b.20261121T120000Z", "a.20261121T120100Z", "b.20261121T120100Z"]
+    assert lines.length("default", line, limit=2) == 2
+    assert lines.waiting("default", "a", limit=9) == lines.waiting("other", line, limit=9) == []
+    assert lines.leave("default", line, QueuePosition(int(NOON), "b.20261121T120000Z"), through=1)
+    assert len(lines.waiting("default", line, limit=9)) == 2
+
+
+def test_key_limits_places_of_a_key_are_apart_from_the_locks_of_a_job(any_tables: Tables) -> None:
+    runs, line = any_tables.run_store(), key_line("crm")
+    first, second = Lock("a.20261121T120000Z", NOON, 2), Lock("b.20261121T120000Z", NOON, 2)
+    assert runs.lock("default", line, first, None) is None
+    assert runs.lock("default", line, second, None, place=1) is None
+    assert runs.lock("default", line, second, None) == first
+    assert runs.locks("default", line) == {0: first, 1: second}
+    assert runs.locks("default", "crm") == runs.locks("other", line) == {}
+
+
+def test_key_limits_watch_of_a_key_is_apart_from_that_of_a_job(any_tables: Tables) -> None:
+    lines, watch = any_tables.wait_queues(), Watch("n", NOON)
+    assert lines.set_watch("default", key_line("crm"), watch, None, expires_at=int(NOON) + 999)
+    assert lines.watch("default", key_line("crm")) == watch
+    assert lines.watch("default", "crm") is None
+
+
+def test_key_limits_message_keeps_its_key() -> None:
+    message = waiting("a", 0)
+    assert read_run_message(message.to_json()) == message
+    assert (message.line, replace(message, key=None).line) == ("*crm", "a")

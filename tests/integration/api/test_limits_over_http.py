@@ -1,0 +1,124 @@
+"""Concurrency limits over HTTP."""
+
+from typing import Any
+
+import pytest
+
+from duecourse.domain.ids import key_line
+from duecourse.domain.runs.overlap import Lock
+from duecourse.testing.clock import SettableClock
+from tests.support.api import BODY, Answered, ApiClient
+from tests.support.api_events import json_event
+from tests.support.jobs import NOON
+from tests.support.tables import Tables
+
+HOLDER = "report.20261121T115900Z"
+
+
+@pytest.fixture
+def api(tables: Tables) -> ApiClient:
+    clock = SettableClock(NOON)
+    return ApiClient.over(tables, clock, workflows=tables.workflows(clock))
+
+
+def put(api: ApiClient, concurrency: object, key: str = "crm-eu") -> Answered:
+    return api.send(json_event("PUT", f"/v1/limits/{key}", {"concurrency": concurrency}))
+
+
+def patch(api: ApiClient, job_id: str, concurrency: object) -> Any:
+    return api.send(json_event("PATCH", f"/v1/jobs/{job_id}", {"concurrency": concurrency})).json
+
+
+def release(api: ApiClient, run_id: str) -> Answered:
+    return api.send(json_event("POST", "/v1/limits/crm-eu/release", {"run_id": run_id}))
+
+
+def test_limits_are_written_read_listed_and_deleted(api: ApiClient) -> None:
+    made = put(api, 5)
+    shown = {
+        "key": "crm-eu",
+        "concurrency": 5,
+        "updated_at": "2026-11-21T12:00:00.000Z",
+        "updated_by": "local",
+    }
+    assert (made.status, made.headers["location"]) == (201, "/v1/limits/crm-eu")
+    assert made.json == shown | {"active": [], "waiting": 0, "queue": []}
+    assert (put(api, 0).status, api.get("/v1/limits/crm-eu").json["concurrency"]) == (200, 0)
+    assert put(api, 5).status == 200
+    assert api.get("/v1/limits").json == {"items": [shown | {"waiting": 0}], "next_cursor": None}
+    assert api.delete("/v1/limits/crm-eu").status == 204
+    for answer in (api.get("/v1/limits/crm-eu"), api.delete("/v1/limits/crm-eu")):
+        assert (answer.status, answer.json["type"]) == (404, "/problems/unknown-limit")
+
+
+def test_limits_pages_follow_their_cursor(api: ApiClient) -> None:
+    for key in ("a", "b:1", "c"):
+        put(api, 1, key)
+    first = api.get("/v1/limits", limit="2").json
+    second = api.get("/v1/limits", limit="2", cursor=first["next_cursor"]).json
+    assert [each["key"] for each in (*first["items"], *second["items"])] == ["a", "b:1", "c"]
+    assert second["next_cursor"] is None
+    assert api.get("/v1/limits", cursor="nonsense").status == 400
+
+
+def test_limits_active_run_is_shown_and_its_place_can_be_released(api: ApiClient) -> None:
+    assert api.runs.lock("default", key_line("crm-eu"), Lock(HOLDER, NOON + 60, 2), None) is None
+    active = [{"id": HOLDER, "job_id": "report", "state": None, "started_at": None}]
+    assert api.get("/v1/limits/crm-eu").json["active"] == active
+    assert release(api, "report.20261121T115800Z").json["type"] == "/problems/no-place"
+    put(api, 1)
+    assert release(api, HOLDER).json["active"] == []
+
+
+@pytest.mark.parametrize(
+    ("body", "detail"),
+    [
+        ({}, "is required"),
+        ({"concurrency": -1}, "0"),
+        ({"concurrency": 101}, "100"),
+        ({"concurrency": 1, "rate": 1}, "not a known field"),
+    ],
+)
+def test_limits_invalid_limit_is_refused_with_its_field(api: ApiClient, body: object, detail: str) -> None:
+    answer = api.send(json_event("PUT", "/v1/limits/crm-eu", body))
+    assert (answer.status, answer.json["type"]) == (422, "/problems/invalid-limit")
+    assert detail in str(answer.json["errors"])
+
+
+@pytest.mark.parametrize("key", ["a%20b", "x" * 129, "a%23b"])
+def test_limits_invalid_key_is_refused(api: ApiClient, key: str) -> None:
+    answer = put(api, 1, key)
+    assert (answer.status, answer.json["errors"][0]["parameter"]) == (422, "limit_key")
+
+
+@pytest.mark.parametrize(("concurrency", "pointer", "detail"), [
+    ({"key": "crm"}, "/concurrency/limit", "is required: write how many runs with the key may be active"),
+    ({"limit": 1}, "/concurrency/key", "is required: write the key that the runs share"),
+    ({"key": "crm", "limit": 0}, "/concurrency/limit", "from 1 to 100"),
+    ({"key": "{{week}}", "limit": 1}, "/concurrency/key", "known names: job_id, payload.FIELD"),
+    ({"key": "crm-{{payload.}}", "limit": 1}, "/concurrency/key", "is unknown"),
+    ({"key": "crm", "limit": 1, "rate": 2}, "/concurrency/rate", "is not a known field"),
+])  # fmt: skip
+def test_limits_job_with_an_invalid_key_is_refused(
+    api: ApiClient, concurrency: object, pointer: str, detail: str
+) -> None:
+    answer = api.post(BODY | {"concurrency": concurrency})
+    (fault,) = answer.json["errors"]
+    assert (answer.status, fault["pointer"]) == (422, pointer)
+    assert detail in fault["detail"]
+
+
+def test_limits_job_with_a_key_is_changed_and_loses_it(api: ApiClient) -> None:
+    made = api.post(BODY | {"concurrency": {"key": "crm-{{payload.to.region}}", "limit": 5}}).json
+    assert made["concurrency"] == {"key": "crm-{{payload.to.region}}", "limit": 5}
+    changed = patch(api, made["id"], {"limit": 2})
+    assert changed["concurrency"] == {"key": "crm-{{payload.to.region}}", "limit": 2}
+    assert patch(api, made["id"], None)["concurrency"] is None
+
+
+@pytest.mark.parametrize("overlap", ["newest", "replace"])
+def test_limits_key_cannot_be_used_with_a_rule_that_drops_waiting_runs(api: ApiClient, overlap: str) -> None:
+    answer = api.post(BODY | {"overlap": overlap, "concurrency": {"key": "crm", "limit": 1}})
+    (fault,) = answer.json["errors"]
+    assert (answer.status, fault["pointer"]) == (422, "/concurrency")
+    assert "choose skip, queue or allow" in fault["detail"]

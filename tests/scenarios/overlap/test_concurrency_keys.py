@@ -1,0 +1,376 @@
+"""Runs of several jobs share the limit of a key: the others wait, and no fault makes more of them active."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from duecourse.domain.ids import key_line
+from duecourse.domain.jobs.job import (
+    Backoff,
+    Completion,
+    Concurrency,
+    Job,
+    MissedPolicy,
+    Overlap,
+    RetryPolicy,
+)
+from duecourse.domain.runs.document import run_document
+from duecourse.domain.runs.overlap import Lock
+from duecourse.domain.runs.states import Run, RunState
+from duecourse.domain.targets.targets import Failed, Outcome, Returned
+from duecourse.messages import MessageKind
+from duecourse.ports import Call
+from duecourse.testing.faults import around, lost, throttled
+from duecourse.testing.memory.tables import MemoryTables
+from duecourse.usecases.runs.key_limits import KeyUnknownError, NoPlaceError
+from duecourse.usecases.runs.requests import OwnPayload
+from duecourse.usecases.worker.overlap import WATCH_SECONDS
+from tests.scenarios.overlap.test_active_limit import AtOnce, handled
+from tests.scenarios.overlap.test_wait_queue import lose
+from tests.support.faulty import CountedStore
+from tests.support.jobs import NOON, job
+from tests.support.varied import varied
+from tests.support.world import World
+
+W = RunState.WAITING
+
+
+def keyed(job_id: str = "tick-tock", limit: int = 1, key: str = "crm", **changes: Any) -> Job:
+    """Every minute, each run completed by hand."""
+    usual: dict[str, Any] = {
+        "overlap": Overlap.ALLOW,
+        "completion": Completion.CALLBACK,
+        "concurrency": Concurrency(key, limit),
+    }
+    return job("* * * * *", id=job_id, **(usual | changes))
+
+
+def all_runs(world: World, *jobs: str) -> list[Run]:
+    found = [run for job_id in jobs or ("tick-tock", "tock") for run in world.runs(job_id)]
+    return sorted(found, key=lambda run: (run.due, str(run.name)))
+
+
+def states(world: World, *jobs: str) -> str:
+    """The states of all runs, by their first letters: `SWWQ`."""
+    return "".join(run.state.value[0] for run in all_runs(world, *jobs))
+
+
+def line(world: World, key: str = "crm") -> list[str]:
+    return [str(each.name) for each in world.wait_queues.waiting("default", key_line(key), limit=99)]
+
+
+def complete(world: World, index: int = 0) -> None:
+    waiting = [run for run in all_runs(world) if run.state is W]
+    world.tell(world.about(waiting[index], MessageKind.COMPLETE))
+
+
+def two(world: World, limit: int = 1, runs: int = 2, **changes: Any) -> None:
+    world.add(keyed(limit=limit, max_runs=runs, **changes))
+    world.add(keyed("tock", limit=limit, max_runs=runs, **changes))
+    world.until(NOON + 60 * runs + 10)
+
+
+def test_concurrency_keys_runs_of_two_jobs_take_turns_by_due_time(world: World) -> None:
+    two(world)
+    assert (states(world), len(line(world))) == ("WQQQ", 3)
+    for expected in ("SWQQ", "SSWQ", "SSSW", "SSSS"):
+        complete(world)
+        assert states(world) == expected
+    world.until(NOON + 400)
+    assert (line(world), world.wait_queues.watch("default", key_line("crm")), len(world.wheel)) == ([], None, 0)
+
+
+def test_concurrency_keys_waiting_run_shows_its_key_its_position_and_since_when(world: World) -> None:
+    two(world)
+    first, *_, last = all_runs(world)
+    shown = run_document(last)
+    assert (shown["waiting_for"], shown["concurrency_key"]) == ("concurrency", "crm")
+    assert shown["waiting_since"] == "2026-11-21T12:02:00.000Z"
+    explained = world.office.api.explain("default", "tock", int(NOON) + 120).found
+    assert "active run with the concurrency key crm. It is number 3 in the wait queue" in explained.sentence
+    assert run_document(first)["waiting_for"] is None
+
+
+def test_concurrency_keys_values_of_the_payload_and_the_run_make_the_key(world: World) -> None:
+    world.add(keyed(key="crm-{{payload.to.region}}", payload={"to": {"region": "eu"}}, max_runs=1))
+    world.until(NOON + 70)
+    asked = [world.office.run(OwnPayload({"to": {"region": region}})) for region in ("eu", "New York", "eu")]
+    world.work()
+    assert [world.office.record(run).key for run in asked] == ["crm-eu", "crm-New_York", "crm-eu"]
+    assert [world.office.record(run).state.value[0] for run in asked] == ["Q", "W", "Q"]
+
+
+def test_concurrency_keys_run_without_a_value_for_its_key_is_dead_and_calls_nothing(world: World) -> None:
+    world.add(keyed(key="crm-{{payload.region}}", max_runs=1))
+    world.until(NOON + 70)
+    (run,) = world.runs("tick-tock")
+    assert (run.state, run.code, run.error) == (
+        RunState.DEAD,
+        "bad_template",
+        "concurrency key: the payload has no text or number region",
+    )
+    assert world.caller.calls == []
+
+
+def test_concurrency_keys_run_that_waits_for_its_next_attempt_gives_its_place_back(world: World) -> None:
+    retry = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=100, max_seconds=100)
+    two(world, runs=1, retry=retry)
+    assert states(world) == "WQ"
+    world.tell(world.about(all_runs(world)[0], MessageKind.FAIL, error="no"))
+    assert states(world) == "RW"
+    world.until(NOON + 200)
+    assert (states(world), line(world)) == ("RW", ["tick-tock.20261121T120100Z"])
+    complete(world)
+    assert (states(world), line(world)) == ("WS", [])
+
+
+def test_concurrency_keys_skipping_job_has_one_waiting_run_for_all_occurrences(world: World) -> None:
+    two(world, runs=4, overlap=Overlap.SKIP)
+    assert states(world) == "WQSSSSSS"
+    complete(world)
+    assert states(world) == "SWSSSSSS"
+
+
+def test_concurrency_keys_queueing_jobs_wait_for_their_own_run_first(world: World) -> None:
+    two(world, runs=2, overlap=Overlap.QUEUE)
+    assert (states(world), line(world)) == ("WQQQ", ["tock.20261121T120100Z"])
+    complete(world)
+    assert (states(world), line(world)) == ("SWQQ", ["tick-tock.20261121T120200Z"])
+    for expected in ("SSWQ", "SSSW", "SSSS"):
+        complete(world)
+        assert states(world) == expected
+
+
+def test_concurrency_keys_one_offs_share_a_limit(world: World) -> None:
+    for number in range(3):
+        made = job("at(2026-11-21T12:01:00)", id=f"once{number}", overlap=Overlap.ALLOW)
+        world.add(replace(made, completion=Completion.CALLBACK, concurrency=Concurrency("crm", 1)))
+    world.until(NOON + 70)
+    assert states(world, "once0", "once1", "once2") == "WQQ"
+
+
+# What changes meanwhile.
+
+
+def limits(world: World) -> Any:
+    return world.office.api.key_limits
+
+
+def test_concurrency_keys_stored_limit_replaces_those_of_the_jobs_at_once(world: World) -> None:
+    two(world)
+    assert limits(world).put("default", "crm", 3, by="anna")
+    world.work()
+    assert states(world) == "WWWQ"
+    assert not limits(world).put("default", "crm", 1, by="anna")
+    complete(world)
+    complete(world)
+    assert states(world) == "SSWQ"
+    limits(world).delete("default", "crm")
+    complete(world)
+    assert states(world) == "SSSW"
+
+
+def test_concurrency_keys_limit_of_zero_holds_all_runs_until_it_is_deleted(world: World) -> None:
+    limits(world).put("default", "crm", 0, by="anna")
+    two(world, runs=1)
+    world.until(NOON + 600)
+    assert states(world) == "QQ"
+    limits(world).delete("default", "crm")
+    world.work()
+    assert states(world) == "WQ"
+
+
+def test_concurrency_keys_status_has_the_active_and_the_waiting_runs(world: World) -> None:
+    two(world, runs=1)
+    found = limits(world).get("default", "crm")
+    assert [*found.active] == ["tick-tock.20261121T120100Z"]
+    assert (found.waiting, [str(each.name) for each in found.first]) == (1, ["tock.20261121T120100Z"])
+    listed, following = limits(world).page("default", limit=10, after=None)
+    assert ([(each.key, each.waiting) for each in listed], following) == ([("crm", 1)], None)
+    with pytest.raises(KeyUnknownError):
+        limits(world).get("default", "other")
+
+
+def test_concurrency_keys_lists_are_read_in_pages(world: World) -> None:
+    two(world, runs=1)
+    for key in ("a", "d", "e"):
+        limits(world).put("default", key, 1, by="anna")
+    found, after = list[str](), None
+    while True:
+        page, after = limits(world).page("default", limit=2, after=after)
+        found += [each.key for each in page]
+        if after is None:
+            break
+    assert found == ["a", "crm", "d", "e"]
+
+
+def test_concurrency_keys_released_place_goes_to_the_next_run(world: World) -> None:
+    two(world, runs=1)
+    limits(world).release("default", "crm", "tick-tock.20261121T120100Z")
+    world.work()
+    assert states(world) == "WW"
+    with pytest.raises(NoPlaceError):
+        limits(world).release("default", "crm", "tick-tock.20261121T120100Z")
+
+
+def test_concurrency_keys_job_with_another_key_leaves_the_wait_queue(world: World) -> None:
+    two(world, runs=1)
+    world.office.edit("tock", concurrency=Concurrency("erp", 1))
+    world.until(NOON + 70 + WATCH_SECONDS)
+    assert (states(world), line(world), all_runs(world)[1].key) == ("WW", [], "erp")
+
+
+def test_concurrency_keys_job_without_a_key_starts_its_run_when_it_is_first(world: World) -> None:
+    two(world, runs=2)
+    world.office.edit("tock", concurrency=None)
+    world.until(NOON + 130 + WATCH_SECONDS)
+    assert (states(world), len(line(world))) == ("WWQQ", 2)
+    assert all_runs(world)[1].key is None
+    complete(world)
+    world.until(world.clock.now() + WATCH_SECONDS)
+    assert (states(world), line(world)) == ("SWWW", [])
+
+
+@pytest.mark.parametrize("change", ["cancelled", "paused", "deleted", "late"])
+def test_concurrency_keys_run_that_no_longer_waits_does_not_block_the_others(world: World, change: str) -> None:
+    for job_id in "abc":
+        world.add(keyed(job_id, max_runs=1, start_deadline_seconds=60 if change == "late" else None))
+    world.until(NOON + 70)
+    assert states(world, *"abc") == "WQQ"
+    match change:
+        case "cancelled":
+            world.tell(world.about(world.runs("b")[0], MessageKind.CANCEL))
+        case "paused":
+            world.office.pause("b")
+        case "deleted":
+            world.office.delete("b")
+        case _:
+            world.office.edit("c", start_deadline_seconds=None)
+            world.until(NOON + 200)
+    world.tell(world.about(world.runs("a")[0], MessageKind.COMPLETE))
+    ended = "C" if change == "cancelled" else "S"
+    assert states(world, *"abc") == f"S{ended}W"
+
+
+# What goes wrong.
+
+
+def test_concurrency_keys_place_whose_holder_vanished_is_taken_after_its_lease(world: World) -> None:
+    two(world, runs=1)
+    first = all_runs(world)[0]
+    gone = varied(first, state=RunState.RUNNING, lease_until=NOON + 90, fencing_token="gone")
+    assert world.run_store.write(gone, first) is None
+    world.until(NOON + 90 + 110)
+    assert states(world) == "RQ"
+    world.until(NOON + 90 + 120 + WATCH_SECONDS + 1)
+    assert states(world)[1] == "W"
+
+
+def test_concurrency_keys_place_whose_holder_never_began_is_taken_after_its_lease(world: World) -> None:
+    never = Lock("other.20261121T115900Z", NOON + 100, 2)
+    assert world.run_store.lock("default", key_line("crm"), never, None) is None
+    two(world, runs=1)
+    assert states(world) == "QQ"
+    world.until(NOON + 110 + WATCH_SECONDS)
+    assert states(world) == "WQ"
+
+
+def test_concurrency_keys_lost_answer_of_a_place_takes_no_second_one(world: World) -> None:
+    world.run_store = around(world.run_store, lock=lost(TimeoutError("no answer"), times=1))
+    two(world, limit=2, runs=1)
+    world.until(NOON + 500)
+    assert states(world) == "WW"
+    assert len(world.run_store.locks("default", key_line("crm"))) == 2
+
+
+def test_concurrency_keys_run_whose_start_could_not_be_recorded_keeps_its_place(world: World) -> None:
+    world.run_store = around(world.run_store, write=throttled(times=1))
+    two(world, runs=1)
+    world.until(NOON + 500)
+    assert sorted(states(world)) == ["Q", "W"]
+    assert len(world.run_store.locks("default", key_line("crm"))) == 1
+
+
+def test_concurrency_keys_lost_call_of_the_wait_queue_is_made_again_within_half_a_minute(world: World) -> None:
+    two(world, runs=1)
+    held = world.wheel.put_in(world.about(all_runs(world)[0], MessageKind.COMPLETE))
+    world.worker()([world.wheel.received(held)], world.clock.now() + 120)
+    assert lose(world, lambda message: message.watch is None and message.waited) == 1
+    world.until(NOON + 70 + WATCH_SECONDS)
+    assert states(world) == "SW"
+
+
+def test_concurrency_keys_wait_queue_without_a_watch_is_found_by_index_repair(world: World) -> None:
+    two(world, runs=1)
+    complete_silently(world)
+    assert lose(world, lambda message: message.waited) >= 1
+    world.clock.advance(86_400)
+    world.repair(every_seconds=0)
+    world.until(world.clock.now() + 120)
+    assert states(world) == "SW"
+
+
+def complete_silently(world: World) -> None:
+    """End the first run with a worker that dies before it calls the next one."""
+    first = all_runs(world)[0]
+    assert world.run_store.write(varied(first, state=RunState.SUCCEEDED, finished_at=world.clock.now()), first) is None
+
+
+# How many, and at which cost.
+
+
+@pytest.mark.parametrize("most", [1, 3])
+def test_concurrency_keys_workers_side_by_side_never_start_more_runs_than_allowed(world: World, most: int) -> None:
+    calls = world.caller.answer = AtOnce()
+    patient = MissedPolicy(grace_seconds=86_400)
+    for job_id in ("tick-tock", "tock"):
+        world.add(job("", id=job_id, overlap=Overlap.ALLOW, concurrency=Concurrency("crm", most), missed=patient))
+    asked = [world.office.run(job_id=("tick-tock", "tock")[number % 2]) for number in range(24)]
+    with ThreadPoolExecutor(max_workers=2) as threads:
+        for _ in range(400):
+            batches = [[each for _ in range(10) if (each := world.wheel.receive()) is not None] for _ in range(2)]
+            if not any(batches):
+                found = all_runs(world)
+                if all(run.state.final for run in found) and len(found) == 24:
+                    break
+                world.clock.advance(1)
+                continue
+            list(threads.map(lambda batch: handled(world, batch), batches))
+    assert calls.most <= most
+    assert sorted(world.caller.runs) == sorted(str(each.name) for each in asked)
+
+
+@pytest.mark.parametrize(
+    ("concurrency", "before", "after"),
+    [(None, [], []), (Concurrency("crm", 3), ["waiting", "locks", "get", "lock"], ["waiting"])],
+)
+def test_concurrency_keys_run_with_a_key_costs_one_write_more_and_without_one_no_request_more(
+    concurrency: Concurrency | None, before: list[str], after: list[str]
+) -> None:
+    world, asked = World(MemoryTables()), list[str]()
+    world.run_store = CountedStore(world.run_store, asked)  # type: ignore[assignment]
+    world.wait_queues = CountedStore(world.wait_queues, asked)  # type: ignore[assignment]
+    world.add(keyed(concurrency=concurrency, completion=Completion.RESPONSE))
+    world.until(NOON + 200)
+    asked.clear()
+    world.until(NOON + 241)
+    assert asked == [*before, "write", "write", *after]
+
+
+def test_concurrency_keys_failing_call_does_not_hold_its_place_meanwhile(world: World) -> None:
+    def fail_the_first(call: Call) -> Outcome:
+        return Failed("no") if call.run.job_id == "tick-tock" and call.run.attempt == 1 else Returned()
+
+    world.caller.answer = fail_the_first
+    retry = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=50, max_seconds=50)
+    two(world, runs=1, retry=retry, completion=Completion.RESPONSE)
+    world.until(NOON + 200)
+    assert [(name.partition(".")[0], attempt, at - NOON) for name, attempt, at in world.caller.calls] == [
+        ("tick-tock", 1, 60.0),
+        ("tock", 1, 60.0),
+        ("tick-tock", 2, 110.0),
+    ]
