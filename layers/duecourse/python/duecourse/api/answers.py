@@ -64,7 +64,7 @@ class TotalAnswer(TypedDict):
 
 
 class SearchedAnswer(TypedDict):
-    """How far a list of successful runs across jobs has come."""
+    """The progress of a list of successful runs across jobs."""
 
     complete_from: Annotated[
         Second | None,

@@ -383,7 +383,7 @@ def _place(text: str) -> Place:
 
 
 def _whole(text: str) -> int:
-    """Return the number of a token. Raises ValueError for text that no token has."""
+    """Return the number that a token contains. Raises ValueError for a text that no token contains."""
     if re.fullmatch(r"0|-?[1-9][0-9]{0,11}", text) is None or int(text) > LATEST:
         raise ValueError(text)
     return int(text)

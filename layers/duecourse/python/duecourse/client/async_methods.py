@@ -736,8 +736,9 @@ class AsyncMethods(ABC):
     ) -> Awaitable[ChangedJobs]:
         """Pause many jobs.
 
-        Selects the jobs with a tag or with `ids`, or all jobs with `"all": true`. Only `ids` need no `ops` scope.
-        One call handles up to 100 jobs, and each job counts as a request. Pass `next_cursor` to continue.
+        Selects the jobs with a tag or with `ids`, or all jobs with `"all": true`. A selection by `ids` does not
+        require the `ops` scope. One call handles up to 100 jobs, and each job counts as a request. Pass
+        `next_cursor` to continue.
 
         `until`: ISO-8601 with an offset, preferably UTC with Z.
         """
@@ -773,8 +774,8 @@ class AsyncMethods(ABC):
 
         Selects the jobs with a tag or with `ids`, or all jobs with `"all": true`. Without `ids`, it resumes the
         jobs that were paused by a request with the same tag or for all jobs; with `others`, it also resumes jobs
-        that were paused in another way. Only `ids` need no `ops` scope. One call handles up to 100 jobs, and each
-        job counts as a request. Pass `next_cursor` to continue.
+        that were paused in another way. A selection by `ids` does not require the `ops` scope. One call handles up
+        to 100 jobs, and each job counts as a request. Pass `next_cursor` to continue.
         """
         return self._send(
             Call(
@@ -876,13 +877,13 @@ class AsyncMethods(ABC):
         workflow, and `QUEUED` lists runs that wait for another run of their job. `since` and `until` filter by the
         time at which the run entered its state: the start of its attempt, its end, the end of its last attempt, or
         the due time of a run that never started. `tag` selects runs of jobs that currently have the tag, and
-        `error` selects runs with an error that contains the text. `caught_up` selects runs of a catch-up (default:
-        in any state); the `count` of a run is the number of occurrences that it covers. With `job`, the list has
-        the runs of one job in `state` (default: in any state), newest occurrence first. A page may be short or
-        empty and still have a next page.  With `SUCCEEDED` in `state` and without `job`, the list has the newest
-        occurrences first, `since` and `until` select occurrences, and the id of a run is also a cursor, of the runs
-        after it. It has no runs of deleted jobs. With more than 40 jobs it is read in slices of time, and each
-        slice in groups of jobs: sort the runs from `complete_from` of `searched` on.
+        `error` selects runs with an error that contains the text. `caught_up` selects catch-up runs (default: in
+        any state); the `count` of a run is the number of occurrences that it covers. With `job`, the list has the
+        runs of one job in `state` (default: in any state), newest occurrence first. A page may be short or empty
+        and still have a next page.  With `SUCCEEDED` in `state` and without `job`, the newest occurrence is first,
+        and `since` and `until` select occurrences. The id of a run is then also a cursor: the page begins after
+        this run. The list has no runs of deleted jobs. With more than 40 jobs, it is read in slices of time, and
+        each slice in groups of jobs: sort the runs from `complete_from` (in `searched`) on.
 
         `state`: only runs in these states; separate them by commas, or repeat the parameter.
 

@@ -814,7 +814,7 @@ class RunPayload(Answer):
 
 @dataclass(frozen=True, kw_only=True)
 class Searched(Answer):
-    """How far a list of successful runs across jobs has come."""
+    """The progress of a list of successful runs across jobs."""
 
     complete_from: datetime | None
     """All runs from this instant on are on this page or on earlier ones. Null: not known."""

@@ -23,7 +23,7 @@ class Total:
 
 @dataclass(frozen=True)
 class Searched:
-    """How far a list of successful runs across jobs has come: all runs from `complete_from` on (None: not known), and
+    """The progress of a list of successful runs across jobs: all runs from `complete_from` on (None: not known), and
     earlier runs of `jobs` jobs, are on this page or on earlier ones.
     """
 

@@ -197,8 +197,8 @@ def resume_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Ans
 def pause_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """Pause many jobs.
 
-    Selects the jobs with a tag or with `ids`, or all jobs with `"all": true`. Only `ids` need no `ops` scope. One call
-    handles up to 100 jobs, and each job counts as a request. Pass `next_cursor` to continue.
+    Selects the jobs with a tag or with `ids`, or all jobs with `"all": true`. A selection by `ids` does not require the
+    `ops` scope. One call handles up to 100 jobs, and each job counts as a request. Pass `next_cursor` to continue.
     """
     body = read_body(request, PauseManyBody)
     choice, after = _chosen(body, request)
@@ -229,8 +229,8 @@ def resume_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> A
 
     Selects the jobs with a tag or with `ids`, or all jobs with `"all": true`. Without `ids`, it resumes the jobs that
     were paused by a request with the same tag or for all jobs; with `others`, it also resumes jobs that were paused in
-    another way. Only `ids` need no `ops` scope. One call handles up to 100 jobs, and each job counts as a request. Pass
-    `next_cursor` to continue.
+    another way. A selection by `ids` does not require the `ops` scope. One call handles up to 100 jobs, and each job
+    counts as a request. Pass `next_cursor` to continue.
     """
     body = read_body(request, ResumeManyBody)
     choice, after = _chosen(body, request)

@@ -121,14 +121,14 @@ def find_runs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Ans
     runs that wait for another run of their job. `since` and `until` filter by the time at which the run entered its
     state: the start of its attempt, its end, the end of its last attempt, or the due time of a run that never started.
     `tag` selects runs of jobs that currently have the tag, and `error` selects runs with an error that contains the
-    text. `caught_up` selects runs of a catch-up (default: in any state); the `count` of a run is the number of
-    occurrences that it covers. With `job`, the list has the runs of one job in `state` (default: in any state), newest
-    occurrence first. A page may be short or empty and still have a next page.
+    text. `caught_up` selects catch-up runs (default: in any state); the `count` of a run is the number of occurrences
+    that it covers. With `job`, the list has the runs of one job in `state` (default: in any state), newest occurrence
+    first. A page may be short or empty and still have a next page.
 
-    With `SUCCEEDED` in `state` and without `job`, the list has the newest occurrences first, `since` and `until` select
-    occurrences, and the id of a run is also a cursor, of the runs after it. It has no runs of deleted jobs. With more
-    than 40 jobs it is read in slices of time, and each slice in groups of jobs: sort the runs from `complete_from` of
-    `searched` on.
+    With `SUCCEEDED` in `state` and without `job`, the newest occurrence is first, and `since` and `until` select
+    occurrences. The id of a run is then also a cursor: the page begins after this run. The list has no runs of deleted
+    jobs. With more than 40 jobs, it is read in slices of time, and each slice in groups of jobs: sort the runs from
+    `complete_from` (in `searched`) on.
     """
     query = RunsQuery.of(request)
     limit, job_id, tag = query.limit, query.job, listed_tag(request, query.tag)
@@ -160,7 +160,7 @@ def _by_state(page: StatePage) -> Answer:
 
 
 def _of_all_jobs(api: Api, request: Request, query: RunsQuery, wanted: RunFilter, tag: str | None) -> Answer:
-    """Return a page of the records of all jobs. An index of successful runs would add a write to each run."""
+    """Return a page of the records of all jobs. An index of successful runs would cost each run another write."""
     place = read_all_runs_page_token(query.cursor)
     page = api.all_runs.page(
         request.tenant,

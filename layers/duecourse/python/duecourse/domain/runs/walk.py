@@ -20,7 +20,7 @@ FIRST_SECONDS = 60
 
 LONGEST_SECONDS = 30 * DAY_SECONDS
 FACTOR = 16
-"""A slice is at most this many times longer or shorter than the one before."""
+"""The maximum factor by which a slice is longer or shorter than the previous slice."""
 
 _AFTER_SUFFIXES = "~"
 """Sorts after every suffix of a run's name."""
@@ -84,8 +84,8 @@ def place_after(run: RunName) -> Place:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a page read: `runs` records up to `last`. `ended`: it read all of the group's runs of the slice, and the
-    group's latest earlier occurrence is `older`.
+    """The result of reading a page: `runs` records up to `last`. `ended`: it read all of the group's runs of the slice,
+    and the group's latest earlier occurrence is `older`.
     """
 
     runs: int

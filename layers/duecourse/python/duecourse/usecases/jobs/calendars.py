@@ -23,7 +23,7 @@ from duecourse.usecases.jobs.pausing import BULK_SECONDS, MAX_PER_CALL, BulkResu
 TRIES = 5
 
 REFUSED = (JobChangedError, JobUnreadableError, StoreBusyError, ScheduleError, ExclusionError)
-"""The errors of a job that keeps its old days."""
+"""The errors after which a job keeps its old days."""
 
 
 class CalendarUnknownError(Exception):
@@ -120,7 +120,7 @@ class Calendars:
         return BulkResult(count, tuple(failed), following)
 
     def follow(self, calendar: Calendar, job_id: str, by: str) -> bool:
-        """Give the days of the calendar to one of its jobs. Return whether the job changed. Raises one of REFUSED."""
+        """Copy the calendar's days to one of its jobs. Return whether the job changed. Raises one of REFUSED."""
         try:
             return self.editing.patch(calendar.tenant, job_id, lambda job: _draft(job, calendar), by=by).changed
         except (JobUnknownError, _LeftAlone):

@@ -29,7 +29,7 @@ class CalendarCheck:
     clock: Clock
 
     def __call__(self, page: IndexPage, report: Report) -> None:
-        """Edit the jobs of the page whose days are not those of their calendar. An error of one job does not affect the
+        """Edit the jobs of the page whose days are not those of their calendar. An error in one job does not affect the
         others.
         """
         until, known = self.clock.now() + PAGE_SECONDS, dict[tuple[str, str], Calendar | None]()

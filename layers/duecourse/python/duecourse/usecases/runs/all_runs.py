@@ -16,7 +16,7 @@ FIRST_PART = 4
 """The number of runs that the first query of a job reads: about one read unit."""
 
 FURTHER_PART, FURTHER_PARTS = 100, 15
-"""The number of runs that a further query reads, and the maximum number of these queries for one page."""
+"""The number of runs that each further query reads, and the maximum number of further queries for one page."""
 
 EXAMINED = 500
 """The number of runs that are read for a page if the filter excludes runs. Such a page may be short or empty."""
@@ -24,8 +24,8 @@ EXAMINED = 500
 
 @dataclass(frozen=True, slots=True)
 class RunsPage:
-    """Runs, newest first. `start` is the start of this page, and `following` that of the next one (None: there is
-    none). All runs from `complete` on (UTC seconds) are on this page or on earlier ones (None: not known). `single`:
+    """Runs, newest first. `start` is the start of this page, and `following` is the start of the next page (None: there
+    is none). All runs from `complete` on (UTC seconds) are on this page or on earlier ones (None: not known). `single`:
     all jobs are in one group.
     """
 
@@ -119,7 +119,7 @@ class AllRuns:
 
 
 class _ReadEnoughError(Exception):
-    """A page has taken FURTHER_PARTS queries."""
+    """Raised when a page has taken FURTHER_PARTS queries."""
 
 
 @dataclass(slots=True)
