@@ -160,7 +160,7 @@ def _auth_from_context(context: Callable[[str], Any], stages_own: AuthConfig) ->
     auth = stages_own
     if issuer is not None or audience is not None:
         if kind not in (None, "jwt"):
-            raise ConfigError(f"issuer and audience are for auth=jwt, not auth={kind}: remove one of them")
+            raise ConfigError(f"issuer and audience are for auth=jwt, not auth={kind}; remove them, or use auth=jwt")
         kind = "jwt"
     if kind is not None:
         whom = tuple(part.strip() for part in str(audience or "").split(",") if part.strip())

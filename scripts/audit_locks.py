@@ -52,7 +52,7 @@ def of_python(said: str) -> Audit | None:
     if not known:
         return None
     vulnerabilities = tuple(
-        f"{each['name']} {each['version']}: {one['id']}, mended in {', '.join(one['fix_versions']) or 'no version yet'}"
+        f"{each['name']} {each['version']}: {one['id']}, fixed in {', '.join(one['fix_versions']) or 'no version yet'}"
         for each in known
         for one in each["vulns"]
     )

@@ -107,7 +107,10 @@ def deploy(
             )
             return 1
         if found.never_made and found.protected:
-            say(f"{config.stack_name} was never created; its deletion protection is switched off so that it can be")
+            say(
+                f"{config.stack_name} was never created; switching off its deletion protection, so that it can be "
+                "deleted"
+            )
             clients("cloudformation").update_termination_protection(
                 StackName=config.stack_name, EnableTerminationProtection=False
             )
@@ -218,7 +221,7 @@ def problem_of_concurrency(config: StageConfig, held: Mapping[str, int], *, quot
         return None
     return (
         f"stage {config.stage} reserves {config.reserved_concurrency.whole} executions "
-        f"({', '.join(f'{name} {wish}' for name, wish in wishes.items())}), {more} more than it has; {unreserved} of "
+        f"({', '.join(f'{name} {wish}' for name, wish in wishes.items())}), {more} more than now; {unreserved} of "
         f"the account's {quota} are free, of which AWS keeps {UNRESERVED_CONCURRENCY}: {missing} are missing; raise "
         "the quota (Service Quotas, AWS Lambda, Concurrent executions), or deploy with -c reserved_concurrency=none"
     )

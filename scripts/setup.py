@@ -77,7 +77,7 @@ def find_or_bring_uv() -> str:
     """Return the path of uv, from the PATH or from .tools/. If uv is missing, install it into .tools/ with pip."""
     if found := find_uv():
         return found
-    say("bringing uv into .tools/ ...")
+    say("installing uv into .tools/ ...")
     building = TOOLS / f"uv.{os.getpid()}"
     shutil.rmtree(building, ignore_errors=True)
     try:
@@ -111,9 +111,9 @@ def make_environment(folder: Path, python: str) -> None:
     env = environment()
     made, its_python = folder / ".made", folder / "bin" / "python"
     if not made.exists() or not its_python.exists() or made.read_text() != python:
-        say(f"making {folder.name} with {python} ...")
+        say(f"creating {folder.name} with {python} ...")
         shutil.rmtree(folder, ignore_errors=True)
-        failure = f"the virtual environment {folder.name} could not be made"
+        failure = f"the virtual environment {folder.name} could not be created"
         run([uv, "venv", "--quiet", "--python", python, str(folder)], failure, env)
         made.write_text(python)
     say("installing the locked Python packages ...")
@@ -200,4 +200,4 @@ if __name__ == "__main__":
     except OSError as error:
         sys.exit(f"setup: {cause_of(error, ROOT)}")
     except KeyboardInterrupt:
-        sys.exit("setup: interrupted; run the same command again to go on")
+        sys.exit("setup: interrupted; run the same command again to continue")

@@ -68,7 +68,9 @@ class Auth:
         api_id, region = (found.groups() if found else (None, None)) if self.api_id is None else (self.api_id, None)
         region = self.region or region
         if api_id is None or region is None:
-            raise ValueError(f"Auth.iam(api_id=..., region=...): the address {api} does not contain them")
+            raise ValueError(
+                f"Auth.iam(api_id=..., region=...): pass both, because the address {api} does not contain them"
+            )
         stack = Stack.of(role)
         arns = [
             stack.format_arn(service="execute-api", region=region, resource=api_id, resource_name=f"*/*/{route}")

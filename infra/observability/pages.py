@@ -100,7 +100,7 @@ def _working(config: StageConfig, watched: Monitored) -> Iterator[AlarmSpec]:
     batches = ours(config, "execute", "MessagesReceived", statistic="SampleCount")
     yield page(
         name="workers-failing",
-        means="workers crash, time out or fail because of Duecourse or AWS, not of a target: at least "
+        means="workers crash, time out or fail because of Duecourse or AWS, not because of a target: at least "
         f"{MIN_FAILURES} times and in more than {FAILURE_SHARE:.0%} of batches in five minutes. Their messages are "
         "delivered again.",
         first="read the end of the log of the lane's function. Common causes: the last deployment, too little memory, "

@@ -35,7 +35,7 @@ CHANGEABLE = (
 FIXED = frozenset({"timeout_seconds", "batch_size", "metric_math"})
 """Fields of these settings that depend on the code or on the emulator, and so cannot be changed."""
 
-_WORDS = {int: "a whole number", bool: "true or false", str: "a text"}
+_WORDS = {int: "a whole number", bool: "true or false", str: "a string"}
 
 
 def changed(config: StageConfig, given: Mapping[str, Any]) -> StageConfig:

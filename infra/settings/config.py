@@ -207,7 +207,7 @@ class StageConfig:
             (
                 "run_retention_days",
                 self.run_retention_days > MESSAGE_RETENTION_DAYS,
-                f"must be at least {MESSAGE_RETENTION_DAYS + 1}, since dead letters live {MESSAGE_RETENTION_DAYS} days",
+                f"must be at least {MESSAGE_RETENTION_DAYS + 1}, since dead letters last {MESSAGE_RETENTION_DAYS} days",
             ),
             ("completed_job_retention_days", self.completed_job_retention_days >= 1, "must be at least 1"),
             (

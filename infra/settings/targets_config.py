@@ -39,7 +39,7 @@ class AllowedTargetsConfig(AllowedTargets):
         known = {name: each.standard for name, each in ALLOW_LISTS.items()} | {"public_ip": False}
         known["task_roles"] = known["roles"]
         if unknown := sorted(given.keys() - known.keys()):
-            raise TypeError(f"unknown: {', '.join(unknown)}; the lists are {', '.join(known)}")
+            raise TypeError(f"{', '.join(unknown)}: not known; the lists are {', '.join(known)}")
         for name, value in (known | given).items():
             object.__setattr__(self, name, value)
 
@@ -74,7 +74,7 @@ class AllowedTargetsConfig(AllowedTargets):
                 elif text != name and _REVISION.fullmatch(revision) is None:
                     yield field.name, f"must have a revision such as 7 or * after its colon: {text!r}"
         if self.actions and not self.roles:
-            yield "roles", "must have the roles that are assumed for the actions"
+            yield "roles", "must contain the roles that jobs assume to call the actions"
 
 
 def task_json(task: Mapping[str, Any]) -> str:

@@ -167,7 +167,7 @@ def test_jobs_page_separate_pause_outlives_the_pause_and_the_resume_of_a_selecti
     expect(dialog.get_by_role("checkbox", name="2 jobs by local: no reason")).to_be_checked()
     expect(dialog.get_by_role("checkbox", name="1 job by local: The printer is broken")).not_to_be_checked()
     dialog.get_by_role("button", name="Resume 3 jobs").click()
-    expect(page.get_by_text("Resumed 2 jobs; skipped 1 job (not paused, or in another pause)")).to_be_visible()
+    expect(page.get_by_text("Resumed 2 jobs; skipped 1 job (not paused, or paused in another way)")).to_be_visible()
     assert [job.id for job in scheduler.client.list_jobs(state="PAUSED")] == ["job-002"]
 
 

@@ -103,8 +103,8 @@ function Course({ redrive }: { redrive: Redrive }) {
       />
       {refused > refusals.length && (
         <Box>
-          Some runs could not be redriven: their jobs are deleted, or their queue did not accept them. The ids
-          of these runs are not available.
+          Some runs could not be redriven: their jobs were deleted, or their queue did not accept them. The
+          ids of these runs are not available.
         </Box>
       )}
       {refusals.length > 0 && (

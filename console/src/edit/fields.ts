@@ -116,17 +116,17 @@ export const RARE: Field[] = [
     standard: "no limit",
     hint: "A run is skipped if it has not started within this time after it was due.",
   }),
-  field("start_within_seconds", "Deadline to start, in seconds", "number", {
+  field("start_within_seconds", "Notify if not started within, in seconds", "number", {
     standard: "none",
-    hint: "A run that has not started this long after it was due is announced.",
+    hint: "A notification is sent if a run has not started within this time after it was due.",
   }),
-  field("finish_by", "Deadline to finish", "number", {
+  field("finish_by", "Notify if not finished by", "number", {
     standard: "none",
-    hint: "Seconds after the due time, or a time: 06:00.",
+    hint: "A number of seconds after the due time, or a time of day: 06:00.",
   }),
   field("on_deadline", "After a missed deadline", "choice", {
     standard: "notify",
-    options: options({ notify: "Announce it", cancel: "Announce it, and cancel the run" }),
+    options: options({ notify: "Notify", cancel: "Notify, and cancel the run" }),
   }),
   field("notify", "Notices", "json", {
     hint: '[{"on": ["dead", "recovered"], "to": {"job": "tell-slack", "format": "slack"}}]',
@@ -152,8 +152,8 @@ export const RARE: Field[] = [
   field("ping_url", "Ping after a success", "text", {
     hint: "The address of an external monitor, which reports if the pings stop.",
   }),
-  field("expect_every", "Expect a ping every, in seconds", "number", {
-    hint: "The job has no schedule, and runs if no ping comes.",
+  field("expect_every", "Maximum time between pings, in seconds", "number", {
+    hint: "The job has no schedule, and runs if no ping arrives.",
   }),
   field("precision", "Precision", "choice", {
     standard: "second",

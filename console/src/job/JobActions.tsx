@@ -168,7 +168,7 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
   const testNotice = () =>
     confirm.ask({
       header: `Send a test notice of ${job.id}`,
-      text: "The jobs in its field notify each deliver a notice that says that it is a test.",
+      text: "Each job in the field notify delivers a notice that is marked as a test.",
       action: "Send",
       async run() {
         const { data } = await fetcher.POST("/v1/jobs/{job_id}/test-notice", { params: { path } });

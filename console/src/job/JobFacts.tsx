@@ -48,7 +48,7 @@ function Schedule({
     return <>{job.workflow === null ? "None: runs only on demand" : "The schedule of its workflow"}</>;
   }
   if (job.expect_every !== null) {
-    return <>{`If no ping comes for ${job.expect_every.toLocaleString("en")} s`}</>;
+    return <>{`If no ping arrives for ${job.expect_every.toLocaleString("en")} s`}</>;
   }
   return (
     <>

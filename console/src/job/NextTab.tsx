@@ -49,8 +49,8 @@ export function NextTab({ job }: { job: Schemas["Job"] }) {
             "The job is paused. These runs start only after it is resumed."
           ) : (
             <>
-              The job is paused until <Time at={job.paused_until} zone={job.timezone} />. Then these runs
-              start.
+              The job is paused until <Time at={job.paused_until} zone={job.timezone} />. These runs start
+              after that.
             </>
           )}
         </Alert>

@@ -68,7 +68,7 @@ const VERDICTS: Record<string, string> = {
   future: "it is not due yet",
   late: "it is due and not in the queue yet",
   waits: "it waits for other steps of its workflow",
-  lost: "it was sent, and has neither a record nor a message",
+  lost: "it was enqueued, but has neither a record nor a message",
   expired: "its record has expired",
   changed: "the job was changed later",
   unclear: "the stored data are not sufficient for an answer",

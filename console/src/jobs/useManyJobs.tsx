@@ -184,7 +184,7 @@ export function useManyJobs(done: (failed: readonly string[]) => void) {
           doing: "Resuming",
           did: "Resumed",
           effect: "The jobs run again from their next occurrence.",
-          skips: pauses.length > 1 ? "not paused, or in another pause" : "not paused",
+          skips: pauses.length > 1 ? "not paused, or paused in another way" : "not paused",
           together:
             pauses.length > 1
               ? undefined // some stay paused, also if that has changed since the list was read

@@ -102,7 +102,7 @@ function Run({ runId }: { runId: string }) {
     const own = sent.data?.own && sent.data.problem === null ? sent.data.payloadText : null;
     ask({
       header: `Run ${run.job_id} again?`,
-      text: `A new run of the job starts now with ${own === null ? "the job's payload" : "the payload of this run"}. This run stays as it is.`,
+      text: `A new run of the job starts now with ${own === null ? "the job's payload" : "the payload of this run"}. This run is not changed.`,
       action: "Run again",
       async run() {
         const { data } = await fetcher.POST("/v1/jobs/{job_id}/run", {

@@ -404,8 +404,8 @@ def test_deployment_mismatched_account_quota_in_settings_is_reported() -> None:
 @pytest.mark.parametrize(
     ("subscribed", "said"),
     [
-        ((), "no confirmed subscription to the topics of pages"),
-        (("PendingConfirmation",), "1 wait for their confirmation"),
+        ((), "no subscription to alarms of the severity page is confirmed"),
+        (("PendingConfirmation",), "1 wait for confirmation"),
     ],
 )
 def test_deployment_missing_subscription_to_pages_is_reported(subscribed: tuple[str, ...], said: str) -> None:

@@ -103,7 +103,7 @@ NODE = {
 
 
 def test_lock_files_known_vulnerability_is_named_with_the_fixing_version() -> None:
-    assert of_python(json.dumps(VULNERABLE)) == Audit(2, ("jinja2 3.0: PYSEC-1, mended in 3.1.4",), skipped=("ours",))
+    assert of_python(json.dumps(VULNERABLE)) == Audit(2, ("jinja2 3.0: PYSEC-1, fixed in 3.1.4",), skipped=("ours",))
 
 
 def test_lock_files_vulnerability_of_node_tools_is_named_once_at_its_source() -> None:

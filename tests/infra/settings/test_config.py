@@ -101,7 +101,7 @@ def test_stage_config_api_calls_are_allowed_individually(action: str) -> None:
 
 
 def test_stage_config_api_calls_require_roles() -> None:
-    with pytest.raises(ConfigError, match=r"allowed_targets\.roles must have the roles"):
+    with pytest.raises(ConfigError, match=r"allowed_targets\.roles must contain the roles"):
         allowing(actions=("ecs:UpdateService",), roles=())
 
 

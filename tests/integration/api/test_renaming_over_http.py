@@ -87,7 +87,7 @@ def test_renaming_steps_and_workflows_are_refused(tables: Tables) -> None:
     workflow = {"schedule": None, "jobs": {"step": {"job": {"target": HTTP_TARGET}}}}
     assert put(api, "/v1/workflows/etl", workflow).status == 201
     assert fault(rename(api, "step"))[:2] == (409, "in-workflow")
-    remedy = "etl is a workflow; put the workflow under its new name, and delete this one"
+    remedy = "etl is a workflow; create the workflow under its new id, and delete this one"
     assert fault(rename(api, "etl")) == (
         409,
         "job-active",

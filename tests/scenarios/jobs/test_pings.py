@@ -194,7 +194,7 @@ def test_pings_step_expects_no_pings(scheduler: Scheduler) -> None:
 
 def test_pings_job_that_expects_none_refuses_a_ping(scheduler: Scheduler) -> None:
     nightly(scheduler)
-    with pytest.raises(ApiError, match="nightly expects no pings; set its field expect_every") as refused:
+    with pytest.raises(ApiError, match="The job nightly does not expect pings; set its field expect_every") as refused:
         scheduler.client.ping_job("nightly")
     assert refused.value.status == 409
 

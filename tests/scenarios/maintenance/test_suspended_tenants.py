@@ -95,8 +95,8 @@ def test_suspended_tenants_api_refuses_a_suspended_tenant_and_says_why(world: Wo
             admit(world.api, request)
         assert (refused.value.kind, int(refused.value.status)) == ("tenant-suspended", 403)
         assert refused.value.detail == (
-            "The tenant default is suspended since 2026-11-21T12:00:00Z: unpaid invoice. Its jobs are kept and do not "
-            "start runs; ask the operator of the stage to resume the tenant."
+            "The tenant default has been suspended since 2026-11-21T12:00:00Z: unpaid invoice. Its jobs are kept "
+            "and do not start runs; ask the operator of the stage to resume the tenant."
         )
     admit(world.api, replace(request, tenant="other"))
     resume(tenant)

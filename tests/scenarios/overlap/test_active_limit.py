@@ -172,7 +172,7 @@ def test_active_limit_job_with_a_limit_is_renamed_after_its_rule_has_changed(wor
     world.add(limited(2, completion=Completion.RESPONSE))
     world.until(NOON + 190)
     rename = world.office.api.renaming.rename
-    with pytest.raises(RenameError, match="change overlap, rename the job and change it back"):
+    with pytest.raises(RenameError, match="change overlap, rename the job, then restore overlap"):
         rename("default", "tick-tock", "tock-tick")
     world.office.edit(overlap=Overlap.ALLOW, active_limit=None)
     rename("default", "tick-tock", "tock-tick")

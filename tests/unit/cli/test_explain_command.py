@@ -223,7 +223,7 @@ def test_cli_upcoming_shows_the_runs_of_each_job() -> None:
     assert [line.split() for line in lines[:3]] == [["job", "runs"], ["hourly", "1,260"], ["nightly", "3"]]
     assert lines[3].startswith("1,263 runs until ")
     assert shown["items"] == [{"job": "hourly", "runs": 1260}, {"job": "nightly", "runs": 3}]
-    assert "--hot and --by-job exclude each other" in both.stderr
+    assert "--hot and --by-job cannot be combined" in both.stderr
 
 
 def test_cli_upcoming_reports_an_invalid_step() -> None:

@@ -302,7 +302,7 @@ def test_run_commands_pause_a_job_with_a_reason(server, asked):
         (("--until", "2020-01-01"), "--until: '2020-01-01' is in the past"),
         (("--until", "2026-13-01"), "--until: '2026-13-01' is not a time"),
         (("--for", "2 hours"), "--for: '2 hours' is not a duration; write 90s, 15m, 2h or 3d"),
-        (("--for", "2h", "--until", "06:00"), "--until and --for cannot be used together; omit one of them"),
+        (("--for", "2h", "--until", "06:00"), "--until and --for cannot be combined; use one of them"),
         (("--catch-up",), "--catch-up requires --until or --for"),
     ],
 )

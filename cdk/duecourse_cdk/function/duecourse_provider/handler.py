@@ -54,7 +54,7 @@ def respond(event: Event, patience: Patience, aws: Session) -> dict[str, str]:
     except Exception as error:
         # CloudFormation needs a response after every error.
         logger.exception("unexpected")
-        reason = f"unexpected {type(error).__name__}; the function's log has more"
+        reason = f"unexpected {type(error).__name__}; see the function's log for details"
     wanted = str(event["ResourceProperties"].get("Id"))
     physical = event.get("PhysicalResourceId") or FAILED + wanted
     deletes = event["RequestType"] == "Delete"

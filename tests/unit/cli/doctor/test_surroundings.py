@@ -63,7 +63,7 @@ def test_doctor_reports_ticket_alarms_as_a_warning_and_page_alarms_as_bad() -> N
 def test_doctor_requires_a_confirmed_subscriber(found: Subscribers, verdict: CheckStatus) -> None:
     check = topics.judge(found)
     assert check.verdict is verdict
-    assert ("2 wait for their confirmation" in check.says) is (found.pending == 2)
+    assert ("2 wait for confirmation" in check.says) is (found.pending == 2)
 
 
 def test_doctor_reports_a_stage_without_alarms_as_unknown() -> None:

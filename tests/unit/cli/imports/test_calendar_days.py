@@ -108,9 +108,9 @@ def test_calendar_days_import_writes_the_days_and_says_which_jobs_follow(tmp_pat
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        ([], "give either a FILE or --country"),
+        ([], "give either FILE or --country"),
         (["--country", "DE"], "--years is missing"),
-        ([__file__, "--years", "2026"], "belong to --country"),
+        ([__file__, "--years", "2026"], "can be used only with --country"),
     ],
 )
 def test_calendar_days_import_that_is_not_clear_is_refused(arguments: list[str], problem: str) -> None:

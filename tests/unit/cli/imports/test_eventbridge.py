@@ -145,7 +145,7 @@ CALL = {"Arn": "arn:aws:scheduler:::aws-sdk:ecs:updateService", "Input": "{}"}
             },
             "is not in the stage's account and region",
         ),
-        (TASK | {"Input": '{"containerOverrides": [{"name": "app", "command": ["x"]}]}'}, "override nothing"),
+        (TASK | {"Input": '{"containerOverrides": [{"name": "app", "command": ["x"]}]}'}, "must not override anything"),
     ],
 )
 def test_import_eventbridge_skips_a_target_that_a_job_would_call_differently_or_sends_it_as_a_message(
@@ -243,7 +243,7 @@ def test_import_eventbridge_reports_differences() -> None:
         ({"EndDate": "2020-01-01T00:00:00Z"}, "no occurrence in the future"),
         (
             {"FlexibleTimeWindow": {"Mode": "FLEXIBLE", "MaximumWindowInMinutes": 61}},
-            "FlexibleTimeWindow has 61 minutes, and the jitter of a job 60 at most",
+            "FlexibleTimeWindow is 61 minutes, but the jitter of a job is at most 60",
         ),
         ({"ScheduleExpression": "cron(bad)"}, "schedule "),
         ({"Target": {"Arn": "arn:aws:kinesis:eu-central-1:1:stream/s"}}, "kinesis is not supported"),

@@ -51,7 +51,7 @@ def test_rename_keeps_reserved_former_ids_latest_first() -> None:
 
 
 def test_rename_rejects_workflows_and_schedules_without_a_further_occurrence() -> None:
-    with pytest.raises(RenameError, match="is a workflow; put the workflow under its new name"):
+    with pytest.raises(RenameError, match="is a workflow; create the workflow under its new id"):
         renamed(job(target=WorkflowTarget("graph")))
     with pytest.raises(RenameError, match="has no occurrence after the rename"):
         renamed(job("at(2026-11-21T12:00:05)"))

@@ -84,7 +84,7 @@ class TestFromItsRecord:
                 RunState.SKIPPED,
                 {"reason": "not_its_time"},
                 Verdict.SKIPPED,
-                "in other occurrences of its workflow only",
+                "not part of this occurrence of its workflow",
             ),
             (RunState.CANCELLED, {"reason": "workflow_over"}, Verdict.CANCELLED, "the run of its workflow had ended"),
             (
@@ -306,11 +306,11 @@ class TestWhatItsScheduleDoesNotName:
         early, late = (asked(at(when), of, cursor(of), now=NOON) for when in ("21T14:00:00", "23T00:00:00"))
         assert (early.verdict, early.sentence) == (
             Verdict.BEFORE_START,
-            "Its window begins later, at 2026-11-22T00:00:00Z.",
+            "Its schedule starts later, at 2026-11-22T00:00:00Z.",
         )
         assert (late.verdict, late.sentence) == (
             Verdict.AFTER_END,
-            "Its window ended earlier, at 2026-11-23T00:00:00Z.",
+            "Its schedule ended earlier, at 2026-11-23T00:00:00Z.",
         )
 
     def test_explain_reports_excluded_occurrence_with_the_matching_entry(self) -> None:

@@ -186,17 +186,19 @@ def charge(api: Api, tenant: str, items: int, begun: bool) -> None:
         raise _closed(tenant, error.closed) from None
     if wait is not None:
         rate = api.settings.requests_per_second
-        raise _later(f"Too much work: each run or job counts as a request, and {rate} per second are allowed", wait)
+        raise _later(
+            f"Too many runs or jobs: each counts as a request, and {rate} requests per second are allowed", wait
+        )
 
 
 def _closed(tenant: str, closed: Closed) -> Problem:
     since = to_iso(closed.since)
     if closed.state == "erased":
-        again = "" if closed.until is None else f" It can be used again from {to_iso(closed.until)} on."
+        again = "" if closed.until is None else f" It can be used again from {to_iso(closed.until)}."
         return Problem("tenant-erased", f"The tenant {tenant} was erased at {since}.{again}")
     why = "" if closed.note is None else f": {closed.note}"
     remedy = "Its jobs are kept and do not start runs; ask the operator of the stage to resume the tenant"
-    return Problem("tenant-suspended", f"The tenant {tenant} is suspended since {since}{why}. {remedy}.")
+    return Problem("tenant-suspended", f"The tenant {tenant} has been suspended since {since}{why}. {remedy}.")
 
 
 def _later(why: str, wait: float) -> Problem:

@@ -120,7 +120,7 @@ def _of_job(error: Exception, path: Mapping[str, str]) -> Problem | None:
             )
         case StoreBusyError() if "workflow_id" in path:
             detail = (
-                "Too many writes are in progress; some of the workflow's jobs may be written. Send the same "
+                "Too many writes are in progress; some of the workflow's jobs may have been written. Send the same "
                 "request again"
             )
             return later("busy", f"{detail} in a few seconds; it continues where this request ended.")
@@ -172,7 +172,7 @@ def _of_schedule(error: Exception) -> Problem | None:
             detail = "The job has no future occurrence to skip; check its schedule, its end and max_runs."
             return Problem("nothing-to-skip", detail)
         case NoPingExpectedError():
-            return Problem("no-ping-expected", f"{error} expects no pings; set its field expect_every.")
+            return Problem("no-ping-expected", f"The job {error} does not expect pings; set its field expect_every.")
     return None
 
 
@@ -202,7 +202,10 @@ def _of_workflow(error: Exception) -> Problem | None:
             remedy = f"remove it there first, by PUT /v1/workflows/{error.workflow}"
             return Problem("in-workflow", f"{error.job_id} is a step of the workflow {error.workflow}; {remedy}.")
         case GraphMissingError():
-            return Problem("graph-missing", "The stored graph of the workflow has expired; put the workflow again.")
+            return Problem(
+                "graph-missing",
+                "The stored graph of the workflow has expired; create the workflow again with PUT /v1/workflows/<id>.",
+            )
         case NoWorkflowRunError():
             run = error.run
             detail = f"{run.name} is not a run of a workflow, or has not started: it is {run.state}."

@@ -74,7 +74,7 @@ def job_warnings(runs: Sequence[PastRun], interval: float | None) -> list[JobWar
             JobWarning(
                 "skipped",
                 f"{left_out} of the last {len(runs)} runs were skipped or merged.",
-                "See their reasons, and adapt the interval, overlap, or missed.",
+                "See the reasons of these runs, and change the job's interval, overlap or missed.",
                 {"skipped": left_out, "runs": len(runs)},
             )
         )

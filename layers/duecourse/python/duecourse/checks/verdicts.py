@@ -107,7 +107,8 @@ def watermarks(found: Watermarks) -> Check:
         return warning(
             "watermarks",
             f"no round has ended yet in {len(silent)} of {len(found.behind)} shards (first: {silent[0]})",
-            "normal for minutes after the count was raised; otherwise check the log of the dispatch function",
+            "this is normal for some minutes after the shard count was raised; otherwise check the log of the dispatch "
+            "function",
             where,
         )
     return fine("watermarks", f"none of {len(found.behind)} shards is behind")

@@ -103,7 +103,10 @@ def access(profile: str | None = None, environment: Mapping[str, str] = os.envir
         case {"api": str(api), **more}:
             return _access(api, more, str(name), environment, _secret_of(str(name), more, environment))
         case _:
-            raise ValueError(f"there is no profile {name} with an api in {profiles_file(environment)}")
+            raise ValueError(
+                f"there is no profile {name} with an api in {profiles_file(environment)}; add it with duecourse "
+                "profile add"
+            )
 
 
 def _access(

@@ -284,7 +284,7 @@ def _read(sock: Any, received: bytes) -> tuple[Response, bool]:
 
 def _more(received: Any) -> Any:
     if not received:
-        raise ConnectionResetError("the connection ended before the response did")
+        raise ConnectionResetError("the connection ended before the response was complete")
     return received
 
 

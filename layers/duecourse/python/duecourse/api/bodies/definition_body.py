@@ -136,7 +136,7 @@ Schedules = Annotated[
 
 def _no_calendar(text: str) -> str:
     if text.startswith(PREFIX):
-        raise refuse("is not a time; set the field calendar to the id of a calendar")
+        raise refuse("is not a time; to exclude the days of a calendar, set the field calendar to its id")
     return text
 
 
@@ -672,7 +672,7 @@ class JobBody(DefinitionBody):
 
     id: Annotated[str, Field(pattern=f"^{ID_PATTERN}$")] | None = None
     target: TargetBody
-    task: Annotated[str | None, Field(description="An abbreviation for a target of type task.")] = None
+    task: Annotated[str | None, Field(description="The short form of a target of type task.")] = None
     expect_every: Annotated[
         Whole | None,
         Field(

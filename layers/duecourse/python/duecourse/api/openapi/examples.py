@@ -488,7 +488,7 @@ _ANSWERS: Mapping[Any, Mapping[str, Any]] = {
             {
                 "kind": "skipped",
                 "says": "14 of the last 20 runs were skipped or merged.",
-                "do": "See their reasons, and adapt the interval, overlap, or missed.",
+                "do": "See the reasons of these runs, and change the job's interval, overlap or missed.",
                 "facts": {"skipped": 14, "runs": 20},
             }
         ]

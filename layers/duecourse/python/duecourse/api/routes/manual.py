@@ -56,7 +56,7 @@ class RunBody(Body):
     @classmethod
     def _one_time(cls, delay: int | None, info: ValidationInfo) -> int | None:
         if delay is not None and info.data.get("at") is not None:
-            raise refuse("cannot be used together with at; omit one of them")
+            raise refuse("cannot be combined with at; remove one of them")
         return delay
 
 

@@ -234,7 +234,9 @@ def _window(query: UpcomingQuery, now: int) -> Window:
     begin = now - now % step if query.begin is None else query.begin
     end = begin + MAX_WINDOW_SECONDS if query.end is None else query.end
     if not begin < end <= begin + MAX_WINDOW_SECONDS:
-        raise bad_parameter("to", f"must be later than from, by {MAX_WINDOW_SECONDS} seconds (48 hours) at most")
+        raise bad_parameter(
+            "to", f"must be later than from, and at most {MAX_WINDOW_SECONDS} seconds (48 hours) after it"
+        )
     if end <= now:
         raise bad_parameter("to", "is in the past; remove it, or use an instant in the future")
     intervals = -(-(end - begin) // step)

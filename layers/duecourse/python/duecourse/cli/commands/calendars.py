@@ -65,7 +65,7 @@ def show(calendar_id: str, api: str | None, sign: bool | None, as_json: bool) ->
 @description_option
 @api_options
 def put(calendar_id: str, days: tuple[str, ...], description: str, api: str | None, sign: bool | None) -> None:
-    """Create or replace a calendar with dates, ranges of dates and cron expressions. Its jobs follow."""
+    """Create or replace a calendar with dates, ranges of dates and cron expressions. Jobs that use it are updated."""
     with connected(api, sign) as client:
         _put(client, calendar_id, days, description)
 
@@ -76,7 +76,7 @@ def put(calendar_id: str, days: tuple[str, ...], description: str, api: str | No
 @click.argument("calendar_id", metavar="CALENDAR")
 @click.argument("file", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--country", metavar="CODE", help="Import the public holidays of a country, such as DE.")
-@click.option("--subdivision", metavar="CODE", help="Include those of a part of the country, such as BE.")
+@click.option("--subdivision", metavar="CODE", help="Also import the holidays of a part of the country, such as BE.")
 @click.option("--years", metavar="YEARS", help="The years of the holidays, such as 2026-2028.")
 @click.option("--weekends", is_flag=True, help="Exclude all Saturdays and Sundays, too.")
 @click.option("--dry-run", is_flag=True, help="Print the days; write nothing.")
@@ -94,16 +94,16 @@ def import_(
     api: str | None,
     sign: bool | None,
 ) -> None:
-    """Create or replace a calendar from an iCalendar file, or with the public holidays of a country. Its jobs follow.
+    """Create or replace a calendar from an iCalendar file, or with the public holidays of a country.
 
-    Needs the extra duecourse[calendars].
+    Jobs that use it are updated. Needs the extra duecourse[calendars].
     """
     if (file is None) == (country is None):
-        raise UsageError("the days are not clear; give either a FILE or --country")
+        raise UsageError("the days must come from one source; give either FILE or --country")
     if country is not None and years is None:
         raise UsageError("--years is missing; write for example --years 2026-2028")
     if country is None and (subdivision or years):
-        raise UsageError("--subdivision and --years belong to --country; remove them")
+        raise UsageError("--subdivision and --years can be used only with --country; remove them")
     if file is not None:
         days, left = file_days(file.read_bytes())
         for name in left:

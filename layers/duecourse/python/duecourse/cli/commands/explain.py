@@ -84,14 +84,12 @@ def _print_night(night: Night, job_id: str, begin: datetime, end: datetime, zone
     if night.since is not None:
         say(f"The job has existed since {moment(night.since, zone)}.")
     if not night.consecutive:
-        say(
-            f"Outcomes alternate, so occurrences between others have one line: duecourse runs list {job_id} --since ..."
-        )
+        say(f"The outcomes alternate, so lines overlap. To see each run: duecourse runs list {job_id} --since ...")
     for each in night.groups:
         first, last = moment(each.first, zone), moment(each.last, zone)
         _print(first if each.count == 1 else f"{first} to {last}", each.explained, zone, each.count)
     if night.left_out is not None:
-        say(f"Occurrences from {moment(night.left_out, zone)} are omitted, since there are too many; use --at.")
+        say(f"Occurrences from {moment(night.left_out, zone)} are omitted, because there are too many; use --at.")
 
 
 def _document(group: Group) -> dict[str, object]:

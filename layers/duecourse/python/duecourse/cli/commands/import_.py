@@ -83,7 +83,8 @@ def crontab(file: str, timezone: str | None, system: bool | None, **given: Any) 
     wanted = _Wanted.of(given)
     if timezone is None:
         click.echo(
-            "no time zone is given: lines above a CRON_TZ are read in UTC; set --timezone to the zone of their machine",
+            "no time zone is given: lines above a CRON_TZ are read in UTC; set --timezone to the zone of the source "
+            "machine",
             err=True,
         )
     has_users = file.startswith(SYSTEM_CRONTABS) if system is None else system
@@ -150,7 +151,11 @@ def eventbridge(file: str | None, group: str | None, account: str, region: str, 
     wanted = _Wanted.of(given)
     stage = Place(account, region)
     if not (account and region):
-        click.echo("the stage is assumed to be where the schedules are; if not, set --account and --region", err=True)
+        click.echo(
+            "the stage is assumed to be in the account and region of the schedules; if it is not, set --account and "
+            "--region",
+            err=True,
+        )
     runner = wanted.runner(needed=False)
     more: dict[str, Any] = {"runner": runner, "names": wanted.names, "now": time.time(), "stage": stage}
     if file is not None:

@@ -53,7 +53,7 @@ def run(
     """
     seconds = None if delay is None else _seconds(delay)
     if at is not None and seconds is not None:
-        raise UsageError("--at and --in cannot be used together; omit one of them")
+        raise UsageError("--at and --in cannot be combined; use one of them")
     given = None if payload is None else _payload(payload)
     with connected(api, sign) as client:
         started = client.run_job(job_id, payload=given, idempotency_key=key, at=at, delay_seconds=seconds)
@@ -78,7 +78,7 @@ def run(
 @click.argument("job_id", metavar="JOB")
 @answer_options
 def test_notice(job_id: str, api: str | None, sign: bool | None, as_json: bool) -> None:
-    """Deliver a test notice as the job's notify says."""
+    """Send a test notice as configured in the job's field notify."""
     with connected(api, sign) as client:
         sent = client.send_test_notice(job_id)
     if as_json:
@@ -151,7 +151,7 @@ def ping(job_id: str, api: str | None, sign: bool | None, as_json: bool) -> None
     if as_json:
         print_json(pinged.document)
     else:
-        say(f"{job_id} runs at {moment(pinged.next_occurrence, local_zone())} unless another ping comes")
+        say(f"{job_id} runs at {moment(pinged.next_occurrence, local_zone())} unless another ping arrives")
 
 
 @click.command(cls=Command, example='duecourse jobs backfill nightly --from "2026-11-01" --to "2026-11-08"')

@@ -120,7 +120,9 @@ def next_occurrences(client: Client, job: Job) -> Sequence[tuple[datetime, str]]
 
 @jobs.command("list", cls=Command, example="duecourse jobs list --tag billing --state PAUSED")
 @click.option("--prefix", help="Only jobs with an id that starts with this text.")
-@click.option("--search", help="Only jobs with an id or a name that contains this text; their number is printed.")
+@click.option(
+    "--search", help="Only jobs with an id or a name that contains this text; also prints the number of jobs."
+)
 @click.option("--tag", help="Only jobs with this tag.")
 @click.option("--state", type=click.Choice(["ACTIVE", "PAUSED", "COMPLETED"]), help="Only jobs in this state.")
 @click.option("--owner", help="Only jobs of this owner.")
@@ -209,7 +211,7 @@ def pause(
     automatically. Repeat the command to change the end of a pause.
     """
     if until is not None and length is not None:
-        raise UsageError("--until and --for cannot be used together; omit one of them")
+        raise UsageError("--until and --for cannot be combined; use one of them")
     if catch_up and until is None and length is None:
         raise UsageError("--catch-up requires --until or --for; without an end, use jobs resume --catch-up")
     with connected(api, sign) as client:
@@ -243,7 +245,7 @@ def _end(until: str | None, length: str | None, zone: tzinfo) -> datetime | None
 @jobs.command(cls=Command, example="duecourse jobs resume nightly --catch-up")
 @_choice
 @click.option(
-    "--catch-up", is_flag=True, help="Treat the occurrences of the pause as missed, according to the job's policy."
+    "--catch-up", is_flag=True, help="Treat occurrences during the pause as missed, according to the job's policy."
 )
 @click.option(
     "--others",
@@ -265,7 +267,7 @@ def resume(
     sign: bool | None,
     as_json: bool,
 ) -> None:
-    """Resume paused jobs, or all jobs with a tag. The occurrences of the pause are skipped, unless --catch-up is
+    """Resume paused jobs, or all jobs with a tag. Occurrences during the pause are skipped, unless --catch-up is
     used.
 
     --tag resumes the jobs that were paused with the same --tag or with --all; --all resumes those paused with --all.
@@ -387,13 +389,13 @@ def delete(job_id: str, yes: bool, api: str | None, sign: bool | None) -> None:
 @click.argument("new_id", metavar="NEW_ID")
 @answer_options
 def rename(job_id: str, new_id: str, api: str | None, sign: bool | None, as_json: bool) -> None:
-    """Rename a job. The new id has the history of the old one, which stays reserved while its runs are kept."""
+    """Rename a job. The new id keeps the history of the old id, which stays reserved as long as its runs are kept."""
     with connected(api, sign) as client:
         renamed = client.rename_job(job_id, new_id)
     if as_json:
         print_json(renamed.document)
     else:
-        say(f"{job_id} is {renamed.id} now; its earlier runs keep their ids: duecourse runs list {renamed.id}")
+        say(f"{job_id} is now {renamed.id}; its earlier runs keep their ids: duecourse runs list {renamed.id}")
 
 
 @jobs.command(cls=Command, example="duecourse jobs history nightly")

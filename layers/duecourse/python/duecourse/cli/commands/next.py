@@ -67,7 +67,7 @@ OPTIONS = {"timezone": "--tz", "dst_gap": "--dst-gap", "dst_fold": "--dst-fold",
     default="skip",
     show_default=True,
     metavar="skip|previous|next",
-    help="Skip the occurrence of an excluded day, or move it to the previous or next day.",
+    help="Skip an occurrence on an excluded day, or move it to the previous or next day.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--jsonl", is_flag=True, help="Read cases from standard input, one JSON object per line.")
@@ -84,8 +84,8 @@ def next_command(
     """Show the next occurrences of a schedule, and the effects of daylight saving.
 
     SCHEDULE is cron such as "0 9 * * 1", "rate(5 minutes)", "at(2026-01-31T09:00:00)" or another form, in quotes. A
-    job can have several. The output has the schedule in words, too. The command needs neither AWS nor a running stack,
-    except for --calendar.
+    job can have several. The output also describes the schedule in words. The command needs neither AWS nor a running
+    stack, except for --calendar.
 
     With --jsonl each line of standard input is a case {"expr", "tz"?, "after", "count"?, "anchor"?, "start"?, "end"?,
     "dst_gap"?, "dst_fold"?}. The output has one line for each case, in the same order: {"next": [instants]} or

@@ -35,7 +35,8 @@ duecourse jobs patch nightly hourly --set timeout_seconds=60 --yes"""
     multiple=True,
     required=True,
     metavar="FIELD=VALUE",
-    help="A new value: JSON, or else text; null restores the default. FIELD can be a path: retry.max_attempts.",
+    help="The new value: JSON, or text if it is not valid JSON; null restores the default. FIELD can be a path: "
+    "retry.max_attempts.",
 )
 @click.option(
     "--dry-run", is_flag=True, help="Show the plan only. Exit codes: 0 no difference, 2 a difference, 1 an error."

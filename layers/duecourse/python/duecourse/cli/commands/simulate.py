@@ -31,9 +31,13 @@ BURST_HOURS = 24
     show_default=True,
     help="The length of the forecast, in hours.",
 )
-@click.option("--times", type=click.FloatRange(0.01, 1_000), default=1, help="Multiply the forecast.  [default: 1]")
 @click.option(
-    "--burst", type=click.IntRange(1, 1_000_000), help="Simulate N runs a day, all due in one second, and no forecast."
+    "--times", type=click.FloatRange(0.01, 1_000), default=1, help="Multiply the forecast by this number.  [default: 1]"
+)
+@click.option(
+    "--burst",
+    type=click.IntRange(1, 1_000_000),
+    help="Instead of the forecast, simulate N runs a day, all due in the same second.",
 )
 @click.option(
     "--lane",
@@ -72,8 +76,9 @@ def simulate(
     """Simulate a stage under its forecast, and recommend settings.
 
     The command runs the burst and cost models of a checkout with the stage's settings (settings/STAGE.json) and the
-    tenant's upcoming runs (GET /v1/upcoming). All runs of the busiest minute count as due in one second, and as one
-    tenant's, in the lane's bulk queue. It changes nothing. The exit code is 1 if no settings are sufficient.
+    tenant's upcoming runs (GET /v1/upcoming). It assumes that all runs of the busiest minute are due in the
+    same second, belong to one tenant and use the lane's bulk queue. It changes nothing. The exit code is 1 if no
+    settings are sufficient.
     """
     root, busiest_at = find_root(Path.cwd()), None
     if burst is not None:

@@ -30,7 +30,9 @@ def tenants() -> None:
 
 
 @tenants.command("list", cls=Command, example="duecourse tenants list --cost --stage prod")
-@click.option("--cost", is_flag=True, help="Search the logs for the runs of the last 24 hours, and price them.")
+@click.option(
+    "--cost", is_flag=True, help="Search the logs for the runs of the last 24 hours, and estimate their cost."
+)
 @stage_option
 @json_option
 def list_tenants(cost: bool, stage: str, as_json: bool) -> None:
@@ -82,14 +84,15 @@ def show(tenant: str, stage: str, as_json: bool) -> None:
 
 @tenants.command(cls=Command, example="duecourse tenants suspend acme --note 'unpaid invoice' --stage prod")
 @click.argument("tenant")
-@click.option("--note", metavar="TEXT", help="Shown to the tenant's callers.")
+@click.option("--note", metavar="TEXT", help="The reason; it is shown to the tenant's callers.")
 @yes_option
 @stage_option
 @json_option
 def suspend(tenant: str, note: str | None, yes: bool, stage: str, as_json: bool) -> None:
     """Suspend a tenant: its requests are rejected and no run starts.
 
-    Runs in progress end, and their callbacks are accepted. The command takes a minute. Repeat it if it was interrupted.
+    Runs in progress continue, and their callbacks are accepted. The command takes a minute. Repeat it if it was
+    interrupted.
     """
     from duecourse.cli.tenants.suspending import suspend as act
 
@@ -122,10 +125,10 @@ def resume(tenant: str, stage: str, as_json: bool) -> None:
 @stage_option
 @json_option
 def export(tenant: str, folder: Path, stage: str, as_json: bool) -> None:
-    """Export everything of a tenant into files.
+    """Export all data of a tenant to files.
 
     Jobs, workflows, runs, changes and archived runs are JSON documents, one per line; large results are files. Secrets
-    are listed without their values. Suspend the tenant before, so that nothing changes during the export.
+    are listed without their values. Suspend the tenant first, so that nothing changes during the export.
     """
     from duecourse.cli.tenants.exporting import export as act
 
@@ -136,16 +139,23 @@ def export(tenant: str, folder: Path, stage: str, as_json: bool) -> None:
 
 @tenants.command(cls=Command, example="duecourse tenants erase acme --confirm acme --stage prod")
 @click.argument("tenant")
-@click.option("--confirm", "confirmed", metavar="TENANT", help="The tenant again. Without it nothing is changed.")
-@click.option("--no-wait", is_flag=True, help=f"End with exit code {UNFINISHED} if the last pass must begin later.")
+@click.option(
+    "--confirm",
+    "confirmed",
+    metavar="TENANT",
+    help="The tenant's id, to confirm. Without this option, nothing is changed.",
+)
+@click.option(
+    "--no-wait", is_flag=True, help=f"If the last pass must begin later, do not wait: end with exit code {UNFINISHED}."
+)
 @stage_option
 @json_option
 def erase(tenant: str, confirmed: str | None, no_wait: bool, stage: str, as_json: bool) -> None:
-    """Erase everything of a tenant. This cannot be undone.
+    """Erase all data of a tenant. This cannot be undone.
 
     Without --confirm, the command counts what would be erased. The last pass begins when no worker can write any
-    longer: 20 minutes after the first one, or after the tenant was suspended. Repeat the command if it was interrupted.
-    The tenant stays closed for 15 more days, because messages in the queues may name its jobs.
+    longer: 20 minutes after the first pass, or after the tenant was suspended. Repeat the command if it was
+    interrupted. The tenant stays closed for 15 more days, because messages in the queues may refer to its jobs.
     """
     from duecourse.cli.tenants.erasing import counted
     from duecourse.cli.tenants.erasing import erase as act

@@ -90,7 +90,7 @@ def upcoming(
     Only occurrences of schedules are counted: manual runs, backfills and steps of workflows are not included.
     """
     if hot and by_job:
-        raise UsageError("--hot and --by-job exclude each other; use one of them")
+        raise UsageError("--hot and --by-job cannot be combined; use one of them")
     now = datetime.now(UTC).replace(second=0, microsecond=0)
     seconds = 60 if hot else MOST_HOURS * 3600 if by_job else _seconds(step)
     begin = now if by_job else aligned(now, seconds, local_zone())

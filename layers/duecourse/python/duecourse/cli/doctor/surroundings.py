@@ -81,14 +81,14 @@ def functions(found: Sequence[Function]) -> Check:
     """
     failing = [each for each in found if each.errors or each.throttles]
     if not failing:
-        return fine("functions", f"no error and no throttle of {len(found)} functions in the last hour")
+        return fine("functions", f"{len(found)} functions had no errors or throttles in the last hour")
     bad = any(
         each.errors + each.throttles > ERROR_SHARE * max(each.invocations, 1.0)
         or (each.name in CLOCKWORK and each.throttles)
         for each in failing
     )
     told = ", ".join(
-        f"{each.name} {each.errors:.0f} errors and {each.throttles:.0f} throttles of {each.invocations:.0f}"
+        f"{each.name} {each.errors:.0f} errors and {each.throttles:.0f} throttles in {each.invocations:.0f} calls"
         for each in failing
     )
     first = max(failing, key=lambda each: each.errors + each.throttles)

@@ -79,7 +79,7 @@ def event_sources(found: Sequence[Source]) -> Check:
     ill = [each for each in found if each not in off and (each.result or "").startswith(PROBLEM)]
     passing = [each for each in found if each.state in PASSING]
     told = [f"{each.name} {'has no event source' if each.state is None else 'is ' + each.state}" for each in off]
-    told += [f"{each.name} says {each.result}" for each in ill]
+    told += [f"{each.name} reports {each.result}" for each in ill]
     told += [f"{each.name} is {each.state}" for each in passing if each not in ill]
     if not told:
         return fine("event sources", f"the event sources of {', '.join(each.name for each in found)} are enabled")
@@ -125,7 +125,7 @@ def cursors(found: Cursors) -> Check:
     return warning(
         "cursors",
         f"{len(found.aside)} jobs do not fire, because their cursor is quarantined{part}: {named}",
-        "correct the error by an edit of the job's schedule, which writes the cursor again",
+        "edit the job's schedule to correct the error; the edit writes the cursor again",
         runbook("cursorsquarantined"),
     )
 
@@ -134,10 +134,10 @@ def skipping(found: Sequence[LastRuns]) -> Check:
     """Check whether many of the last runs of a job were skipped or merged."""
     worst = sorted((each for each in found if each.skipped >= LEFT_OUT), key=lambda each: -each.skipped)
     if not worst:
-        return fine("skipped runs", "no job skips or merges many of its runs")
+        return fine("skipped runs", "no job has many skipped or merged runs")
     named = ", ".join(f"{each.job}: {each.skipped} of the last {each.runs}" for each in worst[:SHOWN])
     return warning(
         "skipped runs",
         f"jobs whose last runs were skipped or merged: {named}",
-        "read the warnings of each job (duecourse jobs get JOB), and adapt its interval, overlap or missed",
+        "read the warnings of each job (duecourse jobs get JOB), and change its interval, overlap or missed",
     )

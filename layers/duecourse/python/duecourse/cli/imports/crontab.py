@@ -45,7 +45,7 @@ _TITLE = re.compile(r"#\s*([^\W\d_]\S.*)")
 """A comment that can be the name of the entry below it; a line that is commented out cannot."""
 _HEADING = re.compile(r"m(in(ute)?)?\s+h(our)?\s", re.IGNORECASE)
 """The comment with the names of the fields."""
-_REBOOT = "the start of a machine is not a time; use the init system (a systemd unit)"
+_REBOOT = "jobs cannot run at the start of a machine; use the init system (a systemd unit)"
 _RETURN = (
     "contains a carriage return, which cron treats as part of the command; convert the line endings "
     "(dos2unix), or remove it"
@@ -136,7 +136,7 @@ def _entry(
         notes.append("ran as root; start its worker as a user with the necessary permissions")
     command, took_input = _command(rest, state.environment, state.shell)
     if took_input:
-        notes.append("the text after % is its input, as in cron")
+        notes.append("the text after % is the command's standard input, as in cron")
     job_id = names.take(_name(rest))
     job: Document = {"id": job_id, "name": title or one_line(rest), "schedule": schedule, "timezone": state.zone}
     job |= runner.document(job_id, {"command": command})

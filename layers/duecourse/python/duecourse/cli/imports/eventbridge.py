@@ -155,7 +155,7 @@ def _entry(schedule: Mapping[str, Any], place: str, runner: Runner, names: Names
         return Entry(place, told, None, (fault,))
     if minutes * 60 > MAX_JITTER_SECONDS:
         most = MAX_JITTER_SECONDS // 60
-        why = f"FlexibleTimeWindow has {minutes} minutes, and the jitter of a job {most} at most; shorten the window"
+        why = f"FlexibleTimeWindow is {minutes} minutes, but the jitter of a job is at most {most}; shorten the window"
         return Entry(place, told, None, (why,))
     job_id = names.take(name if group == "default" else f"{group}-{name}")
     target = schedule.get("Target") or {}
@@ -298,7 +298,9 @@ def _fargate(arn: _Arn, target: Mapping[str, Any], stage: Place) -> Document:
     if task.get("LaunchType") != "FARGATE" or not network.get("Subnets") or task.get("TaskCount", 1) != 1:
         raise _NotCarriedError(f"an ECS target must be one task with LaunchType FARGATE in subnets; {_REMEDY}")
     if container is None:
-        raise _NotCarriedError(f"Input of an ECS target must name its container and override nothing; {_REMEDY}")
+        raise _NotCarriedError(
+            f"Input of an ECS target must name its container and must not override anything; {_REMEDY}"
+        )
     definition = _Arn.of(task.get("TaskDefinitionArn")).within(stage)
     return {
         "type": "ecs",

@@ -130,7 +130,7 @@ def _ended(
         if answer["status"] in ("Failed", "Cancelled", "Timeout"):
             break
         sleep(TRY_SECONDS)
-    raise CliError("the search of the logs has no answer; try again, or omit --cost")
+    raise CliError("the search of the logs failed or took too long; try again, or omit --cost")
 
 
 def objectives_of(stage: Stage) -> Sequence[Objective]:

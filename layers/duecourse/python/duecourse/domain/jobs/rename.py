@@ -36,7 +36,7 @@ def rename(job: Job, cursor: Cursor, new_id: str, *, now: float, reserved_until:
     Raises RenameError for a workflow, for a job whose last run has not ended, and for too many former ids.
     """
     if isinstance(job.target, WorkflowTarget):
-        raise RenameError(f"{job.id} is a workflow; put the workflow under its new name, and delete this one")
+        raise RenameError(f"{job.id} is a workflow; create the workflow under its new id, and delete this one")
     kept = tuple(each for each in job.former if each.until > now and each.id != new_id)
     if len(kept) >= MAX_FORMER_IDS:
         first = min(kept, key=lambda each: each.until)

@@ -88,7 +88,7 @@ class Explanation:
 _REASONS = {
     "missed": "it was missed (not started within the job's grace period, for example because of an outage of the "
     "stage), and the job skips missed occurrences",
-    "superseded": "it was late, and a later occurrence that was also due runs for both",
+    "superseded": "it was late, and the run of a later occurrence that was also due covers it",
     "start_deadline": "it had not started by the job's start deadline",
     "overlap": "another run of the job was active",
     "overlap_full": "another run of the job was active, and the wait queue was full",
@@ -100,7 +100,7 @@ _REASONS = {
     "upstream_failed": "an upstream step of its workflow failed",
     "upstream_skipped": "an upstream step of its workflow was skipped",
     "not_needed": "it runs only after a failure, and no upstream step of its workflow failed",
-    "not_its_time": "it takes part in other occurrences of its workflow only",
+    "not_its_time": "it is not part of this occurrence of its workflow",
 }
 """The phrases for the reasons in records."""
 
@@ -350,9 +350,9 @@ def _unnamed(at: int, job: Job, cursor: Cursor | None, occurrences: Occurrences)
         return Explanation(Verdict.NOT_AN_OCCURRENCE, "The job has no schedule: it runs only on demand.")
     spec = job.schedule
     if spec.start is not None and at < spec.start:
-        return Explanation(Verdict.BEFORE_START, f"Its window begins later, at {to_iso(spec.start)}.")
+        return Explanation(Verdict.BEFORE_START, f"Its schedule starts later, at {to_iso(spec.start)}.")
     if spec.end is not None and at >= spec.end:
-        return Explanation(Verdict.AFTER_END, f"Its window ended earlier, at {to_iso(spec.end)}.")
+        return Explanation(Verdict.AFTER_END, f"Its schedule ended earlier, at {to_iso(spec.end)}.")
     if (wall := moved_to(occurrences.schedule, at)) is not None:
         entry = _excluded_by(job, at)
         said = f'It is excluded by "{entry}" and moved to {iso(wall)} ({spec.timezone}).'

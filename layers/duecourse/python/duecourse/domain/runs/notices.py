@@ -110,7 +110,7 @@ def document_of(notice: Notice, form: NoticeFormat) -> Any:
 def digest_of(form: NoticeFormat, tenant: str, since: int) -> Any:
     """Return the payload of the digest of a window that begins at `since` (UTC seconds)."""
     begin = to_iso(since)
-    text = f"There are further notices since {begin}. List them: duecourse runs list --since {begin}"
+    text = f"There have been more notices since {begin}. List them: duecourse runs list --since {begin}"
     plain = {"cause": "digest", "text": text, "tenant": tenant, "since": begin, "until": to_iso(since + WINDOW_SECONDS)}
     return _formatted(plain, form)
 

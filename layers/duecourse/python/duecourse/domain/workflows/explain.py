@@ -22,7 +22,11 @@ def waiting_for(found: Explanation, view: WorkflowRunView, *, now: float) -> Exp
     """
     ended = sum(isinstance(each.progress, StepOutcome) for each in view.steps)
     due = [each for each in view.steps if each.progress is Pending.DUE]
-    waits = f"it waits for {_few([_doing(view, each, now) for each in due])}" if due else "its end is recorded next"
+    waits = (
+        f"it waits for {_few([_doing(view, each, now) for each in due])}"
+        if due
+        else "the end of the run is recorded next"
+    )
     until = f", until {to_iso(int(view.run.deadlines.waiting_until))}" if isinstance(view.run, Waiting) else ""
     facts = {"ended": ended, "jobs": len(view.steps), "waits_for": [each.step.id for each in due]}
     sentence = f"{ended} of its {len(view.steps)} steps have ended; {waits}{until}."

@@ -126,7 +126,9 @@ class Renaming:
         if not locks(job):
             return None
         if job.active_limit is not None:
-            raise RenameError("overlap limits its active runs; change overlap, rename the job and change it back")
+            raise RenameError(
+                "overlap limits the active runs of the job; change overlap, rename the job, then restore overlap"
+            )
         lock = self.runs.locked(job.tenant, job.id)
         waiting = self.wait_queues.waiting(job.tenant, job.id, limit=1) if job.rule.waits else []
         active = waiting[0].name if waiting else None
@@ -136,7 +138,9 @@ class Renaming:
             if holder is None or not (has_released(lock, holder) or own_job(job, holder) is None):
                 active = name
         if active is not None:
-            raise RenameError(f"the run {active} has not ended; rename {job.id} after its end, or cancel the run")
+            raise RenameError(
+                f"the run {active} has not ended; rename {job.id} after the run has ended, or cancel the run"
+            )
         return lock
 
     def _send_due(self, job: Job, cursor: Cursor, now: float, correlation_id: str | None) -> None:
