@@ -33,7 +33,6 @@ from duecourse.domain.jobs.document import definition_document
 from duecourse.domain.runs import document as documents
 from duecourse.domain.runs.states import MAX_ATTEMPTS, MAX_ERROR, AttemptOutcome, Run, RunState
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
-from duecourse.domain.schedules.schedule import listed
 from duecourse.limits import METRICS_NAMESPACE
 from duecourse.telemetry import failures, loggable
 from duecourse.usecases.jobs.view import JobView
@@ -250,7 +249,7 @@ def _understood(spec: ScheduleSpec) -> Document:
         schedule = compile_schedule(spec)
     except ScheduleError:
         return {"understood_as": None, "schedule_canonical": None}
-    return {"understood_as": schedule.words, "schedule_canonical": listed(schedule.canonical)}
+    return {"understood_as": schedule.words, "schedule_canonical": schedule.canonical_document}
 
 
 JSON = "application/json"

@@ -56,7 +56,7 @@ from duecourse.domain.runs.rendering import (
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
 from duecourse.domain.schedules.calendars import PREFIX
 from duecourse.domain.schedules.exclusions import MAX_EXCLUSIONS, ExclusionError
-from duecourse.domain.schedules.schedule import MAX_JITTER_SECONDS, MAX_SCHEDULES, joined, read_instant
+from duecourse.domain.schedules.schedule import MAX_JITTER_SECONDS, MAX_SCHEDULES, SEPARATOR, joined, read_instant
 from duecourse.domain.targets.kinds import TARGETS
 from duecourse.domain.targets.targets import AwsTarget, HttpTarget, Target, TaskTarget
 from duecourse.domain.targets.template import (
@@ -224,7 +224,8 @@ def schedule_faults(
         on_excluded=usable("on_excluded", "skip"),
     )
     try:
-        check(replace(spec, expression=joined(given)), exclude)
+        expression = given if isinstance(given, str) and SEPARATOR not in given else joined(given)
+        check(replace(spec, expression=expression), exclude)
     except ExclusionError as problem:
         yield FieldFault(problem.detail, f"/exclude/{problem.index}")
     except ScheduleError as problem:

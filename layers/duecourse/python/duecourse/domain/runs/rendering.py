@@ -54,6 +54,9 @@ CONCURRENCY_KEY_PATTERN = f"[{_IN_KEYS}]{{1,{MAX_CONCURRENCY_KEY}}}"
 
 Headers = Sequence[tuple[str, str]]
 
+DEFAULT_KEY = "{}/{}"
+"""The idempotency key of a tenant's run. It is unique among all tenants, since a receiver may serve several."""
+
 
 class TemplateTooLargeError(TemplateError):
     """A rendered template would exceed its limit. Nothing was rendered."""
@@ -107,7 +110,7 @@ def longest_values(tenant: str, job_id: str, job_name: str, key: str | None, *, 
         "attempt": "9999",
         "job_name": job_name or job_id,
     }
-    values["idempotency_key"] = _default_key(tenant, run_id) if key is None else _rendered_key(key, values)
+    values["idempotency_key"] = DEFAULT_KEY.format(tenant, run_id) if key is None else _rendered_key(key, values)
     if callback:
         values["callback_token"] = str(CallbackToken(tenant, 9999, "x" * 64))
     return values
@@ -124,7 +127,7 @@ def idempotency_key(run: Run, job: Job) -> str:
     run_id = str(run.name.of_key)
     if job.idempotency_key is not None:
         return _rendered_key(job.idempotency_key, values_for(run, job) | {"run_id": run_id})
-    return _default_key(run.tenant, run_id)
+    return DEFAULT_KEY.format(run.tenant, run_id)
 
 
 def check_concurrency_key(template: str) -> tuple[str, ...]:
@@ -191,11 +194,6 @@ def render_headers(headers: Headers, values: Mapping[str, str], secrets: Mapping
         except TemplateError as problem:
             raise TemplateError(f"header {name[:40]}: {problem}") from None
     return rendered
-
-
-def _default_key(tenant: str, run_id: str) -> str:
-    """Return a key that is unique among all tenants, since a receiver may serve several tenants."""
-    return f"{tenant}/{run_id}"
 
 
 def _rendered_key(template: str, values: Mapping[str, str]) -> str:

@@ -17,7 +17,6 @@ from duecourse.domain.schedules.schedule import (
     compile_schedule,
     counted_from,
     excluded_schedule,
-    listed,
     moved_from,
 )
 from duecourse.domain.schedules.zones.zone import FAR, TZDATA_VERSION, Timeline, load_timeline
@@ -228,7 +227,7 @@ def preview_schedule(spec: ScheduleSpec, after: int, count: int, exclude: tuple[
     """
     spec = counted_from(spec, after)
     schedule = compile_schedule(spec)
-    return SchedulePreview(schedule.words, listed(schedule.canonical), preview(spec, after, count, exclude=exclude))
+    return SchedulePreview(schedule.words, schedule.canonical_document, preview(spec, after, count, exclude=exclude))
 
 
 def offset_text(seconds: int) -> str:

@@ -141,6 +141,11 @@ class Schedule(ABC):
         """The expression in canonical form, which compiles to the same schedule."""
 
     @property
+    def canonical_document(self) -> str | list[str] | None:
+        """The canonical form in documents: a list if there are several schedules, None if there is none."""
+        return self.canonical or None
+
+    @property
     @abstractmethod
     def words(self) -> str:
         """The schedule in English: ``at 09:00 on Monday, America/New_York``."""
@@ -340,7 +345,12 @@ class UnionSchedule(Schedule):
     @property
     def canonical(self) -> str:
         """The parts in canonical form, joined."""
-        return SEPARATOR.join(part.canonical for part in self.parts)
+        return SEPARATOR.join(self.canonical_document)
+
+    @property
+    def canonical_document(self) -> list[str]:
+        """The parts in canonical form."""
+        return [part.canonical for part in self.parts]
 
     @property
     def words(self) -> str:

@@ -646,6 +646,7 @@ class TransitionWriter:
         write = partial(self.runs.write, run, previous)
         if conflict := write() if retry is None else retry.until_deadline(write, partial(_not_written, report)):
             return conflict
+        target = type_of(job.target) if isinstance(job, Job) else None
         report.add(
             "run_skipped" if isinstance(run, Skipped) else "run_settled",
             alarming=isinstance(run, Dead),
@@ -657,7 +658,6 @@ class TransitionWriter:
             error=run.error,
             asked=item.message.kind,
         )
-        target = type_of(job.target) if isinstance(job, Job) else None
         # A record of another generation belongs to a deleted job of the same id.
         before = None if previous is None or previous.generation != run.generation else previous
         if (ended := ENDS.get(run.state)) is not None and (before is None or before.state is not run.state):

@@ -45,7 +45,6 @@ from duecourse.domain.runs.overlap import (
     holder_of,
     latest,
     rank_of_start,
-    waits_for_key,
 )
 from duecourse.domain.runs.states import (
     Cancelled,
@@ -111,14 +110,15 @@ class Overlaps:
         run, previous = start.run, start.previous
         if not job.needs_lock:
             return Held(room=True)
-        fresh = isinstance(previous, Queued | None)
         # A run that waits for its key has left the wait queue of its job with the lock.
-        in_turn = fresh and not waits_for_key(previous)
+        in_turn = previous is None or (isinstance(previous, Queued) and previous.key is None)
+        holder = holder_of(run, job.id)
         # A run that has started before (a retry, a redrive) precedes the runs in the wait queue.
-        turn = decide_turn(job, position_of(run), **self._ends(job)) if in_turn else None
+        turn = decide_turn(job, QueuePosition(run.due, holder), **self._ends(job)) if in_turn else None
         if turn is not None:
             return turn
-        wanted = Lock(holder_of(run, job.id), lease_until, rank_of_start(run, previous))
+        fresh = isinstance(previous, Queued | None)
+        wanted = Lock(holder, lease_until, rank_of_start(run, previous))
         if job.active_limit is not None:
             return self._take_place(_places_of(job, job.active_limit), wanted, previous)
         if isinstance(previous, Final):
