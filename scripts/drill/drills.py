@@ -144,14 +144,16 @@ def _deleted_table(stage: DrillStage, output: str) -> Outcome:
 def purged_queue(stage: DrillStage, _other: Other) -> Outcome:
     """Purge a lane with messages, and backfill what was lost."""
     since = datetime.now(UTC)
-    lane = stage.run("event_sources LaneNormalUrl").split()[0]
-    stage.run('aws lambda update-event-source-mapping --uuid "$UUID" --no-enabled', UUID=lane)
+    lanes = {each: stage.run(f"event_sources {each}").split()[0] for each in ("LaneNormalUrl", "LaneNormalBulkUrl")}
+    for source in lanes.values():
+        stage.run('aws lambda update-event-source-mapping --uuid "$UUID" --no-enabled', UUID=source)
     time.sleep(OUTAGE_SECONDS)
-    stage.run('aws sqs purge-queue --queue-url "$(output LaneNormalUrl)"')
+    for lane, source in lanes.items():
+        stage.run('aws sqs purge-queue --queue-url "$(output "$LANE")"', LANE=lane)
+        stage.run('aws lambda update-event-source-mapping --uuid "$UUID" --enabled', UUID=source)
     purged = datetime.now(UTC)
-    stage.run('aws lambda update-event-source-mapping --uuid "$UUID" --enabled', UUID=lane)
     at_first = stage.outcome(since, lost=True).lost
-    _backfill(stage, since, purged + timedelta(seconds=90))  # the local stack sends messages up to 90 s ahead
+    _backfill(stage, since, purged + AHEAD)
     return replace(stage.outcome(since), lost_at_first=at_first)
 
 
@@ -160,7 +162,7 @@ def _backfill(stage: DrillStage, since: datetime, until: datetime) -> None:
     stage.wait("the end of the lost time", lambda: datetime.now(UTC) > until, seconds=2 * AHEAD.total_seconds())
     window = [f"{each:%Y-%m-%dT%H:%M:%SZ}" for each in (since, until)] * 2
     for job in JOBS:
-        stage.run(BACKFILL.text(*window), JOB=job)
+        stage.run(f"{BACKFILL.text(*window)} --yes", JOB=job)
 
 
 def lost_region(stage: DrillStage, other: Other) -> Outcome:
