@@ -219,6 +219,38 @@ def test_job_page_starts_run_with_own_payload_and_deletes_the_job(
     expect(page.get_by_text("report is deleted.")).to_be_visible()
 
 
+def test_job_page_run_dialog_shows_the_payload_of_the_job_and_its_notice_leaves_with_the_page(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    create(scheduler, schedule="0 0 1 1 *", payload={"day": "{{date}}"})
+    scheduler.client.create_job(
+        {"id": "exact", "schedule": None, "target": TARGET, "payload": {"order": 9007199254740993}}
+    )
+    page = open_page(console, "/jobs/report")
+    dialog = page.get_by_role("dialog")
+
+    def run() -> None:
+        dialog.get_by_role("button", name="Run now").click()
+        expect(page.get_by_text("Run requested:")).to_be_visible()
+
+    page.get_by_role("button", name="Run now").click()
+    payload = dialog.get_by_label("Payload")
+    expect(payload).to_have_value('{\n  "day": "{{date}}"\n}')
+    sent = list[str | None]()
+    page.on("request", lambda request: sent.append(request.post_data) if request.method == "POST" else None)
+    run()
+    assert sent == [None], "the job's own payload is not sent again"
+    page.get_by_role("link", name="Jobs").first.click()
+    page.get_by_role("link", name="exact").click()
+    expect(page.get_by_role("heading", level=1, name="exact")).to_be_visible()
+    expect(page.get_by_text("Run requested:")).to_have_count(0)
+    page.get_by_role("button", name="Run now").click()
+    expect(payload).to_have_value("")  # the browser would round its number
+    run()
+    calls = {call.job_id: call.payload for call in scheduler.advance(seconds=5)}
+    assert calls == {"report": {"day": "2026-03-28"}, "exact": {"order": 9007199254740993}}
+
+
 def test_job_page_late_response_of_closed_dialog_leaves_the_next_dialog_unchanged(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:

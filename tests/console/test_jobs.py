@@ -111,7 +111,7 @@ def test_jobs_page_search_finds_parts_of_ids_and_names_while_typing_with_totals(
     search.press_sequentially("0-11")
     expect(page.get_by_role("rowheader")).to_have_text([re.compile("payroll")])
     search.fill("b-11")
-    expect(page.get_by_text("10 of 121 jobs").first).to_be_visible()
+    expect(page.get_by_role("heading", name="Jobs (10 of 121)")).to_be_visible()
     expect(page.get_by_role("rowheader")).to_have_count(10)
     assert rows(page) == [f"job-{number}" for number in range(110, 120)]
     page.goto(f"{console.url}#/jobs?tag=t1")
@@ -155,7 +155,8 @@ def test_jobs_page_separate_pause_outlives_the_pause_and_the_resume_of_a_selecti
     dialog.get_by_role("button", name="End None: until it is resumed").click()
     page.get_by_role("option", name="In 1 hour").click()
     expect(dialog.get_by_text("About 2026-03-28 13:00:00 UTC")).to_be_visible()
-    dialog.get_by_role("button", name="Pause 3 jobs").click()
+    expect(dialog.get_by_role("heading", name="Pause 2 of 3 jobs?")).to_be_visible()
+    dialog.get_by_role("button", name="Pause 2 jobs").click()
     expect(page.get_by_text("Paused 2 jobs; skipped 1 job (not active)")).to_be_visible()
     ends = {job.id: job.paused_until for job in scheduler.client.list_jobs(state="PAUSED")}
     assert [(name, end is None) for name, end in ends.items()] == [
@@ -164,9 +165,14 @@ def test_jobs_page_separate_pause_outlives_the_pause_and_the_resume_of_a_selecti
         ("job-002", True),
     ]
     choose("Resume")
-    expect(dialog.get_by_role("checkbox", name="2 jobs by local: no reason")).to_be_checked()
-    expect(dialog.get_by_role("checkbox", name="1 job by local: The printer is broken")).not_to_be_checked()
-    dialog.get_by_role("button", name="Resume 3 jobs").click()
+    expect(dialog.get_by_role("checkbox", name="2 jobs paused by local: no reason")).to_be_checked()
+    broken = dialog.get_by_role("checkbox", name="1 job paused by local: The printer is broken")
+    expect(broken).not_to_be_checked()
+    broken.check()
+    expect(dialog.get_by_role("heading", name="Resume 3 jobs?")).to_be_visible()
+    broken.uncheck()
+    expect(dialog.get_by_role("heading", name="Resume 2 of 3 jobs?")).to_be_visible()
+    dialog.get_by_role("button", name="Resume 2 jobs").click()
     expect(page.get_by_text("Resumed 2 jobs; skipped 1 job (not paused, or paused in another way)")).to_be_visible()
     assert [job.id for job in scheduler.client.list_jobs(state="PAUSED")] == ["job-002"]
 
@@ -254,6 +260,24 @@ def test_jobs_page_tenant_text_is_shown_literally_and_chosen_columns_persist(
     page.reload()
     expect(page.get_by_role("columnheader", name="Owner")).to_be_visible()
     expect(page.get_by_role("columnheader", name="Target")).to_have_count(0)
+
+
+def test_jobs_page_columns_of_a_small_window_show_names_and_times(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    scheduler.client.create_job(
+        {"id": "job-1234", "name": "Quarterly", "schedule": "rate(20 seconds)", "target": TARGET}
+    )
+    scheduler.client.create_job({"id": "job-1235", "schedule": None, "target": TARGET})
+    page = open_page(console, "/nowhere")
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.goto(f"{console.url}#/jobs")
+    expect(page.get_by_text("Quarterly")).to_be_visible()
+    parts = "cell => [cell, ...cell.querySelectorAll('*')].filter(part => part.clientWidth > 0)"
+    cut = f"cell => ({parts})(cell).some(part => part.scrollWidth > part.clientWidth + 1)"
+    for row in page.get_by_role("row").all()[1:]:
+        for cell in [row.get_by_role("rowheader"), *row.get_by_role("cell").all()[1:5]]:
+            assert not cell.evaluate(cut), cell.inner_text()
 
 
 def test_jobs_page_rows_have_one_line_and_column_widths_persist(sampled: ServedConsole, open_page: Open) -> None:

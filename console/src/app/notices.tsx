@@ -1,11 +1,12 @@
 import type { FlashbarProps } from "@cloudscape-design/components/flashbar";
-import { createContext, type ReactNode, useCallback, useContext, useMemo, useState } from "react";
+import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useState } from "react";
+import { useLocation } from "react-router";
 import { asProblem } from "../api/problem";
 
 export interface Notices {
   items: FlashbarProps.MessageDefinition[];
-  /** Something was done. */
-  done(text: ReactNode): void;
+  /** Something was done: shown until another page is opened; with `next`, also on that page. */
+  done(text: ReactNode, options?: { next?: boolean }): void;
   /** Something failed: what and why. */
   failed(what: string, error: unknown): void;
   /** Whatever else; with the same id it takes the place of the one before. */
@@ -13,25 +14,40 @@ export interface Notices {
   dismiss(id: string): void;
 }
 
+/** A notice, and on how many more pages it is shown. */
+type Shown = readonly [item: FlashbarProps.MessageDefinition, pages: number];
+
 const Context = createContext<Notices | null>(null);
 
 export function NoticesProvider({ children }: { children: ReactNode }) {
-  const [items, setItems] = useState<FlashbarProps.MessageDefinition[]>([]);
-  const dismiss = useCallback((id: string) => setItems((all) => all.filter((each) => each.id !== id)), []);
+  const [shown, setShown] = useState<readonly Shown[]>([]);
+  const { pathname } = useLocation();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each page
+  useEffect(
+    () =>
+      setShown((all) =>
+        all.map(([item, pages]): Shown => [item, pages - 1]).filter(([, pages]) => pages >= 0),
+      ),
+    [pathname],
+  );
+  const dismiss = useCallback((id: string) => setShown((all) => all.filter(([item]) => item.id !== id)), []);
   const show = useCallback(
-    (item: FlashbarProps.MessageDefinition & { id: string }) =>
-      setItems((all) => [
-        { dismissible: true, dismissLabel: "Dismiss", onDismiss: () => dismiss(item.id), ...item },
-        ...all.filter((each) => each.id !== item.id),
+    (item: FlashbarProps.MessageDefinition & { id: string }, next = false) =>
+      setShown((all) => [
+        [
+          { dismissible: true, dismissLabel: "Dismiss", onDismiss: () => dismiss(item.id), ...item },
+          item.type === "success" ? Number(next) : Number.POSITIVE_INFINITY,
+        ],
+        ...all.filter(([each]) => each.id !== item.id),
       ]),
     [dismiss],
   );
   const value = useMemo<Notices>(
     () => ({
-      items,
+      items: shown.map(([item]) => item),
       show,
       dismiss,
-      done: (content) => show({ id: crypto.randomUUID(), type: "success", content }),
+      done: (content, { next } = {}) => show({ id: crypto.randomUUID(), type: "success", content }, next),
       failed: (what, error) => {
         const problem = asProblem(error);
         show({
@@ -42,7 +58,7 @@ export function NoticesProvider({ children }: { children: ReactNode }) {
         });
       },
     }),
-    [items, show, dismiss],
+    [shown, show, dismiss],
   );
   return <Context.Provider value={value}>{children}</Context.Provider>;
 }

@@ -55,7 +55,9 @@ function Create({ place, first }: { place: string | null; first: Doc }) {
     onSuccess: (job) => {
       editor.saved();
       const when = job.understood_as;
-      notices.done(`Created ${job.id}${when == null ? ". It runs on demand only." : `: ${when}`}`);
+      notices.done(`Created ${job.id}${when == null ? ". It runs on demand only." : `: ${when}`}`, {
+        next: true,
+      });
       void client.invalidateQueries();
       void navigate(to.job(job.id).slice(1));
     },

@@ -30,7 +30,9 @@ export default function CreateWorkflowPage() {
     onSuccess: (workflow) => {
       editor.saved();
       const when = workflow.understood_as;
-      notices.done(`Created ${workflow.id}${when == null ? ". It runs on demand only." : `: ${when}`}`);
+      notices.done(`Created ${workflow.id}${when == null ? ". It runs on demand only." : `: ${when}`}`, {
+        next: true,
+      });
       void client.invalidateQueries();
       void navigate(to.workflow(workflow.id).slice(1));
     },

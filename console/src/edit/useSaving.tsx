@@ -66,7 +66,7 @@ export function useSaving<Thing extends Saved>(subject: Subject<Thing>, editor: 
   const sent = useRef<Doc>(null);
   const saved = (job: Saved) => {
     editor.saved();
-    notices.done(`Saved ${job.id}`);
+    notices.done(`Saved ${job.id}`, { next: true });
     void client.invalidateQueries();
     void navigate(subject.address.slice(1));
   };

@@ -10,7 +10,7 @@ import { ApiProblem } from "../api/problem";
 import { useRefusal } from "../app/context";
 import { useNotices } from "../app/notices";
 import { to } from "../app/routes";
-import { inexact, type Json } from "../edit/document";
+import { inexact, type Json, written } from "../edit/document";
 import { useZone } from "../shared/clock";
 import { inZone } from "../shared/time";
 import { useConfirm } from "../shared/useConfirm";
@@ -20,7 +20,7 @@ import { CatchUp, NO_PAUSE, PauseQuestion, pauseBody, TextQuestion } from "./que
 
 type Actable = Pick<
   Schemas["Job"],
-  "id" | "state" | "schedule" | "timezone" | "next_occurrence" | "workflow"
+  "id" | "state" | "schedule" | "timezone" | "next_occurrence" | "workflow" | "payload"
 >;
 
 /** What can be done with a job, or with a workflow, which is one. */
@@ -76,7 +76,8 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
     });
   };
   const runNow = () => {
-    let payload = "";
+    const own = payloadText(job.payload as Json);
+    let payload = own;
     let at = "";
     const key = freshKey();
     const waits = job.state === "PAUSED" && job.workflow !== null;
@@ -86,8 +87,9 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
         <SpaceBetween size="m">
           <TextQuestion
             label="Payload"
-            description="JSON that replaces the job's payload for this run. If it is empty, the job's payload is used."
+            description="JSON for this run only. If it is empty or unchanged, the job's payload is used."
             rows={6}
+            initial={own}
             onChange={(text) => {
               payload = text;
             }}
@@ -103,13 +105,14 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
       ),
       action: "Run now",
       async run() {
+        const unchanged = payload.trim() === "" || payload === own;
         const { data } = await fetcher.POST("/v1/jobs/{job_id}/run", {
           params: { path, header: { "Idempotency-Key": key } },
           body:
-            payload.trim() === "" && at === ""
+            unchanged && at === ""
               ? undefined
               : {
-                  payload: payload.trim() === "" ? undefined : parsed(payload),
+                  payload: unchanged ? undefined : parsed(payload),
                   at: at === "" ? null : (instantOf(at, zone) ?? at),
                   delay_seconds: null,
                 },
@@ -193,7 +196,7 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
       action: "Delete",
       async run() {
         await fetcher.DELETE("/v1/jobs/{job_id}", { params: { path } });
-        notices.done(`${job.id} is deleted.`);
+        notices.done(`${job.id} is deleted.`, { next: true });
         navigate(isWorkflow ? "/workflows" : "/jobs");
         await changed();
       },
@@ -251,6 +254,11 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
       {backfilling && <BackfillDialog job={job} onClose={() => setBackfilling(false)} />}
     </>
   );
+}
+
+/** A job's payload as it is shown for a change; empty if there is none, or if the browser has rounded its numbers. */
+function payloadText(payload: Json): string {
+  return payload === null || inexact(payload).length > 0 ? "" : written(payload);
 }
 
 function parsed(text: string): Json {

@@ -2,6 +2,7 @@ import Button from "@cloudscape-design/components/button";
 import ButtonDropdown from "@cloudscape-design/components/button-dropdown";
 import CollectionPreferences from "@cloudscape-design/components/collection-preferences";
 import Header from "@cloudscape-design/components/header";
+import LiveRegion from "@cloudscape-design/components/live-region";
 import PropertyFilter from "@cloudscape-design/components/property-filter";
 import SpaceBetween from "@cloudscape-design/components/space-between";
 import TextFilter from "@cloudscape-design/components/text-filter";
@@ -80,6 +81,9 @@ export default function JobsPage() {
   return (
     <>
       {many.modal}
+      {filters.search !== undefined && total !== undefined && (
+        <LiveRegion hidden>{`${total} jobs`}</LiveRegion>
+      )}
       <PagedTable
         pages={pages}
         trackBy="id"
@@ -156,7 +160,6 @@ export default function JobsPage() {
               filteringText={text}
               filteringPlaceholder="Find jobs by any part of their id or name"
               filteringAriaLabel="Find jobs"
-              countText={filters.search !== undefined && total !== undefined ? `${total} jobs` : undefined}
               onChange={({ detail }) => setText(detail.filteringText)}
               onDelayedChange={({ detail }) => search({ search: detail.filteringText.trim() })}
             />

@@ -16,7 +16,7 @@ export const columns = (zone: string): Column<Job>[] => [
   {
     id: "id",
     header: "Job",
-    width: 165,
+    width: 205,
     grow: 3,
     isRowHeader: true,
     cell: (job) => (
@@ -26,12 +26,12 @@ export const columns = (zone: string): Column<Job>[] => [
       </span>
     ),
   },
-  { id: "state", header: "State", width: 150, card: 50, cell: (job) => <JobStatus state={job.state} /> },
-  { id: "last", header: "Last runs", width: 120, card: 50, cell: (job) => <LastRuns job={job} /> },
+  { id: "state", header: "State", width: 140, card: 50, cell: (job) => <JobStatus state={job.state} /> },
+  { id: "last", header: "Last runs", width: 115, card: 50, cell: (job) => <LastRuns job={job} /> },
   {
     id: "next",
     header: <Zoned text="Next run" zone={zone} />,
-    width: 170,
+    width: 190,
     card: 45,
     has: (job) => job.next_occurrence !== null,
     cell: (job) => <Time at={job.next_occurrence} zone={job.timezone} bare />,
@@ -39,15 +39,15 @@ export const columns = (zone: string): Column<Job>[] => [
   {
     id: "schedule",
     header: "Schedule",
-    width: 145,
+    width: 160,
     grow: 2,
     card: 55,
     cell: (job) => <Text>{job.understood_as ?? "only on demand"}</Text>,
   },
   {
     id: "note",
-    header: "Error or note",
-    width: 130,
+    header: "Note",
+    width: 85,
     grow: 2,
     card: 100,
     has: (job) => (job.error ?? job.paused_because) !== null,

@@ -31,7 +31,7 @@ export function pausesOf(jobs: readonly Paused[]): Pause[] {
   return [...found]
     .map(([key, [first, ...others]]) => ({
       key,
-      text: `by ${first?.paused_by ?? "Duecourse"}: ${first?.paused_because ?? "no reason"}${first?.paused_until ? `, until ${inZone(first.paused_until)}` : ""}`,
+      text: `paused by ${first?.paused_by ?? "Duecourse"}: ${first?.paused_because ?? "no reason"}${first?.paused_until ? `, until ${inZone(first.paused_until)}` : ""}`,
       jobs: 1 + others.length,
       chosen: 1 + others.length === most,
     }))

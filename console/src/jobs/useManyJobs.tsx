@@ -120,20 +120,21 @@ export function useManyJobs(done: (failed: readonly string[]) => void) {
     void client.invalidateQueries();
   };
 
-  const confirm = (ids: readonly string[], action: Action, more?: ReactNode) =>
+  /** `affected`: those of `ids` that are changed, as far as the list shows. */
+  const confirm = (ids: readonly string[], action: Action, more?: ReactNode, affected = ids) =>
     ask({
-      header: `${capital(action.verb)} ${jobsText(ids.length)}?`,
+      header: `${capital(action.verb)} ${affected.length < ids.length ? `${affected.length.toLocaleString("en-GB")} of ` : ""}${jobsText(ids.length)}?`,
       text: (
         <SpaceBetween size="s">
           <div>{action.effect}</div>
           <div className="text">
-            {ids.slice(0, NAMES_SHOWN).join(", ")}
-            {ids.length > NAMES_SHOWN && ` and ${ids.length - NAMES_SHOWN} more`}
+            {affected.slice(0, NAMES_SHOWN).join(", ")}
+            {affected.length > NAMES_SHOWN && ` and ${affected.length - NAMES_SHOWN} more`}
           </div>
           {more}
         </SpaceBetween>
       ),
-      action: `${capital(action.verb)} ${jobsText(ids.length)}`,
+      action: `${capital(action.verb)} ${jobsText(affected.length)}`,
       run: async () => {
         void perform(ids, action, action.begin());
       },
@@ -172,42 +173,35 @@ export function useManyJobs(done: (failed: readonly string[]) => void) {
             form = changed;
           }}
         />,
+        idsOf(jobs.filter(({ state }) => state === "ACTIVE")),
       );
     },
     resume(jobs: readonly Job[]) {
       const pauses = pausesOf(jobs);
-      let keys: ReadonlySet<string> = new Set(pauses.filter((each) => each.chosen).map(({ key }) => key));
-      confirm(
-        idsOf(jobs),
-        {
-          verb: "resume",
-          doing: "Resuming",
-          did: "Resumed",
-          effect: "The jobs run again from their next occurrence.",
-          skips: pauses.length > 1 ? "not paused, or paused in another way" : "not paused",
-          together:
-            pauses.length > 1
-              ? undefined // some stay paused, also if that has changed since the list was read
-              : (ids, cursor) => fetcher.POST("/v1/jobs/resume", { body: { ids, cursor } }),
-          begin() {
-            const resumed = keys;
-            return (id) =>
+      const question = (keys: ReadonlySet<string>) =>
+        confirm(
+          idsOf(jobs),
+          {
+            verb: "resume",
+            doing: "Resuming",
+            did: "Resumed",
+            effect: "The jobs run again from their next occurrence.",
+            skips: pauses.length > 1 ? "not paused, or paused in another way" : "not paused",
+            together:
+              pauses.length > 1
+                ? undefined // some stay paused, also if that has changed since the list was read
+                : (ids, cursor) => fetcher.POST("/v1/jobs/resume", { body: { ids, cursor } }),
+            begin: () => (id) =>
               onlyIf(
                 id,
-                (job) => job.state === "PAUSED" && (pauses.length < 2 || resumed.has(keyOf(job))),
+                (job) => job.state === "PAUSED" && (pauses.length < 2 || keys.has(keyOf(job))),
                 (params) => fetcher.POST("/v1/jobs/{job_id}/resume", { params }),
-              );
+              ),
           },
-        },
-        pauses.length > 1 && (
-          <PauseChoice
-            pauses={pauses}
-            onChange={(chosen) => {
-              keys = chosen;
-            }}
-          />
-        ),
-      );
+          pauses.length > 1 && <PauseChoice pauses={pauses} onChange={question} />,
+          idsOf(jobs.filter((job) => job.state === "PAUSED" && keys.has(keyOf(job)))),
+        );
+      question(new Set(pauses.filter((each) => each.chosen).map(({ key }) => key)));
     },
     run(jobs: readonly Job[]) {
       const key = freshKey();

@@ -74,7 +74,7 @@ export function Result({ run }: { run: ReadRun }) {
 /** What the run's target gets. */
 export function Message({ sent, error }: { sent: ReadPayload | undefined; error: unknown }) {
   return (
-    <Container header={<Header>Message</Header>}>
+    <Container header={<Header>Payload</Header>}>
       {sent !== undefined ? (
         <Payload sent={sent} />
       ) : asProblem(error).status === 409 ? (

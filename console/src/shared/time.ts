@@ -43,9 +43,10 @@ export function zoned(text: string, zone: string): string {
   return text.replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, (at) => inZone(at, zone));
 }
 
-/** `1 d 4 h`, `12 min 3 s`, `0.4 s`: the two largest units. */
+/** `1 d 4 h`, `12 min 3 s`, `0.4 s`, `12 ms`: the two largest units. */
 export function duration(seconds: number): string {
   if (seconds < 0) return `-${duration(-seconds)}`;
+  if (seconds > 0 && seconds < 0.1) return `${Math.max(1, Math.round(seconds * 1_000))} ms`;
   if (seconds < 10) return `${Math.round(seconds * 10) / 10} s`;
   const units: [number, string][] = [
     [86_400, "d"],
