@@ -54,6 +54,7 @@ class SharedResources:
             "RUN_RETENTION_DAYS": str(config.run_retention_days),
             "COMPLETED_JOB_RETENTION_DAYS": str(config.completed_job_retention_days),
             "REPAIR_HOURS": str(config.repair_hours),
+            "OPERATOR_TENANT": config.operator_tenant or "*",
             "AUDIT_SEGMENTS": str(config.audit_segments),
             "MAX_RECEIVE_COUNT": str(config.max_receive_count),
             "PRIVATE_TARGETS": config.private_targets,

@@ -107,14 +107,15 @@ def from_context(context: Callable[[str], Any]) -> StageConfig:
     (infra/settings/deployment_settings.py lists all of them). Raises ConfigError.
 
     `alarm_email` subscribes an address to the alarms. `docs_url` is the address of this release's docs/, for the links
-    from alarms to their runbooks. `ping_url` is the address of an external monitor. `reserved_concurrency=none`
-    reserves nothing; new accounts with a concurrency of 10 have nothing to reserve. `issuer` and `audience` (several
-    separated by commas) replace the stage's own authorization with tokens of that issuer, and `auth=iam` replaces it
-    with signatures. `tenant_claim` is the claim with the tenant, `console_client` the public client for logins to the
-    console at such an issuer, and `console_scope` the scopes that it requests. `encryption_key` is `own`, `none` or the
-    ARN of a KMS key. `deployment=all_at_once` deploys new code without a canary. `deletion_protection=off` allows the
-    deletion of the stage, and the rollback of its creation; it applies to one deployment and cannot be stored in the
-    file. The settings of `CHANGEABLE` are JSON.
+    from alarms to their runbooks. `ping_url` is the address of an external monitor. `operator_tenant` is the tenant of
+    those who may read the figures of all tenants. `reserved_concurrency=none` reserves nothing; new accounts with a
+    concurrency of 10 have nothing to reserve. `issuer` and `audience` (several separated by commas) replace the stage's
+    own authorization with tokens of that issuer, and `auth=iam` replaces it with signatures. `tenant_claim` is the
+    claim with the tenant, `console_client` the public client for logins to the console at such an issuer, and
+    `console_scope` the scopes that it requests. `encryption_key` is `own`, `none` or the ARN of a KMS key.
+    `deployment=all_at_once` deploys new code without a canary. `deletion_protection=off` allows the deletion of the
+    stage, and the rollback of its creation; it applies to one deployment and cannot be stored in the file. The settings
+    of `CHANGEABLE` are JSON.
     """
     config = stage_named(str(context("stage")))
     given = {name: value for name in CHANGEABLE if (value := context(name)) is not None}
@@ -139,7 +140,8 @@ def from_context(context: Callable[[str], Any]) -> StageConfig:
 def _own(context: Callable[[str], Any], config: StageConfig) -> dict[str, Any]:
     """Return the fields of the stage with a setting of their own. Raises ConfigError."""
     found: dict[str, Any] = {"auth": _auth_from_context(context, config.auth)}
-    found |= {name: str(text) for name in ("alarm_email", "ping_url", "deployment") if (text := context(name))}
+    texts = ("alarm_email", "ping_url", "operator_tenant", "deployment")
+    found |= {name: str(text) for name in texts if (text := context(name))}
     if url := context("docs_url"):
         found["docs_url"] = str(url).rstrip("/")
     if key := context("encryption_key"):

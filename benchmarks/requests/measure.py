@@ -77,8 +77,15 @@ class Desk:
             timers=tables.timers(),
             workflows=tables.workflows(self.clock),
             waiting_lines=tables.wait_queues(),
+            reports=tables.tenant_reports(),
+            in_progress=tables.runs_in_progress(),
             settings=api_settings(
-                requests_per_second=RATE, burst=BURST, backfill_limit=10_000, job_quota=100_000, auth="jwt"
+                requests_per_second=RATE,
+                burst=BURST,
+                backfill_limit=10_000,
+                job_quota=100_000,
+                auth="jwt",
+                operator_tenant="default",
             ),
         )
 

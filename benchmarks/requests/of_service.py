@@ -3,8 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from benchmarks.requests.cases import Case, get
+from benchmarks.requests.cases import Case, Event, get
+from duecourse.checks.tenants import TenantFigures
+from duecourse.domain.maintenance.tenants import MAX_NAMED, TenantReport
+from duecourse.usecases.maintenance.tenants import FRESH_SECONDS
+from tests.support.api_events import api_event
+
+if TYPE_CHECKING:
+    from benchmarks.requests.measure import Desk
+
+TENANTS = {
+    f"{number:04}-{'t' * 59}": TenantFigures(1_000_000, 1_000_000, 1_000_000, 1_000_000_000, "suspended")
+    for number in range(MAX_NAMED)
+}
+"""Those whose figures take most room."""
 
 
 def of_service() -> Iterator[Case]:
@@ -12,3 +26,11 @@ def of_service() -> Iterator[Case]:
     for path in ("health", "openapi.json", "stage", "stage/metrics"):
         yield get(f"GET /v1/{path}", "as it is")
     yield get("GET /v1/stats", "1,000 dead runs")
+    yield Case("GET /v1/tenants", "1,000 tenants, read a minute ago", tenants)
+
+
+def tenants(desk: Desk) -> Event:
+    """A request whose answer is not kept from the one before."""
+    desk.client.reports.keep(TenantReport(desk.clock.now(), TENANTS))
+    desk.clock.advance(FRESH_SECONDS)
+    return api_event("GET", "/v1/tenants", content_type=None)

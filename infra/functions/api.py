@@ -95,7 +95,7 @@ class HttpApi(Construct):
             environment={
                 **parts.settings(
                     *("JOBS_TABLE", "RUNS_TABLE", "SHARDS", "LOOKAHEAD_SECONDS", "HORIZON_SECONDS"),
-                    "RUN_RETENTION_DAYS",
+                    *("RUN_RETENTION_DAYS", "OPERATOR_TENANT"),
                     *("DEFAULT_PRECISION", "PRIVATE_TARGETS", "ALLOWED_TARGETS", "RESULTS_BUCKET"),
                 ),
                 "DUECOURSE_AUTH": config.auth.setting,
@@ -120,10 +120,12 @@ class HttpApi(Construct):
         # Jobs by tag, by tenant, and by state.
         allow(["dynamodb:Query"], [jobs.arn, jobs.index_arn(TENANT_INDEX), jobs.index_arn(STATE_INDEX)])
         # BatchGetItem is for a workflow's run, PutItem and BatchWriteItem for the runs that a pause covered and for
-        # records of changes, and UpdateItem for heartbeats.
-        record = ("GetItem", "BatchGetItem", "BatchWriteItem", "Query", "PutItem", "UpdateItem")
+        # records of changes, UpdateItem for heartbeats, and DeleteItem for locks and limits of keys.
+        record = ("GetItem", "BatchGetItem", "BatchWriteItem", "Query", "PutItem", "UpdateItem", "DeleteItem")
         allow([f"dynamodb:{action}" for action in record], [runs.arn])
         allow(["dynamodb:Query"], [runs.index_arn(DEAD_INDEX), runs.index_arn(ACTIVE_INDEX)])
+        if config.operator_tenant is not None:  # the runs in progress of all tenants
+            allow(["dynamodb:Scan"], [runs.index_arn(ACTIVE_INDEX)])
         allow(["sqs:SendMessage", "sqs:GetQueueAttributes"], lanes.arns)
         allow(["s3:GetObject"], [results.objects_arn])  # a presigned link has the permissions of its signer
         allow(["ssm:GetParameter"], [tasks.arns])

@@ -55,6 +55,7 @@ class Console(Construct):
                         "docs_url": config.docs_url,
                         "logs": logs,
                         "traces": config.tracing,
+                        "operator_view": config.operator_tenant is not None,
                     }
                 ),
                 "DUECOURSE_CONSOLE_CONNECT": "" if login is None else " ".join(login.origins),

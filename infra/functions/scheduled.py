@@ -8,7 +8,7 @@ from constructs import Construct
 from infra.functions.python_function import PythonFunction
 from infra.parts import SharedResources
 from infra.stores.archive import ArchiveStore
-from infra.stores.tables import DUE_INDEX
+from infra.stores.tables import ACTIVE_INDEX, DEAD_INDEX, DUE_INDEX
 
 QUARTER = Duration.minutes(15)
 """Index repair and the audit start more often than they have new work, so that they continue the work of an invocation
@@ -145,15 +145,18 @@ def repair(scope: Construct, parts: SharedResources) -> PythonFunction:
         memory_mb=512,
         settings=parts.settings(
             *("JOBS_TABLE", "RUNS_TABLE", "SHARDS", "LOOKAHEAD_SECONDS", "HORIZON_SECONDS", "RUN_RETENTION_DAYS"),
-            *("REPAIR_HOURS", "COMPLETED_JOB_RETENTION_DAYS"),
+            *("REPAIR_HOURS", "COMPLETED_JOB_RETENTION_DAYS", "OPERATOR_TENANT"),
         )
         | parts.seats
         | parts.lanes.environment,
     ).function
     job = ("Scan", "GetItem", "BatchGetItem", "PutItem", "UpdateItem", "DeleteItem")
     function.allow([f"dynamodb:{action}" for action in job], [parts.jobs.arn])
-    record = ("GetItem", "Query", "PutItem")  # PutItem: the record of a job's deletion, and of skipped occurrences
+    # PutItem: the record of a job's deletion, and of skipped occurrences.
+    record = ("GetItem", "BatchGetItem", "Query", "PutItem")
     function.allow([f"dynamodb:{action}" for action in record], [parts.runs.arn])
+    # Runs that wait for a key of their job.
+    function.allow(["dynamodb:Query"], [parts.runs.index_arn(DEAD_INDEX), parts.runs.index_arn(ACTIVE_INDEX)])
     function.allow(["sqs:SendMessage"], parts.lanes.arns)  # the first occurrences of an edited job
     return function
 

@@ -31,6 +31,7 @@ COGNITO_WORDS = ("aws", "amazon", "cognito")
 """
 
 PING_URL = re.compile(r"https://[!-~]{1,500}")
+TENANT = re.compile(r"[A-Za-z0-9_-]{1,64}")
 DOCS_URL = re.compile(r"https?://[!-~]{1,200}")
 
 UNRESERVED_CONCURRENCY = 100
@@ -128,6 +129,8 @@ class StageConfig:
     """
     ping_url: str | None = None
     """The address of an external monitor, which the tick requests once a minute while the stage is healthy."""
+    operator_tenant: str | None = None
+    """The tenant whose callers with the scope `ops` may read the figures of all tenants. None: no caller may."""
     encryption_key: str | None = None
     """The key that encrypts all data: None (AWS's own keys), `own` (created by the stack) or the ARN of a KMS key
     (docs/security.md has the required key policy).
@@ -234,6 +237,11 @@ class StageConfig:
                 "ping_url",
                 self.ping_url is None or PING_URL.fullmatch(self.ping_url) is not None,
                 "must be an https address without spaces",
+            ),
+            (
+                "operator_tenant",
+                self.operator_tenant is None or TENANT.fullmatch(self.operator_tenant) is not None,
+                "must be a tenant: 1 to 64 letters (a-z), digits, - or _",
             ),
             ("alarm_email", self.alarm_email is None or "@" in self.alarm_email, "must be an e-mail address"),
         ]

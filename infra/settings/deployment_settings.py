@@ -24,6 +24,7 @@ TEXTS = (
     "docs_url",
     "encryption_key",
     "issuer",
+    "operator_tenant",
     "ping_url",
     "tenant_claim",
 )

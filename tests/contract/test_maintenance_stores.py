@@ -5,11 +5,13 @@ from typing import Any
 
 import pytest
 
-from duecourse.adapters.dynamodb.maintenance import DynamoAuditStore, DynamoRepairStore
+from duecourse.adapters.dynamodb.maintenance import DynamoAuditStore, DynamoRepairStore, DynamoRunsInProgress
+from duecourse.checks.tenants import InProgress, TenantFigures
 from duecourse.domain.ids import RunIdentity
 from duecourse.domain.jobs.job import JobState, Lane
 from duecourse.domain.maintenance.audit import Turn
 from duecourse.domain.maintenance.index import CompletedJob, Entry, RepairPass
+from duecourse.domain.maintenance.tenants import TenantReport, counted
 from duecourse.domain.runs.coverage import OccurrenceRange, Recorded, recorded
 from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.states import RunState
@@ -18,7 +20,7 @@ from duecourse.ports import Finding, Input, Timer, Undecided
 from duecourse.testing.clock import SettableClock
 from tests.support.jobs import NOON, cursor, job, moved, stored_job
 from tests.support.runs import run
-from tests.support.tables import Tables
+from tests.support.tables import Stores, Tables
 
 N = int(NOON)
 ELSEWHERE = "2026-11-21T15/0000"
@@ -231,3 +233,70 @@ def test_maintenance_stores_jobs_are_paginated_without_payloads_and_each_belongs
         start = page.following
         segment += start is None
     assert sorted(found, key=lambda each: each.id) == [job(id=f"job-{number}") for number in range(5)]
+
+
+def test_maintenance_stores_pages_have_the_figures_of_tenants_only_if_requested(dynamodb_tables: Tables) -> None:
+    store = dynamodb_tables.job_store(SettableClock(NOON))
+    for made in (job(id="a"), replace(job(id="b"), state=JobState.PAUSED), replace(job(id="a"), tenant="acme")):
+        assert store.create(made, cursor(made))
+    closed = {"closed": {"S": "suspended"}, "closed_at": {"N": str(NOON)}, "full_at": {"N": "1"}}
+    for tenant, more in (("acme", closed), ("open", {"full_at": {"N": "1"}})):
+        item = {"PK": {"S": f"TENANT#{tenant}"}, "SK": {"S": "RATE"}, **more}
+        dynamodb_tables.client.put_item(TableName=dynamodb_tables.jobs, Item=item)
+    page = DynamoRepairStore(dynamodb_tables.client, dynamodb_tables.jobs, figures=True).page(None)
+    assert counted({}, page.figures) == {
+        "default": TenantFigures(jobs=2, paused=1, quota_used=2),
+        "acme": TenantFigures(jobs=1, quota_used=1, state="suspended"),
+    }
+    without = repair(dynamodb_tables).page(None)
+    assert without.figures == []
+    assert sorted(without.entries, key=repr) == sorted(page.entries, key=repr)
+
+
+def test_maintenance_stores_pass_keeps_the_figures_of_tenants_until_its_end(dynamodb_tables: Tables) -> None:
+    store, figures = repair(dynamodb_tables), {"acme": TenantFigures(1, 1, -3, 24, "erased")}
+    begun = RepairPass(NOON, start="there", tenants=figures)
+    assert store.save(begun, now=NOON)
+    assert store.last_pass() == begun
+    assert store.save(replace(begun, start=None, done=True, version=2), now=NOON)
+    assert store.last_pass() == RepairPass(NOON, done=True, version=2)
+
+
+def test_maintenance_stores_later_report_of_tenants_is_kept(any_tables: Stores) -> None:
+    reports = any_tables.tenant_reports()
+    assert reports.last() is None
+    later, earlier = (TenantReport(at, {"acme": TenantFigures(jobs=int(at - NOON))}) for at in (NOON + 2, NOON + 1))
+    for report in (later, earlier, later):
+        reports.keep(report)
+        assert reports.last() == later
+
+
+def test_maintenance_stores_runs_in_progress_are_counted_by_tenant(any_tables: Stores) -> None:
+    store, made = any_tables.run_store(), job()
+    for each in (
+        run(made, RunState.WAITING),
+        run(made, RunState.QUEUED, after=60),
+        run(replace(made, tenant="acme"), RunState.QUEUED, after=120),
+        run(made, RunState.SUCCEEDED, after=180),
+        run(made, RunState.DEAD, after=240),
+    ):
+        assert store.write(each, None) is None
+    found, complete = any_tables.runs_in_progress().by_tenant()
+    assert complete
+    assert {tenant: (each.running, each.waiting) for tenant, each in found.items()} == {
+        "default": (0, 2),
+        "acme": (0, 1),
+    }
+    assert all(each.waiting_since is not None for each in found.values())
+
+
+def test_maintenance_stores_count_of_runs_in_progress_reads_a_limited_number_of_pages(dynamodb_tables: Tables) -> None:
+    for number in range(4):
+        assert dynamodb_tables.run_store().write(run(job(), RunState.QUEUED, after=60 * number), None) is None
+    client, table = dynamodb_tables.client, dynamodb_tables.runs
+    found, complete = DynamoRunsInProgress(client, table, pages=2, limit=1).by_tenant()
+    assert (found["default"].waiting, complete) == (2, False)
+    assert DynamoRunsInProgress(client, table).by_tenant() == (
+        {"default": InProgress(0, 4, found["default"].waiting_since)},
+        True,
+    )

@@ -23,10 +23,12 @@ from duecourse.ports import (
     JobStore,
     Lanes,
     RegisteredTask,
+    RunsInProgress,
     RunStore,
     StageAlarms,
     StageMetrics,
     TenantLimits,
+    TenantReports,
     TickMark,
     Timers,
     WorkflowStore,
@@ -160,6 +162,8 @@ class ApiClient:
     inputs: Inputs = field(default_factory=lambda: MemoryTables().inputs())
     timers: Timers = field(default_factory=lambda: MemoryTables().timers())
     workflows: WorkflowStore = field(default_factory=NoWorkflows)
+    reports: TenantReports = field(default_factory=lambda: MemoryTables().tenant_reports())
+    in_progress: RunsInProgress = field(default_factory=lambda: MemoryTables().runs_in_progress())
     waiting_lines: Any = field(default_factory=EmptyLines)
     caller: Mapping[str, Any] | None = None
     """What the gateway's authorizer says of the caller, as `jwt_caller` makes it."""
@@ -169,6 +173,7 @@ class ApiClient:
         """One over these tables, at NOON unless it has another clock."""
         clock = SettableClock(NOON) if clock is None else clock
         stores: dict[str, Any] = {"inputs": tables.inputs(), "timers": tables.timers()}
+        stores |= {"reports": tables.tenant_reports(), "in_progress": tables.runs_in_progress()}
         return cls(tables.job_store(clock), tables.run_store(), clock, **(stores | changes))
 
     @classmethod
@@ -177,6 +182,8 @@ class ApiClient:
         stores: dict[str, Any] = {
             "inputs": world.inputs,
             "timers": world.timers,
+            "reports": world.tenant_reports,
+            "in_progress": world.runs_in_progress,
             "workflows": world.workflows,
             "counters": world.counters,
             "lanes": world.wheel,
@@ -196,6 +203,7 @@ class ApiClient:
         wiring.lanes, wiring.depths, wiring.tenant_limits = lanes, self.depths, self.counters
         wiring.tick_mark, wiring.alarms, wiring.metrics = self.mark, self.alarms, self.metrics
         wiring.tasks, wiring.results = Registered(self.tasks), Linked()
+        wiring.tenant_reports, wiring.runs_in_progress = self.reports, self.in_progress
         self.application = Application(wiring.api, logger)
 
     def send(self, event: dict[str, Any]) -> Answered:

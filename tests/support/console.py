@@ -31,6 +31,7 @@ SETTINGS = {
     "docs_url": None,
     "logs": {"api": "/aws/lambda/api", "execute": ["/aws/lambda/execute"]},
     "traces": True,
+    "operator_view": False,
 }
 
 

@@ -9,6 +9,7 @@ from duecourse.adapters.dynamodb.cursors.tick_mark import DynamoTickMark
 from duecourse.adapters.dynamodb.cursors.timers import DynamoTimers
 from duecourse.adapters.dynamodb.jobs.job_store import DynamoJobStore
 from duecourse.adapters.dynamodb.jobs.tenants import DynamoTenantLimits
+from duecourse.adapters.dynamodb.maintenance import DynamoRunsInProgress, DynamoTenantReports
 from duecourse.adapters.dynamodb.runs.inputs import DynamoInputs
 from duecourse.adapters.dynamodb.runs.run_store import DynamoRunStore
 from duecourse.adapters.dynamodb.runs.wait_queues import DynamoWaitQueues
@@ -49,6 +50,12 @@ class Tables:
 
     def limits(self) -> DynamoTenantLimits:
         return DynamoTenantLimits(self.client, self.jobs)
+
+    def tenant_reports(self) -> DynamoTenantReports:
+        return DynamoTenantReports(self.client, self.jobs)
+
+    def runs_in_progress(self) -> DynamoRunsInProgress:
+        return DynamoRunsInProgress(self.client, self.runs)
 
     def tick_mark(self) -> DynamoTickMark:
         return DynamoTickMark(self.client, self.jobs)

@@ -22,7 +22,7 @@ from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.targets import HttpTarget, Outcome, Returned
 from duecourse.messages import COMMANDS, MessageKind, RunMessage
-from duecourse.ports import Call, Clock, CursorStore, DeadLetterQueue, Outgoing, RepairStore
+from duecourse.ports import Call, Clock, CursorStore, DeadLetterQueue, Outgoing, RepairStore, TenantReports
 from duecourse.testing.clock import SettableClock
 from duecourse.testing.faults import around, failing, lost
 from duecourse.testing.stage import Stage, settings_of_a_test
@@ -30,7 +30,7 @@ from duecourse.usecases.dispatch.claim import outgoing
 from duecourse.usecases.dispatch.round import DispatchRules
 from duecourse.usecases.jobs.change import Draft, Edited
 from duecourse.usecases.maintenance.calendar_check import CalendarCheck
-from duecourse.usecases.maintenance.index_repair import CleanUp, IndexCheck, IndexRepair
+from duecourse.usecases.maintenance.index_repair import CleanUp, IndexCheck, IndexRepair, TenantCount
 from duecourse.usecases.maintenance.reconcile import ReconcileDeadLetters
 from duecourse.usecases.report import Report
 from duecourse.usecases.runs.commands import CommandSender
@@ -160,16 +160,22 @@ class World(Stage):
         return report
 
     def repair(
-        self, *, store: RepairStore | None = None, seconds: float = 600, every_seconds: int = DAY_SECONDS
+        self,
+        *,
+        store: RepairStore | None = None,
+        seconds: float = 600,
+        every_seconds: int = DAY_SECONDS,
+        reports: TenantReports | None = None,
     ) -> Report:
-        """Index repair, on this world's store unless another one is given."""
+        """Index repair, on this world's store unless another one is given. With `reports`, it counts tenants."""
         client, table = self.tables.client, self.tables.jobs
         store = store or DynamoRepairStore(client, table)
         marks = DynamoTickMark(client, table)
         index = IndexCheck(store, self.jobs, self.run_store, self.wait_queues, self.timers, marks, self.clock)
         clean_up = CleanUp(self.jobs, self.run_store, self.clock, retention_days=90)
         calendars = CalendarCheck(self.api_at(self.clock).calendars, self.clock)
-        repair = IndexRepair(store, (index, clean_up, calendars), self.clock, every_seconds)
+        tenants = None if reports is None else TenantCount(reports, self.clock)
+        repair = IndexRepair(store, (index, clean_up, calendars), self.clock, every_seconds, tenants)
         report = repair(self.clock.now() + seconds)
         self.note(report)
         return report

@@ -79,6 +79,7 @@ API = {name: value for name, value in DISPATCH.items() if name != "DUECOURSE_BUS
     "DUECOURSE_SMALLEST_INTERVAL_SECONDS": "10",
     "DUECOURSE_BACKFILL_LIMIT": "1000",
     "DUECOURSE_DELAYED_RUNS_PER_HOUR": "1000",
+    "DUECOURSE_OPERATOR_TENANT": "platform",
     **SEATS,
 }
 RECONCILE = {
@@ -94,6 +95,7 @@ RECONCILE = {
 REPAIR = {name: value for name, value in DISPATCH.items() if name != "DUECOURSE_BUS_NAME"} | {
     "DUECOURSE_REPAIR_HOURS": "24",
     "DUECOURSE_COMPLETED_JOB_RETENTION_DAYS": "90",
+    "DUECOURSE_OPERATOR_TENANT": "*",
     **SEATS,
 }
 AUDIT = {name: value for name, value in DISPATCH.items() if name != "DUECOURSE_BUS_NAME"} | {

@@ -54,6 +54,7 @@ export const OPERATIONS: Readonly<Record<string, OperationEntry>> = {
   getStage: ["GET", "stage", false],
   getStageMetrics: ["GET", "stage/metrics", false],
   getStats: ["GET", "stats", false],
+  getTenants: ["GET", "tenants", false],
   listUpcoming: ["GET", "upcoming", false],
   listWorkflows: ["GET", "workflows", true],
   putWorkflow: ["PUT", "workflows/{workflow_id}", false],

@@ -8,12 +8,13 @@ import { Suspense, useEffect, useState } from "react";
 import { Route, Routes, useLocation } from "react-router";
 import { NotFound } from "../shared/NotFound";
 import { PageFailed } from "../shared/PageFailed";
+import { useTenants } from "../tenants/useTenants";
 import { useClockMenu } from "./clockMenu";
 import { useStage } from "./context";
 import { ExpiredLogin } from "./ExpiredLogin";
 import { NoticesProvider, useNotices } from "./notices";
 import { RateLimited } from "./RateLimited";
-import { MENU, PAGES } from "./routes";
+import { MENU, PAGES, TENANTS } from "./routes";
 import { chooseTheme, isDark } from "./theme";
 import { trailOf } from "./trail";
 
@@ -93,9 +94,10 @@ function Frame() {
   const notices = useNotices();
   const [open, setOpen] = useState(() => matchMedia("(min-width: 688px)").matches);
   const trail = trailOf(pathname);
-  const active = MENU.findLast((each) => `#${pathname}`.startsWith(each.href))?.href ?? "#/";
+  const menu = useTenants({ live: false }).data === undefined ? MENU : [...MENU, TENANTS];
+  const active = menu.findLast((each) => `#${pathname}`.startsWith(each.href))?.href ?? "#/";
   useEffect(() => {
-    const place = MENU.find((each) => each.href === active)?.text ?? "";
+    const place = menu.find((each) => each.href === active)?.text ?? "";
     document.title = [trail[1]?.text, place, `Duecourse ${settings.stage}`].filter(Boolean).join(" · ");
   });
   return (
@@ -104,7 +106,7 @@ function Frame() {
       navigation={
         <SideNavigation
           activeHref={active}
-          items={MENU.map((each) => ({ type: "link", ...each }))}
+          items={menu.map((each) => ({ type: "link", ...each }))}
           header={{ href: "#/", text: session.tenant === null ? "Duecourse" : `Tenant ${session.tenant}` }}
         />
       }

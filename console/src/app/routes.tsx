@@ -23,6 +23,7 @@ export const PAGES: readonly Page[] = [
   { path: "/limits/:limitKey", page: lazy(() => import("../limits/LimitPage")) },
   { path: "/dead-letters", page: lazy(() => import("../dead-letters/DeadLettersPage")) },
   { path: "/stage", page: lazy(() => import("../stage/StagePage")) },
+  { path: "/tenants", page: lazy(() => import("../tenants/TenantsPage")) },
 ];
 
 /** The pages' menu. */
@@ -35,6 +36,9 @@ export const MENU = [
   { text: "Dead letters", href: "#/dead-letters" },
   { text: "Stage", href: "#/stage" },
 ];
+
+/** The menu's entry for operators, if the API lists the tenants for them. */
+export const TENANTS = { text: "Tenants", href: "#/tenants" };
 
 /** Addresses of single things. */
 export const to = {

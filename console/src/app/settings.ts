@@ -10,6 +10,8 @@ export interface Settings {
   docs_url: string | null;
   logs: Record<string, string | string[]>;
   traces: boolean;
+  /** Whether the stage has an operator tenant, whose operators see all tenants. An older stage does not say. */
+  operator_view?: boolean;
 }
 
 // A gateway may serve the page at `<API>/console/`, too. All addresses are relative to `<API>/console`.

@@ -7,7 +7,8 @@ import { ProblemBox } from "../shared/ProblemBox";
 import { duration } from "../shared/time";
 import { useStageMetrics } from "../stage/useStageMetrics";
 import { Bars } from "./Bars";
-import { type Figures, percent, type Step, steps } from "./metrics";
+import { type Figures, type Step, steps } from "./metrics";
+import { Objectives } from "./Objectives";
 
 const LATENESS = { median: "var(--dc-info)", p99: "var(--dc-inactive)" };
 
@@ -43,34 +44,10 @@ export function MetricsBox() {
         <ColumnLayout columns={2} minColumnWidth={280}>
           <Lateness figures={found.figures} />
           <Outcomes figures={found.figures} />
-          <Objectives figures={found.figures} />
+          <Objectives objectives={found.figures.objectives} />
         </ColumnLayout>
       )}
     </Container>
-  );
-}
-
-const OBJECTIVES = {
-  lateness: "runs start within 5 s",
-  availability: "requests to the API are answered",
-} as const;
-
-/** How far the objectives of the stage were met. */
-function Objectives({ figures }: { figures: Figures }) {
-  return (
-    <section aria-label="Objectives">
-      <Header variant="h3">Objectives</Header>
-      {figures.objectives.map(({ name, target, share, budget_used }) => (
-        <div key={name}>
-          <StatusIndicator type={budget_used === null ? "pending" : budget_used > 1 ? "warning" : "success"}>
-            {percent(target)} of {OBJECTIVES[name]}:{" "}
-            {share === null || budget_used === null
-              ? "no data yet"
-              : `${percent(share)}; ${percent(budget_used, 0)} of the error budget used`}
-          </StatusIndicator>
-        </div>
-      ))}
-    </section>
   );
 }
 

@@ -43,7 +43,7 @@ def test_console_stack_user_pool_login_uses_a_code_and_returns_to_the_console(aw
         "stage": aws_stack.stage, "version": VERSION, "region": "{Region}", "auth": "oidc",
         "issuer": f"{{{users}.ProviderURL}}", "client_id": f"{{{name}}}",
         "scope": "openid duecourse/jobs:read duecourse/jobs:write duecourse/ops",
-        "docs_url": None, "traces": True,
+        "docs_url": None, "traces": True, "operator_view": False,
         "logs": {
             "api": [logs_of(aws_stack, f"{name}Function") for name in ("Api", "Callbacks")],
             "execute": [logs_of(aws_stack, f"Execute{lane}Function") for lane in ("High", "Normal", "Low", "Long")],

@@ -22,7 +22,9 @@ from tests.infra.role_rights import (
 )
 from tests.support.needed_calls import needed
 from tests.support.policies import as_list, key_uses, written
-from tests.support.template import ROOT, source_of
+from tests.support.template import ROOT, source_of, template
+
+SCAN = "dynamodb:Scan"
 
 JOB_INDEXES = frozenset({TENANT_INDEX, STATE_INDEX})
 
@@ -30,6 +32,20 @@ JOB_INDEXES = frozenset({TENANT_INDEX, STATE_INDEX})
 def test_permissions_each_function_has_exactly_what_its_code_requires(stack: Stack) -> None:
     for name in stack.functions():
         assert granted(stack, name) == expected(stack, name), name
+
+
+def test_permissions_runs_of_all_tenants_are_read_only_by_the_api_of_a_stage_with_operators() -> None:
+    stack = Stack("prod", template("prod", operator_tenant="platform"))
+    for name in stack.functions():
+        scans = [each for each in stack.statements(role_of(stack.functions()[name])) if SCAN in as_list(each["Action"])]
+        if name == "Api":
+            (one,) = scans
+            assert written(one["Resource"]).endswith("/index/active")
+            assert granted(stack, name)["runs"] == granted(Stack("prod", template("prod")), name)["runs"] | {SCAN}
+        else:
+            assert all("/index/" not in written(each) for scan in scans for each in as_list(scan["Resource"]))
+    settings = {stack.environment(f"{name}Function")["DUECOURSE_OPERATOR_TENANT"] for name in ("Api", "Repair")}
+    assert settings == {"platform"}
 
 
 def test_permissions_every_function_is_known_to_these_tests(stack: Stack) -> None:

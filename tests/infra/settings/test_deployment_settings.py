@@ -39,6 +39,7 @@ OF_PROD = {
     "console_scope": "openid api",
     "encryption_key": "none",
     "issuer": ISSUER,
+    "operator_tenant": "platform",
     "reserved_concurrency": "none",
     "tenant_claim": "org",
 }
@@ -67,6 +68,7 @@ def test_deployment_settings_of_a_stage_file_apply_to_its_deployments(folder: Pa
     assert config.auth.claim == "org"
     assert (config.auth.console_client, config.auth.console_scope) == ("web", "openid api")
     assert config.encryption_key is None
+    assert config.operator_tenant == "platform"
     assert config.reserved_concurrency == ReservedConcurrency()
 
 
@@ -207,6 +209,7 @@ def test_deployment_settings_missing_file_leaves_stage_defaults(folder: Path, st
         ({"alarm_email": "ops"}, "alarm_email must be an e-mail address"),
         ({"deployment": "slowly"}, "deployment must be all_at_once or canary"),
         ({"encryption_key": "mine"}, "encryption_key must"),
+        ({"operator_tenant": "a team"}, "operator_tenant must be a tenant: 1 to 64 letters"),
         ({"issuer": ISSUER}, "auth.audience must"),
     ],
 )

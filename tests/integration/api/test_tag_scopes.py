@@ -88,6 +88,7 @@ MEANING = {
     ("GET", "/v1/stats"): REFUSED,
     ("GET", "/v1/stage"): REFUSED,
     ("GET", "/v1/stage/metrics"): REFUSED,
+    ("GET", "/v1/tenants"): REFUSED,
 }
 
 

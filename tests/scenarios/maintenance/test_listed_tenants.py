@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from duecourse.cli.tenants.listing import DOLLARS_A_MILLION, objectives_of, tenants_of
+from duecourse.checks.tenants import DOLLARS_A_MILLION
+from duecourse.cli.tenants.listing import objectives_of, tenants_of
 from duecourse.cli.tenants.suspending import suspend
 from duecourse.cli.terminal import CliError
 from duecourse.domain.jobs.job import Completion

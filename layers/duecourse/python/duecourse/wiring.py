@@ -54,12 +54,14 @@ if TYPE_CHECKING:
         RegisteredTask,
         RepairStore,
         Results,
+        RunsInProgress,
         RunStore,
         Secrets,
         StageAlarms,
         StageMetrics,
         Tasks,
         TenantLimits,
+        TenantReports,
         TickMark,
         Timers,
         WaitQueues,
@@ -76,6 +78,7 @@ if TYPE_CHECKING:
     from duecourse.usecases.maintenance.calendar_check import CalendarCheck
     from duecourse.usecases.maintenance.index_repair import IndexRepair
     from duecourse.usecases.maintenance.reconcile import ReconcileDeadLetters
+    from duecourse.usecases.maintenance.tenants import AllTenants
     from duecourse.usecases.ping import Pings
     from duecourse.usecases.runs.commands import Callbacks, CommandSender
     from duecourse.usecases.runs.notices import JobNotices
@@ -228,10 +231,23 @@ class Wiring(Generic[S_co]):
         return DynamoTenantLimits(self._dynamodb, self.settings.jobs_table)
 
     @cached_property
-    def repair_store(self: Wiring[TableSettings]) -> RepairStore:
+    def repair_store(self: Wiring[RepairSettings]) -> RepairStore:
         from duecourse.adapters.dynamodb.maintenance import DynamoRepairStore
 
-        return DynamoRepairStore(self._dynamodb, self.settings.jobs_table)
+        figures = self.settings.operator_tenant is not None
+        return DynamoRepairStore(self._dynamodb, self.settings.jobs_table, figures=figures)
+
+    @cached_property
+    def tenant_reports(self: Wiring[ApiSettings | RepairSettings]) -> TenantReports:
+        from duecourse.adapters.dynamodb.maintenance import DynamoTenantReports
+
+        return DynamoTenantReports(self._dynamodb, self.settings.jobs_table)
+
+    @cached_property
+    def runs_in_progress(self: Wiring[ApiSettings]) -> RunsInProgress:
+        from duecourse.adapters.dynamodb.maintenance import DynamoRunsInProgress
+
+        return DynamoRunsInProgress(self._dynamodb, self.settings.runs_table)
 
     @cached_property
     def audit_store(self: Wiring[TableSettings]) -> AuditStore:
@@ -571,13 +587,14 @@ class Wiring(Generic[S_co]):
 
     @cached_property
     def index_repair(self: Wiring[RepairSettings]) -> IndexRepair:
-        from duecourse.usecases.maintenance.index_repair import CleanUp, IndexCheck, IndexRepair
+        from duecourse.usecases.maintenance.index_repair import CleanUp, IndexCheck, IndexRepair, TenantCount
 
         settings, store, jobs, runs, clock = self.settings, self.repair_store, self.jobs, self.runs, self.clock
         index = IndexCheck(store, jobs, runs, self.wait_queues, self.timers, self.tick_mark, clock)
         clean_up = CleanUp(jobs, runs, clock, settings.completed_job_retention_days)
         checks = index, clean_up, self.calendar_check
-        return IndexRepair(store, checks, clock, every_seconds=settings.repair_hours * HOUR_SECONDS)
+        tenants = None if settings.operator_tenant is None else TenantCount(self.tenant_reports, clock)
+        return IndexRepair(store, checks, clock, settings.repair_hours * HOUR_SECONDS, tenants)
 
     @cached_property
     def calendar_check(self: Wiring[RepairSettings]) -> CalendarCheck:
@@ -637,6 +654,15 @@ class Wiring(Generic[S_co]):
         from duecourse.api.callback_app import CallbackParts
 
         return CallbackParts(self.callbacks, self.settings.stage)
+
+    @cached_property
+    def all_tenants(self: Wiring[ApiSettings]) -> AllTenants | None:
+        """The figures of all tenants; None if the stage has no operator tenant."""
+        from duecourse.usecases.maintenance.tenants import AllTenants
+
+        if self.settings.operator_tenant is None:
+            return None
+        return AllTenants(self.tenant_reports, self.runs_in_progress, self.clock)
 
     @cached_property
     def api(self: Wiring[ApiSettings]) -> Api:
@@ -730,6 +756,7 @@ class Wiring(Generic[S_co]):
             health=health,
             stage_checks=StageChecks(health, self.depths, self.alarms, settings.shards),
             stage_metrics=self.metrics,
+            tenants=self.all_tenants,
             limits=limits,
             settings=settings,
         )

@@ -34,6 +34,7 @@ from duecourse.usecases.jobs.job_errors import JobReachError, JobUnknownError
 from duecourse.usecases.jobs.pausing import Pausing
 from duecourse.usecases.jobs.renaming import Renaming
 from duecourse.usecases.jobs.upcoming import Upcoming
+from duecourse.usecases.maintenance.tenants import AllTenants
 from duecourse.usecases.runs.all_runs import AllRuns
 from duecourse.usecases.runs.commands import Callbacks, Commands
 from duecourse.usecases.runs.dead_letters import DeadLetters
@@ -82,6 +83,7 @@ class Api:
     health: Health
     stage_checks: StageChecks
     stage_metrics: StageMetrics
+    tenants: AllTenants | None
     limits: Limits
     settings: ApiSettings
 

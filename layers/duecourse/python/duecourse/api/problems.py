@@ -13,7 +13,7 @@ KINDS: Mapping[HTTPStatus, tuple[str, ...]] = {
     HTTPStatus.BAD_REQUEST: ("malformed-body", "bad-parameter", "bad-header"),
     HTTPStatus.UNAUTHORIZED: ("not-authenticated", "bad-token"),
     HTTPStatus.FORBIDDEN: (
-        "scope-missing", "bad-tenant", "tenant-suspended", "tenant-erased", "job-quota", "run-quota",
+        "scope-missing", "bad-tenant", "not-operator", "tenant-suspended", "tenant-erased", "job-quota", "run-quota",
     ),
     HTTPStatus.NOT_FOUND: (
         "unknown-path", "unknown-job", "unknown-run", "unknown-workflow", "unknown-calendar",

@@ -1,4 +1,4 @@
-"""The items of a tenant in the stores of a stage, and the marks that close a tenant.
+"""The items of a tenant in the stores of a stage, their figures, and the marks that close a tenant.
 
 A tenant is closed by marks in items that are read anyway: `closed` in the item of its request rate, which refuses its
 requests; `suspended_at` in each job, which workers read before a start; and the `error` of each cursor, which keeps
@@ -8,7 +8,7 @@ the cursor out of the due index.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -58,6 +58,87 @@ class Closed:
             None if note is None else note["S"],
             None if until is None else float(until["N"]),
         )
+
+
+ACTIVE = "active"
+"""The state of a tenant that is not closed."""
+
+DOLLARS_A_MILLION = 6.11
+"""The cost of a million firings (docs/operations.md, "Cost by volume": daily jobs, overlap forbidden)."""
+
+
+@dataclass(frozen=True, slots=True)
+class TenantFigures:
+    """What a tenant has in the jobs table, or what one of its items adds to that. `quota_used` is the number of jobs
+    that count towards the quota, and `runs` that of the expected runs of a day.
+    """
+
+    jobs: int = 0
+    paused: int = 0
+    quota_used: int = 0
+    runs: int = 0
+    state: str = ACTIVE
+
+    def __add__(self, more: TenantFigures) -> TenantFigures:
+        """Return the figures of both together."""
+        return TenantFigures(
+            self.jobs + more.jobs,
+            self.paused + more.paused,
+            self.quota_used + more.quota_used,
+            self.runs + more.runs,
+            self.state if more.state == ACTIVE else more.state,
+        )
+
+
+def figures_of(item: Mapping[str, Any]) -> TenantFigures | None:
+    """Return what an item of the jobs table adds to the figures of its tenant; None if it adds nothing."""
+    match item["SK"]["S"].partition("#"):
+        case "JOB", "", "" if "job_id" in item:
+            return TenantFigures(jobs=1, paused=int(item["state"]["S"] == "PAUSED"))
+        case "LIMITS", "", "":
+            return TenantFigures(quota_used=int(item["jobs"]["N"]))
+        case "LIMITS", _, _:
+            return TenantFigures(quota_used=-int(item["free"]["N"]))
+        case "RATE", _, _ if (closed := Closed.of(item)) is not None:
+            return TenantFigures(state=closed.state)
+        case _:
+            return None
+
+
+WAITS = ("QUEUED", "WAITING")
+"""States in which a run waits: for its turn or for its callback."""
+
+
+@dataclass(frozen=True, slots=True)
+class InProgress:
+    """The runs of a tenant that wait, or whose calls have lasted ten seconds. The oldest waiting run waits since
+    `waiting_since` (UTC seconds; None: none waits).
+    """
+
+    running: int = 0
+    waiting: int = 0
+    waiting_since: float | None = None
+
+    def with_run(self, state: str, since: float) -> InProgress:
+        """Return the figures with one more run, which is in its state since `since` (UTC seconds)."""
+        if state not in WAITS:
+            return replace(self, running=self.running + 1)
+        oldest = since if self.waiting_since is None else min(self.waiting_since, since)
+        return replace(self, waiting=self.waiting + 1, waiting_since=oldest)
+
+    def joined(self, more: InProgress) -> InProgress:
+        """Return the figures of both together."""
+        since = min((each for each in (self.waiting_since, more.waiting_since) if each is not None), default=None)
+        return InProgress(self.running + more.running, self.waiting + more.waiting, since)
+
+    def oldest_waiting_seconds(self, now: float) -> int | None:
+        """Return how long the oldest waiting run has waited at `now` (UTC seconds); None if none waits."""
+        return None if self.waiting_since is None else max(int(now - self.waiting_since), 0)
+
+
+def dollars(runs: int) -> float:
+    """Return about how much that many runs cost."""
+    return round(runs * DOLLARS_A_MILLION / 1e6, 4)
 
 
 def tenant_of(partition: str, sort: str) -> str | None:

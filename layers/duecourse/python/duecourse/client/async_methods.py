@@ -36,6 +36,7 @@ from duecourse.client.models import (
     Stage,
     StageMetrics,
     Stats,
+    Tenants,
     Upcoming,
     Workflow,
     WorkflowPut,
@@ -1151,6 +1152,15 @@ class AsyncMethods(ABC):
         Returns the number of jobs and dead runs, the remaining limits, and the depth of the lanes.
         """
         return self._send(Call("GET", "stats"), Stats)
+
+    def get_tenants(self) -> Awaitable[Tenants]:
+        """List all tenants of the stage.
+
+        Only for the operator tenant, a setting of the stage. Returns the jobs of each tenant, its use of the quota,
+        its runs in progress, and the expected cost of a day. Jobs are counted once a day. The response is at most
+        one minute old.
+        """
+        return self._send(Call("GET", "tenants"), Tenants)
 
     def list_upcoming(
         self,

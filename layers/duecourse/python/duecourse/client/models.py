@@ -986,6 +986,45 @@ class TaskTarget(Answer):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Tenant(Answer):
+    """A tenant of the stage."""
+
+    tenant: str | None
+    """Null: all tenants together beyond the first 1,000 that were counted."""
+    state: Literal["active", "suspended", "erased"]
+    jobs: int
+    paused: int
+    quota_used: int
+    """The jobs that count towards the quota."""
+    running: int
+    """Runs whose call has lasted ten seconds."""
+    waiting: int
+    """Runs that wait for their turn or for a callback."""
+    oldest_waiting_seconds: int | None
+    """Null if no run waits."""
+    runs_per_day: int
+    """An estimate: the runs due in 24 hours by the jobs' schedules."""
+    dollars_per_day: float
+    """About the cost of `runs_per_day`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tenants(Answer):
+    """All tenants of the stage."""
+
+    as_of: datetime | None
+    """When the count of jobs began; null before the first one. Only runs in progress are newer."""
+    quota: int
+    """The job quota of each tenant."""
+    all_runs_counted: bool
+    """False: so many runs are in progress that their counts are lower bounds."""
+    objectives: tuple[Objective, ...] | None
+    """Null if the metrics of the stage cannot be read."""
+    tenants: tuple[Tenant, ...]
+    """Those with the most jobs first."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Tick(Answer):
     """The last tick; null before the first."""
 

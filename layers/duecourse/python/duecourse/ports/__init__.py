@@ -48,7 +48,16 @@ from duecourse.ports.limits import (
     TenantLimits,
     TickMark,
 )
-from duecourse.ports.maintenance import AuditStore, Finding, IndexPage, JobsPage, RepairStore, Undecided
+from duecourse.ports.maintenance import (
+    AuditStore,
+    Finding,
+    IndexPage,
+    JobsPage,
+    RepairStore,
+    RunsInProgress,
+    TenantReports,
+    Undecided,
+)
 from duecourse.ports.runs import Conflict, Input, Inputs, LastRun, RunStore, StateMark, WaitQueues, Watch
 from duecourse.ports.services import (
     THROTTLED,

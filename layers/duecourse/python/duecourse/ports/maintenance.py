@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from duecourse.checks.tenants import InProgress, TenantFigures
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.maintenance.audit import Turn
 from duecourse.domain.maintenance.index import CompletedJob, Entry, RepairPass
+from duecourse.domain.maintenance.tenants import TenantReport
 from duecourse.domain.runs.coverage import OccurrenceRange
 
 
@@ -48,11 +50,14 @@ class JobsPage:
 
 @dataclass(frozen=True, slots=True)
 class IndexPage:
-    """A page of cursors, timers and completed jobs. `following` continues after them (None: no more entries)."""
+    """A page of cursors, timers and completed jobs. `following` continues after them (None: no more entries).
+    `figures` are what the items of the page add to the figures of their tenants; empty if the store does not read them.
+    """
 
     entries: Sequence[Entry]
     following: str | None
     completed: Sequence[CompletedJob] = ()
+    figures: Sequence[tuple[str, TenantFigures]] = ()
 
 
 class AuditStore(Protocol):
@@ -106,3 +111,22 @@ class RepairStore(Protocol):
 
     def save(self, position: RepairPass, *, now: float) -> bool:
         """Overwrite the position's previous version. Return False if another invocation has written it since."""
+
+
+class TenantReports(Protocol):
+    """The figures of all tenants, as the last pass of index repair counted them."""
+
+    def last(self) -> TenantReport | None:
+        """Return the last report; None before the first one. Strongly consistent."""
+
+    def keep(self, report: TenantReport) -> None:
+        """Store the report, unless a later one is stored. Idempotent."""
+
+
+class RunsInProgress(Protocol):
+    """The runs of all tenants that wait, or whose calls have lasted ten seconds."""
+
+    def by_tenant(self) -> tuple[Mapping[str, InProgress], bool]:
+        """Return the figures of each tenant with such runs, and whether all runs were counted: the number of runs that
+        a call reads is limited. May be stale.
+        """

@@ -112,12 +112,14 @@ class ArchiveSettings(FromEnvironment):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairSettings(_Rounds):
     """The settings of index repair: it scans the jobs table every `repair_hours`, and removes completed jobs that are
-    older than `completed_job_retention_days` and have no history. `seats`: as in the API, since it edits jobs.
+    older than `completed_job_retention_days` and have no history. `seats`: as in the API, since it edits jobs. With an
+    `operator_tenant`, it counts the figures of all tenants.
     """
 
     repair_hours: int
     completed_job_retention_days: int
     seats: Mapping[Lane, int]
+    operator_tenant: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +144,8 @@ class ApiSettings(_Rounds):
     """The settings of the HTTP API. `auth` is its authorizer, and `none` is allowed only on the local stack. Limits are
     per tenant: at most `job_quota` jobs, on average `requests_per_second` with a burst of `burst`,
     `smallest_interval_seconds` between occurrences, at most `backfill_limit` runs per backfill, `delayed_runs_per_hour`
-    delayed runs due in one hour, and `seats` in each lane (domain.tenants.seats).
+    delayed runs due in one hour, and `seats` in each lane (domain.tenants.seats). Operators in `operator_tenant` may
+    read the figures of all tenants.
     """
 
     default_precision: Precision
@@ -159,3 +162,4 @@ class ApiSettings(_Rounds):
     backfill_limit: int
     delayed_runs_per_hour: int
     seats: Mapping[Lane, int]
+    operator_tenant: str | None = None

@@ -12,6 +12,7 @@ from dataclasses import fields
 from enum import StrEnum
 from typing import Any, Self, get_type_hints
 
+from duecourse.domain.ids import is_id
 from duecourse.domain.jobs.job import Lane, Precision
 from duecourse.domain.targets.allowed_targets import AllowedTargets
 from duecourse.limits import MAX_SHARDS
@@ -65,6 +66,16 @@ def _allowed(text: str) -> AllowedTargets:
         raise ValueError(f"must be a JSON object of lists named {known}") from None
 
 
+NO_OPERATOR = "*"
+"""The operator tenant of a stage that has none. No tenant has this name."""
+
+
+def _operator(text: str) -> str | None:
+    if text != NO_OPERATOR and not is_id(text):
+        raise ValueError(f"must be a tenant, or {NO_OPERATOR} for none")
+    return None if text == NO_OPERATOR else text
+
+
 _READERS: dict[str, Callable[[str], Any]] = {
     "shards": _integer(1, MAX_SHARDS),
     # The maximum delay of a message is 900 s (SQS, DelaySeconds). One minute is reserved for waiting and clock
@@ -90,6 +101,7 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "repair_hours": _integer(1, 168),
     "completed_job_retention_days": _integer(1, 36_500),
     "audit_segments": _integer(1, 168),
+    "operator_tenant": _operator,
 }
 
 

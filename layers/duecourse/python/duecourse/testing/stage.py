@@ -23,8 +23,10 @@ from duecourse.ports import (
     JobStore,
     Progress,
     RegisteredTask,
+    RunsInProgress,
     RunStore,
     TenantLimits,
+    TenantReports,
     TickMark,
     Timers,
     WaitQueues,
@@ -159,6 +161,12 @@ class Stores(Protocol):
     def limits(self) -> TenantLimits:
         """Return the store of tenants' token buckets and job counts."""
 
+    def tenant_reports(self) -> TenantReports:
+        """Return the store of the figures of all tenants."""
+
+    def runs_in_progress(self) -> RunsInProgress:
+        """Return the counts of the runs in progress."""
+
     def tick_mark(self) -> TickMark:
         """Return the store of the last tick."""
 
@@ -173,7 +181,8 @@ class Stage:
     Attributes:
         caller: calls targets.
         wheel: the lanes.
-        jobs, cursors, run_store, wait_queues, timers, inputs, workflows, counters, mark: stores.
+        jobs, cursors, run_store, wait_queues, timers, inputs, workflows, counters, mark, tenant_reports,
+            runs_in_progress: stores.
         notices, bus, results, pinger: the other output of the stage.
 
     """
@@ -200,6 +209,7 @@ class Stage:
         self.inputs = stores.inputs()
         self.workflows = stores.workflows(clock)
         self.counters = stores.limits()
+        self.tenant_reports, self.runs_in_progress = stores.tenant_reports(), stores.runs_in_progress()
         self.mark: TickMark = Ticked(clock, stores.tick_mark())
         self.trends = Trends()
         self._items = stores.items if isinstance(stores, MemoryTables) else None
@@ -226,6 +236,7 @@ class Stage:
         wiring.jobs, wiring.cursors, wiring.runs = self.jobs, self.cursors, self.run_store
         wiring.wait_queues, wiring.inputs, wiring.timers = self.wait_queues, self.inputs, self.timers
         wiring.workflows, wiring.tenant_limits, wiring.tick_mark = self.workflows, self.counters, self.mark
+        wiring.tenant_reports, wiring.runs_in_progress = self.tenant_reports, self.runs_in_progress
         wiring.lanes = wiring.depths = self.wheel
         wiring.alarms, wiring.tasks, wiring.metrics = NoAlarms(), NoTasks(), self._metrics
         wiring.notices, wiring.bus, wiring.results = self.notices, self.bus, self.results

@@ -5,6 +5,7 @@ progress of index repair.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import astuple
 from functools import partial
 from typing import Any
 
@@ -13,14 +14,16 @@ from duecourse.adapters.dynamodb.conditions import ABSENT, holds
 from duecourse.adapters.dynamodb.cursors import cursor_item
 from duecourse.adapters.dynamodb.jobs import job_item
 from duecourse.adapters.dynamodb.jobs.job_item import readable
-from duecourse.adapters.dynamodb.keys import CURSOR, JOB, TIMER_PREFIX, Item, job_key, key, owner_of
+from duecourse.adapters.dynamodb.keys import CURSOR, JOB, LIMITS, RATE, TIMER_PREFIX, Item, job_key, key, owner_of
 from duecourse.adapters.dynamodb.writing import TableStore, conditional, read_items
+from duecourse.checks.tenants import InProgress, TenantFigures, figures_of, tenant_of
 from duecourse.domain.ids import to_basic
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Job, JobState
 from duecourse.domain.maintenance.audit import Turn, joined
 from duecourse.domain.maintenance.index import CompletedJob, Entry, Position, RepairPass
+from duecourse.domain.maintenance.tenants import TenantReport
 from duecourse.domain.runs.coverage import OccurrenceRange
 from duecourse.ports import Finding, IndexPage, JobsPage, Undecided
 
@@ -81,7 +84,7 @@ FINDINGS = "AUDIT#FINDINGS"
 OPEN = "AUDIT#OPEN"
 
 KEPT_SECONDS = 30 * DAY_SECONDS
-"""How long findings and turns are kept, in seconds."""
+"""How long findings, turns and the figures of tenants are kept, in seconds."""
 
 _TURN = ("segment", "segments", "low", "high", "done")
 _WITHOUT_PAYLOAD = (
@@ -197,6 +200,7 @@ def _turn(item: Item) -> Turn:
 
 
 PASS_KEY = key("REPAIR", "LAST")
+REPORT_KEY = key("REPAIR", "TENANTS")
 
 _READ = (
     "PK", "SK", "slot", "due", "occurrence", "after", "remaining", "generation", "rules", "lane", "precision",
@@ -204,26 +208,39 @@ _READ = (
 )  # fmt: skip
 """The attributes of a cursor, and the state and last change of a job. DynamoDB also charges for the others."""
 
+_FIGURES = ("job_id", "jobs", "free", "closed", "closed_at")
+"""The attributes that the figures of a tenant also need."""
+
 
 class DynamoRepairStore(ScanStore):
-    """Implementation of ports.RepairStore."""
+    """Implementation of ports.RepairStore. With `figures`, pages have the figures of tenants, whose items are part of
+    the same scan.
+    """
+
+    def __init__(self, client: Any, table: str, *, limit: int | None = None, figures: bool = False) -> None:
+        super().__init__(client, table, limit=limit)
+        self._figures = figures
 
     def page(self, start: str | None) -> IndexPage:
-        items, following = self._scan(
-            start,
-            read=_READ,
-            where="#SK = :cursor OR #SK = :job OR begins_with(#SK, :timer)",
-            stand={":cursor": CURSOR, ":job": JOB, ":timer": TIMER_PREFIX},
-        )
+        where = "#SK = :cursor OR #SK = :job OR begins_with(#SK, :timer)"
+        stand = {":cursor": CURSOR, ":job": JOB, ":timer": TIMER_PREFIX}
+        if self._figures:
+            where += " OR begins_with(#SK, :limits) OR (#SK = :rate AND attribute_exists(#closed))"
+            stand |= {":limits": LIMITS, ":rate": RATE}
+        read = (*_READ, *_FIGURES) if self._figures else _READ
+        items, following = self._scan(start, read=read, where=where, stand=stand)
+        figures = [pair for item in items if (pair := readable(_figures, item))] if self._figures else []
+        items = [item for item in items if not item["PK"]["S"].startswith("TENANT#")]
         jobs = [item for item in items if item["SK"]["S"] == JOB]
         states = {item["PK"]["S"]: _state(item) for item in jobs}
         keyed = {item["PK"]["S"] for item in jobs if values.flag(item, "keyed")}
-        read = (readable(partial(_entry, states, keyed), item) for item in items if item["SK"]["S"] != JOB)
+        entries = (readable(partial(_entry, states, keyed), item) for item in items if item["SK"]["S"] != JOB)
         completed = (readable(_completed, item) for item in jobs if states[item["PK"]["S"]] is JobState.COMPLETED)
         return IndexPage(
-            entries=[each for each in read if each is not None],
+            entries=[each for each in entries if each is not None],
             completed=[each for each in completed if each is not None],
             following=following,
+            figures=figures,
         )
 
     def place(self, entry: Entry, slot: str, cursor: Cursor | None = None) -> bool:
@@ -252,11 +269,84 @@ class DynamoRepairStore(ScanStore):
         item = self._item(PASS_KEY)
         if item is None:
             return None
-        return RepairPass(float(item["begun_at"]["N"]), done="finished_at" in item, **_position(item))
+        tenants = _tenants(item) if "tenants" in item else None
+        return RepairPass(float(item["begun_at"]["N"]), done="finished_at" in item, tenants=tenants, **_position(item))
 
     def save(self, position: RepairPass, *, now: float) -> bool:
-        stand = {"begun_at": position.begun_at, "finished_at": now if position.done else None}
+        stand: dict[str, object] = {"begun_at": position.begun_at, "finished_at": now if position.done else None}
+        if position.tenants is not None and not position.done:  # then they are in the report
+            stand["tenants"] = _stored(position.tenants)
         return self._save(PASS_KEY, position, stand)
+
+
+class DynamoTenantReports(TableStore):
+    """Implementation of ports.TenantReports."""
+
+    def last(self) -> TenantReport | None:
+        item = self._item(REPORT_KEY)
+        return None if item is None else TenantReport(float(item["as_of"]["N"]), _tenants(item))
+
+    def keep(self, report: TenantReport) -> None:
+        stand = {
+            "as_of": report.as_of,
+            "tenants": _stored(report.tenants),
+            "expires_at": int(report.as_of) + KEPT_SECONDS,
+        }
+        conditional(
+            self._client.put_item,
+            TableName=self._table,
+            Item=REPORT_KEY | values.pack(stand),
+            **values.expressions({"new": report.as_of}, condition="attribute_not_exists(PK) OR #as_of <= :new"),
+        )
+
+
+def _stored(tenants: Mapping[str, TenantFigures]) -> str:
+    return values.document({name: list(astuple(figures)) for name, figures in tenants.items()})
+
+
+def _tenants(item: Item) -> dict[str, TenantFigures]:
+    stored = values.parse(values.text(item, "tenants"))
+    return {name: TenantFigures(*figures) for name, figures in stored.items()}
+
+
+def _figures(item: Item) -> tuple[str, TenantFigures] | None:
+    tenant, figures = tenant_of(item["PK"]["S"], item["SK"]["S"]), figures_of(item)
+    return None if tenant is None or figures is None else (tenant, figures)
+
+
+MOST_PAGES = 4
+"""The maximum number of scan requests of a count. A page of one megabyte has about 7,000 runs and costs 128 read
+units.
+"""
+
+
+class DynamoRunsInProgress(TableStore):
+    """Implementation of ports.RunsInProgress. Only these runs are in the index."""
+
+    def __init__(self, client: Any, table: str, *, pages: int = MOST_PAGES, limit: int | None = None) -> None:
+        """A request evaluates `limit` entries, or one megabyte if it is None."""
+        super().__init__(client, table)
+        self._pages = pages
+        self._bound = {} if limit is None else {"Limit": limit}
+
+    def by_tenant(self) -> tuple[Mapping[str, InProgress], bool]:
+        found: dict[str, InProgress] = {}
+        start: dict[str, Any] = {}
+        for _ in range(self._pages):
+            answer = self._client.scan(
+                TableName=self._table,
+                IndexName="active",
+                ProjectionExpression="active_key, active_since",
+                **self._bound,
+                **start,
+            )
+            for item in answer["Items"]:
+                tenant, state, _partition = values.text(item, "active_key").split("#")
+                found[tenant] = found.get(tenant, InProgress()).with_run(state, float(item["active_since"]["N"]))
+            if "LastEvaluatedKey" not in answer:
+                return found, True
+            start = {"ExclusiveStartKey": answer["LastEvaluatedKey"]}
+        return found, False
 
 
 def _state(item: Item) -> JobState | None:

@@ -53,6 +53,7 @@ from duecourse.api.routes.pausing import ChangedJobsAnswer, PauseBody, PauseMany
 from duecourse.api.routes.runs import ExplainedAnswer, RunPayloadAnswer
 from duecourse.api.routes.service import HealthAnswer, StatsAnswer
 from duecourse.api.routes.stage import StageAnswer, StageMetricsAnswer
+from duecourse.api.routes.tenants import TenantsAnswer
 from duecourse.api.routes.upcoming import PreviewAnswer, PreviewBody, UpcomingAnswer
 from duecourse.api.routes.warnings import JobWarningsAnswer
 from duecourse.api.routes.workflows import RerunBody
@@ -399,6 +400,27 @@ STATS: Document = {
     "tick": {"last": "2026-11-21T10:00:00Z", "age_seconds": 12.345},
 }
 
+TENANTS: Document = {
+    "as_of": "2026-11-21T02:00:00Z",
+    "quota": 10000,
+    "all_runs_counted": True,
+    "objectives": STAGE_METRICS["figures"]["objectives"],
+    "tenants": [
+        {
+            "tenant": "retail",
+            "state": "active",
+            "jobs": 120,
+            "paused": 3,
+            "quota_used": 120,
+            "running": 1,
+            "waiting": 2,
+            "oldest_waiting_seconds": 312,
+            "runs_per_day": 2880,
+            "dollars_per_day": 0.0176,
+        }
+    ],
+}
+
 REQUEST_EXAMPLES: Mapping[type[Body], Mapping[str, Document]] = {
     JobBody: {"nightly": NEW_JOB, "queue": NEW_QUEUE_JOB, "on demand": NEW_QUEUE_JOB | {"schedule": None}},
     JobPatch: {"schedule": {"schedule": "30 3 * * *"}},
@@ -499,6 +521,7 @@ _ANSWERS: Mapping[Any, Mapping[str, Any]] = {
     StageAnswer: STAGE,
     StageMetricsAnswer: STAGE_METRICS,
     StatsAnswer: STATS,
+    TenantsAnswer: TENANTS,
     UpcomingAnswer: UPCOMING,
     WorkflowRunAnswer: WORKFLOW_RUN,
     **dict(zip((WorkflowSummaryAnswer, WorkflowAnswer, WorkflowPutAnswer), workflow_examples(RULES), strict=True)),

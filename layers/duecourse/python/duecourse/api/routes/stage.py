@@ -200,11 +200,12 @@ def _document(figures: StageFigures) -> FiguresAnswer:
             for each in figures.outcomes
         ],
         "oldest_message_seconds": dict(figures.oldest),
-        "objectives": [_objective(each) for each in figures.objectives],
+        "objectives": [objective_document(each) for each in figures.objectives],
     }
 
 
-def _objective(of: Objective) -> ObjectiveAnswer:
+def objective_document(of: Objective) -> ObjectiveAnswer:
+    """Return the document of an objective."""
     share, used = of.share, of.budget_used
     return {
         "name": cast(Literal["lateness", "availability"], of.name),

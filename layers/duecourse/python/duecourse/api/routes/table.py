@@ -16,6 +16,7 @@ from duecourse.api.routes import (  # noqa: F401
     runs,
     service,
     stage,
+    tenants,
     upcoming,
     warnings,
     workflows,

@@ -11,13 +11,10 @@ from typing import Any
 
 from duecourse.checks.metrics import api_metrics, first_step, measured, queries, stage_metrics, values
 from duecourse.checks.objectives import Objective
-from duecourse.checks.tenants import Closed, tenant_of
+from duecourse.checks.tenants import InProgress, TenantFigures, dollars, figures_of, tenant_of
 from duecourse.cli.doctor.stage import Stage
 from duecourse.cli.tenants.place import Item, Progress, quiet
 from duecourse.cli.terminal import CliError
-
-DOLLARS_A_MILLION = 6.11
-"""The cost of a million firings (docs/operations.md, "Cost by volume": daily jobs, overlap forbidden)."""
 
 DAY_SECONDS = 86_400
 
@@ -29,11 +26,8 @@ filter action = 'run_skipped' or (action = 'run_settled' and state in ['SUCCEEDE
 
 ANSWER_SECONDS, TRY_SECONDS = 120.0, 1.0
 
-WAITS = ("QUEUED", "WAITING")
-"""States in which a run waits: for its turn or for its callback."""
 
-
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Tenant:
     """A tenant. `quota_used` counts the jobs that count towards its quota. `running` and `waiting` are its runs in
     progress: of calls, those that have lasted ten seconds. `oldest_waiting_seconds` is the age of the oldest waiting
@@ -41,15 +35,15 @@ class Tenant:
     """
 
     tenant: str
-    state: str = "active"
-    jobs: int = 0
-    paused: int = 0
-    quota_used: int = 0
-    running: int = 0
-    waiting: int = 0
-    oldest_waiting_seconds: int | None = None
-    runs: int | None = None
-    dollars: float | None = None
+    state: str
+    jobs: int
+    paused: int
+    quota_used: int
+    running: int
+    waiting: int
+    oldest_waiting_seconds: int | None
+    runs: int | None
+    dollars: float | None
 
     def document(self) -> dict[str, Any]:
         """Return the JSON document."""
@@ -60,42 +54,35 @@ def tenants_of(stage: Stage, *, cost: bool, progress: Progress = quiet) -> list[
     """Return all tenants, those with the most jobs first. With `cost`, the logs of the workers are searched for the
     runs of the last 24 hours. Raises ClientError, and CliError if that search has no answer.
     """
-    found: defaultdict[str, Tenant] = defaultdict(lambda: Tenant(""))
+    figures: defaultdict[str, TenantFigures] = defaultdict(TenantFigures)
     for item in _scan(stage, stage.outputs["JobsTable"], progress, "items of jobs"):
         if (tenant := tenant_of(item["PK"]["S"], item["SK"]["S"])) is not None:
-            _add_item(found[tenant], item)
+            figures[tenant] += figures_of(item) or TenantFigures()
+    runs: defaultdict[str, InProgress] = defaultdict(InProgress)
     for item in _scan(stage, stage.outputs["RunsTable"], progress, "runs in progress", IndexName="active"):
         tenant, state, _ = item["active_key"]["S"].split("#")
-        _add_run(found[tenant], state, stage.now - float(item["active_since"]["N"]))
-    for tenant, runs in (_ended(stage) if cost else {}).items():
-        found[tenant].runs = runs
-    for tenant, one in found.items():
-        one.tenant = tenant
-        if cost:
-            one.runs = one.runs or 0
-            one.dollars = round(one.runs * DOLLARS_A_MILLION / 1e6, 4)
-    return sorted(found.values(), key=lambda one: (-one.jobs, one.tenant))
+        runs[tenant] = runs[tenant].with_run(state, float(item["active_since"]["N"]))
+    ended = _ended(stage) if cost else None
+    found = [
+        _tenant(name, figures[name], runs[name], None if ended is None else ended.get(name, 0), stage.now)
+        for name in {*figures, *runs, *(ended or {})}
+    ]
+    return sorted(found, key=lambda one: (-one.jobs, one.tenant))
 
 
-def _add_item(one: Tenant, item: Item) -> None:
-    match item["SK"]["S"].partition("#"):
-        case "JOB", "", "" if "job_id" in item:
-            one.jobs += 1
-            one.paused += item["state"]["S"] == "PAUSED"
-        case "LIMITS", "", "":
-            one.quota_used += int(item["jobs"]["N"])
-        case "LIMITS", _, _:
-            one.quota_used -= int(item["free"]["N"])
-        case "RATE", _, _ if (closed := Closed.of(item)) is not None:
-            one.state = closed.state
-
-
-def _add_run(one: Tenant, state: str, age: float) -> None:
-    if state in WAITS:
-        one.waiting += 1
-        one.oldest_waiting_seconds = max(one.oldest_waiting_seconds or 0, int(age))
-    else:
-        one.running += 1
+def _tenant(name: str, figures: TenantFigures, runs: InProgress, ended: int | None, now: float) -> Tenant:
+    return Tenant(
+        name,
+        figures.state,
+        figures.jobs,
+        figures.paused,
+        figures.quota_used,
+        runs.running,
+        runs.waiting,
+        runs.oldest_waiting_seconds(now),
+        ended,
+        None if ended is None else dollars(ended),
+    )
 
 
 def _scan(stage: Stage, table: str, progress: Progress, step: str, **where: str) -> Iterator[Item]:

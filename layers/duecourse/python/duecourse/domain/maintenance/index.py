@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Self
 
-from duecourse.checks.tenants import SUSPENDED
+from duecourse.checks.tenants import SUSPENDED, TenantFigures
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.cursor import Cursor, shard_of, slot_of
 from duecourse.domain.jobs.job import Job, JobState
@@ -25,12 +27,22 @@ class Position:
     counts: Mapping[str, int] = field(default_factory=dict)
     version: int = 1
 
+    def moved(self, following: str | None, counts: Mapping[str, int]) -> Self:
+        """Return the position after a page with these counts. The next page begins at `following` (None: that was the
+        last one).
+        """
+        together = Counter(self.counts) + Counter(counts)
+        return replace(self, start=following, done=following is None, counts=together)
+
 
 @dataclass(frozen=True, slots=True)
 class RepairPass(Position):
-    """One scan of the whole table, started at `begun_at` (UTC seconds)."""
+    """One scan of the whole table, started at `begun_at` (UTC seconds). `tenants` has the figures of each tenant so
+    far; None if this pass does not count them from its beginning.
+    """
 
     begun_at: float
+    tenants: Mapping[str, TenantFigures] | None = None
 
 
 GIVEN_UP_SECONDS = 15 * DAY_SECONDS

@@ -11,6 +11,7 @@ from threading import RLock
 from duecourse.domain.jobs.cursor import Cursor, shard_of, slot_of
 from duecourse.domain.jobs.document import ChangeRecord
 from duecourse.domain.jobs.job import Job, Lane, Reservation, Tombstone
+from duecourse.domain.maintenance.tenants import TenantReport
 from duecourse.domain.runs.overlap import KeyLimit, Lock, QueuePosition
 from duecourse.domain.runs.states import Run, is_listed
 from duecourse.domain.schedules.calendars import Calendar
@@ -115,6 +116,7 @@ class Items:
     watches: dict[JobKey, Watch] = field(default_factory=dict)
     inputs: dict[JobKey, dict[str, Input]] = field(default_factory=lambda: defaultdict(dict))
     graphs: dict[tuple[str, WorkflowRef], Graph] = field(default_factory=dict)
+    tenant_report: TenantReport | None = None
     ends: dict[tuple[str, str, str, int], dict[int, int]] = field(default_factory=lambda: defaultdict(dict))
 
     def remove_job(self, where: JobKey) -> None:

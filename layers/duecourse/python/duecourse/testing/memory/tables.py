@@ -9,6 +9,7 @@ from duecourse.testing.memory.cursors import MemoryCursorStore, MemoryTickMark, 
 from duecourse.testing.memory.items import Items
 from duecourse.testing.memory.jobs import MemoryJobStore
 from duecourse.testing.memory.runs import MemoryInputs, MemoryRunStore, MemoryWaitQueues
+from duecourse.testing.memory.tenant_figures import MemoryRunsInProgress, MemoryTenantReports
 from duecourse.testing.memory.tenant_limits import MemoryTenantLimits
 from duecourse.testing.memory.workflows import MemoryWorkflows
 
@@ -51,6 +52,14 @@ class MemoryTables:
     def limits(self) -> MemoryTenantLimits:
         """Return the store of tenants' token buckets and job counts."""
         return MemoryTenantLimits(self.items)
+
+    def tenant_reports(self) -> MemoryTenantReports:
+        """Return the store of the figures of all tenants."""
+        return MemoryTenantReports(self.items)
+
+    def runs_in_progress(self) -> MemoryRunsInProgress:
+        """Return the counts of the runs in progress."""
+        return MemoryRunsInProgress(self.items)
 
     def tick_mark(self) -> MemoryTickMark:
         """Return the store of the last tick."""

@@ -16,7 +16,6 @@ units (12 US cents), and takes ten minutes with eight concurrent requests. A ful
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -460,7 +459,7 @@ class _Invocation:
             self.report.add("audited", segment=turn.segment, segments=turn.segments, window=window, counts=counted)
         return reached is not None and reached.done
 
-    def _page(self, turn: Turn) -> tuple[str | None, Counter[str]]:
+    def _page(self, turn: Turn) -> Turn:
         """Process a page, or as much of it as time allows, group after group."""
         store, before = self.uses.store, self.report.counts.copy()
         page = store.jobs(turn.segment, turn.segments, turn.start)
@@ -472,7 +471,7 @@ class _Invocation:
             self._group(page.jobs[begin : begin + GROUP], turn)
         counts = self.report.counts - before
         self._publish()
-        return following, counts
+        return turn.moved(following, counts)
 
     def _group(self, jobs: Sequence[Job], turn: Turn) -> None:
         compared = self.uses.executor.map(lambda job: self.uses.compare(job, turn), jobs)

@@ -24,6 +24,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from duecourse.checks.tenants import TenantFigures
 from duecourse.domain.ids import key_line
 from duecourse.domain.jobs.cursor import Cursor, bucket_of, plan
 from duecourse.domain.jobs.document import deleted
@@ -39,9 +40,21 @@ from duecourse.domain.maintenance.index import (
     long_over,
     recomputed,
 )
+from duecourse.domain.maintenance.tenants import TenantReport, counted, expected_runs
 from duecourse.domain.runs.states import RunState
 from duecourse.limits import MAX_DELAY_SECONDS
-from duecourse.ports import Clock, IndexPage, JobStore, RepairStore, RunStore, TickMark, Timer, Timers, WaitQueues
+from duecourse.ports import (
+    Clock,
+    IndexPage,
+    JobStore,
+    RepairStore,
+    RunStore,
+    TenantReports,
+    TickMark,
+    Timer,
+    Timers,
+    WaitQueues,
+)
 from duecourse.usecases.complete import RECENT_RUNS, complete_if_ended, removal_of
 from duecourse.usecases.dispatch.round import FIRST_LOOK_BACK_SECONDS
 from duecourse.usecases.jobs.membership import is_reserved
@@ -307,6 +320,27 @@ class CleanUp:
         return self.jobs.delete(job, deleted_at=now, record=deleted(job, None, now))
 
 
+@dataclass(frozen=True, slots=True)
+class TenantCount:
+    """Counts the figures of all tenants in a pass. They are part of its position, so that each page counts once."""
+
+    reports: TenantReports
+    clock: Clock
+
+    def __call__(self, position: RepairPass, page: IndexPage) -> RepairPass:
+        """Return the position after the page with the figures of the page. The end of a pass stores the report before
+        its position: a repeated page stores the same report again.
+        """
+        if position.tenants is None:
+            return position
+        now = self.clock.now()
+        runs = ((entry.tenant, TenantFigures(runs=expected_runs(entry, now))) for entry in page.entries)
+        position = replace(position, tenants=counted(counted(position.tenants, page.figures), runs))
+        if position.done:
+            self.reports.keep(TenantReport(position.begun_at, position.tenants or {}))
+        return position
+
+
 Check = Callable[[IndexPage, Report], None]
 """Checks a page, repairs faults and reports them. An exception ends the invocation, and the page is read again."""
 
@@ -321,6 +355,8 @@ class IndexRepair:
     checks: Sequence[Check]
     clock: Clock
     every_seconds: int
+    tenants: TenantCount | None = None
+    """None: tenants are not counted."""
 
     def __call__(self, deadline: float) -> Report:
         """Continue the pass until `deadline` (UTC seconds), or begin the next one if it is due. Never raises: errors
@@ -345,15 +381,17 @@ class IndexRepair:
             return replace(known, version=known.version + 1)
         if known is not None and now < known.begun_at + self.every_seconds:
             return None
-        begun = RepairPass(now, version=1 if known is None else known.version + 1)
+        tenants: dict[str, TenantFigures] | None = None if self.tenants is None else {}
+        begun = RepairPass(now, version=1 if known is None else known.version + 1, tenants=tenants)
         return replace(begun, version=begun.version + 1) if self.store.save(begun, now=now) else None
 
     def _scan(self, position: RepairPass, deadline: float, report: Report) -> None:
-        def page(position: RepairPass) -> tuple[str | None, Counter[str]]:
+        def page(position: RepairPass) -> RepairPass:
             found, before = self.store.page(position.start), report.counts.copy()
             for check in self.checks:
                 check(found, report)
-            return found.following, report.counts - before
+            position = position.moved(found.following, report.counts - before)
+            return replace(position, tenants=None) if self.tenants is None else self.tenants(position, found)
 
         reached = scan(
             position,

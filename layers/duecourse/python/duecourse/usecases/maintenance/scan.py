@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
@@ -16,18 +15,17 @@ def scan(
     position: P,
     *,
     going: Callable[[], bool],
-    page: Callable[[P], tuple[str | None, Counter[str]]],
+    page: Callable[[P], P],
     save: Callable[[P], bool],
 ) -> P | None:
     """Read page after page until the scan is finished or `going` returns False. Return the position reached.
 
-    `page` reads and checks the page at a position, and returns the next start (None: that was the last page) and its
-    counts. The position is saved after each page, so that no page is repeated. Return None if another invocation has
-    saved a position in the meantime.
+    `page` reads and checks the page at a position, and returns the position after it (Position.moved). The position is
+    saved after each page, so that no page is repeated. Return None if another invocation has saved a position in the
+    meantime.
     """
     while not position.done and going():
-        following, counts = page(position)
-        position = replace(position, start=following, done=following is None, counts=Counter(position.counts) + counts)
+        position = page(position)
         if not save(position):
             return None
         position = replace(position, version=position.version + 1)

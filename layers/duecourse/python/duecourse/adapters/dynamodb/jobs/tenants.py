@@ -19,7 +19,7 @@ from zlib import crc32
 from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.jobs import job_item
 from duecourse.adapters.dynamodb.jobs.job_item import readable
-from duecourse.adapters.dynamodb.keys import GONE, JOB, LIMITS, Item, job_key, owner_of, tenant_key
+from duecourse.adapters.dynamodb.keys import GONE, JOB, LIMITS, RATE, Item, job_key, owner_of, tenant_key
 from duecourse.adapters.dynamodb.writing import TableStore, batch_get, condition_failed, conditional, found, transact
 from duecourse.checks.tenants import Closed
 from duecourse.domain.jobs.job import Job, JobSnapshot, Lane, Tombstone
@@ -36,7 +36,6 @@ SPREAD = 160
 
 TRIES = 5
 
-RATE = "RATE"
 DELAYED_PREFIX = "DELAYED#"
 
 KEPT_SECONDS = 86_400
