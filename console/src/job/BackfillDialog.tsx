@@ -122,7 +122,7 @@ export function BackfillDialog({ job, onClose }: { job: Job; onClose(): void }) 
         <FormField label="Seconds between two runs" errorText={refused("pace_seconds")}>
           <Input type="number" value={form.pace} onChange={({ detail }) => change({ pace: detail.value })} />
         </FormField>
-        <FormField label="Run">
+        <FormField label="Occurrences to run">
           <Select
             options={ONLY}
             selectedOption={ONLY.find((each) => each.value === form.only) ?? null}

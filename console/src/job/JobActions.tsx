@@ -183,7 +183,7 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
             ? `These jobs in notify do not exist: ${missing.join(", ")}`
             : runs.length > 0
               ? `Delivered by: ${runs.map((each) => each.id).join(", ")}`
-              : "The job has no notify.",
+              : "No notice was sent: the job has no value for notify.",
         );
       },
     });

@@ -46,11 +46,11 @@ export function NextTab({ job }: { job: Schemas["Job"] }) {
           {job.state !== "PAUSED" ? (
             "The job is completed."
           ) : job.paused_until === null ? (
-            "The job is paused. These runs start only after it is resumed."
+            "The job is paused. Of these occurrences, only those after the pause run."
           ) : (
             <>
-              The job is paused until <Time at={job.paused_until} zone={job.timezone} />. These runs start
-              after that.
+              The job is paused until <Time at={job.paused_until} zone={job.timezone} />. Occurrences
+              before that do not run.
             </>
           )}
         </Alert>

@@ -71,7 +71,7 @@ function Limit({ limitKey }: { limitKey: string }) {
   const remove = () =>
     ask({
       header: "Delete the limit?",
-      text: "The limits of the jobs with this key count again. Runs that wait may start.",
+      text: "The limits that jobs define for this key apply again. Waiting runs may start.",
       action: "Delete the limit",
       async run() {
         await fetcher.DELETE("/v1/limits/{limit_key}", { params });
@@ -83,7 +83,7 @@ function Limit({ limitKey }: { limitKey: string }) {
   const release = (id: string) =>
     ask({
       header: "Release the place?",
-      text: `The next waiting run gets the place of ${id}. That run itself continues: if it still works, more runs than the limit are active.`,
+      text: `The next waiting run starts in place of ${id}. ${id} is not stopped: if it is still in progress, more runs than the limit are active.`,
       action: "Release the place",
       async run() {
         await fetcher.POST("/v1/limits/{limit_key}/release", { params, body: { run_id: id } });

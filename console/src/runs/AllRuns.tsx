@@ -122,7 +122,7 @@ function useJobs(wanted: boolean): number | undefined {
   return stats.data?.jobs.count;
 }
 
-/** How far a search has come, such as `Searched back to 2026-11-21 14:05:00; 480 of 2,000 jobs further back`. */
+/** How far a search has come, such as `Searched all jobs back to 2026-11-21 14:05:00, and 480 of 2,000 jobs further back`. */
 function progressOf(
   searched: Searched | undefined,
   all: number | undefined,
@@ -133,5 +133,5 @@ function progressOf(
   const of = all === undefined ? "" : ` of ${Math.max(jobs, all).toLocaleString("en-GB")}`;
   const count = jobs > 0 && `${jobs.toLocaleString("en-GB")}${of} jobs`;
   if (since === null) return count ? `Searched ${count}` : undefined;
-  return `Searched back to ${wall(since, zone)}${count ? `; ${count} further back` : ""}`;
+  return `Searched all jobs back to ${wall(since, zone)}${count ? `, and ${count} further back` : ""}`;
 }

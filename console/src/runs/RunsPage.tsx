@@ -94,7 +94,7 @@ function saidOf(filters: Filters): string {
     case "found in a job":
       return `Unsuccessful runs of ${filters.job}, or runs in the selected states.`;
     default:
-      return "Runs in the selected states; the run that entered its state last is first.";
+      return "Runs in the selected states, most recent state change first.";
   }
 }
 

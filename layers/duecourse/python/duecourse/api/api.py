@@ -245,8 +245,8 @@ def check_step(request: Request, job: Job | Draft) -> None:
 
 
 def check_released(api: Api, request: Request, before: Workflow | None, draft: WorkflowDraft) -> str:
-    """Return the workflow's version `before` the change, or an empty text if it did not exist. Raises Problem (403) if
-    the draft removes a step whose job has none of the caller's tags.
+    """Check that the caller may release the steps that the draft removes. Return the version of `before`, or an empty
+    text if there was no workflow. Raises Problem (403) if the job of such a step has none of the caller's tags.
     """
     if before is None:
         return ""

@@ -466,8 +466,8 @@ class AsyncMethods(ABC):
         """Pause a job.
 
         Occurrences that are due during the pause do not run. With `until`, the job resumes automatically; the
-        occurrence at that instant runs. A paused job stays paused, and the last request determines when its pause
-        ends. If the job is a step of a workflow, its runs, including redriven runs, wait until it is resumed.
+        occurrence at that instant runs. A paused job can be paused again: the last request determines when the
+        pause ends. If the job is a step of a workflow, its runs, including redriven runs, wait until it is resumed.
 
         `job_id`: the id of the job.
 

@@ -69,7 +69,7 @@ def _of_python(text: str, file: str) -> tuple[str | None, list[_Task]]:
     try:
         module = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError) as error:
-        raise NotReadableError(f"{file}: is not valid Python: {error}") from error
+        raise NotReadableError(f"{file} is not valid Python: {error}") from error
     assigned = dict(_assigned(module))
     zone = next((each.value for name in _ZONES if isinstance(each := assigned.get(name), ast.Constant)), None)
     schedule = next((assigned[name] for name in _SCHEDULES if name in assigned), None)

@@ -132,7 +132,7 @@ def _months(wall: int) -> int:
 
 
 def parse_rate(text: str) -> Rate:
-    """Parse the text between the brackets of ``rate(...)``, in upper case.
+    """Parse the text between the brackets of ``rate(...)``. The caller has converted it to upper case.
 
     As in EventBridge, the unit is singular for 1 and plural for all other numbers. Raises ScheduleError.
     """

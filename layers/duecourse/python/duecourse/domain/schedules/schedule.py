@@ -165,7 +165,7 @@ class WallSchedule(Schedule):
 
     @property
     def pattern(self) -> Pattern:
-        """The times of the expression as wall seconds, before the rules of a zone apply."""
+        """The local times that the expression matches, in seconds of wall-clock time, before the DST rules apply."""
         return self._pattern
 
     def next(self, after: int) -> int | None:

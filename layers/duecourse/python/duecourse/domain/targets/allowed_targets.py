@@ -45,7 +45,7 @@ def _entries(does: str, entry: str, wants: str, standard: tuple[str, ...] = ("*"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AllowedTargets:
     """The allowed targets of a stage: name patterns of this account's resources in this region. For targets of type
-    `aws`, the actions (`ecs:UpdateService`), and the patterns of the roles that are assumed for them.
+    `aws`, it lists the allowed actions (`ecs:UpdateService`) and the name patterns of the roles assumed for them.
 
     `task_definitions`: `family` allows only the latest revision, `family:7` only revision 7, and `family:*` every
     revision, including the latest. `public_ip`: whether ECS tasks may have a public address.

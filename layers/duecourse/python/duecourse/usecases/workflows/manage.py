@@ -274,7 +274,7 @@ class ManageWorkflows:
             return Workflow(view, Graph(()))  # differs from every other graph, so it is written again
 
     def look(self, tenant: str, workflow_id: str, draft: WorkflowDraft, before: Workflow | None) -> WorkflowPut:
-        """Return the result that `put` would have for the workflow that was read `before`. Writes nothing. Raises
+        """Return what `put` would return, without writing. `before` is the workflow as read, or None. Raises
         WorkflowInvalidError with all faults, or JobQuotaError.
         """
         found, now = self._checked(tenant, workflow_id, draft, before), self.clock.now()
