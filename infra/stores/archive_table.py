@@ -27,6 +27,7 @@ COLUMNS = {
     "attempts": "int",
     "max_attempts": "int",
     "waiting_for": "string",
+    "concurrency_key": "string",
     "waiting_since": "string",
     "waiting_until": "string",
     "heartbeat_until": "string",

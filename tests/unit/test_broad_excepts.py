@@ -44,6 +44,7 @@ REASONS = {
     "usecases/jobs/change.py:send_all": "the jobs are written; the answer says what was not sent; the next tick sends",
     "usecases/maintenance/archive.py:_write": "counts; the handler gives the batch back",
     "usecases/maintenance/audit.py:__call__": "counts; the next invocation repeats the page",
+    "usecases/maintenance/calendar_check.py:_follow": "counts; the next pass edits the job",
     "usecases/maintenance/index_repair.py:__call__": "counts; the next invocation repeats the page",
     "usecases/maintenance/index_repair.py:_clean_up": "counts; the next pass tries the job again",
     "usecases/maintenance/reconcile.py:__call__": "lets the messages become visible and raises again",

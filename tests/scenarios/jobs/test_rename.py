@@ -161,7 +161,7 @@ def test_rename_is_possible_only_after_the_end_of_an_active_run(office: Office) 
     refused = list[str]()
 
     def answer(_: Call) -> Outcome:
-        with pytest.raises(RenameError, match="has not ended; rename tick-tock after its end") as error:
+        with pytest.raises(RenameError, match="has not ended; rename tick-tock after the run has ended") as error:
             renamed(office)
         refused.append(str(error.value))
         return Returned("fine")
