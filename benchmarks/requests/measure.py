@@ -14,6 +14,7 @@ from benchmarks.requests.cases import FAT, FAT_NAMES, JOB, LARGE, Case, Event, c
 from benchmarks.requests.cost import Cost
 from benchmarks.requests.of_calendars import USERS, calendars, user
 from benchmarks.requests.of_jobs import busy, seldom, wide
+from benchmarks.requests.of_limits import KEY, hold, limits, places
 from benchmarks.requests.of_runs import LETTERS
 from benchmarks.requests.of_workflows import DEFINED, GRAPH, NAMES, step
 from duecourse.api.query import job_page_token
@@ -64,6 +65,9 @@ class Desk:
 
     counters: Charged = field(default_factory=Charged)
     numbers: Iterator[int] = field(default_factory=count)
+    holders: list[str] = field(default_factory=list)
+    """The runs that have places of a concurrency key, in their 20th attempt."""
+    rank: int = 2 * 20
 
     def __post_init__(self) -> None:
         tables = create_tables(in_process.dynamodb())
@@ -161,6 +165,13 @@ class Desk:
         jobs = [self.job(f"wide-{number:03}") for number in range(400)]
         for number in range(LETTERS):
             self._write(long(run(jobs[number % 400], RunState.DEAD, after=number // 400)))
+        for path in limits():
+            self.send(path, {"concurrency": 100}, "PUT")
+        for place, name in places():
+            active = run(self.job(name), RunState.RUNNING, after=-3600, key=KEY, lease_until=NOON + 10**7)
+            self._write(long(active))
+            self.holders.append(str(active.name))
+            hold(self, place, self.holders[-1], self.rank)
         big = self.job("big")
         ref = str(ref_of(big))
         ended = run(big, RunState.DEAD, error="failed: m0999 (http.500)")

@@ -53,7 +53,7 @@ REASONS = {
     "usecases/worker/call.py:list_runs": "the call goes on without the list",
     "usecases/worker/call.py:call": "ends the attempt: the target may have been called; a workflow was tried again",
     "usecases/worker/attempt.py:_with_stored_result": "the run has succeeded; it keeps the beginning of its result",
-    "usecases/worker/overlap.py:begun": "the attempt is recorded and its call must follow; the line's watch repeats it",
+    "usecases/worker/overlap.py:left": "the attempt is recorded and its call must follow; the line's watch repeats it",
     "usecases/worker/attempt.py:handle": "the message stays in its queue, or is sent again near its receive limit",
     "usecases/worker/requeue.py:requeue": "the message is sent again, later than the attempt that may be alive",
     "usecases/worker/effects.py:_pause_failing": "counts; the next delivery of the message repeats it",
