@@ -49,8 +49,8 @@ export function NextTab({ job }: { job: Schemas["Job"] }) {
             "The job is paused. Of these occurrences, only those after the pause run."
           ) : (
             <>
-              The job is paused until <Time at={job.paused_until} zone={job.timezone} />. Occurrences
-              before that do not run.
+              The job is paused until <Time at={job.paused_until} zone={job.timezone} />. Occurrences before
+              that do not run.
             </>
           )}
         </Alert>

@@ -83,8 +83,8 @@ function Grid({ job, shown }: { job: Schemas["Job"]; shown: readonly Occurrence[
     <SpaceBetween size="s">
       <Box>
         {total === 1 ? "The only occurrence" : `The last ${total} occurrences`}
-        {total > shown.length && ` in ${shown.length} ${shown.length === 1 ? "run" : "runs"}`}, the
-        latest at the end: {summary(counted)}
+        {total > shown.length && ` in ${shown.length} ${shown.length === 1 ? "run" : "runs"}`}, the latest at
+        the end: {summary(counted)}
       </Box>
       {/* biome-ignore lint/a11y/useSemanticElements: a drawing has no fieldset */}
       <div

@@ -143,8 +143,8 @@ def pause_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
     """Pause a job.
 
     Occurrences that are due during the pause do not run. With `until`, the job resumes automatically; the occurrence at
-    that instant runs. A paused job can be paused again: the last request determines when the pause ends. If the job is a
-    step of a workflow, its runs, including redriven runs, wait until it is resumed.
+    that instant runs. A paused job can be paused again: the last request determines when the pause ends. If the job is
+    a step of a workflow, its runs, including redriven runs, wait until it is resumed.
     """
     job_id, expected = job_id_in(parameters), read_expected(request)
     body = read_body(request, PauseBody, optional=True)
