@@ -128,7 +128,7 @@ prove: setup ## run random histories on a simulated cloud for 10 minutes (PROVE_
 prove-mutants: setup ## plant faults into a copy of the package and list the promises that detect them (30 minutes)
 	$(BIN)/python -m tests.prove.mutants
 
-drill: setup ## local stack: play disaster drills with the commands of the docs (DRILLS="queue items"; 25 minutes)
+drill: setup ## local stack: play disaster drills with the commands of the docs (DRILLS="queue items"; an hour)
 	@$(BIN)/python -m scripts.drill $(DRILLS)
 
 record-release: setup ## store this release's data for the tests of later releases: make record-release NAME=next

@@ -2,7 +2,7 @@
 
     python -m scripts.drill [--json] [NAME ...]
 
-Without names all drills are played (half an hour). The exit status is 1 if a drill loses an occurrence, a command of a
+Without names all drills are played (an hour). The exit status is 1 if a drill loses an occurrence, a command of a
 page fails, or `duecourse doctor` finds the stage unhealthy after a drill. Needs bash, jq and the AWS command line, as
 the pages do.
 """
