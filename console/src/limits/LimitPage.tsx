@@ -75,7 +75,7 @@ function Limit({ limitKey }: { limitKey: string }) {
       action: "Delete the limit",
       async run() {
         await fetcher.DELETE("/v1/limits/{limit_key}", { params });
-        notices.done(`The limit of ${limitKey} is deleted.`);
+        notices.done(`The limit of ${limitKey} is deleted.`, { next: true });
         await client.invalidateQueries({ queryKey: ["limits"] });
         navigate("/limits");
       },

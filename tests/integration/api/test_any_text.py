@@ -83,6 +83,7 @@ def real(path: str, job_id: str = "steady", run_id: str = NAME) -> str:
         path.replace("<job_id>", job_id)
         .replace("<run_id>", run_id)
         .replace("<workflow_id>", job_id.replace("steady", "chain"))
+        .replace("<limit_key>", "crm")
     )
     return found.replace("<instant>", run_id.partition(".")[2])
 

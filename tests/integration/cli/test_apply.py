@@ -496,5 +496,5 @@ def test_apply_rename_command_renames_a_job(run: Run, desk: Desk) -> None:
     desk.api.post({"id": "old", "schedule": "0 2 * * *", "target": HTTP_TARGET})
     done = run("jobs", "rename", "old", "new")
     assert done.exit_code == 0, done.output
-    assert done.stdout == "old is new now; its earlier runs keep their ids: duecourse runs list new\n"
+    assert done.stdout == "old is now new; its earlier runs keep their ids: duecourse runs list new\n"
     assert json.loads(run("jobs", "rename", "old", "new", "--json").stdout)["former"] == ["old"]

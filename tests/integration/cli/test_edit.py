@@ -71,7 +71,7 @@ def test_edit_shows_rejected_values_in_the_reopened_file(run: Run, desk: Desk, e
     assert edited.exit_code == 0, edited.output
     shown = [(tmp_path / f"shown-{number}").read_text() for number in range(1, 6)]
     assert "# rejected: line 4: schedule: " in shown[1]
-    assert shown[2].startswith("# rejected: the file must contain exactly the job nightly")
+    assert shown[2].startswith("# rejected: the file must contain only the job nightly")
     assert "# rejected: line " in shown[3]
     assert shown[4].count("# rejected: ") == 1
     assert desk.api.get("/v1/jobs/nightly").json["schedule"] == "5 2 * * *"
