@@ -266,4 +266,4 @@ def test_wait_queue_protocol_start_that_does_not_call_the_next_run_of_its_key_is
 def test_wait_queue_protocol_runs_of_two_jobs_share_a_key_with_two_workers_after_any_single_fault(
     rule: str, wrong: str
 ) -> None:
-    assert explore(rule, jobs=2, left=WRONG[wrong], most=300_000).ends
+    assert explore(rule, jobs=2, left=WRONG[wrong], most=60_000).ends
