@@ -1,5 +1,6 @@
 """What stands wrong in the jobs table is found by index repair, recomputed, and fires."""
 
+import json
 from typing import Any
 
 import pytest
@@ -161,6 +162,20 @@ def test_index_repair_without_a_recorded_shard_moves_nothing_and_reports_an_erro
     report = world.repair()
     assert (report.counts["RepairsFailed"], alarms(report)) == (1, ["repair_failed"])
     assert item(world, "tick-tock")["slot"] == {"S": "2026-11-21T05/0007"}
+
+
+@pytest.mark.parametrize("figures", [False, True], ids=["", "with figures"])
+def test_index_repair_pass_ends_beside_exclusions_written_by_a_newer_release(world: World, *, figures: bool) -> None:
+    newer, hurt = add(world, "rate(5 minutes)", id="a-newer-one"), add(world, "rate(5 minutes)", id="b-hurt")
+    rules = json.loads(item(world, newer.id)["rules"]["S"])
+    write(world, newer, rules=json.dumps(rules | {"exclude": [5]}))
+    write(world, hurt, slot=None)
+    store = DynamoRepairStore(world.tables.client, world.tables.jobs, figures=figures)
+    report = world.repair(store=store, reports=world.tables.tenant_reports())
+    assert "cursor_outside_index" in alarms(report)
+    assert "repair_failed" not in alarms(report)
+    assert (last := store.last_pass()) is not None
+    assert last.done
 
 
 def test_index_repair_handles_other_entries_beside_one_written_by_a_newer_release(world: World) -> None:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from duecourse.checks.tenants import ACTIVE, InProgress, TenantFigures
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.upcoming import Window, expected
 from duecourse.domain.maintenance.index import Entry
-from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.exclusions import ExclusionError
 
 MAX_NAMED = 1000
 """The maximum number of tenants that have figures of their own. At 110 bytes each at most, they fit into an item with
@@ -41,14 +38,12 @@ class TenantRow:
 
 def expected_runs(entry: Entry, now: float) -> int:
     """Return about how many runs of a job come due within a day from `now` (UTC seconds). A job outside of the due
-    index, and one whose schedule cannot be read, has none.
+    index has none. Raises the errors of a cursor that cannot be read.
     """
     if entry.cursor is None or entry.slot is None:
         return 0
     begin = int(now)
-    with suppress(ScheduleError, ExclusionError):
-        return expected(entry.cursor, Window(begin, begin + DAY_SECONDS, DAY_SECONDS, begin))
-    return 0
+    return expected(entry.cursor, Window(begin, begin + DAY_SECONDS, DAY_SECONDS, begin))
 
 
 def counted(

@@ -15,7 +15,7 @@ from duecourse.domain.maintenance.index import Entry
 from duecourse.domain.schedules.calendars import Calendar, calendar_of, days_of, entry_of
 from duecourse.ports import Clock, IndexPage
 from duecourse.usecases.jobs.calendars import REFUSED, Calendars, CalendarUnknownError
-from duecourse.usecases.report import Report, format_error
+from duecourse.usecases.report import UNREADABLE, Report, format_error
 
 PAGE_SECONDS = 30
 """The maximum time for the edits of a page. The next pass edits further jobs of the page."""
@@ -34,7 +34,14 @@ class CalendarCheck:
         """
         until, known = self.clock.now() + PAGE_SECONDS, dict[tuple[str, str], Calendar | None]()
         for entry in page.entries:
-            if self.clock.now() < until and (calendar := self._other(entry, known)) is not None:
+            if self.clock.now() >= until:
+                return
+            try:
+                calendar = self._other(entry, known)
+            except UNREADABLE as problem:
+                _failed(report, problem, tenant=entry.tenant, job_id=entry.job_id)
+                continue
+            if calendar is not None:
                 self._follow(entry, calendar, report)
 
     def _other(self, entry: Entry, known: dict[tuple[str, str], Calendar | None]) -> Calendar | None:
@@ -61,5 +68,9 @@ class CalendarCheck:
         except REFUSED as problem:
             report.add("calendar_not_followed", error=format_error(problem), **facts)
         except Exception as problem:  # noqa: BLE001 - an error of one job must not stop the others
-            report.counts["RepairsFailed"] += 1
-            report.add("calendar_not_followed", alarming=True, error=format_error(problem), **facts)
+            _failed(report, problem, **facts)
+
+
+def _failed(report: Report, problem: Exception, **facts: object) -> None:
+    report.counts["RepairsFailed"] += 1
+    report.add("calendar_not_followed", alarming=True, error=format_error(problem), **facts)

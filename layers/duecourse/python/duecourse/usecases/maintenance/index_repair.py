@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -334,11 +335,18 @@ class TenantCount:
         if position.tenants is None:
             return position
         now = self.clock.now()
-        runs = ((entry.tenant, TenantFigures(runs=expected_runs(entry, now))) for entry in page.entries)
+        runs = ((entry.tenant, TenantFigures(runs=_runs(entry, now))) for entry in page.entries)
         position = replace(position, tenants=counted(counted(position.tenants, page.figures), runs))
         if position.done:
             self.reports.keep(TenantReport(position.begun_at, position.tenants or {}))
         return position
+
+
+def _runs(entry: Entry, now: float) -> int:
+    """Return the expected runs of a job; none if its cursor cannot be read, which `IndexCheck` reports."""
+    with suppress(*UNREADABLE):
+        return expected_runs(entry, now)
+    return 0
 
 
 Check = Callable[[IndexPage, Report], None]
