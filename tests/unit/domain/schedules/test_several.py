@@ -7,19 +7,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duecourse.domain.instants import from_iso, to_iso
+from duecourse.domain.jobs.document import definition_document, definition_fields
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
 from duecourse.domain.schedules.preview import preview, preview_schedule
 from duecourse.domain.schedules.schedule import (
+    NoSchedule,
+    UnionSchedule,
     check_interval,
     closest,
     joined,
-    listed,
     moved_from,
     moved_to,
     occurrences_of,
     rates,
 )
 from duecourse.domain.schedules.zones.dst_effect import dst_effect
+from tests.support.jobs import job
 from tests.support.schedules import utc
 
 WEEK = ["0 9 * * 1-5", "0 11 * * 6"]
@@ -68,7 +71,7 @@ def test_several_schedules_may_be_of_any_form_and_end_with_the_last_one():
     ]
 
 
-def test_several_rates_count_from_the_same_anchor():
+def test_several_schedules_rates_count_from_the_same_anchor():
     anchor = int(from_iso("2026-11-26T00:00:10Z"))
     assert upcoming(["rate(2 hours)", "rate(3 hours)"], "2026-11-26T01:00:00Z", 4, anchor=anchor) == [
         "2026-11-26T02:00:10Z",
@@ -88,7 +91,7 @@ def test_several_schedules_respect_the_window_and_the_exclusions_of_the_job():
     assert found == ["2026-12-24T09:00:00Z", "2026-12-26T11:00:00Z", "2026-12-31T09:00:00Z"]
 
 
-def test_jitter_of_several_schedules_ends_before_the_next_occurrence_of_any_of_them():
+def test_several_schedules_jitter_of_several_schedules_ends_before_the_next_occurrence_of_any_of_them():
     spec = ScheduleSpec(joined(["0 9 * * *", "1 9 * * *"]))
     occurrences = occurrences_of("acme", "report", spec, jitter_seconds=3600)
     at = utc("2026-11-01 00:00")
@@ -109,7 +112,7 @@ def test_several_schedules_move_off_excluded_days_separately():
     assert moved_from(occurrences.schedule, utc("2027-12-23 09:00")) == utc("2027-12-25 09:00")
 
 
-def test_each_of_several_schedules_follows_its_own_rule_of_daylight_saving():
+def test_several_schedules_each_of_several_schedules_follows_its_own_rule_of_daylight_saving():
     # 02:30 does not exist on 2026-03-08. The fixed time moves, the interval is dropped.
     assert upcoming(["30 2 * * *", "45 */2 * * *"], "2026-03-08T06:00:00Z", 3, NEW_YORK) == [
         "2026-03-08T07:00:00Z",
@@ -123,7 +126,7 @@ def test_each_of_several_schedules_follows_its_own_rule_of_daylight_saving():
     assert effect.kind == "gap"
 
 
-def test_preview_of_several_schedules_shows_the_effect_of_the_rules_on_each():
+def test_several_schedules_preview_of_several_schedules_shows_the_effect_of_the_rules_on_each():
     spec = ScheduleSpec(joined(["30 2 * * *", "0 3 8 3 *"]), NEW_YORK)
     found = preview(spec, utc("2026-03-07 12:00"), 2)
     assert [(entry.wall, entry.mark) for entry in found] == [
@@ -139,7 +142,7 @@ def test_preview_of_several_schedules_shows_the_effect_of_the_rules_on_each():
     ]
 
 
-def test_preview_of_several_schedules_has_words_and_a_list_of_canonical_forms():
+def test_several_schedules_preview_of_several_schedules_has_words_and_a_list_of_canonical_forms():
     found = preview_schedule(ScheduleSpec(joined(["0  9 * * MON-FRI", "rate(2 hours)"]), "Europe/Berlin"), 0, 1)
     assert found.words == (
         "at 09:00 on Monday to Friday, Europe/Berlin; every 2 hours, counted from 1970-01-01 00:00:00 UTC"
@@ -165,24 +168,25 @@ def test_preview_of_several_schedules_has_words_and_a_list_of_canonical_forms():
         (["0 9 * * 1", 5], "schedule[1]: must be text"),
     ],
 )
-def test_list_of_schedules_is_refused_with_the_entry(schedules, reason):
+def test_several_schedules_list_of_schedules_is_refused_with_the_entry(schedules, reason):
     assert refusal(schedules, anchor=0).startswith(reason)
 
 
-def test_only_cron_and_at_can_move_off_excluded_days_in_a_list_too():
+def test_several_schedules_only_cron_and_at_can_move_off_excluded_days_in_a_list_too():
     spec = ScheduleSpec(joined(["0 9 * * 1", "rate(1 hour)"]), anchor=0, on_excluded="next")
-    with pytest.raises(ScheduleError, match="previous and next are for cron"):
+    with pytest.raises(ScheduleError, match="previous and next are not for intervals"):
         occurrences_of("acme", "report", spec)
 
 
-def test_list_with_one_schedule_is_that_schedule():
+def test_several_schedules_list_with_one_schedule_is_that_schedule():
     assert joined(["0 9 * * 1"]) == joined("0 9 * * 1") == "0 9 * * 1"
-    assert listed(joined(WEEK)) == WEEK
-    assert listed(joined("0 9 * * 1")) == "0 9 * * 1"
-    assert listed(joined(None)) is None
+    for schedule in (WEEK, "0 9 * * 1", None):
+        document = definition_document(job(joined(schedule)))
+        assert document["schedule"] == schedule
+        assert definition_fields(document)["schedule"].expression == joined(schedule)
 
 
-def test_shortest_interval_is_found_between_a_frequent_and_a_rare_schedule():
+def test_several_schedules_shortest_interval_is_found_between_a_frequent_and_a_rare_schedule():
     schedule = several(["*/15 * * * *", "1 0 1 1 *"])
     found = closest(schedule, utc("2026-03-01 00:00"), limit=300)
     assert found == (utc("2027-01-01 00:01"), 60)
@@ -206,8 +210,28 @@ def test_shortest_interval_is_found_between_a_frequent_and_a_rare_schedule():
     st.integers(0, 2_000_000_000),
     st.sampled_from(["UTC", NEW_YORK, "Australia/Lord_Howe"]),
 )
-def test_union_has_exactly_the_occurrences_of_its_parts(expressions, after, timezone):
+def test_several_schedules_union_has_exactly_the_occurrences_of_its_parts(expressions, after, timezone):
     union = several(expressions, timezone, anchor=after)
     parts = [compile_schedule(ScheduleSpec(each, timezone, anchor=after)) for each in expressions]
     merged = sorted({at for part in parts for at in islice(part.upcoming(after), 20)})[:20]
     assert list(islice(union.upcoming(after), len(merged))) == merged
+
+
+def test_several_schedules_part_without_occurrences_is_searched_once():
+    class Dead(NoSchedule):
+        __slots__ = ("searched",)
+
+        def next(self, after):
+            self.searched = [*getattr(self, "searched", ()), after]
+
+    dead = Dead(ScheduleSpec(""))
+    union = UnionSchedule(ScheduleSpec(joined(WEEK)), (compile_schedule(ScheduleSpec("* * * * *")), dead))
+    start = from_iso("2027-01-01T00:00:00Z")
+    assert len(list(islice(union.upcoming(int(start)), 1_000))) == 1_000
+    assert len(dead.searched) == 1
+
+
+@pytest.mark.parametrize("schedule", [5, {"a": 1}, b"* * * * *", [5]])
+def test_several_schedules_values_that_are_neither_text_nor_a_list_are_refused(schedule):
+    with pytest.raises(ScheduleError, match="must be text"):
+        joined(schedule)

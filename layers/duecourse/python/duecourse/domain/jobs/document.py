@@ -22,7 +22,7 @@ from duecourse.domain.jobs.job import (
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.schedules.calendars import calendar_of, entry_of, named, version_of, with_entry, without_calendar
 from duecourse.domain.schedules.exclusions import canonical_exclusion
-from duecourse.domain.schedules.schedule import SEPARATOR, joined, listed
+from duecourse.domain.schedules.schedule import SEPARATOR
 from duecourse.domain.targets.kinds import target_document, target_of
 
 _COMPOSED = ("schedule", "target", "missed", "overlap", "queue_limit", "active_limit")
@@ -37,7 +37,7 @@ def definition_document(job: JobDefinition) -> dict[str, Any]:
     limit = None if job.overlap.rule.limits is None else getattr(job, job.overlap.rule.limits)
     document = {
         "name": job.name,
-        "schedule": listed(spec.expression) if SEPARATOR in spec.expression else spec.expression or None,
+        "schedule": _listed(spec.expression),
         "timezone": spec.timezone,
         "dst_gap": spec.dst_gap,
         "dst_fold": spec.dst_fold,
@@ -61,12 +61,21 @@ def definition_document(job: JobDefinition) -> dict[str, Any]:
     return document
 
 
+def _listed(expression: str) -> str | list[str] | None:
+    """Return the form of an expression in documents: text, a list if there are several, None if there is none."""
+    return expression.split(SEPARATOR) if SEPARATOR in expression else expression or None
+
+
+def _joined(schedule: str | list[str] | None) -> str:
+    """Return the expression of a valid document's schedule. The inverse of `_listed`."""
+    return SEPARATOR.join(schedule) if isinstance(schedule, list) else schedule or ""
+
+
 def definition_fields(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a JobDefinition from a valid document, with instants as UTC seconds. The inverse of
     `definition_document`.
     """
     missed, overlap, seconds = document["missed"], document["overlap"], document["completion_seconds"]
-    schedule = document["schedule"]
     spec = (document[name] for name in ("timezone", "dst_gap", "dst_fold", "anchor", "start", "end", "on_excluded"))
     word, limit = next(iter(overlap.items())) if isinstance(overlap, Mapping) else (overlap, None)
     rule = Overlap(word)
@@ -75,7 +84,7 @@ def definition_fields(document: Mapping[str, Any]) -> dict[str, Any]:
     return read_fields(
         JobDefinition,
         document,
-        schedule=ScheduleSpec(schedule if isinstance(schedule, str) else joined(schedule), *spec),
+        schedule=ScheduleSpec(_joined(document["schedule"]), *spec),
         exclude=exclude if calendar is None else with_entry(exclude, named(calendar)),
         target=target_of(document["target"]),
         completion_seconds=COMPLETION_SECONDS if seconds is None else seconds,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from functools import lru_cache
 from typing import Protocol
@@ -64,6 +64,8 @@ class Days:
     firsts: tuple[int, ...] = ()
     lasts: tuple[int, ...] = ()
     recurring: tuple[Pattern, ...] = ()
+    _passed: list[tuple[int, int]] = field(default_factory=lambda: [(1, 0)], init=False, repr=False, compare=False)
+    """The last range that `end` has passed: its first day, and the day after it. The parts of a union share it."""
 
     def last_from(self, day: int) -> int | None:
         """Return None if the day is not excluded, otherwise the last day of its range of excluded days (`day` itself if
@@ -77,9 +79,13 @@ class Days:
 
     def end(self, day: int) -> int:
         """Return the first day from `day` on that is not excluded, or a day that is more than 50 years later."""
-        limit = day + _HORIZON_DAYS
+        first, end = self._passed[0]
+        if first <= day < end:
+            return end
+        first, limit = day, day + _HORIZON_DAYS
         while day <= limit and (last := self.last_from(day)) is not None:
             day = last + 1
+        self._passed[0] = first, day
         return day
 
 
@@ -164,9 +170,17 @@ class WorkingDays(DaySet):
 
     def mask(self, length: int, first: int, low: int = 0, /) -> int:
         """Return the matching days of the month whose first day has the number ``low``."""
-        off = sum(1 << day for day in range(length) if self._off.last_from(low + day) is not None)
-        return self.matching(length, first, off)
+        bits = self._masks.get(low)
+        if bits is None:
+            off = sum(1 << day for day in range(length) if self._off.last_from(low + day) is not None)
+            if len(self._masks) >= MAX_MASKS:
+                self._masks.clear()
+            bits = self._masks[low] = self.matching(length, first, off)
+        return bits
 
+
+MAX_MASKS = 64
+"""The maximum number of months whose working days are kept."""
 
 MAX_MOVE_DAYS = 31
 """The maximum number of days by which an occurrence moves. If all these days are excluded, it is skipped."""

@@ -317,23 +317,35 @@ class RateSchedule(Schedule):
         return rate_words(self.rate, self.anchor)
 
 
+KEPT_SECONDS = 366 * DAY_SECONDS
+"""How long a union relies on the answer that a part has no further occurrence."""
+
+
 class UnionSchedule(Schedule):
     """Several schedules of one job: the occurrences of all of them. An instant that several of them produce is one
     occurrence.
     """
 
-    __slots__ = ("parts",)
+    __slots__ = ("_known", "parts")
     kind: Kind = "union"
 
     def __init__(self, spec: ScheduleSpec, parts: tuple[Schedule, ...]) -> None:
         super().__init__(spec)
         self.parts = parts
+        self._known: list[tuple[int, int, int | None]] = [(0, 0, None)] * len(parts)
 
     def next(self, after: int) -> int | None:
-        """Return the first occurrence of any part strictly after ``after``."""
+        """Return the first occurrence of any part strictly after ``after``.
+
+        Keeps the last answer of each part while it holds. Otherwise a part that never fires would search 50 years at
+        each occurrence of the others.
+        """
         found = None
-        for part in self.parts:
-            at = part.next(after)
+        for index, part in enumerate(self.parts):
+            low, high, at = self._known[index]  # one tuple, replaced as a whole: threads share the schedule
+            if not low <= after < high:
+                at = part.next(after)
+                self._known[index] = after, after + KEPT_SECONDS if at is None else at, at
             if at is not None and (found is None or at < found):
                 found = at
         return found
@@ -399,33 +411,32 @@ def joined(schedule: str | Sequence[str] | None) -> str:
     """
     if schedule is None:
         return ""
-    several = not isinstance(schedule, str)
-    texts = [schedule] if isinstance(schedule, str) else list(schedule)
+    if isinstance(schedule, str):
+        if SEPARATOR in schedule:
+            raise refuse("contains |; write several schedules as a list, each in quotes")
+        return schedule
+    if not isinstance(schedule, list | tuple):
+        raise refuse("must be text or a list of texts, such as 0 9 * * 1 or rate(5 minutes)")
+    texts = list(schedule)
     if not texts:
         raise refuse("has no entries; write null for a job that runs only on demand")
     if len(texts) > MAX_SCHEDULES:
         raise refuse(f"has {len(texts)} entries; at most {MAX_SCHEDULES} are allowed")
     seen = dict[str, int]()
     for index, text in enumerate(texts):
-        place = index if several else None
         if not isinstance(text, str):
-            raise ScheduleError("schedule", "must be text, such as 0 9 * * 1 or rate(5 minutes)", place)
+            raise ScheduleError("schedule", "must be text, such as 0 9 * * 1 or rate(5 minutes)", index)
         if SEPARATOR in text:
-            raise ScheduleError("schedule", "contains |; write several schedules as a list, each in quotes", place)
-        if several and not text.strip():
-            raise ScheduleError("schedule", "is empty; write an expression, or remove the entry", place)
+            raise ScheduleError("schedule", "contains |; write several schedules as a list, each in quotes", index)
+        if not text.strip():
+            raise ScheduleError("schedule", "is empty; write an expression, or remove the entry", index)
         first = seen.setdefault(" ".join(text.upper().split()), index)
         if first != index:
-            raise ScheduleError("schedule", f"is the same as entry {first}; remove one of them", place)
+            raise ScheduleError("schedule", f"is the same as entry {first}; remove one of them", index)
     whole = SEPARATOR.join(texts)
-    if several and len(whole) > LONGEST:
+    if len(whole) > LONGEST:
         raise refuse(f"has {len(whole)} characters in all its entries; at most {LONGEST} are allowed")
     return whole
-
-
-def listed(expression: str) -> str | list[str] | None:
-    """Return the form of an `expression` in documents: a text for one schedule, a list for several, None for none."""
-    return expression.split(SEPARATOR) if SEPARATOR in expression else expression or None
 
 
 def compile_schedule(spec: ScheduleSpec) -> Schedule:
@@ -559,10 +570,9 @@ def closest(schedule: Schedule, after: int, *, limit: int, steps: int = STEPS) -
     also compared with the others, since an occurrence of a rare schedule may be close to one of a frequent schedule.
     """
     if isinstance(schedule, UnionSchedule):
-        steps //= len(schedule.parts)
         found = [closest(part, after, limit=limit, steps=steps) for part in schedule.parts]
         found += [
-            _near(part, other, after, limit=limit, steps=steps)
+            _near(part, other, after, limit=limit, steps=steps // len(schedule.parts))
             for part in schedule.parts
             for other in schedule.parts
             if part is not other
@@ -665,7 +675,9 @@ def excluded_schedule(spec: ScheduleSpec, exclude: tuple[str, ...]) -> tuple[Sch
     schedule = compile_schedule(spec)
     parts = schedule.parts if isinstance(schedule, UnionSchedule) else (schedule,)
     if spec.on_excluded != "skip" and not all(isinstance(part, WallSchedule | AtSchedule) for part in parts):
-        raise ScheduleError("on_excluded", "previous and next are for cron and at(...); write the schedule as cron")
+        raise ScheduleError(
+            "on_excluded", "previous and next are not for intervals in elapsed time; write the schedule as cron"
+        )
     if not exclude:
         return schedule, None
     exclusions = compile_exclusions(exclude, spec.timezone)

@@ -9,7 +9,7 @@ from typing import Any
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import Completion, Job, RetryPolicy
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
-from duecourse.domain.schedules.schedule import SEPARATOR, Occurrences, joined, occurrences_of
+from duecourse.domain.schedules.schedule import SEPARATOR, Occurrences, occurrences_of
 from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.domain.tenants.rate import Budget
 from duecourse.domain.workflows.graph import Rule, Step
@@ -94,7 +94,10 @@ def time_faults(
                 continue
             place: Path = ("jobs", step.id, name)
             try:
-                times = occurrences_of("", "", ScheduleSpec(joined(expression), schedule.timezone))
+                if SEPARATOR in expression:
+                    faults.append(WorkflowFault(place, "contains |; write one schedule"))
+                    continue
+                times = occurrences_of("", "", ScheduleSpec(expression, schedule.timezone))
                 if times.next(now) is None:
                     faults.append(
                         WorkflowFault(
