@@ -53,7 +53,8 @@ def tickets(config: StageConfig, watched: Monitored) -> Iterator[AlarmSpec]:
         "rule or event source, a defect. The next invocation tries again.",
         find="filter action in ['dead_letter_failed', 'dead_letter_unreadable', 'repair_failed', 'audit_failed', "
         "'audit_waits', 'clean_up_failed', 'archive_failed', 'event_refused', 'result_lost', 'maintenance_silent', "
-        "'archive_stopped', 'letters_waiting', 'watch_failed'] | stats count() by action, tenant, job_id, error",
+        "'archive_stopped', 'letters_waiting', 'watch_failed', 'entry_not_checked', 'calendar_not_followed'] | "
+        "stats count() by action, tenant, job_id, error",
         watches={"failures": WatchedMetric(failures(config, "maintenance"), 0)},
     )
 
@@ -69,10 +70,11 @@ def _budget(config: StageConfig, watched: Monitored) -> AlarmSpec:
     return ticket(
         name="error-budget-burning",
         means=f"in two of the last six hours, more than {shares['late']:.1%} of runs started more than "
-        f"{LATENESS_SECONDS} s late, or more than {shares['failed']:.1%} of API requests failed: half of the error "
-        "budget of a day is used.",
+        f"{LATENESS_SECONDS} s late, or more than {shares['failed']:.1%} of API requests failed: at even traffic, "
+        "half of the error budget of a day is used.",
         first="find the jobs or requests with the most failures, and their common cause.",
-        find=f"filter action = 'run_settled' and lateness_seconds > {LATENESS_SECONDS} or action = 'request_failed' | "
+        find=f"filter action = 'run_settled' and lateness_seconds > {LATENESS_SECONDS} "
+        "or action = 'request_failed' and level = 'ERROR' | "
         "stats count() by action, tenant, job_id, status",
         # MAX leaves out a metric without data: runs or requests may be missing for an hour.
         expression=cloudwatch.MathExpression(

@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from duecourse.cli.local.emulator.environment import ACCOUNT, REGION
+from duecourse.cli.terminal import CliError
 from scripts.drill.pages import Commands
 from scripts.drill.stage import EVERY, JOBS, DrillStage, Outcome
 
@@ -97,12 +99,16 @@ def wrong_items(stage: DrillStage, _other: Other) -> Outcome:
 
 def deleted_job(stage: DrillStage, _other: Other) -> Outcome:
     """Delete one job, look at it in a table that was restored beside the running stage, and post it again."""
-    stage.run(RESTORE_BESIDE.text().replace("nightly", JOBS[0]))
+    found = stage.run(RESTORE_BESIDE.text().replace("nightly", JOBS[0]))
+    if '"Item"' not in found:
+        raise CliError(f"the restored table does not contain {JOBS[0]}")
+    began = datetime.now(UTC)
     stage.client.delete_job(JOBS[0])
     stage.client.create_job(stage.definition(JOBS[0]))
-    since = datetime.now(UTC)
+    posted = datetime.now(UTC)  # there was no job before, so nothing was due
     stage.run("aws dynamodb delete-table --table-name duecourse-restored")
-    return stage.outcome(since)
+    result = stage.outcome(posted)
+    return replace(result, seconds=round(result.seconds + (posted - began).total_seconds(), 1))
 
 
 def jobs_table(stage: DrillStage, _other: Other) -> Outcome:
@@ -152,17 +158,18 @@ def purged_queue(stage: DrillStage, _other: Other) -> Outcome:
         stage.run('aws sqs purge-queue --queue-url "$(output "$LANE")"', LANE=lane)
         stage.run('aws lambda update-event-source-mapping --uuid "$UUID" --enabled', UUID=source)
     purged = datetime.now(UTC)
+    return _backfilled(stage, since, purged + AHEAD)
+
+
+def _backfilled(stage: DrillStage, since: datetime, until: datetime) -> Outcome:
+    """Backfill the missing occurrences of that time, once it is over: until then, messages are missing."""
+    seconds = 2 * AHEAD.total_seconds()
+    stage.wait("waiting for the end of the lost time", lambda: datetime.now(UTC) > until, seconds=seconds)
     at_first = stage.outcome(since, lost=True).lost
-    _backfill(stage, since, purged + AHEAD)
-    return replace(stage.outcome(since), lost_at_first=at_first)
-
-
-def _backfill(stage: DrillStage, since: datetime, until: datetime) -> None:
-    """Backfill the missing occurrences of that time, once it is over."""
-    stage.wait("the end of the lost time", lambda: datetime.now(UTC) > until, seconds=2 * AHEAD.total_seconds())
     window = [f"{each:%Y-%m-%dT%H:%M:%SZ}" for each in (since, until)] * 2
     for job in JOBS:
         stage.run(f"{BACKFILL.text(*window)} --yes", JOB=job)
+    return replace(stage.outcome(since), lost_at_first=at_first)
 
 
 def lost_region(stage: DrillStage, other: Other) -> Outcome:
@@ -183,9 +190,7 @@ def lost_region(stage: DrillStage, other: Other) -> Outcome:
             new.run(COPY_BACK.text().replace("JobsTable", output))
             new.run("aws dynamodb delete-table --table-name duecourse-restored")
         new.run(_started())
-        at_first = new.outcome(since, lost=True).lost
-        _backfill(new, since, copied + AHEAD)
-        result = replace(new.outcome(since), lost_at_first=at_first)
+        result = _backfilled(new, since, copied + AHEAD)
     stage.run(_started())
     return result
 
@@ -198,24 +203,32 @@ def emptied_bucket(stage: DrillStage, _other: Other) -> Outcome:
     keys = [f"runs/drill-{number}" for number in range(20)]
     for key in keys:
         store.put_object(Bucket=bucket, Key=key, Body=key.encode())
+
+    def missing() -> int:
+        return len(set(keys) - {each["Key"] for each in store.list_objects_v2(Bucket=bucket).get("Contents", ())})
+
     stage.run('aws s3 rm --recursive "s3://$BUCKET"', BUCKET=bucket)
+    gone = missing()
     stage.run(EMPTIED.text())
-    found = {each["Key"] for each in store.list_objects_v2(Bucket=bucket).get("Contents", ())}
+    lost = missing()
     result = stage.outcome(since)
-    left = len(found & set(keys))
-    return replace(result, occurrences=len(keys), succeeded=left, lost=len(keys) - left, lost_at_first=len(keys))
+    return replace(result, occurrences=len(keys), succeeded=len(keys) - lost, lost=lost, lost_at_first=gone)
 
 
 DRILLS = (
     Drill(
-        "throttled", "the workers are throttled for a minute", "operations.md#the-account-is-throttled", stopped_lanes
+        "throttled",
+        "the workers are throttled for a minute",
+        "operations.md#the-account-is-throttled",
+        stopped_lanes,
+        "the drill sets and removes the throttle itself",
     ),
     Drill(
         "release",
         "a bad release reaches one lane's workers",
         "operations.md#a-poisoned-deploy",
         bad_release,
-        "no alarm rolls the release back; the old code is put back without a canary",
+        "no alarm rolls the release back; the drill puts the old code back itself, without a canary",
     ),
     Drill(
         "job",
@@ -278,7 +291,7 @@ def _zipped(module: str, source: str) -> bytes:
 
 def _text(value: Any) -> str:
     """Return the name of the bucket of assets, which the template composes of account and region."""
-    return value if isinstance(value, str) else "cdk-hnb659fds-assets-000000000000-us-east-1"
+    return value if isinstance(value, str) else f"cdk-hnb659fds-assets-{ACCOUNT}-{REGION}"
 
 
 def _items(stage: DrillStage, table: str) -> list[Mapping[str, Any]]:

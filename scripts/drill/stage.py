@@ -6,7 +6,7 @@ import os
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -46,7 +46,7 @@ class Outcome:
     """What became of the occurrences between the damage and the moment at which all of them had ended.
 
     `lost` occurrences have no record; `repeated` runs were called again although a call had succeeded.
-    `lost_at_first` is the number before the repair, if the drill counts it.
+    `lost_at_first` is the number before the repair (None: the drill does not count it).
     """
 
     seconds: float
@@ -55,7 +55,7 @@ class Outcome:
     lost: int
     repeated: int
     latest_seconds: float
-    lost_at_first: int = 0
+    lost_at_first: int | None = None
 
 
 class DrillStage:
@@ -78,7 +78,9 @@ class DrillStage:
         for job_id in JOBS:
             self.client.create_job(self.definition(job_id))
         began = datetime.now(UTC)
-        self.wait("the first runs", lambda: all(self._settled(each, began, datetime.now(UTC)) for each in JOBS))
+        self.wait(
+            "waiting for the first runs", lambda: all(self._settled(each, began, datetime.now(UTC)) for each in JOBS)
+        )
 
     def definition(self, job_id: str) -> Any:
         """Return the document of one of the jobs."""
@@ -111,7 +113,13 @@ class DrillStage:
             **variables,
         }
         done = subprocess.run(
-            ["bash", "-c", PRELUDE + commands], env=given, cwd=self._root, capture_output=True, text=True, check=False
+            ["bash", "-c", PRELUDE + commands],
+            env=given,
+            cwd=self._root,
+            capture_output=True,
+            text=True,
+            check=False,
+            stdin=subprocess.DEVNULL,
         )
         with self._output.open("a") as output:
             output.write(f"$ {commands}\n{done.stdout}{done.stderr}\n")
@@ -130,15 +138,15 @@ class DrillStage:
                 return False
             return True
 
-        self.wait("a healthy stage", healthy, seconds=HEALTHY_SECONDS)
+        self.wait("waiting until the doctor finds a healthy stage", healthy, seconds=HEALTHY_SECONDS)
 
-    def wait(self, what: str, ready: Any, seconds: float = SETTLE_SECONDS) -> None:
+    def wait(self, what: str, ready: Callable[[], bool], seconds: float = SETTLE_SECONDS) -> None:
         """Wait until `ready()` is true. Raises CliError after `seconds`."""
         until = time.monotonic() + seconds
         while not ready():
             self.stack.ministack.require_running()
             if time.monotonic() > until:
-                raise CliError(f"{what} did not arrive within {seconds:.0f} s; the output is in {self._output}")
+                raise CliError(f"timed out after {seconds:.0f} s: {what}; the output is in {self._output}")
             time.sleep(POLL_SECONDS)
 
     def outcome(self, since: datetime, *, jobs: Sequence[str] = JOBS, lost: bool = False) -> Outcome:
@@ -148,7 +156,7 @@ class DrillStage:
             now = datetime.now(UTC)
             return all(self._settled(each, since, now, lost=lost) for each in jobs)
 
-        self.wait("the end of the runs", settled)
+        self.wait("waiting for the end of the runs", settled)
         now = datetime.now(UTC)
         runs = [(each, self._runs(each, since)) for each in jobs]
         until = now - 2 * EVERY
