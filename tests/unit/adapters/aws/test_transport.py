@@ -1,5 +1,6 @@
 """The transport of frequent requests, beside botocore: the same requests, signatures, answers, errors and retries."""
 
+import select
 import socket
 import struct
 import sys
@@ -488,11 +489,22 @@ def test_transport_keeps_its_connections_and_does_not_share_them_between_threads
 
 
 def test_transport_detects_that_an_idle_connection_has_ended() -> None:
-    with service(answering(200, b"{}"), once=True) as (client, server):  # the server closes after each response
-        for number in range(3):
-            client.get_item(**ASKED)
-            awaited("the connection's end", lambda number=number: len(server.seen) == number + 1)
-        assert len(server.seen) == 3
+    """The connection's end arrives some time after the response, so the test waits for it at the client's socket."""
+    dialled: list[socket.socket] = []
+
+    def dial(address: tuple[str, int], seconds: float) -> socket.socket:
+        dialled.append(socket.create_connection(address, seconds))
+        return dialled[-1]
+
+    with http_target(answering(200, b"{}")) as server:  # the server closes after each response
+        transport = transport_to(server, attempts=1)
+        transport.connections.dial = dial
+        for number in range(1, 4):
+            assert transport.ask("GetItem", ASKED) == {}
+            assert len(dialled) == number
+            assert select.select([dialled[-1]], [], [], PATIENCE_SECONDS)[0]
+        transport.connections.close()
+    assert len(server.seen) == 3
 
 
 def forgetful(handler: Any) -> None:
