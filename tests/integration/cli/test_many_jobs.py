@@ -1,12 +1,15 @@
 """Many jobs at once: found by a part of their name, changed by one command, resumed with a note."""
 
 import json
+from datetime import UTC, datetime
 
 import pytest
 
 from tests.integration.api.test_workflows_over_http import Desk
 from tests.integration.cli.conftest import Run
 from tests.support.api import HTTP_TARGET
+
+SOON = datetime(2099, 11, 30, tzinfo=UTC).timestamp()
 
 
 @pytest.fixture(autouse=True)
@@ -78,6 +81,30 @@ def test_bulk_jobs_resume_note_is_recorded_in_the_history(run: Run) -> None:
         newest = json.loads(run("jobs", "history", name, "--json").stdout)["items"][0]
         assert (newest["action"], newest["facts"]) == ("resumed", {"note": "it is up"})
     assert "note it is up" in run("jobs", "history", "bill-1", "-o", "wide").stdout
+
+
+def test_bulk_jobs_repeated_pause_of_two_ids_reports_the_jobs_that_keep_their_pause(run: Run, desk: Desk) -> None:
+    desk.api.clock.set(SOON)
+    pause = ("jobs", "pause", "bill-0", "bill-1", "--until")
+    first = run(*pause, "2099-12-01T06:00:00Z", "--note", "the bank is down")
+    assert first.stdout.startswith("2 jobs are paused\nThe pause ends automatically at 2099-12-01 ")
+    again = run(*pause, "2099-12-02T06:00:00Z")
+    assert (again.exit_code, again.stdout) == (0, "no job was changed; 2 jobs were already paused\n")
+    more = run(*pause, "2099-12-03T06:00:00Z", "bill-2", "bill-2")
+    assert more.stdout.startswith("1 job is paused; 2 jobs were already paused\nThe pause ends ")
+    ends = [desk.api.get(f"/v1/jobs/bill-{number}").json["paused_until"] for number in range(3)]
+    assert ends == ["2099-12-01T06:00:00Z", "2099-12-01T06:00:00Z", "2099-12-03T06:00:00Z"]
+    assert "2099-12-04" in run("jobs", "pause", "bill-0", "--until", "2099-12-04T06:00:00Z").stdout
+    assert run("jobs", "resume", "bill-3", "bill-4").stdout == "no job was changed; 2 jobs were not paused\n"
+
+
+def test_bulk_jobs_repeated_pause_by_a_tag_changes_the_end(run: Run, desk: Desk) -> None:
+    desk.api.clock.set(SOON)
+    pause = ("jobs", "pause", "--tag", "billing", "--yes", "--until")
+    assert run(*pause, "2099-12-01T06:00:00Z").stdout.startswith("5 jobs are paused\nThe pause ends ")
+    assert run(*pause, "2099-12-02T06:00:00Z").stdout.startswith("5 jobs are paused\nThe pause ends ")
+    assert desk.api.get("/v1/jobs/bill-4").json["paused_until"] == "2099-12-02T06:00:00Z"
+    assert run(*pause, "2099-12-02T06:00:00Z").stdout == "no job was changed\n"
 
 
 def test_bulk_jobs_patch_of_a_job_from_files_says_that_the_next_apply_reverts_it(run: Run, desk: Desk) -> None:

@@ -367,6 +367,24 @@ def test_run_commands_change_many_jobs_only_after_confirmation(server, asked, op
     assert duecourse(server, "jobs", *options, text="y\n").exit_code == 0
 
 
+@pytest.mark.parametrize(("complete", "reads"), [(True, 1), (False, 3)])
+def test_run_commands_count_jobs_with_one_request_unless_there_are_very_many(complete, reads):
+    asked = []
+
+    def answer(_path, query):
+        asked.append(query)
+        if "total" in query:
+            total = {"matching": 150, "searched": 150, "complete": complete}
+            return {"items": [JOB], "next_cursor": "more", "total": total}
+        return {"items": [JOB] * 75, "next_cursor": None if "cursor" in query else "more"}
+
+    with served(answer) as api:
+        env = {"DUECOURSE_API": api}
+        result = CliRunner(env=env).invoke(main, ["jobs", "pause", "--all"], input="n\n")
+    assert "Pause ALL 150 jobs?" in result.stderr
+    assert len(asked) == reads
+
+
 @pytest.mark.parametrize("action", ["pause", "resume"])
 @pytest.mark.parametrize(
     "options",
@@ -401,6 +419,13 @@ def test_run_commands_say_nothing_about_others_if_none_stays_paused():
     with served(lambda path, _query: answers.get(path, {"changed": 2, "failed": [], "next_cursor": None})) as api:
         result = told_at(api, "jobs", "resume", "--tag", "billing", "--yes")
     assert result.stdout == "2 jobs are resumed\n"
+
+
+def test_run_commands_say_that_an_id_may_be_unknown_if_a_job_could_not_be_paused():
+    answer = {"changed": 1, "failed": ["gone"], "next_cursor": None}
+    result = told(answer, "jobs", "pause", "nightly", "gone", "there")
+    assert (result.exit_code, result.stdout) == (1, "1 job is paused; 1 job was already paused\n")
+    assert result.stderr.endswith("there is no such job: gone; check the ids, or repeat the command\n")
 
 
 def test_run_commands_name_jobs_that_could_not_be_paused():

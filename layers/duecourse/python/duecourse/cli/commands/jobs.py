@@ -177,7 +177,11 @@ def _choice(command: F) -> F:
     """Add the options that choose jobs; they come as `job_ids`, `tag` and `everything`."""
     command = click.option("--all", "everything", is_flag=True, help="All jobs of the tenant (scope ops).")(command)
     command = click.option("--tag", help="All jobs with this tag (scope ops).")(command)
-    return click.argument("job_ids", metavar="[JOB]...", nargs=-1)(command)
+    return click.argument("job_ids", metavar="[JOB]...", nargs=-1, callback=_once)(command)
+
+
+def _once(_context: click.Context, _parameter: click.Parameter, ids: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(ids))
 
 
 @jobs.command(cls=Command, example='duecourse jobs pause --tag billing --note "the bank is down"')
@@ -186,7 +190,8 @@ def _choice(command: F) -> F:
 @click.option(
     "--until",
     metavar="TIME",
-    help="The end of the pause, in the job's zone (with --tag and --all: this machine's): 2026-12-01T06:00, or 06:00.",
+    help="The end of the pause: 2026-12-01T06:00, or 06:00, in the job's zone (with several JOBs, --tag and --all: "
+    "this machine's).",
 )
 @click.option("--for", "length", metavar="TIME", help="The length of the pause: 90s, 15m, 2h, 3d.")
 @click.option(
@@ -208,7 +213,8 @@ def pause(
     as_json: bool,
 ) -> None:
     """Stop jobs, or all jobs with a tag, from firing; running runs continue. With --until or --for the jobs resume
-    automatically. Repeat the command to change the end of a pause.
+    automatically. Repeat the command with one JOB, --tag or --all to change the end of a pause. Several JOBs that are
+    already paused keep their pause.
     """
     if until is not None and length is not None:
         raise UsageError("--until and --for cannot be combined; use one of them")
@@ -217,7 +223,7 @@ def pause(
     with connected(api, sign) as client:
         zone = zone_of_job(client, job_ids[0]) if until is not None and len(job_ids) == 1 else local_zone()
         end = _end(until, length, zone)
-        _change(
+        changed = _change(
             client,
             "pause",
             (job_ids, tag, everything),
@@ -228,7 +234,7 @@ def pause(
             yes=yes,
             as_json=as_json,
         )
-    if end is not None and not as_json:
+    if end is not None and changed and not as_json:
         say(f"The pause ends automatically at {moment(end, zone)}.")
 
 
@@ -303,8 +309,9 @@ def _change(
     yes: bool,
     as_json: bool,
     only_bulk: bool = False,
-) -> None:
-    """Change the chosen job, several jobs, or after a yes those of all pages.
+) -> int:
+    """Change the chosen job, several jobs, or after a yes those of all pages. Return the number of changed jobs; a
+    single job counts as changed.
 
     With `only_bulk` they are those that a pause of the same choice paused. Raises UsageError unless there is one
     choice, CliError if there is no such job or some could not be changed.
@@ -314,14 +321,14 @@ def _change(
         raise UsageError("select jobs by exactly one of JOB, --tag and --all")
     if len(job_ids) == 1:
         _show(one(job_ids[0]), as_json)
-        return
+        return 1
     if not yes and not job_ids:
         count = _count(client, tag, "PAUSED" if action == "resume" else None)
         if count != 0:
             confirm(f"{action.capitalize()} {_chosen(tag, count, only_bulk)}?")
     changed, failed = 0, list[str]()
     parts: list[list[str] | None] = [list(job_ids[at : at + IDS]) for at in range(0, len(job_ids), IDS)]
-    with Console(stderr=True, quiet=as_json).status(f"{action} …") as status:
+    with Console(stderr=True, quiet=as_json).status(f"{action.removesuffix('e')}ing …") as status:
         for ids in parts or [None]:
             cursor: str | None = None
             while True:
@@ -338,18 +345,29 @@ def _change(
     else:
         others = only_bulk and _count(client, tag, "PAUSED", most=1) != 0
         rest = f"; others stay paused: {_paused(tag)}" if others else ""
-        say(f"{changed:,} job{' is' if changed == 1 else 's are'} {action}d{rest}")
+        kept = len(job_ids) - changed - len(failed)
+        if kept > 0:
+            before = "already paused" if action == "pause" else "not paused"
+            rest = f"; {kept:,} job{' was' if kept == 1 else 's were'} {before}"
+        done = f"{changed:,} job{' is' if changed == 1 else 's are'} {action}d" if changed else "no job was changed"
+        say(f"{done}{rest}")
     if failed:
         unchanged = f"{len(failed):,} job{'s' * (len(failed) != 1)}"
-        named, reason = ", ".join(failed), "concurrent changes"
+        named, reason, remedy = ", ".join(failed), "concurrent changes", "repeat the command"
         if job_ids:
             reason = "concurrent changes, or because there is no such job"
-        raise CliError(plain(f"{unchanged} could not be changed because of {reason}: {named}; repeat the command"))
+            remedy = "check the ids, or repeat the command"
+        raise CliError(plain(f"{unchanged} could not be changed because of {reason}: {named}; {remedy}"))
+    return changed
 
 
 def _count(client: Client, tag: str | None, state: Literal["PAUSED"] | None, most: int | None = None) -> int | None:
     """Return the number of jobs with this tag and state, at most `most`; None for a caller who cannot list them."""
     try:
+        if most is None:
+            total = client.list_jobs(tag=tag, state=state, limit=1, total=True).total
+            if total is not None and total.complete:
+                return total.matching
         found = client.list_jobs(tag=tag, state=state, limit=most or 100)
         return sum(1 for _ in islice(found, most))
     except ForbiddenError:
