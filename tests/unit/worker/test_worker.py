@@ -506,6 +506,9 @@ def test_worker_loop_that_reports_progress_wakes_the_thread_once_for_each_heartb
         run.progress(step / 1000)
     assert len(woken) == 1
     kept.after(0)
+    for _ in range(1000):
+        run.progress(step / 1000)
+    assert (len(woken), kept.api.beats) == (1, 1)
     run.progress(1)
     assert (len(woken), kept.api.beats) == (2, 1)
 

@@ -148,7 +148,7 @@ class WorkerRun:
         text = self.said.last[1] if note is None else _line(note)
         waits = self.said.unsent  # the thread knows, so that a loop does not wake it each time
         self.said.last = (float(done), text)
-        if not waits:
+        if self.said.unsent and not waits:
             self.wake()
 
 
