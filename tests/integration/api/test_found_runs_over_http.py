@@ -173,13 +173,33 @@ def test_run_search_lists_successful_runs_of_any_number_of_jobs_in_slices(api: A
     assert found(api, {"done": runs["done"]}, state="SUCCEEDED", tag="billing") == ["done"]
 
 
+@pytest.mark.parametrize(
+    ("until", "count"), [("1970-01-01T00:00:01Z", 1), ("1970-01-01T00:00:00Z", 0), ("1969-12-31T00:00:00Z", 0)]
+)
+def test_run_search_at_the_first_instant_accepts_its_own_cursors(api: ApiClient, until: str, count: int) -> None:
+    for number in range(50):
+        created(api, f"more-{number:02}")
+    first = run(made_job(id="more-00"), RunState.SUCCEEDED, after=-int(NOON))
+    assert api.runs.write(first, None) is None
+    pages = [page.json["items"] for page in api.pages(RUNS, state="SUCCEEDED", until=until)]
+    assert [len(items) for items in pages] == [count, 0]
+
+
 def test_run_search_id_of_a_run_is_a_cursor_of_the_runs_after_it(api: ApiClient, runs: dict[str, Run]) -> None:
     assert found(api, runs, state=EVERY, cursor=str(runs["off"].name)) == ["dead", "done", "again"]
     assert found(api, runs, state=EVERY, cursor="deleted.20261121T125000Z") == ["never", "off", "dead", "done", "again"]
 
 
 @pytest.mark.parametrize(
-    "place", [":0:60:::0:0:0", "x:0:60:::0:0:0:", ":0:0:::0:0:0:", ":0:60:#::0:0:0:", "-1:0:60:::0:0:0:"]
+    "place",
+    [
+        ":0:60:::0:0:0",
+        "x:0:60:::0:0:0:",
+        ":0:0:::0:0:0:",
+        ":0:60:#::0:0:0:",
+        "-2:0:60:::0:0:0:",
+        "100:0:60:a::0:0:0:-999999999999",
+    ],
 )
 def test_run_search_invalid_cursor_of_a_list_of_all_runs_is_refused(api: ApiClient, place: str) -> None:
     cursor = urlsafe_b64encode(f"1a:{place}".encode()).decode().rstrip("=")

@@ -28,7 +28,7 @@ from duecourse.domain.documents import LATEST
 from duecourse.domain.ids import ID_PATTERN, is_id, parse_run_id
 from duecourse.domain.runs.rendering import CONCURRENCY_KEY_PATTERN
 from duecourse.domain.runs.states import LISTED, RunState
-from duecourse.domain.runs.walk import LONGEST_SECONDS, Place, place_after
+from duecourse.domain.runs.walk import BEFORE_ALL, LONGEST_SECONDS, Place, place_after
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.schedule import read_instant
 from duecourse.ports import StateMark
@@ -364,7 +364,8 @@ def _place(text: str) -> Place:
     before, low, seconds, after, last, *counts, older = text.split(":")
     jobs, pages, runs = map(_whole, counts)
     start = None if not before else parse_run_id(before) if "." in before else _whole(before)
-    within = not isinstance(start, int) or start >= 0
+    earlier = _whole(older) if older else None
+    within = min(start if isinstance(start, int) else 0, earlier or 0) >= BEFORE_ALL
     if not (within and 0 < _whole(seconds) <= LONGEST_SECONDS and min(jobs, pages, runs) >= 0):
         raise ValueError(text)
     if after and not is_id(after):
@@ -378,7 +379,7 @@ def _place(text: str) -> Place:
         jobs=jobs,
         pages=pages,
         runs=runs,
-        older=_whole(older) if older else None,
+        older=earlier,
     )
 
 

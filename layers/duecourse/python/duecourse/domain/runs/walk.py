@@ -22,6 +22,9 @@ LONGEST_SECONDS = 30 * DAY_SECONDS
 FACTOR = 16
 """The maximum factor by which a slice is longer or shorter than the previous slice."""
 
+BEFORE_ALL = -1
+"""An instant before every occurrence."""
+
 _AFTER_SUFFIXES = "~"
 """Sorts after every suffix of a run's name."""
 
@@ -73,8 +76,9 @@ class Place:
 
 def first_place(now: int, until: int | None) -> Place:
     """Return the start of a list of all occurrences, or of those before `until`, at `now` (UTC seconds)."""
-    newest = now if until is None else min(now, until - 1)
-    return Place(None if until is None else until - 1, newest - FIRST_SECONDS + 1)
+    before = None if until is None else max(until - 1, BEFORE_ALL)
+    newest = now if before is None else min(now, before)
+    return Place(before, newest - FIRST_SECONDS + 1)
 
 
 def place_after(run: RunName) -> Place:
