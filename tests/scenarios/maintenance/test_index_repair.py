@@ -8,7 +8,7 @@ import pytest
 from duecourse.adapters.dynamodb.maintenance import DynamoRepairStore
 from duecourse.domain.ids import RunIdentity
 from duecourse.domain.jobs.cursor import Cursor, bucket_of
-from duecourse.domain.jobs.job import Completion, Job, JobState, Lane, MissedMode, MissedPolicy, Overlap
+from duecourse.domain.jobs.job import Completion, Concurrency, Job, JobState, Lane, MissedMode, MissedPolicy, Overlap
 from duecourse.domain.jobs.pause import pause
 from duecourse.domain.maintenance.index import GIVEN_UP_SECONDS, recomputed
 from duecourse.domain.runs.states import RunState
@@ -187,6 +187,21 @@ def test_index_repair_handles_other_entries_beside_one_written_by_a_newer_releas
     assert sorted(alarms(report)) == ["cursor_outside_index", "entry_not_checked"]
     assert (report.counts["RepairsFailed"], report.counts["CursorsOutsideIndex"]) == (1, 1)
     assert world.repair(every_seconds=0).counts["CursorsOutsideIndex"] == 0
+
+
+def test_index_repair_handles_other_entries_beside_a_waiting_run_that_cannot_be_read(world: World) -> None:
+    for job_id in ("a", "b", "c"):
+        add(world, "rate(1 minute)", id=job_id, overlap=Overlap.ALLOW, concurrency=Concurrency("crm", 1))
+        world.run_store.write(run(job(id=job_id), RunState.QUEUED, key="crm"), None)
+        write(world, job_id, slot=None, due=None)
+    world.tables.client.update_item(
+        TableName=world.tables.runs,
+        Key={"PK": {"S": "JOB#default#b"}, "SK": {"S": "RUN#20261121T120000Z"}},
+        UpdateExpression="REMOVE attempt",
+    )
+    report = world.repair()
+    assert (report.counts["RepairsFailed"], report.counts["CursorsOutsideIndex"]) == (1, 3)
+    assert alarms(report).count("entry_not_checked") == 1
 
 
 def test_index_repair_counts_a_quarantined_timer(world: World) -> None:

@@ -243,9 +243,12 @@ class _Mend:
         may be skipped, so that none of them calls it.
         """
         entry = self.entry
-        waiting = self.uses.runs.by_state(entry.tenant, _WAIT_FOR_KEYS, limit=MAX_WAITING, job_id=entry.job_id)
-        for key in sorted({run.key for run in waiting if run.key is not None}):
-            self._call(key_line(key))
+        try:
+            waiting = self.uses.runs.by_state(entry.tenant, _WAIT_FOR_KEYS, limit=MAX_WAITING, job_id=entry.job_id)
+            for key in sorted({run.key for run in waiting if run.key is not None}):
+                self._call(key_line(key))
+        except UNREADABLE as problem:
+            self._found("RepairsFailed", "entry_not_checked", alarming=True, error=format_error(problem))
 
     def _call(self, line: str) -> None:
         uses, tenant = self.uses, self.entry.tenant
