@@ -8,7 +8,7 @@ import pytest
 from duecourse.adapters.dynamodb.maintenance import DynamoAuditStore, DynamoRepairStore, DynamoRunsInProgress
 from duecourse.checks.tenants import InProgress, TenantFigures
 from duecourse.domain.ids import RunIdentity
-from duecourse.domain.jobs.job import JobState, Lane
+from duecourse.domain.jobs.job import Concurrency, JobState, Lane
 from duecourse.domain.maintenance.audit import Turn
 from duecourse.domain.maintenance.index import CompletedJob, Entry, RepairPass
 from duecourse.domain.maintenance.tenants import TenantReport, counted
@@ -47,6 +47,22 @@ def test_maintenance_stores_cursor_is_read_with_its_slot_and_job_state(dynamodb_
     )
     assert (entry.slot, entry.due) == ("2026-11-21T12/0000", N + 300)
     assert entry.cursor == cursor(job("rate(5 minutes)"))
+
+
+@pytest.mark.parametrize(("limit", "expected"), [(None, {"a": True, "b": False}), (1, {"a": True, "b": True})])
+def test_maintenance_stores_cursor_may_have_a_key_if_its_job_is_on_another_page(
+    dynamodb_tables: Tables, limit: int | None, expected: dict[str, bool]
+) -> None:
+    jobs = dynamodb_tables.job_store(SettableClock(NOON))
+    stored_job(jobs, id="a", concurrency=Concurrency("crm", 1))
+    stored_job(jobs, id="b")
+    store = DynamoRepairStore(dynamodb_tables.client, dynamodb_tables.jobs, limit=limit)
+    page = store.page(None)
+    entries = [*page.entries]
+    while page.following is not None:
+        page = store.page(page.following)
+        entries += page.entries
+    assert {entry.job_id: entry.keyed for entry in entries} == expected
 
 
 def test_maintenance_stores_timer_is_read_without_its_message_and_placed(dynamodb_tables: Tables) -> None:

@@ -233,8 +233,8 @@ class DynamoRepairStore(ScanStore):
         items = [item for item in items if not item["PK"]["S"].startswith("TENANT#")]
         jobs = [item for item in items if item["SK"]["S"] == JOB]
         states = {item["PK"]["S"]: _state(item) for item in jobs}
-        keyed = {item["PK"]["S"] for item in jobs if values.flag(item, "keyed")}
-        entries = (readable(partial(_entry, states, keyed), item) for item in items if item["SK"]["S"] != JOB)
+        unkeyed = {item["PK"]["S"] for item in jobs if not values.flag(item, "keyed")}
+        entries = (readable(partial(_entry, states, unkeyed), item) for item in items if item["SK"]["S"] != JOB)
         completed = (readable(_completed, item) for item in jobs if states[item["PK"]["S"]] is JobState.COMPLETED)
         return IndexPage(
             entries=[each for each in entries if each is not None],
@@ -360,7 +360,8 @@ def _completed(item: Item) -> CompletedJob:
     return CompletedJob(tenant, job_id, float(item["updated_at"]["N"]))
 
 
-def _entry(states: Mapping[str, JobState | None], keyed: Set[str], item: Item) -> Entry:
+def _entry(states: Mapping[str, JobState | None], unkeyed: Set[str], item: Item) -> Entry:
+    """Return the entry of an item. A cursor whose job is on another page counts as one of a job with a key."""
     partition, sort = item["PK"]["S"], item["SK"]["S"]
     tenant, job_id = owner_of(partition)
     cursor, unreadable = None, False
@@ -379,5 +380,5 @@ def _entry(states: Mapping[str, JobState | None], keyed: Set[str], item: Item) -
         unreadable=unreadable,
         state=states.get(partition),
         sent=sort.startswith(TIMER_PREFIX) and "expires_at" in item,
-        keyed=sort == CURSOR and partition in keyed,
+        keyed=sort == CURSOR and partition not in unkeyed,
     )
