@@ -7,6 +7,7 @@ import pytest
 from duecourse.domain.ids import key_line
 from duecourse.domain.runs.overlap import Lock
 from duecourse.testing.clock import SettableClock
+from duecourse.testing.faults import after, around
 from tests.support.api import BODY, Answered, ApiClient
 from tests.support.api_events import json_event
 from tests.support.jobs import NOON
@@ -49,6 +50,15 @@ def test_limits_are_written_read_listed_and_deleted(api: ApiClient) -> None:
     assert api.delete("/v1/limits/crm-eu").status == 204
     for answer in (api.get("/v1/limits/crm-eu"), api.delete("/v1/limits/crm-eu")):
         assert (answer.status, answer.json["type"]) == (404, "/problems/unknown-limit")
+    deleted = api.delete("/v1/limits/crm-eu").json["detail"]
+    assert deleted == "The key crm-eu has no stored limit; the limits of its jobs apply."
+
+
+def test_limits_limit_that_is_deleted_before_the_answer_is_shown_without_it(api: ApiClient) -> None:
+    limits = api.jobs.key_limits
+    api.jobs.key_limits = around(limits, put=after(lambda: limits.delete("default", "crm-eu")))
+    answer = put(api, 5)
+    assert (answer.status, answer.json["concurrency"], answer.json["active"]) == (201, None, [])
 
 
 def test_limits_pages_follow_their_cursor(api: ApiClient) -> None:
@@ -66,7 +76,6 @@ def test_limits_active_run_is_shown_and_its_place_can_be_released(api: ApiClient
     active = [{"id": HOLDER, "job_id": "report", "state": None, "started_at": None}]
     assert api.get("/v1/limits/crm-eu").json["active"] == active
     assert release(api, "report.20261121T115800Z").json["type"] == "/problems/no-place"
-    put(api, 1)
     assert release(api, HOLDER).json["active"] == []
 
 

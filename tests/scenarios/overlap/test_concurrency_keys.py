@@ -24,11 +24,11 @@ from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind
 from duecourse.ports import Call
-from duecourse.testing.faults import around, lost, throttled
+from duecourse.testing.faults import answering, around, before, lost, throttled
 from duecourse.testing.memory.tables import MemoryTables
-from duecourse.usecases.runs.key_limits import KeyUnknownError, NoPlaceError
+from duecourse.usecases.runs.key_limits import KeyUnknownError, NoPlaceError, PlaceTakenAgainError
 from duecourse.usecases.runs.requests import OwnPayload
-from duecourse.usecases.worker.overlap import WATCH_SECONDS
+from duecourse.usecases.worker.overlap import WATCH_SECONDS, WaitQueueUnavailableError
 from tests.scenarios.overlap.test_active_limit import AtOnce, handled
 from tests.scenarios.overlap.test_wait_queue import lose
 from tests.support.faulty import CountedStore
@@ -215,6 +215,49 @@ def test_concurrency_keys_released_place_goes_to_the_next_run(world: World) -> N
     assert states(world) == "WW"
     with pytest.raises(NoPlaceError):
         limits(world).release("default", "crm", "tick-tock.20261121T120100Z")
+
+
+def test_concurrency_keys_repeated_release_starts_the_run_that_the_first_one_could_not_start(world: World) -> None:
+    two(world, runs=1)
+    wait_queue = limits(world).wait_queue
+    refusing = replace(wait_queue, forwarder=around(wait_queue.forwarder, send=answering(False)))
+    with pytest.raises(WaitQueueUnavailableError):
+        replace(limits(world), wait_queue=refusing).release("default", "crm", "tick-tock.20261121T120100Z")
+    with pytest.raises(NoPlaceError):
+        limits(world).release("default", "crm", "tick-tock.20261121T120100Z")
+    world.work()
+    assert states(world) == "WW"
+
+
+def test_concurrency_keys_place_that_was_taken_again_meanwhile_is_released_too(world: World) -> None:
+    two(world, runs=1)
+    name = "tick-tock.20261121T120100Z"
+    again = Lock(name, world.clock.now() + 60, 2)
+    store, key = world.run_store, key_line("crm")
+
+    def take_again() -> None:
+        assert store.lock("default", key, again, store.locks("default", key)[0]) is None
+
+    unlucky = around(store, lock=before(take_again, times=1))
+    replace(limits(world), runs=unlucky).release("default", "crm", name)
+    world.work()
+    assert states(world) == "WW"
+    assert store.locks("default", key)[0].holder != name
+
+
+def test_concurrency_keys_place_that_is_taken_again_each_time_is_not_reported_as_released(world: World) -> None:
+    two(world, runs=1)
+    name, count = "tick-tock.20261121T120100Z", iter(range(99))
+    store, key = world.run_store, key_line("crm")
+
+    def take_again() -> None:
+        again = Lock(name, world.clock.now() + 60 + next(count), 2)
+        assert store.lock("default", key, again, store.locks("default", key)[0]) is None
+
+    with pytest.raises(PlaceTakenAgainError):
+        replace(limits(world), runs=around(store, lock=before(take_again))).release("default", "crm", name)
+    world.work()
+    assert states(world) == "WQ"
 
 
 def test_concurrency_keys_job_with_another_key_leaves_the_wait_queue(world: World) -> None:

@@ -26,7 +26,15 @@ from duecourse.domain.runs.document import millisecond
 from duecourse.domain.runs.overlap import KeyLimit
 from duecourse.domain.runs.rendering import CONCURRENCY_KEY_PATTERN
 from duecourse.domain.runs.states import RunState
-from duecourse.usecases.runs.key_limits import MAX_COUNTED, MAX_SHOWN, KeyStatus, KeyUnknownError, NoPlaceError
+from duecourse.usecases.runs.key_limits import (
+    MAX_COUNTED,
+    MAX_SHOWN,
+    KeyStatus,
+    KeyUnknownError,
+    NoPlaceError,
+    NoStoredLimitError,
+    PlaceTakenAgainError,
+)
 from duecourse.usecases.worker.overlap import WaitQueueUnavailableError
 
 CHANGE = frozenset({WRITE, OPS})
@@ -141,7 +149,7 @@ def put_limit(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
     key, body = _key_in(parameters), read_body(request, LimitBody, kind="invalid-limit")
     with _Refused(key):
         created = api.key_limits.put(request.tenant, key, body.concurrency, by=request.principal)
-    answer = _status(api.key_limits.get(request.tenant, key))
+    answer = _status(api.key_limits.status(request.tenant, key))
     facts = {"key": key, "concurrency": body.concurrency}
     if created:
         return Answer(HTTPStatus.CREATED, "limit_created", answer, {"location": f"/v1/limits/{key}"}, facts)
@@ -189,8 +197,10 @@ def release_place(api: Api, request: Request, parameters: Mapping[str, str]) -> 
     except NoPlaceError:
         detail = f'The run "{shortened(body.run_id)}" has no place of the key {key}; see GET /v1/limits/{key}.'
         raise Problem("no-place", detail) from None
-    with _Refused(key):
-        answer = _status(api.key_limits.get(request.tenant, key))
+    except PlaceTakenAgainError:
+        detail = f'The run "{shortened(body.run_id)}" took its place of the key {key} again. Repeat the request.'
+        raise Problem("no-place", detail) from None
+    answer = _status(api.key_limits.status(request.tenant, key))
     return Answer(HTTPStatus.OK, "place_released", answer, facts={"key": key, "run_id": body.run_id})
 
 
@@ -206,6 +216,9 @@ class _Refused:
     def __exit__(self, kind: object, error: BaseException | None, _trace: object) -> None:
         if isinstance(error, KeyUnknownError):
             detail = f"The key {self._key} has no stored limit, and none of its runs is active or waits."
+            raise Problem("unknown-limit", detail) from None
+        if isinstance(error, NoStoredLimitError):
+            detail = f"The key {self._key} has no stored limit; the limits of its jobs apply."
             raise Problem("unknown-limit", detail) from None
         if isinstance(error, WaitQueueUnavailableError):
             detail = "The change is stored, but the first waiting run could not be started now. Repeat the request."

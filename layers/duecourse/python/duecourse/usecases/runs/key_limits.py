@@ -12,7 +12,7 @@ from duecourse.domain.runs.states import Run, RunState
 from duecourse.messages import RunMessage
 from duecourse.ports import Clock, JobStore, RunStore, WaitQueues
 from duecourse.usecases.report import Report
-from duecourse.usecases.worker.overlap import Overlaps, WaitQueue
+from duecourse.usecases.worker.overlap import MAX_TAKE_OVERS, Overlaps, WaitQueue
 
 MAX_SHOWN = 100
 """The maximum number of waiting runs that are shown."""
@@ -28,8 +28,16 @@ class KeyUnknownError(Exception):
     """The key has no stored limit, and none of its runs is active or waits."""
 
 
+class NoStoredLimitError(Exception):
+    """The key has no stored limit."""
+
+
 class NoPlaceError(Exception):
     """The run has no place of the key."""
+
+
+class PlaceTakenAgainError(Exception):
+    """The run took its place of the key again at each attempt to release it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,17 +75,21 @@ class KeyLimitsInUse:
 
     def get(self, tenant: str, key: str) -> KeyStatus:
         """Return the status of a key. Raises KeyUnknownError."""
+        found = self.status(tenant, key)
+        if found.stored is None and not found.active and not found.waiting:
+            raise KeyUnknownError(key)
+        return found
+
+    def status(self, tenant: str, key: str) -> KeyStatus:
+        """Return the status of a key, also of an unknown one."""
         line = key_line(key)
-        found = KeyStatus(
+        return KeyStatus(
             key,
             self.jobs.key_limits.get(tenant, key),
             {lock.holder: run for lock, run in self.overlaps.holders(tenant, key).values()},
             self.wait_queues.length(tenant, line, limit=MAX_COUNTED),
             self.wait_queues.waiting(tenant, line, limit=MAX_SHOWN),
         )
-        if found.stored is None and not found.active and not found.waiting:
-            raise KeyUnknownError(key)
-        return found
 
     def page(self, tenant: str, *, limit: int, after: str | None) -> tuple[list[ListedKey], str | None]:
         """Return a page of the keys that have a stored limit or waiting runs, beginning after a key, and the key after
@@ -101,25 +113,34 @@ class KeyLimitsInUse:
         return created
 
     def delete(self, tenant: str, key: str) -> None:
-        """Delete the limit of a key: the limits of its jobs count again. Raises KeyUnknownError if there is none, and
+        """Delete the limit of a key: the limits of its jobs count again. Raises NoStoredLimitError or
         WaitQueueUnavailableError.
         """
         deleted = self.jobs.key_limits.delete(tenant, key)
         self._start(tenant, key)
         if not deleted:
-            raise KeyUnknownError(key)
+            raise NoStoredLimitError(key)
 
     def release(self, tenant: str, key: str, run_id: str) -> None:
-        """Take the place of a key from a run, which continues. Raises KeyUnknownError, NoPlaceError or
-        WaitQueueUnavailableError.
+        """Take the places of a key from a run, which continues, and start the first waiting run. Raises
+        KeyUnknownError, NoPlaceError, PlaceTakenAgainError or WaitQueueUnavailableError.
         """
-        held = {place: lock for place, (lock, _) in self.overlaps.holders(tenant, key).items() if lock.holder == run_id}
-        if not held:
+        released, left = False, True
+        for _ in range(MAX_TAKE_OVERS):
+            taken = self.overlaps.holders(tenant, key)
+            held = {place: lock for place, (lock, _) in taken.items() if lock.holder == run_id}
+            empty = Lock("", self.clock.now())
+            done = [self.runs.lock(tenant, key_line(key), empty, held[place], place=place) is None for place in held]
+            released, left = released or any(done), not all(done)
+            if not left:
+                break
+        # Also if the run has no place: an earlier request may have released it and then failed.
+        self._start(tenant, key)
+        if left:
+            raise PlaceTakenAgainError(run_id)
+        if not released:
             self.get(tenant, key)
             raise NoPlaceError(run_id)
-        for place, lock in held.items():
-            self.runs.lock(tenant, key_line(key), Lock("", self.clock.now()), lock, place=place)
-        self._start(tenant, key)
 
     def _start(self, tenant: str, key: str) -> None:
         self.wait_queue.call_next(tenant, key_line(key), Report())
