@@ -120,8 +120,8 @@ class HttpApi(Construct):
         # Jobs by tag, by tenant, and by state.
         allow(["dynamodb:Query"], [jobs.arn, jobs.index_arn(TENANT_INDEX), jobs.index_arn(STATE_INDEX)])
         # BatchGetItem is for a workflow's run, PutItem and BatchWriteItem for the runs that a pause covered and for
-        # records of changes, UpdateItem for heartbeats, and DeleteItem for locks and limits of keys.
-        record = ("GetItem", "BatchGetItem", "BatchWriteItem", "Query", "PutItem", "UpdateItem", "DeleteItem")
+        # records of changes and for the watch of a wait queue, and UpdateItem for heartbeats and held messages.
+        record = ("GetItem", "BatchGetItem", "BatchWriteItem", "Query", "PutItem", "UpdateItem")
         allow([f"dynamodb:{action}" for action in record], [runs.arn])
         allow(["dynamodb:Query"], [runs.index_arn(DEAD_INDEX), runs.index_arn(ACTIVE_INDEX)])
         if config.operator_tenant is not None:  # the runs in progress of all tenants

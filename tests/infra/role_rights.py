@@ -63,6 +63,7 @@ NOT_GRANTED = {
     ("Repair", "jobs", "dynamodb:ConditionCheckItem"): "what follows a calendar is no new job",
     ("Repair", "jobs", "dynamodb:Query"): "what follows a calendar is on the page, and takes no place of the quota",
     ("Dispatch", "jobs", "dynamodb:DeleteItem"): "ending a pause changes neither the job's tags nor its payload",
+    ("Api", "runs", "dynamodb:DeleteItem"): "the API starts waiting runs, but no run leaves a wait queue there",
     ("Api", "runs", "dynamodb:ConditionCheckItem"): "the job that is checked when steps are freed is no run",
     ("Api", "runs", "dynamodb:Scan"): "the stages of these tests have no operator tenant (test_permissions.py has one)",
     ("Execute", "jobs", "dynamodb:BatchGetItem"): "what is read in batches of a workflow is in the runs table",

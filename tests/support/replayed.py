@@ -5,11 +5,12 @@ answer more, it asks the next one. So the state of a worker is the list of its a
 and go on from it in several ways, and no threads are needed.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any, cast
 
+from duecourse.domain.ids import RunName
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.targets.targets import Outcome
 from duecourse.messages import RunMessage
@@ -114,6 +115,11 @@ class Replay:
 
     def get(self, tenant: str, job_id: str, local: str | None = None) -> Any:
         return self._job(job_id) if local is None else self._ask("get", f"{job_id}.{local}")
+
+    def get_many(self, tenant: str, names: Collection[RunName]) -> dict[RunName, Any]:
+        """Other workers may write between the reads of two records of a batch."""
+        found = {name: self._ask("get", str(name)) for name in names}
+        return {name: run for name, run in found.items() if run is not None}
 
     def snapshot(self, tenant: str, job_id: str) -> Any:
         return self._ask("job", job_id) if self.changes else self._job(job_id)

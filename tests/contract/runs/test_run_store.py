@@ -52,6 +52,16 @@ def test_run_store_reads_a_run_as_written(any_tables: Tables) -> None:
         assert store.get("default", "tick-tock", run.name.local) == run
 
 
+def test_run_store_reads_runs_of_several_jobs_by_their_names(any_tables: Tables) -> None:
+    store = any_tables.run_store()
+    runs = [started(), varied(started(), suffix=".mnow"), varied(ended(started(int(NOON) + 10)), job_id="tock")]
+    for run in runs:
+        assert store.write(run, None) is None
+    missing = started(int(NOON) + 20).name
+    assert store.get_many("default", [missing, *(run.name for run in runs)]) == {run.name: run for run in runs}
+    assert store.get_many("other", [run.name for run in runs]) == store.get_many("default", []) == {}
+
+
 @pytest.mark.parametrize("strongly", [True, False])
 def test_run_store_pages_begin_after_a_name(any_tables: Tables, strongly: bool) -> None:
     store = any_tables.run_store()

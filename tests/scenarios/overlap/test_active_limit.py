@@ -306,7 +306,7 @@ def test_active_limit_job_that_is_due_every_second_sends_few_messages_after_an_o
 
 
 @pytest.mark.parametrize(
-    ("limit", "before", "after"), [(None, [], []), (3, ["waiting", "locks", "get", "lock"], ["locks", "waiting"])]
+    ("limit", "before", "after"), [(None, [], []), (3, ["waiting", "locks", "get_many", "lock"], ["locks", "waiting"])]
 )
 def test_active_limit_run_of_a_job_with_a_limit_costs_one_write_more_and_without_one_no_request_more(
     limit: int | None, before: list[str], after: list[str]

@@ -389,7 +389,7 @@ def test_concurrency_keys_workers_side_by_side_never_start_more_runs_than_allowe
 
 @pytest.mark.parametrize(
     ("concurrency", "before", "after"),
-    [(None, [], []), (Concurrency("crm", 3), ["waiting", "locks", "get", "lock"], ["waiting"])],
+    [(None, [], []), (Concurrency("crm", 3), ["waiting", "locks", "get_many", "lock"], ["waiting"])],
 )
 def test_concurrency_keys_run_with_a_key_costs_one_write_more_and_without_one_no_request_more(
     concurrency: Concurrency | None, before: list[str], after: list[str]
@@ -402,6 +402,18 @@ def test_concurrency_keys_run_with_a_key_costs_one_write_more_and_without_one_no
     asked.clear()
     world.until(NOON + 241)
     assert asked == [*before, "write", "write", *after]
+
+
+def test_concurrency_keys_records_of_all_places_are_read_with_one_request() -> None:
+    world, asked = World(MemoryTables()), list[str]()
+    two(world, limit=4, runs=1)
+    world.add(keyed("tack", limit=4, max_runs=1))
+    world.until(world.clock.now() + 60)
+    assert states(world, "tick-tock", "tock", "tack") == "WWW"
+    world.add(keyed("last", limit=4, max_runs=1))
+    world.run_store = CountedStore(world.run_store, asked)  # type: ignore[assignment]
+    world.until(world.clock.now() + 60)
+    assert [each for each in asked if each.startswith(("get", "lock"))] == ["locks", "get_many", "lock"]
 
 
 def test_concurrency_keys_failing_call_does_not_hold_its_place_meanwhile(world: World) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -46,6 +46,9 @@ class RunStore(Protocol):
 
     def get(self, tenant: str, job_id: str, local: str) -> Run | None:
         """Return a run by its local name (`RunName.local`). Strongly consistent."""
+
+    def get_many(self, tenant: str, names: Collection[RunName]) -> dict[RunName, Run]:
+        """Return the runs that exist among the names. Strongly consistent, but not of one moment."""
 
     def write(self, run: Run, previous: Run | None) -> Conflict | None:
         """Write `run` if the current record is exactly `previous` (None: if there is no record). Return None if it was

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from duecourse.domain.ids import to_basic
+from duecourse.domain.ids import RunName, to_basic
 from duecourse.domain.runs.callbacks import Heartbeat
 from duecourse.domain.runs.coverage import Recorded, recorded
 from duecourse.domain.runs.overlap import Lock, QueuePosition, holder_of
@@ -27,6 +27,10 @@ class MemoryRunStore:
 
     def get(self, tenant: str, job_id: str, local: str) -> Run | None:
         return self.items.run(tenant, job_id, local)
+
+    def get_many(self, tenant: str, names: Collection[RunName]) -> dict[RunName, Run]:
+        found = {name: self.get(tenant, name.job_id, name.local) for name in names}
+        return {name: run for name, run in found.items() if run is not None}
 
     def write(self, run: Run, previous: Run | None) -> Conflict | None:
         with self.items.lock:

@@ -21,6 +21,7 @@ one may be lost.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from duecourse.domain.ids import key_line
@@ -148,9 +149,8 @@ class Overlaps:
         start).
         """
         held, now = self.runs.locks(tenant, key_line(key)), self.clock.now()
-        found = {
-            place: (lock, self._holder(tenant, key_line(key), lock)) for place, lock in held.items() if lock.holder
-        }
+        records = self._records(tenant, key_line(key), held)
+        found = {place: (lock, records.get(lock.holder)) for place, lock in held.items() if lock.holder}
         return {place: each for place, each in found.items() if has_place(*each, key, now=now)}
 
     def _places_of_key(self, tenant: str, key: str, limit: int) -> Places:
@@ -183,6 +183,13 @@ class Overlaps:
     def _holder(self, tenant: str, line: str, held: Lock) -> Run | None:
         name = held_by(held.holder, line)
         return self.runs.get(tenant, name.job_id, name.local)
+
+    def _records(self, tenant: str, line: str, held: Mapping[int, Lock], mine: str = "") -> dict[str, Run]:
+        """Return the records of the runs that hold these locks, except those of the holder `mine`, by holder."""
+        holders = {lock.holder for lock in held.values()} - {"", RENAMED, mine}
+        names = {holder: held_by(holder, line) for holder in sorted(holders)}
+        found = self.runs.get_many(tenant, sorted(set(names.values()), key=str))
+        return {holder: found[name] for holder, name in names.items() if name in found}
 
     def release(self, job: Job, run: Run) -> bool:
         """Record that calls may still be in progress after `run`, whose record is final and has released the lock.
@@ -273,13 +280,14 @@ class Overlaps:
         not count as lost for any other worker: its clock may be ahead.
         """
         now, job = self.clock.now(), places.job
+        records = self._records(places.tenant, places.line, held, mine)
         active: set[int] = set()
         for place, lock in held.items():
             at, holder = (now + CLOCKS_DIFFER_SECONDS, record) if lock.holder == mine else (now, None)
             if not lock.holder:
                 continue
             if lock.holder not in (mine, RENAMED):
-                holder = self._holder(places.tenant, places.line, lock)
+                holder = records.get(lock.holder)
                 if job is not None and holder is not None and own_job(job, holder) is None:
                     continue  # a run of a deleted job with the same id
             if job is None:

@@ -10,7 +10,7 @@ Reads of a job's own occurrences in a window return only the occurrences of each
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
 from heapq import merge
 from itertools import islice
@@ -22,7 +22,7 @@ from duecourse.adapters.dynamodb.keys import ACTIVE, ACTIVE_END, RUN_PREFIX, Ite
 from duecourse.adapters.dynamodb.runs import run_item
 from duecourse.adapters.dynamodb.runs.run_item import ACTIVE_INDEX, Index
 from duecourse.adapters.dynamodb.writing import batch_get, condition_failed, conditional, found, read_item, read_items
-from duecourse.domain.ids import parse_run_id, to_basic
+from duecourse.domain.ids import RunName, parse_run_id, to_basic
 from duecourse.domain.jobs.job import Lane
 from duecourse.domain.runs.callbacks import Heartbeat
 from duecourse.domain.runs.coverage import Recorded
@@ -219,6 +219,11 @@ class DynamoRunStore:
     def get(self, tenant: str, job_id: str, local: str) -> Run | None:
         item = read_item(self._client, self._table, job_key(tenant, job_id, RUN_PREFIX + local))
         return None if item is None else run_item.from_item(item)
+
+    def get_many(self, tenant: str, names: Collection[RunName]) -> dict[RunName, Run]:
+        keys = (job_key(tenant, each.job_id, RUN_PREFIX + each.local) for each in names)
+        runs = map(run_item.from_item, batch_get(self._client, self._table, keys, consistent=True))
+        return {run.name: run for run in runs}
 
     def write(self, run: Run, previous: Run | None) -> Conflict | None:
         condition = ABSENT
