@@ -95,6 +95,14 @@ def test_concurrency_keys_waiting_run_shows_its_key_its_position_and_since_when(
     assert run_document(first)["waiting_for"] is None
 
 
+def test_concurrency_keys_run_that_waits_for_its_job_and_then_for_its_key_counts_once(world: World) -> None:
+    two(world, overlap=Overlap.QUEUE)
+    assert (states(world), len(line(world)), world.count("RunsQueued")) == ("WQQQ", 1, 3)
+    complete(world)
+    assert (states(world), line(world)) == ("SWQQ", ["tick-tock.20261121T120200Z"])
+    assert world.count("RunsQueued") == 3
+
+
 def test_concurrency_keys_values_of_the_payload_and_the_run_make_the_key(world: World) -> None:
     world.add(keyed(key="crm-{{payload.to.region}}", payload={"to": {"region": "eu"}}, max_runs=1))
     world.until(NOON + 70)
@@ -413,7 +421,8 @@ def test_concurrency_keys_records_of_all_places_are_read_with_one_request() -> N
     world.add(keyed("last", limit=4, max_runs=1))
     world.run_store = CountedStore(world.run_store, asked)  # type: ignore[assignment]
     world.until(world.clock.now() + 60)
-    assert [each for each in asked if each.startswith(("get", "lock"))] == ["locks", "get_many", "lock"]
+    first, again = ["locks", "get_many", "lock"], ["locks", "get"]  # the API and the tick send the same message
+    assert [each for each in asked if each.startswith(("get", "lock"))] == [*first, *again]
 
 
 def test_concurrency_keys_failing_call_does_not_hold_its_place_meanwhile(world: World) -> None:

@@ -575,6 +575,7 @@ class Starter:
         if message.waited and message.line != line:  # it has moved from another wait queue
             self.wait_queue.left(message, None, message.line, report, room=room or message.key is not None)
         if entered:
+            report.counts["RunsQueued"] += not isinstance(decision.previous, Queued)  # else it has waited for its job
             report.add("run_queued", reason=wait.reason)
             return Conflict(standing)
         limit = 0 if job.concurrency is None else job.concurrency.limit

@@ -343,8 +343,6 @@ class WaitQueue:
             entry = replace(entry, rules=None)
         self._watched(entry)
         entered = self.wait_queues.enter(entry, expires_at=self._expires_at())
-        if entered:
-            report.counts["RunsQueued"] += 1
         # A repeated message does this too: its worker may have died after it entered the run. A start from the wait
         # queue does not need it.
         if entered or not message.waited:

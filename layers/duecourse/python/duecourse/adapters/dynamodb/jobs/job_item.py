@@ -19,9 +19,9 @@ from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.keys import (
     GONE,
     JOB,
-    KEY_PREFIX,
     MARKER_PREFIX,
     PAYLOAD,
+    USED_KEY_PREFIX,
     Item,
     calendar_mark,
     job_key,
@@ -74,7 +74,7 @@ def marked_job(item: Item) -> str:
 
 def used_key_of(tenant: str, digest: str) -> Item:
     """Return the key of an idempotency key's item: `TENANT#acme/KEY#<sha256>`."""
-    return tenant_key(tenant, f"{KEY_PREFIX}{digest}")
+    return tenant_key(tenant, f"{USED_KEY_PREFIX}{digest}")
 
 
 def use_key(tenant: str, used: UsedKey, now: float, table: str) -> dict[str, Any]:
@@ -92,7 +92,7 @@ def used_key_from(item: Item, now: float) -> UsedKey | None:
     expires_at = values.integer(item, "expires_at")
     if expires_at <= int(now):
         return None
-    digest = item["SK"]["S"].removeprefix(KEY_PREFIX)
+    digest = item["SK"]["S"].removeprefix(USED_KEY_PREFIX)
     return UsedKey(digest, values.text(item, "request"), values.text(item, "job_id"), expires_at)
 
 
