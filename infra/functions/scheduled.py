@@ -152,8 +152,9 @@ def repair(scope: Construct, parts: SharedResources) -> PythonFunction:
     ).function
     job = ("Scan", "GetItem", "BatchGetItem", "PutItem", "UpdateItem", "DeleteItem")
     function.allow([f"dynamodb:{action}" for action in job], [parts.jobs.arn])
-    # PutItem: the record of a job's deletion, and of skipped occurrences.
-    record = ("GetItem", "BatchGetItem", "Query", "PutItem")
+    # PutItem: the record of a job's deletion, and of skipped occurrences. BatchWriteItem: the records of moved
+    # occurrences.
+    record = ("GetItem", "BatchGetItem", "Query", "PutItem", "BatchWriteItem")
     function.allow([f"dynamodb:{action}" for action in record], [parts.runs.arn])
     # Runs that wait for a key of their job.
     function.allow(["dynamodb:Query"], [parts.runs.index_arn(DEAD_INDEX), parts.runs.index_arn(ACTIVE_INDEX)])

@@ -12,6 +12,7 @@ from duecourse.domain.jobs.job import Completion, Concurrency, Job, JobState, La
 from duecourse.domain.jobs.pause import pause
 from duecourse.domain.maintenance.index import GIVEN_UP_SECONDS, recomputed
 from duecourse.domain.runs.states import RunState
+from duecourse.domain.schedules import TZDATA_VERSION
 from duecourse.messages import RunMessage
 from duecourse.ports import IndexPage, Timer
 from duecourse.testing.faults import answering, around, before, failing
@@ -242,6 +243,26 @@ def test_index_repair_applies_an_earlier_time_of_new_zone_data_before_the_old_ti
     assert alarms(report) == []
     world.until(NOON + 3 * HOUR + 1)
     assert [(name, at) for name, _, at in world.caller.calls] == [("tick-tock.20261121T150000Z", NOON + 3 * HOUR)]
+
+
+def test_index_repair_moves_a_cursor_to_a_later_time_of_new_zone_data_and_records_it_in_the_history(
+    world: World,
+) -> None:
+    made = add(world, "0 15 * * *")
+    write(world, made, due=int(NOON) + 2 * HOUR, occurrence=int(NOON) + 2 * HOUR, tzdata="2020a")
+    write(world, made, slot="2026-11-21T14/0000")
+    assert world.repair().counts["CursorsOutdated"] == 1
+    now = standing(world, made.id)
+    assert (now.due, now.tzdata) == (int(NOON) + 3 * HOUR, TZDATA_VERSION)
+    found = world.jobs.history(made.tenant, made.id, limit=10, before=None).items[0]
+    assert (found.action, found.principal) == ("moved", "duecourse")
+    assert found.changes == (
+        {"field": "next_occurrence", "before": "2026-11-21T14:00:00Z", "after": "2026-11-21T15:00:00Z"},
+        {"field": "tzdata", "before": "2020a", "after": TZDATA_VERSION},
+    )
+    assert world.repair().counts["CursorsOutdated"] == 0
+    world.until(NOON + 3 * HOUR + 1)
+    assert [name for name, _, _ in world.caller.calls] == ["tick-tock.20261121T150000Z"]
 
 
 def test_index_repair_keeps_a_cursor_of_older_zone_data_with_the_same_result(world: World) -> None:

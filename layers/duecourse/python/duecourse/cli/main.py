@@ -47,6 +47,11 @@ COMMANDS: Mapping[str, tuple[str, str, str]] = {
     "simulate": ("duecourse.cli.commands.simulate", "simulate", "Simulate a stage, and recommend settings."),
     "stats": ("duecourse.cli.commands.stage", "stats", "Show counts, limits and load of the stage."),
     "tenants": ("duecourse.cli.commands.tenants", "tenants", "List, suspend, export and erase tenants."),
+    "tzdata-report": (
+        "duecourse.cli.commands.tzdata_report",
+        "tzdata_report",
+        "List the jobs that new time zone data change.",
+    ),
     "upcoming": ("duecourse.cli.commands.upcoming", "upcoming", "Show the number of upcoming runs per hour."),
     "work": ("duecourse.cli.commands.work", "work", "Run jobs' shell commands on this machine."),
     "workflows": ("duecourse.cli.commands.workflows", "workflows", "Create, show, watch and delete workflows."),

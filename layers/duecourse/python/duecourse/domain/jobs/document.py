@@ -121,7 +121,9 @@ _MISSING = object()
 
 
 class ChangeAction(StrEnum):
-    """The type of a change. Actions from SKIPPED_NEXT on concern runs of the job and leave the job unchanged."""
+    """The type of a change. MOVED: new time zone data moved the next occurrence. This action and the actions from
+    SKIPPED_NEXT on leave the job unchanged.
+    """
 
     CREATED = "created"
     EDITED = "edited"
@@ -129,6 +131,7 @@ class ChangeAction(StrEnum):
     RESUMED = "resumed"
     DELETED = "deleted"
     RENAMED = "renamed"
+    MOVED = "moved"
     SKIPPED_NEXT = "skipped_next"
     RUN_NOW = "run_now"
     BACKFILLED = "backfilled"
@@ -188,6 +191,14 @@ def deleted(job: Job, by: str | None, at: float) -> ChangeRecord:
 def renamed(before: Job, after: Job, by: str | None) -> ChangeRecord:
     """Return the record of a job that gets another id."""
     return _changed(ChangeAction.RENAMED, after, by, after.updated_at, [_difference("id", before.id, after.id)])
+
+
+def moved(job: tuple[str, str], at: float, tzdata: tuple[str, str], occurrence: tuple[int, int]) -> ChangeRecord:
+    """Return the record of a job (tenant, id) whose next occurrence new time zone data moved. The pairs are the version
+    and the occurrence (UTC seconds) before and after.
+    """
+    shown = [_difference("next_occurrence", *map(to_iso, occurrence)), _difference("tzdata", *tzdata)]
+    return ChangeRecord(*job, at, DUECOURSE, ChangeAction.MOVED, f"{tzdata[1]}-{occurrence[1]}", changes=tuple(shown))
 
 
 def asked(

@@ -54,8 +54,8 @@ days (Amazon SQS Developer Guide, "Amazon SQS message quotas").
 class IndexFault(StrEnum):
     """A fault of a cursor or a timer.
 
-    UNREAD: no round of dispatch reads its slot. OUTDATED: according to the current zone data, it is due earlier than
-    its entry says. OUTSIDE: it is in no slot although it has a future occurrence, or its pause has a planned end.
+    UNREAD: no round of dispatch reads its slot. OUTDATED: according to the current zone data, it is due at another time
+    than its entry says. OUTSIDE: it is in no slot although it has a future occurrence, or its pause has a planned end.
     QUARANTINED: it was removed from the index. ENDED: its schedule is exhausted and its last occurrence has come due,
     but its job is ACTIVE. NO_SCHEDULE: its place is correct, but no later run of its schedule would start a waiting
     run. SENT: a timer whose message was sent so long ago that its run should have started.
@@ -143,7 +143,7 @@ def fault_of(entry: Entry, slots: ReadSlots, *, now: float) -> IndexFault | None
     if entry.slot is not None:
         if not slots.read(entry.slot):
             return IndexFault.UNREAD
-        return IndexFault.OUTDATED if cursor is not None and _earlier(cursor) else None
+        return IndexFault.OUTDATED if cursor is not None and _outdated(cursor) else None
     if entry.sent:
         return IndexFault.SENT if (entry.due or 0) + BEGUN_SECONDS <= now else None
     if cursor is not None and cursor.error == SUSPENDED:
@@ -197,8 +197,8 @@ def is_worn_out(job: Job | CompletedJob, *, now: float, retention_days: int, has
     return completed and not has_history and job.updated_at <= now - retention_days * DAY_SECONDS
 
 
-def _earlier(cursor: Cursor) -> bool:
+def _outdated(cursor: Cursor) -> bool:
     if cursor.tzdata == TZDATA_VERSION or cursor.due is None:
         return False
     anew = recomputed(cursor)
-    return anew is not None and anew.due is not None and anew.due < cursor.due
+    return anew is not None and anew.due != cursor.due

@@ -19,7 +19,7 @@ from duecourse.domain.schedules.calendars import PREFIX, days_of, pack
 from duecourse.domain.schedules.cron.cron import Cron, DaySet, parse_cron, parse_eventbridge
 from duecourse.domain.schedules.cron.pattern import HORIZON_YEARS, Pattern, pattern_of
 from duecourse.domain.schedules.error import ScheduleError
-from duecourse.domain.schedules.zones.zone import FAR, Zone, load_zone
+from duecourse.domain.schedules.zones.zone import FAR, Zone, ZoneSource, load_zone
 
 MAX_EXCLUSIONS = 40
 """The maximum number of exclusions. The cursor contains them, is rewritten at each claim and must stay below 1 KB."""
@@ -280,7 +280,7 @@ class Moved:
 
 
 @lru_cache(maxsize=4096)
-def compile_exclusions(entries: tuple[str, ...], timezone: str) -> Exclusions:
+def compile_exclusions(entries: tuple[str, ...], timezone: str, zones: ZoneSource = load_zone) -> Exclusions:
     """Compile entries such as `2026-12-25T09:00:00Z`, `2026-12-25`, `2026-12-24/2027-01-02` (inclusive),
     `* * * * SAT,SUN`, and the copy of a calendar.
 
@@ -309,7 +309,7 @@ def compile_exclusions(entries: tuple[str, ...], timezone: str) -> Exclusions:
             raise ExclusionError(index, f"{entry!r}: {problem}") from problem
     merged = _merged(ranges)
     days = Days(tuple(begin for begin, _ in merged), tuple(end for _, end in merged), tuple(recurring))
-    return Exclusions(load_zone(timezone), frozenset(instants), days, tuple(times))
+    return Exclusions(zones(timezone), frozenset(instants), days, tuple(times))
 
 
 def _written_out(entries: tuple[str, ...]) -> Iterator[tuple[int, str]]:

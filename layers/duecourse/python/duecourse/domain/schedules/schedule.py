@@ -22,7 +22,15 @@ from duecourse.domain.schedules.error import ScheduleError, refuse, shown
 from duecourse.domain.schedules.exclusions import Days, Exclusions, Moved, WorkingDays, compile_exclusions, moved_day
 from duecourse.domain.schedules.instant import Moment, iso, moment_words, parse_at, parse_moment
 from duecourse.domain.schedules.rate import CalendarRate, Rate, parse_rate, parse_repeating, rate_words
-from duecourse.domain.schedules.zones.zone import FAR, Piece, Timeline, cycles_beyond, load_timeline, load_zone
+from duecourse.domain.schedules.zones.zone import (
+    FAR,
+    Piece,
+    Timeline,
+    ZoneSource,
+    cycles_beyond,
+    load_timeline,
+    load_zone,
+)
 
 GAPS = ("next", "skip")
 FOLDS = ("first", "second", "both")
@@ -439,13 +447,13 @@ def joined(schedule: str | Sequence[str] | None) -> str:
     return whole
 
 
-def compile_schedule(spec: ScheduleSpec) -> Schedule:
-    """Compile a spec. Raises ScheduleError with the name of the field and a remedy.
+def compile_schedule(spec: ScheduleSpec, zones: ZoneSource = load_zone) -> Schedule:
+    """Compile a spec, with the zone data of `zones`. Raises ScheduleError with the name of the field and a remedy.
 
     Equal specs share one schedule while it is in the cache (the last 2,048).
     """
     check_spec(spec)  # before the cache, which treats True, 1 and 1.0 as equal
-    return _compiled(spec)
+    return _compiled(spec, zones)
 
 
 def forget() -> None:
@@ -455,29 +463,29 @@ def forget() -> None:
 
 
 @lru_cache(maxsize=2_048)
-def _compiled(spec: ScheduleSpec) -> Schedule:
+def _compiled(spec: ScheduleSpec, zones: ZoneSource) -> Schedule:
     # Loaded for every form, even without wall times: the zone's name must be valid in any case.
-    fixed = load_timeline(spec.timezone, True, spec.dst_gap, spec.dst_fold)
+    fixed = load_timeline(spec.timezone, True, spec.dst_gap, spec.dst_fold, zones)
     if not spec.expression:
         return NoSchedule(spec)
     if SEPARATOR in spec.expression:
-        return UnionSchedule(spec, tuple(_parts(spec)))
+        return UnionSchedule(spec, tuple(_parts(spec, zones)))
     form = understand(spec.expression)
     if isinstance(form, Cron):
-        timeline = load_timeline(spec.timezone, False, "skip", "both") if form.interval else fixed
+        timeline = load_timeline(spec.timezone, False, "skip", "both", zones) if form.interval else fixed
         return CronSchedule(spec, form, _pattern(form), timeline)
     if isinstance(form, CalendarRate):
         return CalendarSchedule(spec, form, form, fixed)
     if isinstance(form, Moment):
-        return AtSchedule(spec, form, _instants(spec, form))
-    return RateSchedule(spec, form, _anchor(spec, form))
+        return AtSchedule(spec, form, _instants(spec, form, zones))
+    return RateSchedule(spec, form, _anchor(spec, form, zones))
 
 
-def _parts(spec: ScheduleSpec) -> Iterator[Schedule]:
+def _parts(spec: ScheduleSpec, zones: ZoneSource) -> Iterator[Schedule]:
     """Compile each of several schedules. Raises ScheduleError with the index of an invalid one."""
     for index, expression in enumerate(spec.expression.split(SEPARATOR)):
         try:
-            yield _compiled(replace(spec, expression=expression))
+            yield _compiled(replace(spec, expression=expression), zones)
         except ScheduleError as error:
             raise _indexed(error, index) from None
 
@@ -536,15 +544,15 @@ def _pattern(cron: Cron) -> Pattern:
     return pattern_of(cron)
 
 
-def _instants(spec: ScheduleSpec, moment: Moment) -> tuple[int, ...]:
+def _instants(spec: ScheduleSpec, moment: Moment, zones: ZoneSource) -> tuple[int, ...]:
     if moment.offset is not None:
         return (moment.wall - moment.offset,)
-    return load_timeline(spec.timezone, True, spec.dst_gap, spec.dst_fold).instants(moment.wall)
+    return load_timeline(spec.timezone, True, spec.dst_gap, spec.dst_fold, zones).instants(moment.wall)
 
 
-def _anchor(spec: ScheduleSpec, rate: Rate) -> int:
+def _anchor(spec: ScheduleSpec, rate: Rate, zones: ZoneSource) -> int:
     if rate.start is not None:
-        instants = _instants(spec, rate.start)
+        instants = _instants(spec, rate.start, zones)
         if not instants:
             raise refuse(
                 f"{shown(spec.expression)}: this start time does not exist in {spec.timezone} (clocks go forward); "
@@ -668,11 +676,13 @@ def occurrences_of(
     return Occurrences(schedule, f"{tenant}#{job_id}", jitter_seconds, exclusions)
 
 
-def excluded_schedule(spec: ScheduleSpec, exclude: tuple[str, ...]) -> tuple[Schedule, Exclusions | None]:
+def excluded_schedule(
+    spec: ScheduleSpec, exclude: tuple[str, ...], zones: ZoneSource = load_zone
+) -> tuple[Schedule, Exclusions | None]:
     """Return the schedule with its occurrences moved off excluded days, and the exclusions. Raises ScheduleError or
     ExclusionError.
     """
-    schedule = compile_schedule(spec)
+    schedule = compile_schedule(spec, zones)
     parts = schedule.parts if isinstance(schedule, UnionSchedule) else (schedule,)
     if spec.on_excluded != "skip" and not all(isinstance(part, WallSchedule | AtSchedule) for part in parts):
         raise ScheduleError(
@@ -680,15 +690,15 @@ def excluded_schedule(spec: ScheduleSpec, exclude: tuple[str, ...]) -> tuple[Sch
         )
     if not exclude:
         return schedule, None
-    exclusions = compile_exclusions(exclude, spec.timezone)
+    exclusions = compile_exclusions(exclude, spec.timezone, zones)
     step = {"skip": 0, "previous": -1, "next": 1}[spec.on_excluded]
-    changed = tuple(_around(part, exclusions.days, step) for part in parts)
+    changed = tuple(_around(part, exclusions.days, step, zones) for part in parts)
     if changed == parts:
         return schedule, exclusions
     return UnionSchedule(spec, changed) if isinstance(schedule, UnionSchedule) else changed[0], exclusions
 
 
-def _around(schedule: Schedule, days: Days, step: int) -> Schedule:
+def _around(schedule: Schedule, days: Days, step: int, zones: ZoneSource) -> Schedule:
     """Return a schedule that takes excluded days into account. They are not working days (``W#n``), and occurrences
     move off them: to the day before (`step` -1) or to the day after (1). Return the same schedule if neither applies.
     """
@@ -706,7 +716,7 @@ def _around(schedule: Schedule, days: Days, step: int) -> Schedule:
             until = FAR if spec.end is None else min(spec.end, FAR)
             return schedule.with_pattern(replace(spec, end=until), pattern)
         case AtSchedule() if step and schedule.moment.offset is None:
-            return _moved(schedule, days, step)
+            return _moved(schedule, days, step, zones)
     return schedule
 
 
@@ -741,14 +751,14 @@ def moved_to(schedule: Schedule, at: int) -> int | None:
     return None
 
 
-def _moved(schedule: AtSchedule, days: Days, step: int) -> Schedule:
+def _moved(schedule: AtSchedule, days: Days, step: int, zones: ZoneSource) -> Schedule:
     """Return a schedule with a single time that moved off an excluded day."""
     wall = schedule.moment.wall
     target = moved_day(days, step, wall // DAY_SECONDS)
     if target is None or target == wall // DAY_SECONDS:
         return schedule
     moment = Moment(target * DAY_SECONDS + wall % DAY_SECONDS, None)
-    return AtSchedule(schedule.spec, moment, _instants(schedule.spec, moment), wall)
+    return AtSchedule(schedule.spec, moment, _instants(schedule.spec, moment, zones), wall)
 
 
 _FRACTION = re.compile(r"[.,](\d{1,9})(?=Z|[+-]|$)", re.ASCII)

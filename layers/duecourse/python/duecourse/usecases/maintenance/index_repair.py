@@ -28,7 +28,7 @@ from typing import Any
 from duecourse.checks.tenants import TenantFigures
 from duecourse.domain.ids import key_line
 from duecourse.domain.jobs.cursor import Cursor, bucket_of, plan
-from duecourse.domain.jobs.document import deleted
+from duecourse.domain.jobs.document import deleted, moved
 from duecourse.domain.jobs.job import Job, JobState
 from duecourse.domain.maintenance.index import (
     CompletedJob,
@@ -122,7 +122,7 @@ class _Mend:
                 case IndexFault.UNREAD:
                     self._move()
                 case IndexFault.OUTDATED:
-                    self._bring_forward()
+                    self._follow_zone_data()
                 case IndexFault.OUTSIDE:
                     self._put_into_index()
                 case IndexFault.QUARANTINED:
@@ -190,10 +190,16 @@ class _Mend:
             facts: dict[str, Any] = {"slot": entry.slot, "due": entry.due, "moved_to": slot}
             self._found("EntriesBelowWatermark", "entry_below_watermark", alarming=True, **facts)
 
-    def _bring_forward(self) -> None:
-        if (anew := self._recomputed()) is not None:
-            facts: dict[str, Any] = {"was_due": self.entry.due, "due": anew.due, "tzdata": anew.tzdata}
-            self._found("CursorsOutdated", "cursor_outdated", **facts)
+    def _follow_zone_data(self) -> None:
+        """Move the cursor to the time of the current zone data, and record this in the history of the job."""
+        was = self.entry.cursor
+        if was is None or (anew := self._recomputed()) is None:
+            return
+        facts: dict[str, Any] = {"was_due": self.entry.due, "due": anew.due, "tzdata": anew.tzdata}
+        self._found("CursorsOutdated", "cursor_outdated", **facts)
+        if was.occurrence is not None and anew.occurrence is not None:
+            versions, occurrences = (was.tzdata, anew.tzdata), (was.occurrence, anew.occurrence)
+            self.uses.jobs.note([moved((was.tenant, was.job_id), self.now, versions, occurrences)])
 
     def _put_into_index(self) -> None:
         """Put the cursor back. The job is read again, since the page may be older than a pause."""

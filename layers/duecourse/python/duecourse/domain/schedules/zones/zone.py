@@ -20,6 +20,7 @@ at which a plain match fires, and the gap that its beginning closes.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Callable
 from datetime import date
 from functools import lru_cache
 from pathlib import Path
@@ -329,12 +330,6 @@ class Timeline:
             zone.index(at)
 
 
-@lru_cache(maxsize=2_048)
-def load_timeline(zone: str, fixed: bool, gap: str, fold: str) -> Timeline:
-    """Return the timeline of a zone by name, shared by all expressions. Raises ScheduleError on ``timezone``."""
-    return Timeline(load_zone(zone), fixed, gap, fold)
-
-
 #: Before and after all instants, far outside the range of dates.
 NEVER_BEFORE = -(10**15)
 NEVER_AFTER = 10**15
@@ -430,3 +425,13 @@ def load_zone(name: str) -> Zone:
     name.
     """
     return Zone(name, *read_zone(name))
+
+
+ZoneSource = Callable[[str], Zone]
+"""Returns the zone of a name. Raises ScheduleError on ``timezone``."""
+
+
+@lru_cache(maxsize=2_048)
+def load_timeline(zone: str, fixed: bool, gap: str, fold: str, zones: ZoneSource = load_zone) -> Timeline:
+    """Return the timeline of a zone by name, shared by all expressions. Raises ScheduleError on ``timezone``."""
+    return Timeline(zones(zone), fixed, gap, fold)

@@ -1,0 +1,139 @@
+"""`duecourse tzdata-report`: list the jobs whose occurrences change with other time zone data."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import MofNCompleteColumn, Progress
+
+from duecourse.cli.commands.apply import DIFFERENT, Applying
+from duecourse.cli.commands.listing import wide_option
+from duecourse.cli.commands.options import answer_options, connected
+from duecourse.cli.output.table import print_table
+from duecourse.cli.output.values import print_json
+from duecourse.cli.terminal import CliError, say
+from duecourse.cli.zone_data import ZoneData, zone_data
+from duecourse.client import Client
+from duecourse.client.models import Job
+from duecourse.domain.schedules import ScheduleError, ScheduleSpec
+from duecourse.domain.schedules.exclusions import ExclusionError
+from duecourse.domain.schedules.instant import iso
+from duecourse.domain.schedules.schedule import joined
+from duecourse.domain.schedules.zones.data_changes import ChangedOccurrences, changed_occurrences
+
+PAGE = 100
+YEAR_SECONDS = 366 * 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A job whose occurrences change. `error`: the new data do not permit its schedule."""
+
+    job: Job
+    changed: ChangedOccurrences | None
+    error: str | None = None
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The JSON of this job."""
+        start = {"job": self.job.id, "timezone": self.job.timezone}
+        if self.changed is None:
+            return start | {"error": self.error}
+        old, new = (None if at is None else f"{iso(at)}Z" for at in (self.changed.old, self.changed.new))
+        return start | {"old": old, "new": new, "count": self.changed.count, "complete": self.changed.complete}
+
+
+@click.command(
+    "tzdata-report", cls=Applying, example="duecourse tzdata-report\nduecourse tzdata-report --tzdata 2026.7"
+)
+@click.option(
+    "--tzdata",
+    "new",
+    metavar="PATH|VERSION",
+    help="The new data: a folder, a wheel, or a version of the package tzdata.  [default: the package on this machine]",
+)
+@click.option("--from", "old", metavar="PATH|VERSION", help="The old data.  [default: the version of the stage]")
+@wide_option
+@answer_options
+def tzdata_report(
+    new: str | None, old: str | None, output: str, api: str | None, sign: bool | None, as_json: bool
+) -> None:
+    """List the jobs whose occurrences in the next year change with new time zone data.
+
+    Run it in the checkout of a new release before you deploy it. Jobs without a change are not listed. If a version is
+    not on this machine, pip or uv downloads it. Exit codes: 0 no change, 2 a change, 1 an error.
+    """
+    with connected(api, sign) as client:
+        old = old or client.preview_schedule("@daily", count=1).tzdata
+        with zone_data(old) as before, zone_data(new) as after:
+            found = [] if before.version == after.version else list(_examined(client, before, after, quiet=as_json))
+    if as_json:
+        items = [each.document for each in found]
+        print_json({"from": before.version, "to": after.version, "items": items, "next_cursor": None})
+    else:
+        _print(found, wide=output == "wide")
+        jobs = f"{len(found) or 'no'} job{'s' * (len(found) != 1)} change{'s' * (len(found) == 1)}"
+        same = before.version == after.version
+        say(jobs + (f": both versions are {after.version}" if same else f" from {before.version} to {after.version}"))
+    if found:
+        raise SystemExit(DIFFERENT)
+
+
+def _examined(client: Client, before: ZoneData, after: ZoneData, *, quiet: bool) -> Iterator[Found]:
+    console, now = Console(stderr=True), int(time.time())
+    days = cache(lambda calendar: client.get_calendar(calendar).exclude)
+    columns = ("[progress.description]{task.description}", MofNCompleteColumn())
+    total = client.get_stats().jobs.count
+    with Progress(*columns, console=console, disable=quiet or not console.is_terminal, transient=True) as progress:
+        bar = progress.add_task("jobs", total=total)
+        for job in client.list_jobs(limit=PAGE):
+            progress.advance(bar)
+            if job.schedule is None or job.state == "COMPLETED":
+                continue
+            exclude = job.exclude if job.calendar is None else (*job.exclude, *days(job.calendar))
+            try:
+                changed = changed_occurrences(
+                    _spec(job), tuple(exclude), before.zones, after.zones, after=now, until=now + YEAR_SECONDS
+                )
+            except (ScheduleError, ExclusionError) as error:
+                yield Found(job, None, str(error))
+                continue
+            except (ValueError, OSError) as error:
+                raise CliError(f"{job.timezone}: the time zone data cannot be read: {error}") from error
+            if changed.count:
+                yield Found(job, changed)
+
+
+def _spec(job: Job) -> ScheduleSpec:
+    anchor, start, end = (None if at is None else int(at.timestamp()) for at in (job.anchor, job.start, job.end))
+    return ScheduleSpec(
+        joined(job.schedule), job.timezone, job.dst_gap, job.dst_fold, anchor, start, end, job.on_excluded
+    )
+
+
+def _print(found: list[Found], *, wide: bool) -> None:
+    def cell(at: int | None) -> datetime | str:
+        return "none" if at is None else datetime.fromtimestamp(at, UTC)
+
+    rows = [
+        (each.job.id, each.job.timezone, "", "", "", each.error or "")
+        if (changed := each.changed) is None
+        else (
+            each.job.id,
+            each.job.timezone,
+            cell(changed.old),
+            cell(changed.new),
+            f"{changed.count:,}{'' if changed.complete else ' or more'}",
+            "",
+        )
+        for each in found
+    ]
+    if rows:
+        print_table(("job", "zone", "first change", "new time", "changes", "error"), rows, wide=wide)
