@@ -25,7 +25,7 @@ const ONLY: { value: Only; label: string }[] = [
   { value: "failed", label: "Occurrences whose run is dead" },
   { value: "all", label: "All occurrences" },
 ];
-const START = { from: "", to: "", pace: "1", newestFirst: false, only: "missing" as Only };
+const START = { from: "", to: "", pace: "1", atOnce: "", newestFirst: false, only: "missing" as Only };
 
 /** Runs occurrences of the past: a dry run says first how many and what they cost; only that can be started. */
 export function BackfillDialog({ job, onClose }: { job: Job; onClose(): void }) {
@@ -56,6 +56,7 @@ export function BackfillDialog({ job, onClose }: { job: Job; onClose(): void }) 
           from,
           to,
           pace_seconds: Number(form.pace),
+          at_once: form.atOnce === "" ? null : Number(form.atOnce),
           newest_first: form.newestFirst,
           only: form.only,
           dry_run: dryRun,
@@ -122,6 +123,17 @@ export function BackfillDialog({ job, onClose }: { job: Job; onClose(): void }) 
         <FormField label="Seconds between two runs" errorText={refused("pace_seconds")}>
           <Input type="number" value={form.pace} onChange={({ detail }) => change({ pace: detail.value })} />
         </FormField>
+        <FormField
+          label="Maximum active runs"
+          constraintText="Further runs wait. Leave this empty for the limit of the job's overlap rule."
+          errorText={refused("at_once")}
+        >
+          <Input
+            type="number"
+            value={form.atOnce}
+            onChange={({ detail }) => change({ atOnce: detail.value })}
+          />
+        </FormField>
         <FormField label="Occurrences to run">
           <Select
             options={ONLY}
@@ -151,8 +163,11 @@ function Outlook({ found, zone }: { found: Schemas["Backfill"]; zone: string }) 
   return (
     <Alert header={`${runs(found.count)} for about ${price(found.estimated_cost_usd)}`}>
       From {found.first && inZone(found.first, zone)} to {found.last && inZone(found.last, zone)}. The last
-      run would start {found.ends_at ? inZone(found.ends_at, zone) : "immediately"}. The price does not
-      include the costs of the target. Occurrences in the range: {results}.
+      run would start {found.ends_at ? inZone(found.ends_at, zone) : "immediately"}
+      {found.at_once === null
+        ? ""
+        : ` at the earliest; at most ${runs(found.at_once)} would be active at a time`}
+      . The price does not include the costs of the target. Occurrences in the range: {results}.
     </Alert>
   );
 }

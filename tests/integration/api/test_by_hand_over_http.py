@@ -197,6 +197,7 @@ def test_manual_runs_backfill_is_a_dry_run_unless_started_explicitly(api: ApiCli
         "last": "2026-11-21T11:55:00Z",
         "newest_first": False,
         "pace_seconds": 1,
+        "at_once": 1,
         "starts_at": "2026-11-21T12:00:00Z",
         "ends_at": "2026-11-21T12:00:11Z",
         "suffix": None,
@@ -250,6 +251,8 @@ def test_manual_runs_backfill_range_without_occurrences_is_empty(api: ApiClient)
         ({"to": "2026-11-21T11:00:00Z"}, "/to"),
         ({"pace_seconds": 0}, "/pace_seconds"),
         ({"pace_seconds": 3601}, "/pace_seconds"),
+        ({"at_once": 0}, "/at_once"),
+        ({"at_once": 101}, "/at_once"),
         ({"dry_run": "no"}, "/dry_run"),
         ({"newest_first": 1}, "/newest_first"),
         ({"only": "dead"}, "/only"),
@@ -267,7 +270,7 @@ def test_manual_runs_invalid_backfill_is_refused_with_the_field(
 
 def test_manual_runs_unknown_backfill_field_is_refused_with_the_known_fields(api: ApiClient) -> None:
     answer = api.post(AN_HOUR | {"zzz": 1}, BACKFILL)
-    assert "dry_run, force_new_key, from, newest_first, only, pace_seconds, to" in answer.errors["/zzz"]
+    assert "at_once, dry_run, force_new_key, from, newest_first, only, pace_seconds, to" in answer.errors["/zzz"]
 
 
 def test_manual_runs_next_occurrences_are_skipped_and_shown(api: ApiClient) -> None:

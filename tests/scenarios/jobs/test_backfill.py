@@ -130,13 +130,6 @@ def test_backfill_of_a_range_that_is_too_large_starts_nothing(world: World, offi
     assert world.wheel.sent == []
 
 
-def test_backfill_runs_of_a_job_that_forbids_overlap_do_not_run_concurrently(world: World, office: Office) -> None:
-    world.add(job("0 * * * *", overlap=Overlap.QUEUE))
-    started = office.backfill(Backfill(N - 10 * 3600, N))
-    world.until(NOON + 60)
-    assert [run.state for run in world.runs("tick-tock") if run.suffix == started.suffix] == [S] * 10
-
-
 HOURLY = "0 * * * *"
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from duecourse.domain.jobs.backfill import Backfill
+from duecourse.domain.jobs.job import Overlap
 from duecourse.usecases.jobs.job_errors import JobUnknownError
 from duecourse.usecases.runs.requests import RunRequest
 from tests.support.fault_table.stage import Stage
@@ -70,6 +71,18 @@ def _backfilled(stage: Stage) -> None:
     stage.at(1270)
 
 
+def _backfilled_one_at_a_time(stage: Stage) -> None:
+    stage.put("0 6 * * *", overlap=Overlap.ALLOW)
+    asked = Backfill(since=int(NOON) - 2 * DAY, until=int(NOON), at_once=1)
+    office, job, request = stage.office, stage.office.job(), RunRequest("anna", "the key of the request")
+    key = f"{job.id}{request.suffix('b', job, '')}"
+    stage.ask(lambda: office.api.key_limits.put("default", key, 0, by="anna"))
+    stage.ask(lambda: office.api.backfills.start(job, asked, request))
+    stage.at(120)
+    stage.ask(lambda: office.api.key_limits.put("default", key, 1, by="anna"))
+    stage.at(160)
+
+
 STORIES = (
     Story(
         "paused and resumed",
@@ -118,6 +131,13 @@ STORIES = (
         "The last three occurrences of a daily job are backfilled, one every ten minutes.",
         _backfilled,
         {-6 * 3600 - day * DAY: RAN for day in range(3)},
+        job="ACTIVE",
+    ),
+    Story(
+        "backfilled one at a time",
+        "The last two occurrences of a daily job are backfilled, one at a time. The limit is 0 until 12:02.",
+        _backfilled_one_at_a_time,
+        {-6 * 3600 - day * DAY: RAN for day in range(2)},
         job="ACTIVE",
     ),
 )

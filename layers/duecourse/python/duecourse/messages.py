@@ -327,6 +327,7 @@ _FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
     "requested_by": TEXT,
     "correlation_id": TEXT,
     "workflow": TEXT,
+    "at_once": COUNT,
     "unstarted": FLAG,
     "waited": FLAG,
     "following": INSTANT,

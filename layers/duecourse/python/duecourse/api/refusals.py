@@ -20,7 +20,7 @@ from duecourse.api.problems import (
 )
 from duecourse.api.request import IDEMPOTENCY_KEY as HEADER
 from duecourse.domain.instants import to_iso
-from duecourse.domain.jobs.backfill import BackfillTooLargeError
+from duecourse.domain.jobs.backfill import AtOnceError, BackfillTooLargeError
 from duecourse.domain.jobs.rename import RenameError
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.schedules import ScheduleError
@@ -168,6 +168,8 @@ def _of_schedule(error: Exception) -> Problem | None:
             return invalid([FieldFault(error.detail, error.pointer)])
         case BackfillTooLargeError():
             return _too_large(error)
+        case AtOnceError():
+            return invalid([FieldFault(str(error), "/at_once")], "invalid-command")
         case NothingToSkipError():
             detail = "The job has no future occurrence to skip; check its schedule, its end and max_runs."
             return Problem("nothing-to-skip", detail)

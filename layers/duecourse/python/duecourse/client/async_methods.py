@@ -378,6 +378,7 @@ class AsyncMethods(ABC):
         if_match: str | None = None,
         idempotency_key: str | None = None,
         pace_seconds: int | None = None,
+        at_once: int | None = None,
         newest_first: bool | None = None,
         only: Literal["missing", "failed", "all"] | None = None,
         force_new_key: bool | None = None,
@@ -385,10 +386,11 @@ class AsyncMethods(ABC):
     ) -> Awaitable[Backfill]:
         """Run past occurrences.
 
-        Runs occurrences of the current schedule in a range, one every `pace_seconds`. `only` selects those that are
-        missing (without a record, or skipped because they were late), those that failed (dead), or all. Each has
-        the idempotency key of its scheduled run. If `dry_run` is true (the default), the response (200) has only
-        the plan, its estimated cost and the results so far. A started backfill returns 202.
+        Runs occurrences of the current schedule in a range, one every `pace_seconds`, at most `at_once` at a time.
+        `only` selects those that are missing (without a record, or skipped because they were late), those that
+        failed (dead), or all. Each has the idempotency key of its scheduled run. If `dry_run` is true (the
+        default), the response (200) has only the plan, its estimated cost and the results so far. A started
+        backfill returns 202.
 
         `job_id`: the id of the job.
 
@@ -400,6 +402,8 @@ class AsyncMethods(ABC):
         `from_`: ISO-8601 with an offset, preferably UTC with Z.
 
         `to`: ISO-8601 with an offset, preferably UTC with Z.
+
+        `at_once`: the maximum number of active runs; further runs wait. Null: what the job's overlap allows.
         """
         return self._send(
             Call(
@@ -410,6 +414,7 @@ class AsyncMethods(ABC):
                     "from": from_,
                     "to": to,
                     "pace_seconds": pace_seconds,
+                    "at_once": at_once,
                     "newest_first": newest_first,
                     "only": only,
                     "force_new_key": force_new_key,

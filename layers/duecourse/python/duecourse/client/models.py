@@ -110,6 +110,8 @@ class Backfill(Answer):
     """The newest occurrence of the backfill."""
     newest_first: bool
     pace_seconds: int
+    at_once: int | None
+    """The maximum number of active runs; null if they are not limited."""
     starts_at: datetime
     """UTC, with a fraction only if it is not a whole second."""
     ends_at: datetime | None

@@ -62,6 +62,11 @@ class RunName:
         return self.suffix.startswith((".b", ".f"))
 
     @property
+    def own_key(self) -> str:
+        """The concurrency key of all runs of this backfill, such as `nightly.bkQ1xEo2a`."""
+        return f"{self.job_id}{self.suffix}"
+
+    @property
     def of_key(self) -> RunName:
         """The name of the run in its idempotency key. Runs of a backfill have the keys of the scheduled runs, unless
         the backfill forces new keys.
@@ -99,6 +104,8 @@ class RunIdentity:
     - `count`, `through`: the number of missed occurrences that the run covers, and the last of them.
     - `correlation_id`: the id of the request that created the run, or of the round that enqueued it. None in data
       written before this field existed.
+    - `at_once`: the maximum number of active runs of the run's backfill, which is then the limit of a concurrency key
+      (`own_key`). None: the backfill has no such limit.
     - `workflow`: the graph of a workflow's run and of the runs of its steps (`nightly@3f2a…`). The names of these runs
       differ only in the job.
     - `name`, `is_step`, `is_workflow`, `manual` follow from the other fields: the run's name, and whether this is the
@@ -118,6 +125,7 @@ class RunIdentity:
     requested_by: str | None = None
     correlation_id: str | None = None
     workflow: str | None = None
+    at_once: int | None = None
     name: RunName = field(init=False, repr=False, compare=False)
     is_step: bool = field(init=False, repr=False, compare=False)
     is_workflow: bool = field(init=False, repr=False, compare=False)
@@ -156,6 +164,7 @@ class OfRun:
     requested_by: str | None = _of_identity("requested_by")
     correlation_id: str | None = _of_identity("correlation_id")
     workflow: str | None = _of_identity("workflow")
+    at_once: int | None = _of_identity("at_once")
     name: RunName = _of_identity("name")
     is_step: bool = _of_identity("is_step")
     is_workflow: bool = _of_identity("is_workflow")

@@ -24,7 +24,7 @@ from duecourse.api.routes.batch import BATCH_SECONDS, MAX_BATCH, check_time
 from duecourse.api.routes.jobs import job_answer, job_id_in
 from duecourse.domain.instants import DAY_SECONDS, to_iso
 from duecourse.domain.jobs.backfill import Backfill, Only, Standing
-from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.job import MAX_ACTIVE_LIMIT, Job
 from duecourse.domain.targets.kinds import type_of
 from duecourse.usecases.runs.requests import MAX_AHEAD_DAYS, BackfillEstimate, Later, OwnPayload, RunRequest, instant_of
 from duecourse.usecases.runs.skip_next import MAX_SKIPPED
@@ -82,13 +82,21 @@ class RequestedRunsAnswer(TypedDict):
 
 class BackfillBody(Body):
     """The occurrences to run: those from `from` (inclusive) to `to` (exclusive) whose result so far is `only`, one
-    every `pace_seconds`. They have the idempotency keys of the scheduled runs, unless `force_new_key` is true. If
-    `dry_run` is true (the default), the response has only the plan.
+    every `pace_seconds`, at most `at_once` at a time. They have the idempotency keys of the scheduled runs, unless
+    `force_new_key` is true. If `dry_run` is true (the default), the response has only the plan.
     """
 
     start: Annotated[Instant, Field(alias="from")]
     end: Annotated[Instant, Field(alias="to")]
     pace_seconds: Annotated[Whole, Field(ge=1, le=MAX_PACE_SECONDS)] = 1
+    at_once: Annotated[
+        Whole | None,
+        Field(
+            ge=1,
+            le=MAX_ACTIVE_LIMIT,
+            description="The maximum number of active runs; further runs wait. Null: what the job's overlap allows.",
+        ),
+    ] = None
     newest_first: bool = False
     only: Literal["missing", "failed", "all"] = "missing"
     force_new_key: bool = False
@@ -133,6 +141,9 @@ class BackfillAnswer(TypedDict):
     last: Annotated[Second | None, Field(description="The newest occurrence of the backfill.")]
     newest_first: bool
     pace_seconds: Annotated[int, Field(ge=1)]
+    at_once: Annotated[
+        int | None, Field(ge=1, description="The maximum number of active runs; null if they are not limited.")
+    ]
     starts_at: Second
     ends_at: Annotated[Second | None, Field(description="The start time of the last run.")]
     estimated_cost_usd: Annotated[float, Field(ge=0)]
@@ -246,16 +257,16 @@ def _one_of_many(api: Api, request: Request, job: Job, body: RunBody, place: Run
 def backfill_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Run past occurrences.
 
-    Runs occurrences of the current schedule in a range, one every `pace_seconds`. `only` selects those that are missing
-    (without a record, or skipped because they were late), those that failed (dead), or all. Each has the idempotency
-    key of its scheduled run. If `dry_run` is true (the default), the response (200) has only the plan, its estimated
-    cost and the results so far. A started backfill returns 202.
+    Runs occurrences of the current schedule in a range, one every `pace_seconds`, at most `at_once` at a time. `only`
+    selects those that are missing (without a record, or skipped because they were late), those that failed (dead), or
+    all. Each has the idempotency key of its scheduled run. If `dry_run` is true (the default), the response (200) has
+    only the plan, its estimated cost and the results so far. A started backfill returns 202.
     """
     job_id, expected = job_id_in(parameters), read_expected(request)
     run_request = RunRequest(request.principal, read_key(request), request.correlation_id)
     body = read_body(request, BackfillBody)
     only, new_key = Only(body.only), body.force_new_key
-    asked = Backfill(body.start, body.end, body.pace_seconds, body.newest_first, only, new_key)
+    asked = Backfill(body.start, body.end, body.pace_seconds, body.newest_first, only, new_key, at_once=body.at_once)
     job = api.manual.job(request.tenant, job_id, expected)
     if body.dry_run:
         look = api.backfills.look(job, asked, charge=request.budget.charge)
@@ -375,6 +386,7 @@ def _backfill_document(asked: Backfill, look: BackfillEstimate, suffix: str | No
         last=None if plan.last is None else to_iso(plan.last),
         newest_first=asked.newest_first,
         pace_seconds=plan.pace_seconds,
+        at_once=look.at_once,
         starts_at=to_iso(plan.starts_at),
         ends_at=None if plan.ends_at is None else to_iso(plan.ends_at),
         estimated_cost_usd=round(look.cost, 6),

@@ -159,6 +159,7 @@ def ping(job_id: str, api: str | None, sign: bool | None, as_json: bool) -> None
 @click.option("--from", "begin", metavar="TIME", required=True, help="The first instant, in the job's zone.")
 @click.option("--to", "end", metavar="TIME", required=True, help="The instant at which the range ends (exclusive).")
 @click.option("--pace", type=click.IntRange(1, 3600), default=1, show_default=True, help="Seconds between two starts.")
+@click.option("--at-once", type=click.IntRange(1, 100), help="The maximum number of active runs; the others wait.")
 @click.option("--newest-first", is_flag=True, help="Start with the newest occurrence.")
 @click.option(
     "--only",
@@ -181,6 +182,7 @@ def backfill(
     begin: str,
     end: str,
     pace: int,
+    at_once: int | None,
     newest_first: bool,
     only: Literal["missing", "failed", "all"],
     force_new_key: bool,
@@ -205,6 +207,7 @@ def backfill(
             first,
             last,
             pace_seconds=pace,
+            at_once=at_once,
             newest_first=newest_first,
             only=only,
             force_new_key=force_new_key,
@@ -212,7 +215,8 @@ def backfill(
         found = ask(dry_run=True)
         price = f"about ${found.estimated_cost_usd:.4f}"
         number = f"{found.count:,} run{'s' * (found.count != 1)}"
-        told = f"{number} of {job_id}, the last one at {moment(found.ends_at, zone)}, {price}"
+        most = "" if found.at_once is None else f", at most {found.at_once} at a time"
+        told = f"{number} of {job_id}, the last one at {moment(found.ends_at, zone)}{most}, {price}"
         if not as_json and found.results is not None:
             counts = [f"{count:,} {name}" for name, count in found.results.document.items() if count]
             say(f"Occurrences in the range: {', '.join(counts) or 'none'}.")

@@ -9,6 +9,7 @@ from itertools import islice
 
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.schedules.schedule import Occurrences
+from duecourse.domain.targets.targets import WorkflowTarget
 
 COUNTED = 10_000
 """Occurrences in a range are counted up to this number, or up to the limit of a new backfill if that is larger."""
@@ -64,7 +65,7 @@ class Backfill:
 
     One run starts every `pace_seconds`, the oldest first or the newest first. `chosen` are the occurrences that it
     runs, in the order of their start; None: all occurrences in the range. With `force_new_key`, its runs have separate
-    idempotency keys.
+    idempotency keys. At most `at_once` of its runs are active (None: as many as the overlap rule allows).
     """
 
     since: int
@@ -74,6 +75,7 @@ class Backfill:
     only: Only = Only.MISSING
     force_new_key: bool = False
     chosen: tuple[int, ...] | None = None
+    at_once: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +127,32 @@ class BackfillTooLargeError(Exception):
         self.at_least = at_least
 
 
+class AtOnceError(Exception):
+    """The active runs of a backfill of this job cannot be limited; the text is the reason and the remedy."""
+
+
+def limit_of(job: Job, at_once: int | None) -> int | None:
+    """Return the maximum number of active runs of a backfill for which `at_once` was requested; None: no limit.
+
+    Raises AtOnceError if the runs of the job cannot also take a place of the backfill's own concurrency key.
+    """
+    allowed = 1 if job.overlap.rule.alone else job.active_limit
+    if at_once is None or (allowed is not None and allowed <= at_once):
+        return allowed
+    if allowed is not None:
+        raise AtOnceError(f"is less than the {allowed} active runs of the job's overlap; lower that number instead")
+    if job.concurrency is not None:
+        raise AtOnceError("cannot be combined with the job's concurrency key; remove it, or set a limit for that key")
+    if isinstance(job.target, WorkflowTarget):
+        raise AtOnceError('cannot limit the runs of a workflow; set its overlap to {"allow": n} instead')
+    return at_once
+
+
+def own_limit(job: Job, limit: int | None) -> int | None:
+    """Return the limit of the backfill's own key for `limit_of`; None if the overlap rule of the job is enough."""
+    return None if job.overlap.rule.alone or job.active_limit is not None else limit
+
+
 def plan_backfill(occurrences: Occurrences, asked: Backfill, *, now: float, limit: int) -> BackfillPlan:
     """Return the plan of a backfill requested at `now`: the occurrences of the range that are due by then.
 
@@ -172,8 +200,8 @@ def estimated_cost(made: BackfillPlan, job: Job, *, locked: bool, waits_after: i
     """Return the AWS cost of these runs in USD. It includes only first attempts, without the cost of targets and
     without the free tier.
 
-    `locked`: the job forbids overlap. Runs that start more than `waits_after` seconds after the first run wait as
-    timers.
+    `locked`: the runs take a lock, of the job or of the backfill. Runs that start more than `waits_after` seconds after
+    the first run wait as timers.
     """
     writes = 2 + (1 if locked else 0)  # start and end; the lock
     reads = 1 + (2 if locked else 0)  # the job; the lock, and the run that holds or held it

@@ -499,6 +499,7 @@ class Job(JobDefinition):
     - `former`: the ids that the job had, latest first. Its runs from that time keep these ids.
     - `failing`: the run with which the job began to fail (None: it succeeded since). Set if `notify` has RECOVERED.
     - `seed`: the id with which the job was created, if it was renamed. The jitter of its occurrences depends on it.
+    - `waits`: runs of a backfill may have entered a wait queue that no scheduled run calls.
     - `suspended_at`: since when the job's tenant is suspended (None: it is not). No run starts while it is.
     """
 
@@ -528,6 +529,7 @@ class Job(JobDefinition):
     seed: str | None = None
     suspended_at: float | None = None
     failing: str | None = None
+    waits: bool = False
 
     def names(self, now: float) -> tuple[str, ...]:
         """Return the ids under which the job has runs at `now` (UTC seconds): its own, then its former ids."""

@@ -85,7 +85,7 @@ class Entry:
     - `cursor`: None for a timer, and for a cursor that cannot be read (`unreadable`).
     - `state`: the state of its job. None if the job was not read together with it.
     - `sent`: a timer whose message was sent.
-    - `keyed`: runs of its job may wait for a concurrency key.
+    - `keyed`: runs of its job may wait for a concurrency key, or behind other runs of a backfill.
     """
 
     key: tuple[str, str]

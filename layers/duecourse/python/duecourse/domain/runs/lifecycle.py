@@ -92,8 +92,8 @@ DEAD_LETTERED_ERROR = (
 
 
 def as_step(job: JobSnapshot) -> JobSnapshot:
-    """Return the job with the overlap rule for its runs in a workflow. These runs are never skipped because of another
-    run of the job; they enter the wait queue.
+    """Return the job with the overlap rule for its runs in a workflow or a backfill. These runs are never skipped
+    because of another run of the job; they enter the wait queue.
     """
     skips = isinstance(job, Job) and job.overlap.rule.skips
     return replace(job, overlap=Overlap.QUEUE, queue_limit=None) if skips and isinstance(job, Job) else job

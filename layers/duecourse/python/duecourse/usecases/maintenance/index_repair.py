@@ -26,7 +26,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from duecourse.checks.tenants import TenantFigures
-from duecourse.domain.ids import key_line
 from duecourse.domain.jobs.cursor import Cursor, bucket_of, plan
 from duecourse.domain.jobs.document import deleted, moved
 from duecourse.domain.jobs.job import Job, JobState
@@ -42,7 +41,8 @@ from duecourse.domain.maintenance.index import (
     recomputed,
 )
 from duecourse.domain.maintenance.tenants import TenantReport, counted, expected_runs
-from duecourse.domain.runs.states import RunState
+from duecourse.domain.runs.overlap import line_of
+from duecourse.domain.runs.states import Queued, RunState
 from duecourse.limits import MAX_DELAY_SECONDS
 from duecourse.ports import (
     Clock,
@@ -98,7 +98,7 @@ class IndexCheck:
             mend = _Mend(self, entry, slots, self.clock.now(), report, logged)
             mend()
             if entry.keyed:
-                mend.call_queues_of_keys()
+                mend.call_wait_queues()
         report.counts["EntriesChecked"] += len(page.entries)
         report.counts["EntriesBelowWatermark"] += 0  # counted even if 0, to show that the check was made
 
@@ -244,15 +244,15 @@ class _Mend:
         """
         self._call(self.entry.job_id)
 
-    def call_queues_of_keys(self) -> None:
-        """Call the first run of each key for which runs of the job wait, if the watch is lost. Later runs of the job
-        may be skipped, so that none of them calls it.
+    def call_wait_queues(self) -> None:
+        """Call the first run of each wait queue in which runs of the job wait, if the watch is lost. Later runs of the
+        job may be skipped, so that none of them calls it.
         """
         entry = self.entry
         try:
             waiting = self.uses.runs.by_state(entry.tenant, _WAIT_FOR_KEYS, limit=MAX_WAITING, job_id=entry.job_id)
-            for key in sorted({run.key for run in waiting if run.key is not None}):
-                self._call(key_line(key))
+            for line in sorted({line_of(run) for run in waiting if run.key is not None or isinstance(run, Queued)}):
+                self._call(line)
         except UNREADABLE as problem:
             self._found("RepairsFailed", "entry_not_checked", alarming=True, error=format_error(problem))
 

@@ -25,6 +25,8 @@ from duecourse.domain.jobs.backfill import (
     Only,
     Standing,
     estimated_cost,
+    limit_of,
+    own_limit,
     plan_backfill,
 )
 from duecourse.domain.jobs.document import ChangeAction, ChangeRecord, asked
@@ -67,6 +69,9 @@ CHARGED_RECORDS = 1000
 
 RECORDS_PER_OCCURRENCE = 3
 """The number of records that are read for each allowed occurrence: earlier backfills have separate records."""
+
+TRIES = 3
+"""How often a job is marked before its backfill, if other requests change it at the same time."""
 
 EARLIER_RECORDS = 10
 """The number of records before a range among which the last scheduled run is searched."""
@@ -154,6 +159,7 @@ def requested_run(job: Job, asked: Input, occurrence: int, due: int | None = Non
         own_payload=asked.own_payload,
         requested_by=asked.requested_by,
         correlation_id=asked.correlation_id,
+        at_once=None if asked.backfill is None else asked.backfill.at_once,
     )
     return replace(run, identity=identity)
 
@@ -295,12 +301,13 @@ class Manual:
 
 @dataclass(frozen=True, slots=True)
 class BackfillEstimate:
-    """The plan of a backfill and its estimated cost (USD). `counts`: the number of occurrences in the range, by result;
-    None for a repeated request.
+    """The plan of a backfill, its estimated cost (USD), and the maximum number of its active runs (None: no limit).
+    `counts`: the number of occurrences in the range, by result; None for a repeated request.
     """
 
     plan: BackfillPlan
     cost: float
+    at_once: int | None = None
     counts: Mapping[Standing, int] | None = None
 
 
@@ -333,8 +340,9 @@ class Backfills:
     run_retention_days: int
 
     def look(self, job: Job, asked: Backfill, *, charge: Charge = free) -> BackfillEstimate:
-        """Return the estimate without starting the backfill. Raises BackfillTooLargeError. Raises ScheduleError if the
-        job has no schedule or its schedule can no longer be compiled. `charge` counts the reads of records.
+        """Return the estimate without starting the backfill. Raises BackfillTooLargeError or AtOnceError. Raises
+        ScheduleError if the job has no schedule or its schedule can no longer be compiled. `charge` counts the reads of
+        records.
         """
         return self._look(job, asked, self.clock.now(), charge)
 
@@ -347,15 +355,17 @@ class Backfills:
         charge(look.plan.count)
         chosen = None if asked.only is Only.ALL else look.plan.occurrences
         kept = (look.plan.ends_at or int(now)) + (self.run_retention_days + KEPT_LONGER_DAYS) * DAY_SECONDS
-        letter, said = "f" if asked.force_new_key else "b", ["backfill", asdict(asked)]
-        backfill = replace(asked, chosen=chosen)
+        letter = "f" if asked.force_new_key else "b"
+        said = {name: value for name, value in asdict(asked).items() if name != "at_once" or value is not None}
+        backfill = replace(asked, chosen=chosen, at_once=own_limit(job, look.at_once))
         nonce = self.randomness.nonce()
-        wanted = run_request.wanted(letter, job, nonce, said, now=now, until=kept, backfill=backfill)
+        wanted = run_request.wanted(letter, job, nonce, ["backfill", said], now=now, until=kept, backfill=backfill)
         standing = run_request.put(self.inputs, job, wanted)
         if standing is not None:
             look = self._of_request(job, standing)
             if standing.sent:
                 return BackfillStarted(look, standing.suffix, repeated=True)
+        self._mark(job, wanted)
         made = wanted if standing is None else standing
         span = {"from": to_iso(asked.since), "to": to_iso(asked.until)}
         self.jobs.note([run_request.record(ChangeAction.BACKFILLED, job, made, runs=look.plan.count, **span)])
@@ -364,17 +374,33 @@ class Backfills:
             self.inputs.mark_sent(job.tenant, job.id, wanted.suffix)
         return BackfillStarted(look, wanted.suffix)
 
+    def _mark(self, job: Job, wanted: Input) -> None:
+        """Record that runs of the job may be in a wait queue that no scheduled run calls, so that index repair looks at
+        it. If other requests keep changing the job, it is not recorded: then only the watch monitors the wait queue.
+        """
+        limited = wanted.backfill is not None and wanted.backfill.at_once is not None
+        found: Job | None = job
+        for _ in range(TRIES):
+            if found is None or found.waits or not (limited or (found.overlap.rule.skips and found.recurring)):
+                return
+            cursor, marked = self.jobs.get_cursor(found.tenant, found.id), replace(found, waits=True, created_by=None)
+            marked = replace(marked, revision=found.revision + 1)
+            if cursor is not None and self.jobs.change(found, cursor, marked, cursor):
+                return
+            found = self.jobs.get(job.tenant, job.id)
+
     def _look(self, job: Job, asked: Backfill, now: float, charge: Charge) -> BackfillEstimate:
         if not job.scheduled:
             raise ScheduleError(
                 "schedule",
                 "is null, so the job has no occurrences to backfill; start a run with POST /v1/jobs/{id}/run instead",
             )
+        limit = limit_of(job, asked.at_once)
         made = plan_backfill(job.occurrences(), asked, now=now, limit=self.limit)
         charge(made.count // CHARGED_RECORDS)
         known = self._standings(job, made, now)
         kept = {at for at, standing in known.items() if asked.only.includes(standing)}
-        return self._estimate(job, made.narrowed(kept), Counter(known.values()))
+        return self._estimate(job, made.narrowed(kept), limit, Counter(known.values()))
 
     def _standings(self, job: Job, made: BackfillPlan, now: float) -> Mapping[int, Standing]:
         """Return the result of each occurrence of the plan. Raises BackfillTooLargeError for too many records."""
@@ -405,11 +431,14 @@ class Backfills:
             made = plan_backfill(job.occurrences(), asked, now=standing.requested_at, limit=self.limit)
         else:
             made = BackfillPlan(asked.chosen, int(standing.requested_at), asked.pace_seconds)
-        return self._estimate(job, made, None)
+        return self._estimate(job, made, asked.at_once or limit_of(job, None), None)
 
-    def _estimate(self, job: Job, made: BackfillPlan, counts: Mapping[Standing, int] | None) -> BackfillEstimate:
-        cost = estimated_cost(made, job, locked=job.needs_lock, waits_after=MAX_DELAY_SECONDS)
-        return BackfillEstimate(made, cost, counts)
+    def _estimate(
+        self, job: Job, made: BackfillPlan, limit: int | None, counts: Mapping[Standing, int] | None
+    ) -> BackfillEstimate:
+        locked = job.needs_lock or own_limit(job, limit) is not None
+        cost = estimated_cost(made, job, locked=locked, waits_after=MAX_DELAY_SECONDS)
+        return BackfillEstimate(made, cost, limit, counts)
 
     def _send(self, job: Job, made: BackfillPlan, asked: Input) -> None:
         """Send the runs. Messages that the lane rejects are also written as timers, which the next tick sends."""

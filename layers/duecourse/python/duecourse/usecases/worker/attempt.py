@@ -254,7 +254,8 @@ class LaneWorker:
             found = self.workflows.look(message, run)
         for _ in range(MAX_DECISIONS):
             job = self.jobs.snapshot(message.tenant, message.job_id)
-            outcome = self._step(item, as_step(job) if message.is_step else job, run, found)
+            waits = message.is_step or message.name.backfilled
+            outcome = self._step(item, as_step(job) if waits else job, run, found)
             if isinstance(outcome, Disposition):
                 return outcome
             run, found = outcome.found, self.workflows.look(message, outcome.found)
@@ -488,14 +489,17 @@ class Starter:
         """Return the start if its run does not need a place of a key or has it now; otherwise the disposition of its
         message.
         """
-        decision, limited = admitted.start, job.concurrency
-        if limited is None or decision.run.is_workflow:
+        decision, limit = admitted.start, _key_limit(admitted.start.run, job)
+        if limit is None:
             return admitted
-        prepared = self.calls.prepared(job, decision.run)
-        key = prepared if isinstance(prepared, Failed) else _key_of(limited, prepared.job)
-        if isinstance(key, Failed):  # nothing is called
-            return replace(admitted, prepared=key)
-        match self.overlaps.take_key(decision, key, limited.limit, item.context.lease_until):
+        prepared, key = None, decision.run.name.own_key
+        if job.concurrency is not None:
+            prepared = self.calls.prepared(job, decision.run)
+            found = prepared if isinstance(prepared, Failed) else _key_of(job.concurrency, prepared.job)
+            if isinstance(found, Failed):  # nothing is called
+                return replace(admitted, prepared=found)
+            key = found
+        match self.overlaps.take_key(decision, key, limit, item.context.lease_until):
             case Held(_, key_room):
                 start = replace(decision, run=replace(decision.run, key=key))
                 return _Admitted(start, admitted.room, key_room, prepared)
@@ -578,7 +582,7 @@ class Starter:
             report.counts["RunsQueued"] += not isinstance(decision.previous, Queued)  # else it has waited for its job
             report.add("run_queued", reason=wait.reason)
             return Conflict(standing)
-        limit = 0 if job.concurrency is None else job.concurrency.limit
+        limit = _key_limit(decision.run, job) or 0
         if self.overlaps.is_free(job) if key is None else self.overlaps.is_key_free(job.tenant, key, limit):
             self.wait_queue.call_next(job.tenant, line, report)  # another run goes first, or the holder has just ended
         elif wait.preempt is not None:
@@ -600,6 +604,17 @@ class Starter:
         asked = message_about(holder, Cancel("replaced"), now=now, nonce=nonce)
         sent = self.forwarder.send(asked, now)
         report.add("run_replaced", alarming=not sent, tenant=holder.tenant, run_id=str(holder.name), sent=sent)
+
+
+def _key_limit(run: Run, job: Job) -> int | None:
+    """Return the limit of the run's key: that of its job, or else that of its backfill. None if it has no key. Only
+    rules that run all runs take the key of a backfill.
+    """
+    if run.is_workflow:
+        return None
+    if job.concurrency is not None:
+        return job.concurrency.limit
+    return None if job.rule.only_newest else run.identity.at_once
 
 
 def _key_of(limited: Concurrency, job: Job) -> str | Failed:

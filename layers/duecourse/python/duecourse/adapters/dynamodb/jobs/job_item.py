@@ -135,7 +135,8 @@ def to_item(job: Job) -> tuple[Item, str | None]:
             **reserved_fields(job.reserved),
             "former": values.document([astuple(each) for each in job.former]) if job.former else None,
             "definition": values.document(definition),
-            "keyed": None if job.concurrency is None else True,
+            "waits": job.waits or None,
+            "keyed": True if job.waits or job.concurrency is not None else None,
             "payload": payload if inline else None,
             "payload_hash": None if inline else hash_of(payload),
         }

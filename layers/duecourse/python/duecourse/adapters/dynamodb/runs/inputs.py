@@ -93,6 +93,7 @@ def _backfill(asked: dict[str, Any]) -> Backfill:
         Only(asked.get("only", Only.ALL)),
         asked.get("force_new_key", False),
         None if asked.get("chosen") is None else _unpacked(asked["chosen"]),
+        asked.get("at_once"),
     )
 
 
