@@ -14,6 +14,7 @@ from infra.queues.event_bus import EventBus
 from infra.queues.notices import NoticeTopics
 from infra.queues.queues import DeadLettersQueue, LaneQueues, ShardFifoQueue
 from infra.settings.config import StageConfig
+from infra.settings.stores_config import buckets_json
 from infra.stores.buckets import ResultsBucket
 from infra.stores.tables import JobsTable, RunsTable
 from infra.stores.tasks import TaskParameters
@@ -66,6 +67,7 @@ class SharedResources:
             "DEATHS_TOPIC_ARN": self.notices.deaths.topic_arn,
             "BUS_NAME": self.bus.name,
             "RESULTS_BUCKET": self.results.name,
+            "RESULT_BUCKETS": buckets_json(config.result_buckets),
         }
         return {f"DUECOURSE_{name}": known[name] for name in names}
 

@@ -97,6 +97,7 @@ class HttpApi(Construct):
                     *("JOBS_TABLE", "RUNS_TABLE", "SHARDS", "LOOKAHEAD_SECONDS", "HORIZON_SECONDS"),
                     *("RUN_RETENTION_DAYS", "OPERATOR_TENANT"),
                     *("DEFAULT_PRECISION", "PRIVATE_TARGETS", "ALLOWED_TARGETS", "RESULTS_BUCKET"),
+                    "RESULT_BUCKETS",
                 ),
                 "DUECOURSE_AUTH": config.auth.setting,
                 "DUECOURSE_TENANT_CLAIM": config.auth.tenant_claim,

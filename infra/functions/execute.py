@@ -13,6 +13,7 @@ from infra.functions.live_alias import LiveAlias, Release
 from infra.functions.python_function import PythonFunction
 from infra.nag import acknowledge_wildcards
 from infra.parts import SharedResources
+from infra.settings.stores_config import beginning_of
 from infra.settings.targets_config import AllowedTargetsConfig
 
 
@@ -74,6 +75,12 @@ class Execute(Construct):
         )
         acknowledge_wildcards(
             rights,
+            "The keys of results contain the ids of their jobs and runs, which are not known when the role is created. "
+            "Each is in the folder of one tenant.",
+            [arn for statement in self._result_statements() for arn in statement.resources],
+        )
+        acknowledge_wildcards(
+            rights,
             "The targets of jobs are limited by the operator's lists of name patterns (allowed_targets), "
             "one list for each kind of target. No list allows every name, and targets change without a "
             "deployment of this stack.",
@@ -106,7 +113,7 @@ class Execute(Construct):
                 **parts.settings(
                     *("JOBS_TABLE", "RUNS_TABLE", "RUN_RETENTION_DAYS", "SHARDS", "DEATHS_TOPIC_ARN"),
                     *("MAX_RECEIVE_COUNT", "PRIVATE_TARGETS", "BUS_NAME", "RESULTS_BUCKET", "SECRET_STORE"),
-                    "ALLOWED_TARGETS",
+                    *("ALLOWED_TARGETS", "RESULT_BUCKETS"),
                 ),
                 **parts.lanes.environment,
             },
@@ -153,7 +160,28 @@ class Execute(Construct):
             yield iam.PolicyStatement(actions=actions, resources=[resource])
         # All lanes are allowed, because a job can change its lane after its run was enqueued.
         yield iam.PolicyStatement(actions=["sqs:SendMessage"], resources=self._parts.lanes.arns)
+        yield from self._result_statements()
         yield from target_statements(Stack.of(self), self._parts.config.allowed_targets)
+
+    def _result_statements(self) -> Iterator[iam.PolicyStatement]:
+        """Yield the permissions for the buckets in which jobs can store their results. The account in the condition
+        protects against a bucket that is deleted and created again by another account.
+        """
+        stack = Stack.of(self)
+        for bucket, parts in self._parts.config.result_buckets.items():
+            resources = [
+                stack.format_arn(
+                    service="s3", region="", account="", resource=bucket, resource_name=f"{beginning_of(prefix)}*"
+                )
+                for prefix in parts["prefixes"].values()
+            ]
+            owner = {"StringEquals": {"s3:ResourceAccount": parts.get("account") or Aws.ACCOUNT_ID}}
+            yield iam.PolicyStatement(actions=["s3:PutObject"], resources=resources, conditions=owner)
+            if key := parts.get("key"):
+                # An object needs a data key (Amazon S3 User Guide, "Using server-side encryption with AWS KMS keys").
+                service = f"s3.{key.split(':')[3]}.{Aws.URL_SUFFIX}"
+                via = {"StringEquals": {"kms:ViaService": service}}
+                yield iam.PolicyStatement(actions=["kms:GenerateDataKey"], resources=[key], conditions=via)
 
     def _secrets(self) -> tuple[list[str], str]:
         """Return the permission for the tenants' secrets of this stage. The default keys of both stores do not need a

@@ -23,6 +23,7 @@ CHANGEABLE = (
     "log_retention_days",
     "loop_detection",
     "reserved_concurrency",
+    "result_buckets",
     "run_retention_days",
     "shards",
     "tasks",

@@ -15,7 +15,7 @@ from duecourse.limits import LANES, MAX_DELAY_SECONDS, MAX_SHARDS, MESSAGE_RETEN
 from infra.settings.alarms_config import AlarmsConfig
 from infra.settings.auth_config import ApiConfig, AuthConfig, LimitsConfig
 from infra.settings.lanes_config import MAX_MAX_CONCURRENCY, MIN_MAX_CONCURRENCY, LaneConfig
-from infra.settings.stores_config import ArchiveConfig, key_problem
+from infra.settings.stores_config import ArchiveConfig, StageBuckets, bucket_problems, key_problem
 from infra.settings.targets_config import AllowedTargetsConfig, task_problems
 from infra.settings.throughput_config import ThroughputConfig
 
@@ -84,6 +84,10 @@ class StageConfig:
     tasks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """The targets that jobs can call by a name: `{"send-invoice": {"target": {...}, "defaults": {...}}}`. Both are in
     the format of a posted job; `defaults` are for fields that the job does not have.
+    """
+    result_buckets: StageBuckets = field(default_factory=dict)
+    """The buckets in which jobs can store their results, each with the prefixes of tenants (`*`: of all others), its
+    KMS key and its account if it has another: `{"reports": {"prefixes": {"acme": "duecourse/"}, "key": "arn:..."}}`.
     """
     deletion_protection: bool = True
     """Whether stack, tables and user pool of a stage with retained data are protected against deletion. It is off for
@@ -289,5 +293,6 @@ class StageConfig:
             "api": self.api.problems(),
             "allowed_targets": self.allowed_targets.problems(),
             "tasks": task_problems(self.tasks),
+            "result_buckets": bucket_problems(self.result_buckets),
         }.items():
             yield from ((f"{part}.{field}", problem) for field, problem in problems)

@@ -1,10 +1,14 @@
-"""The archive of a stage's expired runs, and the key of its stores."""
+"""The archive of a stage's expired runs, the key of its stores, and the tenants' buckets for results."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
+
+from duecourse.limits import EVERY_TENANT, RESULT_BUCKET, RESULT_PREFIX, TENANT_IN_PREFIX
 
 MAX_BATCH = 1_000
 """The maximum number of records of a batch. DynamoDB's stream allows 10,000 (AWS Lambda Developer Guide, "Parameters
@@ -76,3 +80,63 @@ def key_problem(key: str | None) -> str | None:
     if key is None or key == OWN or _KEY_ARN.fullmatch(key):
         return None
     return f"must be none, {OWN} or the ARN of a KMS key (arn:aws:kms:...:key/..., no alias), not {key!r}"
+
+
+MAX_BUCKETS_BYTES = 1_000
+"""The maximum size of the buckets in the environment of a function, which has 4 KB for all variables (AWS Lambda
+Developer Guide, "Lambda quotas").
+"""
+
+_BUCKET_PARTS = frozenset({"prefixes", "key", "account"})
+_TENANT = re.compile(r"[A-Za-z0-9_-]{1,64}|\*")
+_ACCOUNT = re.compile(r"[0-9]{12}")
+
+StageBuckets = Mapping[str, Mapping[str, Any]]
+
+
+def buckets_json(buckets: StageBuckets) -> str:
+    """Return the DUECOURSE_RESULT_BUCKETS setting of the API and the workers: the prefixes by bucket."""
+    return json.dumps({bucket: parts["prefixes"] for bucket, parts in buckets.items()}, separators=(",", ":"))
+
+
+def beginning_of(prefix: str) -> str:
+    """Return the part of a prefix that is the same for all tenants."""
+    return prefix.partition(TENANT_IN_PREFIX)[0]
+
+
+def bucket_problems(buckets: StageBuckets) -> Iterator[tuple[str, str]]:
+    """Yield each invalid bucket for results, or part of it, with its requirement."""
+    for bucket, parts in buckets.items():
+        prefixes, key, account = parts.get("prefixes"), parts.get("key"), parts.get("account")
+        if re.fullmatch(RESULT_BUCKET, bucket) is None:
+            yield bucket, "must be the name of a bucket"
+        if unknown := sorted(parts.keys() - _BUCKET_PARTS):
+            yield bucket, f"must have only {', '.join(sorted(_BUCKET_PARTS))}, not {', '.join(unknown)}"
+        if key is not None and (not isinstance(key, str) or _KEY_ARN.fullmatch(key) is None):
+            yield f"{bucket}.key", "must be the ARN of the KMS key of the bucket (arn:aws:kms:...:key/..., no alias)"
+        if account is not None and (not isinstance(account, str) or _ACCOUNT.fullmatch(account) is None):
+            yield f"{bucket}.account", "must be the account of the bucket: 12 digits, as a string"
+        if isinstance(prefixes, Mapping) and prefixes:
+            yield from ((f"{bucket}.prefixes.{tenant}", problem) for tenant, problem in _prefix_problems(prefixes))
+        else:
+            yield f"{bucket}.prefixes", 'must have the prefix of each tenant: {"acme": "duecourse/"}'
+    if len(json.dumps(buckets).encode()) > MAX_BUCKETS_BYTES:
+        yield ", ".join(buckets)[:40], f"must not take more than {MAX_BUCKETS_BYTES} bytes together as JSON"
+
+
+def _prefix_problems(prefixes: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield each tenant with an invalid prefix in a bucket, with its requirement."""
+    valid: dict[str, str] = {}
+    for tenant, prefix in prefixes.items():
+        if _TENANT.fullmatch(tenant) is None:
+            yield tenant, f"must be a tenant, or {EVERY_TENANT} for all others"
+        elif not isinstance(prefix, str) or re.fullmatch(RESULT_PREFIX, prefix.replace(TENANT_IN_PREFIX, "t")) is None:
+            yield tenant, "must be empty, or folders such as duecourse/results/"
+        elif (tenant == EVERY_TENANT) != prefix.endswith(f"{TENANT_IN_PREFIX}/"):
+            yield tenant, f"must end with {TENANT_IN_PREFIX}/ for {EVERY_TENANT}, and only there"
+        else:
+            valid[tenant] = beginning_of(prefix)
+    for tenant, prefix in valid.items():
+        others = [each for each, other in valid.items() if each != tenant and prefix.startswith(other)]
+        if others:
+            yield tenant, f"must not be within the prefix of {others[0]}, whose results would be in the same folder"

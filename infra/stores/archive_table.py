@@ -37,6 +37,8 @@ COLUMNS = {
     "cancel_requested": "string",
     "result": "string",
     "result_bytes": "bigint",
+    "result_location": "string",
+    "result_error": "string",
     "error": "string",
     "code": "string",
     "count": "int",

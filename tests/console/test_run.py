@@ -138,3 +138,15 @@ def test_run_page_links_to_job_workflow_and_log_entries(sampled: ServedConsole, 
 def test_run_page_reports_an_address_without_a_run(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled, "/runs/nightly.20200101T000000Z")
     expect(page.get_by_role("heading", name="Run not found")).to_be_visible()
+
+
+def test_run_page_shows_where_the_result_is_or_why_the_bucket_rejected_it(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    _job(scheduler, schedule=None, results={"bucket": "acme-reports", "prefix": "daily/"})
+    scheduler.answer("export", body={"text": "x" * 5_000})
+    scheduler.client.run_job("export")
+    (call,) = scheduler.advance(seconds=1)
+    page = open_page(console, f"/runs/{call.run_id}")
+    path = call.run_id.removeprefix("export.")
+    expect(page.get_by_text(f"Stored at s3://acme-reports/daily/export/{path}/1.json")).to_be_visible()

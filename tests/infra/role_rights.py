@@ -129,7 +129,10 @@ def word_for(stack: Stack, resource: Any, function: dict[str, Any]) -> str:
             return "own queue"
         return stores(stack)[name] + (", stream" if attribute == "StreamArn" or part == "/stream/*" else "")
     arn, partition, service, region, account, name = text.split(":", 5)
-    assert (arn, partition, account) == ("arn", "{Partition}", "{AccountId}")
+    assert (arn, partition, account) == ("arn", "{Partition}", "" if service == "s3" else "{AccountId}")
+    if service == "s3":
+        assert any(name.startswith(f"{bucket}/") for bucket in STAGES[stack.stage].result_buckets)
+        return "results"
     assert region == ("" if service == "iam" else "{Region}")
     if f"{service}:{name}" == "cloudwatch:alarm:*":
         return "alarms"

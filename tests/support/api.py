@@ -79,6 +79,7 @@ def api_settings(**changes: Any) -> ApiSettings:
         "private_targets": "refuse",
         "allowed_targets": ALLOWED,
         "results_bucket": "results",
+        "result_buckets": {"reports": {"default": "daily/"}},
         "region": "eu-central-1",
         "auth": "none",
         "tenant_claim": "tenant",
@@ -103,7 +104,7 @@ class Untouchable:
 class Linked:
     """ports.Results as the API needs them."""
 
-    def put(self, key: str, document: bytes) -> None:
+    def put(self, key: str, document: bytes, bucket: str | None = None) -> None:
         raise AssertionError("the API writes no results")
 
     def link(self, key: str) -> str:

@@ -32,7 +32,15 @@ OURS: Mapping[str, frozenset[str]] = {
     | {
         *("AttemptsStarted", "AttemptsFailed"),
         *("MessagesReceived", "DuplicatesDropped", "Lateness", "CaughtUp", "DeathsAnnounced", "MessagesFailed"),
-        *("FinishesRefused", "ResultsLost", "EventsRefused", "PausesFailed", "JobsPaused", "RescueReadsFailed"),
+        *(
+            "FinishesRefused",
+            "ResultsLost",
+            "ResultsRefused",
+            "EventsRefused",
+            "PausesFailed",
+            "JobsPaused",
+            "RescueReadsFailed",
+        ),
         *("StartsLate", "TargetsFailing"),
     },
     "reconcile": frozenset(

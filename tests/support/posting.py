@@ -38,7 +38,13 @@ TASKS = {
     "loud": RegisteredTask(HttpTarget("https://example.test/", headers=(("X-Name", "{{job_name}}" * 40),)), {}),
     "foreign": RegisteredTask(LambdaTarget("duecourse-target-foreign"), {"schedule": "* * * * *", "tags": []}),
 }
-RULES = Rules(private_targets=False, allowed=ALLOWED, default_precision=Precision.EXACT, tasks=Registered(TASKS))
+RULES = Rules(
+    private_targets=False,
+    allowed=ALLOWED,
+    default_precision=Precision.EXACT,
+    tasks=Registered(TASKS),
+    result_buckets={"*": {"*": ""}},
+)
 
 
 def first_occurrence(spec: ScheduleSpec, now: float, exclude: tuple[str, ...] = ()) -> int | None:

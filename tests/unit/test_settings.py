@@ -58,6 +58,7 @@ EXECUTE = {
     "DUECOURSE_SHARDS": "16",
     "DUECOURSE_BUS_NAME": "duecourse",
     "DUECOURSE_RESULTS_BUCKET": "results",
+    "DUECOURSE_RESULT_BUCKETS": '{"reports":{"acme":"daily/"}}',
     "DUECOURSE_ACCOUNT": "000000000000",
     "DUECOURSE_PARTITION": "aws",
     "DUECOURSE_REGION": "us-east-1",
@@ -70,6 +71,7 @@ API = {name: value for name, value in DISPATCH.items() if name != "DUECOURSE_BUS
     "DUECOURSE_PRIVATE_TARGETS": "allow",
     "DUECOURSE_ALLOWED_TARGETS": '{"functions": ["duecourse-target-*", "reports"], "actions": ["ecs:UpdateService"]}',
     "DUECOURSE_RESULTS_BUCKET": "results",
+    "DUECOURSE_RESULT_BUCKETS": '{"reports":{"acme":"daily/"}}',
     "DUECOURSE_REGION": "us-east-1",
     "DUECOURSE_AUTH": "jwt",
     "DUECOURSE_TENANT_CLAIM": "tenant",
@@ -149,6 +151,13 @@ def test_settings_allow_no_targets_that_are_omitted() -> None:
 def test_settings_with_invalid_allowed_targets_are_rejected_with_the_expected_form(text: str) -> None:
     said = refusal(ApiSettings, API | {"DUECOURSE_ALLOWED_TARGETS": text})
     assert "must be a JSON object of lists named functions, queues, topics" in said
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"reports": "daily/"}', '{"reports": {"acme": 5}}'])
+def test_settings_with_invalid_result_buckets_are_rejected_with_the_expected_form(text: str) -> None:
+    said = refusal(ExecuteSettings, EXECUTE | {"DUECOURSE_RESULT_BUCKETS": text})
+    assert "must be a JSON object of the prefixes of tenants by bucket" in said
+    assert ExecuteSettings.from_env(EXECUTE).result_buckets == {"reports": {"acme": "daily/"}}
 
 
 @each

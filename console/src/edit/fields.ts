@@ -146,6 +146,9 @@ export const RARE: Field[] = [
   field("concurrency", "Concurrency key", "json", {
     hint: 'Runs of several jobs share a limit: {"key": "crm-{{payload.region}}", "limit": 5}',
   }),
+  field("results", "Location of results", "json", {
+    hint: 'A bucket that the stage allows: {"bucket": "acme-reports", "prefix": "daily/"}',
+  }),
   field("after_completion", "After completion", "json", {
     hint: 'Remove a job that ends: {"delete_after_seconds": 86400}; null for never.',
   }),

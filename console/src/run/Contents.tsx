@@ -57,16 +57,27 @@ export function Failure({ run }: { run: SingleRun }) {
 export function Result({ run }: { run: ReadRun }) {
   const link = webAddress(run.result_url);
   const bytes = run.result_bytes;
+  const elsewhere = run.result_location;
   if (run.result === null && link === null && !bytes) return null;
   return (
     <Container header={<Header description={bytes === null ? undefined : `${bytes} bytes`}>Result</Header>}>
-      {link === null ? (
-        <Json text={run.resultText} />
-      ) : (
-        <Link external href={link}>
-          Download
-        </Link>
-      )}
+      <SpaceBetween size="xs">
+        {elsewhere !== null && (
+          <Box>
+            Stored at <code>{elsewhere}</code>
+          </Box>
+        )}
+        {run.result_error !== null && (
+          <Alert type="warning">The bucket for results did not accept it: {run.result_error}</Alert>
+        )}
+        {link !== null ? (
+          <Link external href={link}>
+            Download
+          </Link>
+        ) : (
+          (run.result !== null || elsewhere === null) && <Json text={run.resultText} />
+        )}
+      </SpaceBetween>
     </Container>
   );
 }

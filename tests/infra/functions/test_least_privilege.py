@@ -110,6 +110,23 @@ def test_least_privilege_suffices_for_large_results_and_their_links(deployed: De
     assert len(httpx.get(read["result_url"], timeout=PATIENCE_SECONDS, trust_env=False).json()["body"]["text"]) == LARGE
 
 
+def test_least_privilege_suffices_for_results_in_an_allowed_bucket_and_for_nothing_else_there(
+    deployed: Deployed, receivers: Receivers
+) -> None:
+    (bucket,) = STAGES["local"].result_buckets
+    s3 = client("s3", deployed.endpoint)
+    s3.create_bucket(Bucket=bucket)
+    post(deployed, job("located", receivers.targets["lambda"], **SOON_ONCE, results={"bucket": bucket}))
+    run = deployed.run_in("located", "SUCCEEDED")
+    read = deployed.api.get(f"/runs/{run['id']}").json()
+    key = read["result_location"].removeprefix(f"s3://{bucket}/")
+    assert key == f"default/located/{run['id'].removeprefix('located.')}/1.json"
+    assert (read["result"], "result_url" in read) == (None, False)
+    assert len(json.loads(s3.get_object(Bucket=bucket, Key=key)["Body"].read())["body"]["text"]) == LARGE
+    refused = deployed.api.post("/jobs", json=job("elsewhere", health(deployed), results={"bucket": "elsewhere"}))
+    assert refused.json()["errors"][0]["pointer"] == "/results/bucket"
+
+
 def test_least_privilege_suffices_for_runs_that_wait_for_a_callback(deployed: Deployed, receivers: Receivers) -> None:
     receivers.messages()
     waiting = {"completion": "callback", "completion_seconds": 600, "heartbeat_seconds": 300}

@@ -1,5 +1,8 @@
 """Who may do what: each role exactly what the code behind its function asks for, as the source says."""
 
+import json
+from unittest.mock import ANY
+
 import pytest
 
 from infra.bundling import SERVICES
@@ -25,6 +28,7 @@ from tests.support.policies import as_list, key_uses, written
 from tests.support.template import ROOT, source_of, template
 
 SCAN = "dynamodb:Scan"
+OWNER = "s3:ResourceAccount"
 
 JOB_INDEXES = frozenset({TENANT_INDEX, STATE_INDEX})
 
@@ -46,6 +50,31 @@ def test_permissions_runs_of_all_tenants_are_read_only_by_the_api_of_a_stage_wit
             assert all("/index/" not in written(each) for scan in scans for each in as_list(scan["Resource"]))
     settings = {stack.environment(f"{name}Function")["DUECOURSE_OPERATOR_TENANT"] for name in ("Api", "Repair")}
     assert settings == {"platform"}
+
+
+def test_permissions_only_workers_write_results_to_allowed_buckets_and_only_below_the_prefixes() -> None:
+    key = "arn:aws:kms:eu-west-1:123456789012:key/abc"
+    buckets = {"reports": {"prefixes": {"acme": "daily/", "*": "others/{tenant}/"}, "key": key}}
+    buckets |= {"theirs": {"prefixes": {"globex": ""}, "account": "123456789012"}}
+    stack = Stack("dev", template("dev", result_buckets=json.dumps(buckets)))
+    for name, function in stack.functions().items():
+        statements = {str(each["Resource"]): each for each in stack.statements(role_of(function))}
+        ours = [each for resource, each in statements.items() if ":s3:::" in resource or key in resource]
+        if not name.startswith("Execute"):
+            assert ours == [], name
+            continue
+        found = [([*map(written, as_list(each["Resource"]))], each["Action"], each["Condition"]) for each in ours]
+        arn = "arn:{Partition}:s3:::".__add__
+        by = "StringEquals"
+        assert found == [
+            (
+                [arn("reports/daily/*"), arn("reports/others/*")],
+                "s3:PutObject",
+                {by: {OWNER: {"Ref": "AWS::AccountId"}}},
+            ),
+            ([key], "kms:GenerateDataKey", {by: {"kms:ViaService": ANY}}),
+            ([arn("theirs/*")], "s3:PutObject", {by: {OWNER: "123456789012"}}),
+        ]
 
 
 def test_permissions_every_function_is_known_to_these_tests(stack: Stack) -> None:

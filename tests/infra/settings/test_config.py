@@ -4,6 +4,7 @@
 - What docs/api.md says of a tenant's limits is what the stages set.
 """
 
+import json
 import re
 from dataclasses import fields, replace
 from typing import Any
@@ -16,6 +17,7 @@ from infra.settings.auth_config import LimitsConfig
 from infra.settings.config import LOG_RETENTION_DAYS, ConfigError, ReservedConcurrency, StageConfig
 from infra.settings.deployment_settings import DEPLOYMENT_SETTINGS
 from infra.settings.lanes_config import LaneConfig, lanes
+from infra.settings.stores_config import buckets_json
 from infra.settings.targets_config import AllowedTargetsConfig
 from infra.stages import STAGES, from_context
 from tests.support.template import ROOT
@@ -268,3 +270,38 @@ def test_stage_config_documented_limits_match_the_stages() -> None:
     assert stages == ["dev", "prod"]
     for column, stage in enumerate(stages, start=1):
         assert [row[column] for row in rows] == figures(STAGES[stage].limits)
+
+
+@pytest.mark.parametrize(
+    ("buckets", "said"),
+    [
+        ({"Reports": {"prefixes": {"acme": ""}}}, r"result_buckets\.Reports must be the name of a bucket"),
+        ({"reports": {}}, r"result_buckets\.reports\.prefixes must have the prefix of each tenant"),
+        ({"reports": {"prefixes": {"acme": "daily"}}}, r"reports\.prefixes\.acme must be empty, or folders"),
+        ({"reports": {"prefixes": {"acme": "*/"}}}, r"reports\.prefixes\.acme must be empty, or folders"),
+        ({"reports": {"prefixes": {"a b": ""}}}, r"reports\.prefixes\.a b must be a tenant, or \* for all others"),
+        ({"reports": {"prefixes": {"*": "daily/"}}}, r"reports\.prefixes\.\* must end with {tenant}/"),
+        ({"reports": {"prefixes": {"acme": "{tenant}/"}}}, r"prefixes\.acme must end with {tenant}/ for \*, and only"),
+        ({"reports": {"prefixes": {"a": "x/", "b": "x/y/"}}}, r"prefixes\.b must not be within the prefix of a"),
+        ({"reports": {"prefixes": {"a": "x/", "*": "{tenant}/"}}}, r"prefixes\.a must not be within the prefix of \*"),
+        ({"reports": {"prefixes": {"a": ""}, "key": "alias/x"}}, r"reports\.key must be the ARN of the KMS key"),
+        ({"reports": {"prefixes": {"a": ""}, "account": 1}}, r"reports\.account must be the account of the bucket"),
+        ({"reports": {"prefixes": {"a": ""}, "keys": 1}}, r"reports must have only account, key, prefixes, not keys"),
+        ({f"r-{n}": {"prefixes": {"a": "x" * 40 + "/"}} for n in range(20)}, "must not take more than 1000 bytes"),
+    ],
+)
+def test_stage_config_bucket_for_results_that_would_mix_tenants_or_be_refused_is_refused(
+    buckets: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(ConfigError, match=said):
+        replace(STAGES["dev"], result_buckets=buckets)
+
+
+def test_stage_config_buckets_for_results_are_passed_to_the_functions_by_their_prefixes() -> None:
+    key = "arn:aws:kms:eu-west-1:123456789012:key/abc"
+    buckets = {
+        "reports": {"prefixes": {"acme": "daily/", "globex": "weekly/"}, "key": key, "account": "123456789012"},
+        "shared": {"prefixes": {"acme": "old/", "*": "results/{tenant}/"}},
+    }
+    given = buckets_json(replace(STAGES["dev"], result_buckets=buckets).result_buckets)
+    assert json.loads(given) == {name: parts["prefixes"] for name, parts in buckets.items()}

@@ -126,9 +126,12 @@ def test_archive_history_is_retained_where_data_is_retained(stack: Stack) -> Non
 
 def test_archive_table_columns_have_the_names_and_types_of_the_row_fields(stack: Stack) -> None:
     common = {"heartbeat_at": 1.0, "progress": 0.5, "note": "half", "requested_by": "alice", "correlation_id": "4f1d"}
+    located = {"result_location": "s3://reports/daily/r", "result_error": "AccessDenied"}
     rows = [
         row_of(run(job(), RunState.DEAD, error="503", code="http.503", cancel_requested="cancelled", **common)),
-        row_of(run(job(), RunState.SUCCEEDED, result={"status": 200}, result_bytes=12, result_key="r", **common)),
+        row_of(
+            run(job(), RunState.SUCCEEDED, result={"status": 200}, result_bytes=12, result_key="r", **located, **common)
+        ),
         row_of(run(job(), RunState.QUEUED, waiting_since=1.0, key="crm", **common)),
         row_of(run(job(), RunState.WAITING, waiting_until=1.0, heartbeat_until=1.0, **common)),
     ]

@@ -39,6 +39,7 @@ SETTINGS = {
     "PRIVATE_TARGETS": "allow",
     "ALLOWED_TARGETS": '{"functions": ["duecourse-target-*"]}',
     "RESULTS_BUCKET": "results",
+    "RESULT_BUCKETS": "{}",
     "AUTH": "none",
     "REGION": "us-east-1",
     "TENANT_CLAIM": "tenant",

@@ -90,6 +90,8 @@ def test_runs_occurrences_sent_on_creation_are_queued(api: ApiClient) -> None:
         "cancel_requested": None,
         "result": None,
         "result_bytes": None,
+        "result_location": None,
+        "result_error": None,
         "error": None,
         "code": None,
         "count": 1,

@@ -87,6 +87,7 @@ def environ(stage: Stage, ministack: str) -> dict[str, str]:
         "PRIVATE_TARGETS": "allow",
         "BUS_NAME": "duecourse-test",
         "RESULTS_BUCKET": "duecourse-test-results",
+        "RESULT_BUCKETS": "{}",
         "ACCOUNT": "000000000000",
         "PARTITION": "aws",
         "REGION": "us-east-1",

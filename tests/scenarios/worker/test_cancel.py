@@ -1,8 +1,19 @@
 """Ending runs before their time."""
 
+from dataclasses import replace
+
 import pytest
 
-from duecourse.domain.jobs.job import Backoff, Completion, EventKind, JobState, MissedMode, MissedPolicy, RetryPolicy
+from duecourse.domain.jobs.job import (
+    Backoff,
+    Completion,
+    EventKind,
+    JobState,
+    MissedMode,
+    MissedPolicy,
+    ResultLocation,
+    RetryPolicy,
+)
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind
@@ -157,3 +168,46 @@ def test_run_end_loses_the_result_and_not_the_run_if_the_result_store_fails(worl
     assert isinstance(run.result, dict)
     assert run.result["truncated"] is True
     assert world.count("ResultsLost") == 1
+
+
+REPORTS = ResultLocation("reports", "daily/")
+
+
+def located(world: World, **results: object) -> None:
+    world.caller.answer = lambda call: Returned(results[call.job.id])
+    for job_id in results:
+        world.add(job(AT, id=job_id, results=REPORTS))
+    world.until(NOON + 300)
+
+
+def test_run_end_writes_every_result_of_a_job_with_a_location_there_and_a_small_one_also_to_the_record(
+    world: World,
+) -> None:
+    located(world, large={"body": "x" * 5000}, small={"rows": 3}, silent=None)
+    (large,), (small,), (silent,) = world.runs("large"), world.runs("small"), world.runs("silent")
+    place = "s3://reports/daily/{}/20261121T120200Z/1.json".format
+    assert (large.result, large.result_key, large.result_location) == (None, None, place("large"))
+    assert (small.result, small.result_bytes, small.result_location) == ({"rows": 3}, 10, place("small"))
+    assert (silent.result, silent.result_location) == (None, None)
+    assert world.results.documents.keys() == {place("large"), place("small")}
+    assert world.results.documents[place("small")] == b'{"rows":3}'
+
+
+def test_run_end_keeps_success_and_result_in_the_stage_if_the_jobs_bucket_rejects_the_result(world: World) -> None:
+    world.results.refuses = ["reports"]
+    located(world, large={"body": "x" * 5000}, small={"rows": 3})
+    (large,), (small,) = world.runs("large"), world.runs("small")
+    assert large.state is small.state is RunState.SUCCEEDED
+    assert world.results.documents.keys() == {large.result_key}
+    assert (large.result_error, large.result_location) == ("AccessDenied", None)
+    assert (small.result, small.result_error, small.result_key) == ({"rows": 3}, "AccessDenied", None)
+    assert (world.count("ResultsRefused"), world.count("ResultsLost")) == (2, 0)
+
+
+def test_run_end_writes_no_result_to_a_location_that_the_stage_no_longer_allows(world: World) -> None:
+    world.settings = replace(world.settings, result_buckets={"reports": {"default": "weekly/"}})
+    located(world, small={"rows": 3})
+    (small,) = world.runs("small")
+    assert (small.state, small.result) == (RunState.SUCCEEDED, {"rows": 3})
+    assert small.result_error == "the prefix must start with weekly/, the prefix of this tenant in the bucket"
+    assert not world.results.documents

@@ -17,6 +17,7 @@ from duecourse.domain.jobs.job import (
     NotifyRule,
     NotifyTarget,
     Overlap,
+    ResultLocation,
     RetryPolicy,
 )
 from duecourse.domain.jobs.pause import pause
@@ -97,7 +98,7 @@ def _jobs() -> list[Job]:
             max_runs=9,
         ),
         job("at(2026-11-21T13:00:00)", id="later", payload={"n": 1}),
-        job(soon(5), id="once"),
+        job(soon(5), id="once", results=ResultLocation("reports", "daily/")),
         job(soon(6), id="fails", retry=TEN_MINUTES),
         job(soon(6), id="fails-for-long", retry=AN_HOUR),
         job(soon(7), id="dies", retry=ONCE),

@@ -29,6 +29,9 @@ JOB = {"id": "nightly", "schedule": "0 3 * * *", "state": "PAUSED", "next_occurr
 RUN = {**DEAD_RUN, "started_at": "2026-11-21T03:00:00.042Z", "result": None}
 DONE = {**RUN, "state": "SUCCEEDED", "reason": None, "error": None, "code": None, "result": {"rows": 3}}
 LARGE = {**DONE, "result": None, "result_url": "https://s3/x", "result_url_seconds": 300, "result_bytes": 4096}
+PLACE = "s3://acme-reports/daily/located/1.json"
+LOCATED = {**DONE, "result": None, "result_bytes": 4096, "result_location": PLACE}
+REFUSED = {**DONE, "result_error": "AccessDenied"}
 WAITING = {**RUN, "state": "WAITING", "reason": None, "finished_at": None, "cancel_requested": True}
 WAITING["waiting_until"] = "2026-11-22T03:00:00Z"
 
@@ -52,10 +55,15 @@ def answer(asked: Seen) -> tuple[int, object]:
         ("GET", "/v1/runs/dead.1"): RUN,
         ("GET", "/v1/runs/done.1"): DONE,
         ("GET", "/v1/runs/large.1"): LARGE,
+        ("GET", "/v1/runs/located.1"): LOCATED,
+        ("GET", "/v1/runs/refused.1"): REFUSED,
         ("GET", "/v1/runs/waiting.1"): WAITING,
         ("GET", "/v1/runs/ended.1"): {**DONE, "cancel_requested": True},
         ("GET", "/v1/dead-letters"): DIED_BEFORE if asked.query.get("cursor") == "more" else DEAD,
-        **{("GET", f"/v1/jobs/{job}"): JOB for job in ("dead", "done", "large", "waiting", "ended", "nightly")},
+        **{
+            ("GET", f"/v1/jobs/{job}"): JOB
+            for job in ("dead", "done", "large", "located", "refused", "waiting", "ended", "nightly")
+        },
         ("POST", "/v1/runs/waiting/cancel"): {"run": WAITING, "accepted": "cancel"},
         ("POST", "/v1/runs/dead/redrive"): {"run": RUN, "accepted": "redrive"},
         ("POST", "/v1/dead-letters/redrive"): {
@@ -131,6 +139,15 @@ def test_run_commands_show_a_small_result_unchanged(server):
 
 def test_run_commands_show_a_large_result_by_its_address(server):
     assert "result        4096 bytes, for 300 s at https://s3/x" in duecourse(server, "runs", "show", "large.1").stdout
+
+
+def test_run_commands_show_where_a_result_is_stored_or_why_it_is_not(server):
+    located = duecourse(server, "runs", "show", "located.1").stdout.splitlines()
+    assert f"stored at     {PLACE} (4096 bytes)" in located
+    assert not [line for line in located if line.startswith("result")]
+    refused = duecourse(server, "runs", "show", "refused.1").stdout.splitlines()
+    assert "not stored    AccessDenied" in refused
+    assert 'result        {"rows": 3}' in refused
 
 
 def test_run_commands_show_the_requested_cancellation_and_deadline_of_a_waiting_run(server):

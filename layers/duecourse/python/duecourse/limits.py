@@ -49,3 +49,13 @@ METRICS_NAMESPACE = "Duecourse/{stage}"
 """Namespace of a stage's metrics, so that the metrics of several stages in an account are separate. The names of its
 alarms also begin with it.
 """
+
+RESULT_BUCKET = r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]"
+"""The form of the name of a bucket for results (Amazon S3 User Guide, "General purpose bucket naming rules")."""
+
+RESULT_PREFIX = r"([A-Za-z0-9_=-][A-Za-z0-9_.=-]{0,99}/){0,10}"
+"""The form of a prefix of results: folders, each with a slash at its end."""
+
+EVERY_TENANT = "*"
+TENANT_IN_PREFIX = "{tenant}"
+"""In the settings of a bucket for results: all other tenants, and the part of their prefix that is the tenant."""

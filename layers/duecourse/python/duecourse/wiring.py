@@ -562,7 +562,8 @@ class Wiring(Generic[S_co]):
     def transitions(self: Wiring[ExecuteSettings | ReconcilerSettings], effects: SideEffects) -> TransitionWriter:
         from duecourse.usecases.worker.attempt import TransitionWriter
 
-        return TransitionWriter(self.runs, effects, self.results, self.clock, self.randomness)
+        buckets = {} if isinstance(self.settings, ReconcilerSettings) else self.settings.result_buckets
+        return TransitionWriter(self.runs, effects, self.results, buckets, self.clock, self.randomness)
 
     @cached_property
     def reconcile(self: Wiring[ReconcilerSettings]) -> ReconcileDeadLetters:

@@ -17,7 +17,7 @@ from duecourse.adapters.aws.clients import AwsClients
 from duecourse.adapters.aws.event_bus import EventBridgeBus
 from duecourse.adapters.aws.s3 import S3Results
 from duecourse.adapters.aws.sns import SUBJECT_CHARACTERS, subject
-from duecourse.ports import NoAnswerError, OutboundEvent, ServiceError
+from duecourse.ports import NoAnswerError, OutboundEvent, ResultRefusedError, ServiceError
 
 AT = 1_795_243_680.25
 
@@ -129,6 +129,16 @@ def test_outbound_result_is_written_as_json(mocked):
 def test_outbound_result_that_was_not_accepted_is_an_error(mocked):
     with pytest.raises(ServiceError):
         S3Results(mocked.get("s3"), "nowhere").put(KEY, b"{}")
+
+
+def test_outbound_result_is_written_to_another_bucket_or_its_refusal_is_named_without_account_and_role(mocked):
+    s3 = mocked.get("s3")
+    s3.create_bucket(Bucket="reports", CreateBucketConfiguration={"LocationConstraint": "eu-west-1"})
+    store = S3Results(s3, "results")
+    store.put("daily/nightly/x/1.json", b'{"rows":3}', "reports")
+    assert s3.get_object(Bucket="reports", Key="daily/nightly/x/1.json")["Body"].read() == b'{"rows":3}'
+    with pytest.raises(ResultRefusedError, match=r"\ANoSuchBucket\Z"):
+        store.put("daily/nightly/x/1.json", b"{}", "nowhere")
 
 
 @pytest.mark.parametrize("region", ["us-east-1", "eu-west-1"])

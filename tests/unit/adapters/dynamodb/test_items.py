@@ -107,6 +107,12 @@ def test_dynamodb_items_restore_a_run_with_a_large_result() -> None:
     assert run_item.from_item(run_item.to_item(done)) == done
 
 
+def test_dynamodb_items_restore_where_the_result_of_a_run_is_or_why_it_is_not_there() -> None:
+    done = record(RunState.SUCCEEDED, NIGHTLY, attempt=1, fencing_token="t", result={"rows": 3}, result_bytes=10)
+    for more in ({"result_location": "s3://reports/daily/nightly/x/1.json"}, {"result_error": "AccessDenied"}):
+        assert run_item.from_item(run_item.to_item(varied(done, **more))) == varied(done, **more)
+
+
 def test_dynamodb_items_restore_a_manually_requested_run() -> None:
     asked = record(
         RunState.RUNNING,

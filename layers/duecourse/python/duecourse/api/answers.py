@@ -122,9 +122,17 @@ class RunAnswer(TypedDict):
         Field(description="The reason for a requested cancellation, until the worker has received the request."),
     ]
     result: Annotated[
-        Any, Field(description="The response of the target; null if the response is stored elsewhere (result_url).")
+        Any,
+        Field(
+            description="The response of the target; null if the response is stored elsewhere (result_url, "
+            "result_location)."
+        ),
     ]
     result_bytes: int | None
+    result_location: Annotated[
+        str | None, Field(description="The object (s3://BUCKET/KEY) with the result of a job that has `results`.")
+    ]
+    result_error: Annotated[str | None, Field(description="Why the bucket in `results` did not accept the result.")]
     error: str | None
     code: Annotated[str | None, Field(description="The code of the last failure, such as http.503 or timeout.")]
     count: Annotated[int, Field(ge=1, description="The number of occurrences that this record covers.")]

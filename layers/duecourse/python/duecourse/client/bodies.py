@@ -121,6 +121,7 @@ class JobPatch(TypedDict):
     retry: NotRequired[Mapping[str, Any] | None]
     precision: NotRequired[Literal["second", "exact"] | None]
     concurrency: NotRequired[Concurrency | None]
+    results: NotRequired[ResultLocation | None]
     delivery: NotRequired[Literal["at_least_once", "at_most_once"] | None]
     after_completion: NotRequired[AfterCompletion | None]
     idempotency_key: NotRequired[str | None]
@@ -180,6 +181,7 @@ class JobRequest(TypedDict):
     retry: NotRequired[Retry]
     precision: NotRequired[Literal["second", "exact"] | None]
     concurrency: NotRequired[Concurrency | None]
+    results: NotRequired[ResultLocation | None]
     delivery: NotRequired[Literal["at_least_once", "at_most_once"]]
     after_completion: NotRequired[AfterCompletion | None]
     idempotency_key: NotRequired[str | None]
@@ -231,6 +233,13 @@ class Queue(TypedDict):
     """Runs wait in the wait queue, up to this number."""
 
     queue: int
+
+
+class ResultLocation(TypedDict):
+    """The bucket of yours that receives the results, if the stage allows it."""
+
+    bucket: str
+    prefix: NotRequired[str | None]
 
 
 class Retry(TypedDict):

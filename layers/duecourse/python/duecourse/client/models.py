@@ -453,6 +453,8 @@ class Job(Answer):
     precision: Literal["second", "exact"]
     concurrency: Concurrency | None
     """The limit that the runs share with those of other jobs."""
+    results: ResultLocationShown | None
+    """The bucket for the results; null: the stage keeps them."""
     delivery: Literal["at_least_once", "at_most_once"]
     after_completion: AfterCompletion | None
     """For a job that ends: its schedule is at(...), or it has end or max_runs. Default: a job with the schedule
@@ -767,6 +769,17 @@ class RequestedRuns(Answer):
     """The result of each request, in the order of the requests."""
 
     items: tuple[RequestedRun, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResultLocationShown(Answer):
+    """The bucket of yours that receives the results, if the stage allows it."""
+
+    bucket: str
+    prefix: str | None
+    """The start of the objects' keys: folders, such as reports/daily/. It must start with your prefix in this bucket,
+    which is the default.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1249,8 +1262,12 @@ class Run(RunExtras, Answer):
     cancel_requested: str | None
     """The reason for a requested cancellation, until the worker has received the request."""
     result: Any
-    """The response of the target; null if the response is stored elsewhere (result_url)."""
+    """The response of the target; null if the response is stored elsewhere (result_url, result_location)."""
     result_bytes: int | None
+    result_location: str | None
+    """The object (s3://BUCKET/KEY) with the result of a job that has `results`."""
+    result_error: str | None
+    """Why the bucket in `results` did not accept the result."""
     error: str | None
     code: str | None
     """The code of the last failure, such as http.503 or timeout."""

@@ -80,6 +80,7 @@ from duecourse.ports.targets import (
     Caller,
     Pinger,
     RegisteredTask,
+    ResultRefusedError,
     Results,
     Secrets,
     SecretsUnavailableError,

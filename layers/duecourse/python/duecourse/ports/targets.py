@@ -82,11 +82,17 @@ LINK_SECONDS = 300
 """How long the link to a result is valid."""
 
 
+class ResultRefusedError(Exception):
+    """A tenant's bucket rejected a result. The message is the reason, for the tenant."""
+
+
 class Results(Protocol):
     """The store of large results. A result is kept as long as its run."""
 
-    def put(self, key: str, document: bytes) -> None:
-        """Write a result (JSON). Raises if it was not accepted."""
+    def put(self, key: str, document: bytes, bucket: str | None = None) -> None:
+        """Write a result (JSON), by default to the stage's own bucket. Raises if it was not accepted: if a given
+        `bucket` rejected it, ResultRefusedError.
+        """
 
     def link(self, key: str) -> str:
         """Return a link with which anyone can read the result for LINK_SECONDS."""

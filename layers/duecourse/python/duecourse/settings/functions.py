@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from duecourse.domain.jobs.job import Lane, Precision
+from duecourse.domain.jobs.result_buckets import ResultBuckets
 from duecourse.domain.targets.allowed_targets import AllowedTargets
 from duecourse.settings.reading import FromEnvironment
 
@@ -85,6 +86,7 @@ class ExecuteSettings(LaneSettings):
     private_targets: str
     bus_name: str
     results_bucket: str
+    result_buckets: ResultBuckets
     account: str
     partition: str
     region: str
@@ -152,6 +154,7 @@ class ApiSettings(_Rounds):
     private_targets: str
     allowed_targets: AllowedTargets
     results_bucket: str
+    result_buckets: ResultBuckets
     region: str
     auth: str
     tenant_claim: str

@@ -14,6 +14,7 @@ from typing import Any, Self, get_type_hints
 
 from duecourse.domain.ids import is_id
 from duecourse.domain.jobs.job import Lane, Precision
+from duecourse.domain.jobs.result_buckets import ResultBuckets
 from duecourse.domain.targets.allowed_targets import AllowedTargets
 from duecourse.limits import MAX_SHARDS
 
@@ -66,6 +67,21 @@ def _allowed(text: str) -> AllowedTargets:
         raise ValueError(f"must be a JSON object of lists named {known}") from None
 
 
+def _result_buckets(text: str) -> ResultBuckets:
+    """Parse the JSON of the buckets for results: `{"reports": {"acme": "duecourse/"}}`."""
+    problem = "must be a JSON object of the prefixes of tenants by bucket"
+    try:
+        given = json.loads(text)
+    except ValueError:
+        raise ValueError(problem) from None
+    if not isinstance(given, dict) or not all(
+        isinstance(prefixes, dict) and all(isinstance(each, str) for each in prefixes.values())
+        for prefixes in given.values()
+    ):
+        raise ValueError(problem)
+    return given
+
+
 NO_OPERATOR = "*"
 """The operator tenant of a stage that has none. No tenant has this name."""
 
@@ -90,6 +106,7 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "default_precision": _step(Precision),
     "private_targets": _one_of("allow", "refuse"),
     "allowed_targets": _allowed,
+    "result_buckets": _result_buckets,
     "secret_store": _one_of("parameters", "secrets_manager"),
     "auth": _one_of("none", "iam", "jwt"),
     "job_quota": _integer(1, 10_000_000),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from duecourse.ports import DeadlineNotification, FailureNotification, OutboundEvent
+from duecourse.ports import DeadlineNotification, FailureNotification, OutboundEvent, ResultRefusedError
 
 
 @dataclass
@@ -60,16 +60,20 @@ class RecordedPings:
 
 @dataclass
 class StoredResults:
-    """Implementation of ports.Results. It keeps the results in memory."""
+    """Implementation of ports.Results. It keeps the results in memory: those of the stage by their keys, and those in
+    other buckets by their locations (s3://BUCKET/KEY). `refuses`: whether writes fail, or the buckets that reject them.
+    """
 
     documents: dict[str, bytes] = field(default_factory=dict)
-    refuses: bool = False
+    refuses: bool | Collection[str] = False
 
-    def put(self, key: str, document: bytes) -> None:
-        """Keep the document. Raises ConnectionError if `refuses` is set."""
-        if self.refuses:
+    def put(self, key: str, document: bytes, bucket: str | None = None) -> None:
+        """Keep the document. Raises ConnectionError if writes fail, and ResultRefusedError if the bucket rejects it."""
+        if self.refuses is True:
             raise ConnectionError("the store is not available")
-        self.documents[key] = document
+        if bucket is not None and self.refuses and bucket in self.refuses:
+            raise ResultRefusedError("AccessDenied")
+        self.documents[key if bucket is None else f"s3://{bucket}/{key}"] = document
 
     def link(self, key: str) -> str:
         """Return an address that depends only on the key."""

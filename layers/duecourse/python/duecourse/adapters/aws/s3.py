@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from duecourse.domain.maintenance.archive import Sheet
-from duecourse.ports import LINK_SECONDS
+from duecourse.ports import LINK_SECONDS, ResultRefusedError, ServiceError
 
 
 class S3Archive:
@@ -35,8 +35,14 @@ class S3Results:
         self._client = client
         self._bucket = bucket
 
-    def put(self, key: str, document: bytes) -> None:
-        self._client.put_object(Bucket=self._bucket, Key=key, Body=document, ContentType="application/json")
+    def put(self, key: str, document: bytes, bucket: str | None = None) -> None:
+        place = self._bucket if bucket is None else bucket
+        try:
+            self._client.put_object(Bucket=place, Key=key, Body=document, ContentType="application/json")
+        except ServiceError as error:
+            if bucket is None:
+                raise
+            raise ResultRefusedError(error.code) from error
 
     def link(self, key: str) -> str:
         """Return a link with which anyone can read the result for five minutes. No request is sent: the link is signed

@@ -43,7 +43,9 @@ from duecourse.domain.jobs.job import (
     Job,
     NoticeCause,
     Overlap,
+    ResultLocation,
 )
+from duecourse.domain.jobs.result_buckets import bucket_refusal, prefix_of, prefix_refusal
 from duecourse.domain.runs.rendering import (
     MAX_CONCURRENCY_KEY,
     MAX_KEY_CHARACTERS,
@@ -94,6 +96,7 @@ from duecourse.domain.tenants.quota import (
 )
 from duecourse.domain.workflows.check import DEADLINE_SECONDS, MAX_DIRECT, MAX_STEPS
 from duecourse.domain.workflows.results import blanked
+from duecourse.limits import RESULT_BUCKET, RESULT_PREFIX
 from duecourse.ports import Tasks
 from duecourse.usecases.jobs.change import Draft
 
@@ -445,6 +448,41 @@ class ConcurrencyBody(Body):
         return key
 
 
+class ResultLocationBody(Body):
+    """The bucket of yours that receives the results, if the stage allows it."""
+
+    bucket: Annotated[str, Field(pattern=f"^{RESULT_BUCKET}$")]
+    prefix: Annotated[
+        str | None,
+        Field(
+            pattern=f"^{RESULT_PREFIX}$",
+            validate_default=True,
+            description="The start of the objects' keys: folders, such as reports/daily/. It must start with your "
+            "prefix in this bucket, which is the default.",
+        ),
+    ] = None
+
+    @field_validator("bucket")
+    @classmethod
+    def _bucket(cls, bucket: str, info: ValidationInfo) -> str:
+        rules = rules_of(info)
+        if problem := bucket_refusal(rules.tenant, bucket, rules.result_buckets):
+            raise refuse(problem)
+        return bucket
+
+    @field_validator("prefix")
+    @classmethod
+    def _prefix(cls, prefix: str | None, info: ValidationInfo) -> str | None:
+        rules, bucket = rules_of(info), info.data.get("bucket")
+        if bucket is None:
+            return prefix
+        if prefix is None:
+            return prefix_of(rules.tenant, bucket, rules.result_buckets)
+        if problem := prefix_refusal(rules.tenant, ResultLocation(bucket, prefix), rules.result_buckets):
+            raise refuse(problem)
+        return prefix
+
+
 class NotifyTargetBody(Body):
     """The job whose run delivers a notice as its payload."""
 
@@ -692,6 +730,9 @@ class JobBody(DefinitionBody):
     precision: Literal["second", "exact"] | None = None
     concurrency: Annotated[
         ConcurrencyBody | None, Field(description="The limit that the runs share with those of other jobs.")
+    ] = None
+    results: Annotated[
+        ResultLocationBody | None, Field(description="The bucket for the results; null: the stage keeps them.")
     ] = None
     delivery: Literal["at_least_once", "at_most_once"] = "at_least_once"
     after_completion: Annotated[

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from math import isfinite
 from typing import Annotated, Any, NoReturn
@@ -21,6 +21,7 @@ from pydantic_core import PydanticCustomError
 
 from duecourse.api.problems import FieldFault, malformed, pointer
 from duecourse.domain.jobs.job import Precision
+from duecourse.domain.jobs.result_buckets import ResultBuckets
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.schedule import read_instant
 from duecourse.ports import Tasks
@@ -141,6 +142,8 @@ class Rules:
     allowed: AllowedTargets
     default_precision: Precision
     tasks: Tasks
+    tenant: str = ""
+    result_buckets: ResultBuckets = field(default_factory=dict)
 
 
 def refuse(reason: str) -> PydanticCustomError:

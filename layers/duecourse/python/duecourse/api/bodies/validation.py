@@ -31,6 +31,7 @@ from duecourse.api.bodies.definition_body import (
     ConcurrencyBody,
     JobBody,
     MissedBody,
+    ResultLocationBody,
     RetryBody,
     StepBody,
     WorkflowBody,
@@ -273,6 +274,7 @@ _MODELS: Mapping[str, type[BaseModel]] = {
     "missed": MissedBody,
     "after_completion": AfterCompletionBody,
     "concurrency": ConcurrencyBody,
+    "results": ResultLocationBody,
 }
 
 _UNIONS = ("schedule", "target", "overlap", "finish_by")
@@ -304,6 +306,7 @@ _REQUIRED = {
     "/after_completion/delete_after_seconds": "is required: write a number of seconds, or null for never",
     "/concurrency/key": "is required: write the key that the runs share, such as crm-{{payload.region}}",
     "/concurrency/limit": "is required: write how many runs with the key may be active",
+    "/results/bucket": "is required: write the name of the bucket",
     "/overlap/queue": 'is required: write how many runs may wait, such as {"queue": 10}',
 }
 
@@ -349,6 +352,8 @@ _PATTERNS = {
     "/target/auth/secret": _SECRET_FORM,
     "/target/auth/username": "must not contain a colon or control characters",
     "/target/service": "must be boto3's name of a service, such as ecs",
+    "/results/bucket": "must be the name of a bucket: 3 to 63 small letters, digits, . and -",
+    "/results/prefix": "must be folders of letters, digits and _ . = -, each followed by a slash: reports/daily/",
     "/target/action": "must be the name of an action in capitals, such as UpdateService",
 }
 

@@ -90,6 +90,8 @@ RUN: Document = {
     "cancel_requested": None,
     "result": {"status": 200, "body": "done"},
     "result_bytes": 31,
+    "result_location": None,
+    "result_error": None,
     "error": None,
     "code": None,
     "count": 1,
@@ -125,6 +127,8 @@ SKIPPED_RUN: Document = RUN | {
     "attempts": 0,
     "result": None,
     "result_bytes": None,
+    "result_location": None,
+    "result_error": None,
     "requested_by": "ann",
     "correlation_id": "order-4711",
 }

@@ -238,7 +238,9 @@ def create_job(api: Api, request: Request, _parameters: Mapping[str, str]) -> An
 
 def new_draft(api: Api, request: Request, value: Any) -> Draft:
     """Return the draft of a new job from a posted value. Raises Problem."""
-    read = partial(read_job, tenant=request.tenant, rules=rules_of_stage(api), check_schedule=api.jobs.check)
+    read = partial(
+        read_job, tenant=request.tenant, rules=rules_of_stage(api, request.tenant), check_schedule=api.jobs.check
+    )
     draft = validate_draft(value, None, None, "invalid-job", read)
     check_tags(request, draft.tags)
     return draft
@@ -434,11 +436,11 @@ def job_id_in(parameters: Mapping[str, str]) -> str:
     return job_id
 
 
-def rules_of_stage(api: Api) -> Rules:
-    """Return the validation rules of the stage."""
+def rules_of_stage(api: Api, tenant: str) -> Rules:
+    """Return the validation rules of the stage for a tenant."""
     settings = api.settings
-    private = settings.private_targets == "allow"
-    return Rules(private, settings.allowed_targets, settings.default_precision, api.jobs.tasks)
+    private, tasks = settings.private_targets == "allow", api.jobs.tasks
+    return Rules(private, settings.allowed_targets, settings.default_precision, tasks, tenant, settings.result_buckets)
 
 
 def _own_draft(api: Api, request: Request, job_id: str, value: Any, job: Job | None) -> Draft:
@@ -449,7 +451,7 @@ def _own_draft(api: Api, request: Request, job_id: str, value: Any, job: Job | N
     """
     if job is not None and isinstance(job.target, WorkflowTarget):
         raise Problem("is-workflow", f"{job_id} is a workflow; change it by PUT /v1/workflows/{job_id}.")
-    check, rules = api.editing.check_over(job), rules_of_stage(api)
+    check, rules = api.editing.check_over(job), rules_of_stage(api, request.tenant)
 
     def read(own: Any) -> Draft:
         return read_job(own | {"id": job_id} if isinstance(own, dict) else own, request.tenant, rules, check)

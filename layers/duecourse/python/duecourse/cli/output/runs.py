@@ -61,6 +61,8 @@ def print_run(
         "code": run.code,
         "error": run.error,
         "result": _result(run),
+        "stored at": run.result_location and f"{run.result_location} ({run.result_bytes or '?'} bytes)",
+        "not stored": run.result_error,
     }
     print_fields_of(fields)
     if len(run.attempt_list) > 1:

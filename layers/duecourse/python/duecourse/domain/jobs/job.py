@@ -107,6 +107,14 @@ class Concurrency:
     limit: int
 
 
+@dataclass(frozen=True, slots=True)
+class ResultLocation:
+    """A bucket in which results are stored, and the start of their keys (domain.jobs.result_buckets)."""
+
+    bucket: str
+    prefix: str
+
+
 class Completion(StrEnum):
     """How a run ends. RESPONSE: with the response to its call. CALLBACK: the run waits until a callback with its token
     completes it.
@@ -428,6 +436,7 @@ class JobDefinition:
     - `queue_limit`: with `overlap` QUEUE, the maximum number of runs in the wait queue (None: no limit).
     - `active_limit`: with `overlap` ALLOW, the maximum number of active runs (None: no limit). Further runs wait.
     - `concurrency`: the key whose limit the runs share with those of other jobs.
+    - `results`: the bucket and prefix that receive a copy of each result (None: the stage's own bucket).
     - `ping_url`: the address of an external monitor, which is requested after each successful run.
     - `expect_every`: the job expects pings at least this often (seconds), and runs if they stop. Its schedule is the
       rate of this interval, whose anchor is the last ping.
@@ -462,6 +471,7 @@ class JobDefinition:
     queue_limit: int | None = None
     active_limit: int | None = None
     concurrency: Concurrency | None = None
+    results: ResultLocation | None = None
     precision: Precision = Precision.SECOND
     delivery: Delivery = Delivery.AT_LEAST_ONCE
     idempotency_key: str | None = None

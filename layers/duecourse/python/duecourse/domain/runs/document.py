@@ -59,6 +59,8 @@ def run_document(run: Run) -> dict[str, Any]:
         "cancel_requested": cancel_requested(run),
         "result": result and result.result,
         "result_bytes": result and result.result_bytes,
+        "result_location": result and result.result_location,
+        "result_error": result and result.result_error,
         "error": run.error,
         "code": run.code,
         "count": run.count,

@@ -221,7 +221,9 @@ class Final(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Succeeded(Final):
-    """The run succeeded. A large result is in the result store under `result_key`."""
+    """The run succeeded. A large result is in the result store under `result_key`. A job with `results` has its result
+    at `result_location` (s3://BUCKET/KEY) instead, unless that bucket rejected it (`result_error`).
+    """
 
     state = RunState.SUCCEEDED
     started_at: float
@@ -229,6 +231,8 @@ class Succeeded(Final):
     result: object = None
     result_key: str | None = None
     result_bytes: int | None = None
+    result_location: str | None = None
+    result_error: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

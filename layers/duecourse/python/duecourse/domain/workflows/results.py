@@ -153,7 +153,7 @@ def _value(name: str, records: Mapping[str, Run], workflow_payload: Callable[[],
         return None if run is None else _fields(run)[taken.field]
     if not isinstance(run, Succeeded):
         return None
-    if run.result_key is not None:
+    if run.result is None and run.result_bytes is not None:
         raise UpstreamResultError(
             f"the result of {taken.job} is too large to be passed to other steps ({run.result_bytes} bytes)"
         )

@@ -18,7 +18,8 @@ import orjson
 
 from duecourse.domain.ids import key_line
 from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS, DAY_SECONDS
-from duecourse.domain.jobs.job import Concurrency, Job, JobSnapshot
+from duecourse.domain.jobs.job import Concurrency, Job, JobSnapshot, ResultLocation
+from duecourse.domain.jobs.result_buckets import ResultBuckets, location_refusal, result_path
 from duecourse.domain.runs.coverage import OccurrenceRange, unrecorded
 from duecourse.domain.runs.decision import (
     PAST_DEADLINE,
@@ -73,7 +74,17 @@ from duecourse.messages import (
     message_about,
     read_run_message,
 )
-from duecourse.ports import Clock, Conflict, GraphMissingError, JobStore, Randomness, Results, RunStore, WaitQueues
+from duecourse.ports import (
+    Clock,
+    Conflict,
+    GraphMissingError,
+    JobStore,
+    Randomness,
+    ResultRefusedError,
+    Results,
+    RunStore,
+    WaitQueues,
+)
 from duecourse.usecases.dispatch.claim import HOLD_SECONDS
 from duecourse.usecases.forwarder import Forwarder
 from duecourse.usecases.report import Report, about, format_error
@@ -648,6 +659,7 @@ class TransitionWriter:
     runs: RunStore
     effects: SideEffects
     results: Results
+    buckets: ResultBuckets
     clock: Clock
     randomness: Randomness
 
@@ -658,7 +670,7 @@ class TransitionWriter:
         a failed write is retried, because only this worker knows its content.
         """
         previous, report = transition.previous, item.report
-        run = self._with_stored_result(transition.run, report)
+        run = self._with_stored_result(transition.run, job, report)
         write = partial(self.runs.write, run, previous)
         if conflict := write() if retry is None else retry.until_deadline(write, partial(_not_written, report)):
             return conflict
@@ -686,17 +698,22 @@ class TransitionWriter:
             self.effects.leave_wait_queue(item.message, run, report, waited=previous)
         return self.effects.perform(item, run, job)
 
-    def _with_stored_result(self, run: Run, report: Report) -> Run:
-        """Return the run with its result. A large result is moved to the store of results. If the store rejects it, the
-        run still succeeds and keeps the beginning of the result.
+    def _with_stored_result(self, run: Run, job: JobSnapshot, report: Report) -> Run:
+        """Return the run with its result. A large result is moved to the store of results, and every result of a job
+        with `results` to that location. If the location is rejected, the result is stored like that of other jobs. If
+        the store rejects it too, the run still succeeds and keeps the beginning of the result.
         """
         if not isinstance(run, Succeeded) or run.result is None:
             return run
         document = orjson.dumps(run.result)
+        if isinstance(job, Job) and job.results is not None:
+            run = self._with_located_result(run, job.results, document, report)
+        if run.result_location is not None:
+            return run if len(document) <= INLINE_BYTES else replace(run, result=None)
         if len(document) <= INLINE_BYTES:
             return run
-        # results/default/nightly/20261121T064700Z/1.json: attempts never overwrite each other's results.
-        key = f"results/{run.tenant}/{run.job_id}/{run.name.local}/{run.attempt}.json"
+        # results/default/nightly/20261121T064700Z/1.json
+        key = f"results/{run.tenant}/{result_path(run.job_id, run.name.local, run.attempt)}"
         try:
             self.results.put(key, document)
         except Exception as problem:  # noqa: BLE001 - after any error of the store the run has still succeeded
@@ -706,6 +723,27 @@ class TransitionWriter:
             beginning = document.decode()[:EXCERPT_CHARACTERS]
             return replace(run, result={"body": beginning, "truncated": True}, result_bytes=len(document))
         return replace(run, result=None, result_key=key, result_bytes=len(document))
+
+    def _with_located_result(
+        self, run: Succeeded, location: ResultLocation, document: bytes, report: Report
+    ) -> Succeeded:
+        """Write the result to the job's location. Return the run with the place, or with the reason for which it was
+        not written: the bucket is the tenant's and may reject it, or the stage no longer allows it.
+        """
+        key = location.prefix + result_path(run.job_id, run.name.local, run.attempt)
+        error = shown = location_refusal(run.tenant, location, self.buckets)
+        if error is None:
+            try:
+                self.results.put(key, document, location.bucket)
+            except Exception as problem:  # noqa: BLE001 - after any error of the bucket the run has still succeeded
+                error = format_error(problem.__cause__ or problem)
+                # The messages of other errors may name the account and the role of the worker.
+                shown = str(problem) if isinstance(problem, ResultRefusedError) else type(problem).__name__
+        if error is None:
+            return replace(run, result_location=f"s3://{location.bucket}/{key}", result_bytes=len(document))
+        report.counts["ResultsRefused"] += 1
+        report.add("result_refused", tenant=run.tenant, run_id=str(run.name), bucket=location.bucket, error=error)
+        return replace(run, result_error=shown)
 
     def finish(self, item: WorkItem, run: Running, job: Job, outcome: Outcome) -> Disposition:
         """Replace the record of the attempt's start by the record of its end. Only this worker knows how the call
