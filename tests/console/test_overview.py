@@ -10,7 +10,7 @@ from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from duecourse.testing import Scheduler
 from tests.console.conftest import Open
-from tests.support.browser import accessibility_faults
+from tests.support.browser import accessibility_faults, assert_fits
 from tests.support.console import SETTINGS, ServedConsole, served_console
 
 HTTP = {"type": "http", "url": "https://shop.example/hooks"}
@@ -281,4 +281,4 @@ def test_overview_fits_a_phone(sampled: ServedConsole, open_page: Open) -> None:
     page.goto(sampled.url)
     expect(page.get_by_role("heading", name="The busiest minutes")).to_be_visible()
     expect(page.get_by_role("region", name="Outcomes")).to_be_visible()
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert_fits(page)

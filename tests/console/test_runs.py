@@ -8,6 +8,7 @@ from playwright.sync_api import Route, expect
 
 from duecourse.testing import Scheduler
 from tests.console.conftest import Open
+from tests.support.browser import assert_fits
 from tests.support.console import ServedConsole
 
 DIED = "/runs/refunds.20260322T060000Z"
@@ -68,7 +69,7 @@ def test_runs_page_lists_successful_runs_of_many_jobs_in_order_and_shows_its_pro
     expect(page.get_by_text(re.compile("^Searched back to 2026-03-28 13:"))).to_be_visible()
     page.get_by_role("button", name="Load more").click()
     expect(item).to_have_count(2 * count + header)
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert_fits(page)
 
 
 def test_runs_page_empty_result_offers_to_clear_the_filters(sampled: ServedConsole, open_page: Open) -> None:
@@ -142,4 +143,4 @@ def test_runs_page_shows_hostile_error_text_literally(sampled: ServedConsole, op
     expect(page.get_by_text("<img src=x onerror=").first).to_be_visible()
     assert page.locator("img").count() == 0
     assert "taken" not in page.title()
-    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+    assert_fits(page)

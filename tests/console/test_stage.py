@@ -6,6 +6,7 @@ from typing import Any
 from playwright.sync_api import Page, Route, expect
 
 from tests.console.conftest import Open
+from tests.support.browser import assert_fits
 from tests.support.console import ServedConsole
 
 
@@ -71,7 +72,7 @@ def test_stage_page_fits_a_phone(sampled: ServedConsole, open_page: Open) -> Non
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(f"{sampled.url}#/stage")
     expect(page.get_by_text("of 100,000 jobs")).to_be_visible()
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert_fits(page)
 
 
 def _at_stage(page: Page, **changes: Any) -> Page:

@@ -4,11 +4,12 @@ import json
 import os
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import TimeoutError as PatienceError
 
 from tests.support.shared import filled_once
 from tests.support.template import ROOT
@@ -20,6 +21,8 @@ QUIET = (
 """It asks nobody but the page."""
 PATIENCE_MS = 120_000
 """Ends what hangs; decides nothing else."""
+LAYOUT_MS = 30_000
+"""How long a page may take to be laid out after a change of its size."""
 LAYOUT = """() => {
   const faults = [];
   const width = document.documentElement.scrollWidth;
@@ -101,6 +104,15 @@ def accessibility_faults(page: Page) -> list[str]:
 
 
 def layout_faults(page: Page) -> list[str]:
-    """What is wider than the window, and cells of tables with more than three lines, a line each."""
+    """What is wider than the window, and cells of tables with more than three lines, a line each. Scripts lay the page
+    out after a change of its size, so faults count only if they stay.
+    """
+    with suppress(PatienceError):
+        page.wait_for_function(f"({LAYOUT})().length === 0", timeout=LAYOUT_MS)
     found: list[str] = page.evaluate(LAYOUT)
     return found
+
+
+def assert_fits(page: Page) -> None:
+    """Fail if the page is wider than the window, and stays so."""
+    page.wait_for_function("document.documentElement.scrollWidth <= innerWidth")
