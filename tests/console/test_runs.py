@@ -72,6 +72,20 @@ def test_runs_page_lists_successful_runs_of_many_jobs_in_order_and_shows_its_pro
     assert_fits(page)
 
 
+def test_runs_page_progress_of_earlier_filters_is_not_shown_for_new_ones(
+    sampled: ServedConsole, open_page: Open
+) -> None:
+    page = open_page(sampled, "/runs")
+    expect(page.get_by_text(re.compile("^Searched back to 2026-03-2[78]"))).to_be_visible()
+    held = list[Route]()
+    page.route(re.compile("/v1/runs.*tag="), lambda route: route.continue_() if held else held.append(route))
+    page.evaluate("location.hash = '/runs?tag=crm'")
+    expect(page.get_by_text("Loading", exact=True)).to_be_visible()
+    expect(page.get_by_text(re.compile("Searched all jobs"))).to_have_count(0)
+    held[0].continue_()
+    expect(page.get_by_role("row").nth(1)).to_contain_text("SUCCEEDED")
+
+
 def test_runs_page_empty_result_offers_to_clear_the_filters(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled, "/runs?error=nobody+knows")
     page.get_by_role("button", name="Clear the filters").click()

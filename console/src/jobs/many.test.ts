@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { ApiProblem } from "../api/problem";
-import { forEach } from "./many";
+import { forEach, resumable } from "./many";
 
 const IDS = Array.from({ length: 20 }, (_, index) => `job-${index}`);
 const wait = async () => {};
@@ -92,4 +92,18 @@ test("what has not begun when somebody stops it is left", async () => {
     },
   });
   expect(done).toBe(5);
+});
+
+test("a repeated request for several jobs continues after the pages that were answered", async () => {
+  const asked: (string | undefined)[] = [];
+  let lost = 1;
+  const walk = resumable(async (cursor) => {
+    asked.push(cursor);
+    if (cursor === undefined) return { changed: 60, failed: ["job-7"], next_cursor: "b" };
+    if (lost-- > 0) throw new ApiProblem(504, "Gateway timeout", "");
+    return { changed: 39, failed: ["job-99"], next_cursor: null };
+  });
+  expect(await forEach(["job-0"], walk, { wait })).toEqual([]);
+  expect(asked).toEqual([undefined, "b", "b"]);
+  expect(await walk()).toEqual({ changed: 99, failed: ["job-7", "job-99"] });
 });

@@ -1,4 +1,7 @@
+import type { Schemas } from "../api/client";
 import { asProblem } from "../api/problem";
+
+type Changed = Schemas["ChangedJobs"];
 
 export interface Failure {
   id: string;
@@ -60,4 +63,24 @@ export async function forEach(
   };
   await Promise.all(Array.from({ length: Math.min(width, ids.length) }, worker));
   return failures;
+}
+
+/** A walk through the pages of one request for several jobs. If it is repeated after an error, it continues with the page
+ * that failed.
+ */
+export function resumable(
+  page: (cursor?: string) => Promise<Changed>,
+): () => Promise<Omit<Changed, "next_cursor">> {
+  let changed = 0;
+  const failed: string[] = [];
+  let cursor: string | null | undefined;
+  return async () => {
+    while (cursor !== null) {
+      const found = await page(cursor);
+      changed += found.changed;
+      failed.push(...found.failed);
+      cursor = found.next_cursor;
+    }
+    return { changed, failed };
+  };
 }

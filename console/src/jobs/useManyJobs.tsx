@@ -10,7 +10,7 @@ import { NO_PAUSE, PauseQuestion, pauseBody } from "../job/questions";
 import { useClock, zoneOf } from "../shared/clock";
 import { useConfirm } from "../shared/useConfirm";
 import type { Job } from "./columns";
-import { type Failure, forEach } from "./many";
+import { type Failure, forEach, resumable } from "./many";
 import { keyOf, PauseChoice, pausesOf } from "./pauses";
 import { jobsText } from "./texts";
 
@@ -65,27 +65,29 @@ export function useManyJobs(done: (failed: readonly string[]) => void) {
     const failures: Failure[] = [];
     const size = together === undefined || !untagged ? 1 : TOGETHER;
     const parts = partsOf(ids, size);
+    const walks = new Map<string, ReturnType<typeof resumable>>();
+    if (together !== undefined && size > 1)
+      for (const [first, part] of parts) {
+        const page = async (cursor?: string) => {
+          const { data } = await together(part, cursor);
+          if (data === undefined) throw new SyntaxError("an empty response");
+          return data;
+        };
+        walks.set(first, resumable(page));
+      }
     const refused = await forEach(
       [...parts.keys()],
       async (first) => {
-        const part = parts.get(first) ?? [];
-        if (together === undefined || size === 1) {
+        const walk = walks.get(first);
+        if (walk === undefined) {
           if ((await work(first)) === false) skipped += 1;
           return;
         }
-        let changed = 0;
-        const failed: string[] = [];
-        for (let cursor: string | null | undefined; cursor !== null; ) {
-          const { data } = await together(part, cursor);
-          if (data === undefined) throw new SyntaxError("an empty response");
-          changed += data.changed;
-          failed.push(...data.failed);
-          cursor = data.next_cursor;
-        }
+        const { changed, failed } = await walk();
         failures.push(
           ...failed.map((each) => ({ id: each, why: "It was changed at the same time, or deleted." })),
         );
-        skipped += part.length - changed - failed.length;
+        skipped += (parts.get(first)?.length ?? 0) - changed - failed.length;
       },
       {
         width: size === 1 ? undefined : 1,

@@ -11,10 +11,10 @@ import { patiently } from "../shared/patiently";
 import { CARDS, Rows, useNarrow } from "../shared/Rows";
 import { wall } from "../shared/time";
 import { columns } from "./columns";
-import type { Filters } from "./filters";
-import { type Batch, type RunsPage, START, search } from "./searching";
+import { type Filters, saidOf } from "./filters";
+import { type AllRunsPage, type Batch, START, search } from "./searching";
 
-/** Each job costs a query (ms). */
+/** The time between two reads of a list that takes one request (ms): each job costs a query. */
 const EVERY = 10_000;
 
 /** All runs of any number of jobs, newest occurrence first. A search that takes several requests shows how far it has
@@ -28,13 +28,15 @@ export function AllRuns({
   empty,
 }: {
   filters: Filters;
-  read: (cursor: string | undefined, signal: AbortSignal) => Promise<RunsPage>;
+  read: (cursor: string | undefined, signal: AbortSignal) => Promise<AllRunsPage>;
   zone: string;
   filter: ReactNode;
   empty: ReactNode;
 }) {
   const count = useNarrow() ? CARDS : 50;
-  const [searched, setSearched] = useState<Searched | undefined>();
+  const key = JSON.stringify(filters);
+  const [latest, setLatest] = useState<{ key: string; searched: Searched | undefined }>();
+  const searched = latest?.key === key ? latest.searched : undefined;
   const list = useInfiniteQuery({
     queryKey: ["all runs", filters, count],
     queryFn: ({ pageParam, signal }) =>
@@ -44,7 +46,7 @@ export function AllRuns({
         // Each later request separately: the search must not restart if the API requires a wait.
         (cursor) =>
           cursor === undefined ? read(cursor, signal) : patiently(() => read(cursor, signal), signal),
-        setSearched,
+        (searched) => setLatest({ key, searched }),
       ),
     initialPageParam: START,
     getNextPageParam: (batch: Batch) => batch.rest,
@@ -68,7 +70,7 @@ export function AllRuns({
         header={
           <Header
             variant="h1"
-            description="All runs, newest first."
+            description={saidOf(filters)}
             actions={
               !repeats(batches) && (
                 <Button

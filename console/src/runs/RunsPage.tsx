@@ -11,7 +11,7 @@ import { useFilters } from "../shared/useFilters";
 import { usePages } from "../shared/usePages";
 import { AllRuns } from "./AllRuns";
 import { columns } from "./columns";
-import { type Filters, listOf, NAMES, rangeOf, STATES } from "./filters";
+import { type Filters, listOf, NAMES, rangeOf, STATES, saidOf } from "./filters";
 import { RunFilter } from "./RunFilter";
 
 export default function RunsPage() {
@@ -85,17 +85,6 @@ function Listed({
       empty={empty(pages.pagination.openEnd)}
     />
   );
-}
-
-function saidOf(filters: Filters): string {
-  switch (listOf(filters)) {
-    case "of a job":
-      return `All runs of ${filters.job}, in the order of their occurrences.`;
-    case "found in a job":
-      return `Unsuccessful runs of ${filters.job}, or runs in the selected states.`;
-    default:
-      return "Runs in the selected states, most recent state change first.";
-  }
 }
 
 async function read(filters: Filters, limit: number, cursor: string | undefined, signal: AbortSignal) {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { changesOf, changesOfRange, listOf, pickedOf, queryOf, rangeOf } from "./filters";
+import { changesOf, changesOfRange, listOf, pickedOf, queryOf, rangeOf, saidOf } from "./filters";
 
 const NOW = Date.parse("2026-03-28T12:00:00Z");
 
@@ -40,7 +40,18 @@ describe("filters of runs", () => {
     expect(listOf({ state: "DEAD" })).toBe("across jobs");
     expect(listOf({ state: "DEAD,SUCCEEDED", tag: "billing" })).toBe("of all jobs");
     expect(listOf({})).toBe("of all jobs");
+    expect(listOf({ tag: "billing" })).toBe("of all jobs");
     expect(listOf({ job: "nightly", state: "RUNNING" })).toBe("of a job");
     expect(listOf({ job: "nightly", error: "busy" })).toBe("found in a job");
+  });
+
+  test("a search for an error without a state reads only unsuccessful runs", () => {
+    expect(listOf({ error: "busy" })).toBe("across jobs");
+    expect(listOf({ error: "busy", tag: "billing" })).toBe("across jobs");
+    expect(listOf({ error: "busy", state: "DEAD,SUCCEEDED" })).toBe("of all jobs");
+    expect(saidOf({ error: "busy" })).toBe("Unsuccessful runs, most recent state change first.");
+    expect(saidOf({ error: "busy", state: "DEAD" })).toBe(
+      "Runs in the selected states, most recent state change first.",
+    );
   });
 });

@@ -88,10 +88,26 @@ function seconds(instant: Date): string {
 }
 
 /** Which list answers: of all runs of a job, or of all jobs, by their occurrence; of runs of a job, where an error or a
- * tag is searched for; or, without the successful ones, of those of all jobs by when they came into their state.
+ * tag is searched for; or, without the successful ones, of those of all jobs by when they came into their state. Only
+ * unsuccessful runs have an error.
  */
 export function listOf(filters: Filters): "of a job" | "found in a job" | "of all jobs" | "across jobs" {
   if (filters.job !== undefined)
     return filters.error === undefined && filters.tag === undefined ? "of a job" : "found in a job";
-  return (filters.state ?? "SUCCEEDED").split(",").includes("SUCCEEDED") ? "of all jobs" : "across jobs";
+  if (filters.state === undefined) return filters.error === undefined ? "of all jobs" : "across jobs";
+  return filters.state.split(",").includes("SUCCEEDED") ? "of all jobs" : "across jobs";
+}
+
+/** What the list has. */
+export function saidOf(filters: Filters): string {
+  switch (listOf(filters)) {
+    case "of all jobs":
+      return "All runs, newest first.";
+    case "of a job":
+      return `All runs of ${filters.job}, in the order of their occurrences.`;
+    case "found in a job":
+      return `Runs of ${filters.job} that match the filters, newest first.`;
+    case "across jobs":
+      return `${filters.state === undefined ? "Unsuccessful runs" : "Runs in the selected states"}, most recent state change first.`;
+  }
 }

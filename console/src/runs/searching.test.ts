@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Run } from "./columns";
-import { type RunsPage, START, search } from "./searching";
+import { type AllRunsPage, START, search } from "./searching";
 
 const run = (job: string, hour: number) =>
   ({
@@ -11,13 +11,13 @@ const run = (job: string, hour: number) =>
 const at = (hour: number | null) => (hour === null ? null : `2026-11-21T0${hour}:30:00Z`);
 
 /** A list in two slices of two groups of jobs each; the cursor of a page is its number. */
-const pages: RunsPage[] = [
+const pages: AllRunsPage[] = [
   { items: [run("a", 5), run("a", 4)], next_cursor: "1", searched: { complete_from: null, jobs: 40 } },
   { items: [run("b", 6), run("b", 5)], next_cursor: "2", searched: { complete_from: at(3), jobs: 0 } },
   { items: [run("a", 1)], next_cursor: "3", searched: { complete_from: at(3), jobs: 40 } },
   { items: [run("b", 2)], next_cursor: null, searched: { complete_from: null, jobs: 0 } },
 ];
-const read = async (cursor: string | undefined) => pages[Number(cursor ?? 0)] as RunsPage;
+const read = async (cursor: string | undefined) => pages[Number(cursor ?? 0)] as AllRunsPage;
 
 test("a search shows runs in their order, as many as are wanted, and continues where it ended", async () => {
   const told: unknown[] = [];

@@ -1,7 +1,7 @@
 import { inOrder, type Searched } from "duecourse";
 import type { Run } from "./columns";
 
-export interface RunsPage {
+export interface AllRunsPage {
   items: Run[];
   next_cursor: string | null;
   searched?: Searched;
@@ -30,7 +30,7 @@ export interface Batch {
 export async function search(
   from: Rest,
   count: number,
-  read: (cursor: string | undefined) => Promise<RunsPage>,
+  read: (cursor: string | undefined) => Promise<AllRunsPage>,
   tell: (searched: Searched | undefined) => void,
 ): Promise<Batch> {
   let { cursor, searched } = from;

@@ -11,6 +11,7 @@ from duecourse.domain.runs.states import Run
 from duecourse.domain.runs.walk import GROUP, Place, Reading, first_place, next_place, place_after
 from duecourse.domain.tenants.rate import Charge, free
 from duecourse.ports import Clock, Executor, JobStore, RunStore
+from duecourse.usecases.runs.lists import EXAMINED
 
 FIRST_PART = 4
 """The number of runs that the first query of a job reads: about one read unit."""
@@ -18,12 +19,9 @@ FIRST_PART = 4
 FURTHER_PART, FURTHER_PARTS = 100, 15
 """The number of runs that each further query reads, and the maximum number of further queries for one page."""
 
-EXAMINED = 500
-"""The number of runs that are read for a page if the filter excludes runs. Such a page may be short or empty."""
-
 
 @dataclass(frozen=True, slots=True)
-class RunsPage:
+class AllRunsPage:
     """Runs, newest first. `start` is the start of this page, and `following` is the start of the next page (None: there
     is none). All runs from `complete` on (UTC seconds) are on this page or on earlier ones (None: not known). `single`:
     all jobs are in one group.
@@ -40,7 +38,7 @@ class RunsPage:
         """The number of jobs that were read in the slice of the next page."""
         return 0 if self.following is None else self.following.jobs
 
-    def first(self, count: int) -> RunsPage:
+    def first(self, count: int) -> AllRunsPage:
         """Return the first runs of the page."""
         if count == len(self.items):
             return self
@@ -72,7 +70,7 @@ class AllRuns:
         first: int | None = None,
         end: int | None = None,
         charge: Charge = free,
-    ) -> RunsPage:
+    ) -> AllRunsPage:
         """Return the page that starts at `place`, of all jobs or of those with the `tag`, for occurrences from `first`
         on and before `end` (UTC seconds). Raises the errors of `charge`.
         """
@@ -91,7 +89,7 @@ class AllRuns:
                 place, reading, jobs=len(group.items), group_end=group.following, limit=limit, since=first
             )
         complete = first if following is None else following.complete_from
-        return RunsPage(tuple(found), place, following, complete, single)
+        return AllRunsPage(tuple(found), place, following, complete, single)
 
     def _read(
         self, tenant: str, names: Sequence[str], place: Place, low: int | None, wanted: RunFilter, limit: int

@@ -227,8 +227,8 @@ def newest(schedule: Occurrences, windows: list[Window], count: int) -> list[int
 
 
 EXAMINED = 500
-"""The number of runs read for a page filtered by tag or error. Such a page may be short or empty and still have a next
-page.
+"""The number of runs that are read for a page if the filter excludes runs. Such a page may be short or empty and still
+have a next page.
 """
 
 
