@@ -106,6 +106,21 @@ def test_cli_explain_lists_the_nearest_occurrences_of_a_time_between_them() -> N
     assert "nearest occurrences: 2026-11-20 02:30:00+01:00, 2026-11-22 02:30:00+01:00" in shown.stdout
 
 
+@pytest.mark.parametrize("length", [20, 40, 59])
+def test_cli_explain_lines_fit_the_terminal(length: int) -> None:
+    run = {**RUN, "id": f"{'j' * length}.20261120T013000Z"}
+    sentence = f"It ran and succeeded after 4 attempts, because {'k' * length} had answered 503 for half an hour."
+    with served(Stage(run=run, verdict="fired", sentence=sentence)) as api:
+        shown = duecourse(api, "explain", "nightly", FORCE_COLOR="1", COLUMNS="80").stdout
+        piped = duecourse(api, "explain", "nightly").stdout
+    assert all(len(line) <= 80 for line in shown.splitlines())
+    assert len(shown.splitlines()) > 2
+    assert f"duecourse runs show {run['id']}" in re.sub(r" \\\n +", " ", shown)
+    assert shown.splitlines()[1].startswith("    ")
+    assert " ".join(shown.split()).replace("\\ ", "") == " ".join(piped.split())
+    assert len(piped.splitlines()) == 2
+
+
 def test_cli_explain_shows_the_last_manual_run_of_a_job_without_an_occurrence() -> None:
     for nearest, following in ((None, ""), ("2026-11-22T01:30:00Z", "; next occurrence at 2026-11-22 02:30:00+01:00")):
         stage = Stage(verdict="not_an_occurrence", nearest={"before": None, "after": nearest})

@@ -1,10 +1,12 @@
 """The doctor's verdicts about clock, tick, shards and the due index."""
 
+import click
 import pytest
 
 from duecourse.checks import verdicts as shared
 from duecourse.checks.check import Check, CheckStatus, exit_status, span
 from duecourse.checks.facts import Shards, Watermarks
+from duecourse.cli.commands.doctor import print_check
 from duecourse.cli.doctor import verdicts
 from duecourse.cli.doctor.facts import Cursors, Due, LastRuns, LastTick, QuarantinedCursor, Skew, Slot, Source
 
@@ -145,3 +147,20 @@ def test_doctor_exit_status_gives_bad_checks_precedence_over_unknown_ones(
 )
 def test_doctor_formats_time_spans_for_humans(seconds: float, told: str) -> None:
     assert span(seconds) == told
+
+
+@pytest.mark.parametrize("length", [10, 57, 64])
+def test_doctor_lines_fit_the_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], length: int
+) -> None:
+    says = f"3 cursors are quarantined: {', '.join(letter * length for letter in 'abc')}; their jobs do not fire"
+    check = Check("cursors", BAD, says, do="correct the schedule of each job, and save it again", runbook="docs/a.md#b")
+    print_check(check)
+    assert len(capsys.readouterr().out.splitlines()) == 3
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "80")
+    print_check(check)
+    lines = click.unstyle(capsys.readouterr().out).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert " ".join(" ".join(lines).split()).startswith(f"bad cursors {says} first: correct")
+    assert all(line.startswith(" " * min(23, 80 - length - 1)) for line in lines[1:])

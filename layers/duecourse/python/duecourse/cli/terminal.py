@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from typing import IO, Any
 
 import click
@@ -31,6 +32,22 @@ def escaped(document: str) -> str:
 def say(text: str) -> None:
     """Print a plain line to standard output."""
     click.echo(plain(text))
+
+
+def fitted(text: str, indent: int) -> list[str]:
+    """Return a plain text in lines that fit the terminal, broken between words; further lines begin in column `indent`,
+    or further left if a word has no room there. In a pipe, it is one line.
+    """
+    from rich.console import Console
+
+    line, console = plain(text), Console()
+    if not console.is_terminal:
+        return [line]
+    left = console.width - max(map(len, line.split()), default=0)
+    margin = " " * max(0, min(indent, left))
+    return textwrap.wrap(
+        line, console.width, subsequent_indent=margin, break_long_words=False, break_on_hyphens=False
+    ) or [line]
 
 
 def read_text(path: str) -> str:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 import click
 
-from duecourse.cli.terminal import Command, plain, say
+from duecourse.cli.terminal import Command, fitted
+
+if TYPE_CHECKING:
+    from duecourse.checks.check import Check
 
 STAGE_HELP = """\
 The stage to check, with your AWS credentials and region. The default is the local stack of this checkout.
 [env: DUECOURSE_STAGE]"""
+
+VERDICT, SAYS = 8, 23
+"""The width of a verdict, and the column in which its text begins."""
 
 COLOURS = {"ok": "green", "warning": "yellow", "bad": "red", "unknown": "magenta"}
 
@@ -42,8 +49,7 @@ def doctor(stage: str, as_json: bool) -> None:
     for finding in examine(found):
         findings.append(finding)
         if not as_json:
-            _show(finding.check.name, finding.check.verdict, finding.check.says)
-            _remedy(finding.check.do, finding.check.runbook)
+            print_check(finding.check)
     status = exit_status([finding.check for finding in findings])
     if as_json:
         checks = [finding.document() for finding in findings]
@@ -54,17 +60,14 @@ def doctor(stage: str, as_json: bool) -> None:
     raise SystemExit(status)
 
 
-def _show(name: str, verdict: str, says: str) -> None:
-    click.echo(f"{click.style(f'{verdict:<8}', fg=COLOURS[verdict])} {plain(f'{name:<13} {says}')}")
-
-
-def _remedy(do: str | None, runbook: str | None) -> None:
-    for line in _present((None if do is None else f"first: {do}", None if runbook is None else f"see {runbook}")):
-        say(f"{'':<23}{line}")
-
-
-def _present(lines: Iterable[str | None]) -> list[str]:
-    return [line for line in lines if line]
+def print_check(check: Check) -> None:
+    """Print the result of a check with its first step and its runbook, in lines that fit the terminal."""
+    first, *more = fitted(f"{check.verdict:<{VERDICT}} {check.name:<13} {check.says}", SAYS)
+    lines = [f"{click.style(first[:VERDICT], fg=COLOURS[check.verdict])}{first[VERDICT:]}", *more]
+    for word, text in (("first:", check.do), ("see", check.runbook)):
+        if text:
+            lines += fitted(f"{'':<{SAYS}}{word} {text}", SAYS)
+    click.echo("\n".join(lines))
 
 
 def _summary(verdicts: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ from duecourse.cli.commands.options import answer_options, connected
 from duecourse.cli.due_runs import last_due_run
 from duecourse.cli.night import Group, Night, explain_night
 from duecourse.cli.output.values import print_json
-from duecourse.cli.terminal import Command, UsageError, plain, say
+from duecourse.cli.terminal import Command, UsageError, fitted
 from duecourse.cli.when import last_night, moment, zone_of, zoned
 from duecourse.client import Client
 from duecourse.client.models import Explained, Run
@@ -58,38 +58,47 @@ def explain(job_id: str, at: str | None, night: bool, api: str | None, sign: boo
         _print("" if one.verdict == "gap" else moment(one.at, zone), one, zone)
 
 
+def _say(text: str, indent: int = 4) -> None:
+    click.echo("\n".join(fitted(text, indent)))
+
+
+def _say_command(run_id: str) -> None:
+    """Print the command that shows a run. If it has no room in a line, it can still be copied."""
+    click.echo(" \\\n".join(fitted(f"    duecourse runs show {run_id}", 8)))
+
+
 def _print(when: str, each: Explained, zone: tzinfo, count: int = 1) -> None:
     head = f"{when}  " if when else ""
     many = f" {count} times; the last time:" if count > 1 else ":"
-    click.echo(plain(f"{head}{each.verdict}{many} {zoned(each.sentence, zone)}"))
+    _say(f"{head}{each.verdict}{many} {zoned(each.sentence, zone)}")
     if each.run is not None:
-        click.echo(plain(f"    duecourse runs show {each.run.id}"))
+        _say_command(each.run.id)
     elif each.verdict == "not_an_occurrence":
         nearest = [moment(one, zone) for one in (each.nearest.before, each.nearest.after) if one is not None]
-        click.echo(plain(f"    nearest occurrences: {', '.join(nearest) or 'none'}"))
+        _say(f"    nearest occurrences: {', '.join(nearest) or 'none'}", indent=8)
 
 
 def _print_none_yet(here: Explained, run: Run | None, zone: tzinfo) -> None:
     """Print the last manual run and the next occurrence of a job that has had no occurrence."""
     last = "" if run is None else f"; last manual run at {moment(run.due, zone)}: {run.state}"
     following = "" if here.nearest.after is None else f"; next occurrence at {moment(here.nearest.after, zone)}"
-    say(f"no occurrence yet{last}{following}")
+    _say(f"no occurrence yet{last}{following}")
     if run is not None:
-        say(f"    duecourse runs show {run.id}")
+        _say_command(run.id)
 
 
 def _print_night(night: Night, job_id: str, begin: datetime, end: datetime, zone: tzinfo) -> None:
     counted = f"{night.count:,} occurrence{'s' * (night.count != 1)}" if night.count else "no occurrence"
-    say(f"{moment(begin, zone)} to {moment(end, zone)}: {counted}")
+    _say(f"{moment(begin, zone)} to {moment(end, zone)}: {counted}")
     if night.since is not None:
-        say(f"The job has existed since {moment(night.since, zone)}.")
+        _say(f"The job has existed since {moment(night.since, zone)}.")
     if not night.consecutive:
-        say(f"The outcomes alternate, so lines overlap. To see each run: duecourse runs list {job_id} --since ...")
+        _say(f"The outcomes alternate, so lines overlap. To see each run: duecourse runs list {job_id} --since ...")
     for each in night.groups:
         first, last = moment(each.first, zone), moment(each.last, zone)
         _print(first if each.count == 1 else f"{first} to {last}", each.explained, zone, each.count)
     if night.left_out is not None:
-        say(f"Occurrences from {moment(night.left_out, zone)} are omitted, because there are too many; use --at.")
+        _say(f"Occurrences from {moment(night.left_out, zone)} are omitted, because there are too many; use --at.")
 
 
 def _document(group: Group) -> dict[str, object]:
