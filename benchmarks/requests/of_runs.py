@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.requests.cases import AT, JOB, LARGE, Case, Event, compact, get, send
+from duecourse.api.query import all_runs_page_token
+from duecourse.domain.runs.walk import Place
 from tests.support.api_events import api_event
+from tests.support.jobs import NOON
 from tests.support.runs import TOKEN
 
 if TYPE_CHECKING:
@@ -75,6 +79,12 @@ def _lists() -> Iterator[Case]:
         yield get(route, "100 runs with 20 attempts", limit="100")
         yield get(route, "500 runs, none of which has the error", error=NONE_SUCH)
         yield get(route, "500 runs, none of which has the tag", tag="nothing")
+    place = Place(None, int(NOON) - 600, 600)
+    start, dying = all_runs_page_token(place), all_runs_page_token(replace(place, after="dy"))
+    worst = "40 jobs of 40 KB with a tag, and 100 runs with 20 attempts"
+    yield get("GET /v1/runs", worst, state="SUCCEEDED,DEAD", tag="wide", limit="100", cursor=start)
+    worst = "500 successful runs, none of which has the error"
+    yield get("GET /v1/runs", worst, state="SUCCEEDED", error=NONE_SUCH, cursor=dying)
     yield get("GET /v1/runs", "500 runs of a job, none of which has the error", job="dying", error=NONE_SUCH)
     yield get("GET /v1/dead-letters", "a job among the runs of others", job_id="wide-000")
 

@@ -13,11 +13,13 @@ import pytest
 from duecourse.adapters.dynamodb.cursors.tick_mark import DynamoTickMark
 from duecourse.adapters.dynamodb.jobs.tenants import DynamoTenantLimits
 from duecourse.domain.jobs.job import Lane
+from duecourse.domain.runs.document import RunFilter
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.workflows.check import workflow_fields
 from duecourse.domain.workflows.graph import Graph, Step
-from duecourse.ports import Depth
+from duecourse.ports import Depth, InlineExecutor
 from duecourse.testing.clock import SettableClock
+from duecourse.usecases.runs.all_runs import AllRuns
 from tests.support import runs
 from tests.support.api import BODY, HTTP_TARGET, Answered, ApiClient, api_settings
 from tests.support.api_events import api_event, json_event
@@ -32,15 +34,19 @@ NAMES = [f"large-{number:02}" for number in range(24)]
 
 
 class Counted:
-    """A client of DynamoDB that counts the reads of payloads and their characters."""
+    """A client of DynamoDB that counts all queries, and the reads of payloads and their characters."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
         self.payloads: Counter[str] = Counter()
-        self.characters = 0
+        self.characters = self.queries = 0
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._client, name)
+
+    def query(self, **request: Any) -> Any:
+        self.queries += 1
+        return self._client.query(**request)
 
     def get_item(self, **request: Any) -> Any:
         answer = self._client.get_item(**request)
@@ -206,6 +212,21 @@ def test_request_costs_workflow_is_charged_by_its_steps_before_validation(
     api: ApiClient, jobs: Any, cost: int, *, dry: bool
 ) -> None:
     assert charged(api, lambda: put(api, jobs, dry=dry)) == cost
+
+
+@pytest.mark.parametrize(("jobs", "tokens"), [(39, 0), (40, 1), (41, 1)])
+def test_request_costs_list_of_all_runs_takes_a_query_per_job_and_a_further_token_per_forty(
+    api: ApiClient, counted: Counted, jobs: int, tokens: int
+) -> None:
+    for number in range(jobs):
+        made = stored_job(api.jobs, id=f"job-{number:02}")
+        assert api.runs.write(run(made, RunState.SUCCEEDED), None) is None
+    counted.queries = 0
+    assert len(api.get("/v1/runs", state="SUCCEEDED", limit="100").json["items"]) == min(jobs, 40)
+    assert counted.queries == min(jobs, 40) + 1
+    paid = list[int]()
+    AllRuns(api.jobs, api.runs, api.clock, InlineExecutor()).page("default", RunFilter(), limit=100, charge=paid.append)
+    assert paid == [1 + tokens], "the request's own token pays for the first one"
 
 
 def client(tables: Tables, clock: SettableClock, **changes: Any) -> ApiClient:

@@ -999,8 +999,8 @@ class AsyncMethods(ABC):
         """Send a heartbeat.
 
         Extends the deadline by `heartbeat_seconds` and stores the reported progress with the run. At most one
-        heartbeat per run is stored in five seconds. The body can have up to 4 KB. Stop working if
-        `cancel_requested` is true, and on every 401 and 409.
+        heartbeat per run is stored in five seconds, but always the first progress. The body can have up to 4 KB.
+        Stop working if `cancel_requested` is true, and on every 401 and 409.
 
         `run_id`: the id of the run: job, occurrence (UTC) and, for manual runs, a suffix.
 
