@@ -4,6 +4,7 @@ import ExpandableSection from "@cloudscape-design/components/expandable-section"
 import FormField from "@cloudscape-design/components/form-field";
 import Input from "@cloudscape-design/components/input";
 import Select from "@cloudscape-design/components/select";
+import SpaceBetween from "@cloudscape-design/components/space-between";
 import Textarea from "@cloudscape-design/components/textarea";
 import { type ReactNode, useEffect, useState } from "react";
 import { same, valueAt } from "./document";
@@ -119,7 +120,7 @@ function Auth({ field, editor }: { field: Field; editor: Editor }) {
       !fields.some(({ path }) => place === path.join("/") || place.startsWith(`${path.join("/")}/`)),
   );
   return (
-    <>
+    <SpaceBetween size="m">
       <FormField label={field.label} errorText={errorOf(elsewhere, field.path)}>
         <Select
           selectedOption={{ value: kind, label: LOGINS[kind] }}
@@ -135,7 +136,7 @@ function Auth({ field, editor }: { field: Field; editor: Editor }) {
       {fields.map((each) => (
         <FieldInput key={`${kind} ${each.path.join("/")}`} field={each} editor={editor} />
       ))}
-    </>
+    </SpaceBetween>
   );
 }
 
