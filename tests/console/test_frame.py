@@ -10,7 +10,7 @@ from tests.support.browser import accessibility_faults
 from tests.support.console import ServedConsole
 
 PAGES = (
-    *("/", "/jobs", "/jobs/new", "/runs", "/workflows", "/limits", "/dead-letters", "/stage", "/nowhere"),
+    *("/", "/jobs", "/jobs/new", "/runs", "/workflows", "/calendars", "/limits", "/dead-letters", "/stage", "/nowhere"),
     *("/jobs/broken-export", "/jobs/nightly-report/edit", "/runs/refunds.20260322T060000Z"),
     *("/workflows/month-end", "/workflows/month-end/runs/20260322T060000Z"),
 )
@@ -57,7 +57,7 @@ def test_page_frame_first_tab_stop_skips_the_menu(sampled: ServedConsole, open_p
 
 def test_page_frame_menu_links_to_every_page(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled)
-    for name in ("Jobs", "Runs", "Workflows", "Dead letters", "Stage", "Overview"):
+    for name in ("Jobs", "Runs", "Workflows", "Calendars", "Limits", "Dead letters", "Stage", "Overview"):
         page.get_by_role("navigation").get_by_role("link", name=name, exact=True).click()
         expect(page.get_by_role("heading", level=1, name=re.compile(name))).to_be_visible()
 

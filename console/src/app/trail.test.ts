@@ -14,6 +14,9 @@ test.each([
     "/runs/nightly.20260328T020000Z",
     ["Runs #/runs", "nightly.20260328T020000Z #/runs/nightly.20260328T020000Z"],
   ],
+  ["/limits/crm-eu", ["Limits #/limits", "crm-eu #/limits/crm-eu"]],
+  ["/calendars/new", ["Calendars #/calendars", "Create calendar #/calendars/new"]],
+  ["/calendars/de-bank", ["Calendars #/calendars", "de-bank #/calendars/de-bank"]],
   ["/runs/%", ["Runs #/runs", "% #/runs/%25"]],
   ["/workflows/new", ["Workflows #/workflows", "Create workflow #/workflows/new"]],
   [

@@ -11,6 +11,12 @@ export function trailOf(pathname: string): Crumb[] {
   const top = MENU.find(({ href }) => href === `#/${list}`);
   if (top === undefined || !id) return [];
   if (list === "runs") return [top, { text: id, href: to.run(id) }];
+  if (list === "limits") return [top, { text: id, href: to.limit(id) }];
+  if (list === "calendars")
+    return [
+      top,
+      id === "new" ? { text: "Create calendar", href: to.newCalendar } : { text: id, href: to.calendar(id) },
+    ];
   if (list === "workflows") {
     if (id === "new") return [top, { text: "Create workflow", href: "#/workflows/new" }];
     const workflow = { text: id, href: to.workflow(id) };

@@ -1,0 +1,167 @@
+import Box from "@cloudscape-design/components/box";
+import Button from "@cloudscape-design/components/button";
+import FormField from "@cloudscape-design/components/form-field";
+import Header from "@cloudscape-design/components/header";
+import Input from "@cloudscape-design/components/input";
+import Link from "@cloudscape-design/components/link";
+import SpaceBetween from "@cloudscape-design/components/space-between";
+import Textarea from "@cloudscape-design/components/textarea";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { useNavigate } from "react-router";
+import { fetcher, type Schemas } from "../api/client";
+import { ApiProblem, asProblem } from "../api/problem";
+import { useRefusal } from "../app/context";
+import { useNotices } from "../app/notices";
+import { to } from "../app/routes";
+import { resumable } from "../jobs/many";
+import { jobsText } from "../jobs/texts";
+import { useZone } from "../shared/clock";
+import { Time } from "../shared/Instant";
+import { ProblemBox } from "../shared/ProblemBox";
+import { patiently } from "../shared/patiently";
+import { useConfirm } from "../shared/useConfirm";
+import { entriesOf, faultOf } from "./texts";
+
+/** The days of a calendar, to be changed; null: of a new one. */
+export function CalendarForm({ calendar }: { calendar: Schemas["SingleCalendar"] | null }) {
+  const [id, setId] = useState(calendar?.id ?? "");
+  const [description, setDescription] = useState(calendar?.description ?? "");
+  const [days, setDays] = useState(calendar?.exclude.join("\n") ?? "");
+  const notices = useNotices();
+  const navigate = useNavigate();
+  const client = useQueryClient();
+  const zone = useZone();
+  const { ask, modal } = useConfirm();
+  const refusal = useRefusal("jobs:write");
+  const exclude = entriesOf(days);
+  const params = { path: { calendar_id: id } };
+
+  const saving = useMutation({
+    mutationFn: async () => {
+      let stored: Schemas["PutCalendar"] | undefined;
+      const walk = resumable(async (cursor) => {
+        const body = { exclude, description, cursor };
+        const { data } = await fetcher.PUT("/v1/calendars/{calendar_id}", { params, body });
+        if (data === undefined) throw new SyntaxError("an empty response");
+        stored = data;
+        return data;
+      });
+      // Each job counts as a request, so the API may require a wait.
+      return { ...(await patiently(walk, new AbortController().signal)), stored };
+    },
+    onSuccess: ({ changed, failed, stored }) => {
+      setDays(stored?.exclude.join("\n") ?? days);
+      const jobs = changed > 0 ? ` ${jobsText(changed)} changed.` : "";
+      if (failed.length > 0) {
+        const which = failed.join(", ");
+        notices.failed(
+          `${id} is saved, but not all of its jobs changed`,
+          new ApiProblem(409, "These jobs keep the earlier days", `${which}; save again`),
+        );
+      } else notices.done(`The calendar ${id} is saved.${jobs}`, { next: calendar === null });
+      void client.invalidateQueries();
+      if (calendar === null) void navigate(to.calendar(id).slice(1));
+    },
+  });
+  const remove = () =>
+    ask({
+      header: "Delete the calendar?",
+      text: `${id} is deleted. A calendar that jobs use cannot be deleted.`,
+      action: "Delete the calendar",
+      async run() {
+        await fetcher.DELETE("/v1/calendars/{calendar_id}", { params });
+        notices.done(`The calendar ${id} is deleted.`, { next: true });
+        void navigate("/calendars");
+        client.removeQueries({ queryKey: ["calendar", id] });
+        await client.invalidateQueries({ queryKey: ["calendars"] });
+      },
+    });
+  const fault = saving.error === null ? undefined : faultOf(asProblem(saving.error), exclude);
+  return (
+    <SpaceBetween size="l">
+      <Header
+        variant="h1"
+        description={
+          calendar && (
+            <>
+              Changed by {calendar.updated_by}, <Time at={calendar.updated_at} zone={zone} />
+            </>
+          )
+        }
+        actions={
+          calendar && (
+            <Button onClick={remove} disabled={refusal !== undefined} disabledReason={refusal}>
+              Delete the calendar
+            </Button>
+          )
+        }
+      >
+        {calendar === null ? "Create calendar" : <span className="text">{calendar.id}</span>}
+      </Header>
+      {calendar === null && (
+        <FormField label="Id" description="1 to 64 letters (a-z), digits, - or _.">
+          <Input value={id} placeholder="de-bank" onChange={({ detail }) => setId(detail.value)} />
+        </FormField>
+      )}
+      <FormField label="Description" stretch>
+        <Input value={description} onChange={({ detail }) => setDescription(detail.value)} />
+      </FormField>
+      <FormField
+        label="Excluded days"
+        description="One per line: a date, a range of dates, or a cron expression."
+        constraintText="2026-12-24, 2026-12-24/2027-01-01, or * * * * SAT,SUN"
+        errorText={fault}
+        stretch
+      >
+        <Textarea
+          value={days}
+          rows={Math.min(Math.max(exclude.length + 1, 6), 20)}
+          spellcheck={false}
+          onChange={({ detail }) => setDays(detail.value)}
+        />
+      </FormField>
+      {fault === undefined && <ProblemBox error={saving.error} />}
+      <SpaceBetween direction="horizontal" size="xs">
+        <Button href="#/calendars" variant="link">
+          Cancel
+        </Button>
+        <Button
+          variant="primary"
+          loading={saving.isPending}
+          disabled={id === "" || exclude.length === 0 || refusal !== undefined}
+          disabledReason={refusal ?? "Enter an id and a day."}
+          onClick={() => saving.mutate()}
+        >
+          {calendar === null ? "Create calendar" : "Save"}
+        </Button>
+      </SpaceBetween>
+      {calendar && <Jobs ids={calendar.jobs} />}
+      {modal}
+    </SpaceBetween>
+  );
+}
+
+/** The API names the first hundred. */
+const NAMED = 100;
+
+function Jobs({ ids }: { ids: readonly string[] }) {
+  return (
+    <SpaceBetween size="xs">
+      <Header variant="h2">Jobs with this calendar</Header>
+      {ids.length === 0 ? (
+        <Box color="text-body-secondary">No job uses this calendar.</Box>
+      ) : (
+        <div className="text">
+          {ids.map((each, place) => (
+            <span key={each}>
+              {place > 0 && ", "}
+              <Link href={to.job(each)}>{each}</Link>
+            </span>
+          ))}
+          {ids.length === NAMED && " and possibly others"}
+        </div>
+      )}
+    </SpaceBetween>
+  );
+}

@@ -1,0 +1,5 @@
+import { CalendarForm } from "./CalendarForm";
+
+export default function CreateCalendarPage() {
+  return <CalendarForm calendar={null} />;
+}

@@ -1,0 +1,78 @@
+"""Calendars: their days, which are changed as text, and the jobs that use them."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from duecourse.testing import Scheduler
+from tests.console.conftest import Open
+from tests.support.browser import accessibility_faults, layout_faults
+from tests.support.console import ServedConsole
+
+HTTP = {"type": "http", "url": "https://shop.example/hooks"}
+
+
+def test_calendars_page_creates_a_calendar(scheduler: Scheduler, console: ServedConsole, open_page: Open) -> None:
+    page = open_page(console, "/calendars")
+    expect(page.get_by_text("There are no calendars yet.")).to_be_visible()
+    page.get_by_role("link", name="Create calendar").click()
+    page.get_by_role("textbox", name="Id").fill("de-bank")
+    page.get_by_role("textbox", name="Description").fill("Bank holidays")
+    days = page.get_by_role("textbox", name="Excluded days")
+    days.fill("2026-12-25\nnoon\n")
+    create = page.get_by_role("button", name="Create calendar")
+    create.click()
+    expect(page.get_by_text(re.compile("^noon: "))).to_be_visible()
+    days.fill("2026-12-25\n2026-12-24\n\n* * * * SAT,SUN\n")
+    create.click()
+    expect(page.get_by_text("The calendar de-bank is saved.")).to_be_visible()
+    expect(page.get_by_role("heading", level=1)).to_have_text("de-bank")
+    expect(page.get_by_text("No job uses this calendar.")).to_be_visible()
+    stored = scheduler.client.get_calendar("de-bank")
+    assert (stored.exclude, stored.description) == (("2026-12-24/2026-12-25", "* * * * SAT,SUN"), "Bank holidays")
+    expect(days).to_have_value("2026-12-24/2026-12-25\n* * * * SAT,SUN")
+    page.get_by_role("navigation", name="Breadcrumbs").get_by_role("link", name="Calendars").click()
+    expect(page.get_by_role("row").filter(has_text="de-bank")).to_contain_text("Bank holidays")
+
+
+def test_calendars_page_changes_a_calendar_with_its_jobs_and_deletes_it(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    scheduler.client.put_calendar("de-bank", ["2026-12-24"])
+    scheduler.client.create_job({"id": "report", "schedule": "0 9 * * *", "target": HTTP, "calendar": "de-bank"})
+    page = open_page(console, "/calendars/de-bank")
+    expect(page.get_by_role("link", name="report")).to_have_attribute("href", "#/jobs/report")
+    page.get_by_role("textbox", name="Excluded days").fill("2026-12-24\n2026-12-31")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("The calendar de-bank is saved. 1 job changed.")).to_be_visible()
+    delete = page.get_by_role("button", name="Delete the calendar")
+    delete.click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("button", name="Delete the calendar").click()
+    expect(dialog.get_by_text("de-bank is used by report")).to_be_visible()
+    scheduler.client.delete_job("report")
+    dialog.get_by_role("button", name="Delete the calendar").click()
+    expect(page.get_by_text("The calendar de-bank is deleted.")).to_be_visible()
+    expect(page.get_by_text("There are no calendars yet.")).to_be_visible()
+    page.goto(f"{console.url}#/calendars/de-bank")
+    expect(page.get_by_role("heading", name="Calendar not found")).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [390, 1280, 1440])
+def test_calendars_pages_fit_and_are_accessible(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open, width: int
+) -> None:
+    name = f"{'bank-holidays-' * 4}of"
+    days = [f"2027-{month:02}-{day:02}" for month in range(1, 13) for day in (1, 11, 21)]
+    scheduler.client.put_calendar(name, days, description="The holidays of all branches of the bank. " * 10)
+    for number in range(12):
+        job_id = f"import-of-the-orders-of-the-district-{number}"
+        scheduler.client.create_job({"id": job_id, "schedule": "0 9 * * *", "target": HTTP, "calendar": name})
+    page = open_page(console, "/nowhere")
+    page.set_viewport_size({"width": width, "height": 900})
+    for path in ("/calendars", "/calendars/new", f"/calendars/{name}"):
+        page.goto(f"{console.url}#{path}")
+        expect(page.get_by_role("heading", level=1)).to_be_visible()
+        page.wait_for_load_state("networkidle")
+        assert (layout_faults(page), accessibility_faults(page)) == ([], []), path
