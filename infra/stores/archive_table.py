@@ -23,6 +23,8 @@ COLUMNS = {
     "due": "string",
     "started_at": "string",
     "finished_at": "string",
+    "attempt_started_at": "string",
+    "next_attempt_at": "string",
     "lateness_seconds": "double",
     "attempts": "int",
     "max_attempts": "int",

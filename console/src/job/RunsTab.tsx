@@ -2,13 +2,13 @@ import Link from "@cloudscape-design/components/link";
 import Select from "@cloudscape-design/components/select";
 import { fetcher, type Schemas } from "../api/client";
 import { to } from "../app/routes";
-import { tried } from "../runs/columns";
+import { took, tried } from "../runs/columns";
 import { useZone } from "../shared/clock";
 import { Time } from "../shared/Instant";
 import { Long } from "../shared/Long";
 import { PagedTable } from "../shared/PagedTable";
 import { RunStatus } from "../shared/Status";
-import { duration, elapsed } from "../shared/time";
+import { duration } from "../shared/time";
 import { useFilters } from "../shared/useFilters";
 import { usePages } from "../shared/usePages";
 import { Zoned } from "../shared/Zoned";
@@ -108,10 +108,7 @@ export function RunsTab({
           width: 110,
           card: 50,
           labelled: true,
-          cell: (run) => {
-            const seconds = elapsed(run.started_at, run.finished_at);
-            return seconds === null ? "-" : duration(seconds);
-          },
+          cell: took,
         },
         {
           id: "late",

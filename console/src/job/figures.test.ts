@@ -5,7 +5,7 @@ import { figures, inWords } from "./figures";
 const run = (due: string, seconds: number | null) =>
   ({
     due,
-    started_at: due,
+    attempt_started_at: due,
     finished_at: seconds === null ? null : new Date(Date.parse(due) + seconds * 1000).toISOString(),
     lateness_seconds: 0.5,
   }) as Schemas["Run"];

@@ -6,15 +6,15 @@ export interface Point {
   y: number;
 }
 
-/** How long the runs that have ended took, and how late they started, by their due time; seconds, oldest first. */
+/** How long the last attempts of the runs that have ended took, and how late they started, by their due time; seconds, oldest first. */
 export function figures(runs: readonly Schemas["Run"][]): { durations: Point[]; lateness: Point[] } {
   const ended = runs
-    .filter((run) => run.started_at !== null && run.finished_at !== null)
+    .filter((run) => run.attempt_started_at !== null && run.finished_at !== null)
     .sort((a, b) => Date.parse(a.due) - Date.parse(b.due));
   return {
     durations: ended.map((run) => ({
       x: new Date(run.due),
-      y: elapsed(run.started_at, run.finished_at) ?? 0,
+      y: elapsed(run.attempt_started_at, run.finished_at) ?? 0,
     })),
     lateness: ended.map((run) => ({ x: new Date(run.due), y: Math.max(run.lateness_seconds ?? 0, 0) })),
   };

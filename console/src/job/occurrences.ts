@@ -81,7 +81,7 @@ function ofRun(run: Run, now: number, grace: number): Occurrence {
     text: textOf(run),
     run: run.id,
     lateness: run.lateness_seconds === null ? null : Math.max(run.lateness_seconds, 0),
-    took: run.finished_at === null ? null : elapsed(run.started_at, run.finished_at),
+    took: run.finished_at === null ? null : elapsed(run.attempt_started_at, run.finished_at),
     count: 1,
   };
 }
@@ -105,7 +105,7 @@ function kindOf(run: Run, now: number, grace: number): Kind {
 
 function textOf(run: Run): string {
   const late = run.lateness_seconds ?? 0;
-  const took = run.finished_at === null ? null : elapsed(run.started_at, run.finished_at);
+  const took = run.finished_at === null ? null : elapsed(run.attempt_started_at, run.finished_at);
   return [
     run.count > 1 && `one record of ${run.count} occurrences`,
     reasonText(run.reason),

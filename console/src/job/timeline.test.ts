@@ -94,7 +94,7 @@ describe("the window", () => {
 
 describe("the last occurrences", () => {
   it("are those that are not to come, with their lateness and duration", () => {
-    const times = { started_at: "2026-03-28T09:00:02Z", finished_at: "2026-03-28T09:00:05Z" };
+    const times = { attempt_started_at: "2026-03-28T09:00:02Z", finished_at: "2026-03-28T09:00:05Z" };
     const all = occurrences(
       [
         run("2026-03-28T08:00:00Z", { state: "SKIPPED", lateness_seconds: null }),

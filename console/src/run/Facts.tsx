@@ -40,6 +40,7 @@ export function Facts({ run, zone }: { run: SingleRun; zone: string }) {
           pair("Lateness", run.lateness_seconds === null ? null : duration(run.lateness_seconds)),
           pair("Started", at(run.started_at)),
           pair(over ? "Ended" : "Last attempt ended", at(run.finished_at)),
+          pair("Next attempt", at(run.next_attempt_at)),
           pair("Duration", over ? durationText(run) : null),
           pair(
             run.waiting_for === null ? "Concurrency key" : "Waits for the concurrency key",

@@ -73,6 +73,11 @@ export const error: Column<Run> = {
   cell: (run) => (
     <Long text={run.error ?? (reasonText(run.reason) || null)} header={run.job_id}>
       {run.error !== null && run.reason !== null && <p>{reasonText(run.reason)}</p>}
+      {run.next_attempt_at !== null && (
+        <p>
+          Next attempt: <Time at={run.next_attempt_at} />
+        </p>
+      )}
     </Long>
   ),
 };
@@ -93,8 +98,9 @@ export const columns = (zone: string): Column<Run>[] => [
   attempts,
 ];
 
-function took(run: Run): string {
-  const seconds = elapsed(run.started_at, run.finished_at);
+/** How long the last attempt took, or has taken; nothing of the waits before it. */
+export function took(run: Run): string {
+  const seconds = elapsed(run.attempt_started_at, run.finished_at);
   return seconds === null ? "-" : duration(seconds);
 }
 

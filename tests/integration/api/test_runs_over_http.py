@@ -76,6 +76,8 @@ def test_runs_occurrences_sent_on_creation_are_queued(api: ApiClient) -> None:
         "due": "2026-11-21T12:02:00Z",
         "started_at": None,
         "finished_at": None,
+        "attempt_started_at": None,
+        "next_attempt_at": None,
         "lateness_seconds": None,
         "attempts": 0,
         "max_attempts": 4,

@@ -112,6 +112,12 @@ def rows(answer: object, *command: str, columns: str = "", **environment: str) -
     return re.sub("\x1b\\[[0-9;]*m", "", result.stdout).splitlines()
 
 
+def test_cli_tables_show_the_next_attempt_of_a_run() -> None:
+    again = {**LONG_RUN, "state": "RETRYING", "next_attempt_at": "2026-11-21T03:05:10.250Z"}
+    for columns in ("", "160"):
+        assert " next 03:05:10 " in rows([again], "runs", "list", LONG, columns=columns)[1]
+
+
 def test_cli_tables_show_whole_ids_and_states_in_a_pipe() -> None:
     runs = rows([LONG_RUN], "runs", "list", LONG)
     dead = rows([LONG_RUN], "dead-letters", "list")

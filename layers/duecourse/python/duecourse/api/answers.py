@@ -96,6 +96,11 @@ class RunAnswer(TypedDict):
     due: Annotated[Second, Field(description="The occurrence plus its jitter.")]
     started_at: Annotated[Millisecond | None, Field(description="When the first attempt started.")]
     finished_at: Millisecond | None
+    attempt_started_at: Annotated[
+        Millisecond | None,
+        Field(description="When the attempt started that is in progress, or that ended at `finished_at`."),
+    ]
+    next_attempt_at: Annotated[Millisecond | None, Field(description="When a `RETRYING` run starts again.")]
     lateness_seconds: Annotated[float | None, Field(description="The time from the due second to the first start.")]
     attempts: Annotated[Count, Field(description="The number of attempts that have started.")]
     max_attempts: Count

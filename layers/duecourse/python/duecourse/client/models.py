@@ -1238,6 +1238,10 @@ class Run(RunExtras, Answer):
     """When the first attempt started."""
     finished_at: datetime | None
     """UTC, to the millisecond."""
+    attempt_started_at: datetime | None
+    """When the attempt started that is in progress, or that ended at `finished_at`."""
+    next_attempt_at: datetime | None
+    """When a `RETRYING` run starts again."""
     lateness_seconds: float | None
     """The time from the due second to the first start."""
     attempts: int

@@ -57,6 +57,7 @@ def print_run(
         "heartbeat by": at(run.heartbeat_until),
         "progress": progress_of(run),
         "finished": at(run.finished_at),
+        "next attempt": at(run.next_attempt_at),
         "payload": None if sent is None or sent.payload is None else json_line(sent.payload),
         "code": run.code,
         "error": run.error,
@@ -82,6 +83,13 @@ def progress_of(run: Run) -> str | None:
         return None
     share = None if run.progress is None else f"{run.progress:.0%}"
     return ", ".join(filter(None, [share, run.note])) or None
+
+
+def _coming(run: Run) -> str:
+    """Return the progress of an active run, or the time of day of the next attempt."""
+    if run.next_attempt_at is not None:
+        return f"next {run.next_attempt_at.astimezone(local_zone()):%H:%M:%S}"
+    return (progress_of(run) or "") if run.state in ("RUNNING", "WAITING") else ""
 
 
 def _lasted(attempt: Attempt) -> str:
@@ -120,7 +128,7 @@ def print_found_runs(runs: Iterable[Run], *, wide: bool = False, coverage: bool 
             coloured(run.state, run.reason if wide or not run.code else None),
             "" if failed else lateness(run.lateness_seconds),
             f"{run.attempts}/{run.max_attempts}",
-            (progress_of(run) or "") if run.state in ("RUNNING", "WAITING") else "",
+            _coming(run),
             *([str(run.count)] if coverage else []),
             *more(run),
             run.code or "",

@@ -367,6 +367,13 @@ def earlier_than_next(run: Run) -> tuple[Attempt, ...]:
     return (*run.earlier, last)[-MAX_ATTEMPTS:]
 
 
+def attempt_started_at(run: Run) -> float | None:
+    """Return the start of the attempt that is in progress, or that ended at `finished_at` (UTC seconds). None if there
+    is no such attempt.
+    """
+    return None if run.attempt == 0 or _is_listed(run) else run.started_at
+
+
 def _is_listed(run: Run) -> bool:
     return bool(run.earlier) and run.earlier[-1].number == run.attempt
 
