@@ -47,7 +47,7 @@ export const SHAPE: Field[] = [
   field("end", "End (exclusive)", "text", { hint: "An instant in UTC." }),
   field("anchor", "Anchor", "text", { hint: "For a rate: the instant of the first occurrence." }),
   field("exclude", "Excluded", "list", {
-    hint: "Dates, date ranges (2026-12-24/2027-01-06), cron expressions (* * * * SAT-SUN) and instants without runs, separated by commas.",
+    hint: "Dates, ranges of dates (2026-12-24/2027-01-06) or instants, cron expressions (* * * * SAT-SUN) and instants without runs, separated by commas.",
   }),
   field("calendar", "Calendar", "text", { hint: "The id of a calendar whose days are excluded, too." }),
   field("on_excluded", "On an excluded day", "choice", {

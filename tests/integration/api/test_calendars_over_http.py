@@ -56,7 +56,7 @@ def test_calendars_job_does_not_run_on_the_days_of_its_calendar(api: ApiClient) 
     job = created(api, exclude=["2026-11-26"])
     assert (job["calendar"], job["exclude"], job["next_occurrence"]) == ("bank", ["2026-11-26"], "2026-11-24T18:00:00Z")
     found = api.get("/v1/jobs/closing/explain", at="2026-11-25T18:00:00Z").json
-    assert (found["verdict"], found["sentence"]) == ("excluded", 'It is excluded by "calendar bank".')
+    assert (found["verdict"], found["sentence"]) == ("excluded", 'It is excluded by "calendar bank: 2026-11-25".')
     assert api.get("/v1/calendars/bank").json["jobs"] == ["closing"]
     preview = {"schedule": "0 18 * * *", "calendar": "bank", "after": "2026-11-21T12:00:00Z", "count": 1}
     shown = api.post(preview, "/v1/schedules/preview").json["occurrences"]
@@ -69,6 +69,17 @@ def test_calendars_job_does_not_run_on_the_days_of_its_calendar(api: ApiClient) 
 def test_calendars_move_takes_the_days_of_the_calendar_into_account(api: ApiClient) -> None:
     put(api, WEEKENDS, "2026-11-30")
     assert created(api, schedule="0 18 L * *", on_excluded="previous")["next_occurrence"] == "2026-11-27T18:00:00Z"
+
+
+def test_calendars_job_does_not_run_in_a_window_and_runs_at_its_end(api: ApiClient) -> None:
+    window = "2026-11-21T17:00:00Z/2026-11-21T20:00:00Z"
+    made = put(api, "2026-11-21T18:00:00+01:00/2026-11-21T20:00:00Z", WEEKENDS.replace("SAT,", "")).json
+    assert made["exclude"] == [window, "* * * * SUN"]
+    assert created(api, schedule="0 18,19,20 * * *")["next_occurrence"] == "2026-11-21T20:00:00Z"
+    found = api.get("/v1/jobs/closing/explain", at="2026-11-21T19:00:00Z").json
+    assert found["sentence"] == f'It is excluded by "calendar bank: {window}".'
+    assert put(api, "* * * * SUN").json["changed"] == 1
+    assert api.get("/v1/jobs/closing").json["next_occurrence"] == "2026-11-21T18:00:00Z"
 
 
 def test_calendars_jobs_follow_a_change_of_their_calendar_and_no_others(api: ApiClient) -> None:

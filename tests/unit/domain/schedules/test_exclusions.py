@@ -307,3 +307,56 @@ class TestCalendars:
         alternate = [(date(2026, 1, 1) + timedelta(days=2 * number)).isoformat() for number in range(400)]
         with pytest.raises(CalendarSizeError):
             packed_days(alternate)
+
+
+class TestWindows:
+    """Two instants with a slash: no occurrence from the first one on, until the second one."""
+
+    WINDOW = "2026-10-24T20:00:00Z/2026-10-25T02:00:00+01:00"
+
+    @pytest.mark.parametrize(
+        ("expression", "expected"),
+        [
+            ("30 * * * *", ["Sat 2026-10-24 21:30", "Sun 2026-10-25 02:30"]),
+            ("0 * * * *", ["Sat 2026-10-24 21:00", "Sun 2026-10-25 02:00"]),
+            ("rate(90 minutes)", ["Sat 2026-10-24 21:00", "Sun 2026-10-25 02:00"]),
+            ("at(2026-10-24T23:00:00)", []),
+        ],
+    )
+    def test_windows_exclude_their_begin_and_not_their_end(self, expression: str, expected: list[str]) -> None:
+        anchored = {"anchor": utc("2026-10-24 19:00")} if expression.startswith("rate") else {}
+        within = occurrences(expression, self.WINDOW, zone=BERLIN, **anchored)  # type: ignore[arg-type]
+        assert local(within, "2026-10-24 18:59", 2) == expected
+
+    def test_windows_that_overlap_or_touch_are_one(self) -> None:
+        day = "2026-11-21T{}:00:00Z/2026-11-21T{}:00:00Z"
+        three = (day.format("08", "10"), day.format("10", "12"), day.format("09", "11"), day.format("14", "15"))
+        found = occurrences("0 * * * *", *three, "* 12 * * *")
+        assert local(found, "2026-11-21 06:30", 4) == [f"Sat 2026-11-21 {at}:00" for at in ("07", "13", "15", "16")]
+
+    def test_windows_of_a_calendar_are_kept_in_utc_and_read_back(self) -> None:
+        days = packed_days(["* * * * SUN", self.WINDOW, "2026-12-25"])
+        calendar = Calendar("default", "erp", days)
+        assert calendar.exclude == ("2026-12-25", "* * * * SUN", "2026-10-24T20:00:00Z/2026-10-25T01:00:00Z")
+        assert occurrences("0 21 * * *", calendar.entry).next(utc("2026-10-24 00:00")) == utc("2026-10-26 21:00")
+
+    def test_windows_are_one_entry_of_a_preview(self) -> None:
+        found = preview(ScheduleSpec("0 * * * *", "UTC"), utc("2026-10-24 19:30"), 1, exclude=(self.WINDOW,))
+        assert [(each.instant, each.mark) for each in found] == [
+            (utc("2026-10-24 20:00"), "excluded"),
+            (utc("2026-10-25 01:00"), None),
+        ]
+
+    @pytest.mark.parametrize(
+        "entry",
+        [
+            "2026-10-24T20:00:00Z/2026-10-24T20:00:00Z",
+            "2026-10-24T20:00:00Z/2026-10-24T19:00:00Z",
+            "2026-10-24T20:00:00/2026-10-25T20:00:00",
+            "2026-10-24T20:00:00Z/2026-10-25",
+            "2026-10-24T20:00:00Z/",
+        ],
+    )
+    def test_windows_that_are_not_two_instants_in_order_are_refused(self, entry: str) -> None:
+        with pytest.raises(ExclusionError, match=r"window|write an instant"):
+            occurrences("0 * * * *", entry)

@@ -113,6 +113,6 @@ def calendar_warnings(calendar: str | None, days: Iterable[str], today: date) ->
 
 
 def last_day(days: Iterable[str]) -> date | None:
-    """Return the last of the dates and ranges of dates in a calendar; None if it has only cron expressions."""
-    dates = [each.rpartition("/")[2] for each in days if " " not in each]
+    """Return the last of the dates and ranges of dates in a calendar; None if it has none."""
+    dates = [each.rpartition("/")[2] for each in days if " " not in each and "T" not in each]
     return date.fromisoformat(max(dates)) if dates else None

@@ -88,7 +88,8 @@ class Methods(ABC):
 
         `calendar_id`: the id of the calendar.
 
-        `exclude`: dates, ranges of dates (2026-12-24/2027-01-01) and cron expressions (* * * * SAT,SUN).
+        `exclude`: dates, ranges of dates (2026-12-24/2027-01-01), windows
+        (2026-12-01T22:00:00Z/2026-12-02T02:00:00Z) and cron expressions (* * * * SAT,SUN).
         """
         return self._send(
             Call(
@@ -1094,8 +1095,8 @@ class Methods(ABC):
 
         `end`: ISO-8601 with an offset, preferably UTC with Z.
 
-        `exclude`: instants, dates, ranges of dates (2026-12-24/2027-01-06) and cron expressions (* * * * SAT,SUN)
-        without runs.
+        `exclude`: instants, dates, ranges of dates (2026-12-24/2027-01-06) or of instants, and cron expressions (*
+        * * * SAT,SUN) without runs.
 
         `calendar`: the id of a calendar whose days are excluded, too.
 

@@ -162,7 +162,7 @@ class Bucket(Answer):
 
 @dataclass(frozen=True, kw_only=True)
 class Calendar(Answer):
-    """A calendar. Its dates are in order, with overlapping ranges merged; cron expressions follow."""
+    """A calendar. Its dates are in order, with overlapping ranges merged; windows and cron expressions follow."""
 
     id: str
     description: str
@@ -401,7 +401,8 @@ class Job(Answer):
     end: datetime | None
     """UTC."""
     exclude: tuple[str, ...]
-    """Instants, dates, ranges of dates (2026-12-24/2027-01-06) and cron expressions (* * * * SAT,SUN) without runs.
+    """Instants, dates, ranges of dates (2026-12-24/2027-01-06) or of instants, and cron expressions (* * * * SAT,SUN)
+    without runs.
     """
     calendar: str | None
     """The id of a calendar whose days are excluded, too."""
@@ -1137,7 +1138,8 @@ class WorkflowSummary(Answer):
     end: datetime | None
     """UTC."""
     exclude: tuple[str, ...]
-    """Instants, dates, ranges of dates (2026-12-24/2027-01-06) and cron expressions (* * * * SAT,SUN) without runs.
+    """Instants, dates, ranges of dates (2026-12-24/2027-01-06) or of instants, and cron expressions (* * * * SAT,SUN)
+    without runs.
     """
     calendar: str | None
     """The id of a calendar whose days are excluded, too."""

@@ -143,7 +143,7 @@ def _no_calendar(text: str) -> str:
     return text
 
 
-Excluded = Annotated[str, Field(min_length=1, max_length=40), AfterValidator(_no_calendar)]
+Excluded = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(_no_calendar)]
 
 
 def _calendar_id(text: str | None) -> str | None:
@@ -174,7 +174,7 @@ class ScheduleBody(Body):
         list[Excluded],
         Field(
             max_length=MAX_EXCLUSIONS,
-            description="Instants, dates, ranges of dates (2026-12-24/2027-01-06) and cron expressions "
+            description="Instants, dates, ranges of dates (2026-12-24/2027-01-06) or of instants, and cron expressions "
             "(* * * * SAT,SUN) without runs.",
         ),
     ] = Field(default_factory=list)

@@ -40,7 +40,8 @@ class CalendarBody(Body):
         Field(
             min_length=1,
             max_length=MAX_CALENDAR_ENTRIES,
-            description="Dates, ranges of dates (2026-12-24/2027-01-01) and cron expressions (* * * * SAT,SUN).",
+            description="Dates, ranges of dates (2026-12-24/2027-01-01), windows "
+            "(2026-12-01T22:00:00Z/2026-12-02T02:00:00Z) and cron expressions (* * * * SAT,SUN).",
         ),
     ]
     description: Annotated[
@@ -52,7 +53,7 @@ class CalendarBody(Body):
 
 
 class CalendarAnswer(TypedDict):
-    """A calendar. Its dates are in order, with overlapping ranges merged; cron expressions follow."""
+    """A calendar. Its dates are in order, with overlapping ranges merged; windows and cron expressions follow."""
 
     id: JobId
     description: str

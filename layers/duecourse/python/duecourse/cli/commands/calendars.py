@@ -13,7 +13,7 @@ from duecourse.cli.commands.options import answer_options, api_options, confirm,
 from duecourse.cli.imports.calendar_days import country_days, file_days, with_weekends
 from duecourse.cli.output.table import print_table
 from duecourse.cli.output.values import print_json
-from duecourse.cli.terminal import Command, Group, UsageError, plain, say
+from duecourse.cli.terminal import CliError, Command, Group, UsageError, plain, say
 from duecourse.cli.when import local_zone, moment
 from duecourse.client import Client
 from duecourse.client.models import Calendar
@@ -65,9 +65,40 @@ def show(calendar_id: str, api: str | None, sign: bool | None, as_json: bool) ->
 @description_option
 @api_options
 def put(calendar_id: str, days: tuple[str, ...], description: str, api: str | None, sign: bool | None) -> None:
-    """Create or replace a calendar with dates, ranges of dates and cron expressions. Jobs that use it are updated."""
+    """Create or replace a calendar with dates, ranges, maintenance windows and cron expressions. Jobs that use it are
+    updated.
+    """
     with connected(api, sign) as client:
         _put(client, calendar_id, days, description)
+
+
+@calendars.command(cls=Command, example="duecourse calendars add erp 2026-12-01T22:00:00Z/2026-12-02T02:00:00Z")
+@click.argument("calendar_id", metavar="CALENDAR")
+@click.argument("days", nargs=-1, required=True, metavar="DAYS...")
+@api_options
+def add(calendar_id: str, days: tuple[str, ...], api: str | None, sign: bool | None) -> None:
+    """Add dates, ranges, maintenance windows and cron expressions to a calendar. Jobs that use it are updated."""
+    with connected(api, sign) as client:
+        found = client.get_calendar(calendar_id)
+        _put(client, calendar_id, [*found.exclude, *days], found.description)
+
+
+@calendars.command(cls=Command, example="duecourse calendars remove erp 2026-12-01T22:00:00Z/2026-12-02T02:00:00Z")
+@click.argument("calendar_id", metavar="CALENDAR")
+@click.argument("days", nargs=-1, required=True, metavar="DAYS...")
+@api_options
+def remove(calendar_id: str, days: tuple[str, ...], api: str | None, sign: bool | None) -> None:
+    """Remove entries from a calendar, written as `calendars show` prints them. Jobs that use it are updated."""
+    with connected(api, sign) as client:
+        found = client.get_calendar(calendar_id)
+        if unknown := [each for each in days if each not in found.exclude]:
+            raise CliError(
+                plain(f"{calendar_id} has no entry {unknown[0]}; see duecourse calendars show {calendar_id}")
+            )
+        left = [each for each in found.exclude if each not in days]
+        if not left:
+            raise CliError(plain(f"a calendar needs an entry; delete it with duecourse calendars delete {calendar_id}"))
+        _put(client, calendar_id, left, found.description)
 
 
 @calendars.command(

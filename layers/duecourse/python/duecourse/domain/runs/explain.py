@@ -30,7 +30,7 @@ from duecourse.domain.runs.states import (
     reason_of,
 )
 from duecourse.domain.schedules import ScheduleError, compile_schedule
-from duecourse.domain.schedules.calendars import calendar_of
+from duecourse.domain.schedules.calendars import calendar_of, days_of
 from duecourse.domain.schedules.exclusions import ExclusionError, excluding
 from duecourse.domain.schedules.instant import iso
 from duecourse.domain.schedules.schedule import Occurrences, moved_from, moved_to
@@ -384,8 +384,14 @@ def _unnamed(at: int, job: Job, cursor: Cursor | None, occurrences: Occurrences)
 
 def _excluded_by(job: Job, at: int) -> str:
     index = excluding(job.exclude, job.schedule.timezone, at)
-    entry = "" if index is None else job.exclude[index]
-    return f"calendar {calendar}" if (calendar := calendar_of([entry])) is not None else entry
+    if index is None:
+        return ""
+    entry = job.exclude[index]
+    if (calendar := calendar_of([entry])) is None:
+        return entry
+    days = tuple(days_of(entry))
+    inner = excluding(days, job.schedule.timezone, at)
+    return f"calendar {calendar}" if inner is None else f"calendar {calendar}: {days[inner]}"
 
 
 def _unrecorded(

@@ -52,7 +52,7 @@ class Calendar:
 
     @property
     def exclude(self) -> tuple[str, ...]:
-        """The exclusions: dates and ranges of dates in order, then cron expressions."""
+        """The exclusions: dates and ranges of dates in order, then windows and cron expressions."""
         return tuple(unpack(self.days))
 
     @property
@@ -98,7 +98,8 @@ def with_entry(exclude: Iterable[str], entry: str | None) -> tuple[str, ...]:
 
 
 def pack(ranges: Sequence[tuple[int, int]], recurring: Sequence[str]) -> str:
-    """Return the packed form of sorted, disjoint ranges of days (days since 1970, inclusive) and cron expressions.
+    """Return the packed form of sorted, disjoint ranges of days (days since 1970, inclusive), windows and cron
+    expressions.
 
     A range is the number of days since the last one and, after `+`, its length: `fcz.1+3.8`. Raises CalendarSizeError.
     """
@@ -113,7 +114,7 @@ def pack(ranges: Sequence[tuple[int, int]], recurring: Sequence[str]) -> str:
 
 
 def unpack(packed: str) -> Iterator[str]:
-    """Yield the exclusions of the packed form: dates, ranges of dates, and cron expressions."""
+    """Yield the exclusions of the packed form: dates, ranges of dates, windows and cron expressions."""
     days, *recurring = packed.split("|")
     at = 0
     for part in days.split(".") if days else ():

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from functools import lru_cache
+from operator import itemgetter
 from typing import Protocol
 
 from duecourse.domain.instants import DAY_SECONDS, FIRST, LAST, from_iso, to_iso
@@ -92,13 +93,14 @@ class Days:
 @dataclass(frozen=True, slots=True)
 class Exclusions:
     """Compiled exclusions: instants (UTC seconds), days, and the times that recurring patterns match. A pattern with
-    `True` matches whole minutes, otherwise seconds.
+    `True` matches whole minutes, otherwise seconds. `windows` are sorted, disjoint ranges of instants (inclusive).
     """
 
     zone: Zone
     instants: frozenset[int]
     days: Days
     times: tuple[tuple[Pattern, bool], ...] = ()
+    windows: tuple[tuple[int, int], ...] = ()
 
     def first(self, schedule: _Times, after: int) -> int | None:
         """Return the first occurrence of the schedule strictly after `after` that is not excluded (UTC seconds).
@@ -121,6 +123,9 @@ class Exclusions:
         """
         if occurrence in self.instants:
             return occurrence
+        at = bisect_right(self.windows, occurrence, key=itemgetter(0)) - 1
+        if at >= 0 and occurrence <= self.windows[at][1]:
+            return self.windows[at][1]
         wall = self.zone.wall(occurrence)
         day = wall // DAY_SECONDS
         end = self.days.end(day)
@@ -282,12 +287,13 @@ class Moved:
 @lru_cache(maxsize=4096)
 def compile_exclusions(entries: tuple[str, ...], timezone: str, zones: ZoneSource = load_zone) -> Exclusions:
     """Compile entries such as `2026-12-25T09:00:00Z`, `2026-12-25`, `2026-12-24/2027-01-02` (inclusive),
-    `* * * * SAT,SUN`, and the copy of a calendar.
+    `2026-12-01T22:00:00Z/2026-12-02T02:00:00Z` (without its end), `* * * * SAT,SUN`, and the copy of a calendar.
 
     Raises ExclusionError for the first entry that is none of these.
     """
     instants: set[int] = set()
     ranges: list[tuple[int, int]] = []
+    windows: list[tuple[int, int]] = []
     recurring: list[Pattern] = []
     times: list[tuple[Pattern, bool]] = []
     for index, entry in _written_out(entries):
@@ -295,6 +301,8 @@ def compile_exclusions(entries: tuple[str, ...], timezone: str, zones: ZoneSourc
             if _DATE.match(entry) and "T" not in entry.upper():
                 first, _, last = entry.partition("/")
                 ranges.append(_days(first, last or first))
+            elif _is_window(entry):
+                windows.append(_window(entry))
             elif (cron := _recurring(entry)) is None:
                 instants.add(_instant(entry))
             elif cron.hours == _ALL_HOURS and cron.minutes == _ALL_MINUTES and _whole(cron):
@@ -309,7 +317,7 @@ def compile_exclusions(entries: tuple[str, ...], timezone: str, zones: ZoneSourc
             raise ExclusionError(index, f"{entry!r}: {problem}") from problem
     merged = _merged(ranges)
     days = Days(tuple(begin for begin, _ in merged), tuple(end for _, end in merged), tuple(recurring))
-    return Exclusions(zones(timezone), frozenset(instants), days, tuple(times))
+    return Exclusions(zones(timezone), frozenset(instants), days, tuple(times), tuple(_merged(windows)))
 
 
 def _written_out(entries: tuple[str, ...]) -> Iterator[tuple[int, str]]:
@@ -320,7 +328,7 @@ def _written_out(entries: tuple[str, ...]) -> Iterator[tuple[int, str]]:
 
 
 def _merged(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return ranges of days in order; overlapping and adjacent ranges are merged."""
+    """Return ranges of days or seconds in order; overlapping and adjacent ranges are merged."""
     merged: list[tuple[int, int]] = []
     for begin, end in sorted(ranges):
         if merged and begin <= merged[-1][1] + 1:
@@ -331,7 +339,7 @@ def _merged(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def packed_days(entries: Sequence[str]) -> str:
-    """Return the packed form of a calendar's exclusions, which are dates, ranges of dates and cron expressions.
+    """Return the packed form of a calendar's exclusions: dates, ranges of dates, windows and cron expressions.
 
     Raises ExclusionError, and CalendarSizeError.
     """
@@ -344,11 +352,26 @@ def packed_days(entries: Sequence[str]) -> str:
         if _DATE.match(entry) and "T" not in entry.upper():
             first, _, last = entry.partition("/")
             ranges.append(_days(first, last or first))
+        elif _is_window(entry):
+            recurring[canonical_exclusion(entry)] = None
         elif _DATE.match(entry):
             raise ExclusionError(index, f"{entry!r}: a calendar has no instants; write a date such as 2026-12-25")
         else:
             recurring[" ".join(entry.split())] = None
     return pack(_merged(ranges), list(recurring))
+
+
+def _is_window(entry: str) -> bool:
+    return _DATE.match(entry) is not None and "/" in entry
+
+
+def _window(entry: str) -> tuple[int, int]:
+    """Return the first and the last second of a maintenance window, which ends before its second instant."""
+    first, _, end = entry.partition("/")
+    begin, until = _instant(first), _instant(end)
+    if until <= begin:
+        raise ValueError("the window ends before it begins; write the earlier instant first")
+    return begin, until - 1
 
 
 def _recurring(entry: str) -> Cron | None:
@@ -379,6 +402,8 @@ def canonical_exclusion(entry: str) -> str:
     if entry.startswith(PREFIX):
         return entry
     compiled = compile_exclusions((entry,), "UTC")
+    if compiled.windows:
+        return "/".join(to_iso(each) for each in (compiled.windows[0][0], compiled.windows[0][1] + 1))
     return to_iso(next(iter(compiled.instants))) if compiled.instants else entry
 
 
@@ -387,8 +412,8 @@ def _instant(entry: str) -> int:
         at = from_iso(entry)
     except ValueError:
         raise ValueError(
-            "write an instant as 2026-12-25T09:00:00Z, a date as 2026-12-25, a range as two dates with a slash "
-            "between them"
+            "write an instant as 2026-12-25T09:00:00Z, a date as 2026-12-25, a range as two dates or two instants with "
+            "a slash between them"
         ) from None
     if at != int(at):
         raise ValueError("an instant must have whole seconds; remove the fraction")
