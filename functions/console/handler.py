@@ -121,8 +121,9 @@ def security_headers(stage: Stage, *, https: bool) -> dict[str, str]:
 
 
 def best_coding(accepted: str) -> str:
-    """Return the content coding with the highest weight in an Accept-Encoding header, and the smaller one of equals.
-    Returns `identity` if the header accepts neither br nor gzip (RFC 9110, 12.5.3).
+    """Return the content coding with the highest weight in an Accept-Encoding header. If two have the same weight,
+    return the one with the smaller file. Return `identity` if the header accepts neither br nor gzip (RFC 9110,
+    12.5.3).
     """
     weights: dict[str, float] = {}
     for part in accepted.lower().split(","):

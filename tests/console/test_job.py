@@ -160,7 +160,8 @@ def test_job_page_skips_next_occurrences_after_confirmation_despite_a_lost_respo
     dialog.get_by_role("button", name="Skip").click()
     expect(dialog).to_contain_text("The API cannot be reached")
     dialog.get_by_role("button", name="Skip").click()
-    expect(page.get_by_text("Will not run: 2026-03-28 13:00:00 UTC, 2026-03-28 14:00:00 UTC")).to_be_visible()
+    said = "These occurrences will not run: 2026-03-28 13:00:00 UTC, 2026-03-28 14:00:00 UTC"
+    expect(page.get_by_text(said)).to_be_visible()
     coming = page.get_by_role("grid", name="Next occurrences")
     expect(coming.get_by_role("row", name=re.compile("Skipped on request"))).to_have_count(2)
     page.get_by_role("tab", name="Timeline").click()

@@ -36,9 +36,9 @@ def test_limits_page_lists_keys_and_shows_their_runs(
     first, second = waiting(scheduler)
     page.reload()
     row = page.get_by_role("row").filter(has_text="crm-eu")
-    expect(row).to_contain_text("Of its jobs")
+    expect(row).to_contain_text("Set in the jobs")
     row.get_by_role("link", name="crm-eu").click()
-    expect(page.get_by_text("Limit: Of its jobs. Active runs: 1. Waiting runs: 1.")).to_be_visible()
+    expect(page.get_by_text("Limit: Set in the jobs. Active runs: 1. Waiting runs: 1.")).to_be_visible()
     expect(page.get_by_role("grid", name="Active runs").get_by_role("link", name=first)).to_be_visible()
     expect(page.get_by_role("grid", name="Waiting runs").get_by_role("link", name=second)).to_be_visible()
     assert accessibility_faults(page) == []

@@ -226,7 +226,7 @@ def test_tokens_read_only_user_sees_the_reason_at_the_buttons(deployed: Deployed
         create = page.get_by_role("link", name="Create job")
         create.hover()
         expect(create).to_have_attribute("aria-disabled", "true")
-        expect(page.get_by_text("Your login lacks the scope jobs:write.").first).to_be_attached()
+        expect(page.get_by_text("Your login lacks the jobs:write scope.").first).to_be_attached()
 
 
 def test_tokens_job_created_with_the_form_fires_dies_and_is_redriven_manually(

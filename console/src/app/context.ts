@@ -19,5 +19,5 @@ export function useStage(): StageContext {
 /** Undefined where the caller may, else why a button does nothing (Cloudscape's `disabledReason`). */
 export function useRefusal(scope: Scope): string | undefined {
   const { session } = useStage();
-  return session.may(scope) ? undefined : `Your login lacks the scope ${scope}.`;
+  return session.may(scope) ? undefined : `Your login lacks the ${scope} scope.`;
 }

@@ -45,11 +45,13 @@ export const SHAPE: Field[] = [
   }),
   field("start", "Start", "text", { hint: "An instant in UTC, such as 2026-12-01T00:00:00Z." }),
   field("end", "End (exclusive)", "text", { hint: "An instant in UTC." }),
-  field("anchor", "Anchor", "text", { hint: "For a rate: the instant of the first occurrence." }),
+  field("anchor", "Anchor", "text", {
+    hint: "The instant from which a rate counts, such as 2026-12-01T00:00:00Z.",
+  }),
   field("exclude", "Excluded", "list", {
     hint: "Dates, ranges of dates (2026-12-24/2027-01-06) or instants, cron expressions (* * * * SAT-SUN) and instants without runs, separated by commas.",
   }),
-  field("calendar", "Calendar", "text", { hint: "The id of a calendar whose days are excluded, too." }),
+  field("calendar", "Calendar", "text", { hint: "The id of a calendar. Its days are also excluded." }),
   field("on_excluded", "On an excluded day", "choice", {
     standard: "skip",
     options: options({
@@ -141,7 +143,7 @@ export const RARE: Field[] = [
     }),
   }),
   field("idempotency_key", "Idempotency key", "text", {
-    hint: "A template; the same for every attempt of a run.",
+    hint: "A template. All attempts of a run have the same key.",
   }),
   field("concurrency", "Concurrency key", "json", {
     hint: 'Runs of several jobs share a limit: {"key": "crm-{{payload.region}}", "limit": 5}',
@@ -153,10 +155,10 @@ export const RARE: Field[] = [
     hint: 'Remove a job that ends: {"delete_after_seconds": 86400}; null for never.',
   }),
   field("ping_url", "Ping after a success", "text", {
-    hint: "The address of an external monitor, which reports if the pings stop.",
+    hint: "The address of an external monitor that reports if the pings stop.",
   }),
   field("expect_every", "Maximum time between pings, in seconds", "number", {
-    hint: "The job has no schedule, and runs if no ping arrives.",
+    hint: "For a job without a schedule: the job runs if no ping arrives within this time.",
   }),
   field("precision", "Precision", "choice", {
     standard: "second",

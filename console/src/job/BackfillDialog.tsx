@@ -125,7 +125,7 @@ export function BackfillDialog({ job, onClose }: { job: Job; onClose(): void }) 
         </FormField>
         <FormField
           label="Maximum active runs"
-          constraintText="Further runs wait. Leave this empty for the limit of the job's overlap rule."
+          constraintText="Further runs wait. If this is empty, the limit of the job's overlap rule applies."
           errorText={refused("at_once")}
         >
           <Input

@@ -163,7 +163,9 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
         await changed();
         const skipped = data?.items.map((each) => inZone(each.occurrence, zone)) ?? [];
         notices.done(
-          skipped.length === 0 ? "There was no occurrence to skip." : `Will not run: ${skipped.join(", ")}`,
+          skipped.length === 0
+            ? "There was no occurrence to skip."
+            : `These occurrences will not run: ${skipped.join(", ")}`,
         );
       },
     });
@@ -171,7 +173,7 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
   const testNotice = () =>
     confirm.ask({
       header: `Send a test notice of ${job.id}`,
-      text: "Each job in the field notify delivers a notice that is marked as a test.",
+      text: "Each job in the notify field delivers a notice that is marked as a test.",
       action: "Send",
       async run() {
         const { data } = await fetcher.POST("/v1/jobs/{job_id}/test-notice", { params: { path } });
@@ -180,10 +182,10 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
         const runs = data?.runs ?? [];
         notices.done(
           missing.length > 0
-            ? `These jobs in notify do not exist: ${missing.join(", ")}`
+            ? `These jobs in the notify field do not exist: ${missing.join(", ")}`
             : runs.length > 0
               ? `Delivered by: ${runs.map((each) => each.id).join(", ")}`
-              : "No notice was sent: the job has no value for notify.",
+              : "No notice was sent: the job's notify field is empty.",
         );
       },
     });

@@ -46,7 +46,7 @@ export function NextTab({ job }: { job: Schemas["Job"] }) {
           {job.state !== "PAUSED" ? (
             "The job is completed."
           ) : job.paused_until === null ? (
-            "The job is paused. Of these occurrences, only those after the pause run."
+            "The job is paused. Only occurrences after the pause will run."
           ) : (
             <>
               The job is paused until <Time at={job.paused_until} zone={job.timezone} />. Occurrences before

@@ -129,8 +129,8 @@ function Grid({ job, shown }: { job: Schemas["Job"]; shown: readonly Occurrence[
       )}
       <Legend kinds={KINDS.filter((kind) => counted.has(kind))} />
       <Box color="text-body-secondary" fontSize="body-s">
-        Bars above: duration, up to {duration(longest)}. Bars below: lateness, up to {duration(latest)}. Runs
-        count as late after {duration(job.missed.grace_seconds)}.
+        The bars above show the duration (up to {duration(longest)}), and the bars below the lateness (up to{" "}
+        {duration(latest)}). Runs count as late after {duration(job.missed.grace_seconds)}.
       </Box>
     </SpaceBetween>
   );

@@ -85,7 +85,10 @@ export function useManyJobs(done: (failed: readonly string[]) => void) {
         }
         const { changed, failed } = await walk();
         failures.push(
-          ...failed.map((each) => ({ id: each, why: "It was changed at the same time, or deleted." })),
+          ...failed.map((each) => ({
+            id: each,
+            why: "The job was changed by another user at the same time, or deleted.",
+          })),
         );
         skipped += (parts.get(first)?.length ?? 0) - changed - failed.length;
       },

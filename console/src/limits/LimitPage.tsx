@@ -83,7 +83,7 @@ function Limit({ limitKey }: { limitKey: string }) {
   const release = (id: string) =>
     ask({
       header: "Release the place?",
-      text: `The next waiting run starts in place of ${id}. ${id} is not stopped: if it is still in progress, more runs than the limit are active.`,
+      text: `${id} no longer counts towards the limit, so the next waiting run starts. ${id} itself is not stopped. If it is still in progress, more runs than the limit are then active.`,
       action: "Release the place",
       async run() {
         await fetcher.POST("/v1/limits/{limit_key}/release", { params, body: { run_id: id } });
@@ -113,7 +113,7 @@ function Limit({ limitKey }: { limitKey: string }) {
       </Header>
       <FormField
         label="New limit"
-        description="The maximum number of active runs with this key; 0: none starts. It replaces the limits of the jobs."
+        description="The maximum number of active runs with this key. With 0, no run starts. It replaces the limits in the jobs."
       >
         <SpaceBetween direction="horizontal" size="xs">
           <Input

@@ -18,7 +18,7 @@ export default function LimitsPage() {
       header={
         <Header
           variant="h1"
-          description="Concurrency keys with a stored limit or with waiting runs. Jobs name their key in the field concurrency."
+          description="This list shows concurrency keys that have a stored limit or waiting runs. A job has its key in its concurrency field."
         >
           Limits
         </Header>

@@ -35,7 +35,7 @@ export function LateBox({ load }: { load: ReturnType<typeof useLoad> }) {
           />
           <Jobs
             label="Not firing"
-            effect="The cursor is missing or quarantined. Edit the schedule, or pause and resume the job."
+            effect="The next occurrence of the job cannot be determined. Edit the schedule, or pause and resume the job."
             named={found.silent}
             cut={found.cut}
           />

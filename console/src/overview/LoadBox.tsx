@@ -23,7 +23,7 @@ export function LoadBox({ load }: { load: ReturnType<typeof useLoad> }) {
           variant="h2"
           description={
             found &&
-            `${found.runs.toLocaleString("en-GB")} runs are due, according to the schedules of ` +
+            `${found.runs.toLocaleString("en-GB")} runs will come due, according to the schedules of ` +
               `${found.cut ? "the first " : ""}${found.jobs.toLocaleString("en-GB")} jobs. Manual runs are not included.`
           }
         >
@@ -51,8 +51,8 @@ export function LoadBox({ load }: { load: ReturnType<typeof useLoad> }) {
           {found.hot.length > 0 && (
             <Box>
               <span className="key" style={{ background: USUAL }} />
-              runs due, <span className="key" style={{ background: BUSIEST }} />
-              with one of the busiest minutes
+              runs due; <span className="key" style={{ background: BUSIEST }} />
+              runs due, including one of the busiest minutes
             </Box>
           )}
           <Hot minutes={found.hot} />

@@ -18,7 +18,7 @@ export function Objectives({ objectives }: { objectives: Figures["objectives"] }
             {percent(target)} of {OBJECTIVES[name]}:{" "}
             {share === null || budget_used === null
               ? "no data yet"
-              : `${percent(share)}; ${percent(budget_used, 0)} of the error budget used`}
+              : `${percent(share)} (${percent(budget_used, 0)} of the error budget used)`}
           </StatusIndicator>
         </div>
       ))}

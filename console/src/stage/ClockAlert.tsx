@@ -10,7 +10,7 @@ export function ClockAlert({ stats }: { stats: Schemas["Stats"] | undefined }) {
     <Alert type="error" header="Ticks are not running">
       A tick should run every minute. Last tick:{" "}
       {stats.tick.last === null ? "none yet" : <Time at={stats.tick.last} />}. If there is no tick for five
-      minutes, runs start late. Check whether the rule that starts the function Tick is enabled, and check the
+      minutes, runs start late. Check whether the rule that starts the Tick function is enabled, and check the
       function's errors and throttles: <Runbook page="docs/runbooks.md#ticks-missing" />
     </Alert>
   );

@@ -37,7 +37,7 @@ export default function StagePage() {
         Stage
       </Header>
       {refused !== undefined && (
-        <Alert type="info" header="Findings and alarms require the scope ops">
+        <Alert type="info" header="Findings and alarms require the ops scope">
           {refused} To get this scope, contact the administrator of the user pool or identity provider.
         </Alert>
       )}

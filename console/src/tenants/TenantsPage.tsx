@@ -60,7 +60,7 @@ export default function TenantsPage() {
           "Jobs have not been counted yet: index repair counts them once a day."
         ) : (
           <>
-            Jobs were counted at <Time at={found.as_of} />. The quota is {number(found.quota)} jobs each.
+            Jobs were counted at <Time at={found.as_of} />. Each tenant can have {number(found.quota)} jobs.
           </>
         ))
       }
@@ -80,7 +80,7 @@ export default function TenantsPage() {
     <SpaceBetween size="l">
       <ProblemBox error={query.error} retry={() => void query.refetch()} />
       {found?.all_runs_counted === false && (
-        <Alert type="info">So many runs are in progress that their counts are lower bounds.</Alert>
+        <Alert type="info">Not all runs in progress were counted, so their numbers can be higher.</Alert>
       )}
       <Rows<Tenant>
         variant="full-page"

@@ -346,7 +346,7 @@ def test_payloads_and_events_concurrency_key_contains_values_of_the_payload(temp
 
 @pytest.mark.parametrize("payload", [None, [], {"a": None}, {"a": ""}, {"a": True}, {"a": {"b": 1}}, {"b": 1}])
 def test_payloads_and_events_concurrency_key_without_a_value_fails(payload):
-    with pytest.raises(TemplateError, match="the payload has no text or number at a"):
+    with pytest.raises(TemplateError, match="the payload has no string or number at a"):
         concurrency_key("{{payload.a}}", "nightly", payload)
 
 

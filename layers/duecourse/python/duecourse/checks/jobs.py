@@ -39,7 +39,7 @@ class PastRun:
 
     @property
     def left_out(self) -> bool:
-        """Whether it was skipped without a request, or covers several occurrences."""
+        """Whether the run was skipped, but not on request, or covers several occurrences."""
         return self.skipped in LEFT_OUT_REASONS or self.count > 1
 
 

@@ -65,8 +65,8 @@ def written_allowed(commands: Collection[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Shell:
-    """Runs jobs' shell commands. `allowed`: None allows every command. `timeout` is in seconds; None means no timeout
-    but the run's.
+    """Runs jobs' shell commands. `allowed` has the allowed commands; None allows every command. `timeout` is in
+    seconds; with None, only the timeout of the run applies.
     """
 
     allowed: frozenset[str] | None

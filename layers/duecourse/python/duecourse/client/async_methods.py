@@ -840,7 +840,7 @@ class AsyncMethods(ABC):
     def delete_limit(self, limit_key: str) -> Awaitable[Answer]:
         """Delete a concurrency limit.
 
-        The limits of the jobs count again.
+        The limits of the jobs then apply again.
 
         `limit_key`: the concurrency key.
         """

@@ -836,7 +836,7 @@ class Methods(ABC):
     def delete_limit(self, limit_key: str) -> Answer:
         """Delete a concurrency limit.
 
-        The limits of the jobs count again.
+        The limits of the jobs then apply again.
 
         `limit_key`: the concurrency key.
         """

@@ -75,8 +75,8 @@ class Timer:
 
     @property
     def requested(self) -> bool:
-        """Whether it starts a manual run. Such a timer is kept for some days after its message was sent, so that lists
-        show its run before the run has a record, and index repair detects a run that never gets one.
+        """Whether the timer starts a manual run. Such a timer is kept for some days after its message was sent, so that
+        lists show its run before the run has a record, and index repair detects a run that never gets one.
         """
         message = self.message
         return message.kind is MessageKind.START and message.attempt == 1 and bool(message.suffix)

@@ -248,7 +248,7 @@ class JobStore(Protocol):
         """Return the keys with these digests (see `used_key`)."""
 
     def get(self, tenant: str, job_id: str) -> Job | None:
-        """Return the job; None if there is none. Strongly consistent."""
+        """Return the job, or None if it does not exist. The read is strongly consistent."""
 
     def current(self, tenant: str, job_id: str) -> Job | None:
         """Return the job that has this id or had it before it was renamed; None if there is none. Strongly

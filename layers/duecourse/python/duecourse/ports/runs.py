@@ -48,7 +48,7 @@ class RunStore(Protocol):
         """Return a run by its local name (`RunName.local`). Strongly consistent."""
 
     def get_many(self, tenant: str, names: Collection[RunName]) -> dict[RunName, Run]:
-        """Return the runs that exist among the names. Strongly consistent, but not of one moment."""
+        """Return the existing runs with these names. Each read is strongly consistent, but at its own time."""
 
     def write(self, run: Run, previous: Run | None) -> Conflict | None:
         """Write `run` if the current record is exactly `previous` (None: if there is no record). Return None if it was
@@ -141,12 +141,12 @@ class WaitQueues(Protocol):
         """Return the messages kept until the job is resumed, 100 at most. Strongly consistent."""
 
     def let_go(self, message: RunMessage) -> None:
-        """Stop keeping the message."""
+        """Delete a message that was kept until its job is resumed."""
 
     def enter(self, message: RunMessage, *, expires_at: int) -> bool:
-        """Add the run to the wait queue that its message names (`RunMessage.line`). A message that starts a later
-        attempt replaces that of the run: a redrive, one that only evaluates a workflow's run. Return False if the run
-        is already there otherwise.
+        """Add the run to the wait queue in its message (`RunMessage.line`). If the run is already in the wait queue, a
+        message that starts a later attempt replaces the message of the run (a redrive replaces a message that only
+        evaluates a workflow's run); otherwise, return False.
         """
 
     def leave(self, tenant: str, job_id: str, place: QueuePosition, *, through: int | None = None) -> bool:

@@ -36,8 +36,8 @@ class WorkflowStore(Protocol):
         """
 
     def expire_graph(self, tenant: str, ref: WorkflowRef, standing: Job | None, *, at: int) -> None:
-        """Let the graph be removed after `at` (UTC seconds). `standing` is the workflow's own job as it was read (None:
-        there was none). Nothing is written if it has changed since, or if it refers to this graph.
+        """Set the expiry of the graph to `at` (UTC seconds). `standing` is the workflow's own job as it was read, or
+        None if it did not exist. If the job has changed since then or uses this graph, nothing is written.
         """
 
     def jobs(self, tenant: str, ids: Sequence[str]) -> dict[str, Job]:

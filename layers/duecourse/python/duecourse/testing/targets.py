@@ -123,8 +123,8 @@ class Targets:
     _always: dict[str, Answer] = field(default_factory=dict)
 
     def answer(self, job_id: str, answer: Answer, times: int | None) -> None:
-        """Set the response of a job's target. With `times`, it applies to that number of calls, after earlier responses
-        with `times`; otherwise to all calls after these.
+        """Set the response of a job's target. With `times`, the response applies to that number of calls. Responses
+        with `times` are used first, in the order in which they were set; then the response without `times` is used.
         """
         if times is None:
             self._always[job_id] = answer

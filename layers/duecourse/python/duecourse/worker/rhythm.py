@@ -34,29 +34,29 @@ class Rhythm:
         return cls(now + extension_after(visibility_seconds), now if beats else None, now)
 
     def extended(self, now: float, visibility_seconds: float) -> Rhythm:
-        """Return the times after an attempt to extend the visibility timeout of the message."""
+        """Return the new times. Call this after each try to extend the visibility timeout of the message."""
         return replace(self, extend_at=now + extension_after(visibility_seconds))
 
     def beaten(self, now: float, seconds_left: float | None, *, reported: bool) -> Rhythm:
-        """Return the times after a successful heartbeat. The next one must arrive within `seconds_left` (None: no
-        deadline). `reported`: it contained progress. The first progress is sent without a delay.
+        """Return the new times. Call this after each successful heartbeat. The next heartbeat must arrive within
+        `seconds_left` (None: no deadline). `reported` is true if the heartbeat contained progress.
         """
         report_at = now + REPORT_SECONDS if reported else self.report_at
         return replace(self, beat_at=now + beat_after(seconds_left), report_at=report_at)
 
     def progressed(self) -> Rhythm:
-        """Return the times if there is progress that was not sent yet."""
+        """Return the new times. Call this when there is progress that was not sent."""
         return self if self.beat_at is None else replace(self, beat_at=min(self.beat_at, self.report_at))
 
     def unheard(self, now: float, retry_after: float | None = None) -> Rhythm:
-        """Return the times after a heartbeat that was not accepted: retry soon, because the remaining time is unknown,
-        but not before `retry_after` (seconds), which the API requests.
+        """Return the new times. Call this after a heartbeat that was not accepted. The worker tries again soon, but not
+        before `retry_after` seconds, if the API has requested this.
         """
         again = now + min(max(retry_after or 0.0, MIN_BEAT), MAX_HEARTBEAT_SECONDS)
         return replace(self, beat_at=again, report_at=again)
 
     def silent(self) -> Rhythm:
-        """Return the times after the API reported that the attempt is over."""
+        """Return the new times. Call this when the API has reported that the attempt is over: no heartbeat follows."""
         return replace(self, beat_at=None)
 
     def seconds_to_next(self, now: float) -> float:

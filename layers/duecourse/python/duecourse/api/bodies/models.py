@@ -83,9 +83,9 @@ def _complaint(value: object, path: tuple[str | int, ...]) -> str | None:
         case str() if "\0" in value and path and path[0] not in HANDED_ON:
             return "must not contain NUL or other control characters; remove them"
         case int() if not -(2**63) <= value < 2**64:
-            return "is a whole number that does not fit in 64 bits; send it as text"
+            return "is a whole number that does not fit in 64 bits; send it as a string"
         case float() if not isfinite(value):
-            return "is larger than the largest allowed number; send it as text"
+            return "is larger than the largest allowed number; send it as a string"
     return None
 
 
@@ -95,7 +95,7 @@ def _no_constant(name: str) -> NoReturn:
 
 def _whole(digits: str) -> int:
     if len(digits) > MAX_DIGITS:
-        raise malformed(f"The body contains a number of {len(digits)} digits; send it as text.")
+        raise malformed(f"The body contains a number of {len(digits)} digits; send it as a string.")
     return int(digits)
 
 

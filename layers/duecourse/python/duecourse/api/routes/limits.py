@@ -167,7 +167,7 @@ def put_limit(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
 def delete_limit(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Delete a concurrency limit.
 
-    The limits of the jobs count again.
+    The limits of the jobs then apply again.
     """
     key = _key_in(parameters)
     with _Refused(key):

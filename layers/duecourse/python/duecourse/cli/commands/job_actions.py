@@ -87,7 +87,7 @@ def test_notice(job_id: str, api: str | None, sign: bool | None, as_json: bool) 
         for run in sent.runs:
             say(f"{run.id} delivers the test notice")
     if not sent.runs and not sent.missing:
-        raise CliError(plain(f"{job_id} has no notify, so no notice was sent; set the field notify of the job"))
+        raise CliError(plain(f"{job_id} has no notify field, so no notice was sent; set it first"))
     if sent.missing:
         missing = ", ".join(sent.missing)
         raise CliError(plain(f"notify names jobs that do not exist: {missing}; create them, or correct notify"))

@@ -73,7 +73,7 @@ def set_limit(key: str, concurrency: int, api: str | None, sign: bool | None) ->
 @yes_option
 @api_options
 def delete(key: str, yes: bool, api: str | None, sign: bool | None) -> None:
-    """Delete the limit of a key: the limits of its jobs count again."""
+    """Delete the limit of a key: the limits of its jobs apply again."""
     with connected(api, sign) as client:
         if not yes:
             confirm(plain(f"Delete the limit of {key}?"))

@@ -41,7 +41,7 @@ def _no_constant(name: str) -> NoReturn:
 def _number(digits: str) -> float:
     number = float(digits)
     if not isfinite(number):
-        raise ValueError(f"{digits[:40]} is larger than the largest allowed number; send it as text")
+        raise ValueError(f"{digits[:40]} is larger than the largest allowed number; send it as a string")
     return number
 
 
@@ -49,7 +49,7 @@ def _whole(digits: str) -> int:
     try:
         return int(digits)
     except ValueError as error:
-        raise ValueError(f"a number has {len(digits)} digits; send it as text") from error
+        raise ValueError(f"a number has {len(digits)} digits; send it as a string") from error
 
 
 def _members(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:

@@ -101,7 +101,7 @@ def print_table(
 
 
 def table_width(console: Console) -> int:
-    """The columns of a terminal; more in a pipe."""
+    """Return the number of columns of the terminal, or a larger number if the output is a pipe."""
     return console.width if console.is_terminal else PIPE_WIDTH
 
 

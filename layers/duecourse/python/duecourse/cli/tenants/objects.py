@@ -125,7 +125,7 @@ class Objects:
 
 
 def parted(body: bytes, tenant: str) -> tuple[list[bytes], list[bytes]]:
-    """Return the lines of an object of the archive that belong to a tenant, and the others."""
+    """Return the lines of an archive object in two parts: those of a tenant, and all others."""
     ours: list[bytes] = []
     others: list[bytes] = []
     for line in gzip.decompress(body).splitlines(keepends=True):

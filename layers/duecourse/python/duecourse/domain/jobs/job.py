@@ -640,7 +640,7 @@ class Job(JobDefinition):
 
     @property
     def recurring(self) -> bool:
-        """Whether the job may run more than once. Only one-off jobs may not."""
+        """Whether the job may run more than once. This is false only for one-off jobs."""
         return self.occurrences().schedule.recurring
 
     @property

@@ -382,7 +382,7 @@ def _redriven_from(run: Run, context: AttemptContext) -> str:
 
 
 def begun(run: Run, request: StartRequest, job: Job, context: AttemptContext, now: float) -> Running:
-    """Return the run with its next attempt started, and carried by this message.
+    """Return the run after the start of its next attempt, with this message as its message.
 
     The callback's token and deadlines are stored before the call, since the callback may arrive before the call
     returns. Until then the first heartbeat's deadline includes the timeout of the call.

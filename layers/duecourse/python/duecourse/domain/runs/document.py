@@ -199,7 +199,7 @@ class RunFilter:
 
     @property
     def sifts(self) -> bool:
-        """Whether the filter excludes any runs."""
+        """Whether the filter can exclude runs."""
         return self != RunFilter()
 
     def passes(self, run: Run) -> bool:

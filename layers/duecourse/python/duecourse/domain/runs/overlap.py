@@ -241,14 +241,14 @@ def last_rank_before(final: Run) -> int:
 
 
 def has_released(lock: Lock, holder: Run) -> bool:
-    """Return whether the record of the lock's holder is final, and ended or prevented the start that acquired the lock.
-    A later start, such as a redrive, has the lock although its record is not written yet.
+    """Return whether the lock is free: the record of its holder is final, and the lock was not acquired by a later
+    start, such as a redrive whose record is not written yet.
     """
     return isinstance(holder, Final) and lock.rank <= last_rank_before(holder)
 
 
 def called_until(run: Run, now: float) -> float | None:
-    """Return the latest start of calls that may still be in progress after the run has ended or lost its lock.
+    """Return the latest start of the calls that may still be in progress after the run has ended or lost its lock.
 
     For a workflow's run that was not ended by its steps it is `now`, since steps that read the run earlier may have
     started. Such a call ends within one invocation (WORKER_SECONDS). None: no such call is known.

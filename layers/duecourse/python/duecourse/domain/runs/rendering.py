@@ -146,7 +146,7 @@ def concurrency_key(template: str, job_id: str, payload: Any) -> str:
         for part in match["path"].split("."):
             value = value.get(part) if isinstance(value, dict) else None
         if isinstance(value, bool) or not isinstance(value, str | int | float) or value == "":
-            raise TemplateError(f"concurrency key: the payload has no text or number at {match['path'][:40]}")
+            raise TemplateError(f"concurrency key: the payload has no string or number at {match['path'][:40]}")
         return _NOT_IN_KEYS.sub("_", str(value))
 
     rendered = render_template(_PAYLOAD.sub(found, template), {"job_id": job_id})

@@ -285,7 +285,7 @@ def go_on(request: StartRequest, job: JobSnapshot, run: Run, context: AttemptCon
 
 
 def adopted(run: Dead, request: StartRequest, context: AttemptContext) -> Transition:
-    """Return the dead run carried by this message, which becomes the dead letter that can be redriven."""
+    """Return the dead run with this message as its message, the dead letter that can be redriven."""
     taken = replace(run, fencing_token=context.fencing_token, message_id=context.message_id, nonce=request.nonce)
     return Transition(taken, run, "its message was sent again as this one")
 

@@ -120,7 +120,7 @@ def next_place(
 
 
 def slice_seconds(seconds: int, *, pages: int, runs: int, limit: int) -> int:
-    """Return the length of the next slice. A longer slice costs the same if its pages are not full; but the order of
+    """Return the length of the next slice. A longer slice costs the same if its pages are not full, but the order of
     its runs is known only at its end. So its pages should be half full.
     """
     wanted = max(limit, pages * limit // 2)

@@ -57,7 +57,7 @@ class Calendar:
 
     @property
     def entry(self) -> str:
-        """The entry among the exclusions of a job that uses this version."""
+        """The entry for this version of the calendar in the exclusions of a job that uses it."""
         return f"{PREFIX}{self.id}:{self.version}:{self.days}"
 
 

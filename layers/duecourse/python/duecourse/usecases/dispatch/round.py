@@ -63,7 +63,7 @@ class ClaimOutcome:
 
     @property
     def well(self) -> bool:
-        """Whether the lanes accepted all messages and the table did not throttle."""
+        """Whether the lanes accepted all messages and the table throttled no request."""
         return self.all_sent and not self.throttled and self.failed is None
 
 

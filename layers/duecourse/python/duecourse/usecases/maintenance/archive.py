@@ -27,7 +27,7 @@ class ArchiveRuns:
         return report
 
     def again(self, failed: Mapping[str, Any]) -> Report:
-        """Archive a batch that Lambda no longer retries, as far as the stream still contains it (see ports.archive)."""
+        """Archive the records of a batch that Lambda no longer retries, if they are still in the stream."""
         report = Report()
         stretch = self.changes.again(failed)
         if not stretch.whole:

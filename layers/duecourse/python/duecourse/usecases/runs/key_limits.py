@@ -42,7 +42,7 @@ class PlaceTakenAgainError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class KeyStatus:
-    """A key: its stored limit (None: the limits of its jobs count), the runs that have its places by the names of the
+    """A key: its stored limit (None: the limits of its jobs apply), the runs that have its places by the names of the
     runs (None: the run is about to start), the number of waiting runs (MAX_COUNTED at most), and the first of them.
     """
 
@@ -113,7 +113,7 @@ class KeyLimitsInUse:
         return created
 
     def delete(self, tenant: str, key: str) -> None:
-        """Delete the limit of a key: the limits of its jobs count again. Raises NoStoredLimitError or
+        """Delete the limit of a key: the limits of its jobs apply again. Raises NoStoredLimitError or
         WaitQueueUnavailableError.
         """
         deleted = self.jobs.key_limits.delete(tenant, key)

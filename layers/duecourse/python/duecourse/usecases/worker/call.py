@@ -45,7 +45,7 @@ class LongCalls:
 
     @contextmanager
     def during(self, run: Running) -> Iterator[None]:
-        """Include the run while the block calls its target."""
+        """Count the run as in progress while the body of the `with` statement calls its target."""
         self._runs[run.fencing_token] = run
         try:
             yield

@@ -8,15 +8,15 @@ run. So one of the two sees the other's write. A waiting run is started by sendi
 worker that receives the call decides again, so an extra call changes nothing. If a call is lost, the wait queue's
 watch, one message every half minute, starts the first run.
 
-A job whose active runs are limited has as many locks, its places. Its run takes one of them, and calls the next waiting
-run if another one is free. So has a concurrency key, under its own name (`key_line`). A run takes the lock of its job
-first, and keeps it while it waits for its key.
+A job with a limit of n active runs has n locks, its places. A run takes one of them, and calls the next waiting run if
+another place is free. A concurrency key also has places (see `key_line`). A run takes the lock of its job first, and
+keeps it while it waits for its key.
 
 A wait queue has one call at a time. The nonce of the call is recorded (`Watch.call`) before the call is sent, and no
 other call is sent until a worker has received this one. That worker removes the nonce before it reads the lock.
 Therefore no release of the lock is missed: the worker that receives the call reads the lock after the release, and
-calls the next run if its own run no longer waits. Only the watch sends a call while another one is recorded, since that
-one may be lost.
+calls the next run if its own run no longer waits. Only the watch sends a call while another call is recorded, because
+the recorded call may be lost.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ class Requeue:
     def defer(
         self, item: WorkItem, previous: Run | None, not_before: float, reason: str, *, lane: Lane | None = None
     ) -> Disposition:
-        """Send a copy instead of starting now."""
+        """Send a copy of the message, so that the run starts at `not_before` instead of now."""
         run = self.record(item.message) if previous is None else previous
         return self.send(carried_on(item, run), not_before, reason, lane=lane)
 

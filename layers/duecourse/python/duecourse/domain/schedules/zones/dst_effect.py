@@ -28,10 +28,9 @@ class DstEffect:
 
 
 def dst_effect(schedule: Schedule, at: int) -> DstEffect | None:
-    """Return the effect of a DST rule on the named time that an instant represents, or None.
+    """Return why a time that the expression matches is not an occurrence because of daylight saving time, or None.
 
-    `at` is not an occurrence. An instant just after a gap represents the time that the clock would show without the
-    jump.
+    `at` is the instant of that time. If the clock skips the time, `at` is just after the gap.
     """
     if isinstance(schedule, UnionSchedule):
         return next((found for part in schedule.parts if (found := dst_effect(part, at)) is not None), None)

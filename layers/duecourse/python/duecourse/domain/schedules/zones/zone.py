@@ -299,8 +299,8 @@ class Timeline:
         return tuple(sorted(found))
 
     def next(self, pattern: Pattern, after: int) -> tuple[int, Piece] | None:
-        """Return the first firing of a pattern after an instant (before FAR), with its piece. None beyond the
-        horizon.
+        """Return the first instant after `after` (before FAR) at which a pattern fires, and the piece of the zone's
+        history that contains it. Return None if there is no such instant before the horizon.
         """
         zone = self.zone
         at = after + 1
