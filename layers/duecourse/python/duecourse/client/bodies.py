@@ -236,7 +236,7 @@ class Queue(TypedDict):
 
 
 class ResultLocation(TypedDict):
-    """The bucket of yours that receives the results, if the stage allows it."""
+    """The bucket that receives the results. The stage must allow it."""
 
     bucket: str
     prefix: NotRequired[str | None]

@@ -774,7 +774,7 @@ class RequestedRuns(Answer):
 
 @dataclass(frozen=True, kw_only=True)
 class ResultLocationShown(Answer):
-    """The bucket of yours that receives the results, if the stage allows it."""
+    """The bucket that receives the results. The stage must allow it."""
 
     bucket: str
     prefix: str | None

@@ -449,7 +449,7 @@ class ConcurrencyBody(Body):
 
 
 class ResultLocationBody(Body):
-    """The bucket of yours that receives the results, if the stage allows it."""
+    """The bucket that receives the results. The stage must allow it."""
 
     bucket: Annotated[str, Field(pattern=f"^{RESULT_BUCKET}$")]
     prefix: Annotated[
