@@ -100,7 +100,7 @@ const OF_LOGIN: Record<string, [name: string, label: string, more: Partial<Field
     ["secret", "Password", SECRET],
   ],
   oauth: [
-    ["token_url", "Token URL", { hint: "https://login.example.com/oauth2/token" }],
+    ["token_url", "Token URL", { hint: "https://login.example.com/token" }],
     ["client_id", "Client id", {}],
     ["secret", "Client secret", SECRET],
     ["scope", "Scope", {}],
