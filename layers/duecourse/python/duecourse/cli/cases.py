@@ -1,7 +1,7 @@
 """`duecourse next --jsonl`: a stream of requests about schedules, with one line of JSON for each request and response.
 
-Each line has one response, in order. The response to an invalid or blank line is an error. Callers can therefore match
-them by number, and one invalid line does not affect the other responses.
+There is one response for each line, in the same order. The response to an invalid or blank line is an error, and does
+not affect the other responses.
 """
 
 from __future__ import annotations

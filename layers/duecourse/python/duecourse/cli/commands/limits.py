@@ -62,7 +62,7 @@ def show(key: str, api: str | None, sign: bool | None, as_json: bool) -> None:
 @click.argument("concurrency", metavar="NUMBER", type=int)
 @api_options
 def set_limit(key: str, concurrency: int, api: str | None, sign: bool | None) -> None:
-    """Set how many runs with the key may be active (0: none starts). It replaces the limits of the jobs."""
+    """Set how many runs with the key may be active. With 0, no run starts. It replaces the limits of the jobs."""
     with connected(api, sign) as client:
         found = client.put_limit(key, concurrency)
     say(plain(f"{found.key}: {_said(found)}"))

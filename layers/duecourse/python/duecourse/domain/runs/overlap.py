@@ -4,8 +4,8 @@ The lock contains the run that holds it and the end of the holder's invocation. 
 It is valid only together with the holder's record: the holder's final record releases it, and the lock's item remains.
 Other runs are in the wait queue, ordered by due time. The worker that wrote the final record starts the next one.
 
-A job whose active runs are limited has a lock for each of them: its places, numbered from 0. So has a concurrency key,
-whose places runs of several jobs take. A run gives the place of its key back while it waits for its next attempt.
+If a job limits its active runs to n, it has n locks: its places, numbered from 0. A concurrency key also has places,
+which runs of several jobs take. While a run waits for its next attempt, it has no place of its key.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ def preview(
     chronological order.
 
     Instants are UTC seconds. Dropped times are listed in order between the occurrences, at most MAX_DROPPED of them.
-    Neither they nor excluded days count towards ``count``; each range of excluded days has one entry. Raises
+    Dropped times and excluded days do not count towards ``count``; each range of excluded days has one entry. Raises
     ScheduleError like ``compile_schedule``, and ExclusionError.
     """
     schedule, exclusions = excluded_schedule(spec, exclude)
