@@ -27,3 +27,16 @@ def test_job_calendar_moves_the_next_occurrences_that_are_shown(run: Run, api: S
     assert "if excluded   previous" in shown
     assert "2027-01-29 18:00:00" in shown  # the last day of January is a Sunday
     assert "shifted from 2027-01-31 18:00" in shown
+
+
+def test_job_calendar_entries_are_added_and_removed_one_by_one(run: Run, api: ServedApi) -> None:
+    window = "2026-12-05T20:00:00Z/2026-12-06T02:00:00Z"
+    assert run("calendars", "put", "erp", "2026-12-24", "--description", "ERP").exit_code == 0
+    assert "erp has version 2 with 2 entries" in run("calendars", "add", "erp", window).output
+    unknown = run("calendars", "remove", "erp", "2026-12-25")
+    assert (unknown.exit_code, "erp has no entry 2026-12-25" in unknown.output) == (1, True)
+    assert "erp has version 3 with 1 entry" in run("calendars", "remove", "erp", "2026-12-24").output
+    last = run("calendars", "remove", "erp", window)
+    assert (last.exit_code, "duecourse calendars delete erp" in last.output) == (1, True)
+    shown = json.loads(run("calendars", "show", "erp", "--json").stdout)
+    assert (shown["exclude"], shown["description"]) == ([window], "ERP")
