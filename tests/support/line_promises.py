@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from duecourse.domain.ids import key_line
 from duecourse.domain.jobs.job import Completion, Job
+from duecourse.domain.runs.overlap import position_in
 from duecourse.domain.runs.states import Run, RunState, is_written_as, reason_of
 from duecourse.messages import MessageKind, RunMessage
-from duecourse.usecases.worker.overlap import position_of
 from tests.support.replayed import Asked
 from tests.support.wait_queue_model import Kept, Left, Shared, State, Worker
 
@@ -165,12 +165,12 @@ class Promises:
         assert run is not None
         # A run that waits for its key has the lock of its job, and others may wait for that meanwhile.
         line = run.job_id if self.job.concurrency is None else key_line(run.key or "")
-        mine = position_of(run, line)
+        mine = position_in(line, run)
         for place, number in state.line:
             other = self.kept.values[number]
             if place not in worker.seen or other.line != line or other.name == run.name:
                 continue
-            before, newest = position_of(other) < mine, self.job.overlap.rule.only_newest and not other.key
+            before, newest = position_in(line, other) < mine, self.job.overlap.rule.only_newest and not other.key
             self._is(before is newest, f"{local} starts before {other.name}", step)
 
     def _run(self, number: int) -> Run:

@@ -9,11 +9,10 @@ from math import ceil
 from typing import Any, NamedTuple
 
 from duecourse.domain.jobs.job import Job
-from duecourse.domain.runs.overlap import Lock, has_place, has_released, held_by
+from duecourse.domain.runs.overlap import Lock, has_place, has_released, held_by, position_in
 from duecourse.domain.runs.states import Run, is_written_as
 from duecourse.messages import RunMessage
 from duecourse.ports import Conflict
-from duecourse.usecases.worker.overlap import position_of
 from tests.support.replayed import Asked
 
 VISIBLE_AFTER_SECONDS = 150
@@ -175,7 +174,7 @@ class Shared:
         values, of = self.kept.values, self.kept.of
         match asked.what, asked.with_:
             case "enter", (message,):
-                place = of(message.line), of(position_of(message))
+                place = of(message.line), of(position_in(message.line, message))
                 standing = values[dict(state.line).get(place, 0)]
                 if standing is not None and standing.starts >= message.starts:
                     return False, state

@@ -63,6 +63,7 @@ IDENTITIES = st.builds(
     own_payload=st.booleans(),
     requested_by=st.none() | TEXTS,
     correlation_id=st.none() | TEXTS,
+    wait_priority=st.integers(0, 9),
 )
 MESSAGES = st.builds(
     RunMessage,

@@ -146,7 +146,7 @@ export const RARE: Field[] = [
     hint: "A template. All attempts of a run have the same key.",
   }),
   field("concurrency", "Concurrency key", "json", {
-    hint: 'Runs of several jobs share a limit: {"key": "crm-{{payload.region}}", "limit": 5}',
+    hint: 'Runs of several jobs share a limit: {"key": "crm-{{payload.region}}", "limit": 5, "priority": 0}',
   }),
   field("results", "Location of results", "json", {
     hint: 'A bucket that the stage allows: {"bucket": "acme-reports", "prefix": "daily/"}',

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from duecourse.domain.ids import RunIdentity, key_line
 from duecourse.domain.jobs.job import Concurrency, Lane
-from duecourse.domain.runs.overlap import KeyLimit, Lock, QueuePosition
+from duecourse.domain.runs.overlap import KeyLimit, Lock, QueuePosition, position_in
 from duecourse.messages import RunMessage, read_run_message
 from duecourse.ports import Watch
 from duecourse.testing.clock import SettableClock
@@ -46,9 +46,9 @@ def test_key_limits_job_keeps_its_key_and_limit(any_tables: Tables) -> None:
     assert store.get("default", made.id) == made
 
 
-def waiting(job_id: str, second: int) -> RunMessage:
+def waiting(job_id: str, second: int, priority: int = 0) -> RunMessage:
     at = int(NOON) + second
-    identity = RunIdentity("default", job_id, at, at, generation=5)
+    identity = RunIdentity("default", job_id, at, at, generation=5, wait_priority=priority)
     return RunMessage(identity, Lane.NORMAL, float(at), f"{job_id}-{second}", waited=True, key="crm")
 
 
@@ -63,6 +63,18 @@ def test_key_limits_runs_of_several_jobs_wait_in_one_queue_by_due_time(any_table
     assert lines.waiting("default", "a", limit=9) == lines.waiting("other", line, limit=9) == []
     assert lines.leave("default", line, QueuePosition(int(NOON), "b.20261121T120000Z"), through=1)
     assert len(lines.waiting("default", line, limit=9)) == 2
+
+
+def test_key_limits_runs_of_a_higher_priority_wait_in_front(any_tables: Tables) -> None:
+    lines, line = any_tables.wait_queues(), key_line("crm")
+    entries = [waiting(f"p{priority}", 60 * priority, priority) for priority in (0, 1, 8, 9)] + [waiting("p9", 0, 9)]
+    for each in entries:
+        assert lines.enter(each, expires_at=int(NOON) + 999)
+    expected = ["p9.20261121T120000Z", "p9.20261121T120900Z", "p8.20261121T120800Z", "p1.20261121T120100Z"]
+    assert [str(each.name) for each in lines.waiting("default", line, limit=4)] == expected
+    position = position_in(line, entries[2])
+    assert not lines.leave("default", line, replace(position, negated_priority=0), through=1)
+    assert lines.leave("default", line, position, through=1)
 
 
 def test_key_limits_places_of_a_key_are_apart_from_the_locks_of_a_job(any_tables: Tables) -> None:

@@ -66,7 +66,7 @@ FULL = {
     "precision": "exact",
     "delivery": "at_most_once",
     "idempotency_key": "report-{{week}}",
-    "concurrency": {"key": "mail-{{payload.region}}", "limit": 2},
+    "concurrency": {"key": "mail-{{payload.region}}", "limit": 2, "priority": 3},
     "events": ["deaths", "late"],
     "tags": ["billing", "team:a/b"],
     "owner": "team billing",
@@ -115,6 +115,7 @@ def test_jobs_are_returned_as_posted_with_derived_fields(api: ApiClient) -> None
         "after_completion": None,
         "ping_url": None,
         "expect_every": None,
+        "results": None,
         "delete_at": None,
     }
     assert api.get("/v1/jobs/weekly-report").json == answer.json

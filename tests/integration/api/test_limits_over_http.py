@@ -104,6 +104,7 @@ def test_limits_invalid_key_is_refused(api: ApiClient, key: str) -> None:
     ({"key": "crm"}, "/concurrency/limit", "is required: write how many runs with the key may be active"),
     ({"limit": 1}, "/concurrency/key", "is required: write the key that the runs share"),
     ({"key": "crm", "limit": 0}, "/concurrency/limit", "from 1 to 100"),
+    ({"key": "crm", "limit": 1, "priority": 10}, "/concurrency/priority", "from 0 to 9"),
     ({"key": "{{week}}", "limit": 1}, "/concurrency/key", "known names: job_id, payload.FIELD"),
     ({"key": "crm-{{payload.}}", "limit": 1}, "/concurrency/key", "is unknown"),
     ({"key": "crm", "limit": 1, "rate": 2}, "/concurrency/rate", "is not a known field"),
@@ -119,9 +120,9 @@ def test_limits_job_with_an_invalid_key_is_refused(
 
 def test_limits_job_with_a_key_is_changed_and_loses_it(api: ApiClient) -> None:
     made = api.post(BODY | {"concurrency": {"key": "crm-{{payload.to.region}}", "limit": 5}}).json
-    assert made["concurrency"] == {"key": "crm-{{payload.to.region}}", "limit": 5}
-    changed = patch(api, made["id"], {"limit": 2})
-    assert changed["concurrency"] == {"key": "crm-{{payload.to.region}}", "limit": 2}
+    assert made["concurrency"] == {"key": "crm-{{payload.to.region}}", "limit": 5, "priority": 0}
+    changed = patch(api, made["id"], {"limit": 2, "priority": 9})
+    assert changed["concurrency"] == {"key": "crm-{{payload.to.region}}", "limit": 2, "priority": 9}
     assert patch(api, made["id"], None)["concurrency"] is None
 
 

@@ -103,6 +103,51 @@ def test_concurrency_keys_run_that_waits_for_its_job_and_then_for_its_key_counts
     assert world.count("RunsQueued") == 3
 
 
+def prior(job_id: str, priority: int, **changes: Any) -> Job:
+    return keyed(job_id, concurrency=Concurrency("crm", 1, priority), **changes)
+
+
+def test_concurrency_keys_waiting_run_with_a_higher_priority_starts_first(world: World) -> None:
+    world.add(prior("tick-tock", 0, max_runs=3))
+    world.add(prior("tock", 9, max_runs=2))
+    world.until(NOON + 190)
+    expected = ["tock.20261121T120100Z", "tock.20261121T120200Z", "tick-tock.20261121T120200Z"]
+    assert line(world)[:3] == expected
+    for name in expected:
+        complete(world)
+        assert [str(run.name) for run in all_runs(world) if run.state is W] == [name]
+    complete(world)
+    complete(world)
+    assert (states(world), line(world)) == ("SSSSS", [])
+
+
+def test_concurrency_keys_run_keeps_its_priority_for_its_next_attempts(world: World) -> None:
+    retry = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=50, max_seconds=50)
+    world.add(prior("tick-tock", 5, max_runs=1, retry=retry))
+    world.add(prior("tock", 0, max_runs=2))
+    world.until(NOON + 65)
+    world.tell(world.about(all_runs(world)[0], MessageKind.FAIL, error="no"))
+    world.until(NOON + 130)
+    assert (states(world), line(world)) == ("RWQ", ["tick-tock.20261121T120100Z", "tock.20261121T120200Z"])
+    complete(world)
+    assert states(world) == "WSQ"
+
+
+def test_concurrency_keys_run_started_by_another_message_leaves_the_queue(world: World) -> None:
+    world.add(prior("tick-tock", 0, max_runs=1))
+    world.add(prior("tock", 9, max_runs=1))
+    world.until(NOON + 70)
+    of_key, queues = ("default", key_line("crm")), world.wait_queues
+    (start,), watch = queues.waiting(*of_key, limit=9), queues.watch(*of_key)
+    assert watch is not None
+    assert queues.set_watch(*of_key, replace(watch, call="in transit"), watch, expires_at=int(NOON) + 999)
+    complete(world)
+    assert states(world) == "SQ"
+    again = replace(start, identity=replace(start.identity, wait_priority=0), waited=False, key=None, nonce="again")
+    world.tell(again)
+    assert (states(world), line(world)) == ("SW", [])
+
+
 def test_concurrency_keys_values_of_the_payload_and_the_run_make_the_key(world: World) -> None:
     world.add(keyed(key="crm-{{payload.to.region}}", payload={"to": {"region": "eu"}}, max_runs=1))
     world.until(NOON + 70)

@@ -328,6 +328,7 @@ _FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
     "correlation_id": TEXT,
     "workflow": TEXT,
     "at_once": COUNT,
+    "wait_priority": WHOLE,
     "unstarted": FLAG,
     "waited": FLAG,
     "following": INSTANT,
@@ -340,11 +341,11 @@ _FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
 }
 _IDENTITY = frozenset(field.name for field in fields(RunIdentity) if field.init)
 _OF_COMMANDS = frozenset(name for names in _COMMAND_FIELDS.values() for name in names)
-_READ = {
+_READ: dict[str, Callable[[RunMessage], Any]] = {
     name: attrgetter(f"identity.{name}" if name in _IDENTITY else name)
     for name in _FIELDS
     if name != "kind" and name not in _OF_COMMANDS
-}
+} | {"wait_priority": lambda message: message.wait_priority or None}
 _REQUIRED = _FIELDS.keys() & {
     field.name for field in (*fields(RunIdentity), *fields(RunMessage)) if field.default is MISSING
 }

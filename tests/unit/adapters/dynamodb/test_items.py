@@ -136,12 +136,14 @@ def test_dynamodb_items_restore_a_manually_requested_run() -> None:
     )
 
 
-def test_dynamodb_items_keep_the_correlation_id_and_restore_older_items_without_one() -> None:
-    run = record(RunState.RUNNING, replace(NIGHTLY, correlation_id="order-1"), Lane.LOW, fencing_token="t")
+def test_dynamodb_items_keep_correlation_id_and_priority_and_restore_older_items_without_them() -> None:
+    run = record(
+        RunState.RUNNING, replace(NIGHTLY, correlation_id="order-1", wait_priority=9), Lane.LOW, fencing_token="t"
+    )
     item = run_item.to_item(run)
     assert run_item.from_item(item) == run
-    del item["correlation_id"]
-    assert run_item.from_item(item) == varied(run, correlation_id=None)
+    del item["correlation_id"], item["wait_priority"]
+    assert run_item.from_item(item) == varied(run, correlation_id=None, wait_priority=0)
 
 
 def test_dynamodb_items_keep_the_idempotency_key_of_a_run_and_omit_a_missing_one() -> None:

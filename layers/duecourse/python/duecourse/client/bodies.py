@@ -42,6 +42,7 @@ class Concurrency(TypedDict):
 
     key: str
     limit: int
+    priority: NotRequired[int]
 
 
 class EcsTarget(TypedDict):

@@ -223,13 +223,15 @@ class Check(Answer):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Concurrency(Answer):
+class ConcurrencyShown(Answer):
     """A limit that runs of several jobs share. Further runs wait for a place."""
 
     key: str
     """Runs with the same key share the limit. A template, such as crm-{{payload.region}}."""
     limit: int
     """The maximum number of active runs with the key. PUT /v1/limits/{key} replaces it."""
+    priority: int
+    """Waiting runs with a higher number start first."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -452,7 +454,7 @@ class Job(Answer):
     heartbeat_seconds: int | None
     retry: RetryShown
     precision: Literal["second", "exact"]
-    concurrency: Concurrency | None
+    concurrency: ConcurrencyShown | None
     """The limit that the runs share with those of other jobs."""
     results: ResultLocationShown | None
     """The bucket for the results; null: the stage keeps them."""

@@ -94,6 +94,11 @@ def key_line(key: str) -> str:
     return f"*{key}"
 
 
+def is_key_line(line: str) -> bool:
+    """Return whether this is the name of a concurrency key (`key_line`), and not the id of a job."""
+    return line.startswith("*")
+
+
 @dataclass(frozen=True, slots=True)
 class RunIdentity:
     """The identity of a run: `tenant`'s job and one `occurrence`, due at `due` with its jitter (UTC seconds).
@@ -108,6 +113,8 @@ class RunIdentity:
       (`own_key`). None: the backfill has no such limit.
     - `workflow`: the graph of a workflow's run and of the runs of its steps (`nightly@3f2a…`). The names of these runs
       differ only in the job.
+    - `wait_priority`: the priority in the wait queue of its concurrency key (0 to 9), set when the run first starts or
+      waits for the key.
     - `name`, `is_step`, `is_workflow`, `manual` follow from the other fields: the run's name, and whether this is the
       run of a workflow's step, of a workflow, or a manual run (run now, backfill, by a workflow). Schedule changes do
       not affect a manual run.
@@ -126,6 +133,7 @@ class RunIdentity:
     correlation_id: str | None = None
     workflow: str | None = None
     at_once: int | None = None
+    wait_priority: int = 0
     name: RunName = field(init=False, repr=False, compare=False)
     is_step: bool = field(init=False, repr=False, compare=False)
     is_workflow: bool = field(init=False, repr=False, compare=False)
@@ -165,6 +173,7 @@ class OfRun:
     correlation_id: str | None = _of_identity("correlation_id")
     workflow: str | None = _of_identity("workflow")
     at_once: int | None = _of_identity("at_once")
+    wait_priority: int = _of_identity("wait_priority")
     name: RunName = _of_identity("name")
     is_step: bool = _of_identity("is_step")
     is_workflow: bool = _of_identity("is_workflow")

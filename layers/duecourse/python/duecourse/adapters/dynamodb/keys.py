@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from duecourse.domain.ids import RunName
+from duecourse.domain.ids import RunName, is_key_line
 
 Item = dict[str, Any]
 """A low-level item: a map from attribute names to values such as {"S": …}."""
@@ -37,7 +37,7 @@ def job_partition(tenant: str, job_id: str) -> str:
     """Return the partition key of a job, such as `JOB#default#nightly`, or that of a concurrency key (`key_line`), such
     as `KEY#default#crm-eu`. No part can contain a `#` (see `domain.ids`).
     """
-    return f"KEY#{tenant}#{job_id[1:]}" if job_id.startswith("*") else f"JOB#{tenant}#{job_id}"
+    return f"KEY#{tenant}#{job_id[1:]}" if is_key_line(job_id) else f"JOB#{tenant}#{job_id}"
 
 
 def owner_of(partition: str) -> tuple[str, str]:

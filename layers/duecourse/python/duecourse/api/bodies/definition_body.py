@@ -36,6 +36,7 @@ from duecourse.domain.jobs.job import (
     COMPLETION_SECONDS,
     LONG_TIMEOUT_SECONDS,
     MAX_ACTIVE_LIMIT,
+    MAX_PRIORITY,
     MAX_QUEUE_LIMIT,
     MAX_RUNS,
     Completion,
@@ -437,6 +438,9 @@ class ConcurrencyBody(Body):
             description="The maximum number of active runs with the key. PUT /v1/limits/{key} replaces it.",
         ),
     ]
+    priority: Annotated[
+        Whole, Field(ge=0, le=MAX_PRIORITY, description="Waiting runs with a higher number start first.")
+    ] = 0
 
     @field_validator("key")
     @classmethod

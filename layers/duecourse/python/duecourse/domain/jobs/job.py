@@ -100,11 +100,13 @@ _LIMITED = replace(Overlap.ALLOW.rule, waits=True)
 @dataclass(frozen=True, slots=True)
 class Concurrency:
     """Runs with the same `key` share a limit, whatever their jobs. `key` is a template (domain.runs.rendering). `limit`
-    is the maximum number of these runs that are active, unless a limit is stored for the key.
+    is the maximum number of these runs that are active, unless a limit is stored for the key. Waiting runs with a
+    higher `priority` (0 to 9) start first.
     """
 
     key: str
     limit: int
+    priority: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,6 +331,9 @@ MAX_RUNS = 10_000
 
 MAX_QUEUE_LIMIT = 1000
 """The maximum of `queue_limit`. One query can count this many entries of a wait queue."""
+
+MAX_PRIORITY = 9
+"""The highest priority of runs that wait for a concurrency key."""
 
 MAX_ACTIVE_LIMIT = 100
 """The maximum `active_limit`, and the maximum limit of a key. A start reads up to this many records, one after the

@@ -11,9 +11,9 @@ which runs of several jobs take. While a run waits for its next attempt, it has 
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from duecourse.domain.ids import OfRun, RunName, key_line, parse_run_id
+from duecourse.domain.ids import OfRun, RunName, is_key_line, key_line, parse_run_id
 from duecourse.domain.jobs.job import Job, Overlap
 from duecourse.domain.runs.decision import STEPS_FAILED, RetryLater
 from duecourse.domain.runs.states import (
@@ -102,10 +102,21 @@ def line_of(run: Run) -> str:
 
 @dataclass(frozen=True, slots=True, order=True)
 class QueuePosition:
-    """A run's position in a wait queue: by due time (UTC seconds), then by its name in this queue (`holder_of`)."""
+    """A run's position in a wait queue: by its priority, of which `negated_priority` is the negative, then by due time
+    (UTC seconds), then by its name in this queue (`holder_of`).
+    """
 
+    negated_priority: int = field(default=0, kw_only=True)
     due: int
     local: str
+
+
+def position_in(line: str, run: OfRun) -> QueuePosition:
+    """Return a run's position in the wait queue `line` of a job (its id) or of a key (`key_line`). Runs of one job have
+    no priority among each other.
+    """
+    negated = -run.wait_priority if is_key_line(line) else 0
+    return QueuePosition(run.due, holder_of(run, line), negated_priority=negated)
 
 
 @dataclass(frozen=True, slots=True)

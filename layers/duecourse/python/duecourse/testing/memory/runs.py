@@ -9,7 +9,7 @@ from itertools import islice
 from duecourse.domain.ids import RunName, to_basic
 from duecourse.domain.runs.callbacks import Heartbeat
 from duecourse.domain.runs.coverage import Recorded, recorded
-from duecourse.domain.runs.overlap import Lock, QueuePosition, holder_of
+from duecourse.domain.runs.overlap import Lock, QueuePosition, position_in
 from duecourse.domain.runs.states import Alive, Run, Running, RunState, Waiting, is_written_as, state_since
 from duecourse.messages import RunMessage
 from duecourse.ports import Conflict, Input, LastRun, StateMark, Watch
@@ -161,7 +161,7 @@ class MemoryWaitQueues:
             self.items.held[message.tenant, message.job_id].pop(message.name.local, None)
 
     def enter(self, message: RunMessage, *, expires_at: int) -> bool:
-        place = QueuePosition(message.due, holder_of(message, message.line))
+        place = position_in(message.line, message)
         with self.items.lock:
             line = self.items.wait_queues[message.tenant, message.line]
             if place in line and line[place].starts >= message.starts:

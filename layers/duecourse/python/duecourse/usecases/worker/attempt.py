@@ -510,6 +510,7 @@ class Starter:
             if isinstance(found, Failed):  # nothing is called
                 return replace(admitted, prepared=found)
             key = found
+        decision = _with_priority(decision, job, key)
         match self.overlaps.take_key(decision, key, limit, item.context.lease_until):
             case Held(_, key_room):
                 start = replace(decision, run=replace(decision.run, key=key))
@@ -537,10 +538,11 @@ class Starter:
         previous = decision.previous
         # A redriven run may have waited in the wait queue, and another message than the one there may start it.
         lines = {message.line} if message.waited or (isinstance(previous, Final) and job.needs_lock) else set[str]()
-        if isinstance(previous, Queued):
-            lines |= {message.line, line_of(previous)}
+        waited = previous if isinstance(previous, Queued) else None
+        if waited is not None:
+            lines |= {message.line, line_of(waited)}
         for line in sorted(lines):
-            self.wait_queue.left(message, run, line, item.report, room=admitted.room_in(line))
+            self.wait_queue.left(message, run, line, item.report, room=admitted.room_in(line), waited=waited)
         _count(decision, job, message, item.report)
         if run.is_workflow and own_job(self.jobs.get(run.tenant, run.job_id), run) is None:
             # Deleted before this record existed: the deletion found no run to cancel.
@@ -615,6 +617,17 @@ class Starter:
         asked = message_about(holder, Cancel("replaced"), now=now, nonce=nonce)
         sent = self.forwarder.send(asked, now)
         report.add("run_replaced", alarming=not sent, tenant=holder.tenant, run_id=str(holder.name), sent=sent)
+
+
+def _with_priority(decision: Start, job: Job, key: str) -> Start:
+    """Return the start of a run with its priority among the runs that wait for its key. A run that has started, or
+    waits for this key, keeps its priority.
+    """
+    previous, priority = decision.previous, 0 if job.concurrency is None else job.concurrency.priority
+    if previous is not None and not (isinstance(previous, Queued) and previous.key != key):
+        priority = previous.wait_priority
+    identity = replace(decision.run.identity, wait_priority=priority)
+    return replace(decision, run=replace(decision.run, identity=identity))
 
 
 def _key_limit(run: Run, job: Job) -> int | None:

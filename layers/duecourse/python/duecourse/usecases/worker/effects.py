@@ -188,7 +188,7 @@ class SideEffects:
         called = message.waited and self.wait_queue.received(message)
         lines = {message.line} if waited is None else {message.line, line_of(waited)}
         for line in sorted(lines):
-            if self.wait_queue.leave(message, run, line) or (called and line == message.line):
+            if self.wait_queue.leave(message, run, line, waited=waited) or (called and line == message.line):
                 self.wait_queue.call_next(message.tenant, line, report)
 
     def _carried_by_another(self, item: WorkItem, run: Run) -> bool:

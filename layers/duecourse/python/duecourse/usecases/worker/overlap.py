@@ -45,6 +45,7 @@ from duecourse.domain.runs.overlap import (
     held_by,
     holder_of,
     latest,
+    position_in,
     rank_of_start,
 )
 from duecourse.domain.runs.states import (
@@ -115,7 +116,7 @@ class Overlaps:
         in_turn = previous is None or (isinstance(previous, Queued) and previous.key is None)
         holder = holder_of(run, job.id)
         # A run that has started before (a retry, a redrive) precedes the runs in the wait queue.
-        turn = decide_turn(job, QueuePosition(run.due, holder), **self._ends(job)) if in_turn else None
+        turn = decide_turn(job, position_in(job.id, run), **self._ends(job)) if in_turn else None
         if turn is not None:
             return turn
         fresh = isinstance(previous, Queued | None)
@@ -132,10 +133,10 @@ class Overlaps:
         """
         run, previous, line = start.run, start.previous, key_line(key)
         if isinstance(previous, Queued | None):
-            mine = position_of(run, line)
+            mine = position_in(line, run)
             for first in self.wait_queues.waiting(run.tenant, line, limit=1):
-                if position_of(first) < mine:
-                    return Wait(f"{first.name} has waited longer for {key}")
+                if position_in(line, first) < mine:
+                    return Wait(f"{first.name} starts before it with {key}")
         wanted = Lock(holder_of(run, line), lease_until, rank_of_start(run, previous))
         return self._take_place(self._places_of_key(run.tenant, key, limit), wanted, previous)
 
@@ -188,7 +189,7 @@ class Overlaps:
         """Return the records of the runs that hold these locks, except those of the holder `mine`, by holder."""
         holders = {lock.holder for lock in held.values()} - {"", RENAMED, mine}
         names = {holder: held_by(holder, line) for holder in sorted(holders)}
-        found = self.runs.get_many(tenant, sorted(set(names.values()), key=str))
+        found = self.runs.get_many(tenant, sorted(set(names.values()), key=str)) if names else {}
         return {holder: found[name] for holder, name in names.items() if name in found}
 
     def release(self, job: Job, run: Run) -> bool:
@@ -218,10 +219,8 @@ class Overlaps:
         rule = job.rule
         if not rule.waits:
             return {"first": None, "last": None}
-        found = [
-            position_of(each) for each in self.wait_queues.waiting(job.tenant, job.id, limit=1, newest=rule.only_newest)
-        ]
-        end = found[0] if found else None
+        found = self.wait_queues.waiting(job.tenant, job.id, limit=1, newest=rule.only_newest)
+        end = position_in(job.id, found[0]) if found else None
         return {"first": None, "last": end} if rule.only_newest else {"first": end, "last": None}
 
     def _take(self, job: Job, wanted: Lock, asks: LockRequest, record: Run | None) -> LockResult:
@@ -303,13 +302,6 @@ def _places_of(job: Job, limit: int) -> Places:
     return Places(job.tenant, job.id, limit, job)
 
 
-def position_of(run: Run | RunMessage, line: str | None = None) -> QueuePosition:
-    """Return a run's position in the wait queue `line`: by default that of its message, or of its job."""
-    if line is None:
-        line = run.line if isinstance(run, RunMessage) else run.job_id
-    return QueuePosition(run.due, holder_of(run, line))
-
-
 WATCH_SECONDS = 30
 """The interval at which the watch starts the first run of a wait queue."""
 
@@ -351,29 +343,42 @@ class WaitQueue:
                 self._send(entry, newest + job.start_deadline_seconds + 1.0)
             if job.rule.only_newest and key is None:
                 for first in self._first(run.tenant, run.job_id):
-                    if position_of(first) < position_of(run):
+                    if position_in(run.job_id, first) < position_in(run.job_id, run):
                         self._call(first, report)
         return entered
 
-    def leave(self, message: RunMessage, run: Run | None, line: str | None = None) -> bool:
+    def leave(
+        self, message: RunMessage, run: Run | None, line: str | None = None, *, waited: Queued | None = None
+    ) -> bool:
         """Remove the run of a message from the wait queue `line` (by default that of the message) if, according to its
         record `run`, it no longer waits. Return whether it was removed. A dead run may wait for the attempt that its
-        redrive requests, a retrying one for its next attempt.
+        redrive requests, a retrying one for its next attempt. `waited` is the record before, if it is known.
         """
         through = None if isinstance(run, Succeeded | Cancelled | Skipped | None) else run.attempt
         line = line or message.line
-        return self.wait_queues.leave(message.tenant, line, position_of(message, line), through=through)
+        # Another message of the run may not have its priority, which was set when the run began to wait.
+        entry = message if message.waited and line == message.line else waited or run or message
+        return self.wait_queues.leave(message.tenant, line, position_in(line, entry), through=through)
 
-    def left(self, message: RunMessage, run: Run | None, line: str, report: Report, *, room: bool) -> None:
+    def left(
+        self,
+        message: RunMessage,
+        run: Run | None,
+        line: str,
+        report: Report,
+        *,
+        room: bool,
+        waited: Queued | None = None,
+    ) -> None:
         """Remove a run that has started, or has moved to another wait queue (`run` is None), and start the next one if
         there is `room` for it. A failure here must not affect the run; the wait queue's watch starts the first run
         again.
         """
         try:
             if run is None:
-                self.wait_queues.leave(message.tenant, line, position_of(message, line), through=message.starts)
+                self.wait_queues.leave(message.tenant, line, position_in(line, message), through=message.starts)
             else:
-                self.leave(message, run, line)
+                self.leave(message, run, line, waited=waited)
             if room:
                 self.call_next(message.tenant, line, report)
         except Exception as problem:  # noqa: BLE001 - whatever the error, the call of the run must follow

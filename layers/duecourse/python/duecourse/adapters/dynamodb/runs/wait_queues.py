@@ -8,7 +8,8 @@ from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.conditions import ABSENT, holds
 from duecourse.adapters.dynamodb.keys import HELD_PREFIX, QUEUE_PREFIX, WATCH, Item, job_key, job_partition
 from duecourse.adapters.dynamodb.writing import TableStore, conditional
-from duecourse.domain.runs.overlap import QueuePosition, holder_of
+from duecourse.domain.jobs.job import MAX_PRIORITY
+from duecourse.domain.runs.overlap import QueuePosition, position_in
 from duecourse.messages import RunMessage, read_run_message
 from duecourse.ports import Watch
 
@@ -37,8 +38,7 @@ class DynamoWaitQueues(TableStore):
         self._update(_held_key(message), "REMOVE message")
 
     def enter(self, message: RunMessage, *, expires_at: int) -> bool:
-        place = QueuePosition(message.due, holder_of(message, message.line))
-        key = job_key(message.tenant, message.line, sort_key(place))
+        key = job_key(message.tenant, message.line, sort_key(position_in(message.line, message)))
         entry = {"message": message.to_json(), "attempt": message.starts, "expires_at": expires_at}
         return conditional(
             self._client.put_item,
@@ -101,7 +101,8 @@ def _held_key(message: RunMessage) -> Item:
 
 
 def sort_key(place: QueuePosition) -> str:
-    """Return the sort key of a position, such as `QUEUE#01795262460#20261121T120100Z`. It sorts in the order of
-    positions.
+    """Return the sort key of a position, such as `QUEUE#01795262460#20261121T120100Z`, or, with the priority 9,
+    `QUEUE#-0#01795262460#…`. It sorts in the order of positions: `-` sorts before digits.
     """
-    return f"{QUEUE_PREFIX}{place.due:011d}#{place.local}"
+    before = f"-{MAX_PRIORITY + place.negated_priority}#" if place.negated_priority else ""
+    return f"{QUEUE_PREFIX}{before}{place.due:011d}#{place.local}"
