@@ -43,6 +43,8 @@ STAGES: Mapping[str, StageConfig] = {
             open_burst=2_000,
             callback_requests_per_second=1_000,
             callback_burst=2_000,
+            hook_requests_per_second=1_000,
+            hook_burst=2_000,
             console_requests_per_second=1_000,
             console_burst=2_000,
         ),

@@ -21,6 +21,7 @@ from benchmarks.requests.cost import MAX_MB, MAX_MS, Cost, table
 from benchmarks.requests.measure import Desk
 from benchmarks.requests.of_calendars import of_calendars
 from benchmarks.requests.of_jobs import of_jobs
+from benchmarks.requests.of_keys import of_keys
 from benchmarks.requests.of_limits import of_limits
 from benchmarks.requests.of_runs import of_runs
 from benchmarks.requests.of_service import of_service
@@ -32,7 +33,7 @@ def measure() -> tuple[list[Cost], bool]:
     desk = Desk()
     desk.prepare()
     found, answered = list[Cost](), True
-    for case in joined(of_jobs(), of_calendars(), of_limits(), of_runs(), of_workflows(), of_service()):
+    for case in joined(of_jobs(), of_calendars(), of_limits(), of_keys(), of_runs(), of_workflows(), of_service()):
         print(f"{case.route}: {case.worst} ...", file=sys.stderr)
         found.append(desk.cost(case))
         if found[-1].status != case.status:

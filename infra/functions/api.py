@@ -20,13 +20,17 @@ from infra.settings.auth_config import OPEN_TO_READ
 from infra.stores.tables import ACTIVE_INDEX, DEAD_INDEX, STATE_INDEX, TENANT_INDEX
 
 CALLBACKS = tuple(f"/v1/runs/{{run_id}}/{callback}" for callback in ("heartbeat", "complete", "fail"))
-"""The callback routes. These and OPEN_TO_READ are the routes without authorization; `OPEN` in
-`duecourse/api/routes/table.py` has both.
+"""The callback routes. These, HOOKS and OPEN_TO_READ are the routes without authorization; `OPEN` in
+`duecourse/api/routes/table.py` has all of them.
 """
+
+HOOKS = ("/v1/hooks", "/v1/hooks/{key}")
+"""The routes that require an API key, in a header or in the path."""
 
 OPEN_REASON = (
     "Callbacks come from targets, which have no credentials of this account. They send the callback token "
-    "of the run, and the function checks it. Health and the API's description contain no data of tenants."
+    "of the run, and the function checks it. Triggers send an API key, which the function checks, too. Health and the "
+    "API's description contain no data of tenants."
 )
 
 CONSOLE_PATHS = ("/console", "/console/{file+}")
@@ -42,7 +46,7 @@ ACCESS_LOG_FIELDS = (
     "identity.sourceIp",
     "identity.userArn",
     "httpMethod",
-    "path",
+    "routeKey",  # the path of a trigger URL contains an API key
     "status",
     "responseLength",
     "responseLatency",
@@ -74,7 +78,7 @@ class HttpApi(Construct):
     """The HTTP API for jobs and runs, with the stage's authorizer for all but a few routes.
 
     The callback routes have no authorizer in any stage: targets have no credentials for this account, and send the
-    token of their run instead. Health and the API's description contain no data of tenants.
+    token of their run instead. Triggers send an API key. Health and the API's description contain no data of tenants.
     """
 
     def __init__(self, scope: Construct, construct_id: str, parts: SharedResources) -> None:
@@ -180,6 +184,7 @@ class HttpApi(Construct):
             for method, paths, integration in (
                 (apigateway.HttpMethod.GET, OPEN_TO_READ, function),
                 (apigateway.HttpMethod.POST, CALLBACKS, of_callbacks),
+                (apigateway.HttpMethod.POST, HOOKS, function),
             )
             for path in paths
             for route in self.http.add_routes(path=path, methods=[method], integration=integration)
@@ -218,6 +223,7 @@ class HttpApi(Construct):
             for method, paths, rate, burst in (
                 ("GET", OPEN_TO_READ, limits.open_requests_per_second, limits.open_burst),
                 ("POST", CALLBACKS, limits.callback_requests_per_second, limits.callback_burst),
+                ("POST", HOOKS, limits.hook_requests_per_second, limits.hook_burst),
                 ("GET", CONSOLE_PATHS, limits.console_requests_per_second, limits.console_burst),
             )
             for path in paths

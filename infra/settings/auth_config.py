@@ -119,6 +119,11 @@ class ApiConfig:
     rejected call does not reduce the limit of the others.
     """
     callback_burst: int = 400
+    hook_requests_per_second: int = 100
+    """The separate limits of the routes that require an API key (one value for each). They also limit how fast callers
+    can try keys.
+    """
+    hook_burst: int = 200
     console_requests_per_second: int = 100
     """The limit of the console's page, and of its files. A first visit requests about twenty files, which browsers
     cache.
@@ -129,9 +134,9 @@ class ApiConfig:
         """Yield each invalid field with its requirement."""
         if not 1 <= self.open_requests_per_second <= self.requests_per_second:
             yield "open_requests_per_second", f"must be between 1 and {self.requests_per_second}"
-        for routes in ("callback", "console"):
+        for routes in ("callback", "hook", "console"):
             if getattr(self, f"{routes}_requests_per_second") < 1:
                 yield f"{routes}_requests_per_second", "must be at least 1"
-        for routes in ("open", "callback", "console"):
+        for routes in ("open", "callback", "hook", "console"):
             if getattr(self, f"{routes}_burst") < getattr(self, f"{routes}_requests_per_second"):
                 yield f"{routes}_burst", f"must be at least {routes}_requests_per_second"

@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-NOT_METHODS = {"getDocument"}
+NOT_METHODS = {"getDocument", "trigger", "triggerWithHeader"}
+"""A sender of webhooks needs no client."""
 
 Schema = Mapping[str, Any]
 

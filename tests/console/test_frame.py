@@ -10,7 +10,19 @@ from tests.support.browser import accessibility_faults
 from tests.support.console import ServedConsole
 
 PAGES = (
-    *("/", "/jobs", "/jobs/new", "/runs", "/workflows", "/calendars", "/limits", "/dead-letters", "/stage", "/nowhere"),
+    *(
+        "/",
+        "/jobs",
+        "/jobs/new",
+        "/runs",
+        "/workflows",
+        "/calendars",
+        "/limits",
+        "/keys",
+        "/dead-letters",
+        "/stage",
+        "/nowhere",
+    ),
     *("/jobs/broken-export", "/jobs/nightly-report/edit", "/runs/refunds.20260322T060000Z"),
     *("/workflows/month-end", "/workflows/month-end/runs/20260322T060000Z"),
 )

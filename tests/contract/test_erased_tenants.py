@@ -21,8 +21,10 @@ from duecourse.cli.tenants.exporting import export
 from duecourse.cli.tenants.place import Place
 from duecourse.cli.tenants.suspending import suspend
 from duecourse.cli.terminal import CliError
+from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import RetryPolicy
 from duecourse.domain.maintenance.archive import Sheet
+from duecourse.domain.runs.api_keys import ApiKey, key_text
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.ports import Call
 from tests.support import emulators
@@ -94,6 +96,9 @@ def site(ministack: str, dynamodb_tables: Tables) -> Iterator[Site]:
             job("2026-11-21T12:00:30", id="fails", retry=RetryPolicy(max_attempts=3, min_seconds=3600)),
         ):
             world.add(replace(each, tenant=tenant))
+        text = key_text(tenant, "s" * 32)
+        until = int(NOON) + 90 * DAY_SECONDS
+        assert world.jobs.api_keys.add(ApiKey(tenant, text.id, text.hash, "works", "", NOON, "ann", until), 0)
         client["s3"].put_object(Bucket=buckets["ResultsBucket"], Key=f"results/{tenant}/works/1/1.json", Body=b"{}")
         client["ssm"].put_parameter(Name=f"{SECRETS}/{tenant}/key", Value="s3cr3t", Type="SecureString", Overwrite=True)
     world.until(NOON + 130)

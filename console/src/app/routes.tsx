@@ -24,6 +24,7 @@ export const PAGES: readonly Page[] = [
   { path: "/calendars/:calendarId", page: lazy(() => import("../calendars/CalendarPage")) },
   { path: "/limits", page: lazy(() => import("../limits/LimitsPage")) },
   { path: "/limits/:limitKey", page: lazy(() => import("../limits/LimitPage")) },
+  { path: "/keys", page: lazy(() => import("../keys/KeysPage")) },
   { path: "/dead-letters", page: lazy(() => import("../dead-letters/DeadLettersPage")) },
   { path: "/stage", page: lazy(() => import("../stage/StagePage")) },
   { path: "/tenants", page: lazy(() => import("../tenants/TenantsPage")) },
@@ -37,6 +38,7 @@ export const MENU = [
   { text: "Workflows", href: "#/workflows" },
   { text: "Calendars", href: "#/calendars" },
   { text: "Limits", href: "#/limits" },
+  { text: "API keys", href: "#/keys" },
   { text: "Dead letters", href: "#/dead-letters" },
   { text: "Stage", href: "#/stage" },
 ];

@@ -38,6 +38,7 @@ OUTPUTS = {
     "ConsoleUrl",
 }  # fmt: skip
 OF_USERS = {"ClaimsFunction", "UserPoolClientId", "UserPoolDomain", "UserPoolId"}
+OF_HOOKS = {"POST /v1/hooks", "POST /v1/hooks/{key}"}
 OF_CONSOLE = {"GET /console", "GET /console/{file+}"}
 OF_CALLBACKS = {f"POST /v1/runs/{{run_id}}/{name}" for name in ("heartbeat", "complete", "fail")}
 
@@ -71,7 +72,8 @@ def test_api_aws_stages_have_throttling_and_access_logs(aws_stack: Stack) -> Non
     assert stage["StageName"] == "$default"
     assert stage["DefaultRouteSettings"]["ThrottlingRateLimit"] > 0
     line = json.loads(stage["AccessLogSettings"]["Format"])
-    assert {"requestId", "status", "path"} <= set(line)
+    assert {"requestId", "status", "routeKey"} <= set(line)
+    assert "path" not in line, "the path of a trigger URL contains an API key"
 
 
 def test_api_public_routes_have_their_own_throttle_to_limit_cost_and_protect_other_routes(
@@ -84,17 +86,19 @@ def test_api_public_routes_have_their_own_throttle_to_limit_cost_and_protect_oth
         "ThrottlingRateLimit": config.callback_requests_per_second,
         "ThrottlingBurstLimit": config.callback_burst,
     }
+    hooks = {"ThrottlingRateLimit": config.hook_requests_per_second, "ThrottlingBurstLimit": config.hook_burst}
     console = {"ThrottlingRateLimit": config.console_requests_per_second, "ThrottlingBurstLimit": config.console_burst}
     assert stage["Properties"]["RouteSettings"] == {
         **{f"GET /v1/{name}": limits for name in ("health", "openapi.json")},
         **dict.fromkeys(OF_CALLBACKS, callbacks),
+        **dict.fromkeys(OF_HOOKS, hooks),
         **dict.fromkeys(OF_CONSOLE, console),
     }
     assert config.open_requests_per_second <= config.requests_per_second / 10
     # A stage that names a route before it is there cannot be made: "Unable to find Route by key".
     routes = aws_stack.resources("AWS::ApiGatewayV2::Route")
     named = {name for name, route in routes.items() if route["RouteKey"] in stage["Properties"]["RouteSettings"]}
-    assert len(named) == 7
+    assert len(named) == 9
     assert named <= set(stage["DependsOn"])
 
 
@@ -154,7 +158,7 @@ EVERYTHING_ELSE = "ANY /v1/{proxy+}"
 ISSUER = {"issuer": "https://issuer.example/", "audience": "duecourse, reports"}
 WITHOUT_AUTHORIZER = {
     "GET /v1/health", "GET /v1/openapi.json", "POST /v1/runs/{run_id}/heartbeat", "POST /v1/runs/{run_id}/complete",
-    "POST /v1/runs/{run_id}/fail",
+    "POST /v1/runs/{run_id}/fail", "POST /v1/hooks", "POST /v1/hooks/{key}",
 }  # fmt: skip
 CONSOLE = {"GET /console", "GET /console/{file+}"}
 
@@ -179,7 +183,7 @@ def pool(stack: Stack) -> dict[str, Any]:
     return found
 
 
-def test_api_aws_routes_require_a_token_except_callbacks_health_and_description(aws_stack: Stack) -> None:
+def test_api_aws_routes_require_a_token_except_callbacks_triggers_health_and_description(aws_stack: Stack) -> None:
     assert authorization(aws_stack) == {EVERYTHING_ELSE: "JWT", **dict.fromkeys(WITHOUT_AUTHORIZER | CONSOLE, "NONE")}
 
 

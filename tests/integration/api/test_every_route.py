@@ -13,6 +13,8 @@ import pytest
 from duecourse.api.identity import SCOPES
 from duecourse.api.routes.table import OPEN, ROUTES
 from duecourse.domain.ids import key_line
+from duecourse.domain.instants import DAY_SECONDS
+from duecourse.domain.runs.api_keys import ApiKey, key_text
 from duecourse.domain.runs.overlap import KeyLimit, Lock
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.schedules.calendars import Calendar
@@ -42,6 +44,8 @@ RUNS = {
 ALL = [(method, path) for method, path, *_ in ROUTES]
 CLOSED = [route for route in ALL if route not in OPEN]
 CALLBACKS = sorted(route for route in OPEN if "<run_id>" in route[1])
+HOOKS = sorted(route for route in OPEN if "/hooks" in route[1])
+API_KEY = key_text(OWNER, "n" * 32)
 each_closed = pytest.mark.parametrize(("method", "path"), CLOSED, ids=[" ".join(route) for route in CLOSED])
 
 
@@ -64,6 +68,8 @@ class Tenants:
         add_ended_workflow(self.api, OWNER, WORKFLOW, payload={"text": SECRET}, tags=(TAG,))
         assert self.api.jobs.calendars.put(Calendar(OWNER, CALENDAR, "fcz", SECRET), None)
         assert self.api.jobs.key_limits.put(KeyLimit(OWNER, KEY, 5, NOON, SECRET))
+        of_job = ApiKey(OWNER, API_KEY.id, API_KEY.hash, JOB, SECRET, NOON, SECRET, int(NOON) + DAY_SECONDS)
+        assert self.api.jobs.api_keys.add(of_job, 0)
         starting = Lock(f"{JOB}.20261121T115900Z", NOON + 60, 2)
         assert self.api.runs.lock(OWNER, key_line(KEY), starting, None) is None
         record = self.api.runs.write
@@ -76,7 +82,7 @@ class Tenants:
         query, body = asked(method, path, self.tags)
         name = {"redrive": "dead", "cancel": "held", "rerun": "workflow"}.get(path.rpartition("/")[2], "waiting")
         values = {"job_id": JOB, "run_id": RUNS[name], "workflow_id": WORKFLOW, "instant": INSTANT}
-        values |= {"calendar_id": CALENDAR, "limit_key": KEY, **given}
+        values |= {"calendar_id": CALENDAR, "limit_key": KEY, "key_id": API_KEY.id, **given}
         real = path
         for each, value in values.items():
             real = real.replace(f"<{each}>", value)
@@ -125,9 +131,9 @@ def test_every_route_reveals_nothing_and_changes_nothing_for_another_tenant(
     assert tenants.of_the_owner() == before
     assert SECRET not in answer.text
     assert OWNER not in answer.text
-    if "<" in path and method != "PUT":
+    if ("<" in path and method != "PUT") or (method, path) == ("POST", "/v1/keys"):
         assert (answer.status, kind(answer)) in [
-            (404, f"unknown-{what}") for what in ("job", "run", "workflow", "calendar", "limit")
+            (404, f"unknown-{what}") for what in ("job", "run", "workflow", "calendar", "limit", "key")
         ]
         return
     if (method, path) == OF_THE_OPERATOR:
@@ -224,7 +230,18 @@ def test_every_route_callbacks_require_the_run_token_regardless_of_scopes(
     assert untouched.of_the_owner() == before
 
 
-@pytest.mark.parametrize("path", sorted(path for _, path in OPEN if "<" not in path))
+@pytest.mark.parametrize(("method", "path"), HOOKS)
+@pytest.mark.parametrize("caller", [None, jwt_caller(OWNER, *SCOPES), jwt_caller(STRANGER, *SCOPES)])
+def test_every_route_triggers_require_an_api_key_regardless_of_scopes(
+    untouched: Tenants, method: str, path: str, caller: Any
+) -> None:
+    before = untouched.of_the_owner()
+    answer = untouched.call(method, path, caller, key=str(key_text(OWNER, "x" * 32).text))
+    assert (answer.status, kind(answer)) == (401, "bad-key")
+    assert untouched.of_the_owner() == before
+
+
+@pytest.mark.parametrize("path", sorted(path for verb, path in OPEN if "<" not in path and verb == "GET"))
 def test_every_route_public_responses_reveal_no_tenant_data(tenants: Tenants, path: str) -> None:
     answer = tenants.call("GET", path, None)
     assert answer.status in (200, 503)  # no tick was ever seen here

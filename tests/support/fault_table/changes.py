@@ -4,8 +4,10 @@ from collections.abc import Callable
 
 from duecourse.domain.jobs.backfill import Backfill
 from duecourse.domain.jobs.job import Overlap
+from duecourse.domain.runs.api_keys import ApiKey
 from duecourse.usecases.jobs.job_errors import JobUnknownError
-from duecourse.usecases.runs.requests import RunRequest
+from duecourse.usecases.runs.api_keys import ApiKeyDraft
+from duecourse.usecases.runs.requests import OwnPayload, RunRequest
 from tests.support.fault_table.stage import Stage
 from tests.support.fault_table.story import NOT_RUN, RAN, Story
 from tests.support.jobs import NOON
@@ -83,6 +85,17 @@ def _backfilled_one_at_a_time(stage: Stage) -> None:
     stage.at(160)
 
 
+def _triggered(stage: Stage) -> None:
+    stage.put("0 6 * * *")
+    keys, made = stage.office.api.api_keys, list[ApiKey]()
+    draft = ApiKeyDraft("tick-tock", debounce_seconds=600)
+    stage.ask(lambda: made.append(keys.create("default", draft, by="anna")[0]))
+    stage.at(200)
+    stage.ask(lambda: keys.run(made[-1], keys.job(made[-1]), OwnPayload({"request": 1}), None, "c"))
+    stage.ask(lambda: keys.run(made[-1], keys.job(made[-1]), OwnPayload({"request": 2}), None, "c"))
+    stage.at(700)
+
+
 STORIES = (
     Story(
         "paused and resumed",
@@ -138,6 +151,13 @@ STORIES = (
         "The last two occurrences of a daily job are backfilled, one at a time. The limit is 0 until 12:02.",
         _backfilled_one_at_a_time,
         {-6 * 3600 - day * DAY: RAN for day in range(2)},
+        job="ACTIVE",
+    ),
+    Story(
+        "triggered",
+        "Two requests to the trigger URL of a daily job are merged into one run at 12:10.",
+        _triggered,
+        {600: RAN},
         job="ACTIVE",
     ),
 )

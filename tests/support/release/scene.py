@@ -21,6 +21,7 @@ from duecourse.domain.jobs.job import (
     RetryPolicy,
 )
 from duecourse.domain.jobs.pause import pause
+from duecourse.domain.runs.api_keys import ApiKey, key_text
 from duecourse.domain.runs.overlap import KeyLimit
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind
@@ -132,6 +133,9 @@ def _wait(world: World) -> None:
     for name in ("shares", "shares-too"):
         world.add(job("rate(1 minute)", id=name, **shares))
     world.jobs.key_limits.put(KeyLimit("default", "erp", 3, NOON, "anna"))
+    text = key_text("default", "n" * 32)
+    key = ApiKey("default", text.id, text.hash, "waits", "GitHub", NOON, "anna", int(NOON) + 90 * 86_400)
+    world.jobs.api_keys.add(key, world.jobs.api_keys.all("default").version)
     world.add(job("rate(1 minute)", id="queues", overlap=Overlap.QUEUE, max_runs=3, retry=ONCE, **queues))
 
 

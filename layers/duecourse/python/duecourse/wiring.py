@@ -676,6 +676,7 @@ class Wiring(Generic[S_co]):
         from duecourse.usecases.jobs.renaming import Renaming
         from duecourse.usecases.jobs.upcoming import Upcoming
         from duecourse.usecases.runs.all_runs import AllRuns
+        from duecourse.usecases.runs.api_keys import ApiKeys
         from duecourse.usecases.runs.commands import Commands
         from duecourse.usecases.runs.dead_letters import DeadLetters
         from duecourse.usecases.runs.explain import Explain
@@ -707,10 +708,22 @@ class Wiring(Generic[S_co]):
         workflow_runs = WorkflowRuns(workflows)
         overlaps = Overlaps(runs, self.wait_queues, store, clock)
         wait_queue = WaitQueue(self.wait_queues, self.forwarder(None, None), clock, randomness)
+        manual = Manual(
+            store,
+            runs,
+            inputs,
+            lanes,
+            self.timers,
+            clock,
+            randomness,
+            DelayedRunQuota(self.tenant_limits, randomness, settings.delayed_runs_per_hour),
+            kept_days,
+        )
         return Api(
             jobs=jobs,
             editing=editing,
             calendars=Calendars(store, editing, clock),
+            api_keys=ApiKeys(store, manual, limits, clock, randomness),
             key_limits=KeyLimitsInUse(store, runs, self.wait_queues, overlaps, wait_queue, clock),
             pausing=Pausing(jobs, store, self.skipping, self.wait_queues, clock),
             renaming=Renaming(jobs, store, runs, self.wait_queues, self.timers, clock, kept_days),
@@ -723,17 +736,7 @@ class Wiring(Generic[S_co]):
             commands=Commands(single, store, self.commands),
             dead_letters=DeadLetters(search, store, self.commands),
             upcoming=Upcoming(store, clock),
-            manual=Manual(
-                store,
-                runs,
-                inputs,
-                lanes,
-                self.timers,
-                clock,
-                randomness,
-                DelayedRunQuota(self.tenant_limits, randomness, settings.delayed_runs_per_hour),
-                kept_days,
-            ),
+            manual=manual,
             backfills=Backfills(
                 store, self.runs, inputs, lanes, self.timers, clock, randomness, settings.backfill_limit, kept_days
             ),

@@ -36,6 +36,7 @@ from duecourse.usecases.jobs.renaming import Renaming
 from duecourse.usecases.jobs.upcoming import Upcoming
 from duecourse.usecases.maintenance.tenants import AllTenants
 from duecourse.usecases.runs.all_runs import AllRuns
+from duecourse.usecases.runs.api_keys import ApiKeys
 from duecourse.usecases.runs.commands import Callbacks, Commands
 from duecourse.usecases.runs.dead_letters import DeadLetters
 from duecourse.usecases.runs.explain import Explain
@@ -59,6 +60,7 @@ class Api:
     jobs: Jobs
     editing: EditJobs
     calendars: Calendars
+    api_keys: ApiKeys
     key_limits: KeyLimitsInUse
     pausing: Pausing
     renaming: Renaming
@@ -118,7 +120,8 @@ class Route(NamedTuple):
     model of the request's body, which is optional if `body_optional` is set. `query` is the model of its query
     parameters; None ignores them. `headers` are the request headers that the route reads. `problems` are the kinds of
     problem that only this route returns, in addition to those that follow from its other fields
-    (openapi.problem_kinds). `run_token`: a run's token gives access to the route.
+    (openapi.problem_kinds). `run_token`: a run's token gives access to the route. `by_key`: an API
+    key gives access to the route, and its body can be any JSON value.
 
     `checks_tags`: the function itself restricts callers with tag-scoped permissions to the jobs with their tags. For
     other routes, `check_route` checks the job in the path, and rejects these callers if the path has no job.
@@ -136,6 +139,7 @@ class Route(NamedTuple):
     problems: tuple[str, ...] = ()
     only_for: frozenset[str] | None = None
     run_token: bool = False
+    by_key: bool = False
     checks_tags: bool = False
 
     @property

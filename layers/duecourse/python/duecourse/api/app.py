@@ -12,6 +12,7 @@ from duecourse.api.answers import Answering
 from duecourse.api.api import Answer, Api, Route, admit, charge, check_route
 from duecourse.api.identity import admitted
 from duecourse.api.refusals import refusing
+from duecourse.api.routes.keys import opened
 from duecourse.api.routes.table import ROUTES
 from duecourse.domain.tenants.rate import Budget
 
@@ -28,8 +29,11 @@ class Application(Answering):
 
     def answer(self, route: Route, parameters: Mapping[str, str]) -> Answer:
         """Check the permissions and limits of the request, and call the handler of its route."""
-        self.request = admitted(self.request, route.scopes, self._api.settings)
-        if route.scopes:
+        if route.by_key:
+            self.request = opened(self._api, self.request, parameters)
+        else:
+            self.request = admitted(self.request, route.scopes, self._api.settings)
+        if route.scopes or route.by_key:
             # Limits per tenant do not apply to unauthenticated requests and to targets. Otherwise, a tenant with too
             # many requests could lose an active run. API Gateway's throttle limits these requests.
             admit(self._api, self.request)

@@ -11,13 +11,14 @@ from duecourse.ports import NoAnswerError, ServiceError
 
 KINDS: Mapping[HTTPStatus, tuple[str, ...]] = {
     HTTPStatus.BAD_REQUEST: ("malformed-body", "bad-parameter", "bad-header"),
-    HTTPStatus.UNAUTHORIZED: ("not-authenticated", "bad-token"),
+    HTTPStatus.UNAUTHORIZED: ("not-authenticated", "bad-token", "bad-key"),
     HTTPStatus.FORBIDDEN: (
         "scope-missing", "bad-tenant", "not-operator", "tenant-suspended", "tenant-erased", "job-quota", "run-quota",
+        "key-quota",
     ),
     HTTPStatus.NOT_FOUND: (
         "unknown-path", "unknown-job", "unknown-run", "unknown-workflow", "unknown-calendar",
-        "unknown-limit",
+        "unknown-limit", "unknown-key",
     ),
     HTTPStatus.METHOD_NOT_ALLOWED: ("unknown-method",),
     HTTPStatus.CONFLICT: (
@@ -32,7 +33,7 @@ KINDS: Mapping[HTTPStatus, tuple[str, ...]] = {
     HTTPStatus.UNSUPPORTED_MEDIA_TYPE: ("unsupported-content-type",),
     HTTPStatus.UNPROCESSABLE_ENTITY: (
         "invalid-job", "invalid-batch", "invalid-command", "invalid-resume", "invalid-preview", "invalid-workflow",
-        "invalid-calendar", "invalid-limit",
+        "invalid-calendar", "invalid-limit", "invalid-key",
         "idempotency-key-reused", "backfill-too-large",
     ),
     HTTPStatus.TOO_MANY_REQUESTS: ("too-many-requests",),

@@ -20,6 +20,7 @@ from typing import Any
 from duecourse.api.bodies.models import MAX_DEPTH, read_json
 from duecourse.api.problems import FieldFault, Problem, bad_header, malformed
 from duecourse.domain.jobs.job import Job
+from duecourse.domain.runs.api_keys import ApiKey
 from duecourse.domain.tenants.rate import Budget
 from duecourse.usecases.jobs.change import RequestKey
 from duecourse.usecases.jobs.job_errors import Precondition
@@ -37,7 +38,7 @@ class Request:
     `query` has each parameter once; API Gateway joins repeated parameters with commas. `body` is the raw body.
     `authorization` can contain a run's token. Neither it nor the other `headers` (names in lower case) are logged.
     `api_id` is the gateway's id of the API. `correlation_id` is the header X-Correlation-Id, or the request's id.
-    `budget` limits the work that the request can cause.
+    `budget` limits the work that the request can cause. `key` is the API key of a request that starts a run with it.
 
     The check of the route's scope sets tenant, principal, scopes and tags from the gateway's `authorizer`
     (`identity.admitted`). `tags` are the tags to which the scopes limit the caller; None means no limit. `seen` is the
@@ -51,6 +52,7 @@ class Request:
     scopes: frozenset[str] = frozenset()
     tags: frozenset[str] | None = None
     seen: str | None = None
+    key: ApiKey | None = field(default=None, repr=False)
     query: Mapping[str, str] | None = None
     content_type: str | None = None
     body: str | None = None

@@ -26,6 +26,7 @@ COMMANDS: Mapping[str, tuple[str, str, str]] = {
         "Import jobs from a crontab or another scheduler.",
     ),
     "jobs": ("duecourse.cli.commands.jobs", "jobs", "Create, show, list, run, pause and delete jobs."),
+    "keys": ("duecourse.cli.commands.keys", "keys", "Create and revoke API keys and trigger URLs."),
     "limits": ("duecourse.cli.commands.limits", "limits", "Show and set the limits of concurrency keys."),
     "local": ("duecourse.cli.commands.local", "local", "Run the complete system on this machine until Ctrl-C."),
     "login": ("duecourse.cli.commands.login", "login", "Log in at the issuer of a profile."),

@@ -16,11 +16,13 @@ from duecourse.client.models import (
     Calendar,
     Change,
     ChangedJobs,
+    CreatedKey,
     Explained,
     Health,
     Heartbeat,
     Job,
     JobWarnings,
+    Keys,
     ListedLimit,
     NotifyTest,
     Preview,
@@ -800,6 +802,60 @@ class AsyncMethods(ABC):
             ),
             ChangedJobs,
         )
+
+    def create_key(
+        self,
+        scope: str,
+        *,
+        description: str | None = None,
+        expires_in_days: int | None = None,
+        requests_per_minute: int | None = None,
+        debounce_seconds: int | None = None,
+        debounce_key: str | None = None,
+    ) -> Awaitable[CreatedKey]:
+        """Create an API key.
+
+        The key starts runs of one job. Only its hash is stored, so this response is the only one that contains the
+        key. A repeated request creates another key.
+
+        `scope`: the job that the key can run: run:JOB.
+
+        `debounce_seconds`: requests with the same debounce_key within a window of this length start one run, at the
+        end of the window, with the first payload.
+
+        `debounce_key`: A template, such as {{payload.repository.name}}. Without it, all requests are merged.
+        """
+        return self._send(
+            Call(
+                "POST",
+                "keys",
+                fields={
+                    "scope": scope,
+                    "description": description,
+                    "expires_in_days": expires_in_days,
+                    "requests_per_minute": requests_per_minute,
+                    "debounce_seconds": debounce_seconds,
+                    "debounce_key": debounce_key,
+                },
+            ),
+            CreatedKey,
+        )
+
+    def list_keys(self) -> Awaitable[Keys]:
+        """List API keys.
+
+        Also lists keys that expired less than 30 days ago.
+        """
+        return self._send(Call("GET", "keys"), Keys)
+
+    def delete_key(self, key_id: str) -> Awaitable[Answer]:
+        """Revoke an API key.
+
+        The key starts no more runs.
+
+        `key_id`: the id of the API key.
+        """
+        return self._send(Call("DELETE", Call.at("keys/{key_id}", key_id=key_id)), Answer)
 
     def list_limits(self, *, limit: int | None = None, cursor: str | None = None) -> Awaitable[AsyncPage[ListedLimit]]:
         """List concurrency limits.

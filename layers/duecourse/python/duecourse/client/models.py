@@ -250,6 +250,29 @@ class Counts(Answer):
 
 
 @dataclass(frozen=True, kw_only=True)
+class CreatedKey(Answer):
+    """A new key with its text, which is not stored and cannot be read again."""
+
+    id: str
+    scope: str
+    """The job that the key can run: run:JOB."""
+    description: str
+    created_at: datetime
+    """UTC, to the millisecond."""
+    created_by: str
+    expires_at: datetime
+    """UTC, with a fraction only if it is not a whole second."""
+    last_used_at: datetime | None
+    """The last use, to the hour; null if the key was never used."""
+    requests_per_minute: int
+    debounce_seconds: int | None
+    debounce_key: str | None
+    key: str
+    path: str
+    """The path of the trigger URL. It contains the key."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class DeadCount(Answer):
     """The number of dead runs, or a lower bound."""
 
@@ -524,6 +547,33 @@ class JobWarnings(Answer):
     """The warnings about a job."""
 
     items: tuple[JobWarning, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Key(Answer):
+    """A key, without its text."""
+
+    id: str
+    scope: str
+    """The job that the key can run: run:JOB."""
+    description: str
+    created_at: datetime
+    """UTC, to the millisecond."""
+    created_by: str
+    expires_at: datetime
+    """UTC, with a fraction only if it is not a whole second."""
+    last_used_at: datetime | None
+    """The last use, to the hour; null if the key was never used."""
+    requests_per_minute: int
+    debounce_seconds: int | None
+    debounce_key: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Keys(Answer):
+    """All keys of the tenant, newest first."""
+
+    items: tuple[Key, ...]
 
 
 @dataclass(frozen=True, kw_only=True)

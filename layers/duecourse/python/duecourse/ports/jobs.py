@@ -15,6 +15,7 @@ from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.states import Run
 from duecourse.domain.tenants.rate import Budget
 from duecourse.domain.tenants.seats import Seats
+from duecourse.ports.api_keys import ApiKeyStore
 from duecourse.ports.calendars import CalendarStore
 from duecourse.ports.key_limits import KeyLimits
 
@@ -217,6 +218,7 @@ class JobStore(Protocol):
     seats: SeatStore
     calendars: CalendarStore
     key_limits: KeyLimits
+    api_keys: ApiKeyStore
 
     def create(self, job: Job, cursor: Cursor, terms: CreationTerms = NO_TERMS) -> bool:
         """Write the job and its cursor. Return False, and write nothing, if the id is taken or another request has

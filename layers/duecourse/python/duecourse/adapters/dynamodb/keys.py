@@ -31,6 +31,7 @@ ENDS = "ENDS"
 MARKER_PREFIX = "JOB#"
 CALENDAR_PREFIX = "CALENDAR#"
 LIMIT_PREFIX = "LIMIT#"
+API_KEY_PREFIX = "APIKEY#"
 
 
 def job_partition(tenant: str, job_id: str) -> str:

@@ -418,17 +418,28 @@ OverlapBody = Annotated[
 ]
 
 
+def _template_key(key: str) -> str:
+    if not (key.isascii() and key.isprintable()):
+        raise refuse("must be printable ASCII")
+    if problems := check_concurrency_key(key):
+        raise refuse("; ".join(problems[:5]))
+    return key
+
+
+TemplateKey = Annotated[
+    str,
+    Field(min_length=1, max_length=MAX_CONCURRENCY_KEY, json_schema_extra={"pattern": "^[ -~]*$"}),
+    AfterValidator(_template_key),
+]
+"""A template that names a group of runs by their payloads."""
+
+
 class ConcurrencyBody(Body):
     """A limit that runs of several jobs share. Further runs wait for a place."""
 
     key: Annotated[
-        str,
-        Field(
-            min_length=1,
-            max_length=MAX_CONCURRENCY_KEY,
-            description="Runs with the same key share the limit. A template, such as crm-{{payload.region}}.",
-            json_schema_extra={"pattern": "^[ -~]*$"},
-        ),
+        TemplateKey,
+        Field(description="Runs with the same key share the limit. A template, such as crm-{{payload.region}}."),
     ]
     limit: Annotated[
         Whole,
@@ -441,15 +452,6 @@ class ConcurrencyBody(Body):
     priority: Annotated[
         Whole, Field(ge=0, le=MAX_PRIORITY, description="Waiting runs with a higher number start first.")
     ] = 0
-
-    @field_validator("key")
-    @classmethod
-    def _key(cls, key: str) -> str:
-        if not (key.isascii() and key.isprintable()):
-            raise refuse("must be printable ASCII")
-        if problems := check_concurrency_key(key):
-            raise refuse("; ".join(problems[:5]))
-        return key
 
 
 class ResultLocationBody(Body):

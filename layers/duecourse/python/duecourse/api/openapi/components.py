@@ -20,6 +20,7 @@ from duecourse.api.answers import LOCAL, RUN_ID, GatewayMessage, ProblemAnswer, 
 from duecourse.api.bodies.job_answer import JobPatch
 from duecourse.api.routes.table import ROUTES
 from duecourse.domain.ids import ID_PATTERN
+from duecourse.domain.runs.api_keys import KEY_ID_PATTERN, KEY_PATTERN
 from duecourse.domain.runs.rendering import CONCURRENCY_KEY_PATTERN
 
 Schema = dict[str, Any]
@@ -174,6 +175,7 @@ TAGS: Mapping[str, str] = {
     "schedules": "Validation and previews of schedules.",
     "calendars": "Named lists of excluded days that jobs share.",
     "limits": "Limits of active runs that jobs share by a concurrency key.",
+    "keys": "API keys and trigger URLs, with which systems without a login start runs.",
     "service": "The state of the service.",
 }
 """The groups of operations."""
@@ -184,7 +186,7 @@ Duecourse is a distributed job scheduler on AWS serverless services. It supports
 **Access.** A bearer token of the stage's issuer (or, on a stage with `auth: iam`, a SigV4 signature) determines the
 tenant and gives access only to the jobs of that tenant. It contains scopes: `jobs:read`, `jobs:write`, `ops`. Health
 and this document do not need authentication; targets call `heartbeat`, `complete` and `fail` with the callback token of
-the run.
+the run; `/v1/hooks` requires an API key.
 
 **Responses.** All errors are problem documents (RFC 9457) that list every invalid field; compare the last part of
 `type`, which is stable, and show `detail`. Each response has the id of its request in `x-request-id`, and in
@@ -215,6 +217,7 @@ SECURITY: dict[str, Any] = {
             "The callback token of the current attempt of a run, which its target received (X-Duecourse-Token)."
         ),
     },
+    "key": {"type": "http", "scheme": "bearer", "description": "An API key, which starts runs of one job."},
 }
 
 
@@ -243,6 +246,8 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "WorkflowId": _path("workflow_id", "The id of the workflow.", f"^{ID_PATTERN}$", "nightly"),
     "CalendarId": _path("calendar_id", "The id of the calendar.", f"^{ID_PATTERN}$", "de-bank"),
     "LimitKey": _path("limit_key", "The concurrency key.", f"^{CONCURRENCY_KEY_PATTERN}$", "crm-eu"),
+    "KeyId": _path("key_id", "The id of the API key.", f"^{KEY_ID_PATTERN}$", "3f1c9a7be04d5528"),
+    "ApiKey": _path("key", "The API key.", f"^{KEY_PATTERN}$", "dck_team.EXAMPLE-of-a-key-1234567890"),
     "Instant": _path(
         "instant",
         "The part of the run id after the id of the workflow: occurrence (UTC) and, for manual runs, a suffix.",

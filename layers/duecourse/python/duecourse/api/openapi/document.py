@@ -39,6 +39,7 @@ _BODY = ("malformed-body", "body-too-large", "unsupported-content-type")
 _AUTHORISED = (
     "not-authenticated", "scope-missing", "bad-tenant", "tenant-suspended", "tenant-erased", "too-many-requests",
 )  # fmt: skip
+_BY_KEY = ("bad-key", "tenant-suspended", "tenant-erased", "too-many-requests")
 _STATES = frozenset({"run-ended", "attempt-over", "not-dead", "job-deleted", "no-workflow-run", "run-not-ended"})
 """Problems that contain the run's state."""
 
@@ -82,7 +83,9 @@ def as_text(document: Document) -> str:
 
 def problem_kinds(route: Route) -> dict[int, tuple[str, ...]]:
     """Return a route's kinds of problem by status: those that follow from its parameters and scopes, and its own."""
-    kinds = ["internal", "unavailable", *(_AUTHORISED if route.scopes else ()), *(_BODY if route.body else ())]
+    kinds = ["internal", "unavailable", *(_AUTHORISED if route.scopes else ())]
+    kinds += _BODY if route.body or route.by_key else []
+    kinds += _BY_KEY if route.by_key else []
     kinds += ["bad-parameter"] if route.query is not None else []
     kinds += ["bad-header"] if route.headers else []
     kinds += ["etag-mismatch"] if "If-Match" in route.headers else []
@@ -155,6 +158,10 @@ def _operation(route: Route) -> Document:
         types = ("application/merge-patch+json",) if route.method == "PATCH" else ()
         kinds = (*types, "application/json")
         document["requestBody"] = {"required": not route.body_optional, "content": dict.fromkeys(kinds, content)}
+    elif route.by_key:
+        anything: Document = {"schema": {"description": "The payload of the run: any JSON value."}}
+        anything["examples"] = {"a payload": {"value": {"branch": "main"}}}
+        document["requestBody"] = {"required": False, "content": {"application/json": anything}}
     document["responses"] = _responses(route)
     return document
 
@@ -167,6 +174,8 @@ def _id(route: Route) -> str:
 def _security(route: Route) -> list[Document]:
     if route.run_token:
         return [{"run": []}]
+    if route.by_key and "<key>" not in route.path:
+        return [{"key": []}]
     return [*({"token": [scope]} for scope in sorted(route.scopes)), {"signature": []}] if route.scopes else []
 
 
@@ -287,4 +296,6 @@ def with_table(text: str) -> str:
 def _opened_by(route: Route) -> str:
     if route.run_token:
         return "the run's token"
+    if route.by_key:
+        return "the API key"
     return " or ".join(f"`{scope}`" for scope in sorted(route.scopes)) or "no authentication"

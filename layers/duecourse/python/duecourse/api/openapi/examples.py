@@ -30,6 +30,7 @@ from duecourse.api.routes.calendars import CalendarAnswer, CalendarBody, PutCale
 from duecourse.api.routes.callbacks import CompleteBody, FailBody, HeartbeatAnswer, HeartbeatBody
 from duecourse.api.routes.dead_letters import RedriveBody, RedrivenAnswer
 from duecourse.api.routes.jobs import ChangeAnswer, RenameBody
+from duecourse.api.routes.keys import CreatedKeyAnswer, KeyAnswer, KeyBody, KeysAnswer
 from duecourse.api.routes.limits import (
     ActiveRunAnswer,
     LimitAnswer,
@@ -393,6 +394,20 @@ LIMIT: Document = {
     "updated_by": "anna",
 }
 
+KEY: Document = {
+    "id": "3f1c9a7be04d5528",
+    "scope": f"run:{JOB_ID}",
+    "description": "the repository's webhook",
+    "created_at": "2026-11-21T09:00:00.000Z",
+    "created_by": "anna",
+    "expires_at": "2027-02-19T09:00:00Z",
+    "last_used_at": None,
+    "requests_per_minute": 60,
+    "debounce_seconds": 60,
+    "debounce_key": "{{payload.repository.name}}",
+}
+KEY_TEXT = "dck_team.EXAMPLE-of-a-key-1234567890"
+
 STATS: Document = {
     "jobs": {"count": 12, "quota": 10000, "left": 9988},
     "dead_runs": {"count": 3, "at_least": False},
@@ -435,6 +450,10 @@ REQUEST_EXAMPLES: Mapping[type[Body], Mapping[str, Document]] = {
     BatchBody: {"two": {"jobs": [NEW_JOB, {"schedule": "61 * * * *"}]}},
     PauseBody: {"note": {"note": "until the printer is repaired"}},
     LimitBody: {"five": {"concurrency": 5}, "hold": {"concurrency": 0}},
+    KeyBody: {
+        "a webhook": {"scope": f"run:{JOB_ID}", "description": "the repository's webhook", "expires_in_days": 365},
+        "merged": {"scope": f"run:{JOB_ID}", "debounce_seconds": 60, "debounce_key": "{{payload.repository.name}}"},
+    },
     ReleaseBody: {"a run": {"run_id": RUN_ID}},
     CalendarBody: {"bank holidays": {"exclude": ["2026-12-24/2026-12-26", "2027-01-01", "* * * * SAT,SUN"]}},
     PauseManyBody: {"a tag": {"tag": "billing", "note": "the ledger is being moved"}},
@@ -497,6 +516,9 @@ _ANSWERS: Mapping[Any, Mapping[str, Any]] = {
     },
     RequestedRunsAnswer: {"items": [{"status": 202, "run": RUN}, {"status": 422, "problem": PROBLEM}]},
     CalendarAnswer: CALENDAR,
+    KeyAnswer: KEY,
+    KeysAnswer: {"items": [KEY]},
+    CreatedKeyAnswer: KEY | {"key": KEY_TEXT, "path": f"/v1/hooks/{KEY_TEXT}"},
     LimitAnswer: LIMIT,
     ListedLimitAnswer: LIMIT | {"waiting": 1},
     SingleLimitAnswer: LIMIT

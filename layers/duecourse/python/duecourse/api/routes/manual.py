@@ -180,7 +180,7 @@ def run_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer
     body = read_body(request, RunBody, optional=True)
     own = _own_payload(body)
     job = api.manual.job(request.tenant, job_id, expected)
-    if faults := _payload_faults(api, job, own):
+    if faults := payload_faults_of(api, job, own):
         raise invalid(faults, "invalid-command")
     run = api.manual.run(job, run_request, own, _later(job, body))
     facts = {
@@ -216,7 +216,7 @@ def run_job_many_times(api: Api, request: Request, parameters: Mapping[str, str]
     faults = [
         replace(fault, pointer=f"/runs/{index}{fault.pointer}")
         for index, body in enumerate(bodies)
-        for fault in _payload_faults(api, job, _own_payload(body))
+        for fault in payload_faults_of(api, job, _own_payload(body))
     ]
     if faults:
         raise invalid(faults, "invalid-command")
@@ -360,7 +360,7 @@ def _later(job: Job, body: RunBody) -> Later | None:
     return None if body.delay_seconds is None else Later(delay_seconds=body.delay_seconds)
 
 
-def _payload_faults(api: Api, job: Job, own: OwnPayload | None) -> list[FieldFault]:
+def payload_faults_of(api: Api, job: Job, own: OwnPayload | None) -> list[FieldFault]:
     """Return the faults of the payload of a run. The rules are those for the payload of its job."""
     if own is None:
         return []

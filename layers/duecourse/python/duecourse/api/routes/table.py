@@ -10,6 +10,7 @@ from duecourse.api.routes import (  # noqa: F401
     callbacks,
     dead_letters,
     jobs,
+    keys,
     limits,
     manual,
     pausing,

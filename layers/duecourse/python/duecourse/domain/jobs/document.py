@@ -137,6 +137,8 @@ class ChangeAction(StrEnum):
     BACKFILLED = "backfilled"
     CANCELLED = "cancelled"
     REDRIVEN = "redriven"
+    KEY_CREATED = "key_created"
+    KEY_REVOKED = "key_revoked"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from duecourse.domain.jobs.cursor import Cursor, shard_of, slot_of
 from duecourse.domain.jobs.document import ChangeRecord
 from duecourse.domain.jobs.job import Job, Lane, Reservation, Tombstone
 from duecourse.domain.maintenance.tenants import TenantReport
+from duecourse.domain.runs.api_keys import ApiKey
 from duecourse.domain.runs.overlap import KeyLimit, Lock, QueuePosition
 from duecourse.domain.runs.states import Run, is_listed
 from duecourse.domain.schedules.calendars import Calendar
@@ -92,6 +93,8 @@ class Items:
     jobs: dict[JobKey, Job] = field(default_factory=dict)
     calendars: dict[tuple[str, str], Calendar] = field(default_factory=dict)
     key_limits: dict[tuple[str, str], KeyLimit] = field(default_factory=dict)
+    api_keys: dict[tuple[str, str], ApiKey] = field(default_factory=dict)
+    api_key_versions: Counter[str] = field(default_factory=Counter)
     cursors: dict[JobKey, Cursor] = field(default_factory=dict)
     expiring: set[JobKey] = field(default_factory=set)
     timers: dict[EntryKey, Timer] = field(default_factory=dict)

@@ -17,6 +17,7 @@ from duecourse.domain.tenants.seats import Seats
 from duecourse.ports import (
     EVERY_JOB,
     NO_TERMS,
+    ApiKeyStore,
     CalendarStore,
     ChangePage,
     Clock,
@@ -38,6 +39,7 @@ from duecourse.ports import (
     Total,
     UsedKey,
 )
+from duecourse.testing.memory.api_keys import MemoryApiKeys
 from duecourse.testing.memory.calendars import MemoryCalendars, are_current, use
 from duecourse.testing.memory.items import Items
 from duecourse.testing.memory.key_limits import MemoryKeyLimits
@@ -54,6 +56,7 @@ class MemoryJobStore:
         self.seats: SeatStore = MemorySeats(items)
         self.calendars: CalendarStore = MemoryCalendars(items)
         self.key_limits: KeyLimits = MemoryKeyLimits(items)
+        self.api_keys: ApiKeyStore = MemoryApiKeys(items)
 
     def create(self, job: Job, cursor: Cursor, terms: CreationTerms = NO_TERMS) -> bool:
         refused = self.create_all([Creation(job, cursor, terms)], () if terms.seats is None else (terms.seats,))

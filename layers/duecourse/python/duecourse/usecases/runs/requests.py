@@ -236,9 +236,16 @@ class Manual:
         return job
 
     def run(
-        self, job: Job, run_request: RunRequest, given: OwnPayload | None = None, later: Later | None = None
+        self,
+        job: Job,
+        run_request: RunRequest,
+        given: OwnPayload | None = None,
+        later: Later | None = None,
+        *,
+        merged: bool = False,
     ) -> Run:
         """Return the new run, QUEUED, due now or `later`. For a repeated request, return the current state of its run.
+        `merged`: a request with the same key repeats the first one, whatever its payload is.
 
         Raises KeyReusedError, LaneUnavailableError or RunQuotaError. Raises ScheduleError (for `at`) for a time that
         has passed or is too far ahead.
@@ -249,7 +256,7 @@ class Manual:
             "m",
             job,
             self.randomness.nonce(),
-            ["run", None if given is None else [given.payload], *([] if later is None else [asdict(later)])],
+            ["run", None if given is None or merged else [given.payload], *([] if later is None else [asdict(later)])],
             now=now,
             until=due + (self.run_retention_days + KEPT_LONGER_DAYS) * DAY_SECONDS,
             occurrence=due,

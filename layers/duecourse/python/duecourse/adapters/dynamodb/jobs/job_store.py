@@ -15,6 +15,7 @@ from duecourse.adapters.dynamodb import conditions, values
 from duecourse.adapters.dynamodb.cursors import cursor_item
 from duecourse.adapters.dynamodb.cursors.cursor_item import ShardRecord
 from duecourse.adapters.dynamodb.jobs import calendars, change_items, job_item
+from duecourse.adapters.dynamodb.jobs.api_keys import DynamoApiKeys
 from duecourse.adapters.dynamodb.jobs.calendars import DynamoCalendars
 from duecourse.adapters.dynamodb.jobs.job_item import (
     JobMissingError,
@@ -62,6 +63,7 @@ from duecourse.domain.tenants.seats import Seats
 from duecourse.ports import (
     EVERY_JOB,
     NO_TERMS,
+    ApiKeyStore,
     AwsError,
     CalendarStore,
     ChangePage,
@@ -297,6 +299,7 @@ class DynamoJobStore(JobPages):
         self.seats: SeatStore = DynamoSeats(client, table)
         self.calendars: CalendarStore = DynamoCalendars(client, table, clock)
         self.key_limits: KeyLimits = DynamoKeyLimits(client, table)
+        self.api_keys: ApiKeyStore = DynamoApiKeys(client, table, clock)
 
     def create(self, job: Job, cursor: Cursor, terms: CreationTerms = NO_TERMS) -> bool:
         key, after, seats = terms.key, terms.after, terms.seats

@@ -1,0 +1,150 @@
+import Box from "@cloudscape-design/components/box";
+import Button from "@cloudscape-design/components/button";
+import Header from "@cloudscape-design/components/header";
+import Link from "@cloudscape-design/components/link";
+import SpaceBetween from "@cloudscape-design/components/space-between";
+import StatusIndicator from "@cloudscape-design/components/status-indicator";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { fetcher, type Schemas } from "../api/client";
+import { useRefusal } from "../app/context";
+import { useNotices } from "../app/notices";
+import { to } from "../app/routes";
+import { ProblemBox } from "../shared/ProblemBox";
+import { Rows } from "../shared/Rows";
+import { useConfirm } from "../shared/useConfirm";
+import { CreateDialog } from "./CreateDialog";
+
+/** The day of an instant (UTC): a key expires, and was used, on a day. */
+const day = (instant: string) => instant.slice(0, 10);
+const jobOf = (key: Schemas["Key"]) => key.scope.replace(/^run:/, "");
+
+/** API keys, with which systems without a login start runs. */
+export default function KeysPage() {
+  const found = useQuery({
+    queryKey: ["keys"],
+    queryFn: async ({ signal }) => (await fetcher.GET("/v1/keys", { signal })).data?.items ?? [],
+  });
+  const [creating, setCreating] = useState(false);
+  const refusal = useRefusal("jobs:write");
+  const notices = useNotices();
+  const client = useQueryClient();
+  const { ask, modal } = useConfirm();
+  const revoke = (key: Schemas["Key"]) =>
+    ask({
+      header: "Revoke the key?",
+      text: `Systems that use the key ${key.id} can no longer run ${jobOf(key)}.`,
+      action: "Revoke the key",
+      async run() {
+        await fetcher.DELETE("/v1/keys/{key_id}", { params: { path: { key_id: key.id } } });
+        notices.done(`The key ${key.id} is revoked.`);
+        await client.invalidateQueries({ queryKey: ["keys"] });
+      },
+    });
+  return (
+    <SpaceBetween size="l">
+      <ProblemBox error={found.error} retry={() => void found.refetch()} />
+      <Rows
+        items={found.data ?? []}
+        trackBy="id"
+        loading={found.isPending}
+        loadingText="Loading keys"
+        ariaLabels={{ tableLabel: "API keys" }}
+        header={
+          <Header
+            variant="h1"
+            description="A system without a login starts runs of a job with a key, for example by a trigger URL."
+            actions={
+              <Button
+                variant="primary"
+                onClick={() => setCreating(true)}
+                disabled={refusal !== undefined}
+                disabledReason={refusal}
+              >
+                Create a key
+              </Button>
+            }
+          >
+            API keys
+          </Header>
+        }
+        empty={<Box color="text-body-secondary">There are no keys.</Box>}
+        columnDefinitions={[
+          {
+            id: "job",
+            header: "Job",
+            isRowHeader: true,
+            width: 160,
+            grow: 2,
+            cell: (each) => (
+              <span className="text">
+                <Link href={to.job(jobOf(each))}>{jobOf(each)}</Link>
+              </span>
+            ),
+          },
+          { id: "id", header: "Key", width: 178, labelled: true, cell: (each) => each.id },
+          {
+            id: "description",
+            header: "Description",
+            width: 150,
+            grow: 2,
+            card: 100,
+            wraps: true,
+            has: (each) => each.description !== "",
+            cell: (each) => <span className="text">{each.description}</span>,
+          },
+          {
+            id: "expires",
+            header: "Expires (UTC)",
+            width: 130,
+            card: 100,
+            labelled: true,
+            wraps: true,
+            cell: (each) =>
+              Date.parse(each.expires_at) <= Date.now() ? (
+                <StatusIndicator type="stopped">Expired</StatusIndicator>
+              ) : (
+                day(each.expires_at)
+              ),
+          },
+          {
+            id: "used",
+            header: "Last used",
+            width: 110,
+            card: 100,
+            labelled: true,
+            wraps: true,
+            cell: (each) => (each.last_used_at === null ? "Never" : day(each.last_used_at)),
+          },
+          {
+            id: "by",
+            header: "Created by",
+            width: 120,
+            grow: 1,
+            spare: true,
+            cell: (each) => each.created_by,
+          },
+          {
+            id: "revoke",
+            header: "Action",
+            width: 95,
+            card: 100,
+            cell: (each) => (
+              <Button
+                variant="inline-link"
+                ariaLabel={`Revoke the key ${each.id}`}
+                disabled={refusal !== undefined}
+                disabledReason={refusal}
+                onClick={() => revoke(each)}
+              >
+                Revoke
+              </Button>
+            ),
+          },
+        ]}
+      />
+      {creating && <CreateDialog close={() => setCreating(false)} />}
+      {modal}
+    </SpaceBetween>
+  );
+}

@@ -1,0 +1,73 @@
+"""API keys in the jobs table: `TENANT#<tenant>/APIKEY#<id>`. `APIKEY#` has the version of all keys of the tenant."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from duecourse.adapters.dynamodb import values
+from duecourse.adapters.dynamodb.conditions import ABSENT, PRESENT
+from duecourse.adapters.dynamodb.keys import API_KEY_PREFIX, Item, tenant_key
+from duecourse.adapters.dynamodb.writing import TableStore, conditional, read_items, transact
+from duecourse.domain.runs.api_keys import ApiKey
+from duecourse.ports import AllKeys, Clock
+
+_FIELDS = (
+    *("hash", "job_id", "description", "created_at", "created_by", "valid_until", "requests_per_minute"),
+    *("debounce_seconds", "debounce_key", "last_used_at"),
+)
+
+
+class DynamoApiKeys(TableStore):
+    """Implementation of ports.ApiKeyStore."""
+
+    def __init__(self, client: Any, table: str, clock: Clock) -> None:
+        super().__init__(client, table)
+        self._clock = clock
+
+    def get(self, tenant: str, key_id: str) -> ApiKey | None:
+        item = self._item(_key(tenant, key_id))
+        return None if item is None else _api_key(tenant, item)
+
+    def all(self, tenant: str) -> AllKeys:
+        query = values.expressions(
+            {"hash": tenant_key(tenant, "")["PK"]["S"], "prefix": API_KEY_PREFIX},
+            key="#PK = :hash AND begins_with(#SK, :prefix)",
+        )
+        items = list(read_items(self._client, TableName=self._table, ConsistentRead=True, **query))
+        version = values.integer(items.pop(0), "version") if items else 0  # the version sorts first
+        return AllKeys([_api_key(tenant, item) for item in items], version)
+
+    def add(self, key: ApiKey, version: int) -> bool:
+        item = _key(key.tenant, key.id) | values.pack({name: getattr(key, name) for name in _FIELDS})
+        item |= values.pack({"expires_at": key.expires_at})
+        unchanged = "attribute_not_exists(#version)" if version == 0 else "#version = :version"
+        stand = {"next": version + 1} | ({"version": version} if version else {})
+        counted = {
+            "TableName": self._table,
+            "Key": _key(key.tenant, ""),
+            **values.expressions(stand, update="SET #version = :next", condition=unchanged),
+        }
+        put = {"TableName": self._table, "Item": item, **ABSENT}
+        return not transact(self._client, [{"Put": put}, {"Update": counted}], self._clock)
+
+    def delete(self, tenant: str, key_id: str) -> bool:
+        return conditional(self._client.delete_item, TableName=self._table, Key=_key(tenant, key_id), **PRESENT)
+
+    def note_use(self, key: ApiKey, at: float) -> None:
+        before = "attribute_not_exists(#last_used_at)" if key.last_used_at is None else "#last_used_at = :before"
+        self._update(
+            _key(key.tenant, key.id),
+            "SET #last_used_at = :at",
+            f"attribute_exists(PK) AND {before}",
+            at=at,
+            before=key.last_used_at,
+        )
+
+
+def _key(tenant: str, key_id: str) -> Item:
+    return tenant_key(tenant, f"{API_KEY_PREFIX}{key_id}")
+
+
+def _api_key(tenant: str, item: Item) -> ApiKey:
+    key_id = item["SK"]["S"].removeprefix(API_KEY_PREFIX)
+    return ApiKey(tenant, key_id, **values.read_fields(ApiKey, item, _FIELDS))

@@ -1,0 +1,293 @@
+"""The routes of API keys, and the trigger URLs that start runs with them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from http import HTTPStatus
+from typing import Annotated, Any
+from urllib.parse import unquote
+
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator
+from typing_extensions import TypedDict
+
+from duecourse.api.answers import Millisecond, RunAnswer, Second, run_document
+from duecourse.api.api import Answer, Api, route
+from duecourse.api.bodies.definition_body import TemplateKey
+from duecourse.api.bodies.models import LINE, Body, Whole, no_controls, refuse, unfit
+from duecourse.api.bodies.validation import read_body
+from duecourse.api.problems import FieldFault, Problem, invalid, later, shortened
+from duecourse.api.request import IDEMPOTENCY_KEY, Request, read_key
+from duecourse.api.routes.manual import payload_faults_of
+from duecourse.domain.ids import ID_PATTERN
+from duecourse.domain.instants import to_iso
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.runs.api_keys import (
+    DEFAULT_DAYS,
+    DEFAULT_PER_MINUTE,
+    KEY_ID_PATTERN,
+    KEY_PATTERN,
+    MAX_DAYS,
+    MAX_DEBOUNCE_SECONDS,
+    MAX_KEYS,
+    MAX_PER_MINUTE,
+    ApiKey,
+    literal,
+)
+from duecourse.domain.runs.document import millisecond
+from duecourse.domain.targets.targets import WorkflowTarget
+from duecourse.domain.targets.template import TemplateError
+from duecourse.domain.tenants.quota import MAX_DESCRIPTION
+from duecourse.domain.tenants.rate import retry_after
+from duecourse.usecases.runs.api_keys import (
+    ApiKeyDraft,
+    ApiKeyQuotaError,
+    ApiKeyRateError,
+    ApiKeyUnknownError,
+    BadApiKeyError,
+)
+from duecourse.usecases.runs.requests import OwnPayload
+
+SCOPE_PATTERN = f"run:{ID_PATTERN}"
+SENDERS_KEYS = ("webhook-id", "x-github-delivery")
+"""Headers in which common senders name a request. They count as Idempotency-Key."""
+
+Scope = Annotated[str, Field(pattern=f"^{SCOPE_PATTERN}$", description="The job that the key can run: run:JOB.")]
+
+
+def _scope(scope: str) -> str:
+    if re.fullmatch(SCOPE_PATTERN, scope) is None:
+        raise refuse("must be run: and the id of a job, such as run:nightly")
+    return scope
+
+
+class KeyBody(Body):
+    """A key to create."""
+
+    scope: Annotated[
+        str,
+        Field(
+            description="The job that the key can run: run:JOB.",
+            json_schema_extra={"pattern": f"^{SCOPE_PATTERN}$"},
+        ),
+        AfterValidator(_scope),
+    ]
+    description: Annotated[
+        str, Field(max_length=MAX_DESCRIPTION, json_schema_extra=LINE), AfterValidator(no_controls)
+    ] = ""
+    expires_in_days: Annotated[Whole, Field(ge=1, le=MAX_DAYS)] = DEFAULT_DAYS
+    requests_per_minute: Annotated[Whole, Field(ge=1, le=MAX_PER_MINUTE)] = DEFAULT_PER_MINUTE
+    debounce_seconds: Annotated[
+        Whole | None,
+        Field(
+            ge=1,
+            le=MAX_DEBOUNCE_SECONDS,
+            description="Requests with the same debounce_key within a window of this length start one run, at the end "
+            "of the window, with the first payload.",
+        ),
+    ] = None
+    debounce_key: Annotated[
+        TemplateKey | None,
+        Field(description="A template, such as {{payload.repository.name}}. Without it, all requests are merged."),
+    ] = None
+
+    @field_validator("debounce_key")
+    @classmethod
+    def _needs_seconds(cls, key: str | None, info: ValidationInfo) -> str | None:
+        if key is not None and info.data.get("debounce_seconds", 1) is None:
+            raise refuse("has no effect without debounce_seconds; add it")
+        return key
+
+
+class KeyAnswer(TypedDict):
+    """A key, without its text."""
+
+    id: Annotated[str, Field(pattern=f"^{KEY_ID_PATTERN}$")]
+    scope: Scope
+    description: str
+    created_at: Millisecond
+    created_by: str
+    expires_at: Second
+    last_used_at: Annotated[
+        Millisecond | None, Field(description="The last use, to the hour; null if the key was never used.")
+    ]
+    requests_per_minute: Annotated[int, Field(ge=1)]
+    debounce_seconds: int | None
+    debounce_key: str | None
+
+
+class CreatedKeyAnswer(KeyAnswer):
+    """A new key with its text, which is not stored and cannot be read again."""
+
+    key: Annotated[str, Field(pattern=f"^{KEY_PATTERN}$")]
+    path: Annotated[str, Field(description="The path of the trigger URL. It contains the key.")]
+
+
+class KeysAnswer(TypedDict):
+    """All keys of the tenant, newest first."""
+
+    items: list[KeyAnswer]
+
+
+@route(
+    "POST",
+    "/v1/keys",
+    "keys",
+    {201: CreatedKeyAnswer},
+    body=KeyBody,
+    problems=("invalid-key", "unknown-job", "key-quota", "busy"),
+)
+def create_key(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
+    """Create an API key.
+
+    The key starts runs of one job. Only its hash is stored, so this response is the only one that contains the key. A
+    repeated request creates another key.
+    """
+    body = read_body(request, KeyBody, kind="invalid-key")
+    draft = ApiKeyDraft(
+        body.scope.removeprefix("run:"),
+        body.description,
+        body.expires_in_days,
+        body.requests_per_minute,
+        body.debounce_seconds,
+        body.debounce_key,
+    )
+    try:
+        key, text = api.api_keys.create(request.tenant, draft, by=request.principal)
+    except ApiKeyQuotaError:
+        raise Problem("key-quota", f"The tenant has {MAX_KEYS} keys, the maximum; delete a key first.") from None
+    answer: CreatedKeyAnswer = {**_document(key), "key": text.text, "path": f"/v1/hooks/{text.text}"}
+    facts = {"key_id": key.id, "job_id": key.job_id}
+    return Answer(HTTPStatus.CREATED, "key_created", answer, {"location": f"/v1/keys/{key.id}"}, facts)
+
+
+@route("GET", "/v1/keys", "keys", {200: KeysAnswer})
+def list_keys(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
+    """List API keys.
+
+    Also lists keys that expired less than 30 days ago.
+    """
+    items = [_document(key) for key in api.api_keys.all(request.tenant)]
+    return Answer(HTTPStatus.OK, "keys_listed", KeysAnswer(items=items), facts={"items": len(items)})
+
+
+@route("DELETE", "/v1/keys/<key_id>", "keys", {204: None}, problems=("unknown-key",))
+def delete_key(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
+    """Revoke an API key.
+
+    The key starts no more runs.
+    """
+    key_id = unquote(parameters["key_id"])
+    try:
+        key = api.api_keys.revoke(request.tenant, key_id, by=request.principal)
+    except ApiKeyUnknownError:
+        raise Problem("unknown-key", f'There is no key "{shortened(key_id)}".') from None
+    return Answer(HTTPStatus.NO_CONTENT, "key_revoked", facts={"key_id": key.id, "job_id": key.job_id})
+
+
+_HOOK: Mapping[str, Any] = {
+    "by_key": True,
+    "only_for": frozenset(),
+    "headers": ("Idempotency-Key",),
+    "problems": ("unknown-job", "invalid-command", "idempotency-key-reused", "lane-unavailable", "run-quota"),
+}
+
+
+@route("POST", "/v1/hooks/<key>", "keys", {202: RunAnswer}, **_HOOK)
+def trigger(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
+    """Start a run by a trigger URL.
+
+    The URL contains an API key, so treat it like a password. The body is the payload of the run; its text is not read
+    as a template. Without a body, the run has the payload of the job. `Webhook-Id` and `X-GitHub-Delivery` count as
+    `Idempotency-Key`.
+    """
+    return _run(api, request)
+
+
+@route("POST", "/v1/hooks", "keys", {202: RunAnswer}, **_HOOK)
+def trigger_with_header(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
+    """Start a run by an API key.
+
+    Like the trigger URL, with the key in the header `Authorization: Bearer <key>`.
+    """
+    return _run(api, request)
+
+
+def opened(api: Api, request: Request, parameters: Mapping[str, str]) -> Request:
+    """Return the request with its key, and the key's tenant. Raises Problem: 401 without a valid key, 429 with
+    `retry-after` if the key's limit is reached.
+    """
+    if (text := parameters.get("key")) is None:
+        scheme, _, text = (request.authorization or "").partition(" ")
+        text = text.strip() if scheme.lower() == "bearer" else ""
+    try:
+        key = api.api_keys.opened(unquote(text))
+    except BadApiKeyError:
+        detail = "The API key does not exist, was revoked or has expired; use a valid key."
+        raise Problem("bad-key", detail, headers={"www-authenticate": "Bearer"}) from None
+    except ApiKeyRateError as error:
+        seconds = retry_after(error.wait)
+        limit = f"{error.key.requests_per_minute} requests per minute are allowed with this key"
+        raise later("too-many-requests", f"Too many requests: {limit}. Try again in {seconds} s.", seconds) from None
+    return replace(request, tenant=key.tenant, principal=key.principal, key=key)
+
+
+def _run(api: Api, request: Request) -> Answer:
+    key = request.key
+    assert key is not None  # noqa: S101 - the application has opened it
+    job = api.api_keys.job(key)
+    own = _own_payload(api, request, job)
+    try:
+        run = api.api_keys.run(key, job, own, _name_of(request), request.correlation_id)
+    except TemplateError as error:
+        raise invalid(
+            [FieldFault(f"does not fit debounce_key of the API key: {error}", "")], "invalid-command"
+        ) from None
+    facts = {"job_id": job.id, "run_id": str(run.name), "key_id": key.id, "own_payload": own is not None}
+    return Answer(HTTPStatus.ACCEPTED, "run_triggered", run_document(run), {"location": f"/v1/runs/{run.name}"}, facts)
+
+
+def _own_payload(api: Api, request: Request, job: Job) -> OwnPayload | None:
+    """Return the body as a payload; None if there is no body. Raises the Problems of Request.json, and 422 for a value
+    that cannot be a payload.
+    """
+    if not request.body:
+        return None
+    value = request.json()
+    faults = list(unfit({"payload": value}))
+    # The payload of a workflow is no template; values from it are inserted as they are.
+    own = OwnPayload(value if isinstance(job.target, WorkflowTarget) or faults else literal(value))
+    if faults := faults or payload_faults_of(api, job, own):
+        raise invalid(list(_at_root(faults)), "invalid-command")
+    return own
+
+
+def _at_root(faults: list[FieldFault]) -> Iterator[FieldFault]:
+    for fault in faults:
+        yield replace(fault, pointer=(fault.pointer or "").removeprefix("/payload"))
+
+
+def _name_of(request: Request) -> str | None:
+    """Return the sender's name of the request. A header of the sender with an invalid value is ignored."""
+    if IDEMPOTENCY_KEY in request.headers:
+        return read_key(request)
+    for header in SENDERS_KEYS:
+        if found := request.headers.get(header):
+            return f"{header} {found[:255]}"
+    return None
+
+
+def _document(key: ApiKey) -> KeyAnswer:
+    return {
+        "id": key.id,
+        "scope": f"run:{key.job_id}",
+        "description": key.description,
+        "created_at": millisecond(key.created_at),
+        "created_by": key.created_by,
+        "expires_at": to_iso(key.valid_until),
+        "last_used_at": millisecond(key.last_used_at),
+        "requests_per_minute": key.requests_per_minute,
+        "debounce_seconds": key.debounce_seconds,
+        "debounce_key": key.debounce_key,
+    }

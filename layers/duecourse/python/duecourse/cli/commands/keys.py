@@ -1,0 +1,89 @@
+"""`duecourse keys`: create, list and delete API keys."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from duecourse.cli.commands.options import answer_options, api_options, confirm, connected, yes_option
+from duecourse.cli.output.table import print_table
+from duecourse.cli.output.values import print_json
+from duecourse.cli.terminal import Command, Group, plain, say
+from duecourse.client.models import Key
+
+
+@click.group(cls=Group, example="duecourse keys create --scope run:report --description GitHub")
+def keys() -> None:
+    """Create, list and delete API keys, with which systems without a login start runs."""
+
+
+@keys.command(cls=Command, example="duecourse keys create --scope run:report --days 365")
+@click.option("--scope", required=True, metavar="run:JOB", help="The job that the key can run.")
+@click.option("--description", metavar="TEXT", help="The purpose of the key.")
+@click.option("--days", type=int, metavar="DAYS", help="Expire after this many days; at most 366.  [default: 90]")
+@click.option("--per-minute", type=int, metavar="N", help="Allow this many requests per minute.  [default: 60]")
+@click.option("--debounce", type=int, metavar="SECONDS", help="Start one run for all requests in this time.")
+@click.option(
+    "--debounce-key", metavar="TEMPLATE", help="Merge only requests with the same value, such as {{payload.branch}}."
+)
+@answer_options
+def create(
+    scope: str,
+    description: str | None,
+    days: int | None,
+    per_minute: int | None,
+    debounce: int | None,
+    debounce_key: str | None,
+    api: str | None,
+    sign: bool | None,
+    as_json: bool,
+) -> None:
+    """Create a key, and print its trigger URL. The URL cannot be shown again."""
+    with connected(api, sign) as client:
+        made = client.create_key(
+            scope,
+            description=description,
+            expires_in_days=days,
+            requests_per_minute=per_minute,
+            debounce_seconds=debounce,
+            debounce_key=debounce_key,
+        )
+        url = f"{client.api}{made.path}"
+    if as_json:
+        print_json({**made.document, "url": url})
+        return
+    ends = f"{made.expires_at:%Y-%m-%d}"
+    note = f"key {made.id} can run {scope.removeprefix('run:')} until {ends}; this URL cannot be shown again:"
+    click.echo(plain(note), err=True)
+    click.echo(plain(url))
+
+
+@keys.command("list", cls=Command, example="duecourse keys list")
+@answer_options
+def list_keys(api: str | None, sign: bool | None, as_json: bool) -> None:
+    """List the keys, newest first."""
+    with connected(api, sign) as client:
+        found = client.list_keys()
+    if as_json:
+        print_json(found.document)
+        return
+    _print_keys(found.items)
+
+
+def _print_keys(found: Sequence[Key]) -> None:
+    rows = [(each.id, each.scope, f"{each.expires_at:%Y-%m-%d}", each.last_used_at, each.description) for each in found]
+    print_table(("key", "scope", "expires", "last used", "description"), rows)
+
+
+@keys.command(cls=Command, example="duecourse keys delete 3f1c9a7be04d5528")
+@click.argument("key_id", metavar="KEY")
+@yes_option
+@api_options
+def delete(key_id: str, yes: bool, api: str | None, sign: bool | None) -> None:
+    """Revoke a key: it starts no more runs. KEY is its id."""
+    with connected(api, sign) as client:
+        if not yes:
+            confirm(plain(f"Revoke the key {key_id}? Systems that use it can start no more runs."))
+        client.delete_key(key_id)
+    say(plain(f"the key {key_id} is revoked"))

@@ -1,0 +1,156 @@
+"""API keys: each lets a system without a login start runs of one job.
+
+A key is `dck_<tenant>.<secret>`. It contains the tenant, so that one read finds it. Only its hash is stored. Its id is
+the beginning of the hash.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from hashlib import sha256
+from hmac import compare_digest
+from typing import Any
+
+from duecourse.domain.ids import ID_PATTERN
+from duecourse.domain.instants import DAY_SECONDS
+from duecourse.domain.runs.rendering import concurrency_key
+from duecourse.domain.tenants.rate import BucketRules
+
+KEY_PATTERN = rf"dck_{ID_PATTERN}\.[A-Za-z0-9_-]{{12,64}}"
+KEY_ID_PATTERN = "[0-9a-f]{16}"
+
+_KEY = re.compile(rf"dck_(?P<tenant>{ID_PATTERN})\.[A-Za-z0-9_-]{{12,64}}")
+_ID_CHARACTERS = 16
+_BRACES = re.compile(r"\{\{|\}\}")
+
+MAX_KEYS = 100
+"""The maximum number of keys of a tenant."""
+
+DEFAULT_DAYS, MAX_DAYS = 90, 366
+DEFAULT_PER_MINUTE, MAX_PER_MINUTE = 60, 6000
+MAX_DEBOUNCE_SECONDS = 3600
+
+LISTED_DAYS = 30
+"""How many days an expired key is still listed."""
+
+NOTED_SECONDS = 3600
+"""The precision of a key's last use: it is written at most once in this time."""
+
+
+class KeyTextError(ValueError):
+    """The text is not an API key."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyText:
+    """The text of a key, which only its holder has."""
+
+    tenant: str
+    text: str
+
+    @property
+    def hash(self) -> str:
+        """The hash that is stored."""
+        return sha256(self.text.encode()).hexdigest()
+
+    @property
+    def id(self) -> str:
+        """The id of the key."""
+        return self.hash[:_ID_CHARACTERS]
+
+    def __repr__(self) -> str:
+        return f"KeyText({self.tenant!r}, …)"
+
+
+def key_text(tenant: str, secret: str) -> KeyText:
+    """Return the text of a new key. `secret` has at least 192 random bits."""
+    return KeyText(tenant, f"dck_{tenant}.{secret}")
+
+
+def read_key_text(text: str) -> KeyText:
+    """Parse a key. Raises KeyTextError."""
+    match = _KEY.fullmatch(text)
+    if match is None:
+        raise KeyTextError("is not an API key")
+    return KeyText(match["tenant"], text)
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """A group of requests that start one run: the name of the group, and when its run is due (UTC seconds)."""
+
+    name: str
+    due: int
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    """A stored key of a tenant, which can start runs of `job_id`.
+
+    Times are UTC seconds. `requests_per_minute` is its own limit, below that of the tenant. With `debounce_seconds`,
+    requests with the same `debounce_key` (a template) within a window of this length start one run. `last_used_at` is
+    at most NOTED_SECONDS old; None: never used.
+    """
+
+    tenant: str
+    id: str
+    hash: str
+    job_id: str
+    description: str
+    created_at: float
+    created_by: str
+    valid_until: int
+    requests_per_minute: int = DEFAULT_PER_MINUTE
+    debounce_seconds: int | None = None
+    debounce_key: str | None = None
+    last_used_at: float | None = None
+
+    @property
+    def expires_at(self) -> int:
+        """When the stored key is removed (UTC seconds)."""
+        return self.valid_until + LISTED_DAYS * DAY_SECONDS
+
+    @property
+    def principal(self) -> str:
+        """The author of the runs that the key starts."""
+        return f"key:{self.id}"
+
+    @property
+    def rules(self) -> BucketRules:
+        """The limit of its requests: a minute's requests may come at once."""
+        return BucketRules(self.requests_per_minute / 60, self.requests_per_minute)
+
+    def opens(self, text: KeyText, now: float) -> bool:
+        """Return whether the text is this key, and the key is valid at `now` (UTC seconds). The comparison takes
+        constant time.
+        """
+        return compare_digest(self.hash, text.hash) and now < self.valid_until
+
+    def is_noted(self, now: float) -> bool:
+        """Return whether the last use that is stored is recent enough at `now` (UTC seconds)."""
+        return self.last_used_at is not None and now - self.last_used_at < NOTED_SECONDS
+
+    def merged(self, payload: Any, now: float) -> Merged | None:
+        """Return the group of a request with this payload at `now` (UTC seconds): its run is due at the end of the
+        window. None if the key does not merge requests. Raises TemplateError if the payload lacks a field of the
+        template.
+        """
+        if self.debounce_seconds is None:
+            return None
+        value = concurrency_key(self.debounce_key or "{{job_id}}", self.job_id, payload)
+        window = int(now) // self.debounce_seconds
+        return Merged(f"{window} {value}", (window + 1) * self.debounce_seconds)
+
+
+def literal(value: Any) -> Any:
+    r"""Return a JSON value in which no string is a template: `{{` becomes `\{{`. Rendering returns the same value."""
+    match value:
+        case str():
+            return _BRACES.sub(r"\\\g<0>", value)
+        case dict():
+            return {name: literal(inside) for name, inside in value.items()}
+        case list():
+            return [literal(inside) for inside in value]
+        case _:
+            return value

@@ -1,0 +1,160 @@
+"""API keys: create, list and revoke them, and start runs with them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from duecourse.domain.instants import DAY_SECONDS, to_iso
+from duecourse.domain.jobs.document import ChangeAction, asked
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.runs.api_keys import (
+    DEFAULT_DAYS,
+    DEFAULT_PER_MINUTE,
+    MAX_KEYS,
+    ApiKey,
+    KeyText,
+    KeyTextError,
+    Merged,
+    key_text,
+    read_key_text,
+)
+from duecourse.domain.runs.states import Run
+from duecourse.ports import Clock, JobStore, Randomness, StoreBusyError
+from duecourse.usecases.jobs.job_errors import JobUnknownError
+from duecourse.usecases.runs.requests import Later, Manual, OwnPayload, RunRequest
+from duecourse.usecases.tenants import Limits
+
+TRIES = 5
+
+
+class ApiKeyUnknownError(Exception):
+    """The tenant has no key with this id."""
+
+
+class ApiKeyQuotaError(Exception):
+    """The tenant has MAX_KEYS keys."""
+
+
+class BadApiKeyError(Exception):
+    """The text is no key, or the key was revoked or has expired."""
+
+
+class ApiKeyRateError(Exception):
+    """The key has used up its requests; the next one is admitted after `wait` seconds."""
+
+    def __init__(self, key: ApiKey, wait: float) -> None:
+        super().__init__(key.id)
+        self.key, self.wait = key, wait
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKeyDraft:
+    """A key to create. The fields are those of ApiKey."""
+
+    job_id: str
+    description: str = ""
+    days: int = DEFAULT_DAYS
+    requests_per_minute: int = DEFAULT_PER_MINUTE
+    debounce_seconds: int | None = None
+    debounce_key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKeys:
+    """Writes and reads keys. The history of a job has a record of each key that was created or revoked for it."""
+
+    jobs: JobStore
+    manual: Manual
+    limits: Limits
+    clock: Clock
+    randomness: Randomness
+
+    def create(self, tenant: str, draft: ApiKeyDraft, *, by: str) -> tuple[ApiKey, KeyText]:
+        """Create a key. Return it with its text, which cannot be read again. Raises JobUnknownError, ApiKeyQuotaError
+        or StoreBusyError.
+        """
+        job = self.jobs.get(tenant, draft.job_id)
+        if job is None:
+            raise JobUnknownError(draft.job_id)
+        for _ in range(TRIES):
+            standing = self.jobs.api_keys.all(tenant)
+            if len(standing.items) >= MAX_KEYS:
+                raise ApiKeyQuotaError
+            now, text = self.clock.now(), key_text(tenant, self.randomness.nonce() + self.randomness.nonce())
+            key = ApiKey(
+                tenant,
+                text.id,
+                text.hash,
+                job.id,
+                draft.description,
+                now,
+                by,
+                int(now) + draft.days * DAY_SECONDS,
+                draft.requests_per_minute,
+                draft.debounce_seconds,
+                draft.debounce_key,
+            )
+            # If the first response is lost, the repeated write finds the key.
+            if self.jobs.api_keys.add(key, standing.version) or self.jobs.api_keys.get(tenant, key.id) == key:
+                self._note(ChangeAction.KEY_CREATED, key, by, expires_at=to_iso(key.valid_until))
+                return key, text
+        raise StoreBusyError("the keys")
+
+    def all(self, tenant: str) -> Sequence[ApiKey]:
+        """Return the tenant's keys, newest first."""
+        return sorted(self.jobs.api_keys.all(tenant).items, key=lambda key: (-key.created_at, key.id))
+
+    def revoke(self, tenant: str, key_id: str, *, by: str) -> ApiKey:
+        """Delete the key: it starts no more runs. Return it. Raises ApiKeyUnknownError."""
+        key = self.jobs.api_keys.get(tenant, key_id)
+        if key is None:
+            raise ApiKeyUnknownError(key_id)
+        self._note(ChangeAction.KEY_REVOKED, key, by)
+        self.jobs.api_keys.delete(tenant, key_id)
+        return key
+
+    def opened(self, text: str) -> ApiKey:
+        """Return the valid key with this text, and take a request from its limit. Raises BadApiKeyError or
+        ApiKeyRateError.
+        """
+        try:
+            given = read_key_text(text)
+        except KeyTextError:
+            raise BadApiKeyError from None
+        key, now = self.jobs.api_keys.get(given.tenant, given.id), self.clock.now()
+        if key is None or not key.opens(given, now):
+            raise BadApiKeyError
+        # The bucket has the name of the tenant and the key, so it belongs to the tenant's items.
+        wait = replace(self.limits, rules=key.rules).admit(f"{key.tenant}#{key.id}")
+        if wait is not None:
+            raise ApiKeyRateError(key, wait)
+        if not key.is_noted(now):
+            self.jobs.api_keys.note_use(key, now)
+        return key
+
+    def job(self, key: ApiKey) -> Job:
+        """Return the job that the key starts, also if it was renamed. Raises JobUnknownError."""
+        job = self.jobs.current(key.tenant, key.job_id)
+        if job is None:
+            raise JobUnknownError(key.job_id)
+        return job
+
+    def run(self, key: ApiKey, job: Job, given: OwnPayload | None, own: str | None, correlation_id: str) -> Run:
+        """Start a run of the job, now or at the end of the key's window. `own` is the sender's name of the request: a
+        request with the same name has no further effect. Raises TemplateError if the payload lacks a field of the
+        debounce key, and the errors of Manual.run.
+        """
+        payload: Any = None if given is None else given.payload
+        merged: Merged | None = key.merged(payload, self.clock.now())
+        if merged is not None:
+            name, later = f"merged {key.id} {merged.name}", Later(at=merged.due)
+            return self.manual.run(job, RunRequest(key.principal, name, correlation_id), given, later, merged=True)
+        named = None if own is None else f"hook {key.id} {own}"
+        return self.manual.run(job, RunRequest(key.principal, named, correlation_id), given)
+
+    def _note(self, what: ChangeAction, key: ApiKey, by: str, **facts: object) -> None:
+        at = self.clock.now()
+        record = asked(what, (key.tenant, key.job_id), by, at, f"{key.id}-{what}", None, key_id=key.id, **facts)
+        self.jobs.note([record])

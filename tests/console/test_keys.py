@@ -1,0 +1,48 @@
+"""API keys: listed, created with a URL that is shown once, and revoked."""
+
+from playwright.sync_api import expect
+
+from duecourse.testing import Scheduler
+from tests.console.conftest import Open
+from tests.support.browser import accessibility_faults
+from tests.support.console import ServedConsole
+
+JOB = {"id": "report", "schedule": None, "target": {"type": "http", "url": "https://shop.example/hooks"}}
+
+
+def test_keys_page_creates_a_key_and_shows_its_url_once(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    scheduler.client.create_job(JOB)
+    page = open_page(console, "/keys")
+    expect(page.get_by_text("There are no keys.")).to_be_visible()
+    page.get_by_role("button", name="Create a key").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Job").fill("nothing")
+    dialog.get_by_role("button", name="Create the key").click()
+    expect(dialog.get_by_text('There is no job "nothing".')).to_be_visible()
+    dialog.get_by_label("Job").fill("report")
+    dialog.get_by_label("Description").fill("GitHub")
+    dialog.get_by_label("Days until it expires").fill("30")
+    dialog.get_by_role("button", name="Create the key").click()
+    expect(dialog.get_by_text("it cannot be shown again")).to_be_visible()
+    url = dialog.locator("code").inner_text()
+    assert "/v1/hooks/dck_default." in url
+    assert accessibility_faults(page) == []
+    dialog.get_by_role("button", name="Close", exact=True).last.click()
+    row = page.get_by_role("row").filter(has_text="GitHub")
+    expect(row).to_contain_text("Never")
+    expect(row.get_by_role("link", name="report")).to_have_attribute("href", "#/jobs/report")
+    assert url.rpartition("/")[2] not in page.content()
+    assert accessibility_faults(page) == []
+
+
+def test_keys_page_revokes_a_key(scheduler: Scheduler, console: ServedConsole, open_page: Open) -> None:
+    scheduler.client.create_job(JOB)
+    made = scheduler.client.create_key("run:report", description="GitHub")
+    page = open_page(console, "/keys")
+    page.get_by_role("button", name=f"Revoke the key {made.id}").click()
+    page.get_by_role("dialog").get_by_role("button", name="Revoke the key").click()
+    expect(page.get_by_text(f"The key {made.id} is revoked.")).to_be_visible()
+    expect(page.get_by_text("There are no keys.")).to_be_visible()
+    assert scheduler.client.list_keys().items == ()

@@ -1,0 +1,63 @@
+"""Stores of API keys."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from duecourse.domain.instants import DAY_SECONDS
+from duecourse.domain.runs.api_keys import ApiKey, key_text
+from duecourse.ports import ApiKeyStore
+from duecourse.testing.clock import SettableClock
+from tests.support.jobs import NOON
+from tests.support.tables import Tables
+
+VALID_UNTIL = int(NOON) + DAY_SECONDS
+
+
+def made(name: str, tenant: str = "default") -> ApiKey:
+    text = key_text(tenant, name * 32)
+    return ApiKey(tenant, text.id, text.hash, "report", "GitHub", NOON, "ann", VALID_UNTIL)
+
+
+def store_of(tables: Tables) -> ApiKeyStore:
+    return tables.job_store(SettableClock(NOON)).api_keys
+
+
+def test_api_keys_key_comes_back_as_it_was_written(any_tables: Tables) -> None:
+    store = store_of(any_tables)
+    plain, full = made("a"), replace(made("b"), debounce_seconds=60, debounce_key="{{payload.a}}", last_used_at=NOON)
+    assert store.all("default") == type(store.all("default"))([], 0)
+    assert store.add(plain, 0)
+    assert store.add(full, 1)
+    assert (store.get("default", plain.id), store.get("default", full.id)) == (plain, full)
+    assert store.get("other", plain.id) is None
+    found = store.all("default")
+    assert (list(found.items), found.version) == (sorted([plain, full], key=lambda key: key.id), 2)
+    assert store.all("other").version == 0
+    assert store.delete("default", plain.id)
+    assert not store.delete("default", plain.id)
+    assert ([*store.all("default").items], store.all("default").version) == ([full], 2)
+
+
+def test_api_keys_key_is_added_only_if_no_other_was_added_meanwhile(any_tables: Tables) -> None:
+    store = store_of(any_tables)
+    assert store.add(made("a"), 0)
+    assert not store.add(made("b"), 0)
+    assert not store.add(made("a"), 1)
+    assert store.add(made("b"), 1)
+    assert store.add(made("a", "other"), 0)
+
+
+def test_api_keys_last_use_is_written_once_and_never_revives_a_key(any_tables: Tables) -> None:
+    store, key = store_of(any_tables), made("a")
+    assert store.add(key, 0)
+    store.note_use(key, NOON + 1)
+    store.note_use(key, NOON + 2)
+    used = store.get("default", key.id)
+    assert used == replace(key, last_used_at=NOON + 1)
+    store.note_use(used, NOON + 3)
+    assert store.get("default", key.id) == replace(key, last_used_at=NOON + 3)
+    assert store.delete("default", key.id)
+    store.note_use(replace(key, last_used_at=NOON + 3), NOON + 4)
+    store.note_use(key, NOON + 4)
+    assert store.get("default", key.id) is None

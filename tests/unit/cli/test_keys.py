@@ -1,0 +1,44 @@
+"""`duecourse keys`."""
+
+import json
+from typing import Any
+
+from tests.unit.cli.imports.test_calendar_days import told
+
+KEY: dict[str, Any] = {
+    "id": "3f1c9a7be04d5528",
+    "scope": "run:report",
+    "description": "GitHub",
+    "created_at": "2026-11-21T09:00:00.000Z",
+    "created_by": "anna",
+    "expires_at": "2027-02-19T09:00:00Z",
+    "last_used_at": None,
+    "requests_per_minute": 60,
+    "debounce_seconds": None,
+    "debounce_key": None,
+}
+MADE = KEY | {"key": "dck_acme.SECRET", "path": "/v1/hooks/dck_acme.SECRET"}
+
+
+def test_keys_created_key_is_printed_once_as_a_url() -> None:
+    made = told(MADE, "keys", "create", "--scope", "run:report")
+    assert made.stdout.endswith("/v1/hooks/dck_acme.SECRET\n")
+    assert made.stdout.count("\n") == 1
+    assert "key 3f1c9a7be04d5528 can run report until 2027-02-19" in made.stderr
+    document = json.loads(told(MADE, "keys", "create", "--scope", "run:report", "--json").stdout)
+    assert document["key"] == "dck_acme.SECRET"
+    assert document["url"].endswith(document["path"])
+
+
+def test_keys_are_listed_without_their_text() -> None:
+    listed = told({"items": [KEY, KEY | {"last_used_at": "2026-11-21T10:00:00.000Z"}]}, "keys", "list").output
+    lines = listed.splitlines()
+    assert lines[0].split() == ["key", "scope", "expires", "last", "used", "(UTC)", "description"]
+    assert lines[1].split() == ["3f1c9a7be04d5528", "run:report", "2027-02-19", "-", "GitHub"]
+    assert all(len(line) <= 80 for line in lines)
+    assert json.loads(told({"items": [KEY]}, "keys", "list", "--json").stdout) == {"items": [KEY]}
+
+
+def test_keys_are_revoked_after_a_question() -> None:
+    assert "is revoked" in told({}, "keys", "delete", KEY["id"], "--yes").output
+    assert told({}, "keys", "delete", KEY["id"]).exit_code != 0

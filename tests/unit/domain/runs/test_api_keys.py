@@ -1,0 +1,54 @@
+"""API keys: their text, what opens them, and text that is no template."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from duecourse.domain.runs.api_keys import ApiKey, KeyTextError, Merged, key_text, literal, read_key_text
+from duecourse.domain.runs.rendering import render_document
+
+TEXT = key_text("acme_1-x", "S" * 32)
+KEY = ApiKey("acme_1-x", TEXT.id, TEXT.hash, "report", "", 0.0, "ann", valid_until=100)
+texts = st.text(st.sampled_from("{}\\ a"), max_size=12)
+values: st.SearchStrategy[Any] = st.recursive(
+    texts | st.integers() | st.none(), lambda inner: st.lists(inner) | st.dictionaries(texts, inner), max_leaves=5
+)
+
+
+def test_api_key_text_is_read_and_never_shown() -> None:
+    assert TEXT.text == f"dck_acme_1-x.{'S' * 32}"
+    assert read_key_text(TEXT.text) == TEXT
+    assert len(TEXT.hash) == 64
+    assert TEXT.hash.startswith(TEXT.id)
+    assert "SSS" not in repr(TEXT)
+
+
+@pytest.mark.parametrize("text", ["", "dck_", "dck_a.", f"dck_.{'S' * 32}", f"dck_a#b.{'S' * 32}", f"x{TEXT.text}"])
+def test_api_key_other_text_is_refused(text: str) -> None:
+    with pytest.raises(KeyTextError):
+        read_key_text(text)
+
+
+def test_api_key_opens_until_it_expires() -> None:
+    assert KEY.opens(TEXT, 99.9)
+    assert not KEY.opens(TEXT, 100)
+    assert not KEY.opens(key_text("acme_1-x", "T" * 32), 1)
+    assert not replace(KEY, hash=TEXT.id + "0" * 48).opens(TEXT, 1)
+
+
+def test_api_key_merges_requests_of_a_window_by_their_payload() -> None:
+    key = replace(KEY, debounce_seconds=60, debounce_key="{{payload.repo.name}}")
+    assert KEY.merged({}, 10.0) is None
+    assert key.merged({"repo": {"name": "a"}}, 59.9) == Merged("0 a", 60)
+    assert key.merged({"repo": {"name": "a"}}, 60.0) == Merged("1 a", 120)
+    assert replace(key, debounce_key=None).merged(None, 0.0) == Merged("0 report", 60)
+
+
+@given(values)
+def test_api_key_payload_arrives_as_it_was_sent(value: Any) -> None:
+    assert render_document(literal(value), {}) == value
