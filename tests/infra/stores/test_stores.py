@@ -320,7 +320,7 @@ def test_stores_dispatch_round_lasts_the_function_timeout_minus_the_handler_marg
     ("file", "told"),
     [
         ("layers/duecourse/python/duecourse/cli/doctor/surroundings.py", r"A round takes up to (\d+) s"),
-        ("docs/sizing.md", r"A round runs for up to (\d+) s of each minute"),
+        ("docs/sizing.md", r"A\sround runs for up to (\d+) s of each minute"),
     ],
 )
 def test_stores_documented_dispatch_round_length_is_correct(file: str, told: str) -> None:

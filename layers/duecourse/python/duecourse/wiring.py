@@ -562,7 +562,7 @@ class Wiring(Generic[S_co]):
     def transitions(self: Wiring[ExecuteSettings | ReconcilerSettings], effects: SideEffects) -> TransitionWriter:
         from duecourse.usecases.worker.attempt import TransitionWriter
 
-        buckets = {} if isinstance(self.settings, ReconcilerSettings) else self.settings.result_buckets
+        buckets = self.settings.result_buckets if isinstance(self.settings, ExecuteSettings) else {}
         return TransitionWriter(self.runs, effects, self.results, buckets, self.clock, self.randomness)
 
     @cached_property
