@@ -97,7 +97,9 @@ class Stage:
 
     def put(self, tenant: str, workflow: str, jobs: dict[str, tuple[str, ...]], seconds: int, **more: Any) -> None:
         """A workflow of jobs, by the names of those before them, whose calls take so long."""
-        steps = {name: {"job": self._job(seconds), "after": list(before)} for name, before in jobs.items()}
+        steps = {
+            name: {"job_id": name, "job": self._job(seconds), "after": list(before)} for name, before in jobs.items()
+        }
         self._ask("PUT", f"/v1/workflows/{workflow}", tenant, json={"jobs": steps, **more})
 
     def _job(self, seconds: int) -> dict[str, Any]:

@@ -83,7 +83,7 @@ class Measurement:
         names = [f"link-{number:02d}" for number in range(self.plan.chain)]
         after = dict(zip(names, [[], *([name] for name in names)], strict=False))
         job = {"target": self._target(), "precision": "exact"}
-        self._put("chain", {name: {"after": after[name], "job": job} for name in names})
+        self._put("chain", {name: {"job_id": name, "after": after[name], "job": job} for name in names})
         found: list[float] = []
         for number in range(self.plan.chains + 1):
             self.screen.step("chain", f"{self.plan.chain} jobs, run {number} of {self.plan.chains}")

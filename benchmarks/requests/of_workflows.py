@@ -62,7 +62,11 @@ def _let_go(desk: Desk) -> Event:
 
 def _changed(desk: Desk) -> Event:
     job = {"target": JOB["target"], "name": f"{next(desk.numbers)}"}
-    return compact("PUT", "/v1/workflows/defined", {"schedule": None, "jobs": {name: {"job": job} for name in DEFINED}})
+    return compact(
+        "PUT",
+        "/v1/workflows/defined",
+        {"schedule": None, "jobs": {name: {"job_id": name, "job": job} for name in DEFINED}},
+    )
 
 
 def _look(worst: str, jobs: dict[str, Any], status: int = 422, **more: Any) -> Case:
@@ -81,7 +85,7 @@ NAMES = [f"m{number:04}" for number in range(1000)]
 GRAPH = _graph()
 """1,000 jobs with 9,810 edges."""
 
-DEFINED = {f"j{number:04}": {"job": {"target": JOB["target"]}} for number in range(1000)}
+DEFINED = {f"j{number:04}": {"job_id": f"j{number:04}", "job": {"target": JOB["target"]}} for number in range(1000)}
 """As many jobs that are defined in the workflow."""
 
 

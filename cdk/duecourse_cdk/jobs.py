@@ -88,7 +88,7 @@ class Workflow(Construct):
         steps = {name: self._step(step, stage) for name, step in document.get("jobs", {}).items()}
         tags = [*document.get("tags", ()), *_tags(self)]
         self.document: dict[str, Any] = {"workflow": self.workflow_id, **document, "jobs": steps, "tags": tags}
-        defined = [name for name, step in steps.items() if "job" in step]
+        defined = [step.get("job_id") or f"{self.workflow_id}--{name}" for name, step in steps.items() if "job" in step]
         stage.take([self.workflow_id, *defined], self.node.path)
         _resource(self, "Workflow", stage, self.workflow_id, self.document, removal_policy)
 

@@ -315,7 +315,9 @@ def test_job_editor_save_with_lost_response_is_saved_once_and_not_reported_as_a_
 def test_job_editor_explains_why_editing_is_not_possible(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:
-    scheduler.client.put_workflow("flow", {"schedule": None, "jobs": {"step": {"job": {"target": TARGET}}}})
+    scheduler.client.put_workflow(
+        "flow", {"schedule": None, "jobs": {"step": {"job_id": "step", "job": {"target": TARGET}}}}
+    )
     scheduler.client.create_job({"id": "over", "schedule": "at(2026-03-28T12:30:00)", "target": TARGET})
     scheduler.advance(hours=1)
     page = open_page(console, "/jobs/step/edit")

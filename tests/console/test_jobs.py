@@ -213,7 +213,9 @@ def test_jobs_page_bulk_run_pause_and_delete_report_their_failures(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:
     make(scheduler, 2)
-    scheduler.client.put_workflow("flow", {"schedule": None, "jobs": {"step": {"job": {"target": TARGET}}}})
+    scheduler.client.put_workflow(
+        "flow", {"schedule": None, "jobs": {"step": {"job_id": "step", "job": {"target": TARGET}}}}
+    )
     page = open_page(console, "/jobs")
     expect(page.get_by_role("button", name="Actions")).to_be_disabled()
     for job_id in ("job-000", "job-001"):

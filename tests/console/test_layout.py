@@ -45,7 +45,7 @@ def filled(files: Mapping[str, bytes]) -> Iterator[ServedConsole]:
             scheduler.answer(job_id, status=500, body={"error": "no space left on device " * 80})
     step = {"job": {"target": HTTP, "retry": {"max_attempts": 1}}}
     names = [f"step-of-the-month-end-{number}" for number in range(6)]
-    steps = {name: step if place == 0 else step | {"after": names[:place][-2:]} for place, name in enumerate(names)}
+    steps = {name: step | {"job_id": name, "after": names[:place][-2:]} for place, name in enumerate(names)}
     scheduler.client.put_workflow("month-end", {"name": NAME, "schedule": "0 * * * *", "jobs": steps})  # type: ignore[typeddict-item]
     scheduler.answer(names[3], status=422, body={"error": "no such account " * 80})
     once: JobRequest = {"name": NAME, "schedule": "0 * * * *", "max_runs": 1, "target": HTTP, "payload": PAYLOAD}

@@ -14,8 +14,8 @@ from tests.support.console import ServedConsole
 
 TARGET = {"type": "http", "url": "https://shop.example/hooks"}
 JOBS: dict[str, Any] = {
-    "extract": {"job": {"target": TARGET}},
-    "load": {"after": ["extract"], "job": {"target": TARGET}},
+    "extract": {"job_id": "extract", "job": {"target": TARGET}},
+    "load": {"job_id": "load", "after": ["extract"], "job": {"target": TARGET}},
 }
 
 
@@ -35,8 +35,8 @@ def test_workflow_editor_creates_from_json_that_the_api_validates_while_typing(
     expect(page.get_by_role("heading", level=1, name="Create workflow")).to_be_visible()
     check = page.get_by_role("region", name="API validation")
     graph = page.get_by_role("region", name=re.compile("^Graph of the steps"))
-    expect(check).to_contain_text("Creates my-extract, my-load, my-workflow.")
-    jobs = {**JOBS, "load": {"after": ["extrakt"], "job": {"target": TARGET}}}
+    expect(check).to_contain_text("Creates my-workflow--extract, my-workflow--load, my-workflow.")
+    jobs = {**JOBS, "load": {"job_id": "load", "after": ["extrakt"], "job": {"target": TARGET}}}
     write(page, {"id": "close", "schedule": "0 * * * *", "jobs": jobs})
     expect(check).to_contain_text("extrakt")
     expect(graph.get_by_text("load", exact=True)).to_be_visible()
@@ -64,7 +64,7 @@ def test_workflow_editor_shows_own_changes_and_concurrent_changes_by_another_use
     assert document["jobs"]["load"]["after"] == ["extract"]
     document["jobs"]["report"] = {"after": ["load"], "job": {"target": TARGET}}
     write(page, document)
-    expect(page.get_by_role("region", name="API validation")).to_contain_text("Creates report.")
+    expect(page.get_by_role("region", name="API validation")).to_contain_text("Creates close--report.")
     scheduler.client.put_workflow("close", {"schedule": "30 * * * *", "jobs": JOBS})
     page.get_by_role("button", name="Review changes").click()
     dialog = page.get_by_role("dialog", name="This workflow was changed by another user")
@@ -73,7 +73,7 @@ def test_workflow_editor_shows_own_changes_and_concurrent_changes_by_another_use
     expect(dialog).to_be_hidden()
     page.get_by_role("button", name="Review changes").click()
     dialog = page.get_by_role("dialog", name="Save close?")
-    expect(dialog).to_contain_text("Creates report.")
+    expect(dialog).to_contain_text("Creates close--report.")
     expect(dialog.get_by_role("row", name=re.compile("^jobs.report"))).to_be_visible()
     dialog.get_by_role("button", name="Save").click()
     expect(page.get_by_role("heading", level=1, name="close")).to_be_visible()

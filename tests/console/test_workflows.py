@@ -21,10 +21,14 @@ def put(scheduler: Scheduler, extract: dict[str, Any] | None = None, **more: obj
         {
             "schedule": "0 * * * *",
             "jobs": {
-                "extract": {"job": {"target": TARGET, **(extract or {})}},
-                "orders": {"job": {"target": TARGET}, "after": ["extract"]},
-                "refunds": {"job": {"target": TARGET, "retry": {"max_attempts": 1}}, "after": ["extract"]},
-                "book": {"job": {"target": TARGET}, "after": ["orders", "refunds"]},
+                "extract": {"job_id": "extract", "job": {"target": TARGET, **(extract or {})}},
+                "orders": {"job_id": "orders", "job": {"target": TARGET}, "after": ["extract"]},
+                "refunds": {
+                    "job_id": "refunds",
+                    "job": {"target": TARGET, "retry": {"max_attempts": 1}},
+                    "after": ["extract"],
+                },
+                "book": {"job_id": "book", "job": {"target": TARGET}, "after": ["orders", "refunds"]},
             },
             **more,
         },
@@ -130,7 +134,10 @@ def test_workflow_pages_list_links_to_a_graph_whose_steps_are_links(sampled: Ser
 def test_workflow_pages_graph_shows_hundreds_of_steps(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:
-    jobs = {f"job-{number:03}": {"job": {"target": TARGET}, "after": after(number)} for number in range(400)}
+    jobs = {
+        f"job-{number:03}": {"job_id": f"job-{number:03}", "job": {"target": TARGET}, "after": after(number)}
+        for number in range(400)
+    }
     scheduler.client.put_workflow("wide", {"schedule": None, "jobs": jobs})
     page = open_page(console, "/workflows/wide")
     graph = page.get_by_role("region", name=re.compile("Graph of wide"))
@@ -149,7 +156,9 @@ def test_workflow_pages_steps_are_shown_regardless_of_their_names(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:
     names = ["constructor", "__proto__", "toString"]
-    jobs = {name: {"job": {"target": TARGET}, "after": names[:number]} for number, name in enumerate(names)}
+    jobs = {
+        name: {"job_id": name, "job": {"target": TARGET}, "after": names[:number]} for number, name in enumerate(names)
+    }
     scheduler.client.put_workflow("odd", {"schedule": "0 * * * *", "jobs": jobs})
     page = open_page(console, "/workflows/odd?tab=jobs")
     graph = page.get_by_role("region", name=re.compile("Graph of odd"))

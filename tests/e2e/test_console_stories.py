@@ -136,7 +136,7 @@ def test_console_stories_workflow_of_four_steps_is_rerun_from_the_failed_one(
         after = {"story-extract": [], "story-orders": ["story-extract"], "story-refunds": ["story-extract"]}
         after["story-book"] = ["story-orders", "story-refunds"]
         steps = {
-            name: {"after": before, "job": {"target": {"type": "http", "url": target.url(f"/{name}")}}}
+            name: {"job_id": name, "after": before, "job": {"target": {"type": "http", "url": target.url(f"/{name}")}}}
             for name, before in after.items()
         }
         system.client.put_workflow("story-close", {"schedule": None, "jobs": steps})

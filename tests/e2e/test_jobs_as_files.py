@@ -22,8 +22,8 @@ target: {type: http, url: "%(url)s"}
 workflow: files-etl
 schedule: 0 3 * * *
 jobs:
-  files-extract: {job: {target: {type: http, url: "%(url)s"}}}
-  files-load: {after: [files-extract], job: {target: {type: http, url: "%(url)s"}}}
+  files-extract: {job_id: files-extract, job: {target: {type: http, url: "%(url)s"}}}
+  files-load: {job_id: files-load, after: [files-extract], job: {target: {type: http, url: "%(url)s"}}}
 """
 
 

@@ -29,11 +29,11 @@ def nightly(system: System, tmp_path: Path) -> Path:
         "timezone": "Europe/Berlin",
         "deadline_seconds": 14400,
         "jobs": {
-            "extract": {"job": fine},
-            "load-eu": {"after": ["extract"], "job": fails},
-            "load-us": {"after": ["extract"], "may_fail": True, "job": fine},
-            "report": {"after": ["load-eu", "load-us"], "job": fine},
-            "alert": {"after": ["report"], "when": "any_failure", "job": fine},
+            "extract": {"job_id": "extract", "job": fine},
+            "load-eu": {"job_id": "load-eu", "after": ["extract"], "job": fails},
+            "load-us": {"job_id": "load-us", "after": ["extract"], "may_fail": True, "job": fine},
+            "report": {"job_id": "report", "after": ["load-eu", "load-us"], "job": fine},
+            "alert": {"job_id": "alert", "after": ["report"], "when": "any_failure", "job": fine},
         },
     }
     path = tmp_path / "nightly.json"

@@ -244,8 +244,14 @@ def rivals(random: Random, seed: int) -> Plan:
         at, job = 9.0 + 8 * number, f"shared{number}"
         operations.append(Operation(1.0, "create", job, {"body": TARGET | {"schedule": None}}))
         near = round(at + random.choice((0.0, 0.01, 0.02, 0.05, random.uniform(0, 0.3))), 3)
-        mine = _flow({job: {}, f"own{number}": {"job": dict(TARGET), "after": [job]}}, name=f"mine{number}")
-        other = _flow({job: {}, f"other{number}": {"job": dict(TARGET), "after": [job]}}, name=f"other{number}")
+        mine = _flow(
+            {job: {}, f"own{number}": {"job_id": f"own{number}", "job": dict(TARGET), "after": [job]}},
+            name=f"mine{number}",
+        )
+        other = _flow(
+            {job: {}, f"other{number}": {"job_id": f"other{number}", "job": dict(TARGET), "after": [job]}},
+            name=f"other{number}",
+        )
         operations.append(Operation(at, "put", f"{RIVAL}{number}", {"body": mine}))
         match random.choice(("rival", "rival", "delete", "job", "schedule")):
             case "rival":
@@ -326,7 +332,10 @@ def cancels(random: Random, seed: int) -> Plan:
 
 def held(random: Random, seed: int) -> Plan:
     """A job of a workflow is paused while a run of it is at work and others wait in its line."""
-    jobs = {name: {"job": TARGET | {"retry": {"max_attempts": 1}, "overlap": "queue"}} for name in ("m0", "m1")}
+    jobs = {
+        name: {"job_id": name, "job": TARGET | {"retry": {"max_attempts": 1}, "overlap": "queue"}}
+        for name in ("m0", "m1")
+    }
     jobs["m1"]["after"] = ["m0"]
     paused = random.choice(("m0", "m0", "m1"))
     operations = [_put(jobs, overlap="allow", deadline_seconds=300)]
@@ -344,7 +353,10 @@ def deleted(random: Random, seed: int) -> Plan:
     operations = []
     for number in range(4):
         name, first, then = f"brief{number}", f"a{number}", f"b{number}"
-        jobs = {first: {"job": dict(TARGET)}, then: {"job": dict(TARGET), "after": [first]}}
+        jobs = {
+            first: {"job_id": first, "job": dict(TARGET)},
+            then: {"job_id": then, "job": dict(TARGET), "after": [first]},
+        }
         at = 6.0 + 8 * number
         operations.append(Operation(1.0 + number, "put", name, {"body": _flow(jobs)}))
         operations.append(Operation(at, "run", name, {}))
@@ -359,7 +371,9 @@ def again(random: Random, seed: int) -> Plan:
     42.5, and again from then on. The last job ends at 42.8, so one delivery is looked at before that end and deleted
     late, another one is looked at after it."""
     names = [f"m{number}" for number in range(7)]
-    jobs = {name: {"job": TARGET | {"retry": {"max_attempts": 1}, "timeout_seconds": 30}} for name in names}
+    jobs = {
+        name: {"job_id": name, "job": TARGET | {"retry": {"max_attempts": 1}, "timeout_seconds": 30}} for name in names
+    }
     beside = TARGET | {"schedule": None, "overlap": "allow", "retry": {"max_attempts": 1}}
     operations = [
         Operation(1.0, "create", "alpha", {"body": beside}),
@@ -412,7 +426,7 @@ def _graph(random: Random, size: int) -> dict[str, Any]:
             step |= {"after": before, "when": random.choice(rules)}
         if random.random() < 0.25:
             step["may_fail"] = True
-        jobs[f"m{number}"] = step
+        jobs[f"m{number}"] = {"job_id": f"m{number}"} | step
     return jobs
 
 

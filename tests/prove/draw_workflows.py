@@ -47,7 +47,7 @@ def graph(random: Random) -> dict[str, Any]:
         }
         if random.random() < 0.15:
             job["overlap"] = random.choice(("queue", "skip", "newest"))
-        jobs[name] = {"job": job}
+        jobs[name] = {"job_id": name, "job": job}
         if before:
             jobs[name] |= {"after": before, "when": random.choice(RULES)}
         if random.random() < 0.25:

@@ -230,8 +230,8 @@ MUTANTS = (
     ),
     Mutant(
         "two workflows claim one job (A.6)",
-        "if faults := [*faults, *claimed_by_others(self.editing.jobs.membership, self.workflow, strangers, now)]:",
-        "if faults:",
+        "            faults += claimed_by_others(self.editing.jobs.membership, self.workflow, steps, strangers, now)\n",
+        "",
         "rivals",
     ),
     Mutant(

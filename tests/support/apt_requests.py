@@ -78,8 +78,11 @@ def apt(document: Document, target: str, *, alone: bool = False) -> Document:
     schemas["JobPatch"]["properties"] = {name: job["properties"][name] for name in patched}
     shared = ("schedule", "timezone", "exclude", "payload")
     schemas["WorkflowRequest"]["properties"] |= {name: job["properties"][name] for name in shared}
-    first = {"job": {"target": {"type": "http", "url": target}}}
-    graphs = [{"made": first}, {"made": first, "next": first | {"after": ["made"], "when": "all_done"}}]
+    first = {"job_id": "made", "job": {"target": {"type": "http", "url": target}}}
+    graphs = [
+        {"made": first},
+        {"made": first, "next": first | {"job_id": "next", "after": ["made"], "when": "all_done"}},
+    ]
     schemas["WorkflowRequest"]["properties"]["jobs"] = {"enum": graphs}
     schemas["RerunRequest"]["properties"]["from"] = {"enum": [["extract"], ["made"]]}
     schemas["BatchRequest"]["properties"]["jobs"]["items"] = {"$ref": "#/components/schemas/JobRequest"}

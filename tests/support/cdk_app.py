@@ -16,7 +16,7 @@ from tests.support.waiting import PATIENCE_SECONDS
 
 STACK, TAG = "Billing", "managed-by=stack:Billing"
 TOKEN = "a-token-that-nobody-looks-at"
-IDS = {"invoices", "etl", "extract", "load"}
+IDS = {"invoices", "etl", "etl--extract", "etl--load"}
 """Of the app's jobs."""
 
 

@@ -42,10 +42,14 @@ def fill(scheduler: Scheduler, days: float = 7) -> None:
         {
             "schedule": "0 6 * * *",
             "jobs": {
-                "extract": {"job": {"target": HTTP}},
-                "orders": {"job": {"target": HTTP}, "after": ["extract"]},
-                "refunds": {"job": {"target": HTTP, "retry": {"max_attempts": 1}}, "after": ["extract"]},
-                "book": {"job": {"target": HTTP}, "after": ["orders", "refunds"]},
+                "extract": {"job_id": "extract", "job": {"target": HTTP}},
+                "orders": {"job_id": "orders", "job": {"target": HTTP}, "after": ["extract"]},
+                "refunds": {
+                    "job_id": "refunds",
+                    "job": {"target": HTTP, "retry": {"max_attempts": 1}},
+                    "after": ["extract"],
+                },
+                "book": {"job_id": "book", "job": {"target": HTTP}, "after": ["orders", "refunds"]},
             },
         },
     )

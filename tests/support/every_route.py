@@ -7,7 +7,7 @@ from tests.support.api import BODY, HTTP_TARGET
 
 JOB, TAG, WORKFLOW, INSTANT, CALENDAR, KEY = "plan", "billing", "nightly", "20261121T120000Z", "bank", "crm"
 HOUR = {"from": "2026-11-21T10:00:00Z", "to": "2026-11-21T10:10:00Z"}
-WORKFLOW_BODY = {"schedule": None, "jobs": {"made": {"job": {"target": HTTP_TARGET}}}}
+WORKFLOW_BODY = {"schedule": None, "jobs": {"made": {"job_id": "made", "job": {"target": HTTP_TARGET}}}}
 POSTED = {**BODY, "id": "new"}
 
 _ASKED: dict[tuple[str, str], tuple[dict[str, str], Any]] = {

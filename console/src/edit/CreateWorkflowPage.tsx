@@ -13,8 +13,8 @@ const FIRST: Doc = {
   schedule: "0 2 * * *",
   timezone: "UTC",
   jobs: {
-    "my-extract": { job: { target: target("extract") } },
-    "my-load": { after: ["my-extract"], job: { target: target("load") } },
+    extract: { job: { target: target("extract") } },
+    load: { after: ["extract"], job: { target: target("load") } },
   },
 };
 

@@ -14,7 +14,7 @@ export async function readStored(jobId: string, signal?: AbortSignal): Promise<S
   return { job: data, doc: definitionOf(data), etag: response.headers.get("etag") ?? "" };
 }
 
-/** The same for a workflow: a step without a `job` keeps the job that it has. */
+/** The same for a workflow, whose steps name their jobs in `job_id`. */
 export async function readWorkflow(id: string, signal?: AbortSignal): Promise<Stored<Schemas["Workflow"]>> {
   const params = { path: { workflow_id: id } };
   const { data, response } = await fetcher.GET("/v1/workflows/{workflow_id}", { params, signal });

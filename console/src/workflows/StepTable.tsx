@@ -37,7 +37,7 @@ export function StepTable({
           width: 160,
           grow: 1,
           cell: (each) => (
-            <Link href={each.run === null ? to.job(each.id) : to.run(each.run)}>{each.id}</Link>
+            <Link href={each.run === null ? to.job(each.job_id) : to.run(each.run)}>{each.id}</Link>
           ),
         },
         {
@@ -90,7 +90,7 @@ export function StepTable({
           card: 100,
           cell: (each) => (
             <>
-              <Link href={why(each.id, occurrence)} ariaLabel={`Explain ${each.id}`}>
+              <Link href={why(each.job_id, occurrence)} ariaLabel={`Explain ${each.id}`}>
                 Explain
               </Link>{" "}
               <Button

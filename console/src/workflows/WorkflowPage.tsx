@@ -43,7 +43,7 @@ export default function WorkflowPage() {
     }
     return <ProblemBox error={error} retry={() => void refetch()} />;
   }
-  const steps = Object.entries(workflow.jobs).map(([id, job]) => ({ id, href: to.job(id), ...job }));
+  const steps = Object.entries(workflow.jobs).map(([id, job]) => ({ id, href: to.job(job.job_id), ...job }));
   const run = (runId: string) => to.workflowRun(workflow.id, runId.slice(workflow.id.length + 1));
   return (
     <SpaceBetween size="l">
@@ -118,7 +118,7 @@ function Jobs({ steps }: { steps: readonly (Schemas["WorkflowJob"] & { id: strin
           id: "id",
           header: "Step",
           isRowHeader: true,
-          cell: (each) => <Link href={to.job(each.id)}>{each.id}</Link>,
+          cell: (each) => <Link href={to.job(each.job_id)}>{each.id}</Link>,
         },
         { id: "after", header: "After", cell: (each) => each.after.join(", ") || "-" },
         {

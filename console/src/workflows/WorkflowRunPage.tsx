@@ -210,7 +210,7 @@ function Run({ id, run, error }: { id: string; run: Schemas["WorkflowRun"]; erro
           label={`Graph of ${run.run}; the table below has the same data`}
           steps={run.jobs.map((each) => ({
             ...each,
-            href: each.run === null ? to.job(each.id) : to.run(each.run),
+            href: each.run === null ? to.job(each.job_id) : to.run(each.run),
             critical: path.ids.includes(each.id),
           }))}
         />

@@ -11,6 +11,7 @@ const iso = (seconds: number) => new Date(AT + seconds * 1000).toISOString();
 function step(id: string, after: string[], from: number | null = null, until: number | null = null): StepRun {
   return {
     id,
+    job_id: id,
     after,
     state: "SUCCEEDED",
     reason: null,

@@ -181,7 +181,11 @@ def test_calendar_that_is_not_valid_is_refused(api: ApiClient, exclude: list[str
 
 def test_calendars_workflow_may_use_a_calendar(api: ApiClient) -> None:
     put(api, "2026-11-21")
-    body = {"schedule": "0 18 * * *", "calendar": "bank", "jobs": {"load": {"job": {"target": BODY["target"]}}}}
+    body = {
+        "schedule": "0 18 * * *",
+        "calendar": "bank",
+        "jobs": {"load": {"job_id": "load", "job": {"target": BODY["target"]}}},
+    }
     made = api.send(json_event("PUT", "/v1/workflows/nightly", body))
     assert (made.status, made.json["calendar"], made.json["next_occurrence"]) == (201, "bank", "2026-11-22T18:00:00Z")
     assert put(api, "2026-11-22").json["changed"] == 1

@@ -84,7 +84,7 @@ def test_renaming_taken_or_reserved_id_is_refused_with_the_remedy(api: ApiClient
 
 def test_renaming_steps_and_workflows_are_refused(tables: Tables) -> None:
     api = Desk(tables).api
-    workflow = {"schedule": None, "jobs": {"step": {"job": {"target": HTTP_TARGET}}}}
+    workflow = {"schedule": None, "jobs": {"step": {"job_id": "step", "job": {"target": HTTP_TARGET}}}}
     assert put(api, "/v1/workflows/etl", workflow).status == 201
     assert fault(rename(api, "step"))[:2] == (409, "in-workflow")
     remedy = "etl is a workflow; create the workflow under its new id, and delete this one"
@@ -99,9 +99,9 @@ def test_renaming_does_not_allow_a_former_id_for_a_step_or_a_workflow(tables: Ta
     api = Desk(tables).api
     api.post({**BODY, "id": "old"})
     rename(api)
-    workflow = {"schedule": None, "jobs": {"old": {"job": {"target": HTTP_TARGET}}}}
+    workflow = {"schedule": None, "jobs": {"old": {"job_id": "old", "job": {"target": HTTP_TARGET}}}}
     assert fault(put(api, "/v1/workflows/etl", workflow))[:2] == (409, "job-exists")
-    workflow = {"schedule": None, "jobs": {"step": {"job": {"target": HTTP_TARGET}}}}
+    workflow = {"schedule": None, "jobs": {"step": {"job_id": "step", "job": {"target": HTTP_TARGET}}}}
     assert fault(put(api, "/v1/workflows/old", workflow))[:2] == (409, "job-exists")
 
 

@@ -25,6 +25,7 @@ from tests.support.api import BODY, HTTP_TARGET, Answered, ApiClient, api_settin
 from tests.support.api_events import api_event, json_event
 from tests.support.jobs import NOON, job, stored_job
 from tests.support.limits import FixedDepths
+from tests.support.named_steps import named
 from tests.support.runs import run
 from tests.support.tables import Tables
 
@@ -188,7 +189,7 @@ def test_request_costs_started_request_is_not_rejected_for_its_own_debt(
 
 @pytest.mark.parametrize("action", ["delete", "let go"])
 def test_request_costs_jobs_released_by_a_workflow_are_charged_before_the_release(api: ApiClient, action: str) -> None:
-    assert put(api, {f"job-{number}": INLINE for number in range(400)}).status == 201
+    assert put(api, named({f"job-{number}": INLINE for number in range(400)})).status == 201
 
     def free() -> None:
         answer = api.delete("/v1/jobs/nightly") if action == "delete" else put(api, {"job-0": {}})

@@ -79,8 +79,9 @@ def test_run_payloads_values_taken_from_an_upstream_step_are_shown(scheduler: Sc
         {
             "schedule": "0 3 1 * *",
             "jobs": {
-                "extract": {"job": {"target": TARGET}},
+                "extract": {"job_id": "extract", "job": {"target": TARGET}},
                 "load": {
+                    "job_id": "load",
                     "after": ["extract"],
                     "job": {"target": TARGET, "payload": {"rows": "{{upstream.extract.result.body.rows}}"}},
                 },

@@ -208,7 +208,7 @@ def test_tag_scopes_job_keeps_the_tag_that_gives_access(tenants: Tenants) -> Non
 
 def workflow(*steps: str, **more: Any) -> dict[str, Any]:
     """One of jobs that stand, and of one that is defined with it."""
-    made = {"job": {"target": HTTP_TARGET, **more}}
+    made = {"job_id": "made", "job": {"target": HTTP_TARGET, **more}}
     return {"schedule": None, "tags": [TAG], "jobs": {**{name: {} for name in steps}, "made": made}}
 
 

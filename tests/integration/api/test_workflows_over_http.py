@@ -11,6 +11,7 @@ from duecourse.ports import Call
 from tests.support.api import HTTP_TARGET, Answered, ApiClient, api_settings
 from tests.support.api_events import json_event, jwt_caller
 from tests.support.jobs import NOON
+from tests.support.named_steps import named
 from tests.support.tables import Tables
 from tests.support.varied import varied
 from tests.support.world import World
@@ -18,12 +19,14 @@ from tests.support.world import World
 PATH = "/v1/workflows/nightly"
 RUN = "nightly.20261121T120100Z"
 INLINE = {"job": {"target": HTTP_TARGET, "retry": {"max_attempts": 1}}}
-DIAMOND = {
-    "extract": INLINE,
-    "eu": INLINE | {"after": ["extract"]},
-    "us": INLINE | {"after": ["extract"]},
-    "report": INLINE | {"after": ["eu", "us"]},
-}
+DIAMOND = named(
+    {
+        "extract": INLINE,
+        "eu": INLINE | {"after": ["extract"]},
+        "us": INLINE | {"after": ["extract"]},
+        "report": INLINE | {"after": ["eu", "us"]},
+    }
+)
 NIGHTLY: dict[str, Any] = {"schedule": "1 12 * * *", "jobs": DIAMOND}
 
 
@@ -36,6 +39,9 @@ class Desk:
         self.api = ApiClient.of(self.world, settings=api_settings(**settings))
 
     def put(self, body: Any = NIGHTLY, path: str = PATH, *, query: str = "", **headers: str) -> Answered:
+        """The jobs have the names of the steps, unless the body says otherwise."""
+        if isinstance(body, dict) and isinstance(body.get("jobs"), dict):
+            body = body | {"jobs": named(body["jobs"])}
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
         event = json_event("PUT", path, body, headers=sent)
         if query:
@@ -91,6 +97,7 @@ def test_workflows_put_creates_a_workflow_with_its_jobs(desk: Desk) -> None:
     assert (answer.json["created"], answer.json["changed"]) == ([*DIAMOND, "nightly"], [])
     assert answer.json["dry_run"] is False
     assert answer.json["jobs"]["report"] == {
+        "job_id": "report",
         "after": ["eu", "us"],
         "when": "all_success",
         "may_fail": False,

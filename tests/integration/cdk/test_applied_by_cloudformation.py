@@ -10,6 +10,7 @@ from tests.support.api import HTTP_TARGET, ApiClient, Context, api_settings
 from tests.support.api_events import json_event
 from tests.support.custom_resource import Passing, Resource, properties
 from tests.support.gateway import gateway
+from tests.support.named_steps import named
 from tests.support.tables import Tables
 from tests.support.world import World
 
@@ -110,7 +111,7 @@ def test_cloudformation_workflow_is_complete_after_lost_responses(stage: Stage) 
     resource = Resource()
     stage.answers_lost = 2
     assert resource.deploy(stage.etl())["Status"] == "SUCCESS"
-    assert stage.ids == {"etl", "extract", "load"}
+    assert stage.ids == {"etl", "etl--extract", "etl--load"}
     stage.answers_lost = 2
     assert resource.delete()["Status"] == "SUCCESS"
     assert stage.ids == set()
@@ -203,7 +204,7 @@ def test_cloudformation_rejected_token_fails_the_deployment_with_the_error_of_th
 def test_cloudformation_workflow_is_created_and_deleted_with_the_jobs_it_defines(stage: Stage) -> None:
     resource = Resource()
     assert resource.deploy(stage.etl())["Status"] == "SUCCESS"
-    assert stage.ids == {"etl", "extract", "load"}
+    assert stage.ids == {"etl", "etl--extract", "etl--load"}
     assert resource.delete()["Status"] == "SUCCESS"
     assert stage.ids == set()
 
@@ -212,13 +213,14 @@ def test_cloudformation_job_removed_from_its_workflow_is_deleted(stage: Stage) -
     resource = Resource()
     resource.deploy(stage.etl())
     assert resource.deploy(stage.etl(jobs={"extract": ETL["jobs"]["extract"]}))["Status"] == "SUCCESS"  # type: ignore[index]
-    assert stage.ids == {"etl", "extract"}
+    assert stage.ids == {"etl", "etl--extract"}
 
 
 def test_cloudformation_workflow_keeps_its_jobs_under_another_id(stage: Stage) -> None:
     resource = Resource()
-    resource.deploy(stage.etl())
-    assert resource.deploy(stage.etl("nightly-etl"))["Status"] == "SUCCESS"
+    jobs = named(ETL["jobs"])  # type: ignore[arg-type]
+    resource.deploy(stage.etl(jobs=jobs))
+    assert resource.deploy(stage.etl("nightly-etl", jobs=jobs))["Status"] == "SUCCESS"
     assert stage.ids == {"nightly-etl", "extract", "load"}
 
 
@@ -231,11 +233,11 @@ def test_cloudformation_workflow_is_kept_if_its_replacement_under_another_id_is_
 
 
 def test_cloudformation_workflow_does_not_define_a_job_of_another_owner(stage: Stage) -> None:
-    stage.put("load", schedule=None)
-    before = stage.job("load")
-    assert "job load already exists" in Resource().deploy(stage.etl())["Reason"]
-    assert stage.job("load") == before
-    assert stage.ids == {"load"}
+    stage.put("etl--load", schedule=None)
+    before = stage.job("etl--load")
+    assert "job etl--load already exists" in Resource().deploy(stage.etl())["Reason"]
+    assert stage.job("etl--load") == before
+    assert stage.ids == {"etl--load"}
 
 
 def test_cloudformation_missing_stage_fails_the_deletion_in_time_and_explains_how_to_continue() -> None:

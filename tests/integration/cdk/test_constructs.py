@@ -192,7 +192,7 @@ def test_constructs_invalid_id_is_rejected(site: Site, job_id: str) -> None:
 
 def test_constructs_duplicate_id_is_rejected_and_both_constructs_are_named(site: Site) -> None:
     site.job(job_id="load")
-    jobs = {"load": {"job": {"target": URL}}}
+    jobs = {"load": {"job_id": "load", "job": {"target": URL}}}
     with pytest.raises(ValueError, match=r"Billing/Etl: the job id load is already used by Billing/Nightly"):
         Workflow(site.stack, "Etl", stage=site.stage, document={"schedule": SCHEDULE, "jobs": jobs})
 

@@ -27,8 +27,9 @@ ETL = """\
 workflow: etl
 schedule: 0 3 * * *
 jobs:
-  extract: {job: {target: {type: http, url: https://example.com/extract}}}
+  extract: {job_id: extract, job: {target: {type: http, url: https://example.com/extract}}}
   load:
+    job_id: load
     after: [extract]
     job:
       target: {type: http, url: https://example.com/load}
@@ -151,6 +152,22 @@ def test_apply_renames_a_workflow_in_one_plan(run: Run, api: ServedApi, desk: De
     assert run(*owned, "--prune", "--dry-run").exit_code == 0
 
 
+def test_apply_gives_two_workflows_their_own_jobs_and_replaces_them_with_a_renamed_workflow(
+    run: Run, api: ServedApi, desk: Desk, folder: Path
+) -> None:
+    file, own = folder / "more" / "etl.yml", ETL.replace("job_id: extract, ", "").replace("    job_id: load\n", "")
+    file.write_text(f"{own}---\n{own.replace('workflow: etl', 'workflow: us')}")
+    owned = ("apply", "-f", str(file), "--owner", "billing", "--prune")
+    assert run(*owned, "--yes").exit_code == 0
+    assert run(*owned, "--dry-run").exit_code == 0
+    file.write_text(f"{own}---\n{own.replace('workflow: etl', 'workflow: eu')}")
+    assert run(*owned, "--yes").exit_code == 0
+    ids = [job["id"] for job in desk.api.get("/v1/jobs").json["items"]]
+    assert ids == ["etl", "etl--extract", "etl--load", "eu", "eu--extract", "eu--load"]
+    file.write_text(own.replace("/load", "/store"))
+    assert "    jobs.load.job.target.url: " in run(*owned, "--dry-run").stdout
+
+
 def test_apply_continues_an_interrupted_rename(run: Run, api: ServedApi, desk: Desk, folder: Path) -> None:
     file = folder / "more" / "etl.yml"
     file.write_text(ETL)
@@ -179,13 +196,13 @@ TWO = """\
 workflow: left
 schedule: '@daily'
 jobs:
-  first: {job: {target: {type: http, url: https://example.com/first}}}
-  moving: {after: [first], job: {target: {type: http, url: https://example.com/moving}}}
+  first: {job_id: first, job: {target: {type: http, url: https://example.com/first}}}
+  moving: {job_id: moving, after: [first], job: {target: {type: http, url: https://example.com/moving}}}
 ---
 workflow: right
 schedule: '@daily'
 jobs:
-  last: {job: {target: {type: http, url: https://example.com/last}}}
+  last: {job_id: last, job: {target: {type: http, url: https://example.com/last}}}
 """
 MOVING = re.findall("  moving.*\n", TWO)[0]
 
@@ -193,7 +210,7 @@ MOVING = re.findall("  moving.*\n", TWO)[0]
 def test_apply_moves_a_job_between_workflows_in_one_plan(run: Run, api: ServedApi, desk: Desk) -> None:
     assert run("apply", "-f", "-", "--yes", text=TWO).exit_code == 0
     moved = TWO.replace(MOVING, "").replace("@daily", "@hourly").replace("last: {", "last: {may_fail: true, ")
-    moved += MOVING.replace("first", "last", 1) + MOVING.replace("moving", "extra").replace("after: [first], ", "")
+    moved += MOVING.replace("[first]", "[last]", 1) + MOVING.replace("moving", "extra").replace("after: [first], ", "")
     before = len(api.written)
 
     planned = run("apply", "-f", "-", "--dry-run", text=moved)
@@ -202,7 +219,7 @@ def test_apply_moves_a_job_between_workflows_in_one_plan(run: Run, api: ServedAp
     assert (
         "~ workflow right\n    jobs.moving.workflow: left -> right\n    schedule: @daily -> @hourly\n" in planned.stdout
     )
-    assert '    jobs.moving: null -> {"after": ["last"], "when"' in planned.stdout
+    assert '    jobs.moving: null -> {"job_id": "moving", "after": ["last"], "when"' in planned.stdout
     assert "    jobs.last.may_fail: false -> true\n" in planned.stdout
     assert "    jobs.extra.job: null -> new\n" in planned.stdout
     assert "plan: 0 to create, 2 to change, 0 to remove\n" in planned.stdout

@@ -96,7 +96,7 @@ def test_export_selects_jobs_by_tag(run: Run, desk: Desk) -> None:
     (workflow,) = documents(run("jobs", "export", "--tag", "etl").stdout)
     assert chosen["id"] == "full"
     assert workflow["workflow"] == "nightly"
-    assert list(workflow["jobs"]["extract"]) == ["job", "when"]
+    assert list(workflow["jobs"]["extract"]) == ["job_id", "job", "when"]
     assert "job" not in workflow["jobs"]["zoned"]  # in a zone of its own
 
 

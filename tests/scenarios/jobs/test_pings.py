@@ -66,7 +66,10 @@ def test_pings_run_that_is_called_back_pings_when_it_is_completed(scheduler: Sch
 
 
 def test_pings_workflow_pings_once_when_it_has_succeeded(scheduler: Scheduler) -> None:
-    steps = {"load": {"job": {"target": TARGET}}, "report": {"after": ["load"], "job": {"target": TARGET}}}
+    steps = {
+        "load": {"job_id": "load", "job": {"target": TARGET}},
+        "report": {"job_id": "report", "after": ["load"], "job": {"target": TARGET}},
+    }
     scheduler.client.put_workflow("night", {"schedule": "0 3 * * *", "ping_url": URL, "jobs": steps})
     assert len(scheduler.advance(hours=16)) == 2
     assert scheduler.pings == (URL,)
@@ -186,7 +189,7 @@ def test_pings_what_does_not_fit_is_refused_by_field(scheduler: Scheduler, field
 
 
 def test_pings_step_expects_no_pings(scheduler: Scheduler) -> None:
-    steps = {"load": {"job": {"target": TARGET, "expect_every": HOUR}}}
+    steps = {"load": {"job_id": "load", "job": {"target": TARGET, "expect_every": HOUR}}}
     with pytest.raises(ApiError) as refused:
         scheduler.client.put_workflow("night", {"schedule": None, "jobs": steps})
     assert [fault.where for fault in refused.value.faults] == ["jobs/load/job/expect_every"]

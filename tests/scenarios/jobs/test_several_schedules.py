@@ -106,7 +106,7 @@ def test_explain_and_forecast_know_every_one_of_several_schedules() -> None:
 
 def test_workflow_has_several_schedules() -> None:
     with Scheduler(now="2026-11-27T00:00:00Z") as scheduler:
-        steps = {"extract": {"job": {"target": TARGET}}}
+        steps = {"extract": {"job_id": "extract", "job": {"target": TARGET}}}
         workflow = scheduler.client.put_workflow("etl", {"schedule": list(WEEK), "jobs": steps})
         assert workflow.schedule == WEEK
         assert [call.at.isoformat() for call in scheduler.advance(days=2)] == [

@@ -118,14 +118,32 @@ def test_request_body_workflow_steps_have_the_order_of_the_document() -> None:
 
 
 def test_request_body_inline_job_has_no_schedule_and_inherits_the_time_zone() -> None:
-    draft = workflow_read(NIGHTLY | {"timezone": "Europe/Berlin"}).inline["extract"]
-    assert (draft.id, draft.schedule.expression, draft.schedule.timezone) == ("extract", "", "Europe/Berlin")
+    draft = workflow_read(NIGHTLY | {"timezone": "Europe/Berlin"}).inline["nightly--extract"]
+    assert (draft.id, draft.schedule.expression, draft.schedule.timezone) == ("nightly--extract", "", "Europe/Berlin")
+
+
+def test_request_body_inline_job_belongs_to_its_workflow_unless_another_id_is_given() -> None:
+    jobs = {"extract": EXTRACT, "load": EXTRACT | {"job_id": "shared"}, "mail": {"job_id": "our-mail"}, "tell": {}}
+    draft = workflow_read(NIGHTLY | {"jobs": jobs})
+    assert [(step.id, step.job_id) for step in draft.steps] == [
+        ("extract", "nightly--extract"),
+        ("load", "shared"),
+        ("mail", "our-mail"),
+        ("tell", "tell"),
+    ]
+    assert set(draft.inline) == {"nightly--extract", "shared"}
+
+
+def test_request_body_step_name_is_too_long_together_with_that_of_its_workflow() -> None:
+    name = "x" * 60
+    assert "shorten it, or set job_id" in faults(NIGHTLY | {"jobs": {name: EXTRACT}})[f"/jobs/{name}"]
+    assert workflow_read(NIGHTLY | {"jobs": {name: EXTRACT | {"job_id": name}}}).steps[0].job_id == name
 
 
 def test_request_body_workflow_runs_may_overlap_by_default() -> None:
-    assert workflow_read(NIGHTLY).inline["extract"].overlap is Overlap.ALLOW
+    assert workflow_read(NIGHTLY).inline["nightly--extract"].overlap is Overlap.ALLOW
     jobs = {"extract": {"job": {"target": HTTP_TARGET, "overlap": "queue"}}}
-    assert workflow_read(NIGHTLY | {"jobs": jobs}).inline["extract"].overlap is Overlap.QUEUE
+    assert workflow_read(NIGHTLY | {"jobs": jobs}).inline["nightly--extract"].overlap is Overlap.QUEUE
 
 
 @pytest.mark.parametrize(
@@ -190,7 +208,7 @@ def test_request_body_inline_job_has_no_schedule_fields(field: str) -> None:
 
 
 def test_request_body_inline_job_is_named_by_its_place() -> None:
-    assert faults_of_job(id="extract") == {"/id": "is set by the name under jobs; remove it"}
+    assert faults_of_job(id="extract") == {"/id": "is set by job_id; remove it here"}
 
 
 def test_request_body_inline_job_is_validated_like_any_other_job() -> None:
@@ -205,7 +223,9 @@ def test_request_body_workflow_is_not_a_valid_job_target() -> None:
 
 def test_request_body_inline_job_may_use_results_of_other_jobs() -> None:
     payload = {"rows": "{{upstream.a.result.rows}}", "day": "{{date}} {{ workflow.payload.day.0 }}"}
-    assert workflow_read(NIGHTLY | {"jobs": {"b": {"job": {"target": HTTP_TARGET, "payload": payload}}}}).inline["b"]
+    assert workflow_read(NIGHTLY | {"jobs": {"b": {"job": {"target": HTTP_TARGET, "payload": payload}}}}).inline[
+        "nightly--b"
+    ]
 
 
 @pytest.mark.parametrize("name", ["upstream.a", "upstream.a.results", "workflow.name", "upstream.a.state.x"])

@@ -158,7 +158,9 @@ def test_scheduler_answer_to_all_calls_follows_limited_answers(scheduler: Schedu
 )
 def test_scheduler_answer_requires_a_job_that_is_called(scheduler: Scheduler, job_id: str, said: str) -> None:
     post(scheduler)
-    scheduler.client.put_workflow("etl", {"schedule": None, "jobs": {"load": {"job": {"target": HTTP}}}})
+    scheduler.client.put_workflow(
+        "etl", {"schedule": None, "jobs": {"load": {"job_id": "load", "job": {"target": HTTP}}}}
+    )
     scheduler.answer("load", status=500)
     with pytest.raises(ValueError, match=re.escape(said)):
         scheduler.answer(job_id, status=500)
@@ -379,9 +381,9 @@ def test_scheduler_workflow_runs_its_jobs_in_order_and_passes_on_results(
 
     load = step(payload={"rows": "{{upstream.extract.result.body.rows}}"})
     graph = {
-        "extract": {"job": step()},
-        "load": {"after": ["extract"], "job": load},
-        "alert": {"after": ["load"], "when": "any_failure", "job": step()},
+        "extract": {"job_id": "extract", "job": step()},
+        "load": {"job_id": "load", "after": ["extract"], "job": load},
+        "alert": {"job_id": "alert", "after": ["load"], "when": "any_failure", "job": step()},
     }
     workflow = {"schedule": "0 2 * * *", "deadline_seconds": 14400, "jobs": graph}
     assert http.put("/v1/workflows/etl", json=workflow).status_code == 201

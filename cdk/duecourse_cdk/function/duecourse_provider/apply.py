@@ -43,7 +43,7 @@ class Wanted:
         if self.kind != WORKFLOWS:
             return frozenset()
         jobs = json.loads(self.document).get("jobs") or {}
-        return frozenset(name for name, step in jobs.items() if "job" in step)
+        return frozenset(step.get("job_id") or f"{self.id}--{name}" for name, step in jobs.items() if "job" in step)
 
 
 def put(api: Api, wanted: Wanted) -> None:

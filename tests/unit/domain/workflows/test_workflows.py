@@ -130,7 +130,8 @@ def jobs(found: dict[str, Job], *names: str, inline: tuple[str, ...] = ()) -> li
 
 
 def test_workflows_steps_must_exist_or_be_defined_and_have_no_schedule() -> None:
-    assert jobs({}, "extract") == [("there is no job extract; create it, or define it here in job", False)]
+    remedy = "create it, name another in job_id, or define it here in job"
+    assert jobs({}, "extract") == [(f"there is no job extract; {remedy}", False)]
     assert jobs({}, "extract", inline=("extract",)) == []
     assert jobs({"extract": job("")}, "extract") == []
     assert jobs({"extract": job("0 2 * * *")}, "extract") == [

@@ -254,7 +254,7 @@ def check_released(api: Api, request: Request, before: Workflow | None, draft: W
     """
     if before is None:
         return ""
-    left = before.graph.numbers.keys() - {step.id for step in draft.steps}
+    left = before.graph.of_jobs.keys() - {step.job_id for step in draft.steps}
     request.budget.charge(steps_cost(len(left)))
     for job in api.workflows.workflows.jobs(request.tenant, sorted(left)).values():
         if job.workflow == before.job.id:
@@ -291,7 +291,7 @@ def _check_workflow(api: Api, request: Request, job: Job, run_id: str | None) ->
         return request
     store = api.workflows.workflows
     try:
-        names = {ref.workflow, *store.graph(request.tenant, ref).numbers} - {job.id}
+        names = {ref.workflow, *store.graph(request.tenant, ref).of_jobs} - {job.id}
     except GraphMissingError:
         detail = f"The jobs of the workflow {ref.workflow} cannot be checked, because its graph has expired"
         raise insufficient_scope(

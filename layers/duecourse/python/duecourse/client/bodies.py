@@ -292,6 +292,7 @@ class Step(TypedDict):
     """A step of a workflow, and the conditions of its start."""
 
     job: NotRequired[Mapping[str, Any] | None]
+    job_id: NotRequired[str | None]
     after: NotRequired[list[str] | tuple[str, ...]]
     when: NotRequired[Literal["all_success", "all_done", "any_success", "any_failure", "none_failed"]]
     may_fail: NotRequired[bool]

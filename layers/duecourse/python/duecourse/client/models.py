@@ -1016,9 +1016,10 @@ class StepFunctionsTarget(Answer):
 
 @dataclass(frozen=True, kw_only=True)
 class StepRun(Answer):
-    """A step in a run of its workflow."""
+    """A step in a run of its workflow. `id` is its name in the workflow."""
 
     id: str
+    job_id: str
     state: (
         Literal["QUEUED", "RUNNING", "WAITING", "RETRYING", "SUCCEEDED", "DEAD", "CANCELLED", "SKIPPED"]
         | Literal["WAITS", "DUE", "LEFT"]
@@ -1163,6 +1164,7 @@ class WaitingRun(Answer):
 class WorkflowJob(Answer):
     """A step of a workflow, and the conditions of its start."""
 
+    job_id: str
     after: tuple[str, ...]
     when: Literal["all_success", "all_done", "any_success", "any_failure", "none_failed"]
     may_fail: bool

@@ -828,9 +828,15 @@ class StepBody(Body):
         dict[str, Any] | None,
         Field(
             description="Creates or replaces the job. The fields are those of POST /v1/jobs without the id and "
-            "the fields "
-            "of the schedule; the default of `overlap` is `allow`. If this field is missing, the job must exist "
-            "and have no schedule."
+            "the fields of the schedule; the default of `overlap` is `allow`. If this field is missing, the job must "
+            "exist and have no schedule."
+        ),
+    ] = None
+    job_id: Annotated[
+        JobName | None,
+        Field(
+            description="The id of the job. By default, a job that is defined here belongs to the workflow "
+            "(nightly--extract), and any other job has the name of the step as its id."
         ),
     ] = None
     after: Annotated[
@@ -884,5 +890,5 @@ class WorkflowBody(DefinitionBody):
     ] = DEADLINE_SECONDS
     jobs: Annotated[
         dict[JobName, StepBody],
-        Field(min_length=1, max_length=MAX_STEPS, description="The steps, by the ids of their jobs."),
+        Field(min_length=1, max_length=MAX_STEPS, description="The steps, by their names."),
     ]

@@ -50,7 +50,7 @@ from duecourse.domain.jobs.job import COMPLETION_SECONDS, Completion, Job, JobSt
 from duecourse.domain.targets.kinds import TARGETS
 from duecourse.domain.tenants.quota import MAX_FINISH_SECONDS
 from duecourse.domain.workflows.check import workflow_fields
-from duecourse.domain.workflows.graph import Rule, Step
+from duecourse.domain.workflows.graph import Rule, Step, own_job
 from duecourse.ports import Tasks
 from duecourse.usecases.jobs.change import Draft
 from duecourse.usecases.jobs.view import JobView
@@ -542,9 +542,14 @@ def read_workflow(
         for fault in (*schedule_faults(value, faults, check_schedule), *of_payload):
             faults.setdefault(fault.pointer, fault)
         zone = value.get("timezone", "UTC") if "/timezone" not in faults else "UTC"
-        for name, job in _defined(value):
+        for name, job_id, job in _defined(value, workflow_id):
+            if not is_id(job_id):
+                place = pointer(["jobs", name])
+                detail = f"is too long: the id of its job, {job_id}, may have 64 characters; shorten it, or set job_id"
+                faults.setdefault(place, FieldFault(detail, place))
+                continue
             try:
-                inline[name] = _read_inline(job, name, zone, tenant, rules)
+                inline[job_id] = _read_inline(job, job_id, zone, tenant, rules)
             except Problem as problem:
                 for fault in problem.faults:
                     place = pointer(["jobs", name, "job"]) + (fault.pointer or "")
@@ -554,19 +559,21 @@ def read_workflow(
     return _workflow_draft(body, workflow_id, tenant, rules, inline)
 
 
-def _defined(value: Mapping[str, Any]) -> Iterable[tuple[str, Mapping[str, Any]]]:
-    """Yield the id and the definition of each job that the document defines. Definitions that are not objects are
-    omitted.
+def _defined(value: Mapping[str, Any], workflow_id: str) -> Iterable[tuple[str, str, Mapping[str, Any]]]:
+    """Yield the step, the id and the definition of each job that the document defines. Definitions that are not objects
+    are omitted.
     """
     jobs = value.get("jobs")
     for name, step in jobs.items() if isinstance(jobs, dict) else ():
         if is_id(name) and isinstance(step, dict) and isinstance(step.get("job"), dict):
-            yield name, step["job"]
+            job_id = step.get("job_id")
+            if job_id is None or (isinstance(job_id, str) and is_id(job_id)):  # otherwise, it is a fault
+                yield name, job_id or own_job(workflow_id, name), step["job"]
 
 
 def _read_inline(job: Mapping[str, Any], name: str, zone: str, tenant: str, rules: Rules) -> Draft:
     """Return the draft of a job that the document defines. Such a job has no schedule. Raises Problem."""
-    foreign = [FieldFault("is set by the name under jobs; remove it", "/id")] if "id" in job else []
+    foreign = [FieldFault("is set by job_id; remove it here", "/id")] if "id" in job else []
     foreign += [
         FieldFault("is a field of the workflow, which starts its steps; remove it here", f"/{field}")
         for field in _OF_THE_WORKFLOW
@@ -592,13 +599,15 @@ def _workflow_draft(
     def definition(graph: str) -> Draft:
         return Draft(tenant=tenant, id=workflow_id, **fields | workflow_fields(graph, body.deadline_seconds))
 
-    steps = tuple(_step(name, each) for name, each in body.jobs.items())
+    steps = tuple(_step(name, each, workflow_id) for name, each in body.jobs.items())
     return WorkflowDraft(steps, definition, inline)
 
 
-def _step(name: str, body: StepBody) -> Step:
+def _step(name: str, body: StepBody, workflow_id: str) -> Step:
+    job_id = body.job_id or (name if body.job is None else own_job(workflow_id, name))
     return Step(
         id=name,
+        job=None if job_id == name else job_id,
         after=tuple(body.after),
         when=Rule(body.when),
         may_fail=body.may_fail,

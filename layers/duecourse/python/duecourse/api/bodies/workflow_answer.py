@@ -23,6 +23,7 @@ from duecourse.usecases.jobs.view import JobView
 class WorkflowJobAnswer(TypedDict):
     """A step of a workflow, and the conditions of its start."""
 
+    job_id: JobId
     after: list[JobId]
     when: Rule
     may_fail: bool
@@ -71,9 +72,10 @@ class CountsAnswer(TypedDict):
 
 
 class StepRunAnswer(TypedDict):
-    """A step in a run of its workflow."""
+    """A step in a run of its workflow. `id` is its name in the workflow."""
 
     id: JobId
+    job_id: JobId
     state: Annotated[
         RunState | Literal["WAITS", "DUE", "LEFT"],
         Field(
@@ -131,8 +133,9 @@ def summary_document(view: JobView) -> Document:
 
 def workflow_document(view: JobView, graph: Graph) -> Document:
     """Return a `WorkflowAnswer`."""
-    conditions = {step.id: part_of(step, WorkflowJobAnswer.__annotations__) for step in graph.steps}
-    return summary_document(view) | {"jobs": conditions}
+    conditions = [name for name in WorkflowJobAnswer.__annotations__ if name != "job_id"]
+    steps = {step.id: {"job_id": step.job_id} | part_of(step, conditions) for step in graph.steps}
+    return summary_document(view) | {"jobs": steps}
 
 
 def run_view_document(view: WorkflowRunView) -> WorkflowRunAnswer:
@@ -161,6 +164,7 @@ def _step_run(view: StepView) -> StepRunAnswer:
     started = None if run is None else run.started_at if run.first_started_at is None else run.first_started_at
     return StepRunAnswer(
         id=step.id,
+        job_id=step.job_id,
         state=_state(view),
         reason=None if run is None else reason_of(run),
         run=None if run is None else str(run.name),

@@ -225,7 +225,7 @@ def workflow_examples(rules: Rules) -> tuple[Document, Document, Document]:
     job = draft.definition("5f2b7c1e9a0d4e6f8b3c2a17").new(WORKFLOW_ID, CREATED_AT)
     view = JobView(job, job.following(int(CREATED_AT)))
     whole = workflow_document(view, Graph(draft.steps))
-    put = whole | {"dry_run": False, "created": ["extract", "report", WORKFLOW_ID], "changed": []}
+    put = whole | {"dry_run": False, "created": ["nightly--extract", "nightly--report", WORKFLOW_ID], "changed": []}
     shown: list[Document] = [json.loads(write_json(each)) for each in (summary_document(view), whole, put)]
     return shown[0], shown[1], shown[2]
 
@@ -233,6 +233,7 @@ def workflow_examples(rules: Rules) -> tuple[Document, Document, Document]:
 def _step(id_: str, state: str, **more: Any) -> Document:
     return {
         "id": id_,
+        "job_id": id_,
         "state": state,
         "reason": None,
         "run": None,
@@ -266,7 +267,8 @@ WORKFLOW_RUN: Mapping[str, Any] = {
         _step(
             "extract",
             "SUCCEEDED",
-            run="extract.20261121T020000Z",
+            job_id="nightly--extract",
+            run="nightly--extract.20261121T020000Z",
             attempts=1,
             started_at="2026-11-21T02:00:00.103Z",
             finished_at="2026-11-21T02:00:31.950Z",

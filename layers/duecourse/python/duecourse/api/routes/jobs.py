@@ -460,7 +460,7 @@ def _own_draft(api: Api, request: Request, job_id: str, value: Any, job: Job | N
     check_tags(request, draft.tags)
     graph = None if job is None else api.jobs.membership.graph(job)
     if graph is not None:
-        found = result_faults(draft.payload, job_id, graph)
+        found = result_faults(draft.payload, graph.steps[graph.of_jobs[job_id]].id, graph)
         if faults := [FieldFault(detail, pointer(["payload", *path])) for path, detail in found]:
             raise invalid(faults)
     return draft

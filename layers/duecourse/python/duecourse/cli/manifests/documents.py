@@ -46,27 +46,40 @@ class Manifest:
     def names(self) -> tuple[tuple[str, str], ...]:
         """The jobs that the manifest writes, each with its pointer."""
         own = ("id" if not self.is_workflow else "workflow", self.id)
-        return (own, *((f"jobs/{name}", name) for name in self.inline))
+        return (own, *((f"jobs/{self.steps[job_id]}", job_id) for job_id in self.inline))
+
+    @property
+    def steps(self) -> dict[str, str]:
+        """The names of a workflow's steps, by the ids of their jobs."""
+        jobs = self.body.get("jobs") if self.is_workflow else None
+        return {job_of(self.id, name, each): name for name, each in jobs.items()} if isinstance(jobs, Mapping) else {}
 
     @property
     def inline(self) -> dict[str, Mapping[str, Any]]:
         """The jobs that a workflow defines, by their ids."""
-        jobs = self.body.get("jobs") if self.is_workflow else None
-        steps = jobs.items() if isinstance(jobs, Mapping) else ()
-        return {
-            name: each["job"] for name, each in steps if isinstance(each, Mapping) and isinstance(each.get("job"), dict)
-        }
+        jobs = {job_id: self.body["jobs"][name] for job_id, name in self.steps.items()}
+        return {job_id: step["job"] for job_id, step in jobs.items() if _defines(step)}
 
     def owned(self, owner: str) -> Manifest:
         """Return the manifest with the tag of its owner on each job that it writes."""
         body = _tagged(self.body, owner)
-        if self.is_workflow and self.inline:
+        if self.inline:
             jobs = {
-                name: each | {"job": _tagged(self.inline[name], owner)} if name in self.inline else each
+                name: each | {"job": _tagged(each["job"], owner)} if _defines(each) else each
                 for name, each in body["jobs"].items()
             }
             body = {**body, "jobs": jobs}
         return replace(self, body=body)
+
+
+def job_of(workflow: str, name: str, step: object) -> str:
+    """Return the id of the job of a workflow's step. A job that is defined in the workflow belongs to it by default."""
+    given = step.get("job_id") if isinstance(step, Mapping) else None
+    return given if isinstance(given, str) else f"{workflow}--{name}" if _defines(step) else name
+
+
+def _defines(step: object) -> bool:
+    return isinstance(step, Mapping) and isinstance(step.get("job"), dict)
 
 
 class FaultsError(Exception):

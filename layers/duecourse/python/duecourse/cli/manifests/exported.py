@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, cast
 
 from duecourse.cli.manifests.difference import JOB_FIELDS, OF_THE_WORKFLOW, WORKFLOW_FIELDS, alike, only
+from duecourse.cli.manifests.documents import job_of
 from duecourse.cli.manifests.plan import patient
 from duecourse.client import ApiError, Client
 from duecourse.client.bodies import JobRequest
@@ -52,9 +53,12 @@ def _workflow(client: Client, workflow: Workflow, known: Mapping[str, Job], defa
     own = _trimmed({name: each for name, each in workflow.document.items() if name in WORKFLOW_FIELDS}, defaults)
     jobs: Document = {}
     for name, step in own.pop("jobs").items():
-        job = known.get(name) or patient(partial(client.get_job, name))
-        place = {key: each for key, each in step.items() if each not in (None, [], False)}
-        jobs[name] = ({"job": _step(job, defaults)} if _fits(job, workflow) else {}) | place
+        job_id = step["job_id"]
+        job = known.get(job_id) or patient(partial(client.get_job, job_id))
+        place = {key: each for key, each in step.items() if key != "job_id" and each not in (None, [], False)}
+        document = {"job": _step(job, defaults)} if _fits(job, workflow) else {}
+        named = {} if job_of(workflow.id, name, document) == job_id else {"job_id": job_id}
+        jobs[name] = named | document | place
     return {"workflow": workflow.id, **own, "jobs": jobs}
 
 

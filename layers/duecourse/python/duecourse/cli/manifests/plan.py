@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -80,12 +80,11 @@ def plan(client: Client, manifests: Sequence[Manifest], owner: str | None = None
     jobs = {each.id: each for each in manifests if not each.is_workflow}
     new: dict[str, Manifest] = {}
     removals = _removals(client, manifests, owner) if prune and owner is not None else []
-    graphs = {each.id: each.body.get("jobs") for each in manifests if each.is_workflow}
-    graphs |= {each.id: {} for each in removals if each.is_workflow}
+    graphs: dict[str, Collection[str]] = {each.id: each.steps for each in manifests if each.is_workflow}
+    graphs |= {each.id: () for each in removals if each.is_workflow}
 
     def gives(workflow: str, job: str) -> bool:
-        jobs = graphs.get(workflow)
-        return isinstance(jobs, Mapping) and job not in jobs
+        return workflow in graphs and job not in graphs[workflow]
 
     def look(manifest: Manifest) -> Step | list[str]:
         try:
@@ -235,23 +234,28 @@ def _of_workflow(
         after = patient(partial(_put_workflow, client, whole, etag, dry_run=True))
     except ConflictError as error:
         moved = _moved(client, manifest, error, gives)
-    changed = [name for name in manifest.inline if after is None or name in after.changed]
+    changed = [job_id for job_id in manifest.inline if after is None or job_id in after.changed]
     faults = [] if before is None else _of_others(manifest.place(), manifest.id, before.tags, owner)
-    for name in changed if owner is not None else ():
-        if (job := standing(partial(client.get_job, name))) is not None:
-            faults += _of_others(manifest.place(f"jobs/{name}"), name, job.tags, owner)
+    for job_id in changed if owner is not None else ():
+        if (job := standing(partial(client.get_job, job_id))) is not None:
+            faults += _of_others(manifest.place(f"jobs/{manifest.steps[job_id]}"), job_id, job.tags, owner)
     if faults:
         raise FaultsError(faults)
-    found = [Difference(f"jobs.{name}.workflow", other, manifest.id) for name, other in moved.items()]
+    steps = manifest.steps
+    found = [Difference(f"jobs.{steps[job_id]}.workflow", other, manifest.id) for job_id, other in moved.items()]
     if before is not None and after is not None:
         found += differences(only(before.document, WORKFLOW_FIELDS), only(after.document, WORKFLOW_FIELDS))
-        found += [Difference(f"jobs.{name}.job", None, "new") for name in after.created if name in manifest.inline]
+        found += [
+            Difference(f"jobs.{steps[job_id]}.job", None, "new")
+            for job_id in after.created
+            if job_id in manifest.inline
+        ]
     elif before is not None:
         found += _besides(client, whole, before)
     zone = str(manifest.body.get("timezone", "UTC") if after is None else after.timezone)
-    for name in changed:
-        if before is not None or name in moved:
-            found += _of_step(client, name, manifest.inline[name], zone)
+    for job_id in changed:
+        if before is not None or job_id in moved:
+            found += _of_step(client, job_id, steps[job_id], manifest.inline[job_id], zone)
     step = _step(manifest, etag, tuple(found))
     return replace(step, action=Action.CREATE if before is None else step.action, takes_from=frozenset(moved.values()))
 
@@ -262,12 +266,12 @@ def _moved(client: Client, manifest: Manifest, error: ConflictError, gives: Give
     """
     if error.type != "workflow-conflict" or not error.faults:
         raise error
-    moved, faults = dict[str, str](), []
+    moved, faults, ids = dict[str, str](), [], {name: job_id for job_id, name in manifest.steps.items()}
     for fault in error.faults:
-        name = fault.where.removeprefix("jobs/")
-        job = standing(partial(client.get_job, name))
-        if job is not None and job.workflow not in (None, manifest.id) and gives(str(job.workflow), name):
-            moved[name] = str(job.workflow)
+        job_id = ids.get(fault.where.removeprefix("jobs/"), "")
+        job = standing(partial(client.get_job, job_id)) if job_id else None
+        if job is not None and job.workflow not in (None, manifest.id) and gives(str(job.workflow), job_id):
+            moved[job_id] = str(job.workflow)
         else:
             faults.append(f"{manifest.place(fault.where)}: {fault}")
     if faults:
@@ -286,8 +290,10 @@ def _besides(client: Client, manifest: Manifest, before: Workflow) -> list[Diffe
     except ApiError:
         found = [Difference("fields", "as they are", "changed")]
     graph = {
-        name: _CONDITIONS | {key: each for key, each in step.items() if key != "job"}
-        for name, step in manifest.body["jobs"].items()
+        name: {"job_id": job_id}
+        | _CONDITIONS
+        | {key: each for key, each in manifest.body["jobs"][name].items() if key not in ("job", "job_id")}
+        for job_id, name in manifest.steps.items()
     }
     return [*found, *differences(before.document["jobs"], graph, "jobs.")]
 
@@ -295,26 +301,27 @@ def _besides(client: Client, manifest: Manifest, before: Workflow) -> list[Diffe
 def _with(manifest: Manifest, new: Mapping[str, Manifest]) -> Manifest:
     """Return the workflow with the definitions of its jobs that do not exist yet: the API does not know them."""
     jobs = manifest.body.get("jobs")
-    if not isinstance(jobs, Mapping) or not any(name in new for name in jobs):
+    wanted = {name: job_id for job_id, name in manifest.steps.items() if job_id in new}
+    if not isinstance(jobs, Mapping) or not wanted:
         return manifest
-    defined = {name: _defined(step, new[name]) if name in new else step for name, step in jobs.items()}
+    defined = {name: _defined(step, new[wanted[name]]) if name in wanted else step for name, step in jobs.items()}
     return replace(manifest, body={**manifest.body, "jobs": defined})
 
 
 def _defined(step: Any, job: Manifest) -> Any:
     own = {name: each for name, each in job.body.items() if name not in ("id", *OF_THE_WORKFLOW)}
-    return {**step, "job": own} if isinstance(step, Mapping) else step
+    return {**step, "job_id": job.id, "job": own} if isinstance(step, Mapping) else step
 
 
-def _of_step(client: Client, name: str, job: Mapping[str, Any], zone: str) -> list[Difference]:
+def _of_step(client: Client, job_id: str, name: str, job: Mapping[str, Any], zone: str) -> list[Difference]:
     """Return the differences of a step. The caller knows that it differs; differences that the API does not return
     separately are omitted.
     """
     body = {"overlap": "allow", **job, "schedule": None, "timezone": zone}
     try:
-        if (before := standing(partial(client.get_job, name))) is None:
+        if (before := standing(partial(client.get_job, job_id))) is None:
             return [Difference(f"jobs.{name}.job", None, "new")]
-        after = patient(partial(client.put_job, name, cast("JobRequest", body), dry_run=True))
+        after = patient(partial(client.put_job, job_id, cast("JobRequest", body), dry_run=True))
     except ApiError:
         return [Difference(f"jobs.{name}.job", "as it is", "changed")]
     one, other = only(before.document, JOB_FIELDS), only(after.document, JOB_FIELDS)

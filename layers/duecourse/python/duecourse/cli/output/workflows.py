@@ -32,17 +32,18 @@ def print_workflow(workflow: Workflow, *, wide: bool = False) -> None:
     click.echo()
     rows = [
         (
-            job_id,
+            name,
+            job.job_id if wide else "",
             ", ".join(job.after),
             job.when if job.after else "",
             " ".join(
-                [f"{name} {value}" for name, value in (("not_before", job.not_before), ("only", job.only)) if value]
+                [f"{field} {value}" for field, value in (("not_before", job.not_before), ("only", job.only)) if value]
                 + ["may fail"] * job.may_fail
             ),
         )
-        for job_id, job in workflow.jobs.items()
+        for name, job in workflow.jobs.items()
     ]
-    print_table(("job", "after", "when", "also"), rows, wide=wide)
+    print_table(("job", "id", "after", "when", "also"), rows, wide=wide)
 
 
 def workflow_run_text(run: WorkflowRun, width: int | None) -> Text:

@@ -121,15 +121,19 @@ def step_faults(
     workflow: str, steps: Sequence[Step], inline: Mapping[str, object], found: Mapping[str, Job]
 ) -> list[WorkflowFault]:
     """Return the faults of the jobs that are steps: `found` are the existing jobs, `inline` the jobs that the document
-    defines. A claim by another workflow is not checked here, since it may be void.
+    defines, both by id. A claim by another workflow is not checked here, since it may be void.
     """
-    faults = []
+    faults, seen = [], dict[str, str]()
     for step in steps:
-        job, place = found.get(step.id), ("jobs", step.id)
-        if step.id == workflow:
+        job, place = found.get(step.job_id), ("jobs", step.id)
+        other = seen.setdefault(step.job_id, step.id)
+        if step.job_id == workflow:
             faults.append(WorkflowFault(place, "is the workflow's own id; choose another id for the step"))
-        elif job is None and step.id not in inline:
-            faults.append(WorkflowFault(place, f"there is no job {step.id}; create it, or define it here in job"))
+        elif other != step.id:
+            faults.append(WorkflowFault(place, f"has the same job as {other} ({step.job_id}); choose another job"))
+        elif job is None and step.job_id not in inline:
+            detail = f"there is no job {step.job_id}; create it, name another in job_id, or define it here in job"
+            faults.append(WorkflowFault(place, detail))
         elif job is not None and isinstance(job.target, WorkflowTarget):
             faults.append(WorkflowFault(place, "is a workflow; a step cannot be a workflow", conflict=True))
         elif job is not None and job.schedule.expression:

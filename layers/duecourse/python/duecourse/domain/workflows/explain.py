@@ -37,7 +37,7 @@ def step_in(whole: Explanation, view: WorkflowRunView, job: Job, *, now: float) 
     """Explain why a step has no record of an instant for which its workflow's run has one. `whole` explains
     that run.
     """
-    of, each = view.run, view.steps[view.graph.numbers[job.id]]
+    of, each = view.run, view.steps[view.graph.of_jobs[job.id]]
     due = view.due(each)
     if each.run is not None:  # the workflow's run covers several occurrences
         found = recorded(each.run, each.run.occurrence)

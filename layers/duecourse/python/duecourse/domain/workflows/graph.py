@@ -155,8 +155,10 @@ class CarriedOver:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """A step of a workflow, which is a job. It starts after the `after` steps, according to the `when` rule.
+    """A step of a workflow: a job under the name `id` within the workflow. It starts after the `after` steps, according
+    to the `when` rule.
 
+    - `job`: the id of the job. None: the same as the name.
     - `may_fail`: a failure of this step does not count in the workflow's outcome.
     - `not_before` (cron): the step does not start before the expression's first instant at or after the occurrence.
     - `only` (cron): the step only takes part in occurrences that the expression contains.
@@ -174,6 +176,23 @@ class Step:
     lane: Lane = Lane.NORMAL
     bulk: bool = False
     carried_over: CarriedOver | None = None
+    job: str | None = None
+
+    @property
+    def job_id(self) -> str:
+        """The id of the step's job."""
+        return self.job or self.id
+
+
+OWN = "--"
+"""Separates the workflow and the step in the id of a job that belongs to its workflow: `nightly--extract`."""
+
+
+def own_job(workflow: str, step: str) -> str:
+    """Return the id of the job that a workflow defines for its step. It is an ordinary id, so it needs no escaping in
+    keys, paths, run ids and names of other services. Nothing is read from it.
+    """
+    return f"{workflow}{OWN}{step}"
 
 
 class WorkflowRef(NamedTuple):
@@ -215,8 +234,13 @@ class Graph:
 
     @cached_property
     def numbers(self) -> dict[str, int]:
-        """The number of each step."""
+        """The number of each step, by its name."""
         return {step.id: number for number, step in enumerate(self.steps)}
+
+    @cached_property
+    def of_jobs(self) -> dict[str, int]:
+        """The number of each step, by the id of its job."""
+        return {step.job_id: number for number, step in enumerate(self.steps)}
 
     @cached_property
     def upstream(self) -> tuple[int, ...]:

@@ -64,7 +64,7 @@ def viewed(run: Run, graph: Graph, ends: StepOutcomes, records: Iterable[Run]) -
 
 def _viewed(state: WorkflowState, of: Run, number: int, records: Mapping[str, Run]) -> StepView:
     step = state.graph.steps[number]
-    run = records.get(step.id)
+    run = records.get(step.job_id)
     if step.carried_over is not None and run is not None and not _as_carried_over(run, step.carried_over.end):
         run = None
     progress = _progress(state, of, number, run)

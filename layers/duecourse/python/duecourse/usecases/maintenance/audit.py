@@ -352,7 +352,7 @@ class AuditSteps:
             return
         view = self.workflow_runs.look(again)
         for step, since in stalled(view, now=now):
-            job = self.jobs.get(run.tenant, step.id)
+            job = self.jobs.get(run.tenant, step.job_id)
             if job is not None and (job.is_paused(now) or job.suspended_at is not None):
                 continue  # it holds up its workflow's run until it is resumed
             lanes = {step.lane, view.graph.lane, *([] if job is None else [job.lane])}  # its start may have moved on
@@ -361,7 +361,7 @@ class AuditSteps:
                 for lane in lanes
             )
             lost = drained or since + MESSAGE_RETENTION_DAYS * DAY_SECONDS <= now
-            name = RunName(step.id, run.occurrence, run.suffix)
+            name = RunName(step.job_id, run.occurrence, run.suffix)
             yield StalledStep(name, run.name, Verdict.LOST if lost else Verdict.QUEUED)
 
 

@@ -129,7 +129,7 @@ class Explain:
             view = self._view(whole.found.run, charge)
         if view is None:
             return Explained(instead_of(whole.found, workflow), whole.run)
-        if job.id not in view.graph.numbers:
+        if job.id not in view.graph.of_jobs:
             return Explained(alone, None)
         found = step_in(whole.found, view, job, now=self.clock.now())
         return Explained(found, found.run)

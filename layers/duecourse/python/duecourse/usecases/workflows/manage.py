@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -67,7 +67,7 @@ class NoWorkflowError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class WorkflowDraft:
-    """A requested workflow: its `steps` without their lanes, the jobs that are defined with it (`inline`), and
+    """A requested workflow: its `steps` without their lanes, the jobs that are defined with it (`inline`, by id), and
     `definition`, which returns the draft of the workflow's own job for the hash of its graph. `reach` raises for a
     stored or future job that the caller may not access. `budget` limits the cost of the checks.
     """
@@ -122,7 +122,7 @@ CLAIM_TRIES = 4
 @dataclass(frozen=True, slots=True)
 class Claims:
     """The claims of a request that puts `workflow`. `made` has the ids of the jobs that the request has claimed.
-    `reach` raises for a job that the caller may not access.
+    `steps` are those of the request. `reach` raises for a job that the caller may not access.
     """
 
     editing: EditJobs
@@ -130,6 +130,7 @@ class Claims:
     clock: Clock
     tenant: str
     workflow: str
+    steps: Sequence[Step]
     reach: Callable[[Job | Draft], None]
     made: list[str] = field(default_factory=list)
 
@@ -143,9 +144,10 @@ class Claims:
             strangers = {name: job for name, job in wanted.items() if not self._is_ours(job, named, now)}
             for job in strangers.values():
                 self.reach(job)
-            steps = [Step(id=name) for name in strangers]
+            steps = self._steps(strangers)
             faults = step_faults(self.workflow, steps, {}, strangers)
-            if faults := [*faults, *claimed_by_others(self.editing.jobs.membership, self.workflow, strangers, now)]:
+            faults += claimed_by_others(self.editing.jobs.membership, self.workflow, steps, strangers, now)
+            if faults:
                 raise WorkflowInvalidError(faults)
             refused = self.workflows.claim(list(strangers.values()), self.workflow, at=now) if strangers else []
             self.made.extend(name for name in strangers if name not in refused)
@@ -153,7 +155,7 @@ class Claims:
                 return
             wanted = self.workflows.jobs(self.tenant, refused)
             if missing := [name for name in refused if name not in wanted]:
-                raise WorkflowInvalidError(step_faults(self.workflow, [Step(id=each) for each in missing], {}, {}))
+                raise WorkflowInvalidError(step_faults(self.workflow, self._steps(missing), {}, {}))
         raise JobChangedError(self.workflow)
 
     def release(self) -> None:
@@ -168,24 +170,32 @@ class Claims:
     def named(self, ref: WorkflowRef | None) -> frozenset[str]:
         """Return the ids of the steps in a graph."""
         try:
-            return frozenset() if ref is None else frozenset(self.workflows.graph(self.tenant, ref).numbers)
+            return frozenset() if ref is None else frozenset(self.workflows.graph(self.tenant, ref).of_jobs)
         except GraphMissingError:
             return frozenset()
+
+    def _steps(self, jobs: Collection[str]) -> list[Step]:
+        """Return the steps of these jobs."""
+        return [step for step in self.steps if step.job_id in jobs]
 
     def _is_ours(self, job: Job, named: frozenset[str], now: float) -> bool:
         return job.workflow == self.workflow and (job.id in named or (job.id in self.made and is_fresh(job, now)))
 
 
 def claimed_by_others(
-    membership: Membership, workflow: str, found: Mapping[str, Job], now: float
+    membership: Membership, workflow: str, steps: Sequence[Step], found: Mapping[str, Job], now: float
 ) -> list[WorkflowFault]:
-    """Return the faults for jobs that are steps of another workflow at `now` (UTC seconds)."""
+    """Return the faults of the steps whose jobs are steps of another workflow at `now` (UTC seconds)."""
     return [
         WorkflowFault(
-            ("jobs", name), f"is a step of workflow {job.workflow}; remove it from that workflow first", conflict=True
+            ("jobs", step.id),
+            f"is a step of workflow {job.workflow}; remove it from that workflow first",
+            conflict=True,
         )
-        for name, job in found.items()
-        if job.workflow not in (None, workflow) and membership.holds(job, now)
+        for step in steps
+        if (job := found.get(step.job_id)) is not None
+        and job.workflow not in (None, workflow)
+        and membership.holds(job, now)
     ]
 
 
@@ -308,7 +318,7 @@ class ManageWorkflows:
         JobQuotaError, NoWorkflowError, and the errors of EditJobs.put. With WorkflowInvalidError nothing is written,
         unless another request changed a job during this one.
         """
-        claims = Claims(self.editing, self.workflows, self.clock, tenant, workflow_id, draft.reach)
+        claims = Claims(self.editing, self.workflows, self.clock, tenant, workflow_id, draft.steps, draft.reach)
         try:
             return self._put(claims, draft, before, expected, correlation_id, by)
         except Exception:
@@ -368,7 +378,7 @@ class ManageWorkflows:
     ) -> WorkflowPut:
         tenant, workflow_id = claims.tenant, claims.workflow
         # Before any other write: if another workflow has one of the jobs, nothing is written.
-        claims.make(found, frozenset() if before is None else frozenset(before.graph.numbers))
+        claims.make(found, frozenset() if before is None else frozenset(before.graph.of_jobs))
 
         def write(name: str) -> Edited:
             over = partial(draft.inline_over, name)
@@ -389,7 +399,7 @@ class ManageWorkflows:
             if job is None or job.reserved is None or reserved is None or job.reserved.by != reserved.by:
                 expected.check(job)
             kept = None if job is None else ref_of(job)  # raises for an ordinary job that was just created
-            present = self.workflows.jobs(tenant, list(graph.numbers))
+            present = self.workflows.jobs(tenant, list(graph.of_jobs))
             if faults := step_faults(workflow_id, graph.steps, {}, present):
                 raise WorkflowInvalidError(faults)
             claims.make(present, claims.named(kept))
@@ -444,7 +454,7 @@ class ManageWorkflows:
         budget = draft.budget
         if faults := graph_faults(draft.steps, budget):
             raise WorkflowInvalidError(faults)
-        found = self.workflows.jobs(tenant, [step.id for step in draft.steps])
+        found = self.workflows.jobs(tenant, [step.job_id for step in draft.steps])
         standing, definition, now = None if before is None else before.job, draft.definition(""), self.clock.now()
         wanted: list[Job | Draft] = [definition, *draft.inline.values(), *found.values()]
         for each in wanted:
@@ -454,14 +464,14 @@ class ManageWorkflows:
         faults = [
             *time_faults(draft.steps, own.schedule, own.exclude, int(now), budget),
             *step_faults(workflow_id, draft.steps, draft.inline, found),
-            *claimed_by_others(self.editing.jobs.membership, workflow_id, found, now),
+            *claimed_by_others(self.editing.jobs.membership, workflow_id, draft.steps, found, now),
         ]
         large = sum(found[name].payload is UNREAD for name in found.keys() - draft.inline.keys())
-        left = 0 if before is None else len(before.graph.numbers.keys() - graph.numbers.keys())
+        left = 0 if before is None else len(before.graph.of_jobs.keys() - graph.of_jobs.keys())
         budget.charge(steps_cost(left) + PAYLOAD_REQUESTS * large)
         for step in draft.steps:
-            job = draft.inline.get(step.id) or self._whole(found.get(step.id))
-            inline: tuple[str | int, ...] = ("job",) if step.id in draft.inline else ()
+            job = draft.inline.get(step.job_id) or self._whole(found.get(step.job_id))
+            inline: tuple[str | int, ...] = ("job",) if step.job_id in draft.inline else ()
             faults += [
                 WorkflowFault(("jobs", step.id, *inline, "payload", *path), detail)
                 for path, detail in (() if job is None else result_faults(job.payload, step.id, graph))
@@ -482,7 +492,7 @@ class ManageWorkflows:
     def _graph(self, draft: WorkflowDraft, jobs: Mapping[str, Job]) -> Graph:
         """Return the graph with the current lanes of its steps."""
         own = draft.definition("")
-        steps = [replace(each, lane=jobs[each.id].lane, bulk=jobs[each.id].bulk) for each in draft.steps]
+        steps = [replace(each, lane=jobs[each.job_id].lane, bulk=jobs[each.job_id].bulk) for each in draft.steps]
         return Graph(tuple(steps), own.schedule.timezone, own.priority)
 
     def _retire(self, job: Job, graph: Graph, standing: Job | None) -> None:
@@ -496,7 +506,7 @@ class ManageWorkflows:
         now = self.clock.now()
         expires_at = int(now) + GRAPH_DAYS * DAY_SECONDS
         self.workflows.expire_graph(job.tenant, ref_of(job), standing, at=expires_at)
-        left = [name for name in before.numbers if name not in graph.numbers]
+        left = [name for name in before.of_jobs if name not in graph.of_jobs]
         steps = [each for each in self.workflows.jobs(job.tenant, left).values() if each.workflow == job.id]
         # A job that was changed in the meantime is not released; its claim is void.
         self.workflows.free(steps, job.id, standing, at=now)

@@ -85,7 +85,7 @@ class WorkflowMessages:
 
     def _about(self, number: int, command: Command, at: float) -> RunMessage:
         step = self.graph.steps[number]
-        identity = self._identity(step.id, int(at))
+        identity = self._identity(step.job_id, int(at))
         return RunMessage(identity, step.lane, at, self.randomness.nonce(), command=command, bulk=step.bulk)
 
     def _identity(self, job_id: str, due: int) -> RunIdentity:
@@ -100,8 +100,8 @@ def name_in(run: OfRun, step: Step) -> RunName:
     over.
     """
     if step.carried_over is None:
-        return RunName(step.id, run.occurrence, run.suffix)
-    return parse_run_id(f"{step.id}.{step.carried_over.run}")
+        return RunName(step.job_id, run.occurrence, run.suffix)
+    return parse_run_id(f"{step.job_id}.{step.carried_over.run}")
 
 
 def run_of(identity: RunIdentity, job_id: str) -> RunName:
@@ -156,16 +156,17 @@ class Payloads:
             return Prepared(job)
         named = {graph.numbers[each.job] for each in taken if each.job in graph.numbers}
         names = [name_in(run, graph.steps[number]) for number in sorted(named)]
-        records = {record.job_id: record for record in self.store.records(run.tenant, names)} if names else {}
+        found = {record.job_id: record for record in self.store.records(run.tenant, names)} if names else {}
+        records = {step.id: found[step.job_id] for step in graph.steps if step.job_id in found}
         for step in (graph.steps[number] for number in named):
             if (
                 step.id not in records
                 and step.carried_over is not None
                 and step.carried_over.end is StepOutcome.SUCCEEDED
             ):
-                raise UpstreamResultError(f"the record of {step.id}.{step.carried_over.run} has expired")
-        found = filled(job.payload, records, cache(lambda: self._of_workflow(run, ref.workflow)))
-        return Prepared(replace(job, payload=found.payload), found.texts)
+                raise UpstreamResultError(f"the record of {step.job_id}.{step.carried_over.run} has expired")
+        given = filled(job.payload, records, cache(lambda: self._of_workflow(run, ref.workflow)))
+        return Prepared(replace(job, payload=given.payload), given.texts)
 
     def _of_workflow(self, run: Run, workflow: str) -> object:
         """Return the payload of the workflow's run: that of its request, if it had one, else the job's."""
@@ -231,7 +232,7 @@ class Workflows:
         start is written. The step's current round is read only if the step has a record.
         """
         graph = self._graph(message)
-        number = graph.numbers[message.job_id]
+        number = graph.of_jobs[message.job_id]
         ends = self._ends_before(message, graph, number, own=run is not None)
         readiness = self._state(message, graph, ends).readiness(number)
         own_time = graph.not_before(number, message.occurrence, message.suffix)
@@ -245,7 +246,7 @@ class Workflows:
     def withdraw(self, message: RunMessage, decision: Withdraw) -> None:
         """Record that a step runs again, before its final record is overwritten."""
         run, graph = decision.run, self._graph(message)
-        self._withdraw(message, graph, {graph.numbers[run.job_id]: decision.round}, run)
+        self._withdraw(message, graph, {graph.of_jobs[run.job_id]: decision.round}, run)
 
     def _withdraw(self, of: Run | RunMessage, graph: Graph, rounds: dict[int, int], record: Run) -> None:
         """Mark all parts before the first outcome is withdrawn. A part that contains a later round shows that they are
@@ -265,7 +266,8 @@ class Workflows:
         failed = self._records(message, graph, state.failed)
         if any(not run.state.final for run in failed):
             return Evaluation(WorkflowOutcome.OPEN)  # redriven; its next end requests another evaluation
-        named = [f"{run.job_id} ({run.code or reason_of(run) or run.state})" for run in failed[:NAMED_FAILURES]]
+        names = {each.job_id: each.id for each in graph.steps}
+        named = [f"{names[run.job_id]} ({run.code or reason_of(run) or run.state})" for run in failed[:NAMED_FAILURES]]
         more = f" and {len(failed) - NAMED_FAILURES} more" if len(failed) > NAMED_FAILURES else ""
         return Evaluation(state.outcome, f"failed: {', '.join(named)}{more}")
 
@@ -279,7 +281,7 @@ class Workflows:
             failed = self._records(run, graph, numbers_in(state.known.failed & ~graph.carried_over.any))
             dead = [each for each in failed if isinstance(each, Dead)]
         if dead:
-            rounds = {graph.numbers[each.job_id]: each.round + 1 for each in dead}
+            rounds = {graph.of_jobs[each.job_id]: each.round + 1 for each in dead}
             self._withdraw(run, graph, rounds, run)
             state = self._known(run, graph)
         messages = self._messages(run, graph)
@@ -303,7 +305,7 @@ class Workflows:
             raise NotSentError(f"the actions after the end of {run.name}")
 
     def _after_step(self, run: Run, graph: Graph) -> list[RunMessage]:
-        number, messages = graph.numbers[run.job_id], self._messages(run, graph)
+        number, messages = graph.of_jobs[run.job_id], self._messages(run, graph)
         if isinstance(run, Cancelled) and run.reason == WORKFLOW_OVER:
             # It has no outcome. It runs when its workflow's run is redriven, which may have happened since, or if
             # that run continues because this step was redriven.
