@@ -262,8 +262,8 @@ MUTANTS = (
     ),
     Mutant(
         "each late message of a line starts its next run (part 0)",
-        "if self.wait_queue.leave(message, run, line) or (called and line == message.line):",
-        "self.wait_queue.leave(message, run, line)\n            if message.waited:",
+        "if self.wait_queue.leave(message, run, line, waited=waited) or (called and line == message.line):",
+        "self.wait_queue.leave(message, run, line, waited=waited)\n            if message.waited:",
         "crowd",
         (
             (

@@ -233,7 +233,7 @@ def test_keys_burst_of_requests_is_merged_into_one_run(api: ApiClient, clock: Se
     assert payload(api, first.json["id"]) == {"branch": "main", "n": 1}
     missing = trigger(api, key, {"n": 4})
     assert refusal(missing) == (422, "invalid-command")
-    assert "no text or number at branch" in missing.errors[""]
+    assert "no string or number at branch" in missing.errors[""]
 
 
 def test_keys_renamed_job_keeps_its_keys_and_a_deleted_one_does_not(api: ApiClient) -> None:
