@@ -54,7 +54,7 @@ def ticked(age: float | None, stack_age: float) -> Check:
 
 def shards(found: Shards) -> Check:
     """Check whether every shard that may contain cursors is ticked."""
-    where = "docs/sizing.md#raising-them"
+    where = "docs/sizing.md#raising-the-number-of-shards"
     configured = set(found.configured.values())
     if found.highest is None:
         if found.stack_age < FRESH:
