@@ -112,7 +112,7 @@ def test_pause_end_time_and_the_next_occurrence_after_it_are_shown(api: ApiClien
         (
             {"catch_up": True},
             "/catch_up",
-            "applies to the end of the pause; set until, or send catch_up with the resume",
+            "applies to the end of the pause; set until, or send catch_up with the resume request",
         ),
     ],
 )

@@ -68,7 +68,7 @@ def test_workflow_results_missing_value_fails_the_step_permanently(world: Workfl
     world.begin(graph_of(CHAIN), NOON + 90)
     run = world.run("transform")
     assert (run.state, run.code) == (RunState.DEAD, "upstream_result")
-    assert run.error == "{{upstream.extract.result.lines}}: there is no lines"
+    assert run.error == '{{upstream.extract.result.lines}}: the value has no field or index "lines"'
     assert world.called() == ["extract"]
 
 

@@ -427,7 +427,9 @@ def change_page_token(job_id: str, last: str) -> str:
 
 
 def read_change_page_token(sealed: str | None, job_id: str) -> str | None:
-    """Return the place in the job's history before which the page starts."""
+    """Return the position in the job's history that the page token contains; the page starts with the change before
+    it.
+    """
     text = _opened(sealed, _CHANGES)
     if text is None:
         return None

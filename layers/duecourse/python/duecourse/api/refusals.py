@@ -201,7 +201,7 @@ def _of_workflow(error: Exception) -> Problem | None:
             detail = f'"{error}" is a job that is not a workflow; choose another id, or delete that job first'
             return Problem("workflow-conflict", f"{detail}. Nothing was changed.")
         case StepError():
-            remedy = f"remove it there first, by PUT /v1/workflows/{error.workflow}"
+            remedy = f"remove it from the workflow first, with PUT /v1/workflows/{error.workflow}"
             return Problem("in-workflow", f"{error.job_id} is a step of the workflow {error.workflow}; {remedy}.")
         case GraphMissingError():
             return Problem(

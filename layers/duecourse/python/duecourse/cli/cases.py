@@ -57,7 +57,7 @@ def answer(line: bytes) -> bytes:
         index = "" if error.index is None else f"[{error.index}]"
         return _error(f"{NAMES.get(error.field, error.field)}{index}: {error.detail}")
     except Exception as error:  # noqa: BLE001  (an internal error in one case must not end the stream for the others)
-        return _error(f"internal: {type(error).__name__}: {error}")
+        return _error(f"internal error: {type(error).__name__}: {error}")
 
 
 def _next(case: dict[str, Any]) -> list[str]:

@@ -139,7 +139,7 @@ class Group(_WithExample, click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command of the first argument. Raises click.UsageError."""
+        """Return the command that the first argument names. Raises click.UsageError."""
         name = args[0]
         if self.get_command(ctx, name) is None and not name.startswith("-") and not ctx.resilient_parsing:
             from difflib import get_close_matches

@@ -433,9 +433,10 @@ class Methods(ABC):
 
         The explanation is based on the records if there are any, otherwise on the schedule. Examples are the reason
         for a skipped run, the caller who paused the job, a gap in the local time, an exclusion, a time before the
-        job's creation, or a run that is still queued. For a run of a workflow, it has the number of ended steps and
-        the steps that the run waits for. For a step (at an occurrence of its workflow), it has the step's record,
-        the upstream steps that it waits for, or the reason why the workflow did not run.
+        job's creation, or a run that is still queued. For a run of a workflow, the explanation includes the number
+        of ended steps and the steps that the run waits for. For a step (at an occurrence of its workflow), it
+        includes the step's record, the upstream steps that it waits for, or the reason why the workflow did not
+        run.
 
         `job_id`: the id of the job.
 

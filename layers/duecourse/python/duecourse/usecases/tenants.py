@@ -91,8 +91,8 @@ class _Lease:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits the requests of tenants. There is one instance per process, which keeps the tokens that it took. One write
-    admits up to 20 requests; rejections do not need a write.
+    """Limits the requests of tenants. There is one instance per process, which holds the rate-limit tokens that it has
+    reserved in the store. One write admits up to 20 requests; rejections do not need a write.
     """
 
     store: TenantLimits

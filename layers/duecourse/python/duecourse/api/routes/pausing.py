@@ -54,7 +54,7 @@ class PauseBody(Body):
     @classmethod
     def _has_end(cls, catch_up: bool, info: ValidationInfo) -> bool:
         if catch_up and info.data.get("until", 0) is None:
-            raise refuse("applies to the end of the pause; set until, or send catch_up with the resume")
+            raise refuse("applies to the end of the pause; set until, or send catch_up with the resume request")
         return catch_up
 
     @property

@@ -63,7 +63,7 @@ class Place:
         return {"PK": {"S": f"TENANT#{self.tenant}"}, "SK": {"S": "RATE"}}
 
     def rate(self) -> Item:
-        """Return that item; an empty one if there is none."""
+        """Return the item of the tenant's request rate, or an empty item."""
         answer = self.database.get_item(TableName=self.jobs, Key=self.rate_key, ConsistentRead=True)
         found: Item = answer.get("Item", {})
         return found

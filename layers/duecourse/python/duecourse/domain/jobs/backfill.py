@@ -140,7 +140,8 @@ def limit_of(job: Job, at_once: int | None) -> int | None:
     if at_once is None or (allowed is not None and allowed <= at_once):
         return allowed
     if allowed is not None:
-        raise AtOnceError(f"is less than the {allowed} active runs of the job's overlap; lower that number instead")
+        problem = f"is less than the {allowed} active runs that the job's overlap allows"
+        raise AtOnceError(f"{problem}; lower the number in overlap instead")
     if job.concurrency is not None:
         raise AtOnceError("cannot be combined with the job's concurrency key; remove it, or set a limit for that key")
     if isinstance(job.target, WorkflowTarget):

@@ -146,7 +146,7 @@ class Deadline(StrEnum):
 
 
 class OnDeadline(StrEnum):
-    """What happens to a run that misses a deadline. In both cases it is announced."""
+    """What happens to a run that misses a deadline. In both cases, the missed deadline is announced."""
 
     NOTIFY = "notify"
     CANCEL = "cancel"
@@ -437,7 +437,7 @@ class JobDefinition:
     - `notify`: the notices about the job, and the jobs that deliver them.
     - `max_runs`: the maximum number of occurrences that come due.
     - `exclude`, `jitter_seconds`: change the occurrences of the schedule (domain.schedules.schedule). `exclude` also
-      contains the copy of a calendar (domain.schedules.calendars).
+      contains a copy of the calendar's days (domain.schedules.calendars).
     - `queue_limit`: with `overlap` QUEUE, the maximum number of runs in the wait queue (None: no limit).
     - `active_limit`: with `overlap` ALLOW, the maximum number of active runs (None: no limit). Further runs wait.
     - `concurrency`: the key whose limit the runs share with those of other jobs.

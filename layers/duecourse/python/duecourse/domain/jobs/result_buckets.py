@@ -47,5 +47,5 @@ def location_refusal(tenant: str, location: ResultLocation, buckets: ResultBucke
 
 
 def result_path(job_id: str, local: str, attempt: int) -> str:
-    """Return the end of the key of an attempt's result. Attempts never overwrite each other's results."""
+    """Return the last part of the S3 key for an attempt's result. Attempts never overwrite each other's results."""
     return f"{job_id}/{local}/{attempt}.json"

@@ -172,7 +172,7 @@ def _inside(value: Any, path: tuple[str, ...], name: str) -> Any:
             case list() if step.isdecimal() and int(step) < len(value):
                 value = value[int(step)]
             case _:
-                raise UpstreamResultError(f"{{{{{name[:80]}}}}}: there is no {step}")
+                raise UpstreamResultError(f'{{{{{name[:80]}}}}}: the value has no field or index "{step}"')
     return value
 
 

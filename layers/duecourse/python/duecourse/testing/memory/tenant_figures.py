@@ -1,4 +1,4 @@
-"""The figures of all tenants in memory."""
+"""In-memory implementation of the stores for tenants' figures."""
 
 from __future__ import annotations
 

@@ -28,8 +28,8 @@ PORTION = 20
 
 @dataclass(frozen=True, slots=True)
 class DeadRuns:
-    """Selects dead runs: of one job or of all jobs, that died from `since` on and before `until` (UTC seconds), whose
-    job has the `tag` now, and whose error contains a text.
+    """Selects dead runs by job (None: all jobs), time of death (from `since` until before `until`, UTC seconds),
+    current `tag` of the job, and text in the error.
     """
 
     job_id: str | None = None

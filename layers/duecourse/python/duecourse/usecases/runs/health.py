@@ -84,7 +84,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ClockHealth:
-    """The time of the last tick (None: there was no tick yet), its age (seconds), and the status."""
+    """The time of the last tick (None: there has been no tick yet), its age (seconds), and the status."""
 
     status: Status
     last: float | None

@@ -92,8 +92,8 @@ class KeyLimitsInUse:
         )
 
     def page(self, tenant: str, *, limit: int, after: str | None) -> tuple[list[ListedKey], str | None]:
-        """Return a page of the keys that have a stored limit or waiting runs, beginning after a key, and the key after
-        which the next page begins.
+        """Return a page of the keys that have a stored limit or waiting runs, and the key after which the next page
+        begins. The page begins after the key `after`.
         """
         page = self.jobs.key_limits.page(tenant, limit=limit, after=after)
         queued = self.runs.by_state(tenant, [RunState.QUEUED], limit=MAX_WAITING_READ)

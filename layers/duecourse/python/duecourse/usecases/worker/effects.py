@@ -182,8 +182,8 @@ class SideEffects:
         self, message: RunMessage, run: Run | None, report: Report, *, waited: Queued | None = None
     ) -> None:
         """Remove the run of a message from its wait queue if, according to its record `run`, it no longer waits. Then
-        start the next run. A message that removes nothing and is not the wait queue's call starts nothing. `waited` is
-        the record before: it names the key for which the run waited.
+        start the next run. No run is started if the message removes nothing and was not sent by the wait queue.
+        `waited` is the run's previous record, which names the key for which the run waited.
         """
         called = message.waited and self.wait_queue.received(message)
         lines = {message.line} if waited is None else {message.line, line_of(waited)}

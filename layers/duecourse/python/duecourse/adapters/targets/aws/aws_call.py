@@ -347,7 +347,9 @@ def _throttles(code: str) -> bool:
 
 
 class ClientInName(Protocol):
-    """Creates an AWS client for a service, with the given credentials and read timeout (in seconds) and no retries."""
+    """Creates an AWS client that acts in the name of a role: for a service, with the role's credentials, a read timeout
+    (in seconds) and no retries.
+    """
 
     def __call__(self, service: str, seconds: int, credentials: Credentials) -> Any:
         """Return the client. Raises BotoCoreError for an unknown service."""

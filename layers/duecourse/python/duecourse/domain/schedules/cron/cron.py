@@ -300,8 +300,8 @@ class DaySet:
         return ALL_WEEKDAYS if month.every or week.every else None
 
     def mask(self, length: int, first: int, _low: int = 0, /) -> int:
-        """Return the matching days of a month of this shape as bits. Bit 0 is day 1. ``_low`` is the number of its
-        first day, which matters only to ``WorkingDays`` (exclusions.py).
+        """Return the matching days of a month with this length and first weekday as bits. Bit 0 is day 1. ``_low`` is
+        the number of the month's first day, which matters only to ``WorkingDays`` (exclusions.py).
         """
         shape = length * 7 + first
         bits = self._masks.get(shape)
