@@ -78,7 +78,7 @@ def test_jobs_page_row_summarizes_a_job(sampled: ServedConsole, open_page: Open)
     expect(report).to_contain_text("POST https://shop.example/hooks")
     expect(report).to_contain_text("finance")
     report.scroll_into_view_if_needed()
-    expect(report.get_by_role("img")).to_have_accessible_name(re.compile(r"^Last 7 runs, the latest last: SUCCEEDED"))
+    expect(report.get_by_role("img")).to_have_accessible_name(re.compile(r"^Last 7 runs, oldest first: SUCCEEDED"))
     export = page.get_by_role("row", name=re.compile("broken-export"))
     expect(export.get_by_role("img")).to_have_accessible_name(re.compile("DEAD$"))
     mailing = page.get_by_role("row", name=re.compile("paused-mailing"))
@@ -173,7 +173,9 @@ def test_jobs_page_separate_pause_outlives_the_pause_and_the_resume_of_a_selecti
     broken.uncheck()
     expect(dialog.get_by_role("heading", name="Resume 2 of 3 jobs?")).to_be_visible()
     dialog.get_by_role("button", name="Resume 2 jobs").click()
-    expect(page.get_by_text("Resumed 2 jobs; skipped 1 job (not paused, or paused in another way)")).to_be_visible()
+    expect(
+        page.get_by_text("Resumed 2 jobs; skipped 1 job (not paused, or in a pause that was not selected)")
+    ).to_be_visible()
     assert [job.id for job in scheduler.client.list_jobs(state="PAUSED")] == ["job-002"]
 
 

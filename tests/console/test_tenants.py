@@ -117,7 +117,7 @@ def test_tenants_page_sorts_by_any_column_and_finds_by_name(operated: ServedCons
     page = at_tenants(open_page, operated)
     expect(page.get_by_role("rowheader")).to_have_count(5)
     assert names(page)[0] == "retail"
-    sort_by(page, "Oldest")
+    sort_by(page, "Longest wait")
     expect(page.get_by_role("rowheader").first).to_have_text("logistics-europe-west-and-nordics")
     sort_by(page, "Tenant")
     expect(page.get_by_role("rowheader").first).to_have_text("billing")
@@ -135,14 +135,14 @@ def test_tenants_page_shows_a_thousand_tenants_in_pages_and_the_others_last(
         open_page, operated, LIST | {"tenants": [*many, tenant(None, jobs=50)], "all_runs_counted": False}
     )
     expect(page.get_by_role("rowheader")).to_have_count(50)
-    expect(page.get_by_text("their numbers can be higher")).to_be_visible()
+    expect(page.get_by_text("the actual numbers may be higher")).to_be_visible()
     page.get_by_role("button", name=re.compile(r"\b21\b")).click()
     expect(page.get_by_role("rowheader")).to_have_text(["All others"])
 
 
 def test_tenants_page_says_before_the_first_count_that_there_is_none(operated: ServedConsole, open_page: Open) -> None:
     page = at_tenants(open_page, operated, LIST | {"as_of": None, "tenants": [], "objectives": None})
-    expect(page.get_by_text("Jobs have not been counted yet: index repair counts them once a day.")).to_be_visible()
+    expect(page.get_by_text("Jobs have not been counted yet: a daily check counts them.")).to_be_visible()
     expect(page.get_by_text("No tenant has jobs yet.")).to_be_visible()
 
 

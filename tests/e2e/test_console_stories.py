@@ -103,7 +103,7 @@ def test_console_stories_edit_across_a_dst_change_is_saved_and_reopened_with_its
     page.get_by_role("combobox", expanded=True).fill("Europe/Berlin")
     page.get_by_role("option", name="Europe/Berlin").click()
     moved = f"{night:%Y-%m-%d} 03:00:00 +02:00 Europe/Berlin"
-    note = "The clocks of Europe/Berlin go forward: 02:30 does not exist on that day. The job runs at 03:00"
+    note = "The clocks in Europe/Berlin go forward: 02:30 does not exist on that day. The job runs at 03:00"
     expect(coming.get_by_role("listitem").filter(has_text=moved)).to_contain_text(note)
     page.get_by_role("button", name="Review changes").click()
     page.get_by_role("dialog").get_by_role("button", name="Save").click()

@@ -23,7 +23,7 @@ export default function CalendarsPage() {
       header={
         <Header
           variant="h1"
-          description="Days that several jobs exclude. Jobs name their calendar in the field calendar."
+          description="Days that several jobs exclude. A job refers to a calendar in its calendar field."
           actions={
             <Button
               variant="primary"

@@ -38,8 +38,8 @@ export const SHAPE: Field[] = [
   field("dst_fold", "If the time occurs twice (clocks go back)", "choice", {
     standard: "first",
     options: options({
-      first: "Run at the first time",
-      second: "Run at the second time",
+      first: "Run the first time",
+      second: "Run the second time",
       both: "Run both times",
     }),
   }),
@@ -49,7 +49,7 @@ export const SHAPE: Field[] = [
     hint: "The instant from which a rate counts, such as 2026-12-01T00:00:00Z.",
   }),
   field("exclude", "Excluded", "list", {
-    hint: "Dates, ranges of dates (2026-12-24/2027-01-06) or instants, cron expressions (* * * * SAT-SUN) and instants without runs, separated by commas.",
+    hint: "Times without runs, separated by commas: dates, instants, ranges of either (2026-12-24/2027-01-06), or cron expressions (* * * * SAT-SUN).",
   }),
   field("calendar", "Calendar", "text", { hint: "The id of a calendar. Its days are also excluded." }),
   field("on_excluded", "On an excluded day", "choice", {
@@ -118,7 +118,7 @@ export const RARE: Field[] = [
     standard: "no limit",
     hint: "A run is skipped if it has not started within this time after it was due.",
   }),
-  field("start_within_seconds", "Notify if not started within, in seconds", "number", {
+  field("start_within_seconds", "Notify if not started within (seconds)", "number", {
     standard: "none",
     hint: "A notification is sent if a run has not started within this time after it was due.",
   }),
@@ -152,7 +152,7 @@ export const RARE: Field[] = [
     hint: 'A bucket that the stage allows: {"bucket": "acme-reports", "prefix": "daily/"}',
   }),
   field("after_completion", "After completion", "json", {
-    hint: 'Remove a job that ends: {"delete_after_seconds": 86400}; null for never.',
+    hint: 'Deletes the job this long after it ends: {"delete_after_seconds": 86400}; null: never',
   }),
   field("ping_url", "Ping after a success", "text", {
     hint: "The address of an external monitor that reports if the pings stop.",

@@ -76,7 +76,7 @@ export function NextTab({ job }: { job: Schemas["Job"] }) {
             : [
                 {
                   id: "at",
-                  header: <Zoned text="Your choice" zone={zone} />,
+                  header: <Zoned text="Selected time zone" zone={zone} />,
                   width: 190,
                   card: 60,
                   cell: (each: Schemas["Occurrence"]) => <Time at={each.at} zone={job.timezone} bare />,

@@ -83,8 +83,8 @@ function Grid({ job, shown }: { job: Schemas["Job"]; shown: readonly Occurrence[
     <SpaceBetween size="s">
       <Box>
         {total === 1 ? "The only occurrence" : `The last ${total} occurrences`}
-        {total > shown.length && ` in ${shown.length} ${shown.length === 1 ? "run" : "runs"}`}, the latest at
-        the end: {summary(counted)}
+        {total > shown.length && ` (${shown.length} ${shown.length === 1 ? "run" : "runs"})`}
+        {shown.length > 1 && ", oldest first"}: {summary(counted)}
       </Box>
       {/* biome-ignore lint/a11y/useSemanticElements: a drawing has no fieldset */}
       <div
@@ -129,8 +129,8 @@ function Grid({ job, shown }: { job: Schemas["Job"]; shown: readonly Occurrence[
       )}
       <Legend kinds={KINDS.filter((kind) => counted.has(kind))} />
       <Box color="text-body-secondary" fontSize="body-s">
-        The bars above show the duration (up to {duration(longest)}), and the bars below the lateness (up to{" "}
-        {duration(latest)}). Runs count as late after {duration(job.missed.grace_seconds)}.
+        The bars above the symbols show the duration (up to {duration(longest)}); the bars below them show the
+        lateness (up to {duration(latest)}). Runs count as late after {duration(job.missed.grace_seconds)}.
       </Box>
     </SpaceBetween>
   );

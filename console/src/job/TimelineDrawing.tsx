@@ -21,7 +21,7 @@ export const LOOKS: Record<Kind, { color: string; path: string; hollow?: boolean
   skipped: { color: "var(--dc-inactive)", path: square(SIZE - 0.5), hollow: true },
   cancelled: { color: "var(--dc-inactive)", path: square(SIZE - 0.5) },
   upcoming: { color: "var(--dc-info)", path: circle(SIZE - 0.5), hollow: true },
-  "no record": { color: "var(--dc-warning)", path: circle(SIZE - 0.5), hollow: true },
+  "without a record": { color: "var(--dc-warning)", path: circle(SIZE - 0.5), hollow: true },
 };
 
 /** A row for each day (or hour); each mark is a link with a label. One of them is reached by the tab key,

@@ -61,7 +61,7 @@ export function TimelineTab({ job }: { job: Schemas["Job"] }) {
     mark.count > 1 && zoom !== "day"
       ? `${to.job(job.id)}?tab=timeline&zoom=day&until=${dayOf(mark.first.at, zone)}`
       : address(mark.first);
-  const said = summary(count(all)) || (pending ? "Loading" : "no occurrence");
+  const said = summary(count(all)) || (pending ? "Loading" : "no occurrences");
   return (
     <SpaceBetween size="m">
       <SpaceBetween direction="horizontal" size="xs">

@@ -112,7 +112,7 @@ function LastNight({ job }: { job: Schemas["Job"] }) {
     <SpaceBetween size="s">
       <Box>
         From {wall(night.from, zone)} to {inZone(night.to, zone)}:{" "}
-        {summary(count(found.data)) || "no occurrence"}.{" "}
+        {summary(count(found.data)) || "no occurrences"}.{" "}
         {found.data.length > 1 && <Link href={timeline}>View the timeline</Link>}
       </Box>
       <Answer job={job} at={first?.at ?? night.to} />

@@ -6,7 +6,7 @@ type Run = Schemas["Run"];
 
 export const KINDS = [
   "failed",
-  "no record",
+  "without a record",
   "late",
   "in progress",
   "skipped",
@@ -59,7 +59,7 @@ export function occurrences(
       covered.set(covering.run.id, (covered.get(covering.run.id) ?? 0) + 1);
       found.push({ ...ofRun(covering.run, now, grace), at });
     } else if (instant > now) found.push({ at, kind: "upcoming", ...UNKNOWN });
-    else found.push({ at, kind: "no record", ...UNKNOWN });
+    else found.push({ at, kind: "without a record", ...UNKNOWN });
   }
   // What a record covers and the schedule no longer names is counted with it.
   const records = runs.map((run) => ({

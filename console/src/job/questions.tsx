@@ -54,7 +54,7 @@ const ENDS = [
   { value: String(HOUR), label: "In 1 hour" },
   { value: String(4 * HOUR), label: "In 4 hours" },
   { value: String(24 * HOUR), label: "In 24 hours" },
-  { value: "time", label: "At a time" },
+  { value: "time", label: "At a specific time" },
 ];
 
 /** A pause as it is requested: its reason, and its planned end, which may be a time on the clock of a zone. */
@@ -117,7 +117,7 @@ export function CatchUp({ onChange }: { onChange(checked: boolean): void }) {
   return (
     <Checkbox
       checked={checked}
-      description="The occurrences during the pause are treated as missed, according to the job's policy. Otherwise they are recorded as skipped."
+      description="If selected, the job's policy for missed runs applies to the occurrences during the pause. If not, they are recorded as skipped."
       onChange={({ detail }) => {
         setChecked(detail.checked);
         onChange(detail.checked);

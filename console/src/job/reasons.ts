@@ -7,7 +7,7 @@ const REASONS: Record<string, string> = {
   replaced: "a newer run of the job replaced it",
   paused: "the job was paused",
   deleted: "the job was deleted",
-  edited: "the schedule was changed before it was due",
+  edited: "the schedule was changed before the run was due",
   skipped_on_request: "it was skipped on request",
   upstream_failed: "an upstream step failed",
   upstream_skipped: "an upstream step was skipped",
@@ -71,7 +71,7 @@ const VERDICTS: Record<string, string> = {
   lost: "it was enqueued, but has neither a record nor a message",
   expired: "its record has expired",
   changed: "the job was changed later",
-  unclear: "the stored data are not sufficient for an answer",
+  unclear: "there is not enough stored data to explain this",
 };
 
 /** What a verdict of the API's explanation means; one that a newer release has is shown as it is. */

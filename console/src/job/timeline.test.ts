@@ -48,7 +48,7 @@ describe("records and schedule together", () => {
       "03-28T08 ran",
       "03-28T09 late",
       "03-28T10 failed",
-      "03-28T11 no record",
+      "03-28T11 without a record",
       "03-28T13 skipped",
       "03-28T14 upcoming",
     ]);
@@ -57,12 +57,16 @@ describe("records and schedule together", () => {
   it("counts the occurrences that one record stands for", () => {
     const days = ["2026-03-24T00:00:00Z", "2026-03-25T00:00:00Z", "2026-03-26T00:00:00Z"];
     const paused = run("2026-03-24T00:00:00Z", { state: "SKIPPED", reason: "paused", count: 2 });
-    expect(kinds([paused], days)).toEqual(["03-24T00 skipped", "03-25T00 skipped", "03-26T00 no record"]);
+    expect(kinds([paused], days)).toEqual([
+      "03-24T00 skipped",
+      "03-25T00 skipped",
+      "03-26T00 without a record",
+    ]);
   });
 
   it("does not take a run that was asked for as the schedule's", () => {
     const asked = run("2026-03-28T09:00:00Z", { id: "j.20260328T090000Z.mabc" });
-    expect(kinds([asked], ["2026-03-28T09:00:00Z"])).toEqual(["03-28T09 ran", "03-28T09 no record"]);
+    expect(kinds([asked], ["2026-03-28T09:00:00Z"])).toEqual(["03-28T09 ran", "03-28T09 without a record"]);
   });
 });
 

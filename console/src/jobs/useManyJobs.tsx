@@ -159,7 +159,7 @@ export function useManyJobs(done: (failed: readonly string[]) => void) {
           doing: "Pausing",
           did: "Paused",
           effect:
-            "Occurrences that are due during the pause are skipped. Started runs continue. Jobs that are already paused keep their pause.",
+            "Occurrences that are due during the pause are skipped. Started runs continue. Jobs that are already paused do not change.",
           skips: "not active",
           together: (ids, cursor) => fetcher.POST("/v1/jobs/pause", { body: { ids, cursor, ...body } }),
           begin() {
@@ -191,7 +191,7 @@ export function useManyJobs(done: (failed: readonly string[]) => void) {
             doing: "Resuming",
             did: "Resumed",
             effect: "The jobs run again from their next occurrence.",
-            skips: pauses.length > 1 ? "not paused, or paused in another way" : "not paused",
+            skips: pauses.length > 1 ? "not paused, or in a pause that was not selected" : "not paused",
             together:
               pauses.length > 1
                 ? undefined // some stay paused, also if that has changed since the list was read

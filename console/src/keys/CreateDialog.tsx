@@ -86,7 +86,7 @@ export function CreateDialog({ close }: { close(): void }) {
             <Input type="number" value={days} onChange={({ detail }) => setDays(detail.value)} />
           </FormField>
           <FormField
-            label="Merge requests of this many seconds"
+            label="Combine requests within (seconds)"
             description="Empty: each request starts a run."
             constraintText="From 1 to 3600"
           >

@@ -53,7 +53,7 @@ export default function KeysPage() {
         header={
           <Header
             variant="h1"
-            description="A system without a login starts runs of a job with a key, for example by a trigger URL."
+            description="With a key, a system that has no login can start runs of a job, for example through a trigger URL."
             actions={
               <Button
                 variant="primary"

@@ -83,7 +83,7 @@ function Limit({ limitKey }: { limitKey: string }) {
   const release = (id: string) =>
     ask({
       header: "Release the place?",
-      text: `${id} no longer counts towards the limit, so the next waiting run starts. ${id} itself is not stopped. If it is still in progress, more runs than the limit are then active.`,
+      text: `${id} no longer counts towards the limit, so the next waiting run starts. ${id} itself is not stopped. If it is still in progress, the number of active runs then exceeds the limit.`,
       action: "Release the place",
       async run() {
         await fetcher.POST("/v1/limits/{limit_key}/release", { params, body: { run_id: id } });

@@ -45,7 +45,7 @@ export function LoadBox({ load }: { load: ReturnType<typeof useLoad> }) {
             bars={found.bars.map(({ at, runs, hot }) => ({
               at,
               parts: [{ count: runs, color: hot ? BUSIEST : USUAL }],
-              text: `${runs.toLocaleString("en-GB")} runs${hot ? ", includes one of the busiest minutes" : ""}`,
+              text: `${runs.toLocaleString("en-GB")} runs${hot ? ", including one of the busiest minutes" : ""}`,
             }))}
           />
           {found.hot.length > 0 && (

@@ -68,7 +68,7 @@ export function Result({ run }: { run: ReadRun }) {
           </Box>
         )}
         {run.result_error !== null && (
-          <Alert type="warning">The bucket for results did not accept it: {run.result_error}</Alert>
+          <Alert type="warning">The bucket did not accept the result: {run.result_error}</Alert>
         )}
         {link !== null ? (
           <Link external href={link}>

@@ -85,7 +85,9 @@ function Position({ run, limit_key }: { run: string; limit_key: string }) {
   if (found.data === undefined) return "…";
   const { queue, waiting } = found.data;
   const place = queue.find((each) => each.id === run)?.place;
-  return place === undefined ? `One of ${waiting}` : `${place} of ${waiting}`;
+  return place === undefined
+    ? `Not among the first ${queue.length} (${waiting} waiting)`
+    : `${place} of ${waiting}`;
 }
 
 function pair(label: string, value: ReactNode): KeyValuePairsProps.Pair | null {

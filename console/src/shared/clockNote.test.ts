@@ -8,14 +8,14 @@ test("daylight saving is described in words", () => {
     named: "2026-03-29T02:30:00",
   };
   expect(clockNote({ ...moved, mark: "moved", count: 1 }, "Europe/Berlin")).toBe(
-    "The clocks of Europe/Berlin go forward: 02:30 does not exist on that day. The job runs at 03:00, the first moment after the gap.",
+    "The clocks in Europe/Berlin go forward: 02:30 does not exist on that day. The job runs at 03:00, the first moment after the gap.",
   );
   const wall = "2026-10-25T02:30:00+01:00";
   expect(clockNote({ at: "x", wall, mark: "repeated", named: null, count: 1 }, "UTC")).toContain(
     "02:30 occurs a second time",
   );
   expect(clockNote({ at: null, wall, mark: "dropped", named: null, count: 1 }, "UTC")).toContain("Skipped");
-  expect(clockNote({ at: null, wall, mark: "dropped", named: null, count: 3 }, "UTC")).toContain("3 times");
+  expect(clockNote({ at: null, wall, mark: "dropped", named: null, count: 3 }, "UTC")).toContain("3 scheduled times");
   expect(clockNote({ at: "x", wall, mark: "excluded", named: null, count: 1 }, "UTC")).toContain(
     "does not run",
   );

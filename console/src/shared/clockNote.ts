@@ -5,13 +5,13 @@ export function clockNote({ mark, named, wall, count }: Schemas["Occurrence"], z
   const clock = (text: string) => text.slice(11, 16);
   switch (mark) {
     case "moved":
-      return `The clocks of ${zone} go forward: ${clock(named ?? wall)} does not exist on that day. The job runs at ${clock(wall)}, the first moment after the gap.`;
+      return `The clocks in ${zone} go forward: ${clock(named ?? wall)} does not exist on that day. The job runs at ${clock(wall)}, the first moment after the gap.`;
     case "dropped":
       return count > 1
-        ? `Skipped: the clocks of ${zone} go forward, and ${count} times from ${clock(wall)} do not exist on that day.`
-        : `Skipped: the clocks of ${zone} go forward, and ${clock(wall)} does not exist on that day.`;
+        ? `Skipped: the clocks in ${zone} go forward, and ${count} scheduled times, beginning at ${clock(wall)}, do not exist on that day.`
+        : `Skipped: the clocks in ${zone} go forward, and ${clock(wall)} does not exist on that day.`;
     case "repeated":
-      return `The clocks of ${zone} go back: ${clock(wall)} occurs a second time.`;
+      return `The clocks in ${zone} go back: ${clock(wall)} occurs a second time.`;
     case "excluded":
       return "Excluded by the job: this occurrence does not run.";
     case "shifted":

@@ -14,7 +14,16 @@ import "./lanes.css";
 /** Whether the clock ticks, and how full the lanes are. */
 export function ClockBox({ stats }: { stats: Schemas["Stats"] | undefined }) {
   return (
-    <Container header={<Header variant="h2">Ticks and lanes</Header>}>
+    <Container
+      header={
+        <Header
+          variant="h2"
+          description="A tick starts the dispatch of due runs every minute. A lane is a queue for one priority."
+        >
+          Ticks and lanes
+        </Header>
+      }
+    >
       {stats === undefined ? (
         <StatusIndicator type="loading">Loading</StatusIndicator>
       ) : (

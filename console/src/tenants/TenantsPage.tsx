@@ -57,7 +57,7 @@ export default function TenantsPage() {
       description={
         found &&
         (found.as_of === null ? (
-          "Jobs have not been counted yet: index repair counts them once a day."
+          "Jobs have not been counted yet: a daily check counts them."
         ) : (
           <>
             Jobs were counted at <Time at={found.as_of} />. Each tenant can have {number(found.quota)} jobs.
@@ -80,7 +80,7 @@ export default function TenantsPage() {
     <SpaceBetween size="l">
       <ProblemBox error={query.error} retry={() => void query.refetch()} />
       {found?.all_runs_counted === false && (
-        <Alert type="info">Not all runs in progress were counted, so their numbers can be higher.</Alert>
+        <Alert type="info">Not all runs in progress were counted, so the actual numbers may be higher.</Alert>
       )}
       <Rows<Tenant>
         variant="full-page"
@@ -181,7 +181,7 @@ function columnsOf(quota: number): Column<Tenant>[] {
     count("waiting", "Waiting", 124),
     {
       id: "oldest_waiting_seconds",
-      header: "Oldest",
+      header: "Longest wait",
       width: 118,
       sortingField: "oldest_waiting_seconds",
       card: 100,

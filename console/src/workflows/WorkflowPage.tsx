@@ -128,7 +128,7 @@ function Jobs({ steps }: { steps: readonly (Schemas["WorkflowJob"] & { id: strin
         },
         {
           id: "times",
-          header: "Only at",
+          header: "Time restrictions",
           cell: (each) => (
             <span className="text">
               {[each.only, each.not_before && `not before ${each.not_before}`].filter(Boolean).join("; ") ||
