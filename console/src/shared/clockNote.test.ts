@@ -15,7 +15,9 @@ test("daylight saving is described in words", () => {
     "02:30 occurs a second time",
   );
   expect(clockNote({ at: null, wall, mark: "dropped", named: null, count: 1 }, "UTC")).toContain("Skipped");
-  expect(clockNote({ at: null, wall, mark: "dropped", named: null, count: 3 }, "UTC")).toContain("3 scheduled times");
+  expect(clockNote({ at: null, wall, mark: "dropped", named: null, count: 3 }, "UTC")).toContain(
+    "3 scheduled times",
+  );
   expect(clockNote({ at: "x", wall, mark: "excluded", named: null, count: 1 }, "UTC")).toContain(
     "does not run",
   );
