@@ -30,6 +30,7 @@ COLUMNS = {
     "max_attempts": "int",
     "waiting_for": "string",
     "concurrency_key": "string",
+    "rate_key": "string",
     "waiting_since": "string",
     "waiting_until": "string",
     "heartbeat_until": "string",

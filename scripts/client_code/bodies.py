@@ -9,8 +9,8 @@ DOCUMENTS = {"JobRequest": "job", "JobPatch": "changes", "WorkflowRequest": "wor
 """Bodies that are handed over whole, by the argument's name; the fields of the others are arguments."""
 
 
-PARTS = ("RunRequest",)
-"""Parts of bodies that are handed over in lists."""
+PARTS = ("LimitRate", "RunRequest")
+"""Parts of bodies that are handed over as arguments, alone or in lists."""
 
 
 def bodies(document: Document) -> str:

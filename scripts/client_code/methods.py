@@ -23,7 +23,7 @@ def methods(document: Document, *, asynchronous: bool) -> str:
     called = [_method(document, *each, asynchronous=asynchronous) for each in document.operations()]
     code = "\n\n".join(called)
     answers = sorted(set(re.findall(r"models\.(\w+)", code)))
-    sent = sorted({*re.findall(r"bodies\.(\w+)", code), *(part for part in PARTS if part in code)})
+    sent = sorted({*re.findall(r"bodies\.(\w+)", code), *(part for part in PARTS if re.search(rf"\b{part}\b", code))})
     code = re.sub(r"\b(models|bodies)\.", "", code)
     return (
         '"""Every operation of the API. Written by scripts/client_code from openapi.json (`make openapi`)."""\n\n'

@@ -38,7 +38,9 @@ def test_limits_page_lists_keys_and_shows_their_runs(
     row = page.get_by_role("row").filter(has_text="crm-eu")
     expect(row).to_contain_text("Set in the jobs")
     row.get_by_role("link", name="crm-eu").click()
-    expect(page.get_by_text("Limit: Set in the jobs. Active runs: 1. Waiting runs: 1.")).to_be_visible()
+    expect(
+        page.get_by_text("Limit: Set in the jobs. Rate: Set in the jobs. Active runs: 1. Waiting runs: 1.")
+    ).to_be_visible()
     expect(page.get_by_role("grid", name="Active runs").get_by_role("link", name=first)).to_be_visible()
     expect(page.get_by_role("grid", name="Waiting runs").get_by_role("link", name=second)).to_be_visible()
     assert accessibility_faults(page) == []
@@ -52,7 +54,7 @@ def test_limits_page_changes_and_deletes_a_limit(scheduler: Scheduler, console: 
     expect(page.get_by_text("The limit of crm-eu is 2.")).to_be_visible()
     scheduler.advance(seconds=1)
     page.reload()
-    expect(page.get_by_text("Limit: 2. Active runs: 2. Waiting runs: 0.")).to_be_visible()
+    expect(page.get_by_text("Limit: 2. Rate: Set in the jobs. Active runs: 2. Waiting runs: 0.")).to_be_visible()
     page.get_by_role("button", name="Delete the limit").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete the limit").click()
     expect(page.get_by_text("The limit of crm-eu is deleted.")).to_be_visible()
@@ -78,3 +80,20 @@ def test_limits_run_page_says_what_the_run_waits_for(
     expect(page.get_by_text("Waits for the concurrency key")).to_be_visible()
     expect(page.get_by_text("1 of 1")).to_be_visible()
     expect(page.get_by_text("In the wait queue since")).to_be_visible()
+
+
+def test_limits_page_and_run_page_show_a_run_that_waits_for_a_rate(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    scheduler.client.create_job(
+        {"id": "export", "schedule": None, "target": HTTP, "overlap": "allow", "rate": {"key": "crm", "per_minute": 1}}
+    )
+    for _ in range(2):
+        scheduler.client.run_job("export")
+    scheduler.advance(seconds=1)
+    page = open_page(console, "/limits/crm")
+    table = page.get_by_role("grid", name="Runs that wait for the rate")
+    assert accessibility_faults(page) == []
+    table.get_by_role("link").first.click()
+    expect(page.get_by_text("Waits for the rate of the key")).to_be_visible()
+    expect(page.get_by_text("Next attempt")).to_be_visible()

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.jobs.job import Backoff, Completion, Concurrency, Job, MissedPolicy, Overlap, RetryPolicy
+from duecourse.domain.jobs.job import Backoff, Completion, Concurrency, Job, MissedPolicy, Overlap, Rate, RetryPolicy
 from duecourse.usecases.worker.attempt import LaneWorker
 from tests.support.jobs import job
 from tests.support.line_explorer import Case, Explorer, Found
@@ -18,11 +18,14 @@ from tests.support.wait_queue_model import Left
 from tests.support.wait_queue_mutants import (
     blind,
     doubling,
+    forgetting,
     keeping,
     lonely,
     never_received,
     opened,
+    overpaying,
     own_place,
+    prepaying,
     reckless,
     within,
 )
@@ -45,6 +48,13 @@ KEYS: dict[str, dict[str, Any]] = {
     for limit in (1, 2)
 }
 """Rules of jobs whose runs share a key."""
+
+RATES: dict[str, dict[str, Any]] = {
+    f"{rule}, rate {burst}": {**(RULES | KEYS).get(rule, {"overlap": Overlap.ALLOW}), "rate": Rate("crm", 6, burst)}
+    for rule in ("allow", *RULES, *KEYS)
+    for burst in (1, 2)
+}
+"""Rules of jobs whose attempts share a rate, some also a key."""
 
 NOTHING = Left()
 
@@ -79,7 +89,7 @@ def case(
             retry=RETRY,
             completion=Completion.CALLBACK if callback else Completion.RESPONSE,
             completion_seconds=600,
-            **(RULES | KEYS)[rule],
+            **(RULES | KEYS | RATES)[rule],
         )
 
     return Case(of(rule), runs, workers, left, changed, of(then) if then else None, most, jobs)
@@ -267,3 +277,51 @@ def test_wait_queue_protocol_runs_of_two_jobs_share_a_key_with_two_workers_after
     rule: str, wrong: str
 ) -> None:
     assert explore(rule, jobs=2, left=WRONG[wrong], most=60_000).ends
+
+
+# Rates: the attempts of jobs share one, and each waits until it can be paid.
+
+QUICK_RATES = ("skip, rate 1", "skip, rate 2", "allow, rate 1", "allow, rate 2")
+
+
+@pytest.mark.parametrize("rule", QUICK_RATES)
+def test_wait_queue_protocol_three_runs_keep_a_rate_in_every_order(rule: str) -> None:
+    assert explore(rule, runs=3, jobs=2).repairs == 0
+
+
+@pytest.mark.parametrize("rule", ["queue, rate 1", "replace, rate 1", "allow 1, rate 1", "skip, key 1, rate 1"])
+def test_wait_queue_protocol_three_runs_and_one_worker_keep_a_rate_and_a_lock(rule: str) -> None:
+    assert explore(rule, runs=3, workers=1, callback=True).repairs == 0
+
+
+@pytest.mark.parametrize("wrong", ["a crash", "a lost answer", "a copy", "a failure"])
+def test_wait_queue_protocol_rate_is_kept_after_any_single_fault(wrong: str) -> None:
+    assert explore("allow, rate 1", left=WRONG[wrong]).repairs == 0
+
+
+@pytest.mark.parametrize(
+    ("changed", "found"),
+    [
+        (prepaying, "an attempt starts that is not paid"),
+        (overpaying, "starts are paid within"),
+        (forgetting, "a run never ends"),
+    ],
+)
+def test_wait_queue_protocol_model_detects_a_rate_that_is_not_kept(
+    changed: Callable[[LaneWorker], LaneWorker], found: str
+) -> None:
+    with pytest.raises(AssertionError, match=found):
+        explore("allow, rate 1", changed=changed)
+
+
+@pytest.mark.extended
+@pytest.mark.parametrize("rule", ["queue, rate 1", "newest, rate 1", "replace, rate 1", "allow, key 1, rate 1"])
+def test_wait_queue_protocol_two_runs_keep_a_rate_and_a_lock_in_every_order(rule: str) -> None:
+    assert explore(rule).repairs == 0
+
+
+@pytest.mark.extended
+@pytest.mark.parametrize("wrong", [Left(crashes=1, copies=1), Left(losses=1), Left(failures=1)])
+def test_wait_queue_protocol_rate_and_key_are_kept_in_histories_drawn(wrong: Left) -> None:
+    of = case("skip, key 1, rate 1", runs=3, jobs=2, left=wrong, callback=True)
+    assert Explorer(of).wander(Random(str(wrong)), 60).ends

@@ -30,7 +30,7 @@ SUCCEEDED, FAILED = Returned("fine"), Failed("HTTP 503", code="http.503")
 OFTEN = 0.02
 """How often something goes wrong at a step of a history that is drawn."""
 
-DOUBLED = frozenset({"lock", "enter", "leave", "set_watch"})
+DOUBLED = frozenset({"lock", "enter", "leave", "set_watch", "spend"})
 """Conditional writes that the SDK makes again when their answer is lost: what comes back is the second one's."""
 
 

@@ -52,6 +52,14 @@ DRAWN |= {
 }
 
 
+DRAWN |= {
+    f"of a rate and {rule}, 3 runs of 2 jobs, 2 workers, crash and duplicate": case(
+        f"{rule}, rate 1", runs=3, workers=2, jobs=2, left=Left(crashes=1, copies=1), callback=True
+    )
+    for rule in ("allow, key 1", "queue", "skip, key 2")
+}
+
+
 def _told(name: str, of: Case, histories: int | None = None) -> None:
     explorer = Explorer(of)
     found = explorer() if histories is None else explorer.wander(Random(name), histories)

@@ -64,10 +64,22 @@ class Promises:
             jobs = Counter(run_id.partition(".")[0] for run_id in alive)
             self._is(all(count == 1 for count in jobs.values()), f"two runs are alive at once: {sorted(alive)}")
         self._is(state.time < self.job.created_at + MAX_SECONDS, "it never comes to rest")
+        self._hold_rate(state)
         self._hold_in_flight(state)
         if self.job.queue_limit is not None:
             more = len(asked)  # each worker may have counted the line before another one entered it
             self._is(len(state.line) <= self.job.queue_limit + max(more, 1), "more wait than may")
+
+    def _hold_rate(self, state: State) -> None:
+        """No more starts are paid than the rate allows, and none begins that is not paid."""
+        rate = self.job.rate
+        if rate is None:
+            return
+        for number, begin in enumerate(state.paid):
+            for count, end in enumerate(state.paid[number:], 1):
+                most = rate.burst + (end - begin) * rate.per_minute / 60
+                self._is(count <= most, f"{count} starts are paid within {end - begin} s")
+        self._is(len(state.called) <= len(state.paid), "an attempt starts that is not paid")
 
     def _alive(self, state: State, asked: Sequence[Asked]) -> set[str]:
         alive = {each.with_[0] for each in asked if each.what == "end of call"}
@@ -81,7 +93,9 @@ class Promises:
         wrong = sum(self.left) - sum(state.left)
         sent: list[RunMessage] = [self.kept.values[letter.message] for letter in state.lane if not letter.receives]
         about = [message for message in sent if message.watch is None]
-        calls = [message for message in about if message.kind is MessageKind.START and message.waited]
+        calls = [
+            message for message in about if message.kind is MessageKind.START and message.waited and not message.in_turn
+        ]
         most = max(Counter(message.line for message in calls).values(), default=0)
         self._is(most <= MAX_CALLS + wrong, f"{most} calls of the line are in flight")
         cancels = [message for message in about if message.kind is MessageKind.CANCEL]
@@ -119,7 +133,8 @@ class Promises:
             if message.watch is not None:
                 named[message.line] += watch is not None and watch.nonce == message.watch
             elif message.kind is MessageKind.START and not letter.receives and run is not None:
-                self._is(run.state is not RunState.QUEUED, f"{run.name} waits and has a message", ("time passes",))
+                waits = run.state is RunState.QUEUED and run.rate_key is None
+                self._is(not waits, f"{run.name} waits and has a message", ("time passes",))
         self._is(max(named.values(), default=0) <= 1, "several messages watch one line", ("time passes",))
         if state.left == self.left:  # otherwise the watch or a redelivered message finds it
             for number in {place[0] for place, _ in state.line}:
@@ -160,7 +175,12 @@ class Promises:
         return ends
 
     def _in_order(self, state: State, worker: Worker, local: str, step: tuple[object, ...]) -> None:
-        """Whoever stood in line when this worker got its message, and stands there still, had to be let go first."""
+        """Whoever stood in line when this worker got its message, and stands there still, had to be let go first,
+        except by a run that has the lock or the place while it waits for a rate.
+        """
+        letters = {(letter.message_id, letter.copy): letter.message for letter in state.lane}
+        if self.kept.values[letters[worker.message_id, worker.copy]].in_turn:
+            return
         run = self.shared.record(state, local)
         assert run is not None
         # A run that waits for its key has the lock of its job, and others may wait for that meanwhile.

@@ -160,6 +160,12 @@ class Replay:
     def length(self, tenant: str, job_id: str, *, limit: int) -> Any:
         return self._ask("length", job_id, limit)
 
+    def spent(self, tenant: str, key: str) -> Any:
+        return self._ask("spent", key)
+
+    def spend(self, tenant: str, key: str, move: Any, *, expires_at: int) -> Any:
+        return self._ask("spend", key, move)
+
     def watch(self, tenant: str, job_id: str) -> Any:
         return self._ask("watch", job_id)
 
@@ -184,6 +190,9 @@ class Replay:
 
     def now(self) -> float:
         return self._now
+
+    def sleep_until(self, instant: float) -> None:
+        assert instant <= self._now, "the intervals of a search are longer than a worker waits"
 
     def draw(self) -> float:
         return 0.5

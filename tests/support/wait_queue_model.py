@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.overlap import Lock, has_place, has_released, held_by, position_in
+from duecourse.domain.runs.rate import Spent, moved
 from duecourse.domain.runs.states import Run, is_written_as
 from duecourse.messages import RunMessage
 from duecourse.ports import Conflict
@@ -18,7 +19,7 @@ from tests.support.replayed import Asked
 VISIBLE_AFTER_SECONDS = 150
 """How long a delivered message is hidden from others."""
 
-READS = frozenset({"get", "job", "locked", "locks", "waiting", "length", "watch"})
+READS = frozenset({"get", "job", "locked", "locks", "waiting", "length", "watch", "spent"})
 
 
 @dataclass
@@ -79,7 +80,8 @@ class Left(NamedTuple):
 
 class State(NamedTuple):
     """Everything, by numbers of `Kept`: `locks` by line and place, `line` by line and position, `watches` by line;
-    `called` has each attempt that was called. `job` is the definition of the jobs that is in force.
+    `called` has each attempt that was called. `job` is the definition of the jobs that is in force. `rates` has the
+    starts of each rate key, `paid` when starts were paid.
     """
 
     time: int
@@ -93,6 +95,8 @@ class State(NamedTuple):
     called: tuple[tuple[int, int], ...]
     asked_to_end: tuple[tuple[int, int], ...]
     job: int = 0
+    rates: tuple[tuple[int, Spent], ...] = ()
+    paid: tuple[int, ...] = ()
 
 
 @dataclass
@@ -133,10 +137,8 @@ class Shared:
         """What a port answers, and the state after it."""
         of = self.kept.of
         match asked.what, asked.with_:
-            case "get", (run_id,):
-                return self.record(state, run_id), state
-            case "write", (run, previous):
-                return self._write(state, run, previous)
+            case (("get" | "write"), _):
+                return self._of_record(state, asked)
             case "job", (job_id,):
                 return self.job(state, job_id), state
             case "locked", (line,):
@@ -156,6 +158,8 @@ class Shared:
                 return standing, state
             case (("enter" | "leave" | "waiting" | "length"), _):
                 return self._of_line(state, asked)
+            case (("spent" | "spend"), _):
+                return self._of_rate(state, asked)
             case "watch", (line,):
                 return self.kept.values[dict(state.watches).get(of(line), 0)], state
             case "set_watch", (line, watch, previous):
@@ -169,6 +173,23 @@ class Shared:
                 return True, self.posted(state, message, delay)
             case _:
                 raise AssertionError(f"nobody answers {asked}")
+
+    def _of_record(self, state: State, asked: Asked) -> tuple[Any, State]:
+        if asked.what == "get":
+            return self.record(state, *asked.with_), state
+        return self._write(state, *asked.with_)
+
+    def _of_rate(self, state: State, asked: Asked) -> tuple[Any, State]:
+        key, *moves = asked.with_
+        rates, number = dict(state.rates), self.kept.of(key)
+        spent, made, paid = rates.get(number, Spent()), False, state.paid
+        if not moves:
+            return self.kept.values[self.kept.of(spent)], state
+        made, rates[number] = moved(spent, moves[0])
+        if made and moves[0].counter == "paid":
+            paid = (*paid, state.time)
+        answer = self.kept.values[self.kept.of((made, rates[number]))]
+        return answer, state._replace(rates=tuple(sorted(rates.items())), paid=paid)
 
     def _of_line(self, state: State, asked: Asked) -> tuple[Any, State]:
         values, of = self.kept.values, self.kept.of

@@ -3,14 +3,19 @@
 from dataclasses import replace
 from typing import Any
 
-from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.job import Job, Lane, Rate
 from duecourse.domain.runs.overlap import Lock, LockRequest, Wait
+from duecourse.domain.runs.rate import Move, Spent
 from duecourse.domain.runs.states import Queued, Run
 from duecourse.messages import RunMessage
+from duecourse.ports import WaitQueues
 from duecourse.usecases.report import Report
 from duecourse.usecases.worker.attempt import LaneWorker
 from duecourse.usecases.worker.effects import SideEffects
 from duecourse.usecases.worker.overlap import Held, LockResult, Overlaps, Places, WaitQueue
+from duecourse.usecases.worker.rates import Later, Paid, Rates
+from duecourse.usecases.worker.requeue import Requeue
+from duecourse.usecases.worker.work_item import Disposition, WorkItem
 
 
 class CallingLine(WaitQueue):
@@ -118,6 +123,60 @@ class OpenPlaces(Overlaps):
         return Held() if taken else Wait("another run was first")
 
 
+class PrepaidRates(Rates):
+    """A run that has waited for its instant of the line starts without paying."""
+
+    __slots__ = ()
+
+    def ask(self, tenant: str, key: str, of_job: Rate, *, in_turn: bool) -> Paid | Later:
+        if in_turn:
+            return Paid(self.clock.now())
+        return Rates.ask(self, tenant, key, of_job, in_turn=in_turn)
+
+
+class UnconditionalQueues:
+    """Counts a start although another worker has counted one since it read the counters."""
+
+    def __init__(self, of: WaitQueues) -> None:
+        self._of = of
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._of, name)
+
+    def spend(self, tenant: str, key: str, move: Move, *, expires_at: int) -> tuple[bool, Spent]:
+        free = replace(move, low=0 if move.to is None else 2**62, high=2**62)
+        return self._of.spend(tenant, key, free, expires_at=expires_at)
+
+
+class ForgetfulRequeue(Requeue):
+    """Does not send the message of a run that waits for a rate."""
+
+    __slots__ = ()
+
+    def defer(
+        self, item: WorkItem, previous: Run | None, not_before: float, reason: str, *, lane: Lane | None = None
+    ) -> Disposition:
+        return Disposition.ACK
+
+
+def prepaying(worker: LaneWorker) -> LaneWorker:
+    """An instant of the line counts as a paid start."""
+    return replace(worker, starter=replace(worker.starter, rates=PrepaidRates(**_fields(worker.starter.rates))))
+
+
+def overpaying(worker: LaneWorker) -> LaneWorker:
+    """Starts are paid without a condition."""
+    queues: Any = UnconditionalQueues(worker.starter.rates.wait_queues)
+    rates = replace(worker.starter.rates, wait_queues=queues)
+    return replace(worker, starter=replace(worker.starter, rates=rates))
+
+
+def forgetting(worker: LaneWorker) -> LaneWorker:
+    """A run that waits for a rate has no message."""
+    requeue = ForgetfulRequeue(**_fields(worker.starter.requeue))
+    return replace(worker, starter=replace(worker.starter, requeue=requeue))
+
+
 def doubling(worker: LaneWorker) -> LaneWorker:
     """Each call of a run that has ended calls the next one twice, as in the release before 6."""
     effects = worker.effects
@@ -178,5 +237,5 @@ def _with(worker: LaneWorker, effects: SideEffects) -> LaneWorker:
     return replace(worker, starter=starter, transitions=transitions, effects=effects, wait_queue=line)
 
 
-def _fields(of: WaitQueue | SideEffects | Overlaps) -> dict[str, Any]:
+def _fields(of: WaitQueue | SideEffects | Overlaps | Rates | Requeue) -> dict[str, Any]:
     return {name: getattr(of, name) for name in of.__dataclass_fields__}

@@ -151,6 +151,9 @@ export const RARE: Field[] = [
   field("results", "Location of results", "json", {
     hint: 'A bucket that the stage allows: {"bucket": "acme-reports", "prefix": "daily/"}',
   }),
+  field("rate", "Rate", "json", {
+    hint: 'Attempts of several jobs share a rate: {"key": "crm-{{payload.region}}", "per_minute": 60, "burst": 10}',
+  }),
   field("after_completion", "After completion", "json", {
     hint: 'Deletes the job this long after it ends: {"delete_after_seconds": 86400}; null: never',
   }),

@@ -21,7 +21,7 @@ import { ProblemBox } from "../shared/ProblemBox";
 import { Rows } from "../shared/Rows";
 import { RunStatus } from "../shared/Status";
 import { useConfirm } from "../shared/useConfirm";
-import { limitText } from "./texts";
+import { limitText, rateText } from "./texts";
 
 export default function LimitPage() {
   const { limitKey = "" } = useParams();
@@ -58,7 +58,10 @@ function Limit({ limitKey }: { limitKey: string }) {
     setBusy(true);
     setError(null);
     try {
-      await fetcher.PUT("/v1/limits/{limit_key}", { params, body: { concurrency: Number(typed) } });
+      await fetcher.PUT("/v1/limits/{limit_key}", {
+        params,
+        body: { concurrency: Number(typed), rate: limit.rate },
+      });
       notices.done(`The limit of ${limitKey} is ${typed}.`);
       setTyped("");
       await client.invalidateQueries();
@@ -100,9 +103,9 @@ function Limit({ limitKey }: { limitKey: string }) {
     <SpaceBetween size="l">
       <Header
         variant="h1"
-        description={`Limit: ${limitText(limit.concurrency)}. Active runs: ${limit.active.length}. Waiting runs: ${limit.waiting}.`}
+        description={`Limit: ${limitText(limit.concurrency)}. Rate: ${rateText(limit.rate)}. Active runs: ${limit.active.length}. Waiting runs: ${limit.waiting}.`}
         actions={
-          limit.concurrency !== null && (
+          limit.updated_at !== null && (
             <Button onClick={remove} disabled={refusal !== undefined} disabledReason={refusal}>
               Delete the limit
             </Button>
@@ -183,6 +186,30 @@ function Limit({ limitKey }: { limitKey: string }) {
           { id: "due", header: "Due", width: 190, cell: (each) => <Time at={each.due} zone={zone} /> },
         ]}
       />
+      {limit.waiting_for_rate.length > 0 && (
+        <Rows
+          items={limit.waiting_for_rate}
+          trackBy="id"
+          ariaLabels={{ tableLabel: "Runs that wait for the rate" }}
+          header={<Header variant="h2">Runs that wait for the rate</Header>}
+          columnDefinitions={[
+            {
+              id: "run",
+              header: "Run",
+              isRowHeader: true,
+              width: 320,
+              grow: 2,
+              cell: (each) => run(each.id),
+            },
+            {
+              id: "next",
+              header: "Next start",
+              width: 190,
+              cell: (each) => <Time at={each.next_attempt_at} zone={zone} />,
+            },
+          ]}
+        />
+      )}
       {modal}
     </SpaceBetween>
   );

@@ -4,7 +4,7 @@ import { fetcher } from "../api/client";
 import { to } from "../app/routes";
 import { PagedTable } from "../shared/PagedTable";
 import { usePages } from "../shared/usePages";
-import { limitText } from "./texts";
+import { limitText, rateText } from "./texts";
 
 export default function LimitsPage() {
   const pages = usePages(["limits"], async (cursor, signal) => {
@@ -18,7 +18,7 @@ export default function LimitsPage() {
       header={
         <Header
           variant="h1"
-          description="This list shows concurrency keys that have a stored limit or waiting runs. A job has its key in its concurrency field."
+          description="This list shows keys that have a stored limit or waiting runs. A job has its keys in its fields concurrency and rate."
         >
           Limits
         </Header>
@@ -38,6 +38,7 @@ export default function LimitsPage() {
           ),
         },
         { id: "limit", header: "Limit", width: 160, cell: (each) => limitText(each.concurrency) },
+        { id: "rate", header: "Rate", width: 200, cell: (each) => rateText(each.rate) },
         { id: "waiting", header: "Waiting runs", width: 130, cell: (each) => each.waiting },
         { id: "by", header: "Set by", width: 200, grow: 1, cell: (each) => each.updated_by },
       ]}

@@ -43,7 +43,7 @@ export function Facts({ run, zone }: { run: SingleRun; zone: string }) {
           pair("Next attempt", at(run.next_attempt_at)),
           pair("Duration", over ? durationText(run) : null),
           pair(
-            run.waiting_for === null ? "Concurrency key" : "Waits for the concurrency key",
+            run.waiting_for === "concurrency" ? "Waits for the concurrency key" : "Concurrency key",
             run.concurrency_key && <Link href={to.limit(run.concurrency_key)}>{run.concurrency_key}</Link>,
           ),
           pair(
@@ -52,7 +52,16 @@ export function Facts({ run, zone }: { run: SingleRun; zone: string }) {
               <Position run={run.id} limit_key={run.concurrency_key} />
             ) : null,
           ),
-          pair("In the wait queue since", at(run.waiting_for === null ? null : run.waiting_since)),
+          pair(
+            "Waits for the rate of the key",
+            run.waiting_for === "rate" && run.rate_key !== null ? (
+              <Link href={to.limit(run.rate_key)}>{run.rate_key}</Link>
+            ) : null,
+          ),
+          pair(
+            run.waiting_for === "rate" ? "Waiting since" : "In the wait queue since",
+            at(run.waiting_for === null ? null : run.waiting_since),
+          ),
           pair("Callback deadline", at(run.waiting_until)),
           pair("Heartbeat deadline", at(run.heartbeat_until)),
           pair("Covers", run.count > 1 ? `${run.count} occurrences` : null),

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from duecourse.domain.ids import RunIdentity, key_line
-from duecourse.domain.jobs.job import Concurrency, Lane
+from duecourse.domain.jobs.job import Concurrency, Lane, Rate
 from duecourse.domain.runs.overlap import KeyLimit, Lock, QueuePosition, position_in
+from duecourse.domain.runs.rate import Move, Spent
 from duecourse.messages import RunMessage, read_run_message
 from duecourse.ports import Watch
 from duecourse.testing.clock import SettableClock
@@ -24,6 +25,9 @@ def test_key_limits_limit_comes_back_as_it_was_written(any_tables: Tables) -> No
     assert store.get("other", "crm-eu") is None
     assert not store.put(replace(FIVE, concurrency=0))
     assert store.get("default", "crm-eu") == replace(FIVE, concurrency=0)
+    rate = replace(FIVE, concurrency=None, per_minute=60, burst=10)
+    assert not store.put(rate)
+    assert store.get("default", "crm-eu") == rate
     assert store.delete("default", "crm-eu")
     assert not store.delete("default", "crm-eu")
     assert store.get("default", "crm-eu") is None
@@ -42,7 +46,7 @@ def test_key_limits_are_listed_page_by_page(any_tables: Tables) -> None:
 
 def test_key_limits_job_keeps_its_key_and_limit(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
-    made = stored_job(store, concurrency=Concurrency("crm-{{payload.region}}", 5))
+    made = stored_job(store, concurrency=Concurrency("crm-{{payload.region}}", 5), rate=Rate("crm", 60, 10))
     assert store.get("default", made.id) == made
 
 
@@ -98,3 +102,22 @@ def test_key_limits_message_keeps_its_key() -> None:
     message = waiting("a", 0)
     assert read_run_message(message.to_json()) == message
     assert (message.line, replace(message, key=None).line) == ("*crm", "a")
+
+
+def test_key_limits_starts_of_a_rate_are_counted_only_if_the_condition_of_a_move_holds(any_tables: Tables) -> None:
+    lines = any_tables.wait_queues()
+
+    def spend(counter: str, low: int, high: int, *, to: int | None = None, key: str = "crm") -> tuple[bool, Spent]:
+        return lines.spend("default", key, Move(counter, low, high, 10, to), expires_at=int(NOON) + 86_400)
+
+    assert lines.spent("default", "crm") == Spent()
+    assert spend("paid", 100, 200) == (False, Spent())
+    assert spend("paid", 100, 200, to=110) == (True, Spent(paid=110))
+    assert spend("paid", 100, 200, to=110) == (False, Spent(paid=110))
+    assert spend("paid", 100, 110) == (True, Spent(paid=120))
+    assert spend("paid", 100, 110) == (False, Spent(paid=120))
+    assert spend("paid", 121, 200) == (False, Spent(paid=120))
+    assert spend("line", 100, 200, to=150) == (True, Spent(120, 150))
+    assert spend("line", 100, 200) == (True, Spent(120, 160))
+    assert lines.spent("default", "crm") == Spent(120, 160)
+    assert lines.spent("default", "erp") == lines.spent("other", "crm") == Spent()

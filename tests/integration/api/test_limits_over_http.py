@@ -39,11 +39,12 @@ def test_limits_are_written_read_listed_and_deleted(api: ApiClient) -> None:
     shown = {
         "key": "crm-eu",
         "concurrency": 5,
+        "rate": None,
         "updated_at": "2026-11-21T12:00:00.000Z",
         "updated_by": "local",
     }
     assert (made.status, made.headers["location"]) == (201, "/v1/limits/crm-eu")
-    assert made.json == shown | {"active": [], "waiting": 0, "queue": []}
+    assert made.json == shown | {"active": [], "waiting": 0, "queue": [], "waiting_for_rate": []}
     assert (put(api, 0).status, api.get("/v1/limits/crm-eu").json["concurrency"]) == (200, 0)
     assert put(api, 5).status == 200
     assert api.get("/v1/limits").json == {"items": [shown | {"waiting": 0}], "next_cursor": None}
@@ -85,7 +86,9 @@ def test_limits_active_run_is_shown_and_its_place_can_be_released(api: ApiClient
         ({}, "is required"),
         ({"concurrency": -1}, "0"),
         ({"concurrency": 101}, "100"),
-        ({"concurrency": 1, "rate": 1}, "not a known field"),
+        ({"concurrency": 1, "pace": 1}, "not a known field"),
+        ({"rate": {"per_minute": 0}}, "30000"),
+        ({"rate": {"per_minute": 1, "burst": 101}}, "100"),
     ],
 )
 def test_limits_invalid_limit_is_refused_with_its_field(api: ApiClient, body: object, detail: str) -> None:
@@ -124,6 +127,35 @@ def test_limits_job_with_a_key_is_changed_and_loses_it(api: ApiClient) -> None:
     changed = patch(api, made["id"], {"limit": 2, "priority": 9})
     assert changed["concurrency"] == {"key": "crm-{{payload.to.region}}", "limit": 2, "priority": 9}
     assert patch(api, made["id"], None)["concurrency"] is None
+
+
+def test_limits_rate_is_stored_with_and_without_a_limit(api: ApiClient) -> None:
+    body = {"rate": {"per_minute": 60, "burst": 10}}
+    made = api.send(json_event("PUT", "/v1/limits/crm-eu", body)).json
+    assert (made["concurrency"], made["rate"], made["waiting_for_rate"]) == (None, body["rate"], [])
+    both = api.send(json_event("PUT", "/v1/limits/crm-eu", {"concurrency": 2, "rate": {"per_minute": 60}})).json
+    assert (both["concurrency"], both["rate"]) == (2, {"per_minute": 60, "burst": 1})
+    assert put(api, 3).json["rate"] is None
+
+
+@pytest.mark.parametrize(("rate", "pointer", "detail"), [
+    ({"key": "crm"}, "/rate/per_minute", "is required: write how many attempts"),
+    ({"per_minute": 1}, "/rate/key", "is required: write the key"),
+    ({"key": "crm", "per_minute": 30_001}, "/rate/per_minute", "from 1 to 30000"),
+    ({"key": "{{week}}", "per_minute": 1}, "/rate/key", "known names: job_id, payload.FIELD"),
+])  # fmt: skip
+def test_limits_job_with_an_invalid_rate_is_refused(api: ApiClient, rate: object, pointer: str, detail: str) -> None:
+    answer = api.post(BODY | {"rate": rate})
+    (fault,) = answer.json["errors"]
+    assert (answer.status, fault["pointer"]) == (422, pointer)
+    assert detail in fault["detail"]
+
+
+def test_limits_job_with_a_rate_shows_it(api: ApiClient) -> None:
+    made = api.post(BODY | {"rate": {"key": "crm", "per_minute": 60}}).json
+    assert made["rate"] == {"key": "crm", "per_minute": 60, "burst": 1}
+    changed = api.send(json_event("PATCH", f"/v1/jobs/{made['id']}", {"rate": {"burst": 5}})).json
+    assert changed["rate"] == {"key": "crm", "per_minute": 60, "burst": 5}
 
 
 @pytest.mark.parametrize("overlap", ["newest", "replace"])

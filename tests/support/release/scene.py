@@ -17,6 +17,7 @@ from duecourse.domain.jobs.job import (
     NotifyRule,
     NotifyTarget,
     Overlap,
+    Rate,
     ResultLocation,
     RetryPolicy,
 )
@@ -136,6 +137,9 @@ def _wait(world: World) -> None:
     text = key_text("default", "n" * 32)
     key = ApiKey("default", text.id, text.hash, "waits", "GitHub", NOON, "anna", int(NOON) + 90 * 86_400)
     world.jobs.api_keys.add(key, world.jobs.api_keys.all("default").version)
+    rated: dict[str, Any] = {"overlap": Overlap.ALLOW, "rate": Rate("crm", 1, 1), "retry": ONCE, "max_runs": 1}
+    for name in ("is-rated", "is-rated-too"):
+        world.add(job("rate(1 minute)", id=name, **rated))
     world.add(job("rate(1 minute)", id="queues", overlap=Overlap.QUEUE, max_runs=3, retry=ONCE, **queues))
 
 

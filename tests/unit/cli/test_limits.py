@@ -4,7 +4,14 @@ from typing import Any
 
 from tests.unit.cli.imports.test_calendar_days import told
 
-KEY = {"key": "crm-eu", "concurrency": 5, "updated_at": "2026-11-21T09:00:00.000Z", "updated_by": "anna"}
+KEY = {
+    "key": "crm-eu",
+    "concurrency": 5,
+    "rate": None,
+    "updated_at": "2026-11-21T09:00:00.000Z",
+    "updated_by": "anna",
+}
+RATED = {"id": "export.20261121T064900Z", "job_id": "export", "next_attempt_at": "2026-11-21T06:49:10.000Z"}
 ACTIVE = {
     "id": "report.20261121T064700Z",
     "job_id": "report",
@@ -12,15 +19,15 @@ ACTIVE = {
     "started_at": "2026-11-21T06:47:00.412Z",
 }
 WAITING = {"id": "export.20261121T064800Z", "job_id": "export", "due": "2026-11-21T06:48:00Z", "place": 1}
-FULL: dict[str, Any] = KEY | {"active": [ACTIVE], "waiting": 12, "queue": [WAITING]}
+FULL: dict[str, Any] = KEY | {"active": [ACTIVE], "waiting": 12, "queue": [WAITING], "waiting_for_rate": []}
 
 
 def test_limits_are_listed_with_their_waiting_runs() -> None:
     jobs_alone = KEY | {"key": "erp", "concurrency": None, "updated_at": None, "updated_by": None, "waiting": 3}
     listed = told({"items": [KEY | {"waiting": 0}, jobs_alone], "next_cursor": "x"}, "limits", "list")
     assert [line.split() for line in listed.output.splitlines()[1:3]] == [
-        ["crm-eu", "5", "0", "anna"],
-        ["erp", "of", "its", "jobs", "3"],
+        ["crm-eu", "5", "of", "its", "jobs", "0", "anna"],
+        ["erp", "of", "its", "jobs", "of", "its", "jobs", "3"],
     ]
     assert "duecourse limits list --cursor x" in listed.output
 
@@ -39,3 +46,14 @@ def test_limits_are_set_deleted_and_released() -> None:
     assert "is deleted" in told({}, "limits", "delete", "crm-eu", "--yes").output
     released = told(FULL | {"active": []}, "limits", "release", "crm-eu", ACTIVE["id"], "--yes")
     assert "limit 5, 0 active, 12 waiting" in released.output
+
+
+def test_limits_rate_is_set_and_shown_with_the_runs_that_wait() -> None:
+    found = FULL | {"rate": {"per_minute": 60, "burst": 10}, "waiting_for_rate": [RATED]}
+    said = told(found, "limits", "set", "crm-eu", "--per-minute", "60", "--burst", "10").output
+    assert "limit 5, rate 60/min, burst 10, 1 active, 12 waiting, 1 waiting for the rate" in said
+    shown = told(found, "limits", "show", "crm-eu").output
+    assert "export.20261121T064900Z" in shown
+    for arguments, problem in ((["--burst", "2"], "--per-minute"), ([], "--per-minute")):
+        refused = told(found, "limits", "set", "crm-eu", *arguments)
+        assert (refused.exit_code, problem in refused.output) == (2, True)

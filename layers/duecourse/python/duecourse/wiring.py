@@ -484,6 +484,7 @@ class Wiring(Generic[S_co]):
         """Return a worker for the messages of `received`."""
         from duecourse.usecases.worker.attempt import Coverage, LaneWorker, Starter
         from duecourse.usecases.worker.call import Calls, LongCalls
+        from duecourse.usecases.worker.rates import Rates
         from duecourse.usecases.worker.requeue import Requeue
 
         jobs, runs, clock, randomness = self.jobs, self.runs, self.clock, self.randomness
@@ -496,6 +497,7 @@ class Wiring(Generic[S_co]):
             runs=runs,
             coverage=coverage,
             overlaps=effects.overlaps,
+            rates=Rates(jobs, self.wait_queues, clock, randomness),
             wait_queue=wait_queue,
             calls=Calls(caller, self.payloads, clock, randomness, effects.workflows),
             long_calls=LongCalls(runs, clock),

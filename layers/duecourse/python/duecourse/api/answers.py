@@ -100,21 +100,23 @@ class RunAnswer(TypedDict):
         Millisecond | None,
         Field(description="When the attempt started that is in progress, or that ended at `finished_at`."),
     ]
-    next_attempt_at: Annotated[Millisecond | None, Field(description="When a `RETRYING` run starts again.")]
+    next_attempt_at: Annotated[Millisecond | None, Field(description="When the next attempt starts, or tries again.")]
     lateness_seconds: Annotated[float | None, Field(description="The time from the due second to the first start.")]
     attempts: Annotated[Count, Field(description="The number of attempts that have started.")]
     max_attempts: Count
     waiting_for: Annotated[
-        Literal["overlap", "concurrency"] | None,
-        Field(description="The reason why the run is in the wait queue of its job, or of its concurrency key."),
+        Literal["overlap", "concurrency", "rate"] | None,
+        Field(
+            description="Whether the run waits for another run of its job, for a place of its concurrency key, or for "
+            "the rate of its rate key."
+        ),
     ]
     concurrency_key: Annotated[
         str | None,
         Field(description="The key for which the run waits, or whose limit counted its last attempt."),
     ]
-    waiting_since: Annotated[
-        Millisecond | None, Field(description="When the run entered the wait queue; kept after the wait.")
-    ]
+    rate_key: Annotated[str | None, Field(description="The key for whose rate the run waits.")]
+    waiting_since: Annotated[Millisecond | None, Field(description="When the run began to wait; kept after the wait.")]
     waiting_until: Annotated[Millisecond | None, Field(description="The time by which the callback must arrive.")]
     heartbeat_until: Annotated[
         Millisecond | None, Field(description="The time by which the next heartbeat must arrive.")

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Sequence
 from datetime import datetime
 from typing import Any, Literal, TypeVar
 
-from duecourse.client.bodies import JobPatch, JobRequest, RunRequest, WorkflowRequest
+from duecourse.client.bodies import JobPatch, JobRequest, LimitRate, RunRequest, WorkflowRequest
 from duecourse.client.calls import Call
 from duecourse.client.models import (
     Accepted,
@@ -878,19 +878,27 @@ class AsyncMethods(ABC):
         """
         return self._send(Call("GET", Call.at("limits/{limit_key}", limit_key=limit_key)), SingleLimit)
 
-    def put_limit(self, limit_key: str, concurrency: int) -> Awaitable[SingleLimit]:
+    def put_limit(
+        self, limit_key: str, *, concurrency: int | None = None, rate: LimitRate | None = None
+    ) -> Awaitable[SingleLimit]:
         """Set a concurrency limit.
 
         The limit replaces those of the jobs with this key, from the next start on. A higher limit starts runs that
         wait. A lower one stops no run: the next one starts when fewer are active. With 0 all runs with the key
-        wait.
+        wait. A run that waits for the rate keeps the instant that it has.
 
         `limit_key`: the concurrency key.
 
         `concurrency`: the maximum number of active runs with the key; 0: none starts.
+
+        `rate`: the rate of the attempts with the key.
         """
         return self._send(
-            Call("PUT", Call.at("limits/{limit_key}", limit_key=limit_key), fields={"concurrency": concurrency}),
+            Call(
+                "PUT",
+                Call.at("limits/{limit_key}", limit_key=limit_key),
+                fields={"concurrency": concurrency, "rate": rate},
+            ),
             SingleLimit,
         )
 

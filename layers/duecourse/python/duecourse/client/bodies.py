@@ -123,6 +123,7 @@ class JobPatch(TypedDict):
     precision: NotRequired[Literal["second", "exact"] | None]
     concurrency: NotRequired[Concurrency | None]
     results: NotRequired[ResultLocation | None]
+    rate: NotRequired[Rate | None]
     delivery: NotRequired[Literal["at_least_once", "at_most_once"] | None]
     after_completion: NotRequired[AfterCompletion | None]
     idempotency_key: NotRequired[str | None]
@@ -183,6 +184,7 @@ class JobRequest(TypedDict):
     precision: NotRequired[Literal["second", "exact"] | None]
     concurrency: NotRequired[Concurrency | None]
     results: NotRequired[ResultLocation | None]
+    rate: NotRequired[Rate | None]
     delivery: NotRequired[Literal["at_least_once", "at_most_once"]]
     after_completion: NotRequired[AfterCompletion | None]
     idempotency_key: NotRequired[str | None]
@@ -194,6 +196,13 @@ class LambdaTarget(TypedDict):
     type: Literal["lambda"]
     function: str
     mode: NotRequired[Literal["sync", "async"]]
+
+
+class LimitRate(TypedDict):
+    """The rate of the attempts with the key."""
+
+    per_minute: int
+    burst: NotRequired[int]
 
 
 class Missed(TypedDict):
@@ -234,6 +243,14 @@ class Queue(TypedDict):
     """Runs wait in the wait queue, up to this number."""
 
     queue: int
+
+
+class Rate(TypedDict):
+    """A rate that attempts of several jobs share. Further runs wait."""
+
+    key: str
+    per_minute: int
+    burst: NotRequired[int]
 
 
 class ResultLocation(TypedDict):

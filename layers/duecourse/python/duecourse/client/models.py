@@ -481,6 +481,8 @@ class Job(Answer):
     """The limit that the runs share with those of other jobs."""
     results: ResultLocationShown | None
     """The bucket for the results; null: the stage keeps them."""
+    rate: RateShown | None
+    """The rate that the attempts share with those of other jobs."""
     delivery: Literal["at_least_once", "at_most_once"]
     after_completion: AfterCompletion | None
     """For a job that ends: its schedule is at(...), or it has end or max_runs. Default: a job with the schedule
@@ -634,6 +636,8 @@ class ListedLimit(Answer):
     key: str
     concurrency: int | None
     """The stored limit; null if the limits of the jobs count."""
+    rate: StoredRate | None
+    """The stored rate; null if the rates of the jobs count."""
     updated_at: datetime | None
     """UTC, to the millisecond."""
     updated_by: str | None
@@ -789,6 +793,28 @@ class Queue(Answer):
 
 
 @dataclass(frozen=True, kw_only=True)
+class RateShown(Answer):
+    """A rate that attempts of several jobs share. Further runs wait."""
+
+    key: str
+    """Attempts with the same key share the rate. A template, such as crm-{{payload.region}}."""
+    per_minute: int
+    """The number of attempts that start per minute."""
+    burst: int
+    """How many of them may start at once."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RatedRun(Answer):
+    """A run that waits for the rate of a key."""
+
+    id: str
+    job_id: str
+    next_attempt_at: datetime | None
+    """When it starts, or tries again."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Redriven(Answer):
     """The number of dead runs that were redriven, or would be (`dry_run`), and the cursor to continue."""
 
@@ -920,6 +946,8 @@ class SingleLimit(Answer):
     key: str
     concurrency: int | None
     """The stored limit; null if the limits of the jobs count."""
+    rate: StoredRate | None
+    """The stored rate; null if the rates of the jobs count."""
     updated_at: datetime | None
     """UTC, to the millisecond."""
     updated_by: str | None
@@ -928,6 +956,8 @@ class SingleLimit(Answer):
     """The number of waiting runs; at most 1000 are counted."""
     queue: tuple[WaitingRun, ...]
     """The first 100 waiting runs, in order."""
+    waiting_for_rate: tuple[RatedRun, ...]
+    """The first 100 runs that wait for the rate, among the newest waiting runs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1044,6 +1074,14 @@ class StepRun(Answer):
     code: str | None
     """The code of the last failure, such as http.503 or timeout."""
     error: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredRate(Answer):
+    """A stored rate: attempts per minute, and how many may start at once."""
+
+    per_minute: int
+    burst: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1297,18 +1335,22 @@ class Run(RunExtras, Answer):
     attempt_started_at: datetime | None
     """When the attempt started that is in progress, or that ended at `finished_at`."""
     next_attempt_at: datetime | None
-    """When a `RETRYING` run starts again."""
+    """When the next attempt starts, or tries again."""
     lateness_seconds: float | None
     """The time from the due second to the first start."""
     attempts: int
     """The number of attempts that have started."""
     max_attempts: int
-    waiting_for: Literal["overlap", "concurrency"] | None
-    """The reason why the run is in the wait queue of its job, or of its concurrency key."""
+    waiting_for: Literal["overlap", "concurrency", "rate"] | None
+    """Whether the run waits for another run of its job, for a place of its concurrency key, or for the rate of its
+    rate key.
+    """
     concurrency_key: str | None
     """The key for which the run waits, or whose limit counted its last attempt."""
+    rate_key: str | None
+    """The key for whose rate the run waits."""
     waiting_since: datetime | None
-    """When the run entered the wait queue; kept after the wait."""
+    """When the run began to wait; kept after the wait."""
     waiting_until: datetime | None
     """The time by which the callback must arrive."""
     heartbeat_until: datetime | None

@@ -11,6 +11,7 @@ from duecourse.domain.jobs.backfill import Backfill
 from duecourse.domain.runs.callbacks import Heartbeat
 from duecourse.domain.runs.coverage import Recorded
 from duecourse.domain.runs.overlap import Lock, QueuePosition
+from duecourse.domain.runs.rate import Move, Spent
 from duecourse.domain.runs.states import Run, Running, RunState
 from duecourse.messages import RunMessage
 
@@ -131,7 +132,7 @@ class Watch:
 
 class WaitQueues(Protocol):
     """The runs that wait for the lock of a job (by its id), or for a place of a concurrency key (`key_line` instead of
-    the id), each with the message that starts it, and the messages held by a pause of a job.
+    the id), each with the message that starts it, the messages held by a pause of a job, and the starts of rate keys.
     """
 
     def hold(self, message: RunMessage, *, expires_at: int) -> None:
@@ -161,6 +162,12 @@ class WaitQueues(Protocol):
 
     def length(self, tenant: str, job_id: str, *, limit: int) -> int:
         """Return the number of runs in the wait queue, counted up to `limit`. Strongly consistent."""
+
+    def spent(self, tenant: str, key: str) -> Spent:
+        """Return the starts of a rate key. May be stale."""
+
+    def spend(self, tenant: str, key: str, move: Move, *, expires_at: int) -> tuple[bool, Spent]:
+        """Make the move if its condition holds. Return whether it was made, and the starts of the key after it."""
 
     def watch(self, tenant: str, job_id: str) -> Watch | None:
         """Return the watch of the wait queue. Strongly consistent."""

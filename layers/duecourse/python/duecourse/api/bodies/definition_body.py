@@ -36,6 +36,7 @@ from duecourse.domain.jobs.job import (
     COMPLETION_SECONDS,
     LONG_TIMEOUT_SECONDS,
     MAX_ACTIVE_LIMIT,
+    MAX_PER_MINUTE,
     MAX_PRIORITY,
     MAX_QUEUE_LIMIT,
     MAX_RUNS,
@@ -454,6 +455,23 @@ class ConcurrencyBody(Body):
     ] = 0
 
 
+PerMinute = Annotated[
+    Whole, Field(ge=1, le=MAX_PER_MINUTE, description="The number of attempts that start per minute.")
+]
+Burst = Annotated[Whole, Field(ge=1, le=MAX_ACTIVE_LIMIT, description="How many of them may start at once.")]
+
+
+class RateBody(Body):
+    """A rate that attempts of several jobs share. Further runs wait."""
+
+    key: Annotated[
+        TemplateKey,
+        Field(description="Attempts with the same key share the rate. A template, such as crm-{{payload.region}}."),
+    ]
+    per_minute: PerMinute
+    burst: Burst = 1
+
+
 class ResultLocationBody(Body):
     """The bucket that receives the results. The stage must allow it."""
 
@@ -739,6 +757,9 @@ class JobBody(DefinitionBody):
     ] = None
     results: Annotated[
         ResultLocationBody | None, Field(description="The bucket for the results; null: the stage keeps them.")
+    ] = None
+    rate: Annotated[
+        RateBody | None, Field(description="The rate that the attempts share with those of other jobs.")
     ] = None
     delivery: Literal["at_least_once", "at_most_once"] = "at_least_once"
     after_completion: Annotated[

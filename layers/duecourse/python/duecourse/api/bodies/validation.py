@@ -31,6 +31,7 @@ from duecourse.api.bodies.definition_body import (
     ConcurrencyBody,
     JobBody,
     MissedBody,
+    RateBody,
     ResultLocationBody,
     RetryBody,
     StepBody,
@@ -275,6 +276,7 @@ _MODELS: Mapping[str, type[BaseModel]] = {
     "after_completion": AfterCompletionBody,
     "concurrency": ConcurrencyBody,
     "results": ResultLocationBody,
+    "rate": RateBody,
 }
 
 _UNIONS = ("schedule", "target", "overlap", "finish_by")
@@ -307,6 +309,8 @@ _REQUIRED = {
     "/concurrency/key": "is required: write the key that the runs share, such as crm-{{payload.region}}",
     "/concurrency/limit": "is required: write how many runs with the key may be active",
     "/results/bucket": "is required: write the name of the bucket",
+    "/rate/key": "is required: write the key that the runs share, such as crm-{{payload.region}}",
+    "/rate/per_minute": "is required: write how many attempts with the key may start per minute",
     "/overlap/queue": 'is required: write how many runs may wait, such as {"queue": 10}',
 }
 

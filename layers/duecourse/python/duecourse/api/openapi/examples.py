@@ -36,8 +36,10 @@ from duecourse.api.routes.limits import (
     LimitAnswer,
     LimitBody,
     ListedLimitAnswer,
+    RatedRunAnswer,
     ReleaseBody,
     SingleLimitAnswer,
+    StoredRateAnswer,
     WaitingRunAnswer,
 )
 from duecourse.api.routes.manual import (
@@ -84,6 +86,7 @@ RUN: Document = {
     "max_attempts": 3,
     "waiting_for": None,
     "concurrency_key": None,
+    "rate_key": None,
     "waiting_since": None,
     "waiting_until": None,
     "heartbeat_until": None,
@@ -392,6 +395,7 @@ UPCOMING: Document = {
 LIMIT: Document = {
     "key": "crm-eu",
     "concurrency": 5,
+    "rate": {"per_minute": 60, "burst": 10},
     "updated_at": "2026-11-21T09:00:00.000Z",
     "updated_by": "anna",
 }
@@ -409,6 +413,11 @@ KEY: Document = {
     "debounce_key": "{{payload.repository.name}}",
 }
 KEY_TEXT = "dck_team.EXAMPLE-of-a-key-1234567890"
+RATED_RUN: Document = {
+    "id": "export.20261121T030200Z",
+    "job_id": "export",
+    "next_attempt_at": "2026-11-21T03:02:10.000Z",
+}
 
 STATS: Document = {
     "jobs": {"count": 12, "quota": 10000, "left": 9988},
@@ -451,7 +460,11 @@ REQUEST_EXAMPLES: Mapping[type[Body], Mapping[str, Document]] = {
     JobPatch: {"schedule": {"schedule": "30 3 * * *"}},
     BatchBody: {"two": {"jobs": [NEW_JOB, {"schedule": "61 * * * *"}]}},
     PauseBody: {"note": {"note": "until the printer is repaired"}},
-    LimitBody: {"five": {"concurrency": 5}, "hold": {"concurrency": 0}},
+    LimitBody: {
+        "five": {"concurrency": 5},
+        "hold": {"concurrency": 0},
+        "rate": {"rate": {"per_minute": 60, "burst": 10}},
+    },
     KeyBody: {
         "a webhook": {"scope": f"run:{JOB_ID}", "description": "the repository's webhook", "expires_in_days": 365},
         "merged": {"scope": f"run:{JOB_ID}", "debounce_seconds": 60, "debounce_key": "{{payload.repository.name}}"},
@@ -528,7 +541,10 @@ _ANSWERS: Mapping[Any, Mapping[str, Any]] = {
         "active": [{"id": RUN_ID, "job_id": JOB_ID, "state": "RUNNING", "started_at": "2026-11-21T03:00:00.412Z"}],
         "waiting": 1,
         "queue": [{"id": "export.20261121T030100Z", "job_id": "export", "due": "2026-11-21T03:01:00Z", "place": 1}],
+        "waiting_for_rate": [RATED_RUN],
     },
+    StoredRateAnswer: {"per_minute": 60, "burst": 10},
+    RatedRunAnswer: RATED_RUN,
     ActiveRunAnswer: {"id": RUN_ID, "job_id": JOB_ID, "state": "RUNNING", "started_at": "2026-11-21T03:00:00.412Z"},
     WaitingRunAnswer: {"id": "export.20261121T030100Z", "job_id": "export", "due": "2026-11-21T03:01:00Z", "place": 1},
     SingleCalendarAnswer: CALENDAR | {"jobs": [JOB_ID]},

@@ -13,6 +13,7 @@ from typing_extensions import TypedDict
 
 from duecourse.api.answers import Count, JobId, Millisecond, PageAnswer, RunId, Second
 from duecourse.api.api import Answer, Api, page_answer, route
+from duecourse.api.bodies.definition_body import Burst, PerMinute
 from duecourse.api.bodies.models import Body, Whole
 from duecourse.api.bodies.validation import read_body
 from duecourse.api.identity import OPS, WRITE
@@ -21,7 +22,7 @@ from duecourse.api.query import PageQuery, key_page_token, read_key_page_token
 from duecourse.api.request import Request
 from duecourse.domain.ids import parse_run_id
 from duecourse.domain.instants import to_iso
-from duecourse.domain.jobs.job import MAX_ACTIVE_LIMIT
+from duecourse.domain.jobs.job import MAX_ACTIVE_LIMIT, Rate
 from duecourse.domain.runs.document import millisecond
 from duecourse.domain.runs.overlap import KeyLimit
 from duecourse.domain.runs.rendering import CONCURRENCY_KEY_PATTERN
@@ -42,19 +43,34 @@ CHANGE = frozenset({WRITE, OPS})
 LimitKey = Annotated[str, Field(pattern=f"^{CONCURRENCY_KEY_PATTERN}$")]
 
 
+class LimitRateBody(Body):
+    """The rate of the attempts with the key."""
+
+    per_minute: PerMinute
+    burst: Burst = 1
+
+
 class LimitBody(Body):
-    """The limit of a concurrency key. It replaces the limits of the jobs."""
+    """The limits of a key. They replace those of the jobs; without a value, these count."""
 
     concurrency: Annotated[
-        Whole,
+        Whole | None,
         Field(ge=0, le=MAX_ACTIVE_LIMIT, description="The maximum number of active runs with the key; 0: none starts."),
-    ]
+    ] = None
+    rate: Annotated[LimitRateBody | None, Field(description="The rate of the attempts with the key.")] = None
 
 
 class ReleaseBody(Body):
     """The run whose place is given to another one."""
 
     run_id: Annotated[str, Field(description="The id of a run that has a place of the key.")]
+
+
+class StoredRateAnswer(TypedDict):
+    """A stored rate: attempts per minute, and how many may start at once."""
+
+    per_minute: Annotated[int, Field(ge=1)]
+    burst: Annotated[int, Field(ge=1)]
 
 
 class LimitAnswer(TypedDict):
@@ -64,6 +80,7 @@ class LimitAnswer(TypedDict):
     concurrency: Annotated[
         int | None, Field(ge=0, description="The stored limit; null if the limits of the jobs count.")
     ]
+    rate: Annotated[StoredRateAnswer | None, Field(description="The stored rate; null if the rates of the jobs count.")]
     updated_at: Millisecond | None
     updated_by: str | None
 
@@ -92,12 +109,24 @@ class WaitingRunAnswer(TypedDict):
     place: Annotated[int, Field(ge=1, description="Its position in the wait queue.")]
 
 
+class RatedRunAnswer(TypedDict):
+    """A run that waits for the rate of a key."""
+
+    id: RunId
+    job_id: JobId
+    next_attempt_at: Annotated[Millisecond | None, Field(description="When it starts, or tries again.")]
+
+
 class SingleLimitAnswer(LimitAnswer):
     """A concurrency key, its stored limit and its runs."""
 
     active: list[ActiveRunAnswer]
     waiting: Annotated[Count, Field(description=f"The number of waiting runs; at most {MAX_COUNTED} are counted.")]
     queue: Annotated[list[WaitingRunAnswer], Field(description=f"The first {MAX_SHOWN} waiting runs, in order.")]
+    waiting_for_rate: Annotated[
+        list[RatedRunAnswer],
+        Field(description=f"The first {MAX_SHOWN} runs that wait for the rate, among the newest waiting runs."),
+    ]
 
 
 @route("GET", "/v1/limits", "limits", {200: PageAnswer[ListedLimitAnswer]}, query=PageQuery)
@@ -144,11 +173,16 @@ def put_limit(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
     """Set a concurrency limit.
 
     The limit replaces those of the jobs with this key, from the next start on. A higher limit starts runs that wait. A
-    lower one stops no run: the next one starts when fewer are active. With 0 all runs with the key wait.
+    lower one stops no run: the next one starts when fewer are active. With 0 all runs with the key wait. A run that
+    waits for the rate keeps the instant that it has.
     """
     key, body = _key_in(parameters), read_body(request, LimitBody, kind="invalid-limit")
+    if body.concurrency is None and body.rate is None:
+        fault = FieldFault("is required without rate: write the maximum number of active runs", "/concurrency")
+        raise invalid([fault], "invalid-limit")
+    rate = None if body.rate is None else Rate(key, body.rate.per_minute, body.rate.burst)
     with _Refused(key):
-        created = api.key_limits.put(request.tenant, key, body.concurrency, by=request.principal)
+        created = api.key_limits.put(request.tenant, key, body.concurrency, rate, by=request.principal)
     answer = _status(api.key_limits.status(request.tenant, key))
     facts = {"key": key, "concurrency": body.concurrency}
     if created:
@@ -237,9 +271,14 @@ def _document(key: str, stored: KeyLimit | None) -> LimitAnswer:
     return {
         "key": key,
         "concurrency": None if stored is None else stored.concurrency,
+        "rate": _rate(None if stored is None else stored.rate),
         "updated_at": None if stored is None else millisecond(stored.updated_at),
         "updated_by": None if stored is None else stored.updated_by,
     }
+
+
+def _rate(rate: Rate | None) -> StoredRateAnswer | None:
+    return None if rate is None else {"per_minute": rate.per_minute, "burst": rate.burst}
 
 
 def _status(found: KeyStatus) -> SingleLimitAnswer:
@@ -258,5 +297,9 @@ def _status(found: KeyStatus) -> SingleLimitAnswer:
         "queue": [
             {"id": str(each.name), "job_id": each.job_id, "due": to_iso(each.due), "place": place}
             for place, each in enumerate(found.first, 1)
+        ],
+        "waiting_for_rate": [
+            {"id": str(run.name), "job_id": run.job_id, "next_attempt_at": millisecond(run.not_before)}
+            for run in found.rated
         ],
     }

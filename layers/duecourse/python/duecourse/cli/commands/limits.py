@@ -11,6 +11,7 @@ from duecourse.cli.commands.options import answer_options, api_options, confirm,
 from duecourse.cli.output.table import print_table
 from duecourse.cli.output.values import print_json
 from duecourse.cli.terminal import Command, Group, plain, say
+from duecourse.client.bodies import LimitRate
 from duecourse.client.models import ListedLimit, SingleLimit
 
 SHOWN = 10
@@ -33,8 +34,10 @@ def list_limits(limit: int, cursor: str | None, api: str | None, sign: bool | No
 
 
 def _print_limits(found: Sequence[ListedLimit]) -> None:
-    rows = [(each.key, _limit(each.concurrency), str(each.waiting), each.updated_by or "") for each in found]
-    print_table(("key", "limit", "waiting", "set by"), rows)
+    rows = [
+        (each.key, _limit(each.concurrency), _rate(each), str(each.waiting), each.updated_by or "") for each in found
+    ]
+    print_table(("key", "limit", "rate", "waiting", "set by"), rows)
 
 
 @limits.command(cls=Command, example="duecourse limits show crm-eu")
@@ -55,16 +58,32 @@ def show(key: str, api: str | None, sign: bool | None, as_json: bool) -> None:
         )
     if found.queue:
         print_table(("place", "waiting", "due"), [(str(each.place), each.id, each.due) for each in found.queue[:SHOWN]])
+    if found.waiting_for_rate:
+        rated = [(each.id, each.next_attempt_at) for each in found.waiting_for_rate[:SHOWN]]
+        print_table(("waiting for the rate", "until"), rated)
 
 
 @limits.command("set", cls=Command, example="duecourse limits set crm-eu 5")
 @click.argument("key", metavar="KEY")
-@click.argument("concurrency", metavar="NUMBER", type=int)
+@click.argument("concurrency", metavar="[NUMBER]", type=int, required=False)
+@click.option("--per-minute", type=int, metavar="NUMBER", help="How many attempts with the key start per minute.")
+@click.option("--burst", type=int, metavar="NUMBER", help="How many of them may start at once. Default: 1.")
 @api_options
-def set_limit(key: str, concurrency: int, api: str | None, sign: bool | None) -> None:
-    """Set how many runs with the key may be active. With 0, no run starts. It replaces the limits of the jobs."""
+def set_limit(
+    key: str, concurrency: int | None, per_minute: int | None, burst: int | None, api: str | None, sign: bool | None
+) -> None:
+    """Set how many runs with the key may be active (0: none starts), and their rate. It replaces the limits of the
+    jobs.
+    """
+    rate: LimitRate | None = None
+    if per_minute is not None:
+        rate = {"per_minute": per_minute, "burst": 1 if burst is None else burst}
+    elif burst is not None:
+        raise click.UsageError("--burst needs --per-minute")
+    elif concurrency is None:
+        raise click.UsageError("write the limit of active runs, --per-minute, or both")
     with connected(api, sign) as client:
-        found = client.put_limit(key, concurrency)
+        found = client.put_limit(key, concurrency=concurrency, rate=rate)
     say(plain(f"{found.key}: {_said(found)}"))
 
 
@@ -99,5 +118,12 @@ def _limit(concurrency: int | None) -> str:
     return "of its jobs" if concurrency is None else str(concurrency)
 
 
+def _rate(found: ListedLimit | SingleLimit) -> str:
+    rate = found.rate
+    return "of its jobs" if rate is None else f"{rate.per_minute}/min, burst {rate.burst}"
+
+
 def _said(found: SingleLimit) -> str:
-    return f"limit {_limit(found.concurrency)}, {len(found.active)} active, {found.waiting} waiting"
+    rate = "" if found.rate is None else f", rate {_rate(found)}"
+    rated = f", {len(found.waiting_for_rate)} waiting for the rate" if found.waiting_for_rate else ""
+    return f"limit {_limit(found.concurrency)}{rate}, {len(found.active)} active, {found.waiting} waiting{rated}"

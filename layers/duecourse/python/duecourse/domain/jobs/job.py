@@ -117,6 +117,21 @@ class ResultLocation:
     prefix: str
 
 
+MAX_PER_MINUTE = 30_000
+"""The highest rate of a key: 500 starts per second, half of the writes that an item can take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """Runs with the same `key`, a template as in Concurrency, share a rate: `per_minute` of their attempts start per
+    minute, up to `burst` of them at once, unless a rate is stored for the key.
+    """
+
+    key: str
+    per_minute: int
+    burst: int
+
+
 class Completion(StrEnum):
     """How a run ends. RESPONSE: with the response to its call. CALLBACK: the run waits until a callback with its token
     completes it.
@@ -442,6 +457,7 @@ class JobDefinition:
     - `active_limit`: with `overlap` ALLOW, the maximum number of active runs (None: no limit). Further runs wait.
     - `concurrency`: the key whose limit the runs share with those of other jobs.
     - `results`: the bucket and prefix that receive a copy of each result (None: the stage's own bucket).
+    - `rate`: the key whose rate the runs share with those of other jobs.
     - `ping_url`: the address of an external monitor, which is requested after each successful run.
     - `expect_every`: the job expects pings at least this often (seconds), and runs if they stop. Its schedule is the
       rate of this interval, whose anchor is the last ping.
@@ -477,6 +493,7 @@ class JobDefinition:
     active_limit: int | None = None
     concurrency: Concurrency | None = None
     results: ResultLocation | None = None
+    rate: Rate | None = None
     precision: Precision = Precision.SECOND
     delivery: Delivery = Delivery.AT_LEAST_ONCE
     idempotency_key: str | None = None

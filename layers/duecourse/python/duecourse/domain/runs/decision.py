@@ -409,6 +409,7 @@ def begun(run: Run, request: StartRequest, job: Job, context: AttemptContext, no
             expires_at=expires_at,
             callback_hash=callback_hash,
             key=None,  # set by the worker once the run has a place of its key
+            rate_key=None,
             heartbeat_at=None,
             progress=None,
             note=None,
@@ -423,6 +424,32 @@ def begun(run: Run, request: StartRequest, job: Job, context: AttemptContext, no
 def queued(run: Running, now: float, key: str | None = None) -> Queued:
     """Return the record of a run that must enter the wait queue of its job, or of its key, before its first attempt."""
     return Queued(**run.common(**_NOT_BEGUN, waiting_since=now, key=key))
+
+
+def rated(start: Start, rate_key: str, not_before: float, now: float) -> Run | None:
+    """Return the record of a run that waits for a rate until `not_before`. None if its record does not show the wait:
+    that of a redriven run, or of one whose worker was lost.
+    """
+    match start.previous:
+        case None | Queued():
+            since = _waiting_since(start.previous, rate_key, now)
+            waits = start.run.common(**_NOT_BEGUN, waiting_since=since, rate_key=rate_key)
+            return Queued(**waits, not_before=not_before)
+        case Retrying() as before:
+            return replace(
+                before,
+                rate_key=rate_key,
+                not_before=not_before,
+                waiting_since=_waiting_since(before, rate_key, now),
+                fencing_token=start.run.fencing_token,
+            )
+        case _:
+            return None
+
+
+def _waiting_since(previous: Run | None, rate_key: str, now: float) -> float | None:
+    """Return when the run began to wait for this rate: now, unless it waits already and asks again."""
+    return now if previous is None or previous.rate_key != rate_key else previous.waiting_since
 
 
 _NOT_BEGUN: Mapping[str, object] = {

@@ -47,12 +47,13 @@ def run_document(run: Run) -> dict[str, Any]:
         "started_at": millisecond(started),
         "finished_at": millisecond(finished_at(run)),
         "attempt_started_at": millisecond(attempt_started_at(run)),
-        "next_attempt_at": millisecond(run.not_before) if isinstance(run, Retrying) else None,
+        "next_attempt_at": millisecond(run.not_before) if isinstance(run, Queued | Retrying) else None,
         "lateness_seconds": None if run.lateness is None else round(run.lateness, 3),
         "attempts": run.attempt,
         "max_attempts": run.attempts_allowed,
         "waiting_for": _waiting_for(run),
         "concurrency_key": run.key,
+        "rate_key": run.rate_key,
         "waiting_since": millisecond(run.waiting_since),
         "waiting_until": None if deadlines is None else millisecond(deadlines.waiting_until),
         "heartbeat_until": None if deadlines is None else millisecond(deadlines.heartbeat_until),
@@ -74,6 +75,8 @@ def run_document(run: Run) -> dict[str, Any]:
 
 
 def _waiting_for(run: Run) -> str | None:
+    if isinstance(run, Queued | Retrying) and run.rate_key is not None:
+        return "rate"
     if not isinstance(run, Queued) or run.waiting_since is None:
         return None
     return "overlap" if run.key is None else "concurrency"

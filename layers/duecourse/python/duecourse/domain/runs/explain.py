@@ -168,7 +168,8 @@ def _told(run: Run) -> str:
             until = to_iso(int(run.deadlines.waiting_until))
             return f"Its target was called, and it waits for the callback until {until}."
         case Retrying():
-            return f"Attempt {run.attempt} failed; the next one starts at {to_iso(int(run.not_before))}."
+            rate = "" if run.rate_key is None else f"; it waits for the rate of the key {run.rate_key}"
+            return f"Attempt {run.attempt} failed; the next one starts at {to_iso(int(run.not_before))}{rate}."
         case Cancelled():
             because = {
                 "deleted": " because the job was deleted",
@@ -183,6 +184,8 @@ def _told(run: Run) -> str:
         case Queued():
             if run.waiting_since is None:
                 return "It is in the queue of its lane."
+            if run.rate_key is not None and run.not_before is not None:
+                return f"It waits for the rate of the key {run.rate_key} until {to_iso(int(run.not_before))}."
             what = "of the job" if run.key is None else f"with the concurrency key {run.key}"
             return (
                 f"It has been in the wait queue since {to_iso(int(run.waiting_since))}: it waits for the end of an "

@@ -14,7 +14,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from duecourse.domain.ids import OfRun, RunName, is_key_line, key_line, parse_run_id
-from duecourse.domain.jobs.job import Job, Overlap
+from duecourse.domain.jobs.job import Job, Overlap, Rate
 from duecourse.domain.runs.decision import STEPS_FAILED, RetryLater
 from duecourse.domain.runs.states import (
     Deadlines,
@@ -35,6 +35,9 @@ ORPHAN_SECONDS = 120
 the worker's timeout. A worker that takes the run over later requests the lock like any other run.
 """
 
+
+PLACE_KEPT_SECONDS = 60
+"""How long a run that waits for a rate keeps the place of its key after the instant for which it waits, in seconds."""
 
 LOST_SECONDS = 3600
 """How long a RETRYING holder keeps the lock after its next attempt was due, in seconds. Its message may be lost or in
@@ -65,15 +68,23 @@ class Lock:
 
 @dataclass(frozen=True, slots=True)
 class KeyLimit:
-    """A stored limit of a concurrency key: at most `concurrency` of its runs are active. 0: no run starts. It replaces
-    the limits of the jobs. `updated_at` is in UTC seconds.
+    """A stored limit of a key: at most `concurrency` of its runs are active (0: no run starts), and `per_minute` of
+    their attempts start per minute, up to `burst` at once. It replaces the limits of the jobs; None: these count.
+    `updated_at` is in UTC seconds.
     """
 
     tenant: str
     key: str
-    concurrency: int
+    concurrency: int | None
     updated_at: float
     updated_by: str
+    per_minute: int | None = None
+    burst: int | None = None
+
+    @property
+    def rate(self) -> Rate | None:
+        """The stored rate."""
+        return None if self.per_minute is None else Rate(self.key, self.per_minute, self.burst or 1)
 
 
 RENAMED = "renamed"
@@ -164,7 +175,7 @@ def decide_lock(lock: Lock, holder: Run | None, asks: LockRequest, *, now: float
         return StealLock(lock, f"its holder is {holder.state}")
     # The holder may be about to write its start (a first attempt, the next one, or a redrive).
     starting = now < lock.until + LEASE_MARGIN_SECONDS
-    begun = not isinstance(holder, Queued | Final | None) or waits_for_key(holder)
+    begun = not isinstance(holder, Queued | Final | None) or waits_with_lock(holder)
     if starting and not begun:
         return _about_to_start(lock, asks, now)
     if holder is None or (isinstance(holder, Queued) and not begun):
@@ -184,9 +195,9 @@ def decide_lock(lock: Lock, holder: Run | None, asks: LockRequest, *, now: float
     return Wait(alive, holder if rule.preempts and cancel_requested(holder) is None else None)
 
 
-def waits_for_key(run: Run | None) -> bool:
-    """Return whether the run waits for a place of its key. It has the lock of its job meanwhile."""
-    return isinstance(run, Queued) and run.key is not None
+def waits_with_lock(run: Run | None) -> bool:
+    """Return whether the run waits for a place of its key or for a rate. It has the lock of its job meanwhile."""
+    return isinstance(run, Queued) and (run.key is not None or run.rate_key is not None)
 
 
 def has_place(lock: Lock, holder: Run | None, key: str, *, now: float) -> bool:
@@ -205,6 +216,8 @@ def has_place(lock: Lock, holder: Run | None, key: str, *, now: float) -> bool:
             return _lost(holder, starting, now) is None
         case Running() | Waiting() | Retrying() if holder.attempt >= attempt:
             return False
+        case Queued(not_before=float(until)) if holder.key == key:
+            return starting or now < until + PLACE_KEPT_SECONDS
         case _:
             return starting  # its start is not recorded yet
 
@@ -303,6 +316,8 @@ def _lost(holder: Run, starting: bool, now: float) -> str | None:
     match holder:
         case Running() if now > holder.lease_until + ORPHAN_SECONDS:
             return "its holder's worker vanished"
+        case Queued(not_before=float(until)) if now > until + LOST_SECONDS:
+            return "its holder did not start at the instant for which it waited"
         case Retrying() if now > holder.not_before + LOST_SECONDS:
             return "its holder's next attempt never started"
         case Waiting() if now > holder.deadlines.next + LOST_SECONDS:

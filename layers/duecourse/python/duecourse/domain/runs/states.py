@@ -104,6 +104,7 @@ class Record(OfRun):
     - `progress` (0 to 1), `note`: the values that its heartbeats reported.
     - `waiting_since`: the time at which the run entered the wait queue. It remains after the wait.
     - `key`: the concurrency key whose place the last attempt had, or for which the run waits if it is QUEUED.
+    - `rate_key`: the key of the rate for which the run waits (QUEUED or RETRYING) until `not_before`.
     - `redriven_at`: the time of the last redrive.
     - `caught_up`: the run was enqueued because the occurrences that it covers were missed.
     - `idempotency_key`: the key of the first call. None before that call, empty if it is the default (the run id).
@@ -135,6 +136,7 @@ class Record(OfRun):
     note: str | None = None
     waiting_since: float | None = None
     key: str | None = None
+    rate_key: str | None = None
     redriven_at: float | None = None
     caught_up: bool = False
     idempotency_key: str | None = None
@@ -165,10 +167,13 @@ _COMMON = tuple(field.name for field in fields(Record))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queued(Record):
     """The run waits in a wait queue (since `waiting_since`) for another run of its job, or of its `key`, or it has not
-    started and has no record yet. While it waits for its key, it has the lock of its job.
+    started and has no record yet. While it waits for its key, it has the lock of its job. While it waits for a rate, it
+    is in no wait queue, and has the lock of its job and the place of its `key`. It starts, or asks again, at
+    `not_before`.
     """
 
     state = RunState.QUEUED
+    not_before: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -175,7 +175,7 @@ class Explain:
 
     def _line(self, run: Run) -> tuple[str, ...]:
         """Return the wait queue that contains the run, if it waits. This takes one query."""
-        if run.state is not RunState.QUEUED:
+        if run.state is not RunState.QUEUED or run.rate_key is not None:
             return ()
         return tuple(str(each.name) for each in self.wait_queues.waiting(run.tenant, line_of(run), limit=MAX_WAITING))
 

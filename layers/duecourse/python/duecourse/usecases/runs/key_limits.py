@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from duecourse.domain.ids import key_line
+from duecourse.domain.jobs.job import Rate
 from duecourse.domain.runs.overlap import KeyLimit, Lock
-from duecourse.domain.runs.states import Run, RunState
+from duecourse.domain.runs.states import Queued, Run, RunState
 from duecourse.messages import RunMessage
 from duecourse.ports import Clock, JobStore, RunStore, WaitQueues
 from duecourse.usecases.report import Report
@@ -43,7 +44,8 @@ class PlaceTakenAgainError(Exception):
 @dataclass(frozen=True, slots=True)
 class KeyStatus:
     """A key: its stored limit (None: the limits of its jobs apply), the runs that have its places by the names of the
-    runs (None: the run is about to start), the number of waiting runs (MAX_COUNTED at most), and the first of them.
+    runs (None: the run is about to start), the number of runs that wait for a place (MAX_COUNTED at most), and the
+    first of them. `rated` are the runs that wait for the rate, among the newest MAX_WAITING_READ waiting runs.
     """
 
     key: str
@@ -51,6 +53,7 @@ class KeyStatus:
     active: Mapping[str, Run | None]
     waiting: int
     first: Sequence[RunMessage]
+    rated: Sequence[Queued]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +79,7 @@ class KeyLimitsInUse:
     def get(self, tenant: str, key: str) -> KeyStatus:
         """Return the status of a key. Raises KeyUnknownError."""
         found = self.status(tenant, key)
-        if found.stored is None and not found.active and not found.waiting:
+        if found.stored is None and not (found.active or found.waiting or found.rated):
             raise KeyUnknownError(key)
         return found
 
@@ -89,26 +92,36 @@ class KeyLimitsInUse:
             {lock.holder: run for lock, run in self.overlaps.holders(tenant, key).values()},
             self.wait_queues.length(tenant, line, limit=MAX_COUNTED),
             self.wait_queues.waiting(tenant, line, limit=MAX_SHOWN),
+            sorted(
+                (run for run in self._queued(tenant) if run.rate_key == key),
+                key=lambda run: (run.not_before or 0.0, run.name),
+            )[:MAX_SHOWN],
         )
+
+    def _queued(self, tenant: str) -> list[Queued]:
+        found = self.runs.by_state(tenant, [RunState.QUEUED], limit=MAX_WAITING_READ)
+        return [run for run in found if isinstance(run, Queued)]
 
     def page(self, tenant: str, *, limit: int, after: str | None) -> tuple[list[ListedKey], str | None]:
         """Return a page of the keys that have a stored limit or waiting runs, and the key after which the next page
         begins. The page begins after the key `after`.
         """
         page = self.jobs.key_limits.page(tenant, limit=limit, after=after)
-        queued = self.runs.by_state(tenant, [RunState.QUEUED], limit=MAX_WAITING_READ)
-        waiting = Counter(run.key for run in queued if run.key is not None)
+        keys_waited_for = (run.key if run.rate_key is None else run.rate_key for run in self._queued(tenant))
+        waiting = Counter(key for key in keys_waited_for if key is not None)
         stored = {each.key: each for each in page.items}
         others = {key for key in waiting if key > (after or "") and (page.following is None or key <= page.following)}
         keys = sorted(stored.keys() | others)
         following = keys[limit - 1] if len(keys) > limit else page.following
         return [ListedKey(key, stored.get(key), waiting[key]) for key in keys[:limit]], following
 
-    def put(self, tenant: str, key: str, concurrency: int, *, by: str) -> bool:
-        """Store the limit of a key, and start the first waiting run, which starts the next one. Return whether there
-        was no limit before. Raises WaitQueueUnavailableError.
+    def put(self, tenant: str, key: str, concurrency: int | None, rate: Rate | None = None, *, by: str) -> bool:
+        """Store the limits of a key, and start the first run that waits for a place, which starts the next one. Return
+        whether there was no stored limit before. Raises WaitQueueUnavailableError.
         """
-        created = self.jobs.key_limits.put(KeyLimit(tenant, key, concurrency, self.clock.now(), by))
+        per_minute, burst = (None, None) if rate is None else (rate.per_minute, rate.burst)
+        now = self.clock.now()
+        created = self.jobs.key_limits.put(KeyLimit(tenant, key, concurrency, now, by, per_minute, burst))
         self._start(tenant, key)
         return created
 

@@ -18,7 +18,7 @@ import orjson
 
 from duecourse.domain.ids import key_line
 from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS, DAY_SECONDS
-from duecourse.domain.jobs.job import Concurrency, Job, JobSnapshot, ResultLocation
+from duecourse.domain.jobs.job import Job, JobSnapshot, ResultLocation
 from duecourse.domain.jobs.result_buckets import ResultBuckets, location_refusal, result_path
 from duecourse.domain.runs.coverage import OccurrenceRange, unrecorded
 from duecourse.domain.runs.decision import (
@@ -42,6 +42,7 @@ from duecourse.domain.runs.decision import (
     may_run_again,
     own_job,
     queued,
+    rated,
     refused,
 )
 from duecourse.domain.runs.lifecycle import as_step, decide
@@ -91,6 +92,7 @@ from duecourse.usecases.report import Report, about, format_error
 from duecourse.usecases.worker.call import FINISH_MARGIN_SECONDS, LOOK_SECONDS, Calls, LongCalls
 from duecourse.usecases.worker.effects import SideEffects
 from duecourse.usecases.worker.overlap import Held, Overlaps, WaitQueue
+from duecourse.usecases.worker.rates import Later, Rates
 from duecourse.usecases.worker.requeue import Requeue, carried_on
 from duecourse.usecases.worker.trends import Trends, counted
 from duecourse.usecases.worker.work_item import (
@@ -366,7 +368,7 @@ class LaneWorker:
         job = self.jobs.current(message.tenant, message.job_id)
         if job is None or not job.is_paused(now):
             return Conflict(run)
-        if isinstance(run, Queued) and message.key is None:
+        if isinstance(run, Queued) and message.key is None and run.rate_key is None:
             item.report.add("run_held", reason=reason)
             return Disposition.ACK
         if message.key is not None:  # runs of other jobs wait behind it
@@ -394,14 +396,16 @@ class LaneWorker:
 
 @dataclass(frozen=True, slots=True)
 class _Admitted:
-    """A start that has the lock of its job and the place of its key, as far as it needs them. `room`: another run of
-    the job may start too; `key_room`: another run of the key. `prepared`: the job as this run calls it, if it was read.
+    """A start that has the lock of its job, the place of its key and its turn in a rate, as far as it needs them.
+    `room`: another run of the job may start too; `key_room`: another run of the key. `prepared`: the job as this run
+    calls it, if it was read. `paid`: a start of its rate is paid.
     """
 
     start: Start
     room: bool
     key_room: bool = True
     prepared: Prepared | Failed | None = None
+    paid: bool = False
 
     def room_in(self, line: str) -> bool:
         """Return whether another run in this wait queue may start too."""
@@ -419,6 +423,7 @@ class Starter:
     runs: RunStore
     coverage: Coverage
     overlaps: Overlaps
+    rates: Rates
     wait_queue: WaitQueue
     calls: Calls
     long_calls: LongCalls
@@ -485,7 +490,8 @@ class Starter:
                 decision = replace(decision, run=replace(decision.run, called_until=earlier))
                 if called_until is not None and not message.bulk and not self._has_seat(item, decision, job, turn):
                     return self._to_bulk(item, decision, job)
-                return self._keyed(item, _Admitted(decision, room), job)
+                admitted = self._keyed(item, _Admitted(decision, room), job)
+                return self._rated(item, admitted, job) if isinstance(admitted, _Admitted) else admitted
             case Conflict() as past:
                 return past
             case RetryLater(until, reason):
@@ -506,7 +512,7 @@ class Starter:
         prepared, key = None, decision.run.name.own_key
         if job.concurrency is not None:
             prepared = self.calls.prepared(job, decision.run)
-            found = prepared if isinstance(prepared, Failed) else _key_of(job.concurrency, prepared.job)
+            found = prepared if isinstance(prepared, Failed) else _key_of(job.concurrency.key, prepared.job)
             if isinstance(found, Failed):  # nothing is called
                 return replace(admitted, prepared=found)
             key = found
@@ -522,6 +528,62 @@ class Starter:
             case RetryLater() | Skip():
                 raise AssertionError("a run waits for its key")
 
+    def _rated(self, item: WorkItem, admitted: _Admitted, job: Job) -> _Admitted | Disposition | Conflict:
+        """Return the start if its run needs no rate or has paid for it; otherwise the disposition of its message. This
+        comes last, since a start is paid only when it can take place.
+        """
+        limited, previous = job.rate, admitted.start.previous
+        if limited is None or admitted.start.run.is_workflow or isinstance(admitted.prepared, Failed):
+            return admitted
+        prepared = admitted.prepared or self.calls.prepared(job, admitted.start.run)
+        key = prepared if isinstance(prepared, Failed) else _key_of(limited.key, prepared.job)
+        if isinstance(key, Failed):  # nothing is called
+            return replace(admitted, prepared=key)
+        now = self.clock.now()
+        if isinstance(previous, Queued) and previous.rate_key == key and (previous.not_before or now) > now:
+            # Another message, or the same one: its worker may have died before it sent the message for this instant.
+            return self._wait_for_rate(item, admitted, job, key, Later(previous.not_before or now, in_turn=True))
+        asked = self.rates.ask(job.tenant, key, limited, in_turn=item.message.in_turn)
+        if isinstance(asked, Later):
+            return self._wait_for_rate(item, admitted, job, key, asked)
+        self.clock.sleep_until(asked.at)
+        return replace(admitted, prepared=prepared, paid=True)
+
+    def _wait_for_rate(
+        self, item: WorkItem, admitted: _Admitted, job: Job, key: str, later: Later
+    ) -> Disposition | Conflict:
+        """Record until when the run waits for the rate, take it out of its wait queues, and send its message for that
+        instant. It keeps the lock of its job and the place of its key.
+        """
+        start, message, previous = admitted.start, item.message, admitted.start.previous
+        waits = rated(start, key, later.at, self.clock.now())
+        known = isinstance(previous, Queued) and (previous.rate_key, previous.not_before) == (key, later.at)
+        if waits is not None and not known:
+            if conflict := self.runs.write(waits, previous):
+                return conflict
+            previous = waits
+            item.report.counts["RunsQueued"] += isinstance(waits, Queued) and not isinstance(start.previous, Queued)
+            item.report.add("run_queued", reason=f"it waits for the rate of {key}")
+        self._leave_lines(item, admitted, None, job)
+        at, deadline = later.at, job.start_deadline_seconds
+        if isinstance(previous, Queued) and deadline is not None:
+            at = min(at, max(message.due, message.through or 0) + deadline + 1.0)
+        waited = replace(message, waited=True, in_turn=later.in_turn)
+        return self.requeue.defer(replace(item, message=waited), previous, at, f"the rate of {key}")
+
+    def _leave_lines(self, item: WorkItem, admitted: _Admitted, run: Running | None, job: Job) -> None:
+        """Remove a run that has started (`run`), or that waits for a rate (None), from the wait queues in which it may
+        be, and start the next run there if there is room.
+        """
+        message, previous = item.message, admitted.start.previous
+        # A redriven run may have waited in the wait queue, and another message than the one there may start it.
+        lines = {message.line} if message.waited or (isinstance(previous, Final) and job.needs_lock) else set[str]()
+        waited = previous if isinstance(previous, Queued) else None
+        if waited is not None:
+            lines |= {message.line, line_of(waited)}
+        for line in sorted(lines):
+            self.wait_queue.left(message, run, line, item.report, room=admitted.room_in(line), waited=waited)
+
     def _begin(self, item: WorkItem, admitted: _Admitted, job: Job) -> Disposition | Conflict:
         """Send the deadline message, write the record, call the target and record the end."""
         decision, message, now = admitted.start, item.message, self.clock.now()
@@ -533,16 +595,9 @@ class Starter:
             run = replace(run, deadlines=armed)
             if not self._arm(run, message, armed):
                 return self.requeue.defer(item, decision.previous, now, "the message of its deadline could not be sent")
-        if conflict := self.runs.write(run, decision.previous):
+        if conflict := self._write_start(run, decision.previous, paid=admitted.paid):
             return conflict
-        previous = decision.previous
-        # A redriven run may have waited in the wait queue, and another message than the one there may start it.
-        lines = {message.line} if message.waited or (isinstance(previous, Final) and job.needs_lock) else set[str]()
-        waited = previous if isinstance(previous, Queued) else None
-        if waited is not None:
-            lines |= {message.line, line_of(waited)}
-        for line in sorted(lines):
-            self.wait_queue.left(message, run, line, item.report, room=admitted.room_in(line), waited=waited)
+        self._leave_lines(item, admitted, run, job)
         _count(decision, job, message, item.report)
         if run.is_workflow and own_job(self.jobs.get(run.tenant, run.job_id), run) is None:
             # Deleted before this record existed: the deletion found no run to cancel.
@@ -550,6 +605,19 @@ class Starter:
         with self.long_calls.during(run):
             outcome = self.calls.call(item, run, prepared)
         return self.transitions.finish(item, run, job, outcome)
+
+    def _write_start(self, run: Running, previous: Run | None, *, paid: bool) -> Conflict | None:
+        """Write the record of a start. If the start is `paid` and a duplicate message has recorded in the meantime that
+        the run waits for the rate again, this start counts: otherwise two messages could hinder each other repeatedly.
+        """
+        conflict = self.runs.write(run, previous)
+        for _ in range(MAX_DECISIONS):
+            found = None if conflict is None else conflict.found
+            waits = isinstance(found, Queued | Retrying) and found.rate_key is not None
+            if not paid or found is None or not waits or found.attempt != run.attempt - 1:
+                break
+            conflict = self.runs.write(run, found)
+        return conflict
 
     def _has_seat(self, item: WorkItem, decision: Start, job: Job, turn: StepTurn | None) -> bool:
         """Return whether the run may start on this worker, which only serves jobs with a seat."""
@@ -582,7 +650,7 @@ class Starter:
         if standing is None and key is None and (most := self.overlaps.full_at(job)) is not None:
             full = refused(decision, "overlap_full", f"{most} runs are already waiting")
             return self.transitions.write(item, full, job)
-        if standing is None or (isinstance(standing, Queued) and standing.key != key):
+        if standing is None or (isinstance(standing, Queued) and (standing.key, standing.rate_key) != (key, None)):
             waits = queued(decision.run, self.clock.now(), key)
             if conflict := self.runs.write(waits, standing):
                 return conflict
@@ -641,10 +709,10 @@ def _key_limit(run: Run, job: Job) -> int | None:
     return None if job.rule.only_newest else run.identity.at_once
 
 
-def _key_of(limited: Concurrency, job: Job) -> str | Failed:
+def _key_of(template: str, job: Job) -> str | Failed:
     """Return the run's key, or a failure if its payload has no value for it. `job` has the payload of the run."""
     try:
-        return concurrency_key(limited.key, job.id, job.payload)
+        return concurrency_key(template, job.id, job.payload)
     except TemplateError as problem:
         return Failed(str(problem), retryable=False, code=problem.code)
 

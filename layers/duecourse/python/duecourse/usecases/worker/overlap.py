@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from duecourse.domain.ids import key_line
+from duecourse.domain.ids import OfRun, key_line
 from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS, DAY_SECONDS
 from duecourse.domain.jobs.job import Job, Lane
 from duecourse.domain.runs.decision import RetryLater, Start, own_job
@@ -47,6 +47,7 @@ from duecourse.domain.runs.overlap import (
     latest,
     position_in,
     rank_of_start,
+    waits_with_lock,
 )
 from duecourse.domain.runs.states import (
     Cancelled,
@@ -112,8 +113,10 @@ class Overlaps:
         run, previous = start.run, start.previous
         if not job.needs_lock:
             return Held(room=True)
-        # A run that waits for its key has left the wait queue of its job with the lock.
-        in_turn = previous is None or (isinstance(previous, Queued) and previous.key is None)
+        # A run that waits for its key or for a rate has left the wait queue of its job with the lock.
+        in_turn = job.rule.waits and (
+            previous is None or (isinstance(previous, Queued) and not waits_with_lock(previous))
+        )
         holder = holder_of(run, job.id)
         # A run that has started before (a retry, a redrive) precedes the runs in the wait queue.
         turn = decide_turn(job, position_in(job.id, run), **self._ends(job)) if in_turn else None
@@ -132,7 +135,7 @@ class Overlaps:
         job; a stored limit of the key replaces it.
         """
         run, previous, line = start.run, start.previous, key_line(key)
-        if isinstance(previous, Queued | None):
+        if isinstance(previous, Queued | None) and (previous is None or previous.rate_key is None):
             mine = position_in(line, run)
             for first in self.wait_queues.waiting(run.tenant, line, limit=1):
                 if position_in(line, first) < mine:
@@ -156,7 +159,8 @@ class Overlaps:
 
     def _places_of_key(self, tenant: str, key: str, limit: int) -> Places:
         stored = self.jobs.key_limits.get(tenant, key)
-        return Places(tenant, key_line(key), limit if stored is None else stored.concurrency, key=key)
+        limit = limit if stored is None or stored.concurrency is None else stored.concurrency
+        return Places(tenant, key_line(key), limit, key=key)
 
     def full_at(self, job: Job) -> int | None:
         """Return the limit of the wait queue (`queue_limit`) if it is reached, else None."""
@@ -217,8 +221,6 @@ class Overlaps:
     def _ends(self, job: Job) -> dict[str, QueuePosition | None]:
         """Return the first position of the wait queue, or the last one if only the newest run runs."""
         rule = job.rule
-        if not rule.waits:
-            return {"first": None, "last": None}
         found = self.wait_queues.waiting(job.tenant, job.id, limit=1, newest=rule.only_newest)
         end = position_in(job.id, found[0]) if found else None
         return {"first": None, "last": end} if rule.only_newest else {"first": end, "last": None}
@@ -302,6 +304,13 @@ def _places_of(job: Job, limit: int) -> Places:
     return Places(job.tenant, job.id, limit, job)
 
 
+def _entry(message: RunMessage, line: str, run: Run | None) -> OfRun:
+    """Return what has the priority of the entry in this wait queue. Another message of the run may not have it: it was
+    set when the run began to wait.
+    """
+    return message if (message.waited and line == message.line) or run is None else run
+
+
 WATCH_SECONDS = 30
 """The interval at which the watch starts the first run of a wait queue."""
 
@@ -330,7 +339,7 @@ class WaitQueue:
 
         The watch is created first: if the worker dies or a request fails, no run is in a wait queue without a watch.
         """
-        entry = replace(message, identity=run.identity, waited=True, watch=None, replaces=(), key=key)
+        entry = replace(message, identity=run.identity, waited=True, watch=None, replaces=(), key=key, in_turn=False)
         if run.through is None:
             entry = replace(entry, rules=None)
         self._watched(entry)
@@ -356,8 +365,7 @@ class WaitQueue:
         """
         through = None if isinstance(run, Succeeded | Cancelled | Skipped | None) else run.attempt
         line = line or message.line
-        # Another message of the run may not have its priority, which was set when the run began to wait.
-        entry = message if message.waited and line == message.line else waited or run or message
+        entry = _entry(message, line, waited or run)
         return self.wait_queues.leave(message.tenant, line, position_in(line, entry), through=through)
 
     def left(
@@ -376,7 +384,8 @@ class WaitQueue:
         """
         try:
             if run is None:
-                self.wait_queues.leave(message.tenant, line, position_in(line, message), through=message.starts)
+                entry = _entry(message, line, waited)
+                self.wait_queues.leave(message.tenant, line, position_in(line, entry), through=message.starts)
             else:
                 self.leave(message, run, line, waited=waited)
             if room:

@@ -131,7 +131,7 @@ _READ: Mapping[str, Callable[[Item, str], Any]] = MappingProxyType(
         **dict.fromkeys(
             (
                 *("reason", "error", "code", "callback_hash", "deadline_message_id", "cancel_requested"),
-                *("message_id", "nonce", "result_key", "idempotency_key", "note", "redriven_from", "key"),
+                *("message_id", "nonce", "result_key", "idempotency_key", "note", "redriven_from", "key", "rate_key"),
                 *("result_location", "result_error"),
             ),
             values.optional_text,

@@ -6,12 +6,14 @@ from typing import Any
 
 from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.conditions import ABSENT, holds
-from duecourse.adapters.dynamodb.keys import HELD_PREFIX, QUEUE_PREFIX, WATCH, Item, job_key, job_partition
-from duecourse.adapters.dynamodb.writing import TableStore, conditional
+from duecourse.adapters.dynamodb.keys import HELD_PREFIX, QUEUE_PREFIX, RATE, WATCH, Item, job_key, job_partition
+from duecourse.adapters.dynamodb.writing import TableStore, condition_failed, conditional, found
+from duecourse.domain.ids import key_line
 from duecourse.domain.jobs.job import MAX_PRIORITY
 from duecourse.domain.runs.overlap import QueuePosition, position_in
+from duecourse.domain.runs.rate import Move, Spent
 from duecourse.messages import RunMessage, read_run_message
-from duecourse.ports import Watch
+from duecourse.ports import ServiceError, Watch
 
 HELD = 100
 """The number of held messages in one read. If there are more, the newest are read."""
@@ -79,6 +81,35 @@ class DynamoWaitQueues(TableStore):
             **how,
         )
 
+    def spent(self, tenant: str, key: str) -> Spent:
+        item = self._client.get_item(TableName=self._table, Key=_rate_key(tenant, key)).get("Item")
+        return _spent(item or {})
+
+    def spend(self, tenant: str, key: str, move: Move, *, expires_at: int) -> tuple[bool, Spent]:
+        stand: dict[str, object] = {"low": move.low, "expires_at": expires_at}
+        if move.to is None:
+            stand |= {"high": move.high, "step": move.step}
+            change, condition = "#counter + :step", "#counter BETWEEN :low AND :high"
+        else:
+            stand |= {"to": move.to}
+            change, condition = ":to", "attribute_not_exists(#counter) OR #counter < :low"
+        update = f"SET #counter = {change}, #expires_at = :expires_at"
+        request = values.expressions(stand, update=update, condition=condition)
+        request["ExpressionAttributeNames"]["#counter"] = move.counter
+        try:
+            answer = self._client.update_item(
+                TableName=self._table,
+                Key=_rate_key(tenant, key),
+                ReturnValues="ALL_NEW",
+                ReturnValuesOnConditionCheckFailure="ALL_OLD",
+                **request,
+            )
+        except ServiceError as error:
+            if not condition_failed(error):
+                raise
+            return False, _spent(found(error) or {})
+        return True, _spent(answer["Attributes"])
+
     def watch(self, tenant: str, job_id: str) -> Watch | None:
         item = self._item(job_key(tenant, job_id, WATCH))
         if item is None:
@@ -94,6 +125,14 @@ class DynamoWaitQueues(TableStore):
             return conditional(self._client.delete_item, TableName=self._table, Key=key, **condition)
         item = {"nonce": watch.nonce, "at": watch.at, "call": watch.call, "expires_at": expires_at}
         return conditional(self._client.put_item, TableName=self._table, Item=key | values.pack(item), **condition)
+
+
+def _rate_key(tenant: str, key: str) -> Item:
+    return job_key(tenant, key_line(key), RATE)
+
+
+def _spent(item: Item) -> Spent:
+    return Spent(values.optional_integer(item, "paid") or 0, values.optional_integer(item, "line") or 0)
 
 
 def _held_key(message: RunMessage) -> Item:

@@ -1,0 +1,66 @@
+"""Rates by key: the time at which an attempt may start (domain.runs.rate)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from duecourse.domain.instants import DAY_SECONDS
+from duecourse.domain.jobs.job import Rate
+from duecourse.domain.runs.rate import AskAgain, JoinLine, Pay, decide_rate, start_paid_by
+from duecourse.ports import Clock, JobStore, Randomness, WaitQueues
+from duecourse.usecases.dispatch.claim import HOLD_SECONDS
+
+MAX_MOVES = 4
+"""How often a move is decided again because another worker was first."""
+
+BUSY_SECONDS = 2
+"""After this time (seconds) a run asks again if other workers were first at each move."""
+
+
+@dataclass(frozen=True, slots=True)
+class Paid:
+    """The attempt may start at `at` (UTC seconds): now, or within HOLD_SECONDS."""
+
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Later:
+    """The run waits until `at` (UTC seconds) and then asks again. `in_turn`: this is its instant of the line."""
+
+    at: float
+    in_turn: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """Counts the starts of keys. A stored limit of a key replaces the rate of the job."""
+
+    jobs: JobStore
+    wait_queues: WaitQueues
+    clock: Clock
+    randomness: Randomness
+
+    def ask(self, tenant: str, key: str, of_job: Rate, *, in_turn: bool) -> Paid | Later:
+        """Pay for a start, or return when the run asks again. If the response to a write is lost, a start is paid that
+        does not take place.
+        """
+        stored = self.jobs.key_limits.get(tenant, key)
+        rate = replace(of_job if stored is None or stored.rate is None else stored.rate, key=key)
+        spent = self.wait_queues.spent(tenant, key)
+        for _ in range(MAX_MOVES):
+            now = self.clock.now()
+            decision = decide_rate(
+                spent, rate, now=now, hold_seconds=HOLD_SECONDS, in_turn=in_turn, draw=self.randomness.draw()
+            )
+            if isinstance(decision, AskAgain):
+                return Later(decision.at, in_turn=False)
+            made, spent = self.wait_queues.spend(tenant, key, decision.move, expires_at=int(now) + DAY_SECONDS)
+            match decision:
+                case Pay() if made:
+                    return Paid(max(now, start_paid_by(spent, rate)))
+                case JoinLine() if made:
+                    return Later(spent.line / 1_000_000, in_turn=True)
+                case _:
+                    continue
+        return Later(self.clock.now() + BUSY_SECONDS, in_turn=False)
