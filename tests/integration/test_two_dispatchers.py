@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import Any, TypeVar
 
 import pytest
@@ -59,7 +60,7 @@ def test_two_dispatchers_over_one_shard_of_many_due_jobs_execute_each_exactly_on
     assert not list(cursors.due(f"{bucket_of(now - 5)}/0000", now + 300))
 
     caller = RecordedCalls(SettableClock(float(now)))
-    wiring = Wiring[Any](None)
+    wiring = Wiring[Any](SimpleNamespace(result_buckets={}))
     wiring.jobs, wiring.runs, wiring.workflows = store, runs, tables.workflows(clock)
     wiring.timers, wiring.wait_queues, wiring.inputs = tables.timers(), tables.wait_queues(), tables.inputs()
     wiring.lanes, wiring.notices, wiring.bus, wiring.results = lanes, Announced(), RecordedEvents(), StoredResults()

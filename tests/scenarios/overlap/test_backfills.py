@@ -154,7 +154,7 @@ LIMITED = {"active_limit": 3, "overlap": Overlap.ALLOW}
         ({"overlap": Overlap.SKIP}, 2, 1),
         (LIMITED, None, 3),
         (LIMITED, 5, 3),
-        (LIMITED, 2, "lower that number"),
+        (LIMITED, 2, "lower the number in overlap"),
         ({"overlap": Overlap.ALLOW, "concurrency": Concurrency("crm", 9)}, None, None),
         ({"overlap": Overlap.ALLOW, "concurrency": Concurrency("crm", 9)}, 2, "set a limit for that key"),
         ({"overlap": Overlap.ALLOW, "target": WorkflowTarget("x")}, 2, 'set its overlap to {"allow": n}'),

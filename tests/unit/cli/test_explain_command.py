@@ -647,8 +647,15 @@ WORKFLOW = {
     "schedule": None,
     "next_occurrence": None,
     "jobs": {
-        "extract": {"after": [], **RULE},
-        "report": {"after": ["extract"], **RULE, "when": "all_done", "only": "0 2 * * 1", "may_fail": True},
+        "extract": {"job_id": "extract", "after": [], **RULE},
+        "report": {
+            **RULE,
+            "job_id": "report",
+            "after": ["extract"],
+            "when": "all_done",
+            "only": "0 2 * * 1",
+            "may_fail": True,
+        },
     },
 }
 PUT = {**WORKFLOW, "dry_run": False, "created": ["extract", "nightly"], "changed": []}
@@ -661,6 +668,10 @@ def asked(answering: Answering, *arguments: str) -> Result:
         return duecourse(api, *arguments)
 
 
+def step(name: str, state: str, attempts: int) -> Mapping[str, Any]:
+    return {"id": name, "job_id": name, "state": state, "attempts": attempts}
+
+
 def a_run(state: str) -> Mapping[str, Any]:
     return {
         "run": RUN_ID,
@@ -669,8 +680,8 @@ def a_run(state: str) -> Mapping[str, Any]:
         "error": None if state == "SUCCEEDED" else "failed: extract (http.500)",
         "counts": {"succeeded": 1},
         "jobs": [
-            {"id": "extract", "state": "DEAD", "reason": "not_retryable", "attempts": 2, "error": "HTTP 500"},
-            {"id": "report", "state": "WAITS", "waits_for": ["extract"], "attempts": 0},
+            {**step("extract", "DEAD", 2), "reason": "not_retryable", "error": "HTTP 500"},
+            {**step("report", "WAITS", 0), "waits_for": ["extract"]},
         ],
     }
 

@@ -321,7 +321,9 @@ WORKFLOW_RUN = {
     "reason": "steps_failed",
     "error": None,
     "counts": {},
-    "jobs": [{"id": LONG, "state": "DEAD", "reason": "not_retryable", "attempts": 2, "error": "!" * 900}],
+    "jobs": [
+        {"id": LONG, "job_id": LONG, "state": "DEAD", "reason": "not_retryable", "attempts": 2, "error": "!" * 900}
+    ],
 }
 
 
@@ -336,8 +338,8 @@ def test_cli_tables_show_one_line_per_step_of_a_workflow_run(columns: str) -> No
 
 
 def test_cli_tables_show_the_cause_of_a_failed_step_and_the_command_for_its_run() -> None:
-    step = {"id": "load", "state": "DEAD", "run": "load.20261121T020000Z", "attempts": 1, "code": "exit.2"}
-    run = {**WORKFLOW_RUN, "jobs": [{**step, "error": "exit code 2: no such table"}]}
+    step = {"id": "load", "job_id": "load", "state": "DEAD", "run": "load.20261121T020000Z", "attempts": 1}
+    run = {**WORKFLOW_RUN, "jobs": [{**step, "code": "exit.2", "error": "exit code 2: no such table"}]}
     shown = told(run, "workflows", "show", "nightly.20261121T020000Z", FORCE_COLOR="1", COLUMNS="80").stdout
     shown = re.sub("\x1b\\[[0-9;]*m", "", shown)
     assert "  no such table" in shown

@@ -564,7 +564,7 @@ class Wiring(Generic[S_co]):
     def transitions(self: Wiring[ExecuteSettings | ReconcilerSettings], effects: SideEffects) -> TransitionWriter:
         from duecourse.usecases.worker.attempt import TransitionWriter
 
-        buckets = self.settings.result_buckets if isinstance(self.settings, ExecuteSettings) else {}
+        buckets = {} if isinstance(self.settings, ReconcilerSettings) else self.settings.result_buckets
         return TransitionWriter(self.runs, effects, self.results, buckets, self.clock, self.randomness)
 
     @cached_property
