@@ -116,6 +116,7 @@ def test_jobs_are_returned_as_posted_with_derived_fields(api: ApiClient) -> None
         "ping_url": None,
         "expect_every": None,
         "results": None,
+        "rate": None,
         "delete_at": None,
     }
     assert api.get("/v1/jobs/weekly-report").json == answer.json

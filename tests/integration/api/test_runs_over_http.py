@@ -83,6 +83,7 @@ def test_runs_occurrences_sent_on_creation_are_queued(api: ApiClient) -> None:
         "max_attempts": 4,
         "waiting_for": None,
         "concurrency_key": None,
+        "rate_key": None,
         "waiting_since": None,
         "waiting_until": None,
         "heartbeat_until": None,
