@@ -115,7 +115,7 @@ def test_job_page_record_of_several_occurrences_is_counted_as_such(
     runs = scheduler.client.list_runs("report", from_="1970-01-01T00:00:00Z").items
     total = sum(run.count for run in runs)
     assert total > len(runs)
-    expect(page.get_by_text(f"The last {total} occurrences in {len(runs)} runs")).to_be_visible()
+    expect(page.get_by_text(f"The last {total} occurrences ({len(runs)} runs)")).to_be_visible()
 
 
 def test_job_page_explains_the_last_occurrence_and_the_last_night_on_click(
