@@ -37,8 +37,11 @@ def store_keys(desk: Desk) -> None:
 
 def _store(desk: Desk, secret: str) -> ApiKey:
     text, store = key_text("default", secret), desk.client.jobs.api_keys
-    until = int(NOON) + 366 * DAY_SECONDS
-    key = ApiKey("default", text.id, text.hash, "often", "d" * MAX_DESCRIPTION, NOON, "ann", until, 6000)
+    job = desk.client.jobs.get("default", "often")
+    if job is None:
+        raise AssertionError("often")
+    generation, until = job.created_generation, int(NOON) + 366 * DAY_SECONDS
+    key = ApiKey("default", text.id, text.hash, "often", generation, "d" * MAX_DESCRIPTION, NOON, "ann", until, 6000)
     if not store.add(key, store.all("default").version):
         raise AssertionError(key.id)
     return key

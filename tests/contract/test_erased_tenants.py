@@ -98,7 +98,7 @@ def site(ministack: str, dynamodb_tables: Tables) -> Iterator[Site]:
             world.add(replace(each, tenant=tenant))
         text = key_text(tenant, "s" * 32)
         until = int(NOON) + 90 * DAY_SECONDS
-        assert world.jobs.api_keys.add(ApiKey(tenant, text.id, text.hash, "works", "", NOON, "ann", until), 0)
+        assert world.jobs.api_keys.add(ApiKey(tenant, text.id, text.hash, "works", 1, "", NOON, "ann", until), 0)
         client["s3"].put_object(Bucket=buckets["ResultsBucket"], Key=f"results/{tenant}/works/1/1.json", Body=b"{}")
         client["ssm"].put_parameter(Name=f"{SECRETS}/{tenant}/key", Value="s3cr3t", Type="SecureString", Overwrite=True)
     world.until(NOON + 130)

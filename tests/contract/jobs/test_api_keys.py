@@ -16,7 +16,7 @@ VALID_UNTIL = int(NOON) + DAY_SECONDS
 
 def made(name: str, tenant: str = "default") -> ApiKey:
     text = key_text(tenant, name * 32)
-    return ApiKey(tenant, text.id, text.hash, "report", "GitHub", NOON, "ann", VALID_UNTIL)
+    return ApiKey(tenant, text.id, text.hash, "report", 1, "GitHub", NOON, "ann", VALID_UNTIL)
 
 
 def store_of(tables: Tables) -> ApiKeyStore:

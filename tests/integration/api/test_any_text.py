@@ -79,7 +79,9 @@ def text_api(tables: Tables) -> ApiClient:
     job = callback_job(api)
     recorded(api, waiting_run(job))
     recorded(api, run(job, RunState.DEAD, after=60))
-    key = ApiKey("default", API_KEY.id, API_KEY.hash, job.id, "", NOON, "", int(NOON) + DAY_SECONDS)
+    key = ApiKey(
+        "default", API_KEY.id, API_KEY.hash, job.id, job.created_generation, "", NOON, "", int(NOON) + DAY_SECONDS
+    )
     assert api.jobs.api_keys.add(key, 0)
     return api
 

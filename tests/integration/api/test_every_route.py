@@ -68,7 +68,8 @@ class Tenants:
         add_ended_workflow(self.api, OWNER, WORKFLOW, payload={"text": SECRET}, tags=(TAG,))
         assert self.api.jobs.calendars.put(Calendar(OWNER, CALENDAR, "fcz", SECRET), None)
         assert self.api.jobs.key_limits.put(KeyLimit(OWNER, KEY, 5, NOON, SECRET))
-        of_job = ApiKey(OWNER, API_KEY.id, API_KEY.hash, JOB, SECRET, NOON, SECRET, int(NOON) + DAY_SECONDS)
+        generation, until = job.created_generation, int(NOON) + DAY_SECONDS
+        of_job = ApiKey(OWNER, API_KEY.id, API_KEY.hash, JOB, generation, SECRET, NOON, SECRET, until)
         assert self.api.jobs.api_keys.add(of_job, 0)
         starting = Lock(f"{JOB}.20261121T115900Z", NOON + 60, 2)
         assert self.api.runs.lock(OWNER, key_line(KEY), starting, None) is None

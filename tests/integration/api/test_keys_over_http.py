@@ -236,13 +236,43 @@ def test_keys_burst_of_requests_is_merged_into_one_run(api: ApiClient, clock: Se
     assert "no string or number at branch" in missing.errors[""]
 
 
-def test_keys_renamed_job_keeps_its_keys_and_a_deleted_one_does_not(api: ApiClient) -> None:
+def test_keys_renamed_job_keeps_its_keys_and_a_deleted_one_does_not(api: ApiClient, clock: SettableClock) -> None:
     key = create(api)["key"]
     api.caller = OWNER
     assert api.send(json_event("POST", "/v1/jobs/report/rename", {"to": "daily"})).status == 200
     assert trigger(api, key).json["job_id"] == "daily"
     assert as_owner(api, "DELETE", "/v1/jobs/daily").status == 204
     assert refusal(trigger(api, key)) == (404, "unknown-job")
+    clock.set(NOON + 1)
+    api.caller = OWNER
+    for again in ("daily", "report"):
+        assert api.post(JOB | {"id": again}).status in {201, 409}
+    api.caller = None
+    assert refusal(trigger(api, key)) == (404, "unknown-job")
+
+
+def test_keys_answer_of_a_trigger_has_nothing_of_the_run_in_progress(api: ApiClient) -> None:
+    answer = trigger(api, create(api)["key"], {"n": 1})
+    assert sorted(answer.json) == ["due", "id", "job_id", "requested_by"]
+
+
+def test_keys_job_that_is_created_again_has_no_keys(api: ApiClient) -> None:
+    key = create(api)["key"]
+    assert as_owner(api, "DELETE", "/v1/jobs/report").status == 204
+    api.caller = OWNER
+    assert api.post(JOB).status == 201
+    api.caller = None
+    assert refusal(trigger(api, key)) == (404, "unknown-job")
+
+
+def test_keys_burst_without_a_body_is_merged_by_the_payload_of_the_job(api: ApiClient) -> None:
+    key = create(api, debounce_seconds=60, debounce_key="{{payload.from}}")["key"]
+    assert trigger(api, key).json["id"] == trigger(api, key).json["id"]
+
+
+@pytest.mark.parametrize("key_id", ["x", "0" * 2_000, "%00"])
+def test_keys_unknown_id_is_answered_with_404(api: ApiClient, key_id: str) -> None:
+    assert refusal(as_owner(api, "DELETE", f"/v1/keys/{key_id}")) == (404, "unknown-key")
 
 
 @pytest.mark.parametrize(("fields", "pointer", "detail"), [

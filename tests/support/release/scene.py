@@ -135,7 +135,10 @@ def _wait(world: World) -> None:
         world.add(job("rate(1 minute)", id=name, **shares))
     world.jobs.key_limits.put(KeyLimit("default", "erp", 3, NOON, "anna"))
     text = key_text("default", "n" * 32)
-    key = ApiKey("default", text.id, text.hash, "waits", "GitHub", NOON, "anna", int(NOON) + 90 * 86_400)
+    of_job = world.jobs.get("default", "waits")
+    assert of_job is not None
+    generation, until = of_job.created_generation, int(NOON) + 90 * 86_400
+    key = ApiKey("default", text.id, text.hash, "waits", generation, "GitHub", NOON, "anna", until)
     world.jobs.api_keys.add(key, world.jobs.api_keys.all("default").version)
     rated: dict[str, Any] = {"overlap": Overlap.ALLOW, "rate": Rate("crm", 1, 1), "retry": ONCE, "max_runs": 1}
     for name in ("is-rated", "is-rated-too"):

@@ -53,8 +53,10 @@ alarms also begin with it.
 RESULT_BUCKET = r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]"
 """The form of the name of a bucket for results (Amazon S3 User Guide, "General purpose bucket naming rules")."""
 
-RESULT_PREFIX = r"([A-Za-z0-9_=-][A-Za-z0-9_.=-]{0,99}/){0,10}"
-"""The form of a prefix of results: folders, each with a slash at its end."""
+RESULT_PREFIX = r"([A-Za-z0-9_=-][A-Za-z0-9_.=-]{0,99}/){0,7}"
+"""The form of a prefix of results: folders, each with a slash at its end. Their keys stay below 1,024
+bytes (Amazon S3 User Guide, "Naming Amazon S3 objects").
+"""
 
 EVERY_TENANT = "*"
 TENANT_IN_PREFIX = "{tenant}"

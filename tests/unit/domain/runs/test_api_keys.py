@@ -13,7 +13,7 @@ from duecourse.domain.runs.api_keys import ApiKey, KeyTextError, Merged, key_tex
 from duecourse.domain.runs.rendering import render_document
 
 TEXT = key_text("acme_1-x", "S" * 32)
-KEY = ApiKey("acme_1-x", TEXT.id, TEXT.hash, "report", "", 0.0, "ann", valid_until=100)
+KEY = ApiKey("acme_1-x", TEXT.id, TEXT.hash, "report", 1, "", 0.0, "ann", valid_until=100)
 texts = st.text(st.sampled_from("{}\\ a"), max_size=12)
 values: st.SearchStrategy[Any] = st.recursive(
     texts | st.integers() | st.none(), lambda inner: st.lists(inner) | st.dictionaries(texts, inner), max_leaves=5
@@ -44,8 +44,14 @@ def test_api_key_opens_until_it_expires() -> None:
 def test_api_key_merges_requests_of_a_window_by_their_payload() -> None:
     key = replace(KEY, debounce_seconds=60, debounce_key="{{payload.repo.name}}")
     assert KEY.merged({}, 10.0) is None
-    assert key.merged({"repo": {"name": "a"}}, 59.9) == Merged("0 a", 60)
-    assert key.merged({"repo": {"name": "a"}}, 60.0) == Merged("1 a", 120)
+    first, second = (key.merged({"repo": {"name": "a"}}, at) for at in (59.9, 60.0))
+    assert first is not None
+    assert second is not None
+    assert (first.due, second.due) == (60, 120)
+    assert first.name.partition(" ")[::2] == ("0", second.name.removeprefix("1 "))
+    assert key.merged({"repo": {"name": "a"}}, 0.0) == first
+    others = [key.merged({"repo": {"name": name}}, 0.0) for name in ("a/b", "a_b", "東京", "大阪", "{{x}}", "x" * 900)]
+    assert len({first, *others}) == 7
     assert replace(key, debounce_key=None).merged(None, 0.0) == Merged("0 report", 60)
 
 

@@ -82,7 +82,7 @@ def _read(path: Folder) -> ZoneData:
             raise ScheduleError("timezone", f"{name} is missing in the time zone data")
         return Zone(name, *parse_tzif(file.read_bytes()))
 
-    return ZoneData(_version(package) or path.name, zone)
+    return ZoneData(_version(package) or str(path), zone)
 
 
 def _version(package: Folder) -> str | None:

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 from typing_extensions import TypedDict
 
-from duecourse.api.answers import Millisecond, RunAnswer, Second, run_document
+from duecourse.api.answers import JobId, Millisecond, RunId, Second
 from duecourse.api.api import Answer, Api, route
 from duecourse.api.bodies.definition_body import TemplateKey
 from duecourse.api.bodies.models import LINE, Body, Whole, no_controls, refuse, unfit
@@ -98,6 +98,17 @@ class KeyBody(Body):
         if key is not None and info.data.get("debounce_seconds", 1) is None:
             raise refuse("has no effect without debounce_seconds; add it")
         return key
+
+
+class TriggeredAnswer(TypedDict):
+    """The run that a request with an API key starts. It has no field of a run in progress or of its result, because a
+    key does not permit reading them.
+    """
+
+    id: RunId
+    job_id: JobId
+    due: Second
+    requested_by: str
 
 
 class KeyAnswer(TypedDict):
@@ -194,7 +205,7 @@ _HOOK: Mapping[str, Any] = {
 }
 
 
-@route("POST", "/v1/hooks/<key>", "keys", {202: RunAnswer}, **_HOOK)
+@route("POST", "/v1/hooks/<key>", "keys", {202: TriggeredAnswer}, **_HOOK)
 def trigger(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """Start a run by a trigger URL.
 
@@ -205,7 +216,7 @@ def trigger(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answe
     return _run(api, request)
 
 
-@route("POST", "/v1/hooks", "keys", {202: RunAnswer}, **_HOOK)
+@route("POST", "/v1/hooks", "keys", {202: TriggeredAnswer}, **_HOOK)
 def trigger_with_header(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """Start a run by an API key.
 
@@ -245,7 +256,13 @@ def _run(api: Api, request: Request) -> Answer:
             [FieldFault(f"does not fit debounce_key of the API key: {error}", "")], "invalid-command"
         ) from None
     facts = {"job_id": job.id, "run_id": str(run.name), "key_id": key.id, "own_payload": own is not None}
-    return Answer(HTTPStatus.ACCEPTED, "run_triggered", run_document(run), {"location": f"/v1/runs/{run.name}"}, facts)
+    answer: TriggeredAnswer = {
+        "id": str(run.name),
+        "job_id": job.id,
+        "due": to_iso(run.due),
+        "requested_by": key.principal,
+    }
+    return Answer(HTTPStatus.ACCEPTED, "run_triggered", answer, {"location": f"/v1/runs/{run.name}"}, facts)
 
 
 def _own_payload(api: Api, request: Request, job: Job) -> OwnPayload | None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from duecourse.domain.ids import ID_PATTERN
 from duecourse.domain.instants import DAY_SECONDS
-from duecourse.domain.runs.rendering import concurrency_key
+from duecourse.domain.runs.rendering import group_key
 from duecourse.domain.tenants.rate import BucketRules
 
 KEY_PATTERN = rf"dck_{ID_PATTERN}\.[A-Za-z0-9_-]{{12,64}}"
@@ -86,7 +86,8 @@ class Merged:
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """A stored key of a tenant, which can start runs of `job_id`.
+    """A stored key of a tenant, which can start runs of `job_id`, but not of a job that was created later with the same
+    id (`job_generation` is the job's `created_generation`).
 
     Times are UTC seconds. `requests_per_minute` is its own limit, below that of the tenant. With `debounce_seconds`,
     requests with the same `debounce_key` (a template) within a window of this length start one run. `last_used_at` is
@@ -97,6 +98,7 @@ class ApiKey:
     id: str
     hash: str
     job_id: str
+    job_generation: int
     description: str
     created_at: float
     created_by: str
@@ -138,7 +140,7 @@ class ApiKey:
         """
         if self.debounce_seconds is None:
             return None
-        value = concurrency_key(self.debounce_key or "{{job_id}}", self.job_id, payload)
+        value = group_key(self.debounce_key or "{{job_id}}", self.job_id, payload)
         window = int(now) // self.debounce_seconds
         return Merged(f"{window} {value}", (window + 1) * self.debounce_seconds)
 

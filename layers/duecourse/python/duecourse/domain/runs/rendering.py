@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from hashlib import sha256
 from typing import Any
 
 from duecourse.domain.ids import RunName, to_basic
@@ -140,6 +141,20 @@ def concurrency_key(template: str, job_id: str, payload: Any) -> str:
     """Return the rendered key: `crm-{{payload.region}}` becomes `crm-eu`. In values, characters other than letters
     (a-z), digits and `_.:@=+-` become `_`. Raises TemplateError if the payload has no such text or number.
     """
+    rendered = _with_values(template, job_id, payload, lambda value: _NOT_IN_KEYS.sub("_", value))
+    _bound(len(rendered), MAX_CONCURRENCY_KEY, "in the concurrency key", unit="characters")
+    return _NOT_IN_KEYS.sub("_", rendered)
+
+
+def group_key(template: str, job_id: str, payload: Any) -> str:
+    """Return a text for the values that the template names: different values have different texts. Raises TemplateError
+    as concurrency_key does.
+    """
+    return _with_values(template, job_id, payload, lambda value: sha256(value.encode()).hexdigest())
+
+
+def _with_values(template: str, job_id: str, payload: Any, form: Callable[[str], str]) -> str:
+    """Return the rendered template with each value of the payload in this form, in which it is no template."""
 
     def found(match: re.Match[str]) -> str:
         value = payload
@@ -147,11 +162,9 @@ def concurrency_key(template: str, job_id: str, payload: Any) -> str:
             value = value.get(part) if isinstance(value, dict) else None
         if isinstance(value, bool) or not isinstance(value, str | int | float) or value == "":
             raise TemplateError(f"concurrency key: the payload has no string or number at {match['path'][:40]}")
-        return _NOT_IN_KEYS.sub("_", str(value))
+        return form(str(value))
 
-    rendered = render_template(_PAYLOAD.sub(found, template), {"job_id": job_id})
-    _bound(len(rendered), MAX_CONCURRENCY_KEY, "in the concurrency key", unit="characters")
-    return _NOT_IN_KEYS.sub("_", rendered)
+    return render_template(_PAYLOAD.sub(found, template), {"job_id": job_id})
 
 
 def check_document_size(value: Any, values: Mapping[str, str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,6 +13,7 @@ from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.api_keys import (
     DEFAULT_DAYS,
     DEFAULT_PER_MINUTE,
+    KEY_ID_PATTERN,
     MAX_KEYS,
     ApiKey,
     KeyText,
@@ -88,6 +90,7 @@ class ApiKeys:
                 text.id,
                 text.hash,
                 job.id,
+                job.created_generation,
                 draft.description,
                 now,
                 by,
@@ -108,7 +111,8 @@ class ApiKeys:
 
     def revoke(self, tenant: str, key_id: str, *, by: str) -> ApiKey:
         """Delete the key: it starts no more runs. Return it. Raises ApiKeyUnknownError."""
-        key = self.jobs.api_keys.get(tenant, key_id)
+        # DynamoDB refuses sort keys above 1,024 bytes.
+        key = self.jobs.api_keys.get(tenant, key_id) if re.fullmatch(KEY_ID_PATTERN, key_id) else None
         if key is None:
             raise ApiKeyUnknownError(key_id)
         self._note(ChangeAction.KEY_REVOKED, key, by)
@@ -135,9 +139,11 @@ class ApiKeys:
         return key
 
     def job(self, key: ApiKey) -> Job:
-        """Return the job that the key starts, also if it was renamed. Raises JobUnknownError."""
+        """Return the job that the key starts, also under its new id while the old one is reserved. Raises
+        JobUnknownError, also if the job was deleted and created again.
+        """
         job = self.jobs.current(key.tenant, key.job_id)
-        if job is None:
+        if job is None or job.created_generation != key.job_generation:
             raise JobUnknownError(key.job_id)
         return job
 
@@ -146,7 +152,7 @@ class ApiKeys:
         request with the same name has no further effect. Raises TemplateError if the payload lacks a field of the
         debounce key, and the errors of Manual.run.
         """
-        payload: Any = None if given is None else given.payload
+        payload: Any = job.payload if given is None else given.payload
         merged: Merged | None = key.merged(payload, self.clock.now())
         if merged is not None:
             name, later = f"merged {key.id} {merged.name}", Later(at=merged.due)

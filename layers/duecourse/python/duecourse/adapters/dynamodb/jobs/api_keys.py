@@ -12,7 +12,16 @@ from duecourse.domain.runs.api_keys import ApiKey
 from duecourse.ports import AllKeys, Clock
 
 _FIELDS = (
-    *("hash", "job_id", "description", "created_at", "created_by", "valid_until", "requests_per_minute"),
+    *(
+        "hash",
+        "job_id",
+        "job_generation",
+        "description",
+        "created_at",
+        "created_by",
+        "valid_until",
+        "requests_per_minute",
+    ),
     *("debounce_seconds", "debounce_key", "last_used_at"),
 )
 
