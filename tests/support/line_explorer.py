@@ -221,7 +221,9 @@ class Explorer:
         hidden = letter._replace(visible=state.time + VISIBLE_AFTER_SECONDS, receives=receives)
         others = _without(state.lane, letter)
         beginning = Beginning(message, letter.message_id, letter.copy, receives, state.time)
-        seen = tuple(place for place, _ in state.line)
+        run = self.shared.record(state, str(message.name))
+        keeps_place = run is not None and run.rate_key is not None  # it was first when it took its place
+        seen = () if keeps_place else tuple(place for place, _ in state.line)
         killed_at = state.time + LEASE_SECONDS
         # Beside a worker that has read a higher limit, this one may not be the only one to start.
         most = max([limit_of(self.shared.jobs[state.job]) or 0, *(each.most for each in state.workers)])

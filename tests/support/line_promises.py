@@ -175,12 +175,7 @@ class Promises:
         return ends
 
     def _in_order(self, state: State, worker: Worker, local: str, step: tuple[object, ...]) -> None:
-        """Whoever stood in line when this worker got its message, and stands there still, had to be let go first,
-        except by a run that has the lock or the place while it waits for a rate.
-        """
-        letters = {(letter.message_id, letter.copy): letter.message for letter in state.lane}
-        if self.kept.values[letters[worker.message_id, worker.copy]].in_turn:
-            return
+        """A run that waited when this worker received its message (`seen`), and waits still, had to start first."""
         run = self.shared.record(state, local)
         assert run is not None
         # A run that waits for its key has the lock of its job, and others may wait for that meanwhile.

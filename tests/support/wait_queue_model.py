@@ -52,7 +52,8 @@ class Letter(NamedTuple):
 
 class Worker(NamedTuple):
     """An invocation with one letter. `node` is what it has been answered; `seen` are the places (numbers of line and
-    position) that stood in line when it received the letter. `most` is the highest limit of active runs that it or a
+    position) that stood in line when it received the letter, none if its run had its place already and waited for a
+    rate. `most` is the highest limit of active runs that it or a
     worker beside it may have read (0: none).
     """
 
