@@ -30,7 +30,7 @@ from duecourse.api.routes.calendars import CalendarAnswer, CalendarBody, PutCale
 from duecourse.api.routes.callbacks import CompleteBody, FailBody, HeartbeatAnswer, HeartbeatBody
 from duecourse.api.routes.dead_letters import RedriveBody, RedrivenAnswer
 from duecourse.api.routes.jobs import ChangeAnswer, RenameBody
-from duecourse.api.routes.keys import CreatedKeyAnswer, KeyAnswer, KeyBody, KeysAnswer
+from duecourse.api.routes.keys import CreatedKeyAnswer, KeyAnswer, KeyBody, KeysAnswer, TriggeredAnswer
 from duecourse.api.routes.limits import (
     ActiveRunAnswer,
     LimitAnswer,
@@ -533,6 +533,12 @@ _ANSWERS: Mapping[Any, Mapping[str, Any]] = {
     CalendarAnswer: CALENDAR,
     KeyAnswer: KEY,
     KeysAnswer: {"items": [KEY]},
+    TriggeredAnswer: {
+        "id": "nightly.20261121T091500Z.m9f3c1a7b2d4e",
+        "job_id": JOB_ID,
+        "due": "2026-11-21T09:15:00Z",
+        "requested_by": f"key:{KEY['id']}",
+    },
     CreatedKeyAnswer: KEY | {"key": KEY_TEXT, "path": f"/v1/hooks/{KEY_TEXT}"},
     LimitAnswer: LIMIT,
     ListedLimitAnswer: LIMIT | {"waiting": 1},
