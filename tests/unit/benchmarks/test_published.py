@@ -25,7 +25,6 @@ CITED = re.compile(r'"[^"]+"|Guide|Reference|Pricing|quotas')
 
 FACTS: Mapping[str, tuple[str, ...]] = {
     "docs/decisions/016-upcoming-load.md": ("330 read units", "8,000 read units"),
-    "docs/history.md": ("$0.004", "$5"),
     "docs/operations.md": ("$5",),
     "docs/security.md": ("250 ms",),
     "docs/sizing.md": ("1,600 runs a second", "2,000 runs a second", "1,000 write units"),
