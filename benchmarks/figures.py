@@ -70,12 +70,12 @@ def _months(volume: str) -> Callable[[Results], str]:
     return read
 
 
-def _burst(setting: str, jobs: int = 500_000, shards: int | None = None) -> Callable[[Results], Any]:
-    """Return the first scenario with this number of jobs, this setting and, unless None, this number of shards."""
+def _burst(setting: str) -> Callable[[Results], Any]:
+    """Return the first scenario with 500,000 jobs and this setting."""
     return lambda results: next(
         scenario
         for scenario in results["burst"]["scenarios"]
-        if (scenario["jobs"], scenario["workers"]) == (jobs, setting) and shards in (None, scenario["shards"])
+        if (scenario["jobs"], scenario["workers"]) == (500_000, setting)
     )
 
 
@@ -108,12 +108,6 @@ def _slow(results: Results) -> Mapping[str, Any]:
     return found
 
 
-def _steps(results: Results) -> Mapping[str, Any]:
-    """Steps of a quiet tenant's workflows beside four tenants with workflows of slow jobs, due over the minute."""
-    found: Mapping[str, Any] = results["seats"]["steps"][-1]
-    return found
-
-
 JOB_KILOBYTES = 2.5
 """The size of a job with all its items, as assumed in docs/completeness.md."""
 
@@ -139,7 +133,6 @@ FIGURES: Mapping[str, str | Callable[[Results], str]] = {
     "idle.reads": lambda r: plain(_idle("dispatch_reads", "watermark_writes")(r)),
     "idle.metrics": lambda r: plain(_month(r)["metrics"]),
     "idle.storage": lambda r: plain(_month(r)["storage"]),
-    "idle.without_alarms": lambda r: usd(_month(r)["total"] - _month(r)["alarms"]),
     "idle.bare": lambda r: plain(_month(r)["total"] - _idle("alarms", "bulk_polls")(r)),
     "idle.32": lambda r: usd(_shards(r, 32)),
     "idle.shard": lambda r: plain(_shards(r, 17) - _shards(r, 16)),
@@ -148,7 +141,6 @@ FIGURES: Mapping[str, str | Callable[[Results], str]] = {
     "idle.round_ms": lambda r: whole(r["cost"]["idle_counts"]["round_ms"]),
     "clock": lambda r: plain(r["cost"]["idle_apart"]["traces_of_the_clock"]),
     "clock.shard": plain(price("trace", MINUTES_OF_MONTH)),
-    "clock.rounds": usd(price("trace", MINUTES_OF_MONTH * 17)),
     "key": lambda r: plain(r["cost"]["idle_apart"]["customer_key"]),
     "key.worker": lambda r: plain(r["cost"]["idle_apart"]["customer_key_of_each_busy_worker"]),
     "key.workers": lambda r: usd(KEY_WORKERS * r["cost"]["idle_apart"]["customer_key_of_each_busy_worker"]),
@@ -166,8 +158,6 @@ FIGURES: Mapping[str, str | Callable[[Results], str]] = {
     "price.trace": f"${PRICES['trace'].dollars:g}",
     "price.key": f"${PRICES['kms_key'].dollars:g}",
     "price.key_requests": usd(PRICES["kms_request"].dollars),
-    "price.metric_query": usd(PRICES["metric_query"].dollars),
-    "price.rru": f"{PRICES['rru'].dollars:g}",
     **{f"million.{case}.skip": _million(f"{case}_overlap_skip") for case in ("distinct", "minutely", "ten_seconds")},
     **{f"million.{case}.allow": _million(case) for case in ("distinct", "minutely", "ten_seconds")},
     **{f"million.{case}.records": _spent_on_records(case) for case in ("distinct", "minutely", "ten_seconds")},
@@ -183,9 +173,7 @@ FIGURES: Mapping[str, str | Callable[[Results], str]] = {
     "round.alignment": lambda r: short(r["cost"]["rounds_of_one"]["alignment_seconds"]),
     "round.usd": lambda r: usd(r["cost"]["rounds_of_one"]["alignment_usd_per_million"]),
     "long_run.million": lambda r: f"${lambda_usd(MILLION, 60, r['cost']['assumptions']['execute_mb']):,.0f}",
-    "scan.units": whole(SCAN_UNITS),
     "scan.usd": plain(price("rru", SCAN_UNITS)),
-    "audit.usd": plain(price("rru", AUDIT_UNITS)),
     "audit.month": f"${4 * 30 * price('rru', AUDIT_UNITS):,.0f}",
     "wru.claim": lambda r: short(r["dispatch"]["cases"]["distinct"]["claim_wru_per_firing"]),
     "wru.run": lambda r: short(r["execute"]["cases"]["http"]["wru_per_run"]),
@@ -203,18 +191,12 @@ FIGURES: Mapping[str, str | Callable[[Results], str]] = {
     "run.cpu_ms": lambda r: short(r["execute"]["cases"]["http_overlap_skip"]["cpu_ms_per_run"]),
     "seats.before": lambda r: whole(_slow(r)["quiet_before_seconds"]["p99"]),
     "seats.with": lambda r: short(_slow(r)["quiet_with_seats_seconds"]["p99"]),
-    "seats.steps.before": lambda r: whole(_steps(r)["quiet_before_seconds"]["p99"]),
-    "seats.steps.with": lambda r: short(_steps(r)["quiet_with_seats_seconds"]["p99"]),
-    "seats.live": lambda r: f"{r['slow']['quiet_with_seats_seconds']['p99']:.2f}",
-    "seats.live.steps": lambda r: short(r["slow"]["quiet_with_seats_seconds"]["steps"]["p99"]),
     "burst.sizing.enqueued": lambda r: whole(-_burst("sizing, overlap skip")(r)["last_enqueued_seconds"]),
     "burst.sizing.started": lambda r: whole(_burst("sizing, overlap skip")(r)["last_started_seconds"]),
     "burst.sizing.p99": _p99("sizing, overlap skip"),
     "burst.shipped.late": lambda r: whole(_burst("prod, overlap skip")(r)["last_enqueued_seconds"]),
     "burst.shipped.p99": _p99("prod, overlap skip"),
     "burst.shipped.allow.p99": _p99("prod"),
-    "burst.raised.enqueued": lambda r: whole(-_burst("raised", shards=256)(r)["last_enqueued_seconds"]),
-    "console.requests": lambda r: whole(r["console"]["first_page"]["requests"]),
     "console.kb": lambda r: whole(r["console"]["first_page"]["transferred_bytes"] / 1000),
     "console.hour": f"${price('metric_query', 15 * 12):.4f}",
 }

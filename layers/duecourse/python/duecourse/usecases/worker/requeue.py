@@ -49,7 +49,7 @@ class Requeue:
 
     def send(self, item: WorkItem, not_before: float, reason: str, *, lane: Lane | None = None) -> Disposition:
         """Send a copy with a new nonce to `lane`, or to this worker's lane."""
-        # The delay is at most 900 s. A copy that arrives early must be recognised as early and requeued.
+        # The delay is at most 900 s. A copy that arrives early must be recognized as early and requeued.
         wanted = max(item.message.not_before, not_before)
         copy = item.message.again(nonce=self.randomness.nonce(), not_before=wanted, instead_of=item.received.message_id)
         sent = self.forwarder.send(copy, not_before, lane)

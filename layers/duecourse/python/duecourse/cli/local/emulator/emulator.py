@@ -5,7 +5,7 @@ MiniStack itself responds to every caller of its port, with `Access-Control-Allo
 change this. Any caller could run code, since MiniStack invokes functions. This module therefore checks each request
 first.
 
-A browser on this machine lets any page send requests to loopback. The page is recognised by `Origin`, by
+A browser on this machine lets any page send requests to loopback. The page is recognized by `Origin`, by
 `Sec-Fetch-Site`, or by `Host` if the page's own name resolves to loopback (DNS rebinding). Programs send neither of the
 first two. The console's page has the origin of the stack.
 """
