@@ -18,6 +18,7 @@ from infra.settings.stores_config import buckets_json
 from infra.stores.buckets import ResultsBucket
 from infra.stores.tables import JobsTable, RunsTable
 from infra.stores.tasks import TaskParameters
+from infra.stores.token_keys import TokenKeys
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +38,7 @@ class SharedResources:
     bus: EventBus
     results: ResultsBucket
     tasks: TaskParameters
+    token_keys: TokenKeys
 
     @property
     def seats(self) -> dict[str, str]:

@@ -22,6 +22,7 @@ from infra.stores.buckets import AccessLogs, ResultsBucket
 from infra.stores.encryption import Encryption
 from infra.stores.tables import JobsTable, RunsTable
 from infra.stores.tasks import TaskParameters
+from infra.stores.token_keys import TokenKeys
 
 
 class DuecourseStack(Stack):
@@ -55,13 +56,14 @@ class DuecourseStack(Stack):
             bus=EventBus(self, "Events", config=config, encryption=encryption),
             results=ResultsBucket(self, "Results", config=config, encryption=encryption, logs=logs),
             tasks=TaskParameters(self, "Tasks", config=config),
+            token_keys=TokenKeys(self, "TokenKeys", config=config),
             runtime=PythonRuntime(self, "Python", config=config, encryption=encryption),
         )
         notices, bus = parts.notices, parts.bus
         release = Release(self, "Release", config=config, notices=notices) if config.deployment == "canary" else None
-        execute = Execute(self, "Execute", parts, release)
         archive = ArchiveStore(self, "Archive", parts, encryption=encryption, logs=logs)
         api = HttpApi(self, "Api", parts)
+        execute = Execute(self, "Execute", parts, release, issuer=api.http.api_endpoint)
         auth = Auth(self, "Auth", config=config, runtime=parts.runtime, console=api.console_url)
         logs_of: dict[str, str | list[str]] = {
             "api": [each.log_group.log_group_name for each in (api.function, api.callbacks)],

@@ -54,6 +54,7 @@ STAGES: Mapping[str, StageConfig] = {
         private_targets="allow",  # receivers on this machine
         log_retention_days=7,
         allowed_targets=AllowedTargetsConfig(actions=("dynamodb:PutItem", "s3:PutObject", "sqs:SendMessage")),
+        oidc_keys=("local",),
         result_buckets={"duecourse-target-results": {"prefixes": {"*": "{tenant}/"}}},
         runs_on_this_machine=True,
         bucket_access_logs=False,  # the emulator writes none

@@ -23,6 +23,7 @@ ENVIRONMENT: Mapping[str, str] = {
     "DUECOURSE_DEFAULT_PRECISION": "second",
     "DUECOURSE_ALLOWED_TARGETS": "{}",
     "DUECOURSE_RESULT_BUCKETS": "{}",
+    "DUECOURSE_OIDC": "none",
     "DUECOURSE_AUTH": "iam",
     "DUECOURSE_TENANT_CLAIM": "tenant",
     "DUECOURSE_JOB_QUOTA": "10000",

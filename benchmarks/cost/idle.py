@@ -125,6 +125,7 @@ class Idle:
     open_requests_per_second: int = 0
     alarm_metrics: int = 0
     customer_key: bool = False
+    token_keys: int = 0
 
     @property
     def polls_of_a_queue(self) -> float:
@@ -157,6 +158,7 @@ class Idle:
                 "watched_queues": usd("sqs_standard", MINUTES_OF_MONTH * WATCHED_QUEUES),
                 "customer_key": self.customer_key_usd if self.customer_key else 0.0,
             }
+            | ({"token_keys": usd("kms_key", self.token_keys)} if self.token_keys else {})
         )
 
     @property

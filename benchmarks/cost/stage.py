@@ -24,6 +24,7 @@ def idle_of(stage: StageConfig, rounds: Mapping[str, IdleRound], alarm_metrics: 
         trace_clock=stage.trace_clock,
         alarm_metrics=alarm_metrics,
         customer_key=stage.encryption_key is not None,
+        token_keys=len(stage.oidc_keys),
         open_requests_per_second=stage.api.open_requests_per_second * len(OPEN_TO_READ),
         provisioned_pollers=sum(each.minimum for each in pollers if each is not None),
     )

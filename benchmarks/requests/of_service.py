@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from benchmarks.requests.cases import Case, Event, get
 from duecourse.checks.tenants import TenantFigures
 from duecourse.domain.maintenance.tenants import MAX_NAMED, TenantReport
+from duecourse.domain.targets.oidc import CONFIGURATION_PATH, KEYS_PATH
 from duecourse.usecases.maintenance.tenants import FRESH_SECONDS
 from tests.support.api_events import api_event
 
@@ -25,6 +26,8 @@ def of_service() -> Iterator[Case]:
     """Health, description, stage and figures."""
     for path in ("health", "openapi.json", "stage", "stage/metrics"):
         yield get(f"GET /v1/{path}", "as it is")
+    for path in (CONFIGURATION_PATH, KEYS_PATH):
+        yield get(f"GET {path}", "as it is")
     yield get("GET /v1/stats", "1,000 dead runs")
     yield Case("GET /v1/tenants", "1,000 tenants, read a minute ago", tenants)
 

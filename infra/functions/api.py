@@ -29,8 +29,8 @@ HOOKS = ("/v1/hooks", "/v1/hooks/{key}")
 
 OPEN_REASON = (
     "Callbacks come from targets, which have no credentials of this account. They send the callback token "
-    "of the run, and the function checks it. Triggers send an API key, which the function checks, too. Health and the "
-    "API's description contain no data of tenants."
+    "of the run, and the function checks it. Triggers send an API key, which the function checks, too. Health, the "
+    "API's description and the public keys of OIDC tokens contain no data of tenants."
 )
 
 CONSOLE_PATHS = ("/console", "/console/{file+}")
@@ -87,6 +87,9 @@ class HttpApi(Construct):
         self._parts = parts
         config, jobs, runs, lanes = parts.config, parts.jobs, parts.runs, parts.lanes
         results, tasks, runtime = parts.results, parts.tasks, parts.runtime
+        self.http = apigateway.HttpApi(
+            self, "Http", api_name=config.stack_name, description="Duecourse", create_default_stage=False
+        )
         self.function = PythonFunction(
             self,
             "Worker",
@@ -106,6 +109,7 @@ class HttpApi(Construct):
                 "DUECOURSE_AUTH": config.auth.setting,
                 "DUECOURSE_TENANT_CLAIM": config.auth.tenant_claim,
                 "DUECOURSE_REGION": Aws.REGION,
+                **parts.token_keys.environment(self.http.api_endpoint),
                 **config.limits.environment,
                 **parts.seats,
                 **lanes.environment,
@@ -134,6 +138,8 @@ class HttpApi(Construct):
         allow(["sqs:SendMessage", "sqs:GetQueueAttributes"], lanes.arns)
         allow(["s3:GetObject"], [results.objects_arn])  # a presigned link has the permissions of its signer
         allow(["ssm:GetParameter"], [tasks.arns])
+        for statement in parts.token_keys.permission("kms:GetPublicKey"):
+            self.function.function.add_to_role_policy(statement)
         alarms = Stack.of(self).format_arn(
             service="cloudwatch", resource="alarm", resource_name="*", arn_format=ArnFormat.COLON_RESOURCE_NAME
         )
@@ -159,9 +165,6 @@ class HttpApi(Construct):
         )
 
         self.callbacks = callbacks(self, parts)
-        self.http = apigateway.HttpApi(
-            self, "Http", api_name=config.stack_name, description="Duecourse", create_default_stage=False
-        )
         self.console_url = f"{self.http.api_endpoint}{CONSOLE_PATHS[0]}"
 
     def open(self, auth: Auth, console: PythonFunction | None) -> None:

@@ -52,9 +52,12 @@ def _arns(stack: Stack, pattern: str, kind: str, allowed: AllowedTargetsConfig) 
 class Execute(Construct):
     """The functions that execute the runs of all lanes."""
 
-    def __init__(self, scope: Construct, construct_id: str, parts: SharedResources, release: Release | None) -> None:
-        """`release` is None if new code takes over immediately."""
+    def __init__(
+        self, scope: Construct, construct_id: str, parts: SharedResources, release: Release | None, *, issuer: str
+    ) -> None:
+        """`release` is None if new code takes over immediately. `issuer` is the API's address, the `iss` of tokens."""
         super().__init__(scope, construct_id)
+        self._issuer = issuer
         self._parts = parts
         self._release = release
         self._deployments = None if release is None else codedeploy.LambdaApplication(self, "Deployments")
@@ -115,6 +118,7 @@ class Execute(Construct):
                     *("MAX_RECEIVE_COUNT", "PRIVATE_TARGETS", "BUS_NAME", "RESULTS_BUCKET", "SECRET_STORE"),
                     *("ALLOWED_TARGETS", "RESULT_BUCKETS"),
                 ),
+                **parts.token_keys.environment(self._issuer),
                 **parts.lanes.environment,
             },
         )
@@ -161,6 +165,7 @@ class Execute(Construct):
         # All lanes are allowed, because a job can change its lane after its run was enqueued.
         yield iam.PolicyStatement(actions=["sqs:SendMessage"], resources=self._parts.lanes.arns)
         yield from self._result_statements()
+        yield from self._parts.token_keys.permission("kms:Sign")
         yield from target_statements(Stack.of(self), self._parts.config.allowed_targets)
 
     def _result_statements(self) -> Iterator[iam.PolicyStatement]:

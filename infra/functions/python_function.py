@@ -32,7 +32,7 @@ class PythonRuntime(Construct):
         super().__init__(scope, construct_id)
         self.config = config
         self.encryption = encryption
-        called = config.allowed_targets.services
+        called = config.allowed_targets.services | (frozenset({"kms"}) if config.oidc_keys else frozenset())
         if config.runs_on_this_machine:
             target = Target.host(called)
             arm = platform.machine() in {"arm64", "aarch64"}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 KINDS = ("cognito", "jwt", "iam", "none")
 CLAIM = "tenant"
 MAX_CLAIM_LENGTH = 64
-OPEN_TO_READ = ("/v1/health", "/v1/openapi.json")
+OPEN_TO_READ = ("/v1/health", "/v1/openapi.json", "/.well-known/openid-configuration", "/.well-known/jwks.json")
 """Routes without authorization that only read. `infra/functions/api.py` has those of callbacks."""
 
 

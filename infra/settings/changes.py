@@ -22,6 +22,7 @@ CHANGEABLE = (
     "limits",
     "log_retention_days",
     "loop_detection",
+    "oidc_keys",
     "reserved_concurrency",
     "result_buckets",
     "run_retention_days",

@@ -32,6 +32,8 @@ COGNITO_WORDS = ("aws", "amazon", "cognito")
 
 PING_URL = re.compile(r"https://[!-~]{1,500}")
 TENANT = re.compile(r"[A-Za-z0-9_-]{1,64}")
+KEY_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,31}")
+MAX_TOKEN_KEYS = 3
 DOCS_URL = re.compile(r"https?://[!-~]{1,200}")
 
 UNRESERVED_CONCURRENCY = 100
@@ -88,6 +90,10 @@ class StageConfig:
     result_buckets: StageBuckets = field(default_factory=dict)
     """The buckets in which jobs can store their results, each with the prefixes of tenants (`*`: of all others), its
     KMS key and its account if it has another: `{"reports": {"prefixes": {"acme": "duecourse/"}, "key": "arn:..."}}`.
+    """
+    oidc_keys: tuple[str, ...] = ()
+    """The names of the keys that sign OIDC tokens for targets. The first one signs, and all are published. Without
+    keys, jobs cannot use `auth` of type `oidc`.
     """
     deletion_protection: bool = True
     """Whether stack, tables and user pool of a stage with retained data are protected against deletion. It is off for
@@ -246,6 +252,12 @@ class StageConfig:
                 "operator_tenant",
                 self.operator_tenant is None or TENANT.fullmatch(self.operator_tenant) is not None,
                 "must be a tenant: 1 to 64 letters (a-z), digits, - or _",
+            ),
+            (
+                "oidc_keys",
+                len(set(self.oidc_keys)) == len(self.oidc_keys) <= MAX_TOKEN_KEYS
+                and all(KEY_NAME.fullmatch(name) for name in self.oidc_keys),
+                f"must be at most {MAX_TOKEN_KEYS} different names of 1 to 32 small letters, digits and -",
             ),
             ("alarm_email", self.alarm_email is None or "@" in self.alarm_email, "must be an e-mail address"),
         ]

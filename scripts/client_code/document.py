@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-NOT_METHODS = {"getDocument", "trigger", "triggerWithHeader"}
-"""A sender of webhooks needs no client."""
+NOT_METHODS = {"getDocument", "getOidcConfiguration", "getOidcKeys", "trigger", "triggerWithHeader"}
+"""Senders of webhooks and receivers of tokens need no client."""
 
 Schema = Mapping[str, Any]
 

@@ -68,6 +68,9 @@ def test_job_editor_login_of_a_call_has_fields_of_its_own(
     write(page, Token_URL="https://login.example/token", Client_id="jobs", Client_secret="login", Scope="sync")
     oauth = {"type": "oauth", "token_url": "https://login.example/token", "client_id": "jobs", "secret": "login"}
     assert shown(page)["target"]["auth"] == {**oauth, "scope": "sync"}
+    choose(page, "Authentication", "Token of the stage")
+    write(page, Audience="https://shop.example")
+    assert shown(page)["target"]["auth"] == {"type": "oidc", "audience": "https://shop.example"}
     choose(page, "Authentication", "None")
     assert "auth" not in shown(page)["target"]
 

@@ -18,6 +18,9 @@ TRACES = {"xray:PutTraceSegments", "xray:PutTelemetryRecords"}
 METRICS = {"cloudwatch:GetMetricData"}
 """CloudWatch knows no resource for reading metrics, either."""
 
+KEYS_OF_STORES = {"kms:Decrypt", "kms:GenerateDataKey"}
+"""What stores do with a stage's key in the name of those who use them."""
+
 TARGET = "duecourse-target-*"
 
 STORES = {
@@ -45,6 +48,8 @@ STORES = {
     "SqsDeadLetterQueue": "dead letters",
     "SqsDepths": "lanes",
     "SqsLanes": "lanes",
+    "KmsPublicKeys": "token keys",
+    "KmsTokens": "token keys",
     "LambdaEventSource": "archive source",
     "SqsQueueDepths": "lanes and shards and archive failures",
     "SqsReceived": "own queue",
@@ -127,6 +132,8 @@ def word_for(stack: Stack, resource: Any, function: dict[str, Any]) -> str:
         variables = function["Environment"]["Variables"]
         if {"Ref": name} in (variables.get("DUECOURSE_QUEUE_URL"), variables.get("DUECOURSE_BULK_URL")):
             return "own queue"
+        if name in stack.resources("AWS::KMS::Key"):
+            return "token keys"
         return stores(stack)[name] + (", stream" if attribute == "StreamArn" or part == "/stream/*" else "")
     arn, partition, service, region, account, name = text.split(":", 5)
     assert (arn, partition, account) == ("arn", "{Partition}", "" if service == "s3" else "{AccountId}")
@@ -150,7 +157,7 @@ def granted(stack: Stack, name: str) -> Rights:
     function, rights = stack.functions()[name], Rights()
     for statement in stack.statements(role_of(function)):
         assert statement["Effect"] == "Allow"
-        actions = {action for action in as_list(statement["Action"]) if not action.startswith("kms:")}
+        actions = {action for action in as_list(statement["Action"]) if action not in KEYS_OF_STORES}
         for resource in as_list(statement["Resource"]) if actions else ():
             word = word_for(stack, resource, function)
             for action in actions:
@@ -163,6 +170,8 @@ def asked_for(stack: Stack, name: str) -> Rights:
     config, rights = STAGES[stack.stage], Rights()
     for call in needed(source_of(kind_of(name))):
         if call.adapter == ("SecretsManagerSecrets" if config.secret_store == "parameters" else "SsmSecrets"):
+            continue
+        if call.adapter in ("KmsPublicKeys", "KmsTokens") and not config.oidc_keys:
             continue
         if call == Call("Targets", "assume_role") and not config.allowed_targets.actions:
             continue

@@ -15,6 +15,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from duecourse.api.app import Application
 from duecourse.domain.jobs.job import Lane, Precision
 from duecourse.domain.targets.allowed_targets import ALLOW_LISTS
+from duecourse.domain.targets.oidc import OidcIssuer
 from duecourse.messages import RunMessage
 from duecourse.ports import (
     Depths,
@@ -80,6 +81,7 @@ def api_settings(**changes: Any) -> ApiSettings:
         "allowed_targets": ALLOWED,
         "results_bucket": "results",
         "result_buckets": {"reports": {"default": "daily/"}},
+        "oidc": OidcIssuer("https://jobs.example", ("key-1", "key-2")),
         "region": "eu-central-1",
         "auth": "none",
         "tenant_claim": "tenant",
@@ -99,6 +101,18 @@ class Untouchable:
 
     def __getattr__(self, name: str) -> Any:
         raise AssertionError(f"the store was asked to {name}")
+
+
+@dataclass(frozen=True)
+class PublishedKeys:
+    """ports.PublicKeys, with keys that have no private part."""
+
+    issuer: OidcIssuer
+
+    def public_keys(self) -> list[tuple[str, bytes]]:
+        modulus = bytes(range(256))
+        begin = "30820122300d06092a864886f70d01010105000382010f003082010a0282010100"
+        return [(key, bytes.fromhex(begin) + modulus + bytes.fromhex("0203010001")) for key in self.issuer.keys]
 
 
 class Linked:
@@ -204,6 +218,8 @@ class ApiClient:
         wiring.lanes, wiring.depths, wiring.tenant_limits = lanes, self.depths, self.counters
         wiring.tick_mark, wiring.alarms, wiring.metrics = self.mark, self.alarms, self.metrics
         wiring.tasks, wiring.results = Registered(self.tasks), Linked()
+        if self.settings.oidc is not None:
+            wiring.public_keys = PublishedKeys(self.settings.oidc)
         wiring.tenant_reports, wiring.runs_in_progress = self.reports, self.in_progress
         self.application = Application(wiring.api, logger)
 

@@ -39,7 +39,7 @@ CLIENTS = ("client", "_client", "_client_for", "_sts_for")
 
 NO_REQUESTS = {"meta", "exceptions"}
 SERVICES = sorted(
-    {"cloudwatch", "dynamodb", "dynamodbstreams", "events", "s3", "secretsmanager", "sns", "sqs", "ssm"}
+    {"cloudwatch", "dynamodb", "dynamodbstreams", "events", "kms", "s3", "secretsmanager", "sns", "sqs", "ssm"}
     | {kind.service for kind in TARGETS.values() if kind.service}
 )
 """Services that adapters have clients of; the first that has a request gives it its name."""

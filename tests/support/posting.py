@@ -44,6 +44,7 @@ RULES = Rules(
     default_precision=Precision.EXACT,
     tasks=Registered(TASKS),
     result_buckets={"*": {"*": ""}},
+    oidc=True,
 )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from duecourse.domain.jobs.job import Lane, Precision
+from duecourse.domain.targets.oidc import OidcIssuer
 from duecourse.settings import (
     AllowedTargets,
     ApiSettings,
@@ -59,6 +60,7 @@ EXECUTE = {
     "DUECOURSE_BUS_NAME": "duecourse",
     "DUECOURSE_RESULTS_BUCKET": "results",
     "DUECOURSE_RESULT_BUCKETS": '{"reports":{"acme":"daily/"}}',
+    "DUECOURSE_OIDC": "https://jobs.example key-1 key-2",
     "DUECOURSE_ACCOUNT": "000000000000",
     "DUECOURSE_PARTITION": "aws",
     "DUECOURSE_REGION": "us-east-1",
@@ -72,6 +74,7 @@ API = {name: value for name, value in DISPATCH.items() if name != "DUECOURSE_BUS
     "DUECOURSE_ALLOWED_TARGETS": '{"functions": ["duecourse-target-*", "reports"], "actions": ["ecs:UpdateService"]}',
     "DUECOURSE_RESULTS_BUCKET": "results",
     "DUECOURSE_RESULT_BUCKETS": '{"reports":{"acme":"daily/"}}',
+    "DUECOURSE_OIDC": "https://jobs.example key-1 key-2",
     "DUECOURSE_REGION": "us-east-1",
     "DUECOURSE_AUTH": "jwt",
     "DUECOURSE_TENANT_CLAIM": "tenant",
@@ -158,6 +161,14 @@ def test_settings_with_invalid_result_buckets_are_rejected_with_the_expected_for
     said = refusal(ExecuteSettings, EXECUTE | {"DUECOURSE_RESULT_BUCKETS": text})
     assert "must be a JSON object of the prefixes of tenants by bucket" in said
     assert ExecuteSettings.from_env(EXECUTE).result_buckets == {"reports": {"acme": "daily/"}}
+
+
+@pytest.mark.parametrize("text", ["", "https://jobs.example", " key-1", "https://a  b"])
+def test_settings_with_an_invalid_issuer_are_rejected_with_the_expected_form(text: str) -> None:
+    said = refusal(ExecuteSettings, EXECUTE | {"DUECOURSE_OIDC": text})
+    assert "must be a URL, followed by the ids of the keys, or none" in said
+    assert ExecuteSettings.from_env(EXECUTE).oidc == OidcIssuer("https://jobs.example", ("key-1", "key-2"))
+    assert ApiSettings.from_env(API | {"DUECOURSE_OIDC": "none"}).oidc is None
 
 
 @each

@@ -92,6 +92,7 @@ const LOGINS: Record<string, string> = {
   none: "None",
   basic: "User name and password",
   oauth: "OAuth (client credentials)",
+  oidc: "Token of the stage (OIDC)",
 };
 const SECRET: Partial<Field> = { hint: "The name of the secret, not its value." };
 const OF_LOGIN: Record<string, [name: string, label: string, more: Partial<Field>][]> = {
@@ -106,6 +107,7 @@ const OF_LOGIN: Record<string, [name: string, label: string, more: Partial<Field
     ["scope", "Scope", {}],
     ["audience", "Audience", {}],
   ],
+  oidc: [["audience", "Audience", { hint: "https://example.com: the `aud` of the token" }]],
 };
 
 /** How a call logs in: its kind, and the fields of that kind. */

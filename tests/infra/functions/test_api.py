@@ -16,7 +16,7 @@ from duecourse.api.identity import SCOPES
 from duecourse.api.routes.table import OPEN, ROUTES
 from duecourse.cli.accounts import ENDING
 from infra.application import build
-from infra.settings.auth_config import AuthConfig, LimitsConfig
+from infra.settings.auth_config import OPEN_TO_READ, AuthConfig, LimitsConfig
 from infra.settings.config import ConfigError, StageConfig
 from infra.stages import STAGES, from_context
 from tests.infra.conftest import LANE_OUTPUTS, Stack
@@ -89,7 +89,7 @@ def test_api_public_routes_have_their_own_throttle_to_limit_cost_and_protect_oth
     hooks = {"ThrottlingRateLimit": config.hook_requests_per_second, "ThrottlingBurstLimit": config.hook_burst}
     console = {"ThrottlingRateLimit": config.console_requests_per_second, "ThrottlingBurstLimit": config.console_burst}
     assert stage["Properties"]["RouteSettings"] == {
-        **{f"GET /v1/{name}": limits for name in ("health", "openapi.json")},
+        **{f"GET {path}": limits for path in OPEN_TO_READ},
         **dict.fromkeys(OF_CALLBACKS, callbacks),
         **dict.fromkeys(OF_HOOKS, hooks),
         **dict.fromkeys(OF_CONSOLE, console),
@@ -98,7 +98,7 @@ def test_api_public_routes_have_their_own_throttle_to_limit_cost_and_protect_oth
     # A stage that names a route before it is there cannot be made: "Unable to find Route by key".
     routes = aws_stack.resources("AWS::ApiGatewayV2::Route")
     named = {name for name, route in routes.items() if route["RouteKey"] in stage["Properties"]["RouteSettings"]}
-    assert len(named) == 9
+    assert len(named) == 11
     assert named <= set(stage["DependsOn"])
 
 
@@ -159,6 +159,7 @@ ISSUER = {"issuer": "https://issuer.example/", "audience": "duecourse, reports"}
 WITHOUT_AUTHORIZER = {
     "GET /v1/health", "GET /v1/openapi.json", "POST /v1/runs/{run_id}/heartbeat", "POST /v1/runs/{run_id}/complete",
     "POST /v1/runs/{run_id}/fail", "POST /v1/hooks", "POST /v1/hooks/{key}",
+    "GET /.well-known/openid-configuration", "GET /.well-known/jwks.json",
 }  # fmt: skip
 CONSOLE = {"GET /console", "GET /console/{file+}"}
 

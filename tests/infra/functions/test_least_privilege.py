@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx
+import jwt
 import pytest
 
 from duecourse.adapters.dynamodb.cursors.timers import DynamoTimers
@@ -23,6 +24,7 @@ from tests.support.deployed import SOON_ONCE, deploy
 from tests.support.emulators import client, ministack
 from tests.support.enforced import Deployed, refusals, with_the_emulators_own_actions
 from tests.support.expiry import batch_info, expire, stream_of
+from tests.support.http_target import answering, http_target
 from tests.support.jobs import NOON, cursor
 from tests.support.jobs import job as made_job
 from tests.support.receivers import LARGE, Receivers
@@ -125,6 +127,26 @@ def test_least_privilege_suffices_for_results_in_an_allowed_bucket_and_for_nothi
     assert len(json.loads(s3.get_object(Bucket=bucket, Key=key)["Body"].read())["body"]["text"]) == LARGE
     refused = deployed.api.post("/jobs", json=job("elsewhere", health(deployed), results={"bucket": "elsewhere"}))
     assert refused.json()["errors"][0]["pointer"] == "/results/bucket"
+
+
+def test_least_privilege_suffices_for_tokens_that_receivers_verify_with_the_published_keys(deployed: Deployed) -> None:
+    audience = "https://shop.example"
+    with http_target(answering(200)) as shop:
+        target = {"type": "http", "url": shop.url(), "auth": {"type": "oidc", "audience": audience}}
+        post(deployed, job("known", target, **SOON_ONCE))
+        deployed.run_in("known", "SUCCEEDED")
+    token = shop.seen[0].headers["Authorization"].removeprefix("Bearer ")
+    root = str(deployed.api.base_url).removesuffix("/").removesuffix("/v1")
+    discovered, keys = (
+        httpx.get(f"{root}/.well-known/{name}", trust_env=False, timeout=PATIENCE_SECONDS).json()
+        for name in ("openid-configuration", "jwks.json")
+    )
+    issuer = discovered["issuer"]
+    key = jwt.PyJWKSet.from_dict(keys)[jwt.get_unverified_header(token)["kid"]]
+    claims = jwt.decode(token, key, algorithms=["RS256"], audience=audience, issuer=issuer)
+    assert claims["sub"] == "default/known"
+    assert issuer == deployed.outputs["ApiUrl"]
+    assert discovered["jwks_uri"] == f"{issuer}/.well-known/jwks.json"
 
 
 def test_least_privilege_suffices_for_runs_that_wait_for_a_callback(deployed: Deployed, receivers: Receivers) -> None:

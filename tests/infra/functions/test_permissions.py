@@ -77,6 +77,28 @@ def test_permissions_only_workers_write_results_to_allowed_buckets_and_only_belo
         ]
 
 
+def test_permissions_only_workers_sign_tokens_and_only_the_api_reads_the_public_keys() -> None:
+    stack = Stack("dev", template("dev", oidc_keys=json.dumps(["2027", "2026"])))
+    keys = [{"Fn::GetAtt": [key, "Arn"]} for key in stack.resources("AWS::KMS::Key")]
+    assert len(keys) == 2
+    for name, key in stack.resources("AWS::KMS::Key").items():
+        assert (key["KeySpec"], key["KeyUsage"], key["PendingWindowInDays"]) == ("RSA_2048", "SIGN_VERIFY", 7)
+        assert stack.template["Resources"][name]["DeletionPolicy"] == "Delete"
+    first = next(name for name in stack.resources("AWS::KMS::Key") if "2027" in name)
+    for name, function in stack.functions().items():
+        allowed = {
+            each["Action"]: each for each in stack.statements(role_of(function)) if "kms:" in str(each["Action"])
+        }
+        wanted = {"kms:Sign"} if name.startswith("Execute") else {"kms:GetPublicKey"} if name == "Api" else set()
+        assert allowed.keys() == wanted, name
+        assert all(sorted(map(str, each["Resource"])) == sorted(map(str, keys)) for each in allowed.values())
+        if wanted:
+            address, space, signing, *_ = json.loads(stack.environment(f"{name}Function")["DUECOURSE_OIDC"])[
+                "Fn::Join"
+            ][1]
+            assert (address["Fn::GetAtt"][1], space, signing) == ("ApiEndpoint", " ", {"Ref": first})
+
+
 def test_permissions_every_function_is_known_to_these_tests(stack: Stack) -> None:
     users = {CLAIMS} if STAGES[stack.stage].auth.kind == "cognito" else set()
     assert {kind_of(name) for name in stack.functions()} == set(FUNCTIONS) - {CLAIMS} | users

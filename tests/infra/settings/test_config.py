@@ -305,3 +305,9 @@ def test_stage_config_buckets_for_results_are_passed_to_the_functions_by_their_p
     }
     given = buckets_json(replace(STAGES["dev"], result_buckets=buckets).result_buckets)
     assert json.loads(given) == {name: parts["prefixes"] for name, parts in buckets.items()}
+
+
+@pytest.mark.parametrize("names", [("A",), ("a", "a"), ("a", "b", "c", "d"), ("",)])
+def test_stage_config_keys_of_tokens_that_are_not_different_names_are_refused(names: tuple[str, ...]) -> None:
+    with pytest.raises(ConfigError, match="oidc_keys must be at most 3 different names"):
+        replace(STAGES["dev"], oidc_keys=names)

@@ -101,7 +101,8 @@ def test_encryption_stack_key_rotates_yearly_and_is_deleted_after_a_month(keyed:
 @pytest.mark.parametrize("stage", sorted(STAGES))
 def test_encryption_stores_use_aws_keys_by_default(stage: str) -> None:
     stack = Stack(stage, template(stage))
-    assert not stack.resources("AWS::KMS::Key")
+    made = [key["KeyUsage"] for key in stack.resources("AWS::KMS::Key").values()]
+    assert made == ["SIGN_VERIFY"] * len(STAGES[stage].oidc_keys)
     assert set(keys(stack).values()) == {None}
     assert all(queue["SqsManagedSseEnabled"] for queue in stack.resources("AWS::SQS::Queue").values())
 

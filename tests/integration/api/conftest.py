@@ -25,6 +25,7 @@ IN_MEMORY = {
         "found_runs",
         "heartbeats",
         "job_history",
+        "oidc",
         "pausing_many",
         "run_lives",
     )

@@ -40,6 +40,7 @@ SETTINGS = {
     "ALLOWED_TARGETS": '{"functions": ["duecourse-target-*"]}',
     "RESULTS_BUCKET": "results",
     "RESULT_BUCKETS": "{}",
+    "OIDC": "none",
     "AUTH": "none",
     "REGION": "us-east-1",
     "TENANT_CLAIM": "tenant",

@@ -88,6 +88,7 @@ def environ(stage: Stage, ministack: str) -> dict[str, str]:
         "BUS_NAME": "duecourse-test",
         "RESULTS_BUCKET": "duecourse-test-results",
         "RESULT_BUCKETS": "{}",
+        "OIDC": "none",
         "ACCOUNT": "000000000000",
         "PARTITION": "aws",
         "REGION": "us-east-1",

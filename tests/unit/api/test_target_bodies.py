@@ -23,6 +23,7 @@ from duecourse.domain.targets.targets import (
     EventBridgeTarget,
     HttpTarget,
     LambdaTarget,
+    OidcAuth,
     SnsTarget,
     SqsTarget,
     StepFunctionsTarget,
@@ -50,6 +51,7 @@ BUS = {"type": "eventbridge", "bus": "duecourse-target-b"}
 
 
 BASIC = {"type": "basic", "username": "duecourse", "secret": "crm-password"}
+OIDC = {"type": "oidc", "audience": "https://shop.example"}
 OAUTH = {"type": "oauth", "token_url": "https://login.example.com/token", "client_id": "jobs", "secret": "crm-client"}
 
 
@@ -117,6 +119,8 @@ def test_target_validation_accepts_expected_statuses_as_numbers_or_classes(
         (HTTP_TARGET | {"auth": OAUTH | {"token_url": "https://10.0.0.1"}}, "/target/auth/token_url", "a public host"),
         (HTTP_TARGET | {"auth": OAUTH | {"credentials": "query"}}, "/target/auth/credentials", "one of header, body"),
         (HTTP_TARGET | {"auth": OAUTH | {"client_id": ""}}, "/target/auth/client_id", "must not be empty"),
+        (HTTP_TARGET | {"auth": {"type": "oidc"}}, "/target/auth/audience", "write the audience of the token"),
+        (HTTP_TARGET | {"auth": OIDC | {"audienc": "x"}}, "/target/auth/audienc", "did you mean audience?"),
         (HTTP_TARGET | {"headers": {"authorization": "x"}, "auth": BASIC}, "/target/auth", "header Authorization"),
         ({"type": "lambda", "function": "duecourse-target-f", "mode": "fire"}, "/target/mode", "one of sync, async"),
         ({"type": "sqs"}, "/target/queue", "write the name of the queue"),
@@ -345,3 +349,13 @@ def test_target_validation_allows_an_action_only_by_its_exact_name() -> None:
     assert name_refusal("actions", "ecs:UpdateService", stage) is None
     assert "which calls ecs:UpdateService" in (name_refusal("actions", "s3:PutObject", stage) or "")
     assert "actions is empty" in (name_refusal("actions", "ecs:UpdateService", AllowedTargets()) or "")
+
+
+def test_target_validation_rejects_oidc_tokens_on_a_stage_without_keys() -> None:
+    body = posted(target=HTTP_TARGET | {"auth": OIDC})
+    assert read(body).target == HttpTarget(HTTP_TARGET["url"], auth=OidcAuth("https://shop.example"))
+    with pytest.raises(Problem) as refused:
+        read_job(body, "default", replace(RULES, oidc=False), check)
+    (fault,) = refused.value.faults
+    assert fault.pointer == "/target/auth/type"
+    assert "the stage signs no tokens; ask the operator to set oidc_keys" in fault.detail

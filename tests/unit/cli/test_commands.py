@@ -278,6 +278,16 @@ def test_cli_names_the_command_for_several_jobs_if_a_file_has_a_list(api: str) -
     )
 
 
+def test_cli_job_shows_the_audience_of_its_tokens() -> None:
+    auth = {"type": "oidc", "audience": "https://shop.example"}
+    job = {**JOB, "target": {"type": "http", "url": "https://shop.example", "auth": auth}}
+    preview = {"understood_as": "", "canonical": "", "occurrences": [], "tzdata": ""}
+    answers = {"/v1/jobs/nightly": job, "/v1/jobs/nightly/warnings": {"items": []}}
+    with served(lambda path, _query: answers.get(path, preview)) as server:
+        shown = duecourse("jobs", "get", "nightly", "--api", server).stdout.splitlines()
+    assert "auth          oidc, audience https://shop.example" in shown
+
+
 def test_cli_job_shows_payload_authentication_and_notices() -> None:
     job = {
         **JOB,

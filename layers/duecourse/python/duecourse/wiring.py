@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         Lanes,
         Notifier,
         Pinger,
+        PublicKeys,
         Randomness,
         Received,
         RegisteredTask,
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
         TenantReports,
         TickMark,
         Timers,
+        TokenSigner,
         WaitQueues,
         WorkflowStore,
     )
@@ -338,6 +340,24 @@ class Wiring(Generic[S_co]):
         return SecretsManagerSecrets(self._client("secretsmanager"), self.settings.stage, self.clock)
 
     @cached_property
+    def token_signer(self: Wiring[ExecuteSettings]) -> TokenSigner | None:
+        """The signer of OIDC tokens; None if the stage has no keys for them."""
+        if self.settings.oidc is None:
+            return None
+        from duecourse.adapters.aws.tokens import KmsTokens
+
+        return KmsTokens(self._client("kms"), self.settings.oidc, self.clock)
+
+    @cached_property
+    def public_keys(self: Wiring[ApiSettings]) -> PublicKeys | None:
+        """The keys of OIDC tokens; None if the stage has none."""
+        if self.settings.oidc is None:
+            return None
+        from duecourse.adapters.aws.tokens import KmsPublicKeys
+
+        return KmsPublicKeys(self._client("kms"), self.settings.oidc)
+
+    @cached_property
     def caller(self: Wiring[ExecuteSettings]) -> Caller:
         from duecourse.adapters.aws.clients import clients
         from duecourse.adapters.targets import Targets
@@ -351,6 +371,7 @@ class Wiring(Generic[S_co]):
             arns=Arns(settings.partition, settings.region, settings.account),
             secrets=self.secrets,
             clients=clients(),
+            signer=self.token_signer,
         )
         return Targets(Callers(means), self.tasks, settings.allowed_targets)
 
@@ -764,5 +785,6 @@ class Wiring(Generic[S_co]):
             stage_metrics=self.metrics,
             tenants=self.all_tenants,
             limits=limits,
+            public_keys=self.public_keys,
             settings=settings,
         )

@@ -12,7 +12,9 @@ import pytest
 from duecourse.adapters.targets.http.auth import TokenProblemError, error_of, read_token
 from duecourse.adapters.targets.http.http import HttpCaller
 from duecourse.domain.jobs.job import Delivery
-from duecourse.domain.targets.targets import BasicAuth, Credentials, Failed, HttpTarget, OAuth, Returned
+from duecourse.domain.targets.oidc import SKEW_SECONDS, TOKEN_SECONDS
+from duecourse.domain.targets.targets import BasicAuth, Credentials, Failed, HttpTarget, OAuth, OidcAuth, Returned
+from duecourse.ports import TokensUnavailableError
 from duecourse.testing.clock import SettableClock
 from tests.support.calls import a_call
 from tests.support.http_target import HttpTargetServer, Seen, documents, http_target
@@ -255,3 +257,80 @@ def test_http_auth_accepts_only_valid_tokens(body):
 @pytest.mark.parametrize("body", [b"", b"[]", b'{"error": 1}', b'{"error": "a\\nb"}'])
 def test_http_auth_accepts_only_errors_in_standard_form(body):
     assert error_of(body) is None
+
+
+class Signing:
+    """ports.TokenSigner. It counts its tokens; `problem` is raised instead."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, str]] = []
+        self.problem: str | None = None
+
+    def token(self, subject: str, audience: str) -> str:
+        if self.problem is not None:
+            raise TokensUnavailableError(self.problem)
+        self.asked.append((subject, audience))
+        return f"token-{len(self.asked)}"
+
+
+def oidc(server: HttpTargetServer, audience: str = "https://shop.example") -> HttpTarget:
+    return HttpTarget(server.url(), auth=OidcAuth(audience))
+
+
+@pytest.fixture
+def signing():
+    return Signing()
+
+
+@pytest.fixture
+def signed(clock, signing):
+    return HttpCaller(clock, private=True, secrets=InMemorySecrets({}), signer=signing)
+
+
+def test_http_auth_oidc_sends_one_token_for_each_job_and_audience_until_ten_minutes_before_its_end(
+    signed, signing, server, clock
+):
+    first = a_call(oidc(server))
+    other_job = a_call(oidc(server))
+    other_job = replace(other_job, run=varied(other_job.run, identity=replace(other_job.run.identity, job_id="other")))
+    for call in (first, first, other_job, a_call(oidc(server, "https://crm.example"))):
+        signed.call(call, call.job.target)
+    subject = f"acme/{first.run.job_id}"
+    assert signing.asked == [
+        (subject, "https://shop.example"),
+        ("acme/other", "https://shop.example"),
+        (subject, "https://crm.example"),
+    ]
+    clock.advance(TOKEN_SECONDS - SKEW_SECONDS - 601)
+    signed.call(first, first.job.target)
+    assert len(signing.asked) == 3
+    clock.advance(1)
+    signed.call(first, first.job.target)
+    sent = [seen.headers["Authorization"].removeprefix("Bearer token-") for seen in server.seen]
+    assert sent == ["1", "1", "2", "3", "1", "4"]
+
+
+def test_http_auth_oidc_token_is_removed_from_results(signed, site, server):
+    site.valid.add("token-1")
+    site.echo = True
+    target = oidc(server)
+    outcome = signed.call(a_call(target), target)
+    assert isinstance(outcome, Returned)
+    assert "token-1" not in orjson.dumps(outcome.result).decode()
+
+
+def test_http_auth_oidc_without_a_signature_is_retried_and_names_the_reason(signed, signing, server):
+    signing.problem = "KMS: ThrottlingException"
+    target = oidc(server)
+    outcome = signed.call(a_call(target), target)
+    assert isinstance(outcome, Failed)
+    assert (outcome.code, outcome.retryable, server.seen) == ("token_unavailable", True, [])
+    assert outcome.error == "the token for https://shop.example was not signed: KMS: ThrottlingException"
+
+
+def test_http_auth_oidc_of_a_stage_without_keys_fails_at_once(http, server):
+    target = oidc(server)
+    outcome = http.call(a_call(target), target)
+    assert isinstance(outcome, Failed)
+    assert (outcome.code, outcome.retryable, server.seen) == ("token_refused", False, [])
+    assert "oidc_keys" in outcome.error

@@ -26,7 +26,7 @@ from duecourse.domain.jobs.job import Job
 from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.domain.tenants.rate import retry_after
 from duecourse.domain.workflows.graph import WorkflowRef, read_ref
-from duecourse.ports import GraphMissingError, StageMetrics
+from duecourse.ports import GraphMissingError, PublicKeys, StageMetrics
 from duecourse.settings import ApiSettings
 from duecourse.usecases.jobs.calendars import Calendars
 from duecourse.usecases.jobs.change import Draft, EditJobs, Jobs
@@ -87,6 +87,7 @@ class Api:
     stage_metrics: StageMetrics
     tenants: AllTenants | None
     limits: Limits
+    public_keys: PublicKeys | None
     settings: ApiSettings
 
 

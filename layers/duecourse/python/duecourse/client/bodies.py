@@ -75,7 +75,7 @@ class HttpTarget(TypedDict):
     headers: NotRequired[Mapping[str, str]]
     expect: NotRequired[list[str | int] | tuple[str | int, ...]]
     sign: NotRequired[Sign | None]
-    auth: NotRequired[BasicAuth | OAuth | None]
+    auth: NotRequired[BasicAuth | OAuth | OidcAuth | None]
 
 
 class JobPatch(TypedDict):
@@ -237,6 +237,13 @@ class OAuth(TypedDict):
     scope: NotRequired[str | None]
     audience: NotRequired[str | None]
     credentials: NotRequired[Literal["header", "body"]]
+
+
+class OidcAuth(TypedDict):
+    """A token that the stage signs. Its `sub` is <tenant>/<job>."""
+
+    type: Literal["oidc"]
+    audience: str
 
 
 class Queue(TypedDict):

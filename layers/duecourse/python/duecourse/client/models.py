@@ -732,6 +732,15 @@ class Occurrence(Answer):
 
 
 @dataclass(frozen=True, kw_only=True)
+class OidcAuth(Answer):
+    """A token that the stage signs. Its `sub` is <tenant>/<job>."""
+
+    type: Literal["oidc"]
+    audience: str
+    """The receiver (claim `aud`)."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Outcomes(Answer):
     """The outcomes of the runs in an interval."""
 

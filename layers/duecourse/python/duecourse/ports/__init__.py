@@ -80,6 +80,7 @@ from duecourse.ports.targets import (
     Call,
     Caller,
     Pinger,
+    PublicKeys,
     RegisteredTask,
     ResultRefusedError,
     Results,
@@ -88,5 +89,7 @@ from duecourse.ports.targets import (
     SecretUnknownError,
     Tasks,
     TasksUnavailableError,
+    TokenSigner,
+    TokensUnavailableError,
 )
 from duecourse.ports.workflows import GraphMissingError, WorkflowRead, WorkflowStore

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -49,6 +49,24 @@ class Secrets(Protocol):
 
     def get(self, tenant: str, name: str) -> str:
         """Return the secret, from a short-lived cache. Raises SecretUnknownError or SecretsUnavailableError."""
+
+
+class TokenSigner(Protocol):
+    """The stage as an issuer of OIDC tokens."""
+
+    def token(self, subject: str, audience: str) -> str:
+        """Return a new token for the subject (domain.targets.oidc). Raises TokensUnavailableError."""
+
+
+class TokensUnavailableError(Exception):
+    """A token was not signed. A later attempt may succeed."""
+
+
+class PublicKeys(Protocol):
+    """The keys with which receivers verify the stage's OIDC tokens."""
+
+    def public_keys(self) -> Sequence[tuple[str, bytes]]:
+        """Return the id and the public key (DER) of each key. Raises AwsError."""
 
 
 class SecretUnknownError(Exception):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from duecourse.domain.jobs.job import Lane, Precision
 from duecourse.domain.jobs.result_buckets import ResultBuckets
 from duecourse.domain.targets.allowed_targets import AllowedTargets
+from duecourse.domain.targets.oidc import OidcIssuer
 from duecourse.settings.reading import FromEnvironment
 
 
@@ -87,6 +88,7 @@ class ExecuteSettings(LaneSettings):
     bus_name: str
     results_bucket: str
     result_buckets: ResultBuckets
+    oidc: OidcIssuer | None
     account: str
     partition: str
     region: str
@@ -155,6 +157,7 @@ class ApiSettings(_Rounds):
     allowed_targets: AllowedTargets
     results_bucket: str
     result_buckets: ResultBuckets
+    oidc: OidcIssuer | None
     region: str
     auth: str
     tenant_claim: str

@@ -16,6 +16,7 @@ from duecourse.domain.ids import is_id
 from duecourse.domain.jobs.job import Lane, Precision
 from duecourse.domain.jobs.result_buckets import ResultBuckets
 from duecourse.domain.targets.allowed_targets import AllowedTargets
+from duecourse.domain.targets.oidc import OidcIssuer
 from duecourse.limits import MAX_SHARDS
 
 PREFIX = "DUECOURSE_"
@@ -82,6 +83,20 @@ def _result_buckets(text: str) -> ResultBuckets:
     return given
 
 
+NO_KEYS = "none"
+"""The setting of a stage that signs no OIDC tokens."""
+
+
+def _oidc(text: str) -> OidcIssuer | None:
+    """Parse the issuer of OIDC tokens and the ids of its keys: `https://... KEY-ID KEY-ID`."""
+    if text == NO_KEYS:
+        return None
+    issuer, *keys = text.split(" ")
+    if not all((issuer, keys, *keys)):
+        raise ValueError(f"must be a URL, followed by the ids of the keys, or {NO_KEYS}")
+    return OidcIssuer(issuer, tuple(keys))
+
+
 NO_OPERATOR = "*"
 """The operator tenant of a stage that has none. No tenant has this name."""
 
@@ -107,6 +122,7 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "private_targets": _one_of("allow", "refuse"),
     "allowed_targets": _allowed,
     "result_buckets": _result_buckets,
+    "oidc": _oidc,
     "secret_store": _one_of("parameters", "secrets_manager"),
     "auth": _one_of("none", "iam", "jwt"),
     "job_quota": _integer(1, 10_000_000),

@@ -12,6 +12,7 @@ from duecourse.checks.facts import Alarms
 from duecourse.domain.jobs.cursor import bucket_of
 from duecourse.domain.jobs.job import Lane, Precision
 from duecourse.domain.targets.allowed_targets import every_target
+from duecourse.domain.targets.oidc import OidcIssuer
 from duecourse.limits import DISPATCH_SECONDS, WORKER_SECONDS
 from duecourse.ports import (
     Caller,
@@ -71,6 +72,7 @@ def settings_of_a_test(actions: tuple[str, ...] = ()) -> ApiSettings:
         allowed_targets=every_target(actions),
         results_bucket="results",
         result_buckets={"*": {"*": ""}},
+        oidc=OidcIssuer("https://duecourse.example", ("key",)),
         region="eu-central-1",
         auth="none",
         tenant_claim="tenant",

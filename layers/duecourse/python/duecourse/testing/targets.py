@@ -84,6 +84,14 @@ class Secrets:
             raise SecretUnknownError(f"there is no secret named {name}; add it to the secrets of the test") from None
 
 
+class Tokens:
+    """Implementation of ports.TokenSigner. A token only names its subject and its audience."""
+
+    def token(self, subject: str, audience: str) -> str:
+        """Return a token that is not signed."""
+        return f"token-of-{subject}-for-{audience}"
+
+
 @dataclass(frozen=True, slots=True)
 class _Http(HttpCaller):
     """A worker's HTTP caller, with the test's responses instead of a connection."""
@@ -139,6 +147,7 @@ class Targets:
                 self.clock,
                 private=True,
                 secrets=self.secrets,
+                signer=Tokens(),
                 answer=lambda request: self._answered(call, dict(request.headers)),
             )
             return http.call(call, target)

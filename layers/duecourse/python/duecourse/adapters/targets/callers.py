@@ -13,7 +13,7 @@ from duecourse.adapters.aws.clients import AwsClients
 from duecourse.adapters.targets.aws.names import Arns
 from duecourse.domain.targets.kinds import TARGETS, type_of
 from duecourse.domain.targets.targets import CallableTarget, Outcome
-from duecourse.ports import Call, Clock, Secrets
+from duecourse.ports import Call, Clock, Secrets, TokenSigner
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +25,7 @@ class Means:
     arns: Arns
     secrets: Secrets
     clients: AwsClients
+    signer: TokenSigner | None = None
 
 
 class TargetCaller(Protocol):

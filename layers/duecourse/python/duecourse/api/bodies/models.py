@@ -144,6 +144,7 @@ class Rules:
     tasks: Tasks
     tenant: str = ""
     result_buckets: ResultBuckets = field(default_factory=dict)
+    oidc: bool = False
 
 
 def refuse(reason: str) -> PydanticCustomError:

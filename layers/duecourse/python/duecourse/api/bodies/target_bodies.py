@@ -224,8 +224,24 @@ class OAuthBody(Body):
         return url
 
 
-AUTH_BODIES: Mapping[str, type[Body]] = {"basic": BasicAuthBody, "oauth": OAuthBody}
+class OidcAuthBody(Body):
+    """A token that the stage signs. Its `sub` is <tenant>/<job>."""
+
+    type: Literal["oidc"]
+    audience: Annotated[_Parameter, Field(description="The receiver (claim `aud`).", examples=["https://example.com"])]
+
+    @field_validator("type")
+    @classmethod
+    def _available(cls, value: str, info: ValidationInfo) -> str:
+        if not rules_of(info).oidc:
+            raise refuse("is not available: the stage signs no tokens; ask the operator to set oidc_keys")
+        return value
+
+
+AUTH_BODIES: Mapping[str, type[Body]] = {"basic": BasicAuthBody, "oauth": OAuthBody, "oidc": OidcAuthBody}
 """The models of `auth` by the value of `type`."""
+
+AuthBody = BasicAuthBody | OAuthBody | OidcAuthBody
 
 
 class HttpTargetBody(Body):
@@ -246,7 +262,7 @@ class HttpTargetBody(Body):
         AfterValidator(each_once),
     ] = Field(default_factory=lambda: ["2xx"])
     sign: SignBody | None = None
-    auth: Annotated[BasicAuthBody | OAuthBody, Field(discriminator="type")] | None = None
+    auth: Annotated[AuthBody, Field(discriminator="type")] | None = None
 
     @field_validator("url")
     @classmethod
@@ -273,7 +289,7 @@ class HttpTargetBody(Body):
 
     @field_validator("auth")
     @classmethod
-    def _auth(cls, auth: BasicAuthBody | OAuthBody | None, info: ValidationInfo) -> BasicAuthBody | OAuthBody | None:
+    def _auth(cls, auth: AuthBody | None, info: ValidationInfo) -> AuthBody | None:
         if auth is not None and any(name.lower() == "authorization" for name in info.data.get("headers", ())):
             raise refuse("sets the header Authorization itself; remove it from headers, or remove auth")
         return auth

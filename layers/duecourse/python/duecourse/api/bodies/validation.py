@@ -304,6 +304,7 @@ _REQUIRED = {
     "/target/auth/username": "is required: write the user name",
     "/target/auth/secret": "is required: write the name of the secret with the password or the client secret",
     "/target/auth/token_url": "is required: write the token URL, such as https://login.example.com/oauth2/token",
+    "/target/auth/audience": "is required: write the audience of the token, such as https://example.com",
     "/target/auth/client_id": "is required: write the id of the client",
     "/after_completion/delete_after_seconds": "is required: write a number of seconds, or null for never",
     "/concurrency/key": "is required: write the key that the runs share, such as crm-{{payload.region}}",
@@ -322,8 +323,9 @@ _OVERLAP = (
 _FINISH_BY = f"must be seconds from 1 to {MAX_FINISH_SECONDS}, or a time such as 06:00"
 
 _AUTH = (
-    'must be {"type": "basic", "username": "...", "secret": "NAME"} or '
-    '{"type": "oauth", "token_url": "https://...", "client_id": "...", "secret": "NAME"}'
+    'must be {"type": "basic", "username": "...", "secret": "NAME"}, '
+    '{"type": "oauth", "token_url": "https://...", "client_id": "...", "secret": "NAME"} or '
+    '{"type": "oidc", "audience": "https://..."}'
 )
 
 _TYPES = {

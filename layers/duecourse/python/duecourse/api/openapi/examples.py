@@ -54,13 +54,20 @@ from duecourse.api.routes.manual import (
 )
 from duecourse.api.routes.pausing import ChangedJobsAnswer, PauseBody, PauseManyBody, ResumeBody, ResumeManyBody
 from duecourse.api.routes.runs import ExplainedAnswer, RunPayloadAnswer
-from duecourse.api.routes.service import HealthAnswer, StatsAnswer
+from duecourse.api.routes.service import (
+    HealthAnswer,
+    OidcConfigurationAnswer,
+    PublicKeyAnswer,
+    PublicKeysAnswer,
+    StatsAnswer,
+)
 from duecourse.api.routes.stage import StageAnswer, StageMetricsAnswer
 from duecourse.api.routes.tenants import TenantsAnswer
 from duecourse.api.routes.upcoming import PreviewAnswer, PreviewBody, UpcomingAnswer
 from duecourse.api.routes.warnings import JobWarningsAnswer
 from duecourse.api.routes.workflows import RerunBody
 from duecourse.domain.jobs.job import Precision
+from duecourse.domain.targets.oidc import OidcIssuer, configuration
 from duecourse.domain.workflows.graph import Graph
 from duecourse.settings import AllowedTargets
 from duecourse.usecases.jobs.view import JobView
@@ -104,6 +111,14 @@ RUN: Document = {
     "requested_by": None,
     "correlation_id": "c6a1e0f0-6d3c-5d1b-9a55-1c7f6f1d2a10",
     "workflow": None,
+}
+PUBLIC_KEY: Document = {
+    "kty": "RSA",
+    "use": "sig",
+    "alg": "RS256",
+    "kid": "6f1b9f0e-0000-4000-8000-000000000000",
+    "n": "sXch1M",
+    "e": "AQAB",
 }
 ATTEMPT: Document = {
     "number": 1,
@@ -560,6 +575,9 @@ _ANSWERS: Mapping[Any, Mapping[str, Any]] = {
     HealthAnswer: {"status": "ok"},
     HeartbeatAnswer: HEARTBEAT,
     NotifyTestAnswer: {"runs": [RUN], "missing": []},
+    OidcConfigurationAnswer: configuration(OidcIssuer("https://jobs.example.com", ())),
+    PublicKeyAnswer: PUBLIC_KEY,
+    PublicKeysAnswer: {"keys": [PUBLIC_KEY]},
     JobWarningsAnswer: {
         "items": [
             {

@@ -439,8 +439,15 @@ def job_id_in(parameters: Mapping[str, str]) -> str:
 def rules_of_stage(api: Api, tenant: str) -> Rules:
     """Return the validation rules of the stage for a tenant."""
     settings = api.settings
-    private, tasks = settings.private_targets == "allow", api.jobs.tasks
-    return Rules(private, settings.allowed_targets, settings.default_precision, tasks, tenant, settings.result_buckets)
+    return Rules(
+        settings.private_targets == "allow",
+        settings.allowed_targets,
+        settings.default_precision,
+        api.jobs.tasks,
+        tenant,
+        settings.result_buckets,
+        oidc=settings.oidc is not None,
+    )
 
 
 def _own_draft(api: Api, request: Request, job_id: str, value: Any, job: Job | None) -> Draft:

@@ -12,9 +12,11 @@ from typing_extensions import TypedDict
 from duecourse.api.answers import Count, Second
 from duecourse.api.api import Answer, Api, route
 from duecourse.api.identity import OPS, READ
+from duecourse.api.problems import Problem
 from duecourse.api.query import Query
 from duecourse.api.request import Request
 from duecourse.domain.instants import to_iso
+from duecourse.domain.targets.oidc import CONFIGURATION_PATH, KEYS_PATH, configuration, key_set
 from duecourse.usecases.runs.health import ClockHealth, Dispatching, Status
 
 
@@ -66,6 +68,70 @@ def dispatch_document(dispatching: Dispatching) -> DispatchAnswer:
         "shards": dispatching.shards,
         "watermarks_behind_seconds": {str(shard): behind for shard, behind in dispatching.behind.items()},
     }
+
+
+class OidcConfigurationAnswer(TypedDict):
+    """The discovery document (OpenID Connect Discovery 1.0) of the tokens that the stage signs."""
+
+    issuer: str
+    jwks_uri: str
+    response_types_supported: list[str]
+    subject_types_supported: list[str]
+    id_token_signing_alg_values_supported: list[str]
+    claims_supported: list[str]
+
+
+class PublicKeyAnswer(TypedDict):
+    """A public key (RFC 7517)."""
+
+    kty: str
+    use: str
+    alg: str
+    kid: str
+    n: str
+    e: str
+
+
+class PublicKeysAnswer(TypedDict):
+    """The public keys of the tokens that the stage signs."""
+
+    keys: list[PublicKeyAnswer]
+
+
+CACHED_AN_HOUR = {"cache-control": "public, max-age=3600"}
+
+
+@route(
+    "GET",
+    CONFIGURATION_PATH,
+    "service",
+    {200: OidcConfigurationAnswer},
+    problems=("unknown-path",),
+    only_for=frozenset(),
+)
+def get_oidc_configuration(api: Api, _request: Request, _parameters: Mapping[str, str]) -> Answer:
+    """Discover the issuer.
+
+    Receivers of the tokens in calls (`auth` of type `oidc`) find the keys here. 404 if the stage signs no tokens.
+    """
+    if api.settings.oidc is None:
+        raise _no_tokens()
+    return Answer(HTTPStatus.OK, "document_read", configuration(api.settings.oidc), CACHED_AN_HOUR)
+
+
+@route("GET", KEYS_PATH, "service", {200: PublicKeysAnswer}, problems=("unknown-path",), only_for=frozenset())
+def get_oidc_keys(api: Api, _request: Request, _parameters: Mapping[str, str]) -> Answer:
+    """Read public keys.
+
+    The keys (JWKS) of the tokens that the stage signs. 404 if it signs none.
+    """
+    if api.public_keys is None:
+        raise _no_tokens()
+    return Answer(HTTPStatus.OK, "document_read", key_set(api.public_keys.public_keys()), CACHED_AN_HOUR)
+
+
+def _no_tokens() -> Problem:
+    return Problem("unknown-path", "The stage signs no tokens; its setting oidc_keys is empty")
 
 
 class JobCountAnswer(TypedDict):

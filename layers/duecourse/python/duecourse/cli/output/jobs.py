@@ -140,9 +140,14 @@ def _notify(rule: Mapping[str, Any]) -> str:
 
 
 def _auth(target: Mapping[str, Any]) -> str | None:
-    """Return how the calls of a target authenticate, with the name of the secret: `oauth, secret crm-client`."""
+    """Return how the calls of a target authenticate, with the name of the secret: `oauth, secret crm-client`. An OIDC
+    token has an audience instead.
+    """
     auth = target.get("auth")
-    return f"{auth.get('type')}, secret {auth.get('secret')}" if isinstance(auth, Mapping) else None
+    if not isinstance(auth, Mapping):
+        return None
+    what = next((each for each in ("secret", "audience") if auth.get(each)), "secret")
+    return f"{auth.get('type')}, {what} {auth.get(what)}"
 
 
 def print_fields_of(fields: Mapping[str, str | Text | None]) -> None:

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from duecourse.domain.documents import without_defaults
 from duecourse.domain.targets.targets import (
+    Auth,
     AwsTarget,
     BasicAuth,
     Credentials,
@@ -23,6 +24,7 @@ from duecourse.domain.targets.targets import (
     LambdaMode,
     LambdaTarget,
     OAuth,
+    OidcAuth,
     SnsTarget,
     SqsTarget,
     StepFunctionsTarget,
@@ -176,7 +178,7 @@ def _http_arguments(document: Mapping[str, Any]) -> Document:
     return _arguments(document) | own
 
 
-def _auth_of(document: Mapping[str, Any] | None) -> BasicAuth | OAuth | None:
+def _auth_of(document: Mapping[str, Any] | None) -> Auth | None:
     match document:
         case None:
             return None
@@ -185,11 +187,13 @@ def _auth_of(document: Mapping[str, Any] | None) -> BasicAuth | OAuth | None:
         case {"type": "oauth"}:
             own = {"credentials": Credentials(document.get("credentials", Credentials.HEADER))}
             return OAuth(**_arguments(document) | own)
+        case {"type": "oidc"}:
+            return OidcAuth(**_arguments(document))
         case _:
             raise ValueError(f"unknown type of auth {document.get('type')!r}")
 
 
-def _auth_document(auth: BasicAuth | OAuth | None) -> Document | None:
+def _auth_document(auth: Auth | None) -> Document | None:
     match auth:
         case None:
             return None
@@ -197,6 +201,8 @@ def _auth_document(auth: BasicAuth | OAuth | None) -> Document | None:
             return {"type": "basic", **asdict(auth)}
         case OAuth():
             return {"type": "oauth", **asdict(auth)}
+        case OidcAuth():
+            return {"type": "oidc", **asdict(auth)}
 
 
 def _http_fields(target: HttpTarget) -> Document:

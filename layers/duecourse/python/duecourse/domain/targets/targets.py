@@ -46,6 +46,16 @@ class OAuth:
 
 
 @dataclass(frozen=True, slots=True)
+class OidcAuth:
+    """A token that the stage signs for this audience (domain.targets.oidc)."""
+
+    audience: str
+
+
+Auth = BasicAuth | OAuth | OidcAuth
+
+
+@dataclass(frozen=True, slots=True)
 class HttpTarget:
     """An HTTP endpoint.
 
@@ -59,7 +69,7 @@ class HttpTarget:
     headers: tuple[tuple[str, str], ...] = ()
     expect: tuple[str, ...] = ("2xx",)
     sign: str | None = None
-    auth: BasicAuth | OAuth | None = None
+    auth: Auth | None = None
 
 
 @dataclass(frozen=True, slots=True)

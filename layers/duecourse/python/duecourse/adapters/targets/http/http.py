@@ -60,10 +60,19 @@ from duecourse.adapters.targets.invocation import (
 from duecourse.domain.jobs.job import Delivery
 from duecourse.domain.runs.rendering import render_document, render_headers
 from duecourse.domain.targets.http import header_problem, is_reserved_header
-from duecourse.domain.targets.targets import BasicAuth, Failed, HttpTarget, OAuth, Outcome, Returned
+from duecourse.domain.targets.oidc import REUSED_SECONDS, subject_of
+from duecourse.domain.targets.targets import Auth, BasicAuth, Failed, HttpTarget, OAuth, OidcAuth, Outcome, Returned
 from duecourse.domain.targets.template import TemplateError, secret_names
 from duecourse.domain.targets.webhook_signature import SigningKeyError, signature_headers, signing_keys, webhook_id
-from duecourse.ports import Call, Clock, Secrets, SecretsUnavailableError, SecretUnknownError
+from duecourse.ports import (
+    Call,
+    Clock,
+    Secrets,
+    SecretsUnavailableError,
+    SecretUnknownError,
+    TokenSigner,
+    TokensUnavailableError,
+)
 from duecourse.version import VERSION
 
 _WITHOUT_BODY = frozenset({"GET", "HEAD"})
@@ -315,12 +324,14 @@ class HttpCaller:
     """Whether addresses that are not public are allowed (stage `local`)."""
     secrets: Secrets = field(kw_only=True)
     """The secrets that headers may refer to."""
+    signer: TokenSigner | None = field(default=None, kw_only=True)
+    """The signer of OIDC tokens; None if the stage has no keys for them."""
     resolve: Resolver = field(default=system_resolver, kw_only=True)
     trust: Callable[[], ssl.SSLContext] = field(default=system_trust, kw_only=True)
     kept: KeptConnections = field(default_factory=KeptConnections, kw_only=True)
     """The open connections of the process."""
     tokens: SharedCache[str] = field(init=False)
-    """The access tokens of the process, by tenant and authentication."""
+    """The tokens of the process: access tokens by tenant and authentication, OIDC tokens by subject and audience."""
 
     def __post_init__(self) -> None:
         """Create the cache of tokens."""
@@ -330,7 +341,7 @@ class HttpCaller:
     def made_of(cls, means: Means, client_for: object) -> Self:
         """Return the caller of a process. It does not need `client_for`."""
         del client_for
-        return cls(means.clock, private=means.private, secrets=means.secrets)
+        return cls(means.clock, private=means.private, secrets=means.secrets, signer=means.signer)
 
     def call(self, call: Call, target: HttpTarget) -> Outcome:
         """Call the target. A status in the target's `expect` is a success, by default 2xx. Redirects are never
@@ -348,7 +359,7 @@ class HttpCaller:
 
     def _call(self, call: Call, target: HttpTarget, deadline: Deadline) -> Outcome:
         try:
-            authorization = self._authorization(call.run.tenant, target.auth, deadline)
+            authorization = self._authorization(call, target.auth, deadline)
             now = self.clock.now()
             request = request_of(call, target, self.secrets, deadline, now=now, authorization=authorization)
         except RequestError as problem:
@@ -369,8 +380,9 @@ class HttpCaller:
             return Failed(f"{request.name}: {_plainly(problem)}", code=code)
         return self._judge(request, answer, target.expect)
 
-    def _authorization(self, tenant: str, auth: BasicAuth | OAuth | None, deadline: Deadline) -> Authorization | None:
+    def _authorization(self, call: Call, auth: Auth | None, deadline: Deadline) -> Authorization | None:
         """Return the header Authorization of a call, or None if the target has no `auth`. Raises RequestError."""
+        tenant = call.run.tenant
         match auth:
             case None:
                 return None
@@ -384,6 +396,26 @@ class HttpCaller:
                 except TimeoutError:
                     text = f"the token of {auth.token_url} was not received in time"
                     raise RequestError(text, code="token_unavailable", retryable=True) from None
+
+            case OidcAuth():
+                key = (subject_of(tenant, call.run.job_id), auth)
+                try:
+                    signed = with_timeout(deadline, partial(self.tokens.get, key, self._signed), "token")
+                except (TokensUnavailableError, TimeoutError) as problem:
+                    said = str(problem) or "no response in time"
+                    text = f"the token for {auth.audience} was not signed: {said}"
+                    raise RequestError(text, code="token_unavailable", retryable=True) from None
+                return bearer_authorization(signed)
+
+    def _signed(self, key: tuple[str, OidcAuth]) -> tuple[str, float]:
+        """Return a new OIDC token, and the seconds for which it is cached. Raises RequestError and
+        TokensUnavailableError.
+        """
+        subject, auth = key
+        if self.signer is None:
+            text = "the stage signs no tokens (oidc_keys); ask the operator, or change auth"
+            raise RequestError(text, code="token_refused")
+        return self.signer.token(subject, auth.audience), REUSED_SECONDS
 
     def _token_was_cached(self, call: Call, target: HttpTarget, began: float) -> bool:
         """Forget the token of a target, which may have been revoked. Return whether it is older than the call."""
