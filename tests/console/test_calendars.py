@@ -19,7 +19,7 @@ def test_calendars_page_creates_a_calendar(scheduler: Scheduler, console: Served
     page.get_by_role("link", name="Create calendar").click()
     page.get_by_role("textbox", name="Id").fill("de-bank")
     page.get_by_role("textbox", name="Description").fill("Bank holidays")
-    days = page.get_by_role("textbox", name="Excluded days")
+    days = page.get_by_role("textbox", name="Exclusions")
     days.fill("2026-12-25\nnoon\n")
     create = page.get_by_role("button", name="Create calendar")
     create.click()
@@ -43,7 +43,7 @@ def test_calendars_page_changes_a_calendar_with_its_jobs_and_deletes_it(
     scheduler.client.create_job({"id": "report", "schedule": "0 9 * * *", "target": HTTP, "calendar": "de-bank"})
     page = open_page(console, "/calendars/de-bank")
     expect(page.get_by_role("link", name="report")).to_have_attribute("href", "#/jobs/report")
-    page.get_by_role("textbox", name="Excluded days").fill("2026-12-24\n2026-12-31")
+    page.get_by_role("textbox", name="Exclusions").fill("2026-12-24\n2026-12-31")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_text("The calendar de-bank is saved. 1 job changed.")).to_be_visible()
     delete = page.get_by_role("button", name="Delete the calendar")
@@ -57,6 +57,35 @@ def test_calendars_page_changes_a_calendar_with_its_jobs_and_deletes_it(
     expect(page.get_by_text("There are no calendars yet.")).to_be_visible()
     page.goto(f"{console.url}#/calendars/de-bank")
     expect(page.get_by_role("heading", name="Calendar not found")).to_be_visible()
+
+
+def test_calendars_page_does_not_overwrite_a_change_of_another_user(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    scheduler.client.put_calendar("de-bank", ["2026-12-24"])
+    page = open_page(console, "/calendars/de-bank")
+    entries = page.get_by_role("textbox", name="Exclusions")
+    expect(entries).to_have_value("2026-12-24")
+    scheduler.client.put_calendar("de-bank", ["2026-12-25"])
+    entries.fill("2026-12-24\n2026-12-31")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("The calendar was changed in the meantime")).to_be_visible()
+    assert scheduler.client.get_calendar("de-bank").exclude == ("2026-12-25",)
+    page.get_by_role("button", name="Reload").click()
+    expect(entries).to_have_value("2026-12-25")
+    for days in ("2026-12-31", "2027-01-01"):  # the second save has the ETag of the first one
+        entries.fill(days)
+        page.get_by_role("button", name="Save").click()
+        expect(page.get_by_text("The calendar de-bank is saved.")).to_be_visible()
+        expect(entries).to_have_value(days)
+        page.get_by_role("button", name="Dismiss").first.click()
+    assert scheduler.client.get_calendar("de-bank").exclude == ("2027-01-01",)
+    page.goto(f"{console.url}#/calendars/new")
+    page.get_by_role("textbox", name="Id").fill("de-bank")
+    entries.fill("2026-12-24")
+    page.get_by_role("button", name="Create calendar").click()
+    expect(page.get_by_text("There is a calendar with this id")).to_be_visible()
+    assert scheduler.client.get_calendar("de-bank").exclude == ("2027-01-01",)
 
 
 @pytest.mark.parametrize("width", [390, 1280, 1440])

@@ -46,3 +46,16 @@ def test_keys_page_revokes_a_key(scheduler: Scheduler, console: ServedConsole, o
     expect(page.get_by_text(f"The key {made.id} is revoked.")).to_be_visible()
     expect(page.get_by_text("There are no keys.")).to_be_visible()
     assert scheduler.client.list_keys().items == ()
+
+
+def test_keys_page_does_not_say_that_there_are_no_keys_if_they_cannot_be_read(
+    console: ServedConsole, open_page: Open
+) -> None:
+    page = open_page(console, "/nowhere")
+    page.route("**/v1/keys", lambda route: route.fulfill(status=500, json={"message": "Internal Server Error"}))
+    page.goto(f"{console.url}#/keys")
+    expect(page.get_by_role("button", name="Try again")).to_be_visible()
+    expect(page.get_by_text("There are no keys.")).to_have_count(0)
+    page.unroute("**/v1/keys")
+    page.get_by_role("button", name="Try again").click()
+    expect(page.get_by_text("There are no keys.")).to_be_visible()

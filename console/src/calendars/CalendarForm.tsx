@@ -1,3 +1,4 @@
+import Alert from "@cloudscape-design/components/alert";
 import Box from "@cloudscape-design/components/box";
 import Button from "@cloudscape-design/components/button";
 import FormField from "@cloudscape-design/components/form-field";
@@ -23,8 +24,16 @@ import { patiently } from "../shared/patiently";
 import { useConfirm } from "../shared/useConfirm";
 import { entriesOf, faultOf } from "./texts";
 
-/** The days of a calendar, to be changed; null: of a new one. */
-export function CalendarForm({ calendar }: { calendar: Schemas["SingleCalendar"] | null }) {
+/** A calendar with its ETag. */
+export interface StoredCalendar {
+  calendar: Schemas["SingleCalendar"];
+  etag: string;
+}
+
+/** The entries of a calendar, to be changed; null: of a new one. `reload` replaces them by those that are stored now. */
+export function CalendarForm({ stored, reload }: { stored: StoredCalendar | null; reload?: () => void }) {
+  const calendar = stored?.calendar ?? null;
+  const [etag, setEtag] = useState(stored?.etag ?? null);
   const [id, setId] = useState(calendar?.id ?? "");
   const [description, setDescription] = useState(calendar?.description ?? "");
   const [days, setDays] = useState(calendar?.exclude.join("\n") ?? "");
@@ -39,19 +48,24 @@ export function CalendarForm({ calendar }: { calendar: Schemas["SingleCalendar"]
 
   const saving = useMutation({
     mutationFn: async () => {
-      let stored: Schemas["PutCalendar"] | undefined;
+      let put: Schemas["PutCalendar"] | undefined;
       const walk = resumable(async (cursor) => {
-        const body = { exclude, description, cursor };
-        const { data } = await fetcher.PUT("/v1/calendars/{calendar_id}", { params, body });
+        // A further page is refused if the calendar has changed since the first one.
+        const header = cursor !== undefined ? {} : etag === null ? ABSENT : { "If-Match": etag };
+        const { data, response } = await fetcher.PUT("/v1/calendars/{calendar_id}", {
+          params: { ...params, header },
+          body: { exclude, description, cursor },
+        });
         if (data === undefined) throw new SyntaxError("an empty response");
-        stored = data;
+        put = data;
+        setEtag(response.headers.get("etag"));
         return data;
       });
       // Each job counts as a request, so the API may require a wait.
-      return { ...(await patiently(walk, new AbortController().signal)), stored };
+      return { ...(await patiently(walk, new AbortController().signal)), put };
     },
-    onSuccess: ({ changed, failed, stored }) => {
-      setDays(stored?.exclude.join("\n") ?? days);
+    onSuccess: ({ changed, failed, put }) => {
+      setDays(put?.exclude.join("\n") ?? days);
       const jobs = changed > 0 ? ` ${jobsText(changed)} changed.` : "";
       if (failed.length > 0) {
         const which = failed.join(", ");
@@ -78,6 +92,8 @@ export function CalendarForm({ calendar }: { calendar: Schemas["SingleCalendar"]
       },
     });
   const fault = saving.error === null ? undefined : faultOf(asProblem(saving.error), exclude);
+  const overtaken = saving.error !== null && asProblem(saving.error).status === 412;
+  const taken = overtaken && calendar === null;
   return (
     <SpaceBetween size="l">
       <Header
@@ -100,7 +116,7 @@ export function CalendarForm({ calendar }: { calendar: Schemas["SingleCalendar"]
         {calendar === null ? "Create calendar" : <span className="text">{calendar.id}</span>}
       </Header>
       {calendar === null && (
-        <FormField label="Id" description="1 to 64 letters (a-z), digits, - or _.">
+        <FormField label="Id" description="1 to 64 letters (a-z), digits, - or _." errorText={taken && TAKEN}>
           <Input value={id} placeholder="de-bank" onChange={({ detail }) => setId(detail.value)} />
         </FormField>
       )}
@@ -108,9 +124,9 @@ export function CalendarForm({ calendar }: { calendar: Schemas["SingleCalendar"]
         <Input value={description} onChange={({ detail }) => setDescription(detail.value)} />
       </FormField>
       <FormField
-        label="Excluded days"
-        description="One per line: a date, a range of dates, or a cron expression."
-        constraintText="2026-12-24, 2026-12-24/2027-01-01, or * * * * SAT,SUN"
+        label="Exclusions"
+        description="One per line: a date, a range of dates, a window between two instants, or a cron expression."
+        constraintText="2026-12-24, 2026-12-24/2027-01-01, 2026-12-05T22:00:00Z/2026-12-06T02:00:00Z, or * * * * SAT,SUN"
         errorText={fault}
         stretch
       >
@@ -121,7 +137,16 @@ export function CalendarForm({ calendar }: { calendar: Schemas["SingleCalendar"]
           onChange={({ detail }) => setDays(detail.value)}
         />
       </FormField>
-      {fault === undefined && <ProblemBox error={saving.error} />}
+      {overtaken && !taken && (
+        <Alert
+          type="error"
+          header="The calendar was changed in the meantime"
+          action={<Button onClick={reload}>Reload</Button>}
+        >
+          Nothing was saved. Reload the calendar, and make your changes again.
+        </Alert>
+      )}
+      {fault === undefined && !overtaken && <ProblemBox error={saving.error} />}
       <SpaceBetween direction="horizontal" size="xs">
         <Button href="#/calendars" variant="link">
           Cancel
@@ -130,7 +155,7 @@ export function CalendarForm({ calendar }: { calendar: Schemas["SingleCalendar"]
           variant="primary"
           loading={saving.isPending}
           disabled={id === "" || exclude.length === 0 || refusal !== undefined}
-          disabledReason={refusal ?? "Enter an id and a day."}
+          disabledReason={refusal ?? "Enter an id and an exclusion."}
           onClick={() => saving.mutate()}
         >
           {calendar === null ? "Create calendar" : "Save"}
@@ -141,6 +166,9 @@ export function CalendarForm({ calendar }: { calendar: Schemas["SingleCalendar"]
     </SpaceBetween>
   );
 }
+
+const ABSENT = { "If-None-Match": "*" } as const;
+const TAKEN = "There is a calendar with this id; choose another id, or change that calendar.";
 
 /** The API names the first hundred. */
 const NAMED = 100;

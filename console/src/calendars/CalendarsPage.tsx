@@ -23,7 +23,7 @@ export default function CalendarsPage() {
       header={
         <Header
           variant="h1"
-          description="Days that several jobs exclude. A job refers to a calendar in its calendar field."
+          description="Days and windows that several jobs exclude. A job refers to a calendar in its calendar field."
           actions={
             <Button
               variant="primary"
@@ -63,7 +63,7 @@ export default function CalendarsPage() {
         },
         {
           id: "days",
-          header: "Excluded days",
+          header: "Exclusions",
           width: 260,
           grow: 2,
           card: 100,

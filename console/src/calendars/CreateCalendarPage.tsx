@@ -1,5 +1,5 @@
 import { CalendarForm } from "./CalendarForm";
 
 export default function CreateCalendarPage() {
-  return <CalendarForm calendar={null} />;
+  return <CalendarForm stored={null} />;
 }

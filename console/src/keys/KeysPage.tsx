@@ -68,7 +68,7 @@ export default function KeysPage() {
             API keys
           </Header>
         }
-        empty={<Box color="text-body-secondary">There are no keys.</Box>}
+        empty={found.error === null && <Box color="text-body-secondary">There are no keys.</Box>}
         columnDefinitions={[
           {
             id: "job",
@@ -109,8 +109,8 @@ export default function KeysPage() {
           },
           {
             id: "used",
-            header: "Last used",
-            width: 110,
+            header: "Last used (UTC)",
+            width: 130,
             card: 100,
             labelled: true,
             wraps: true,

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from duecourse.messages import RunMessage
+from duecourse.ports import NoAnswerError
 from duecourse.testing.clock import SettableClock
 from tests.support.api import BODY, Answered, ApiClient, api_settings
 from tests.support.api_events import api_event, json_event
@@ -227,6 +228,26 @@ def test_manual_runs_repeated_backfill_with_the_same_key_starts_nothing(api: Api
     assert (again.status, again.json) == (202, first.json)
     assert len(sent(api)) == 12
     assert keyed(api, BACKFILL, AN_HOUR | {"dry_run": False, "pace_seconds": 2}, idempotency_key="k").status == 422
+
+
+def test_manual_runs_repeated_backfill_is_continued_although_the_job_has_changed(api: ApiClient) -> None:
+    def patched(change: Any) -> str:
+        return api.send(json_event("PATCH", "/v1/jobs/steady", change)).headers["etag"]
+
+    etag, body = patched({"overlap": "allow"}), AN_HOUR | {"dry_run": False, "at_once": 3}
+
+    def unavailable(_: object) -> bool:
+        raise NoAnswerError("no response")
+
+    api.wheel.refuse = unavailable
+    assert keyed(api, BACKFILL, body, idempotency_key="k", if_match=etag).status == 503
+    api.wheel.refuse = lambda _: False
+    patched({"overlap": "skip"})
+    again = keyed(api, BACKFILL, body, idempotency_key="k", if_match=etag)
+    assert (again.status, again.json["count"], again.json["at_once"], len(sent(api))) == (202, 12, 3, 12)
+    assert keyed(api, BACKFILL, body, idempotency_key="k", if_match=etag).json == again.json
+    assert keyed(api, BACKFILL, body, idempotency_key="other", if_match=etag).status == 412
+    assert len(sent(api)) == 12
 
 
 def test_manual_runs_backfill_with_too_many_occurrences_is_refused_with_their_number(api: ApiClient) -> None:

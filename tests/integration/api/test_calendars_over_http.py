@@ -7,7 +7,7 @@ import pytest
 from duecourse.ports import NoAnswerError
 from duecourse.testing.clock import SettableClock
 from tests.support.api import BODY, Answered, ApiClient
-from tests.support.api_events import json_event
+from tests.support.api_events import api_event, json_event
 from tests.support.jobs import NOON
 from tests.support.tables import Tables
 
@@ -20,8 +20,12 @@ def api(tables: Tables) -> ApiClient:
     return ApiClient.over(tables, clock, workflows=tables.workflows(clock))
 
 
-def put(api: ApiClient, *exclude: str, name: str = "bank", **more: Any) -> Answered:
-    return api.send(json_event("PUT", f"/v1/calendars/{name}", {"exclude": list(exclude), **more}))
+def put(
+    api: ApiClient, *exclude: str, name: str = "bank", headers: dict[str, str] | None = None, **more: Any
+) -> Answered:
+    return api.send(
+        json_event("PUT", f"/v1/calendars/{name}", {"exclude": list(exclude), **more}, headers=headers or {})
+    )
 
 
 def created(api: ApiClient, name: str = "closing", **changes: Any) -> Any:
@@ -158,6 +162,65 @@ def test_calendars_unknown_calendar_is_refused(api: ApiClient) -> None:
     assert list(api.post(BODY | {"calendar": "no id"}).errors) == ["/calendar"]
     assert list(api.post(BODY | {"exclude": ["calendar:bank:1:a"]}).errors) == ["/exclude/0"]
     assert list(api.post(BODY | {"schedule": None, "calendar": "bank"}).errors) == ["/calendar"]
+
+
+def deleted(api: ApiClient, etag: str) -> Answered:
+    return api.send(api_event("DELETE", "/v1/calendars/bank", headers={"if-match": etag}, content_type=None))
+
+
+def refused(answer: Answered) -> str:
+    assert (answer.status, answer.json["type"]) == (412, "/problems/etag-mismatch")
+    return str(answer.json["detail"])
+
+
+def test_calendars_change_of_an_earlier_version_is_refused(api: ApiClient) -> None:
+    first = put(api, "2026-12-24").headers["etag"]
+    assert api.get("/v1/calendars/bank").headers["etag"] == first
+    second = put(api, "2026-12-24", headers={"if-match": first}, description="Bank").headers["etag"]
+    assert second != first
+    detail = refused(put(api, "2026-12-31", headers={"if-match": first}))
+    assert (
+        detail
+        == f"The calendar now has the version {second}; read it again and repeat the change. Nothing was changed."
+    )
+    refused(deleted(api, first))
+    refused(put(api, "2026-12-31", headers={"if-none-match": "*"}))
+    assert "The calendar does not exist" in refused(put(api, "2026-12-31", name="new", headers={"if-match": second}))
+    assert put(api, "2026-12-31", name="new", headers={"if-none-match": "*"}).status == 201
+    assert api.get("/v1/calendars/bank").json["exclude"] == ["2026-12-24"]
+    assert deleted(api, second).status == 204
+
+
+def test_calendars_job_that_starts_to_use_a_calendar_does_not_change_its_etag(api: ApiClient) -> None:
+    etag = put(api, "2026-12-24").headers["etag"]
+    created(api)
+    assert put(api, "2026-12-31", headers={"if-match": etag}).status == 200
+
+
+def test_calendars_further_page_does_not_restore_the_days_of_an_overtaken_request(api: ApiClient) -> None:
+    put(api, "2026-11-21")
+    for number in range(101):
+        created(api, f"job-{number:03}")
+    first = put(api, "2026-11-22")
+    assert put(api, "2026-11-23").status == 200
+    refused(put(api, "2026-11-22", cursor=first.json["next_cursor"]))
+    assert api.get("/v1/calendars/bank").json["exclude"] == ["2026-11-23"]
+    assert put(api, "2026-11-23", cursor=first.json["next_cursor"]).json["changed"] == 1
+
+
+def test_calendars_write_whose_response_is_lost_is_not_refused(tables: Tables) -> None:
+    api = ApiClient.over(tables)
+    etag = put(api, "2026-12-24").headers["etag"]
+    store = api.jobs.calendars
+    real = store.put
+
+    def lost(*arguments: Any) -> bool:
+        real(*arguments)
+        return False
+
+    api.jobs.calendars.put = lost  # type: ignore[method-assign]
+    assert put(api, "2026-12-31", headers={"if-match": etag}).status == 200
+    assert api.get("/v1/calendars/bank").json["version"] == 2
 
 
 MANY = [f"{year}-{month:02}-{day:02}" for year in (2026, 2027) for month in range(1, 13) for day in range(1, 28, 2)]

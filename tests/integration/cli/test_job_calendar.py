@@ -3,8 +3,10 @@
 import json
 from pathlib import Path
 
+from tests.integration.api.test_workflows_over_http import Desk
 from tests.integration.cli.conftest import Run
 from tests.support.api import HTTP_TARGET
+from tests.support.api_events import json_event
 from tests.support.served_api import ServedApi
 
 
@@ -40,3 +42,18 @@ def test_job_calendar_entries_are_added_and_removed_one_by_one(run: Run, api: Se
     assert (last.exit_code, "duecourse calendars delete erp" in last.output) == (1, True)
     shown = json.loads(run("calendars", "show", "erp", "--json").stdout)
     assert (shown["exclude"], shown["description"]) == ([window], "ERP")
+
+
+def test_job_calendar_entry_is_added_to_the_entries_of_a_simultaneous_change(
+    run: Run, api: ServedApi, desk: Desk
+) -> None:
+    assert run("calendars", "put", "erp", "2026-12-24").exit_code == 0
+    others = iter(["2026-12-25"])
+
+    def overtake(method: str, path: str, _query: str) -> None:
+        if method == "PUT" and (day := next(others, None)) is not None:
+            desk.api.send(json_event("PUT", path, {"exclude": ["2026-12-24", day]}))
+
+    api.before_each(overtake)
+    assert "erp has version 3 with 1 entry" in run("calendars", "add", "erp", "2026-12-26").output
+    assert json.loads(run("calendars", "show", "erp", "--json").stdout)["exclude"] == ["2026-12-24/2026-12-26"]

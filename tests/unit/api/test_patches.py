@@ -230,7 +230,7 @@ def test_request_body_inline_job_may_use_results_of_other_jobs() -> None:
 
 @pytest.mark.parametrize("name", ["upstream.a", "upstream.a.results", "workflow.name", "upstream.a.state.x"])
 def test_request_body_workflow_rejects_a_malformed_result_reference_and_lists_the_valid_forms(name: str) -> None:
-    assert "upstream.JOB.result.PATH" in faults_of_job(payload=[f"{{{{{name}}}}}"])["/payload/0"]
+    assert "upstream.STEP.result.PATH" in faults_of_job(payload=[f"{{{{{name}}}}}"])["/payload/0"]
 
 
 def test_request_body_headers_may_not_use_results() -> None:

@@ -147,7 +147,7 @@ def test_workflows_allow_payloads_to_use_results_of_upstream_steps_only() -> Non
     graph = graph_of({"a": (), "b": ("a",), "c": ("b",), "d": ("a",)})
     payload = {"x": "{{upstream.a.result.rows}}", "y": ["{{upstream.d.result}}"], "z": "{{workflow.payload.day}}"}
     assert list(result_faults(payload, "c", graph)) == [(("y", 0), "upstream.d is not an upstream step of c")]
-    forms = "upstream.JOB.result.PATH, upstream.JOB.state, .run_id, .code or .error, workflow.payload.PATH"
+    forms = "upstream.STEP.result.PATH, upstream.STEP.state, .run_id, .code or .error, workflow.payload.PATH"
     assert list(result_faults("{{upstream.a.rows}}", "c", graph)) == [
         ((), f"{{{{upstream.a.rows}}}} is not valid; use one of {forms}")
     ]

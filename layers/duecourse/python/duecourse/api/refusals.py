@@ -221,11 +221,12 @@ def _of_workflow(error: Exception) -> Problem | None:
 
 
 def _version(error: JobVersionError) -> Problem:
-    """Return 412: the job has a different version than the caller expects."""
+    """Return 412: the job or calendar has a different version than the caller expects."""
     if error.version is None:
-        detail, header = "The job does not exist, so If-Match cannot match; remove If-Match to create it", "if-match"
+        detail = f"The {error.kind} does not exist, so If-Match cannot match; remove If-Match to create it"
+        header = "if-match"
     else:
-        detail = f'The job now has the version "{error.version}"; read it again and repeat the change'
+        detail = f'The {error.kind} now has the version "{error.version}"; read it again and repeat the change'
         header = "if-none-match" if error.absent else "if-match"
     return Problem("etag-mismatch", f"{detail}. Nothing was changed.", faults=[FieldFault(detail, header=header)])
 

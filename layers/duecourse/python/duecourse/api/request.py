@@ -2,8 +2,8 @@
 
 A request is read from API Gateway's event (payload format 2.0).
 
-Requests about jobs have the headers If-Match, If-None-Match (RFC 9110) and Idempotency-Key. Idempotency-Key is a name
-that the caller gives to a request. A second request with the same key has no further effect.
+Requests have the headers If-Match, If-None-Match (RFC 9110) and Idempotency-Key. Idempotency-Key is a name that the
+caller gives to a request. A second request with the same key has no further effect.
 """
 
 from __future__ import annotations
@@ -173,14 +173,14 @@ def read_expected(request: Request) -> Precondition:
 
 
 def read_absent(request: Request) -> bool:
-    """Return whether `If-None-Match: *` requires that the job does not exist yet. Raises Problem (400) for other
+    """Return whether `If-None-Match: *` requires that the resource does not exist yet. Raises Problem (400) for other
     values.
     """
     text = request.headers.get("if-none-match")
     if text is None:
         return False
     if text.strip() != "*":
-        raise bad_header("if-none-match", "must be *, which creates the job only if it does not exist")
+        raise bad_header("if-none-match", "must be *, which creates it only if it does not exist")
     return True
 
 

@@ -78,17 +78,23 @@ class AsyncMethods(ABC):
         calendar_id: str,
         exclude: list[str] | tuple[str, ...],
         *,
+        if_match: str | None = None,
+        if_none_match: Literal["*"] | None = None,
         description: str | None = None,
         cursor: str | None = None,
     ) -> Awaitable[PutCalendar]:
         """Create or replace a calendar.
 
         This request also updates the jobs that use the calendar: up to 100 jobs in one call, and each counts as a
-        request. Pass `next_cursor` as `cursor`, with the same days, to continue. Jobs whose schedule changes start
-        a new generation, as after an edit. Repeating the request changes nothing. Index repair completes an
-        interrupted request within a day.
+        request. Pass `next_cursor` as `cursor`, with the same days, to continue; if the calendar has changed in
+        between, the response is 412. Jobs whose schedule changes start a new generation, as after an edit.
+        Repeating the request changes nothing. Index repair completes an interrupted request within a day.
 
         `calendar_id`: the id of the calendar.
+
+        `if_match`: make the change only if the resource still has this ETag (412 otherwise); `*` matches any ETag.
+
+        `if_none_match`: with `*`: only if the resource does not exist yet.
 
         `exclude`: dates, ranges of dates (2026-12-24/2027-01-01), windows
         (2026-12-01T22:00:00Z/2026-12-02T02:00:00Z) and cron expressions (* * * * SAT,SUN).
@@ -98,6 +104,7 @@ class AsyncMethods(ABC):
                 "PUT",
                 Call.at("calendars/{calendar_id}", calendar_id=calendar_id),
                 fields={"exclude": exclude, "description": description, "cursor": cursor},
+                headers={"If-Match": if_match, "If-None-Match": if_none_match},
             ),
             PutCalendar,
         )
@@ -111,14 +118,19 @@ class AsyncMethods(ABC):
         """
         return self._send(Call("GET", Call.at("calendars/{calendar_id}", calendar_id=calendar_id)), SingleCalendar)
 
-    def delete_calendar(self, calendar_id: str) -> Awaitable[Answer]:
+    def delete_calendar(self, calendar_id: str, *, if_match: str | None = None) -> Awaitable[Answer]:
         """Delete a calendar.
 
         A calendar that jobs use is not deleted (409).
 
         `calendar_id`: the id of the calendar.
+
+        `if_match`: make the change only if the resource still has this ETag (412 otherwise); `*` matches any ETag.
         """
-        return self._send(Call("DELETE", Call.at("calendars/{calendar_id}", calendar_id=calendar_id)), Answer)
+        return self._send(
+            Call("DELETE", Call.at("calendars/{calendar_id}", calendar_id=calendar_id), headers={"If-Match": if_match}),
+            Answer,
+        )
 
     def list_dead_runs(
         self,
@@ -315,9 +327,9 @@ class AsyncMethods(ABC):
 
         `dry_run`: write nothing; return the result that the request would have.
 
-        `if_match`: change the job only if it still has this ETag (412 otherwise); `*` matches any ETag.
+        `if_match`: make the change only if the resource still has this ETag (412 otherwise); `*` matches any ETag.
 
-        `if_none_match`: with `*`: only if the job does not exist yet.
+        `if_none_match`: with `*`: only if the resource does not exist yet.
         """
         return self._send(
             Call(
@@ -343,7 +355,7 @@ class AsyncMethods(ABC):
 
         `dry_run`: write nothing; return the result that the request would have.
 
-        `if_match`: change the job only if it still has this ETag (412 otherwise); `*` matches any ETag.
+        `if_match`: make the change only if the resource still has this ETag (412 otherwise); `*` matches any ETag.
         """
         return self._send(
             Call(
@@ -366,7 +378,7 @@ class AsyncMethods(ABC):
 
         `job_id`: the id of the job.
 
-        `if_match`: change the job only if it still has this ETag (412 otherwise); `*` matches any ETag.
+        `if_match`: make the change only if the resource still has this ETag (412 otherwise); `*` matches any ETag.
         """
         return self._send(
             Call("DELETE", Call.at("jobs/{job_id}", job_id=job_id), headers={"If-Match": if_match}), Answer
@@ -397,7 +409,7 @@ class AsyncMethods(ABC):
 
         `job_id`: the id of the job.
 
-        `if_match`: change the job only if it still has this ETag (412 otherwise); `*` matches any ETag.
+        `if_match`: make the change only if the resource still has this ETag (412 otherwise); `*` matches any ETag.
 
         `idempotency_key`: your own unique key for this request, such as a UUID. A repeated request with the same
         key has no further effect.
@@ -480,7 +492,7 @@ class AsyncMethods(ABC):
 
         `job_id`: the id of the job.
 
-        `if_match`: change the job only if it still has this ETag (412 otherwise); `*` matches any ETag.
+        `if_match`: make the change only if the resource still has this ETag (412 otherwise); `*` matches any ETag.
 
         `until`: ISO-8601 with an offset, preferably UTC with Z.
         """
@@ -519,7 +531,7 @@ class AsyncMethods(ABC):
 
         `dry_run`: write nothing; return the result that the request would have.
 
-        `if_match`: change the job only if it still has this ETag (412 otherwise); `*` matches any ETag.
+        `if_match`: make the change only if the resource still has this ETag (412 otherwise); `*` matches any ETag.
 
         `to`: the new id.
         """
@@ -544,7 +556,7 @@ class AsyncMethods(ABC):
 
         `job_id`: the id of the job.
 
-        `if_match`: change the job only if it still has this ETag (412 otherwise); `*` matches any ETag.
+        `if_match`: make the change only if the resource still has this ETag (412 otherwise); `*` matches any ETag.
         """
         return self._send(
             Call(
@@ -576,7 +588,7 @@ class AsyncMethods(ABC):
 
         `job_id`: the id of the job.
 
-        `if_match`: change the job only if it still has this ETag (412 otherwise); `*` matches any ETag.
+        `if_match`: make the change only if the resource still has this ETag (412 otherwise); `*` matches any ETag.
 
         `idempotency_key`: your own unique key for this request, such as a UUID. A repeated request with the same
         key has no further effect.
@@ -609,7 +621,7 @@ class AsyncMethods(ABC):
 
         `job_id`: the id of the job.
 
-        `if_match`: change the job only if it still has this ETag (412 otherwise); `*` matches any ETag.
+        `if_match`: make the change only if the resource still has this ETag (412 otherwise); `*` matches any ETag.
 
         `idempotency_key`: your own unique key for this request, such as a UUID. A repeated request with the same
         key has no further effect.
@@ -686,7 +698,7 @@ class AsyncMethods(ABC):
 
         `job_id`: the id of the job.
 
-        `if_match`: change the job only if it still has this ETag (412 otherwise); `*` matches any ETag.
+        `if_match`: make the change only if the resource still has this ETag (412 otherwise); `*` matches any ETag.
 
         `idempotency_key`: your own unique key for this request, such as a UUID. A repeated request with the same
         key has no further effect.
@@ -1346,9 +1358,9 @@ class AsyncMethods(ABC):
 
         `dry_run`: write nothing; return the result that the request would have.
 
-        `if_match`: change the job only if it still has this ETag (412 otherwise); `*` matches any ETag.
+        `if_match`: make the change only if the resource still has this ETag (412 otherwise); `*` matches any ETag.
 
-        `if_none_match`: with `*`: only if the job does not exist yet.
+        `if_none_match`: with `*`: only if the resource does not exist yet.
         """
         return self._send(
             Call(

@@ -256,12 +256,12 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     ),
     "IfMatch": _header(
         "If-Match",
-        "Change the job only if it still has this ETag (412 otherwise); `*` matches any ETag.",
+        "Make the change only if the resource still has this ETag (412 otherwise); `*` matches any ETag.",
         {"type": "string", "pattern": r'^(\*|(W/)?"[!#-~]*"(, (W/)?"[!#-~]*")*)$'},
         '"1795262400000-1"',
     ),
     "IfNoneMatch": _header(
-        "If-None-Match", "With `*`: only if the job does not exist yet.", {"type": "string", "const": "*"}, "*"
+        "If-None-Match", "With `*`: only if the resource does not exist yet.", {"type": "string", "const": "*"}, "*"
     ),
     "IdempotencyKey": _header(
         "Idempotency-Key",
@@ -283,7 +283,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
 
 HEADERS: dict[str, dict[str, Any]] = {
     "ETag": {
-        "description": "The version of the job, for If-Match.",
+        "description": "The version of the resource, for If-Match.",
         "schema": {"type": "string", "pattern": '^"[0-9]+-[0-9]+"$'},
         "example": '"1795262400000-1"',
     },

@@ -28,6 +28,7 @@ from duecourse.api.openapi.components import (
 from duecourse.api.openapi.examples import REQUEST_EXAMPLES, answer_example
 from duecourse.api.problems import STATUS, phrase
 from duecourse.api.query import PageQuery, Parameter
+from duecourse.api.routes.calendars import PutCalendarAnswer, SingleCalendarAnswer
 from duecourse.api.routes.table import ROUTES
 from duecourse.version import VERSION
 
@@ -213,10 +214,14 @@ def _shared() -> Document:
     return {_name(*refusal): _refusal(*refusal) for refusal in sorted(every)}
 
 
+_TAGGED = (JobAnswer, WorkflowAnswer, WorkflowPutAnswer, SingleCalendarAnswer, PutCalendarAnswer)
+"""The responses with an ETag."""
+
+
 def _reply(route: Route, status: int, answer: Any) -> Document:
     if answer is None:
         return {"description": f"{phrase(status)}.", "headers": _headers(*_IDS)}
-    tagged = ("ETag",) if answer in (JobAnswer, WorkflowAnswer, WorkflowPutAnswer) else ()
+    tagged = ("ETag",) if answer in _TAGGED else ()
     made = status == HTTPStatus.CREATED or (route.method == "POST" and (201 in route.answers or answer is RunAnswer))
     document: Document = {
         "description": f"{phrase(status)}: {cleandoc((get_origin(answer) or answer).__doc__).splitlines()[0]}",

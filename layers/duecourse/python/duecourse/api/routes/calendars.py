@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Annotated
 from urllib.parse import unquote
@@ -17,7 +18,7 @@ from duecourse.api.bodies.models import LINE, Body, no_controls
 from duecourse.api.bodies.validation import read_body
 from duecourse.api.problems import FieldFault, Problem, invalid, shortened
 from duecourse.api.query import PageQuery, job_page_token, read_job_page_token
-from duecourse.api.request import Request
+from duecourse.api.request import Request, read_absent, read_expected
 from duecourse.api.routes.pausing import PageCursor
 from duecourse.domain.ids import is_id
 from duecourse.domain.runs.document import millisecond
@@ -89,17 +90,20 @@ class PutCalendarAnswer(CalendarAnswer):
     "calendars",
     {200: PutCalendarAnswer, 201: PutCalendarAnswer},
     body=CalendarBody,
-    problems=("invalid-calendar", "busy"),
+    headers=("If-Match", "If-None-Match"),
+    problems=("invalid-calendar", "unknown-calendar", "busy"),
 )
 def put_calendar(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Create or replace a calendar.
 
     This request also updates the jobs that use the calendar: up to 100 jobs in one call, and each counts as a request.
-    Pass `next_cursor` as `cursor`, with the same days, to continue. Jobs whose schedule changes start a new generation,
+    Pass `next_cursor` as `cursor`, with the same days, to continue; if the calendar has changed in between, the
+    response is 412. Jobs whose schedule changes start a new generation,
     as after an edit. Repeating the request changes nothing. Index repair completes an interrupted request within a
     day.
     """
     calendar_id, body = _id_in(parameters), read_body(request, CalendarBody, kind="invalid-calendar")
+    expected = replace(read_expected(request), absent=read_absent(request))
     if not is_id(calendar_id):
         fault = FieldFault("must be 1 to 64 letters (a-z), digits, - or _", parameter="calendar_id")
         raise invalid([fault], "invalid-calendar")
@@ -110,11 +114,14 @@ def put_calendar(api: Api, request: Request, parameters: Mapping[str, str]) -> A
             body.exclude,
             body.description,
             by=request.principal,
+            expected=expected,
             after=read_job_page_token(body.cursor),
             charge=request.budget.charge,
         )
     except ExclusionError as error:
         raise invalid([FieldFault(error.detail, f"/exclude/{error.index}")], "invalid-calendar") from None
+    except CalendarUnknownError:
+        raise _unknown(calendar_id) from None
     except CalendarSizeError:
         detail = f"takes more than {MAX_CALENDAR_CHARACTERS} bytes in packed form; remove past days"
         raise invalid([FieldFault(detail, "/exclude")], "invalid-calendar") from None
@@ -126,10 +133,11 @@ def put_calendar(api: Api, request: Request, parameters: Mapping[str, str]) -> A
         "next_cursor": following,
     }
     facts = {"calendar_id": calendar_id, "changed": put.jobs.changed, "failed": len(put.jobs.failed)}
+    headers = _headers(put.calendar)
     if put.created:
-        headers = {"location": f"/v1/calendars/{calendar_id}"}
+        headers["location"] = f"/v1/calendars/{calendar_id}"
         return Answer(HTTPStatus.CREATED, "calendar_created", answer, headers, facts)
-    return Answer(HTTPStatus.OK, "calendar_put", answer, facts=facts)
+    return Answer(HTTPStatus.OK, "calendar_put", answer, headers, facts)
 
 
 @route("GET", "/v1/calendars", "calendars", {200: PageAnswer[CalendarAnswer]}, query=PageQuery)
@@ -157,7 +165,7 @@ def get_calendar(api: Api, request: Request, parameters: Mapping[str, str]) -> A
         raise _unknown(calendar_id) from None
     jobs, _ = api.calendars.users(request.tenant, calendar_id)
     answer: SingleCalendarAnswer = {**_document(calendar), "jobs": list(jobs)}
-    return Answer(HTTPStatus.OK, "calendar_read", answer, facts={"calendar_id": calendar_id})
+    return Answer(HTTPStatus.OK, "calendar_read", answer, _headers(calendar), {"calendar_id": calendar_id})
 
 
 @route(
@@ -165,6 +173,7 @@ def get_calendar(api: Api, request: Request, parameters: Mapping[str, str]) -> A
     "/v1/calendars/<calendar_id>",
     "calendars",
     {204: None},
+    headers=("If-Match",),
     problems=("unknown-calendar", "calendar-in-use", "busy"),
 )
 def delete_calendar(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
@@ -172,9 +181,9 @@ def delete_calendar(api: Api, request: Request, parameters: Mapping[str, str]) -
 
     A calendar that jobs use is not deleted (409).
     """
-    calendar_id = _id_in(parameters)
+    calendar_id, expected = _id_in(parameters), read_expected(request)
     try:
-        api.calendars.delete(request.tenant, calendar_id)
+        api.calendars.delete(request.tenant, calendar_id, expected)
     except CalendarUnknownError:
         raise _unknown(calendar_id) from None
     except CalendarInUseError as error:
@@ -189,6 +198,10 @@ def _id_in(parameters: Mapping[str, str]) -> str:
 
 def _unknown(calendar_id: str) -> Problem:
     return Problem("unknown-calendar", f'There is no calendar "{shortened(calendar_id)}".')
+
+
+def _headers(calendar: Calendar) -> dict[str, str]:
+    return {"etag": f'"{calendar.tag}"'}
 
 
 def _document(calendar: Calendar) -> CalendarAnswer:

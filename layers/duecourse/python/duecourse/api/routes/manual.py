@@ -267,12 +267,13 @@ def backfill_job(api: Api, request: Request, parameters: Mapping[str, str]) -> A
     body = read_body(request, BackfillBody)
     only, new_key = Only(body.only), body.force_new_key
     asked = Backfill(body.start, body.end, body.pace_seconds, body.newest_first, only, new_key, at_once=body.at_once)
-    job = api.manual.job(request.tenant, job_id, expected)
     if body.dry_run:
+        job = api.manual.job(request.tenant, job_id, expected)
         look = api.backfills.look(job, asked, charge=request.budget.charge)
         facts: dict[str, object] = {"job_id": job_id, "count": look.plan.count}
         return Answer(HTTPStatus.OK, "backfill_looked_at", _backfill_document(asked, look, None), facts=facts)
-    started = api.backfills.start(job, asked, run_request, charge=request.budget.charge)
+    job = api.manual.job(request.tenant, job_id, replace(expected, versions=None))
+    started = api.backfills.start(job, asked, run_request, expected=expected, charge=request.budget.charge)
     facts = {
         "job_id": job_id,
         "count": started.look.plan.count,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import click
@@ -15,8 +15,8 @@ from duecourse.cli.output.table import print_table
 from duecourse.cli.output.values import print_json
 from duecourse.cli.terminal import CliError, Command, Group, UsageError, plain, say
 from duecourse.cli.when import local_zone, moment
-from duecourse.client import Client
-from duecourse.client.models import Calendar
+from duecourse.client import Client, PreconditionError
+from duecourse.client.models import Calendar, PutCalendar
 
 description_option = click.option("--description", default="", metavar="TEXT", help="The purpose of the calendar.")
 
@@ -69,7 +69,7 @@ def put(calendar_id: str, days: tuple[str, ...], description: str, api: str | No
     updated.
     """
     with connected(api, sign) as client:
-        _put(client, calendar_id, days, description)
+        _follow(client, client.put_calendar(calendar_id, days, description=description))
 
 
 @calendars.command(cls=Command, example="duecourse calendars add erp 2026-12-01T22:00:00Z/2026-12-02T02:00:00Z")
@@ -79,8 +79,7 @@ def put(calendar_id: str, days: tuple[str, ...], description: str, api: str | No
 def add(calendar_id: str, days: tuple[str, ...], api: str | None, sign: bool | None) -> None:
     """Add dates, ranges, maintenance windows and cron expressions to a calendar. Jobs that use it are updated."""
     with connected(api, sign) as client:
-        found = client.get_calendar(calendar_id)
-        _put(client, calendar_id, [*found.exclude, *days], found.description)
+        _change(client, calendar_id, lambda found: [*found, *days])
 
 
 @calendars.command(cls=Command, example="duecourse calendars remove erp 2026-12-01T22:00:00Z/2026-12-02T02:00:00Z")
@@ -89,16 +88,19 @@ def add(calendar_id: str, days: tuple[str, ...], api: str | None, sign: bool | N
 @api_options
 def remove(calendar_id: str, days: tuple[str, ...], api: str | None, sign: bool | None) -> None:
     """Remove entries from a calendar, written as `calendars show` prints them. Jobs that use it are updated."""
-    with connected(api, sign) as client:
-        found = client.get_calendar(calendar_id)
-        if unknown := [each for each in days if each not in found.exclude]:
+
+    def left(found: Sequence[str]) -> list[str]:
+        if unknown := [each for each in days if each not in found]:
             raise CliError(
                 plain(f"{calendar_id} has no entry {unknown[0]}; see duecourse calendars show {calendar_id}")
             )
-        left = [each for each in found.exclude if each not in days]
-        if not left:
+        kept = [each for each in found if each not in days]
+        if not kept:
             raise CliError(plain(f"a calendar needs an entry; delete it with duecourse calendars delete {calendar_id}"))
-        _put(client, calendar_id, left, found.description)
+        return kept
+
+    with connected(api, sign) as client:
+        _change(client, calendar_id, left)
 
 
 @calendars.command(
@@ -149,7 +151,7 @@ def import_(
         click.echo("\n".join(days))
         return
     with connected(api, sign) as client:
-        _put(client, calendar_id, days, description)
+        _follow(client, client.put_calendar(calendar_id, days, description=description))
 
 
 @calendars.command(cls=Command, example="duecourse calendars delete de-bank")
@@ -165,12 +167,30 @@ def delete(calendar_id: str, yes: bool, api: str | None, sign: bool | None) -> N
     say(plain(f"{calendar_id} is deleted"))
 
 
-def _put(client: Client, calendar_id: str, days: Sequence[str], description: str) -> None:
-    """Write the calendar, and follow until all its jobs have the new days."""
-    made = client.put_calendar(calendar_id, tuple(days), description=description)
-    changed, failed = made.changed, list(made.failed)
+TRIES = 5
+
+
+def _change(client: Client, calendar_id: str, change: Callable[[Sequence[str]], list[str]]) -> None:
+    """Change the entries of a calendar. If another request changes them at the same time, read them again."""
+    for left in reversed(range(TRIES)):
+        found = client.get_calendar(calendar_id)
+        try:
+            made = client.put_calendar(
+                calendar_id, change(found.exclude), description=found.description, if_match=found.etag
+            )
+        except PreconditionError:
+            if not left:
+                raise
+        else:
+            _follow(client, made)
+            return
+
+
+def _follow(client: Client, made: PutCalendar) -> None:
+    """Continue until all jobs of the calendar have its days."""
+    calendar_id, changed, failed = made.id, made.changed, list(made.failed)
     while made.next_cursor is not None:
-        made = client.put_calendar(calendar_id, tuple(days), description=description, cursor=made.next_cursor)
+        made = client.put_calendar(calendar_id, made.exclude, description=made.description, cursor=made.next_cursor)
         changed, failed = changed + made.changed, failed + list(made.failed)
     end = last_day(made.exclude)
     ends = "" if end is None else f", the last date is {end}"

@@ -56,6 +56,11 @@ class Calendar:
         return tuple(unpack(self.days))
 
     @property
+    def tag(self) -> str:
+        """The version of its days and description, for callers. A calendar that is created again has another one."""
+        return f"{round(self.updated_at * 1000)}-{self.version}"
+
+    @property
     def entry(self) -> str:
         """The entry for this version of the calendar in the exclusions of a job that uses it."""
         return f"{PREFIX}{self.id}:{self.version}:{self.days}"
@@ -148,6 +153,6 @@ def changed(calendar: Calendar, days: str, description: str, *, at: float, by: s
         days=days,
         description=description,
         version=calendar.version + (days != calendar.days),
-        updated_at=at,
+        updated_at=max(at, calendar.updated_at + 0.001),  # so that each change has its own tag
         updated_by=by,
     )

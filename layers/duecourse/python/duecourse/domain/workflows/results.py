@@ -87,7 +87,7 @@ def result_faults(payload: Any, step: str, graph: Graph) -> Iterator[tuple[tuple
     before, named = graph.before(graph.numbers[step]), set()
     for path, name, taken in taken_by(payload):
         if taken is None:
-            forms = "upstream.JOB.result.PATH, upstream.JOB.state, .run_id, .code or .error, workflow.payload.PATH"
+            forms = "upstream.STEP.result.PATH, upstream.STEP.state, .run_id, .code or .error, workflow.payload.PATH"
             yield path, f"{{{{{name[:40]}}}}} is not valid; use one of {forms}"
         elif taken.job is not None and not before >> graph.numbers.get(taken.job, len(graph.steps)) & 1:
             yield path, f"upstream.{taken.job} is not an upstream step of {step}"

@@ -17,10 +17,19 @@ from duecourse.domain.schedules.exclusions import ExclusionError, packed_days
 from duecourse.domain.tenants.rate import Charge, free
 from duecourse.ports import CalendarPage, Clock, JobStore, StoreBusyError
 from duecourse.usecases.jobs.change import Draft, EditJobs
-from duecourse.usecases.jobs.job_errors import JobChangedError, JobUnknownError, JobUnreadableError
+from duecourse.usecases.jobs.job_errors import (
+    ANYTHING,
+    JobChangedError,
+    JobUnknownError,
+    JobUnreadableError,
+    JobVersionError,
+    Precondition,
+)
 from duecourse.usecases.jobs.pausing import BULK_SECONDS, MAX_PER_CALL, BulkResult
 
 TRIES = 5
+
+KIND = "calendar"
 
 REFUSED = (JobChangedError, JobUnreadableError, StoreBusyError, ScheduleError, ExclusionError)
 """The errors after which a job keeps its old days."""
@@ -82,23 +91,35 @@ class Calendars:
         description: str,
         *,
         by: str,
+        expected: Precondition = ANYTHING,
         after: str | None = None,
         charge: Charge = free,
     ) -> PutCalendar:
-        """Create or replace the calendar, and edit some of its jobs, beginning after `after`.
+        """Create or replace the calendar, and edit some of its jobs, beginning after `after`. A request with `after`
+        continues an earlier one, so it does not change the calendar.
 
-        Raises ExclusionError, CalendarSizeError, StoreBusyError, and the errors of `charge` for the number of jobs.
+        Raises ExclusionError, CalendarSizeError, CalendarUnknownError, JobVersionError, StoreBusyError, and the errors
+        of `charge` for the number of jobs.
         """
-        days, now = packed_days(exclude), self.clock.now()
+        days, now, tried = packed_days(exclude), self.clock.now(), None
         for _ in range(TRIES):
             found = self.jobs.calendars.get(tenant, calendar_id)
+            if found is not None and tried is not None and replace(found, revision=tried.revision) == tried:
+                wanted = found  # this request has written it, without a response
+                break
+            expected.check_version(None if found is None else found.tag, KIND)
             if found is None:
                 wanted = Calendar(tenant, calendar_id, days, description, updated_at=now, updated_by=by)
             else:
                 wanted = changed(found, days, description, at=now, by=by)
             if wanted == found:
                 break
-            if self.jobs.calendars.put(replace(wanted, revision=1 if found is None else found.revision + 1), found):
+            if after is not None:
+                if found is None:
+                    raise CalendarUnknownError(calendar_id)
+                raise JobVersionError(found.tag, kind=KIND)
+            tried = replace(wanted, revision=1 if found is None else found.revision + 1)
+            if self.jobs.calendars.put(tried, found):
                 break
         else:
             raise StoreBusyError(f"the calendar {calendar_id}")
@@ -126,8 +147,8 @@ class Calendars:
         except (JobUnknownError, _LeftAlone):
             return False
 
-    def delete(self, tenant: str, calendar_id: str) -> None:
-        """Delete the calendar. Raises CalendarUnknownError, CalendarInUseError or StoreBusyError."""
+    def delete(self, tenant: str, calendar_id: str, expected: Precondition = ANYTHING) -> None:
+        """Delete the calendar. Raises CalendarUnknownError, JobVersionError, CalendarInUseError or StoreBusyError."""
         tried = False
         for _ in range(TRIES):
             found = self.jobs.calendars.get(tenant, calendar_id)
@@ -135,6 +156,7 @@ class Calendars:
                 return
             if found is None:
                 raise CalendarUnknownError(calendar_id)
+            expected.check_version(found.tag, KIND)
             # A job that starts to use the calendar from here on raises its revision.
             jobs, _more = self.users(tenant, calendar_id)
             if jobs:

@@ -40,14 +40,15 @@ class NoPingExpectedError(Exception):
 
 
 class JobVersionError(Exception):
-    """The job is not in the state that the caller expects. `version` is its current version; None if there is no job.
-    `absent`: the caller expects that there is no job.
+    """The job or calendar (`kind`) is not in the state that the caller expects. `version` is its current version; None
+    if it does not exist. `absent`: the caller expects that it does not exist.
     """
 
-    def __init__(self, version: str | None, *, absent: bool = False) -> None:
+    def __init__(self, version: str | None, *, absent: bool = False, kind: str = "job") -> None:
         super().__init__(version)
         self.version = version
         self.absent = absent
+        self.kind = kind
 
 
 class JobReachError(Exception):
@@ -84,16 +85,20 @@ class Precondition:
         """Raise JobReachError, JobVersionError or JobChangedError if the job (None: there is no job) is not as
         expected.
         """
-        if job is None:
-            if self.exists:
-                raise JobVersionError(None)
-            return
-        if self.tags is not None and self.tags.isdisjoint(job.tags):
+        if job is not None and self.tags is not None and self.tags.isdisjoint(job.tags):
             raise JobReachError(job.id, self.tags)
-        if self.absent or (self.versions is not None and job.version not in self.versions):
-            raise JobVersionError(job.version, absent=self.absent)
-        if self.seen not in (None, job.version):
+        self.check_version(None if job is None else job.version)
+        if job is not None and self.seen not in (None, job.version):
             raise JobChangedError(job.id)
+
+    def check_version(self, version: str | None, kind: str = "job") -> None:
+        """Raise JobVersionError if a job or calendar has another version (None: it does not exist) than expected."""
+        if version is None:
+            refused = self.exists
+        else:
+            refused = self.absent or (self.versions is not None and version not in self.versions)
+        if refused:
+            raise JobVersionError(version, absent=self.absent, kind=kind)
 
 
 ANYTHING = Precondition()

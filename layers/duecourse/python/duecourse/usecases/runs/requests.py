@@ -117,13 +117,12 @@ class RunRequest:
         """Return the request, made at `now`, that is kept for its runs until `until` (UTC seconds). `more` has further
         fields. `said` is plain JSON that distinguishes a repeated request from a different request with the same key.
         """
-        fingerprint = sha256(orjson.dumps([self.key, said], option=orjson.OPT_SORT_KEYS)).hexdigest()
         return Input(
             suffix=self.suffix(letter, job, nonce),
             requested_at=now,
             requested_by=self.by[:MAX_BY],
             correlation_id=self.correlation_id,
-            fingerprint=fingerprint,
+            fingerprint=self._fingerprint(said),
             generation=job.generation,
             expires_at=until,
             **more,
@@ -131,10 +130,20 @@ class RunRequest:
 
     def put(self, inputs: Inputs, job: Job, wanted: Input) -> Input | None:
         """Write the request. Return the first request if this one repeats it. Raises KeyReusedError."""
-        standing = inputs.put(job.tenant, job.id, wanted)
-        if standing is not None and standing.fingerprint != wanted.fingerprint:
+        return self._repeated(inputs.put(job.tenant, job.id, wanted), wanted.fingerprint)
+
+    def standing(self, inputs: Inputs, letter: str, job: Job, said: object) -> Input | None:
+        """Return the first request if this one repeats it; see `wanted`. Raises KeyReusedError."""
+        found = None if self.key is None else inputs.get(job.tenant, job.id, self.suffix(letter, job, ""))
+        return self._repeated(found, self._fingerprint(said))
+
+    def _fingerprint(self, said: object) -> str:
+        return sha256(orjson.dumps([self.key, said], option=orjson.OPT_SORT_KEYS)).hexdigest()
+
+    def _repeated(self, found: Input | None, fingerprint: str) -> Input | None:
+        if found is not None and found.fingerprint != fingerprint:
             raise KeyReusedError(self.key)
-        return standing
+        return found
 
     def send(
         self, lanes: Lanes, inputs: Inputs, job: Job, asked: Input, messages: Sequence[Outgoing]
@@ -353,33 +362,44 @@ class Backfills:
         """
         return self._look(job, asked, self.clock.now(), charge)
 
-    def start(self, job: Job, asked: Backfill, run_request: RunRequest, *, charge: Charge = free) -> BackfillStarted:
-        """Start the backfill. Raises the errors of `look`, KeyReusedError, and the errors of `charge` for the number of
+    def start(
+        self,
+        job: Job,
+        asked: Backfill,
+        run_request: RunRequest,
+        *,
+        expected: Precondition = ANYTHING,
+        charge: Charge = free,
+    ) -> BackfillStarted:
+        """Start the backfill. A repeated request continues the first one, even if the job was changed in between.
+        Raises the errors of `look` and of `expected`, KeyReusedError, and the errors of `charge` for the number of
         runs; nothing is written then.
         """
-        now = self.clock.now()
-        look = self._look(job, asked, now, charge)
-        charge(look.plan.count)
-        chosen = None if asked.only is Only.ALL else look.plan.occurrences
-        kept = (look.plan.ends_at or int(now)) + (self.run_retention_days + KEPT_LONGER_DAYS) * DAY_SECONDS
         letter = "f" if asked.force_new_key else "b"
         said = {name: value for name, value in asdict(asked).items() if name != "at_once" or value is not None}
-        backfill = replace(asked, chosen=chosen, at_once=own_limit(job, look.at_once))
-        nonce = self.randomness.nonce()
-        wanted = run_request.wanted(letter, job, nonce, ["backfill", said], now=now, until=kept, backfill=backfill)
-        standing = run_request.put(self.inputs, job, wanted)
+        standing = run_request.standing(self.inputs, letter, job, ["backfill", said])
+        if standing is None:
+            expected.check(job)
+            now = self.clock.now()
+            look = self._look(job, asked, now, charge)
+            charge(look.plan.count)
+            chosen = None if asked.only is Only.ALL else look.plan.occurrences
+            kept = (look.plan.ends_at or int(now)) + (self.run_retention_days + KEPT_LONGER_DAYS) * DAY_SECONDS
+            backfill = replace(asked, chosen=chosen, at_once=own_limit(job, look.at_once))
+            nonce = self.randomness.nonce()
+            made = run_request.wanted(letter, job, nonce, ["backfill", said], now=now, until=kept, backfill=backfill)
+            standing = run_request.put(self.inputs, job, made)
         if standing is not None:
-            look = self._of_request(job, standing)
+            made, look = standing, self._of_request(job, standing)
             if standing.sent:
                 return BackfillStarted(look, standing.suffix, repeated=True)
-        self._mark(job, wanted)
-        made = wanted if standing is None else standing
+        self._mark(job, made)
         span = {"from": to_iso(asked.since), "to": to_iso(asked.until)}
         self.jobs.note([run_request.record(ChangeAction.BACKFILLED, job, made, runs=look.plan.count, **span)])
         self._send(job, look.plan, made)
         if run_request.key is not None:
-            self.inputs.mark_sent(job.tenant, job.id, wanted.suffix)
-        return BackfillStarted(look, wanted.suffix)
+            self.inputs.mark_sent(job.tenant, job.id, made.suffix)
+        return BackfillStarted(look, made.suffix)
 
     def _mark(self, job: Job, wanted: Input) -> None:
         """Record that runs of the job may be in a wait queue that no scheduled run calls, so that index repair looks at
