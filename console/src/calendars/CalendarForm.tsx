@@ -126,7 +126,7 @@ export function CalendarForm({ stored, reload }: { stored: StoredCalendar | null
       <FormField
         label="Exclusions"
         description="One per line: a date, a range of dates, a window between two instants, or a cron expression."
-        constraintText="2026-12-24, 2026-12-24/2027-01-01, 2026-12-05T22:00:00Z/2026-12-06T02:00:00Z, or * * * * SAT,SUN"
+        constraintText="2026-12-24, 2026-12-24/2027-01-01, 2026-12-05T22:00:00Z/2026-12-06T02:00:00Z, the same with /catch_up (one run at its end), or * * * * SAT,SUN"
         errorText={fault}
         stretch
       >

@@ -7,7 +7,7 @@ import pytest
 from benchmarks.wire.capacity import KB, item_bytes
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.schedules.calendars import Calendar, with_entry
-from duecourse.domain.schedules.exclusions import packed_days
+from duecourse.domain.schedules.exclusions import MAX_EXCLUSION_CHARACTERS, packed_days
 from duecourse.ports import Creation, CreationTerms, StoreBusyError
 from duecourse.testing.clock import SettableClock
 from tests.support.client_faults import READS, WRITES, FaultyClient
@@ -115,6 +115,15 @@ def test_calendars_cursor_of_a_job_with_a_full_calendar_takes_one_write_unit(dyn
     sizes = {item["SK"]["S"]: item_bytes(item) for item in items}
     assert sizes["CURSOR"] <= KB
     assert sizes["CALENDAR#bank"] <= KB
+
+
+def test_calendars_cursor_of_a_job_with_full_exclusions_takes_one_write_unit(dynamodb_tables: Tables) -> None:
+    store = dynamodb_tables.job_store(SettableClock(NOON))
+    ranges = tuple(f"20{year}-12-24/20{year}-12-31" for year in range(30, 30 + MAX_EXCLUSION_CHARACTERS // 21))
+    made = job("0 9 * * *", id="a", exclude=ranges, timezone="America/Argentina/ComodRivadavia")
+    assert store.create(made, cursor(made))
+    items = dynamodb_tables.client.scan(TableName=dynamodb_tables.jobs)["Items"]
+    assert {item["SK"]["S"]: item_bytes(item) <= KB for item in items}["CURSOR"]
 
 
 HOLIDAYS = [(1, 1), (1, 6), (4, 3), (4, 6), (5, 1), (5, 14), (5, 25), (8, 15), (10, 3), (11, 1), (12, 25), (12, 26)]

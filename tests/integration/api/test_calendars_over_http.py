@@ -86,6 +86,28 @@ def test_calendars_job_does_not_run_in_a_window_and_runs_at_its_end(api: ApiClie
     assert api.get("/v1/jobs/closing").json["next_occurrence"] == "2026-11-21T18:00:00Z"
 
 
+def test_calendars_window_with_catch_up_has_one_occurrence_at_its_end(api: ApiClient) -> None:
+    window = "2026-11-21T17:00:00Z/2026-11-21T20:00:00Z/catch_up"
+    assert put(api, window).json["exclude"] == [window]
+    assert created(api, schedule="0 18,19 * * *")["next_occurrence"] == "2026-11-21T20:00:00Z"
+    found = api.get("/v1/jobs/closing/explain", at="2026-11-21T19:00:00Z").json
+    assert found["sentence"].endswith("and replaced by the occurrence at 2026-11-21T20:00:00Z.")
+    preview = {"schedule": "0 18,19 * * *", "calendar": "bank", "after": "2026-11-21T12:00:00Z", "count": 1}
+    shown = api.post(preview, "/v1/schedules/preview").json["occurrences"]
+    assert [(each["at"], each["mark"]) for each in shown] == [
+        ("2026-11-21T18:00:00Z", "excluded"),
+        ("2026-11-21T20:00:00Z", "shifted"),
+    ]
+
+
+def test_calendars_exclusions_of_a_job_have_a_maximum_length(api: ApiClient) -> None:
+    windows = [f"20{year}-12-24T00:00:00Z/20{year}-12-25T00:00:00Z" for year in range(30, 43)]
+    answer = api.post(BODY | {"schedule": "0 18 * * *", "exclude": windows})
+    assert "has 533 characters in all its entries; at most 500 are allowed" in answer.errors["/exclude"]
+    assert put(api, *windows).status == 201
+    assert created(api, exclude=windows[:12])["calendar"] == "bank"
+
+
 def test_calendars_jobs_follow_a_change_of_their_calendar_and_no_others(api: ApiClient) -> None:
     put(api, "2026-11-21")
     for name in ("a", "b"):

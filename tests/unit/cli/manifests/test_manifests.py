@@ -8,9 +8,15 @@ from typing import Any
 
 import pytest
 
+from duecourse.cli.manifests.documents import job_of
 from duecourse.cli.manifests.plan import PATIENCE_TRIES, patient
 from duecourse.cli.manifests.yaml_text import NotYamlError, parse, to_yaml
 from duecourse.client import ApiError, ConflictError, TooManyRequestsError
+from duecourse.domain.workflows.graph import own_job
+
+
+def test_manifests_job_of_a_step_has_the_id_that_the_api_gives_it() -> None:
+    assert job_of("nightly", "extract", {"job": {}}) == own_job("nightly", "extract")
 
 
 def value(text: str) -> Any:

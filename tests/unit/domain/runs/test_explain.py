@@ -319,6 +319,16 @@ class TestWhatItsScheduleDoesNotName:
         assert (found.verdict, found.facts) == (Verdict.EXCLUDED, {"excluded_by": "2026-11-22/2026-11-23"})
         assert (to_iso(found.before or 0), to_iso(found.after or 0)) == ("2026-11-21T23:00:00Z", "2026-11-24T00:00:00Z")
 
+    def test_explain_what_a_window_replaced_names_both_occurrences(self) -> None:
+        window = "2026-11-30T17:30:00Z/2026-11-30T20:15:00Z/catch_up"
+        of = hourly(exclude=(window,))
+        left = asked(at("30T19:00:00"), of, cursor(of), now=NOON)
+        assert left.sentence == f'It is excluded by "{window}" and replaced by the occurrence at 2026-11-30T20:15:00Z.'
+        assert left.facts == {"excluded_by": window, "moved_to": "2026-11-30T20:15:00Z"}
+        arrived = asked(at("30T20:15:00"), of, cursor(of), now=NOON)
+        assert (arrived.verdict, arrived.facts["moved_from"]) == (Verdict.FUTURE, "2026-11-30T18:00:00Z")
+        assert "It replaces the occurrences that a window excluded, from 2026-11-30T18:00:00Z on." in arrived.sentence
+
     def test_explain_what_moved_off_an_excluded_day_names_both_days(self) -> None:
         spec = ScheduleSpec("0 18 L * *", on_excluded="previous")
         of = hourly(schedule=spec, exclude=("2026-11-30", "2026-12-31/2027-03-01"))

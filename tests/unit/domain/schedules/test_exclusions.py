@@ -337,7 +337,7 @@ class TestWindows:
     def test_windows_of_a_calendar_are_kept_in_utc_and_read_back(self) -> None:
         days = packed_days(["* * * * SUN", self.WINDOW, "2026-12-25"])
         calendar = Calendar("default", "erp", days)
-        assert calendar.exclude == ("2026-12-25", "* * * * SUN", "2026-10-24T20:00:00Z/2026-10-25T01:00:00Z")
+        assert calendar.exclude == ("2026-12-25", "2026-10-24T20:00:00Z/2026-10-25T01:00:00Z", "* * * * SUN")
         assert occurrences("0 21 * * *", calendar.entry).next(utc("2026-10-24 00:00")) == utc("2026-10-26 21:00")
 
     def test_windows_are_one_entry_of_a_preview(self) -> None:
@@ -360,3 +360,87 @@ class TestWindows:
     def test_windows_that_are_not_two_instants_in_order_are_refused(self, entry: str) -> None:
         with pytest.raises(ExclusionError, match=r"window|write an instant"):
             occurrences("0 * * * *", entry)
+
+
+class TestCaughtUpWindows:
+    """Windows whose occurrences are replaced by one at their end."""
+
+    WINDOW = "2026-12-05T22:00:00Z/2026-12-06T02:00:00Z/catch_up"
+
+    @pytest.mark.parametrize(
+        ("expression", "others", "expected"),
+        [
+            ("0 23 * * *", [], ["Sun 2026-12-06 02:00", "Sun 2026-12-06 23:00"]),
+            ("0 22,23 * * *", [], ["Sun 2026-12-06 02:00", "Sun 2026-12-06 22:00"]),
+            ("0 * * * *", [], ["Sun 2026-12-06 02:00", "Sun 2026-12-06 03:00"]),
+            ("0 2 * * *", [], ["Sun 2026-12-06 02:00", "Mon 2026-12-07 02:00"]),
+            ("0 3 * * *", [], ["Sun 2026-12-06 03:00", "Mon 2026-12-07 03:00"]),
+            ("at(2026-12-05T23:00:00)", [], ["Sun 2026-12-06 02:00"]),
+            ("0 23 * * *", ["* * * * SUN"], ["Mon 2026-12-07 00:00", "Mon 2026-12-07 23:00"]),
+            ("0 23 * * *", ["2026-12-05"], ["Sun 2026-12-06 23:00", "Mon 2026-12-07 23:00"]),
+            (
+                "0 23 * * *",
+                ["2026-12-06T01:00:00Z/2026-12-06T03:00:00Z"],
+                ["Sun 2026-12-06 03:00", "Sun 2026-12-06 23:00"],
+            ),
+        ],
+        ids=["one", "two", "many", "its end", "none", "one-off", "end excluded", "day excluded", "end in a window"],
+    )
+    def test_caught_up_windows_have_one_occurrence_at_the_first_instant_that_is_not_excluded(
+        self, expression: str, others: list[str], expected: list[str]
+    ) -> None:
+        found = occurrences(expression, self.WINDOW, *others)
+        assert local(found, "2026-12-05 21:30", 2) == expected
+
+    def test_caught_up_windows_have_their_occurrence_also_for_a_search_that_begins_within(self) -> None:
+        found = occurrences("0 23 * * *", self.WINDOW)
+        assert local(found, "2026-12-06 00:30", 1) == local(found, "2026-12-05 23:00", 1) == ["Sun 2026-12-06 02:00"]
+
+    def test_caught_up_windows_do_not_run_after_the_end_of_the_schedule(self) -> None:
+        found = occurrences("0 23 * * *", self.WINDOW, end=utc("2026-12-06 01:00"))  # type: ignore[arg-type]
+        assert local(found, "2026-12-05 21:30") == []
+
+    def test_caught_up_windows_of_a_calendar_are_read_back(self) -> None:
+        plain = "2026-12-12T22:00:00Z/2026-12-13T02:00:00Z"
+        assert Calendar("default", "erp", packed_days([plain, self.WINDOW])).exclude == (self.WINDOW, plain)
+
+    def test_caught_up_windows_of_a_year_fit_into_a_calendar(self) -> None:
+        begin = [datetime(2026, 12, 5, 22, tzinfo=UTC) + timedelta(days=7 * week) for week in range(52)]
+        form = "%Y-%m-%dT%H:%M:%SZ"
+        windows = [f"{at:{form}}/{at + timedelta(hours=4):{form}}/catch_up" for at in begin]
+        assert list(Calendar("default", "erp", packed_days(windows)).exclude) == windows
+
+    def test_caught_up_windows_are_shown_by_a_preview(self) -> None:
+        found = preview(ScheduleSpec("0 22,23 * * *"), utc("2026-12-05 12:00"), 2, exclude=(self.WINDOW,))
+        assert [(each.instant, each.mark, each.named) for each in found] == [
+            (utc("2026-12-05 22:00"), "excluded", None),
+            (utc("2026-12-06 02:00"), "shifted", "2026-12-05T22:00:00"),
+            (utc("2026-12-06 22:00"), None, None),
+        ]
+
+    @given(st.data())
+    def test_caught_up_windows_agree_with_a_walk_along_the_clock(self, data: st.DataObject) -> None:
+        hours = st.integers(0, 72)
+        spans = data.draw(st.lists(st.tuples(hours, st.integers(1, 30), st.booleans()), min_size=1, max_size=4))
+        step, begin = data.draw(st.sampled_from([1, 3, 7, 24])), utc("2026-12-04 00:00")
+
+        def iso(hour: int) -> str:
+            return datetime.fromtimestamp(begin + hour * 3600, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+        entries = [f"{iso(at)}/{iso(at + length)}{'/catch_up' * caught}" for at, length, caught in spans]
+        found = occurrences(f"0 */{step} * * *" if step < 24 else "0 5 * * *", *entries)
+        named = {hour for hour in range(200) if (hour % 24 % step == 0 if step < 24 else hour % 24 == 5)}
+        plain = {hour for at, length, caught in spans if not caught for hour in range(at, at + length)}
+        caught_up = {hour for at, length, caught in spans if caught for hour in range(at, at + length)}
+        expected = named - plain - caught_up
+        for hour in named & (caught_up - plain):
+            end = next(each for each in range(hour, 500) if each not in caught_up)
+            expected.add(next(each for each in range(end, 500) if each not in plain | caught_up))
+        at, walked = begin - 1, []
+        while (following := found.next(at)) is not None and following < begin + 150 * 3600:
+            at = following
+            walked.append((at - begin) // 3600)
+        assert walked == sorted(hour for hour in expected if hour < 150)
+        for hour in range(150):
+            after = begin + hour * 3600
+            assert found.next(after) == next(begin + each * 3600 for each in sorted(expected) if each > hour)

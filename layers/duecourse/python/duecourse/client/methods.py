@@ -97,7 +97,8 @@ class Methods(ABC):
         `if_none_match`: with `*`: only if the resource does not exist yet.
 
         `exclude`: dates, ranges of dates (2026-12-24/2027-01-01), windows
-        (2026-12-01T22:00:00Z/2026-12-02T02:00:00Z) and cron expressions (* * * * SAT,SUN).
+        (2026-12-01T22:00:00Z/2026-12-02T02:00:00Z) and cron expressions (* * * * SAT,SUN). The occurrences in a
+        window with /catch_up at its end are replaced by one at its end.
         """
         return self._send(
             Call(
@@ -1172,8 +1173,9 @@ class Methods(ABC):
 
         `end`: ISO-8601 with an offset, preferably UTC with Z.
 
-        `exclude`: instants, dates, ranges of dates (2026-12-24/2027-01-06) or of instants, and cron expressions (*
-        * * * SAT,SUN) without runs.
+        `exclude`: instants, dates, ranges of dates (2026-12-24/2027-01-06), windows between two instants, and cron
+        expressions (* * * * SAT,SUN) without runs. The occurrences in a window with /catch_up at its end are
+        replaced by one at its end. At most 500 characters.
 
         `calendar`: the id of a calendar whose days are excluded, too.
 

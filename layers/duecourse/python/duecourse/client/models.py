@@ -426,8 +426,9 @@ class Job(Answer):
     end: datetime | None
     """UTC."""
     exclude: tuple[str, ...]
-    """Instants, dates, ranges of dates (2026-12-24/2027-01-06) or of instants, and cron expressions (* * * * SAT,SUN)
-    without runs.
+    """Instants, dates, ranges of dates (2026-12-24/2027-01-06), windows between two instants, and cron expressions (*
+    * * * SAT,SUN) without runs. The occurrences in a window with /catch_up at its end are replaced by one at its
+    end. At most 500 characters.
     """
     calendar: str | None
     """The id of a calendar whose days are excluded, too."""
@@ -1239,8 +1240,9 @@ class WorkflowSummary(Answer):
     end: datetime | None
     """UTC."""
     exclude: tuple[str, ...]
-    """Instants, dates, ranges of dates (2026-12-24/2027-01-06) or of instants, and cron expressions (* * * * SAT,SUN)
-    without runs.
+    """Instants, dates, ranges of dates (2026-12-24/2027-01-06), windows between two instants, and cron expressions (*
+    * * * SAT,SUN) without runs. The occurrences in a window with /catch_up at its end are replaced by one at its
+    end. At most 500 characters.
     """
     calendar: str | None
     """The id of a calendar whose days are excluded, too."""

@@ -59,7 +59,7 @@ from duecourse.domain.runs.rendering import (
 )
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
 from duecourse.domain.schedules.calendars import PREFIX
-from duecourse.domain.schedules.exclusions import MAX_EXCLUSIONS, ExclusionError
+from duecourse.domain.schedules.exclusions import MAX_EXCLUSION_CHARACTERS, MAX_EXCLUSIONS, ExclusionError
 from duecourse.domain.schedules.schedule import MAX_JITTER_SECONDS, MAX_SCHEDULES, SEPARATOR, joined, read_instant
 from duecourse.domain.targets.kinds import TARGETS
 from duecourse.domain.targets.targets import AwsTarget, HttpTarget, Target, TaskTarget
@@ -148,6 +148,14 @@ def _no_calendar(text: str) -> str:
 Excluded = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(_no_calendar)]
 
 
+def _short_exclude(entries: list[str]) -> list[str]:
+    count = sum(map(len, entries))
+    if count > MAX_EXCLUSION_CHARACTERS:
+        remedy = f"at most {MAX_EXCLUSION_CHARACTERS} are allowed; put the entries into a calendar"
+        raise refuse(f"has {count} characters in all its entries; {remedy}")
+    return entries
+
+
 def _calendar_id(text: str | None) -> str | None:
     if text is not None and not is_id(text):
         raise refuse("must be a calendar's id: 1 to 64 letters (a-z), digits, - or _")
@@ -176,9 +184,11 @@ class ScheduleBody(Body):
         list[Excluded],
         Field(
             max_length=MAX_EXCLUSIONS,
-            description="Instants, dates, ranges of dates (2026-12-24/2027-01-06) or of instants, and cron expressions "
-            "(* * * * SAT,SUN) without runs.",
+            description="Instants, dates, ranges of dates (2026-12-24/2027-01-06), windows between two instants, and "
+            "cron expressions (* * * * SAT,SUN) without runs. The occurrences in a window with /catch_up at its end "
+            f"are replaced by one at its end. At most {MAX_EXCLUSION_CHARACTERS} characters.",
         ),
+        AfterValidator(_short_exclude),
     ] = Field(default_factory=list)
     calendar: Annotated[
         str | None,

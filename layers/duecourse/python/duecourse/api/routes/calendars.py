@@ -42,7 +42,8 @@ class CalendarBody(Body):
             min_length=1,
             max_length=MAX_CALENDAR_ENTRIES,
             description="Dates, ranges of dates (2026-12-24/2027-01-01), windows "
-            "(2026-12-01T22:00:00Z/2026-12-02T02:00:00Z) and cron expressions (* * * * SAT,SUN).",
+            "(2026-12-01T22:00:00Z/2026-12-02T02:00:00Z) and cron expressions (* * * * SAT,SUN). The occurrences in a "
+            "window with /catch_up at its end are replaced by one at its end.",
         ),
     ]
     description: Annotated[
@@ -123,7 +124,7 @@ def put_calendar(api: Api, request: Request, parameters: Mapping[str, str]) -> A
     except CalendarUnknownError:
         raise _unknown(calendar_id) from None
     except CalendarSizeError:
-        detail = f"takes more than {MAX_CALENDAR_CHARACTERS} bytes in packed form; remove past days"
+        detail = f"takes more than {MAX_CALENDAR_CHARACTERS} bytes in packed form; remove past entries"
         raise invalid([FieldFault(detail, "/exclude")], "invalid-calendar") from None
     following = None if put.jobs.following is None else job_page_token(put.jobs.following)
     answer: PutCalendarAnswer = {

@@ -14,7 +14,6 @@ from typing import Any
 
 from duecourse.cli.manifests.json_text import read_json
 from duecourse.cli.manifests.yaml_text import NotYamlError, Parsed, parse
-from duecourse.domain.workflows.graph import own_job
 
 SUFFIXES = (".yaml", ".yml", ".json")
 MANAGED_BY = "managed-by="
@@ -76,7 +75,7 @@ class Manifest:
 def job_of(workflow: str, name: str, step: object) -> str:
     """Return the id of the job of a workflow's step. A job that is defined in the workflow belongs to it by default."""
     given = step.get("job_id") if isinstance(step, Mapping) else None
-    return given if isinstance(given, str) else own_job(workflow, name) if _defines(step) else name
+    return given if isinstance(given, str) else f"{workflow}--{name}" if _defines(step) else name
 
 
 def _defines(step: object) -> bool:

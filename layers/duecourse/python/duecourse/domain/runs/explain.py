@@ -277,6 +277,9 @@ def explain(
     if occurrences.next(at - 1) == at and (wall := moved_from(occurrences.schedule, at)) is not None:
         said = f"{found.sentence} It moved here from {iso(wall)} ({job.schedule.timezone}), an excluded day."
         found = replace(found, sentence=said, facts={**found.facts, "moved_from": iso(wall)})
+    elif (off := occurrences.exclusions) is not None and (first := off.replaced_by(occurrences.schedule, at)):
+        said = f"{found.sentence} It replaces the occurrences that a window excluded, from {to_iso(first)} on."
+        found = replace(found, sentence=said, facts={**found.facts, "moved_from": to_iso(first)})
     return replace(found, before=before(occurrences, int(job.created_at), at), after=occurrences.next(at))
 
 
@@ -361,7 +364,12 @@ def _unnamed(at: int, job: Job, cursor: Cursor | None, occurrences: Occurrences)
         said = f'It is excluded by "{entry}" and moved to {iso(wall)} ({spec.timezone}).'
         return Explanation(Verdict.EXCLUDED, said, {"excluded_by": entry, "moved_to": iso(wall)})
     if compile_schedule(spec).next(at - 1) == at and (entry := _excluded_by(job, at)):
-        return Explanation(Verdict.EXCLUDED, f'It is excluded by "{entry}".', {"excluded_by": entry})
+        by = {"excluded_by": entry}
+        off = occurrences.exclusions
+        if off is not None and (at_end := off.replaced_at(at)) is not None:
+            said = f'It is excluded by "{entry}" and replaced by the occurrence at {to_iso(at_end)}.'
+            return Explanation(Verdict.EXCLUDED, said, by | {"moved_to": to_iso(at_end)})
+        return Explanation(Verdict.EXCLUDED, f'It is excluded by "{entry}".', by)
     if missed := dst_effect(occurrences.schedule, at):
         instead = [to_iso(each) for each in missed.instead]
         counts = "the occurrence is dropped" if not instead else "the occurrence is at " + " and ".join(instead)

@@ -11,14 +11,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
+from duecourse.domain.instants import to_iso
+
 PREFIX = "calendar:"
 """The prefix of a calendar's entry. No entry written by a user starts with it."""
+
+CATCH_UP = "/catch_up"
+"""The end of a window whose occurrences are replaced by one at its end."""
 
 MAX_CALENDAR_ENTRIES = 500
 
 MAX_CALENDAR_CHARACTERS = 600
 """The maximum length of a copy. The job's cursor contains the copy, is rewritten at each claim and must stay below 1
-KB. Ten single days a year for 15 years need about 550 characters.
+KB. Ten single days a year for 15 years need about 550 characters, and so do 60 weekly windows.
 """
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -102,32 +107,55 @@ def with_entry(exclude: Iterable[str], entry: str | None) -> tuple[str, ...]:
     return (*without_calendar(exclude), *(() if entry is None else (entry,)))
 
 
-def pack(ranges: Sequence[tuple[int, int]], recurring: Sequence[str]) -> str:
-    """Return the packed form of sorted, disjoint ranges of days (days since 1970, inclusive), windows and cron
-    expressions.
+def pack(ranges: Sequence[tuple[int, int]], windows: Sequence[tuple[int, int, bool]], recurring: Sequence[str]) -> str:
+    """Return the packed form of sorted, disjoint ranges of days (days since 1970, inclusive), sorted windows (UTC
+    seconds, inclusive; True: caught up) and cron expressions.
 
-    A range is the number of days since the last one and, after `+`, its length: `fcz.1+3.8`. Raises CalendarSizeError.
+    A range is the number of days since the last one and, after `+`, its length: `fcz.1+3.8`. Windows follow in the same
+    form in seconds, after `@`; `!` marks those that are caught up. Raises CalendarSizeError.
     """
+    parts = _packed((begin, end) for begin, end, _ in windows).split(".")
+    marked = (part + "!" * caught_up for part, (_, _, caught_up) in zip(parts, windows, strict=False))
+    timed = [f"@{'.'.join(marked)}"] if windows else []
+    packed = "|".join([_packed(ranges), *timed, *recurring])
+    if len(packed) > MAX_CALENDAR_CHARACTERS:
+        raise CalendarSizeError(len(ranges) + len(windows) + len(recurring))
+    return packed
+
+
+def _packed(ranges: Iterable[tuple[int, int]]) -> str:
     at, parts = 0, []
     for first, last in ranges:
         parts.append(_base36(first - at) + (f"+{_base36(last - first + 1)}" if last > first else ""))
         at = last
-    packed = "|".join([".".join(parts), *recurring])
-    if len(packed) > MAX_CALENDAR_CHARACTERS:
-        raise CalendarSizeError(len(ranges) + len(recurring))
-    return packed
+    return ".".join(parts)
 
 
 def unpack(packed: str) -> Iterator[str]:
     """Yield the exclusions of the packed form: dates, ranges of dates, windows and cron expressions."""
-    days, *recurring = packed.split("|")
+    days, *others = packed.split("|")
+    for begin, end, _ in _unpacked(days):
+        yield _date(begin) if end == begin else f"{_date(begin)}/{_date(end)}"
+    for other in others:
+        if other.startswith("@"):
+            yield from (window_text(*each) for each in _unpacked(other[1:]))
+        else:
+            yield other
+
+
+def _unpacked(packed: str) -> Iterator[tuple[int, int, bool]]:
+    """Yield the first and the last number of each range, and whether it is marked."""
     at = 0
-    for part in days.split(".") if days else ():
-        first, _, length = part.partition("+")
+    for part in packed.split(".") if packed else ():
+        first, _, length = part.removesuffix("!").partition("+")
         begin = at + int(first, 36)
         at = begin + (int(length, 36) if length else 1) - 1
-        yield _date(begin) if at == begin else f"{_date(begin)}/{_date(at)}"
-    yield from recurring
+        yield begin, at, part.endswith("!")
+
+
+def window_text(begin: int, end: int, caught_up: bool) -> str:
+    """Return a window from `begin` through `end` (UTC seconds) as an exclusion."""
+    return f"{to_iso(begin)}/{to_iso(end + 1)}{CATCH_UP if caught_up else ''}"
 
 
 def _date(day: int) -> str:

@@ -1,7 +1,8 @@
 """Exclusions: the days and times at which a job does not run, and what happens on an excluded day.
 
 An excluded occurrence is either skipped, or moved to the same time on the nearest day before or after it that is not
-excluded (`Moved`). Moves are computed on the wall clock, before the rules of daylight saving apply.
+excluded (`Moved`). Moves are computed on the wall clock, before the rules of daylight saving apply. A window with
+`/catch_up` replaces all its occurrences by one at its end.
 """
 
 from __future__ import annotations
@@ -9,14 +10,14 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from functools import lru_cache
 from operator import itemgetter
 from typing import Protocol
 
 from duecourse.domain.instants import DAY_SECONDS, FIRST, LAST, from_iso, to_iso
-from duecourse.domain.schedules.calendars import PREFIX, days_of, pack
+from duecourse.domain.schedules.calendars import CATCH_UP, PREFIX, days_of, pack, window_text
 from duecourse.domain.schedules.cron.cron import Cron, DaySet, parse_cron, parse_eventbridge
 from duecourse.domain.schedules.cron.pattern import HORIZON_YEARS, Pattern, pattern_of
 from duecourse.domain.schedules.error import ScheduleError
@@ -24,6 +25,9 @@ from duecourse.domain.schedules.zones.zone import FAR, Zone, ZoneSource, load_zo
 
 MAX_EXCLUSIONS = 40
 """The maximum number of exclusions. The cursor contains them, is rewritten at each claim and must stay below 1 KB."""
+
+MAX_EXCLUSION_CHARACTERS = 500
+"""The maximum number of characters of all exclusions together, for the same reason."""
 
 _EPOCH = date(1970, 1, 1).toordinal()
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -94,6 +98,10 @@ class Days:
 class Exclusions:
     """Compiled exclusions: instants (UTC seconds), days, and the times that recurring patterns match. A pattern with
     `True` matches whole minutes, otherwise seconds. `windows` are sorted, disjoint ranges of instants (inclusive).
+
+    `caught_up` are the windows whose occurrences are replaced by one: the first and last instant, and the instant of
+    the replacement, which is the first one from the end of the window on that is not excluded. `others` are the
+    exclusions without these windows: what they exclude is not replaced.
     """
 
     zone: Zone
@@ -101,12 +109,53 @@ class Exclusions:
     days: Days
     times: tuple[tuple[Pattern, bool], ...] = ()
     windows: tuple[tuple[int, int], ...] = ()
+    caught_up: tuple[tuple[int, int, int], ...] = ()
+    others: Exclusions | None = None
 
     def first(self, schedule: _Times, after: int) -> int | None:
         """Return the first occurrence of the schedule strictly after `after` that is not excluded (UTC seconds).
 
         None if there is none. The search through recurring exclusions ends after MAX_PASSES or 50 years.
         """
+        at = self._first(schedule, after)
+        return at if (caught := self.replacement(schedule, after, at)) is None else caught[1]
+
+    def replacement(self, schedule: _Times, after: int, until: int | None) -> tuple[int, int] | None:
+        """Return the first occurrence of a window that is caught up strictly after `after` and before `until` (UTC
+        seconds; None: at any time), with the instant of its replacement; None if there is none.
+        """
+        if self.others is None:
+            return None
+        for begin, end, at in self.caught_up[bisect_right(self.caught_up, after, key=itemgetter(2)) :]:
+            if until is not None and at >= until:
+                return None
+            replaced = self.others.first(schedule, begin - 1)
+            if replaced is not None and replaced <= end:
+                return replaced, at
+        return None
+
+    def replaced_at(self, occurrence: int) -> int | None:
+        """Return the instant of the replacement of an occurrence of the schedule; None if it is not replaced."""
+        if self.others is None or self.others.skip(occurrence) is not None:
+            return None
+        return next((at for begin, end, at in self.caught_up if begin <= occurrence <= end), None)
+
+    def replaced_by(self, schedule: _Times, at: int) -> int | None:
+        """Return the first occurrence that the one at `at` replaces; None if it replaces none, or if the schedule
+        itself has an occurrence at `at`.
+        """
+        found = None if schedule.next(at - 1) == at else self.replacement(schedule, at - 1, at + 1)
+        return None if found is None else found[0]
+
+    def free_from(self, instant: int) -> int | None:
+        """Return the first instant from `instant` on that is not excluded. The search ends after MAX_PASSES."""
+        for _ in range(MAX_PASSES):
+            if (resume := self.skip(instant)) is None:
+                return instant
+            instant = resume + 1
+        return None
+
+    def _first(self, schedule: _Times, after: int) -> int | None:
         at, passes = schedule.next(after), 0
         while at is not None and (resume := self.skip(at)) is not None:
             passes += 1
@@ -294,6 +343,7 @@ def compile_exclusions(entries: tuple[str, ...], timezone: str, zones: ZoneSourc
     instants: set[int] = set()
     ranges: list[tuple[int, int]] = []
     windows: list[tuple[int, int]] = []
+    caught_up: list[tuple[int, int]] = []
     recurring: list[Pattern] = []
     times: list[tuple[Pattern, bool]] = []
     for index, entry in _written_out(entries):
@@ -302,7 +352,7 @@ def compile_exclusions(entries: tuple[str, ...], timezone: str, zones: ZoneSourc
                 first, _, last = entry.partition("/")
                 ranges.append(_days(first, last or first))
             elif _is_window(entry):
-                windows.append(_window(entry))
+                (caught_up if entry.endswith(CATCH_UP) else windows).append(_window(entry))
             elif (cron := _recurring(entry)) is None:
                 instants.add(_instant(entry))
             elif cron.hours == _ALL_HOURS and cron.minutes == _ALL_MINUTES and _whole(cron):
@@ -317,7 +367,12 @@ def compile_exclusions(entries: tuple[str, ...], timezone: str, zones: ZoneSourc
             raise ExclusionError(index, f"{entry!r}: {problem}") from problem
     merged = _merged(ranges)
     days = Days(tuple(begin for begin, _ in merged), tuple(end for _, end in merged), tuple(recurring))
-    return Exclusions(zones(timezone), frozenset(instants), days, tuple(times), tuple(_merged(windows)))
+    others = Exclusions(zones(timezone), frozenset(instants), days, tuple(times), tuple(_merged(windows)))
+    if not caught_up:
+        return others
+    whole = replace(others, windows=tuple(_merged([*windows, *caught_up])), others=others)
+    ends = ((begin, end, whole.free_from(end + 1)) for begin, end in _merged(caught_up))
+    return replace(whole, caught_up=tuple((begin, end, at) for begin, end, at in ends if at is not None))
 
 
 def _written_out(entries: tuple[str, ...]) -> Iterator[tuple[int, str]]:
@@ -344,6 +399,7 @@ def packed_days(entries: Sequence[str]) -> str:
     Raises ExclusionError, and CalendarSizeError.
     """
     ranges, recurring = list[tuple[int, int]](), dict[str, None]()
+    windows: dict[bool, list[tuple[int, int]]] = {False: [], True: []}
     for index, entry in enumerate(entries):
         try:
             compile_exclusions((entry,), "UTC")
@@ -353,12 +409,13 @@ def packed_days(entries: Sequence[str]) -> str:
             first, _, last = entry.partition("/")
             ranges.append(_days(first, last or first))
         elif _is_window(entry):
-            recurring[canonical_exclusion(entry)] = None
+            windows[entry.endswith(CATCH_UP)].append(_window(entry))
         elif _DATE.match(entry):
             raise ExclusionError(index, f"{entry!r}: a calendar has no instants; write a date such as 2026-12-25")
         else:
             recurring[" ".join(entry.split())] = None
-    return pack(_merged(ranges), list(recurring))
+    timed = [(*each, caught_up) for caught_up, own in windows.items() for each in _merged(own)]
+    return pack(_merged(ranges), sorted(timed), list(recurring))
 
 
 def _is_window(entry: str) -> bool:
@@ -367,7 +424,7 @@ def _is_window(entry: str) -> bool:
 
 def _window(entry: str) -> tuple[int, int]:
     """Return the first and the last second of a maintenance window, which ends before its second instant."""
-    first, _, end = entry.partition("/")
+    first, _, end = entry.removesuffix(CATCH_UP).partition("/")
     begin, until = _instant(first), _instant(end)
     if until <= begin:
         raise ValueError("the window ends before it begins; write the earlier instant first")
@@ -403,7 +460,7 @@ def canonical_exclusion(entry: str) -> str:
         return entry
     compiled = compile_exclusions((entry,), "UTC")
     if compiled.windows:
-        return "/".join(to_iso(each) for each in (compiled.windows[0][0], compiled.windows[0][1] + 1))
+        return window_text(*compiled.windows[0], entry.endswith(CATCH_UP))
     return to_iso(next(iter(compiled.instants))) if compiled.instants else entry
 
 

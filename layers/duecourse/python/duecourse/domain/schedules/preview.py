@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any, Literal
 
+from duecourse.domain.schedules.exclusions import Exclusions
 from duecourse.domain.schedules.instant import iso
 from duecourse.domain.schedules.schedule import (
     AtSchedule,
@@ -48,10 +49,10 @@ class PreviewEntry:
             ``dropped``: the clock never shows the named time, so there is no occurrence.
             ``repeated``: the clock shows this time again, and the job fires again.
             ``excluded``: the first occurrence of excluded days, or an excluded instant; the job does not fire.
-            ``shifted``: the occurrence moved here from an excluded day.
+            ``shifted``: the occurrence moved here from an excluded day, or replaces those of a window.
             None: no rule applies.
         named: the (first) wall time in the gap that the expression names, if moved; the wall time on the excluded day,
-            if shifted.
+            or the first one in the window, if shifted.
         count: the number of named times in the gap that this entry covers, up to COUNTED; 1 for all others.
 
     """
@@ -85,12 +86,20 @@ def preview(
         found = schedule.next(at)
         if found is not None and until is not None and found >= until:
             found = None
+        caught = None if exclusions is None else exclusions.replacement(schedule, at, found)
+        if caught is not None and until is not None and caught[1] >= until:
+            caught = None
+        following = found if caught is None else caught[1]
         # If no occurrence is left, times that are dropped before the end of the window are still listed.
-        limit = found if found is not None else min([at + _HORIZON, *(end - 1 for end in ends)])
+        limit = following if following is not None else min([at + _HORIZON, *(end - 1 for end in ends)])
         for entry in view.dropped(at, limit):
             if dropped < MAX_DROPPED:
                 entries.append(entry)
             dropped += 1
+        if exclusions is not None and caught is not None:
+            entries.append(_replacing(*caught, exclusions))
+            listed, at = listed + 1, caught[1]
+            continue
         if found is None:
             break
         if exclusions is not None and (resume := exclusions.skip(found)) is not None:
@@ -109,6 +118,12 @@ def preview(
         listed += 1
         at = found
     return tuple(entries)
+
+
+def _replacing(first: int, at: int, exclusions: Exclusions) -> PreviewEntry:
+    """Return the entry of an occurrence at `at` that replaces those of a window, of which `first` is the first one."""
+    offset, was = exclusions.zone.offset(at), exclusions.zone.offset(first)
+    return PreviewEntry(at, iso(at + offset), offset, "shifted", iso(first + was))
 
 
 class _View:

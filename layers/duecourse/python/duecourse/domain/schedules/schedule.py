@@ -691,6 +691,9 @@ def excluded_schedule(
     if not exclude:
         return schedule, None
     exclusions = compile_exclusions(exclude, spec.timezone, zones)
+    if exclusions.caught_up and spec.end is not None:
+        within = tuple(each for each in exclusions.caught_up if each[2] < spec.end)
+        exclusions = replace(exclusions, caught_up=within)
     step = {"skip": 0, "previous": -1, "next": 1}[spec.on_excluded]
     changed = tuple(_around(part, exclusions.days, step, zones) for part in parts)
     if changed == parts:

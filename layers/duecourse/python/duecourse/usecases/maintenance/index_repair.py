@@ -191,7 +191,9 @@ class _Mend:
             self._found("EntriesBelowWatermark", "entry_below_watermark", alarming=True, **facts)
 
     def _follow_zone_data(self) -> None:
-        """Move the cursor to the time of the current zone data, and record this in the history of the job."""
+        """Move the cursor to the time of the current zone data, and record this in the history of the job. If the
+        process ends in between, the history has no entry.
+        """
         was = self.entry.cursor
         if was is None or (anew := self._recomputed()) is None:
             return
