@@ -39,10 +39,13 @@ def test_limits_page_lists_keys_and_shows_their_runs(
     expect(row).to_contain_text("Set in the jobs")
     row.get_by_role("link", name="crm-eu").click()
     expect(
-        page.get_by_text("Limit: Set in the jobs. Rate: Set in the jobs. Active runs: 1. Waiting runs: 1.")
+        page.get_by_text(
+            "Limit: Set in the jobs. Rate: Set in the jobs. Active runs: 1. "
+            "Waiting for a place: 1. Waiting for the rate: 0."
+        )
     ).to_be_visible()
     expect(page.get_by_role("grid", name="Active runs").get_by_role("link", name=first)).to_be_visible()
-    expect(page.get_by_role("grid", name="Waiting runs").get_by_role("link", name=second)).to_be_visible()
+    expect(page.get_by_role("grid", name="Runs that wait for a place").get_by_role("link", name=second)).to_be_visible()
     assert accessibility_faults(page) == []
 
 
@@ -54,7 +57,11 @@ def test_limits_page_changes_and_deletes_a_limit(scheduler: Scheduler, console: 
     expect(page.get_by_text("The limit of crm-eu is 2.")).to_be_visible()
     scheduler.advance(seconds=1)
     page.reload()
-    expect(page.get_by_text("Limit: 2. Rate: Set in the jobs. Active runs: 2. Waiting runs: 0.")).to_be_visible()
+    expect(
+        page.get_by_text(
+            "Limit: 2. Rate: Set in the jobs. Active runs: 2. Waiting for a place: 0. Waiting for the rate: 0."
+        )
+    ).to_be_visible()
     page.get_by_role("button", name="Delete the limit").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete the limit").click()
     expect(page.get_by_text("The limit of crm-eu is deleted.")).to_be_visible()

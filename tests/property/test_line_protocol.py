@@ -25,8 +25,10 @@ from tests.support.wait_queue_mutants import (
     opened,
     overpaying,
     own_place,
+    placeless,
     prepaying,
     reckless,
+    restarting,
     within,
 )
 
@@ -51,10 +53,13 @@ KEYS: dict[str, dict[str, Any]] = {
 
 RATES: dict[str, dict[str, Any]] = {
     f"{rule}, rate {burst}": {**(RULES | KEYS).get(rule, {"overlap": Overlap.ALLOW}), "rate": Rate("crm", 6, burst)}
-    for rule in ("allow", *RULES, *KEYS)
+    for rule in ("allow", *(rule for rule in RULES if rule != "replace"), *KEYS)
     for burst in (1, 2)
 }
 """Rules of jobs whose attempts share a rate, some also a key."""
+
+RATES["allow, slow rate 2"] = {"overlap": Overlap.ALLOW, "rate": Rate("crm", 1, 2)}
+"""A rate that is changed to a faster one."""
 
 NOTHING = Left()
 
@@ -289,7 +294,7 @@ def test_wait_queue_protocol_three_runs_keep_a_rate_in_every_order(rule: str) ->
     assert explore(rule, runs=3, jobs=2).repairs == 0
 
 
-@pytest.mark.parametrize("rule", ["queue, rate 1", "replace, rate 1", "allow 1, rate 1", "skip, key 1, rate 1"])
+@pytest.mark.parametrize("rule", ["queue, rate 1", "newest, rate 1", "allow 1, rate 1", "skip, key 1, rate 1"])
 def test_wait_queue_protocol_three_runs_and_one_worker_keep_a_rate_and_a_lock(rule: str) -> None:
     assert explore(rule, runs=3, workers=1, callback=True).repairs == 0
 
@@ -314,8 +319,26 @@ def test_wait_queue_protocol_model_detects_a_rate_that_is_not_kept(
         explore("allow, rate 1", changed=changed)
 
 
+@pytest.mark.parametrize(("rule", "then"), [("slow rate 2", "rate 1"), ("rate 1", "slow rate 2")])
+def test_wait_queue_protocol_rate_is_kept_while_it_changes(rule: str, then: str) -> None:
+    how = {"runs": 3, "workers": 1, "left": Left(limits=1), "then": f"allow, {then}"}
+    assert explore(f"allow, {rule}", **how).repairs == 0
+
+
+def test_wait_queue_protocol_model_detects_a_changed_rate_that_begins_anew() -> None:
+    with pytest.raises(AssertionError, match="starts are paid within"):
+        explore("allow, slow rate 2", runs=4, workers=1, left=Left(limits=1), then="allow, rate 1", changed=restarting)
+
+
+def test_wait_queue_protocol_run_keeps_its_place_while_its_next_attempt_waits_for_the_rate() -> None:
+    how: dict[str, Any] = {"workers": 1, "jobs": 2, "left": Left(failures=1)}
+    assert explore("allow, key 1, rate 1", **how).repairs == 0
+    with pytest.raises(AssertionError, match="without a place of its key"):
+        explore("allow, key 1, rate 1", **how, changed=placeless)
+
+
 @pytest.mark.extended
-@pytest.mark.parametrize("rule", ["queue, rate 1", "newest, rate 1", "replace, rate 1", "allow, key 1, rate 1"])
+@pytest.mark.parametrize("rule", ["queue, rate 1", "newest, rate 1", "allow, key 1, rate 1"])
 def test_wait_queue_protocol_two_runs_keep_a_rate_and_a_lock_in_every_order(rule: str) -> None:
     assert explore(rule).repairs == 0
 

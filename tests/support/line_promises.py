@@ -2,12 +2,12 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from duecourse.domain.ids import key_line
 from duecourse.domain.jobs.job import Completion, Job
-from duecourse.domain.runs.overlap import position_in
-from duecourse.domain.runs.states import Run, RunState, is_written_as, reason_of
+from duecourse.domain.runs.overlap import Lock, has_place, position_in
+from duecourse.domain.runs.states import Queued, Retrying, Run, RunState, is_written_as, reason_of
 from duecourse.messages import MessageKind, RunMessage
 from tests.support.replayed import Asked
 from tests.support.wait_queue_model import Kept, Left, Shared, State, Worker
@@ -72,12 +72,13 @@ class Promises:
 
     def _hold_rate(self, state: State) -> None:
         """No more starts are paid than the rate allows, and none begins that is not paid."""
-        rate = self.job.rate
-        if rate is None:
+        rates = [job.rate for job in self.shared.jobs if job.rate is not None]
+        if not rates:
             return
+        burst, per_minute = max(rate.burst for rate in rates), max(rate.per_minute for rate in rates)
         for number, begin in enumerate(state.paid):
             for count, end in enumerate(state.paid[number:], 1):
-                most = rate.burst + (end - begin) * rate.per_minute / 60
+                most = burst + (end - begin) * per_minute / 60
                 self._is(count <= most, f"{count} starts are paid within {end - begin} s")
         self._is(len(state.called) <= len(state.paid), "an attempt starts that is not paid")
 
@@ -94,7 +95,9 @@ class Promises:
         sent: list[RunMessage] = [self.kept.values[letter.message] for letter in state.lane if not letter.receives]
         about = [message for message in sent if message.watch is None]
         calls = [
-            message for message in about if message.kind is MessageKind.START and message.waited and not message.in_turn
+            message
+            for message in about
+            if message.kind is MessageKind.START and message.waited and not self._waits_for_rate(state, message)
         ]
         most = max(Counter(message.line for message in calls).values(), default=0)
         self._is(most <= MAX_CALLS + wrong, f"{most} calls of the line are in flight")
@@ -104,6 +107,22 @@ class Promises:
         others = Counter(str(message.name) for message in about if message.kind is not MessageKind.CANCEL)
         for name, count in others.items():
             self._is(count <= MAX_ABOUT_ONE_RUN + MAX_MORE * wrong, f"{count} messages about {name} are in flight")
+
+    def _waits_for_rate(self, state: State, message: RunMessage) -> bool:
+        run = self.shared.record(state, str(message.name))
+        return run is not None and run.rate_key is not None
+
+    def _hold_places(self, state: State) -> None:
+        """A run that waits for a rate has a place of its key until its instant, however far that is."""
+        for _, number in state.records:
+            run = self._run(number)
+            if not isinstance(run, Queued | Retrying) or run.rate_key is None or self.job.concurrency is None:
+                continue
+            key, until = self.job.concurrency.key, run.not_before or 0.0
+            of_key = [value for (line, _), value in state.locks if self.kept.values[line] == key_line(key)]
+            mine = [lock for lock in map(self._lock, of_key) if lock.holder == str(run.name)]
+            kept = any(has_place(replace(lock, until=0.0), run, key, now=until) for lock in mine)
+            self._is(kept, f"{run.name} waits for the rate without a place of its key", ("time passes",))
 
     def hold_before(
         self, state: State, worker: Worker, asked: Asked, step: tuple[object, ...], others: Sequence[Asked]
@@ -125,6 +144,7 @@ class Promises:
 
     def hold_at_rest(self, state: State) -> None:
         """Where nothing can be done until time passes: a run that waits has no message; one watches."""
+        self._hold_places(state)
         watches = {self.kept.values[line]: self.kept.values[watch] for line, watch in state.watches}
         named = Counter[str]()
         for letter in state.lane:
@@ -187,6 +207,10 @@ class Promises:
                 continue
             before, newest = position_in(line, other) < mine, self.job.overlap.rule.only_newest and not other.key
             self._is(before is newest, f"{local} starts before {other.name}", step)
+
+    def _lock(self, number: int) -> Lock:
+        lock: Lock = self.kept.values[number]
+        return lock
 
     def _run(self, number: int) -> Run:
         run: Run = self.kept.values[number]

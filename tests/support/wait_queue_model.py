@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.overlap import Lock, has_place, has_released, held_by, position_in
-from duecourse.domain.runs.rate import Spent, moved
+from duecourse.domain.runs.rate import Move, Recount, Spent, moved
 from duecourse.domain.runs.states import Run, is_written_as
 from duecourse.messages import RunMessage
 from duecourse.ports import Conflict
@@ -100,6 +100,11 @@ class State(NamedTuple):
     paid: tuple[int, ...] = ()
 
 
+def _pays(move: Move | Recount) -> bool:
+    """Whether the move pays for a start. A job with a slower rate pays and counts anew at once."""
+    return move.after.step > move.before.step if isinstance(move, Recount) else move.counter == "paid"
+
+
 @dataclass
 class Shared:
     """Answers questions: what DynamoDB and SQS do, without DynamoDB and SQS. Equal answers are the same object."""
@@ -187,7 +192,7 @@ class Shared:
         if not moves:
             return self.kept.values[self.kept.of(spent)], state
         made, rates[number] = moved(spent, moves[0])
-        if made and moves[0].counter == "paid":
+        if made and _pays(moves[0]):
             paid = (*paid, state.time)
         answer = self.kept.values[self.kept.of((made, rates[number]))]
         return answer, state._replace(rates=tuple(sorted(rates.items())), paid=paid)

@@ -5,10 +5,10 @@ from typing import Any
 
 from duecourse.domain.jobs.job import Job, Lane, Rate
 from duecourse.domain.runs.overlap import Lock, LockRequest, Wait
-from duecourse.domain.runs.rate import Move, Spent
-from duecourse.domain.runs.states import Queued, Run
+from duecourse.domain.runs.rate import Move, Recount, Spent
+from duecourse.domain.runs.states import Queued, Retrying, Run
 from duecourse.messages import RunMessage
-from duecourse.ports import WaitQueues
+from duecourse.ports import Conflict, RunStore, WaitQueues
 from duecourse.usecases.report import Report
 from duecourse.usecases.worker.attempt import LaneWorker
 from duecourse.usecases.worker.effects import SideEffects
@@ -143,9 +143,35 @@ class UnconditionalQueues:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._of, name)
 
-    def spend(self, tenant: str, key: str, move: Move, *, expires_at: int) -> tuple[bool, Spent]:
-        free = replace(move, low=0 if move.to is None else 2**62, high=2**62)
-        return self._of.spend(tenant, key, free, expires_at=expires_at)
+    def spend(self, tenant: str, key: str, move: Move | Recount, *, expires_at: int) -> tuple[bool, Spent]:
+        if isinstance(move, Recount):
+            move = replace(move, before=self._of.spent(tenant, key))
+        else:
+            move = replace(move, low=0 if move.to is None else 2**62, high=2**62)
+        return self._of.spend(tenant, key, move, expires_at=expires_at)
+
+
+class RestartedQueues(UnconditionalQueues):
+    """Forgets the starts before a change of the rate."""
+
+    def spend(self, tenant: str, key: str, move: Move | Recount, *, expires_at: int) -> tuple[bool, Spent]:
+        if isinstance(move, Recount):
+            move = replace(move, after=Spent(step=move.after.step))
+        return self._of.spend(tenant, key, move, expires_at=expires_at)
+
+
+class PlacelessRuns:
+    """Does not record that a run that waits for its next attempt has a place of its key."""
+
+    def __init__(self, of: RunStore) -> None:
+        self._of = of
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._of, name)
+
+    def write(self, run: Run, previous: Run | None) -> Conflict | None:
+        waits = isinstance(run, Retrying) and run.rate_key is not None
+        return self._of.write(replace(run, key=None) if waits else run, previous)
 
 
 class ForgetfulRequeue(Requeue):
@@ -166,9 +192,18 @@ def prepaying(worker: LaneWorker) -> LaneWorker:
 
 def overpaying(worker: LaneWorker) -> LaneWorker:
     """Starts are paid without a condition."""
-    queues: Any = UnconditionalQueues(worker.starter.rates.wait_queues)
-    rates = replace(worker.starter.rates, wait_queues=queues)
-    return replace(worker, starter=replace(worker.starter, rates=rates))
+    return _with_counters(worker, UnconditionalQueues)
+
+
+def restarting(worker: LaneWorker) -> LaneWorker:
+    """A changed rate begins anew."""
+    return _with_counters(worker, RestartedQueues)
+
+
+def placeless(worker: LaneWorker) -> LaneWorker:
+    """A run that waits for the rate before its next attempt has no place."""
+    runs: Any = PlacelessRuns(worker.starter.runs)
+    return replace(worker, starter=replace(worker.starter, runs=runs))
 
 
 def forgetting(worker: LaneWorker) -> LaneWorker:
@@ -223,6 +258,12 @@ def lonely(worker: LaneWorker) -> LaneWorker:
 def opened(worker: LaneWorker) -> LaneWorker:
     """Each run takes a place."""
     return _with_overlaps(worker, OpenPlaces)
+
+
+def _with_counters(worker: LaneWorker, kind: type[UnconditionalQueues]) -> LaneWorker:
+    queues: Any = kind(worker.starter.rates.wait_queues)
+    rates = replace(worker.starter.rates, wait_queues=queues)
+    return replace(worker, starter=replace(worker.starter, rates=rates))
 
 
 def _with_overlaps(worker: LaneWorker, kind: type[Overlaps]) -> LaneWorker:

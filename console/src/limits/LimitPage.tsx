@@ -103,7 +103,7 @@ function Limit({ limitKey }: { limitKey: string }) {
     <SpaceBetween size="l">
       <Header
         variant="h1"
-        description={`Limit: ${limitText(limit.concurrency)}. Rate: ${rateText(limit.rate)}. Active runs: ${limit.active.length}. Waiting runs: ${limit.waiting}.`}
+        description={`Limit: ${limitText(limit.concurrency)}. Rate: ${rateText(limit.rate)}. Active runs: ${limit.active.length}. Waiting for a place: ${limit.waiting}. Waiting for the rate: ${limit.waiting_for_rate}.`}
         actions={
           limit.updated_at !== null && (
             <Button onClick={remove} disabled={refusal !== undefined} disabledReason={refusal}>
@@ -177,18 +177,18 @@ function Limit({ limitKey }: { limitKey: string }) {
       <Rows
         items={limit.queue}
         trackBy="id"
-        ariaLabels={{ tableLabel: "Waiting runs" }}
-        header={<Header variant="h2">Waiting runs</Header>}
-        empty={<Box color="text-body-secondary">No run waits for this key.</Box>}
+        ariaLabels={{ tableLabel: "Runs that wait for a place" }}
+        header={<Header variant="h2">Runs that wait for a place</Header>}
+        empty={<Box color="text-body-secondary">No run waits for a place of this key.</Box>}
         columnDefinitions={[
           { id: "run", header: "Run", isRowHeader: true, width: 320, grow: 2, cell: (each) => run(each.id) },
           { id: "place", header: "Position", width: 110, labelled: true, cell: (each) => each.place },
           { id: "due", header: "Due", width: 190, cell: (each) => <Time at={each.due} zone={zone} /> },
         ]}
       />
-      {limit.waiting_for_rate.length > 0 && (
+      {limit.rate_queue.length > 0 && (
         <Rows
-          items={limit.waiting_for_rate}
+          items={limit.rate_queue}
           trackBy="id"
           ariaLabels={{ tableLabel: "Runs that wait for the rate" }}
           header={<Header variant="h2">Runs that wait for the rate</Header>}

@@ -7,7 +7,7 @@ from dataclasses import replace
 from duecourse.domain.ids import RunIdentity, key_line
 from duecourse.domain.jobs.job import Concurrency, Lane, Rate
 from duecourse.domain.runs.overlap import KeyLimit, Lock, QueuePosition, position_in
-from duecourse.domain.runs.rate import Move, Spent
+from duecourse.domain.runs.rate import Move, Recount, Spent
 from duecourse.messages import RunMessage, read_run_message
 from duecourse.ports import Watch
 from duecourse.testing.clock import SettableClock
@@ -107,17 +107,26 @@ def test_key_limits_message_keeps_its_key() -> None:
 def test_key_limits_starts_of_a_rate_are_counted_only_if_the_condition_of_a_move_holds(any_tables: Tables) -> None:
     lines = any_tables.wait_queues()
 
-    def spend(counter: str, low: int, high: int, *, to: int | None = None, key: str = "crm") -> tuple[bool, Spent]:
-        return lines.spend("default", key, Move(counter, low, high, 10, to), expires_at=int(NOON) + 86_400)
+    def spend(counter: str, low: int, high: int, *, to: int | None = None, step: int = 10) -> tuple[bool, Spent]:
+        return lines.spend("default", "crm", Move(counter, low, high, step, to), expires_at=int(NOON) + 86_400)
+
+    def recount(before: Spent, after: Spent) -> tuple[bool, Spent]:
+        return lines.spend("default", "crm", Recount(before, after), expires_at=int(NOON) + 86_400)
 
     assert lines.spent("default", "crm") == Spent()
     assert spend("paid", 100, 200) == (False, Spent())
-    assert spend("paid", 100, 200, to=110) == (True, Spent(paid=110))
-    assert spend("paid", 100, 200, to=110) == (False, Spent(paid=110))
-    assert spend("paid", 100, 110) == (True, Spent(paid=120))
-    assert spend("paid", 100, 110) == (False, Spent(paid=120))
-    assert spend("paid", 121, 200) == (False, Spent(paid=120))
-    assert spend("line", 100, 200, to=150) == (True, Spent(120, 150))
-    assert spend("line", 100, 200) == (True, Spent(120, 160))
-    assert lines.spent("default", "crm") == Spent(120, 160)
+    assert spend("paid", 100, 200, to=110) == (True, Spent(110, step=10))
+    assert spend("paid", 100, 200, to=110) == (False, Spent(110, step=10))
+    assert spend("paid", 100, 110) == (True, Spent(120, step=10))
+    assert spend("paid", 100, 110) == (False, Spent(120, step=10))
+    assert spend("paid", 121, 200) == (False, Spent(120, step=10))
+    assert spend("paid", 100, 200, step=11) == (False, Spent(120, step=10))
+    assert recount(Spent(120, 1, 10), Spent(130, 1, 20)) == (False, Spent(120, step=10))
+    assert recount(Spent(120, 0, 10), Spent(130, 0, 20)) == (True, Spent(130, step=20))
+    assert recount(Spent(120, 0, 10), Spent(130, 0, 20)) == (False, Spent(130, step=20))
+    assert recount(Spent(130, 0, 20), Spent(120, 0, 10)) == (True, Spent(120, step=10))
+    assert spend("line", 100, 200, to=150) == (True, Spent(120, 150, 10))
+    assert spend("line", 100, 200, step=7) == (True, Spent(120, 157, 10))
+    assert lines.spent("default", "crm") == Spent(120, 157, 10)
+    assert recount(Spent(120, 157, 10), Spent(110, 130, 5)) == (True, Spent(110, 130, 5))
     assert lines.spent("default", "erp") == lines.spent("other", "crm") == Spent()

@@ -44,10 +44,10 @@ def test_limits_are_written_read_listed_and_deleted(api: ApiClient) -> None:
         "updated_by": "local",
     }
     assert (made.status, made.headers["location"]) == (201, "/v1/limits/crm-eu")
-    assert made.json == shown | {"active": [], "waiting": 0, "queue": [], "waiting_for_rate": []}
+    assert made.json == shown | {"active": [], "waiting": 0, "queue": [], "waiting_for_rate": 0, "rate_queue": []}
     assert (put(api, 0).status, api.get("/v1/limits/crm-eu").json["concurrency"]) == (200, 0)
     assert put(api, 5).status == 200
-    assert api.get("/v1/limits").json == {"items": [shown | {"waiting": 0}], "next_cursor": None}
+    assert api.get("/v1/limits").json == {"items": [shown | {"waiting": 0, "waiting_for_rate": 0}], "next_cursor": None}
     assert api.delete("/v1/limits/crm-eu").status == 204
     for answer in (api.get("/v1/limits/crm-eu"), api.delete("/v1/limits/crm-eu")):
         assert (answer.status, answer.json["type"]) == (404, "/problems/unknown-limit")
@@ -132,7 +132,7 @@ def test_limits_job_with_a_key_is_changed_and_loses_it(api: ApiClient) -> None:
 def test_limits_rate_is_stored_with_and_without_a_limit(api: ApiClient) -> None:
     body = {"rate": {"per_minute": 60, "burst": 10}}
     made = api.send(json_event("PUT", "/v1/limits/crm-eu", body)).json
-    assert (made["concurrency"], made["rate"], made["waiting_for_rate"]) == (None, body["rate"], [])
+    assert (made["concurrency"], made["rate"], made["waiting_for_rate"]) == (None, body["rate"], 0)
     both = api.send(json_event("PUT", "/v1/limits/crm-eu", {"concurrency": 2, "rate": {"per_minute": 60}})).json
     assert (both["concurrency"], both["rate"]) == (2, {"per_minute": 60, "burst": 1})
     assert put(api, 3).json["rate"] is None
@@ -156,6 +156,18 @@ def test_limits_job_with_a_rate_shows_it(api: ApiClient) -> None:
     assert made["rate"] == {"key": "crm", "per_minute": 60, "burst": 1}
     changed = api.send(json_event("PATCH", f"/v1/jobs/{made['id']}", {"rate": {"burst": 5}})).json
     assert changed["rate"] == {"key": "crm", "per_minute": 60, "burst": 5}
+
+
+def test_limits_rate_cannot_be_used_with_a_rule_that_replaces_the_run_that_waits_for_it(api: ApiClient) -> None:
+    rate = {"key": "crm", "per_minute": 60}
+    made = api.post(BODY | {"overlap": "newest", "rate": rate}).json
+    for answer in (
+        api.post(BODY | {"overlap": "replace", "rate": rate}),
+        api.send(json_event("PATCH", f"/v1/jobs/{made['id']}", {"overlap": "replace"})),
+    ):
+        (fault,) = answer.json["errors"]
+        assert (answer.status, fault["pointer"]) == (422, "/rate")
+        assert "choose newest, skip, queue or allow" in fault["detail"]
 
 
 @pytest.mark.parametrize("overlap", ["newest", "replace"])

@@ -164,7 +164,7 @@ def test_concurrency_keys_run_without_a_value_for_its_key_is_dead_and_calls_noth
     assert (run.state, run.code, run.error) == (
         RunState.DEAD,
         "bad_template",
-        "concurrency key: the payload has no string or number at region",
+        "key crm-{{payload.region}}: the payload has no string or number at region",
     )
     assert world.caller.calls == []
 

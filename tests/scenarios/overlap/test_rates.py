@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from itertools import cycle, pairwise
+from itertools import cycle, pairwise, takewhile
 from typing import Any
 
 import pytest
@@ -20,8 +20,8 @@ from duecourse.domain.jobs.job import (
     RetryPolicy,
 )
 from duecourse.domain.runs.document import run_document
-from duecourse.domain.runs.states import Queued, Run, RunState
-from duecourse.domain.targets.targets import Failed
+from duecourse.domain.runs.states import Queued, Run, RunState, Skipped
+from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.messages import MessageKind
 from duecourse.testing.faults import around, lost, throttled
 from duecourse.testing.memory.tables import MemoryTables
@@ -165,7 +165,7 @@ def test_rates_waiting_run_counts_as_active_for_its_job(world: World) -> None:
     assert runs
 
 
-@pytest.mark.parametrize("overlap", [Overlap.QUEUE, Overlap.NEWEST, Overlap.REPLACE])
+@pytest.mark.parametrize("overlap", [Overlap.QUEUE, Overlap.NEWEST])
 def test_rates_waiting_run_keeps_the_lock_of_its_job(world: World, overlap: Overlap) -> None:
     on_demand(world, overlap=overlap)
     asked(world, 3)
@@ -189,6 +189,35 @@ def test_rates_waiting_run_keeps_the_place_of_its_key_and_the_others_are_in_its_
     world.until(NOON + 110)
     assert sorted_states(world) == "SSWW"
     assert seconds(world) == [0, 10, 100, 110]
+
+
+def test_rates_run_that_waits_for_its_next_attempt_keeps_the_place_of_its_key(world: World) -> None:
+    retry = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=1, max_seconds=1)
+    on_demand(world, per_minute=1, concurrency=Concurrency("crm", 1), retry=retry)
+    on_demand(world, per_minute=1, job_id="load")
+    on_demand(world, job_id="other", rate=None, concurrency=Concurrency("crm", 1))
+    world.caller.answer = lambda _: Failed("no") if not seconds(world)[1:] else Returned("yes")
+    asked(world, 1)
+    asked(world, 10, "load")
+    world.until(NOON + 590)  # far beyond the lease of the worker that took the place
+    asked(world, 1, "other")
+    assert (states(world), states(world, "other")) == ("R", "Q")
+    world.until(NOON + 700)
+    assert (states(world), states(world, "other")) == ("S", "S")
+
+
+def test_rates_run_that_is_cancelled_before_its_next_attempt_gives_its_place_to_the_next(world: World) -> None:
+    retry = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=1, max_seconds=1)
+    on_demand(world, concurrency=Concurrency("crm", 1), retry=retry)
+    on_demand(world, job_id="other", rate=None, concurrency=Concurrency("crm", 1))
+    world.caller.answer = lambda _: Failed("no")
+    asked(world, 1)
+    world.until(NOON + 2)
+    world.caller.answer = lambda _: Returned("yes")
+    asked(world, 1, "other")
+    assert (states(world), states(world, "other")) == ("R", "Q")
+    world.tell(world.about(all_runs(world)[0], MessageKind.CANCEL))
+    assert (states(world), states(world, "other")) == ("C", "S")
 
 
 def test_rates_run_cancelled_while_it_waits_gives_its_place_to_the_next(world: World) -> None:
@@ -216,6 +245,27 @@ def test_rates_waiting_run_ends_with_its_job_and_its_start_deadline(world: World
     assert seconds(world) == [60]
     (skipped,) = (run for run in all_runs(world, "job0", "job1") if run.state is RunState.SKIPPED)
     assert skipped.reason == ("start_deadline" if change == "late" else change)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("overlap", [Overlap.ALLOW, Overlap.QUEUE])
+def test_rates_caught_up_run_with_jitter_does_not_ask_again_and_again_before_its_start_deadline(
+    world: World, overlap: Overlap
+) -> None:
+    on_demand(world, per_minute=1, job_id="load")
+    world.add(rated(per_minute=1, jitter_seconds=50, start_deadline_seconds=300, overlap=overlap, max_runs=9))
+    world.until(NOON + 660, ticking=False)
+    asked(world, 14, "load")
+    world.dispatch()
+    handled = 0
+    for _ in range(360):
+        for held in takewhile(lambda held: held is not None, (world.wheel.receive() for _ in range(5))):
+            world.handle(held)
+            handled += 1
+        world.clock.advance(1)
+    (caught_up,) = (run for run in all_runs(world) if run.count > 1)
+    assert isinstance(caught_up, Skipped)
+    assert (caught_up.reason, caught_up.rate_key) == ("start_deadline", "crm")
+    assert handled < 40
 
 
 def test_rates_steps_of_a_workflow_wait_for_the_rate_and_the_next_step_for_them(world: World) -> None:
@@ -261,10 +311,49 @@ def test_rates_status_has_the_runs_that_wait_and_until_when(world: World) -> Non
     found = world.office.api.key_limits.get("default", "crm")
     assert [(run.rate_key, run.not_before) for run in found.rated] == [("crm", NOON + 10), ("crm", NOON + 20)]
     listed, _ = world.office.api.key_limits.page("default", limit=10, after=None)
-    assert [(each.key, each.waiting) for each in listed] == [("crm", 2)]
+    assert [(each.key, each.waiting, each.rated) for each in listed] == [("crm", 0, 2)]
+
+
+def test_rates_faster_rate_applies_to_the_starts_before_it(world: World) -> None:
+    on_demand(world, per_minute=1, burst=100)
+    asked(world, 100)
+    world.office.api.key_limits.put("default", "crm", None, Rate("crm", 600, 1), by="anna")
+    asked(world, 2)
+    world.until(NOON + 60)
+    assert len(seconds(world)) == 102
+    assert seconds(world)[-1] <= 2
+
+
+def test_rates_status_counts_runs_that_wait_for_their_next_attempt_and_for_a_place_apart(world: World) -> None:
+    retry = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=1, max_seconds=1)
+    on_demand(world, concurrency=Concurrency("crm", 1), retry=retry)
+    world.caller.answer = lambda _: Failed("no")
+    asked(world, 1)
+    world.until(NOON + 2)
+    asked(world, 2)
+    assert sorted_states(world) == "QQR"
+    found = world.office.api.key_limits.get("default", "crm")
+    assert ([run.state for run in found.rated], found.waiting) == ([RunState.RETRYING], 2)
+    listed, _ = world.office.api.key_limits.page("default", limit=10, after=None)
+    assert [(each.key, each.waiting, each.rated) for each in listed] == [("crm", 2, 1)]
 
 
 # Many, late and repeated.
+
+
+def test_rates_run_whose_worker_dies_keeps_its_instant_of_the_line(world: World) -> None:
+    on_demand(world, per_minute=1, burst=2)
+    asked(world, 2)
+    run, accepts = world.office.run(), world.wheel.refuse
+    held = world.wheel.receive()
+    assert held is not None
+    world.wheel.refuse = lambda _: True
+    world.handle(held)  # it has recorded the instant, and its message is not sent
+    world.wheel.refuse = accepts
+    assert world.office.record(run).rate_key == "crm"
+    asked(world, 5)
+    world.until(NOON + 170)
+    assert world.office.record(run).state is RunState.SUCCEEDED
 
 
 def test_rates_runs_beyond_a_quarter_of_an_hour_ask_again_and_all_run(world: World) -> None:

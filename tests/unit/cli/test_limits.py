@@ -19,15 +19,30 @@ ACTIVE = {
     "started_at": "2026-11-21T06:47:00.412Z",
 }
 WAITING = {"id": "export.20261121T064800Z", "job_id": "export", "due": "2026-11-21T06:48:00Z", "place": 1}
-FULL: dict[str, Any] = KEY | {"active": [ACTIVE], "waiting": 12, "queue": [WAITING], "waiting_for_rate": []}
+FULL: dict[str, Any] = KEY | {
+    "active": [ACTIVE],
+    "waiting": 12,
+    "queue": [WAITING],
+    "waiting_for_rate": 0,
+    "rate_queue": [],
+}
 
 
 def test_limits_are_listed_with_their_waiting_runs() -> None:
-    jobs_alone = KEY | {"key": "erp", "concurrency": None, "updated_at": None, "updated_by": None, "waiting": 3}
-    listed = told({"items": [KEY | {"waiting": 0}, jobs_alone], "next_cursor": "x"}, "limits", "list")
+    jobs_alone = KEY | {
+        "key": "erp",
+        "concurrency": None,
+        "updated_at": None,
+        "updated_by": None,
+        "waiting": 3,
+        "waiting_for_rate": 2,
+    }
+    listed = told(
+        {"items": [KEY | {"waiting": 0, "waiting_for_rate": 0}, jobs_alone], "next_cursor": "x"}, "limits", "list"
+    )
     assert [line.split() for line in listed.output.splitlines()[1:3]] == [
-        ["crm-eu", "5", "of", "its", "jobs", "0", "anna"],
-        ["erp", "of", "its", "jobs", "of", "its", "jobs", "3"],
+        ["crm-eu", "5", "of", "its", "jobs", "0", "0", "anna"],
+        ["erp", "of", "its", "jobs", "of", "its", "jobs", "3", "2"],
     ]
     assert "duecourse limits list --cursor x" in listed.output
 
@@ -49,7 +64,7 @@ def test_limits_are_set_deleted_and_released() -> None:
 
 
 def test_limits_rate_is_set_and_shown_with_the_runs_that_wait() -> None:
-    found = FULL | {"rate": {"per_minute": 60, "burst": 10}, "waiting_for_rate": [RATED]}
+    found = FULL | {"rate": {"per_minute": 60, "burst": 10}, "waiting_for_rate": 1, "rate_queue": [RATED]}
     said = told(found, "limits", "set", "crm-eu", "--per-minute", "60", "--burst", "10").output
     assert "limit 5, rate 60/min, burst 10, 1 active, 12 waiting, 1 waiting for the rate" in said
     shown = told(found, "limits", "show", "crm-eu").output

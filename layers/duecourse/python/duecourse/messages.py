@@ -138,7 +138,7 @@ class RunMessage(OfRun):
     occurrence is due. `rules` are set if the run covers several missed occurrences: they are the rules that produced
     these. `replaces` has the ids and nonces of the messages that this one replaces and continues, newest last. `bulk`
     is true if the message goes to the bulk queue of its lane (domain.tenants.seats). `key` is set if the message was
-    in the wait queue of a concurrency key. `in_turn` is true if the run has waited for its instant of a rate.
+    in the wait queue of a concurrency key.
     """
 
     identity: RunIdentity
@@ -156,7 +156,6 @@ class RunMessage(OfRun):
     watch: str | None = None
     bulk: bool = False
     key: str | None = None
-    in_turn: bool = False
 
     @property
     def line(self) -> str:
@@ -339,7 +338,6 @@ _FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
     "deadline_message_id": TEXT,
     "bulk": FLAG,
     "key": TEXT,
-    "in_turn": FLAG,
 }
 _IDENTITY = frozenset(field.name for field in fields(RunIdentity) if field.init)
 _OF_COMMANDS = frozenset(name for names in _COMMAND_FIELDS.values() for name in names)

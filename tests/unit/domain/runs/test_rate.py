@@ -1,5 +1,8 @@
 """Starts that the rate of a key allows."""
 
+from dataclasses import replace
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -7,12 +10,14 @@ from duecourse.domain.jobs.job import Rate
 from duecourse.domain.runs.rate import (
     AGAIN_SECONDS,
     LINE_SECONDS,
+    Adapt,
     AskAgain,
     JoinLine,
     Pay,
     Spent,
     decide_rate,
     interval,
+    micro,
     moved,
     start_paid_by,
 )
@@ -21,10 +26,18 @@ from tests.support.examples import examples
 NOW = 1_000_000.0
 
 
-def ask(spent: Spent, rate: Rate, now: float, *, in_turn: bool = False) -> tuple[float | None, float | None, Spent]:
+def ask(
+    spent: Spent, rate: Rate, now: float, *, in_turn: bool = False, stored: bool = False
+) -> tuple[float | None, float | None, Spent]:
     """The start that was paid, or the instant until which the run waits, and the counters."""
-    decision = decide_rate(spent, rate, now=now, hold_seconds=1.0, in_turn=in_turn, draw=0.5)
+    decision = decide_rate(spent, rate, now=now, hold_seconds=1.0, in_turn=in_turn, draw=0.5, stored=stored)
+    if isinstance(decision, Adapt):
+        made, spent = moved(spent, decision.move)
+        assert made
+        decision = decide_rate(spent, rate, now=now, hold_seconds=1.0, in_turn=in_turn, draw=0.5, stored=stored)
     match decision:
+        case Adapt():
+            raise AssertionError("the rate is adapted twice")
         case AskAgain(at):
             return None, at, spent
         case Pay(move):
@@ -35,6 +48,14 @@ def ask(spent: Spent, rate: Rate, now: float, *, in_turn: bool = False) -> tuple
             made, after = moved(spent, move)
             assert made
             return None, after.line / 1_000_000, after
+
+
+def hold(starts: list[float], burst: int, per_minute: int) -> None:
+    """No window has more starts than the burst and the rate allow."""
+    starts.sort()
+    for number, begin in enumerate(starts):
+        for count, end in enumerate(starts[number:], 1):
+            assert count <= burst + (end - begin) * per_minute / 60 + 0.001
 
 
 def test_rate_interval_is_rounded_up() -> None:
@@ -72,7 +93,95 @@ def test_rate_no_window_has_more_starts_than_burst_and_rate(
             starts.append(start)
         elif until is not None:
             assert until > now
-    starts.sort()
-    for number, begin in enumerate(starts):
-        for count, end in enumerate(starts[number:], 1):
-            assert count <= burst + (end - begin) * per_minute / 60 + 0.001
+    hold(starts, burst, per_minute)
+
+
+def used_up(rate: Rate, *, stored: bool = False) -> Spent:
+    """The counters after a whole burst at NOW."""
+    spent = Spent()
+    for _ in range(rate.burst):
+        start, _, spent = ask(spent, rate, NOW, stored=stored)
+        assert start == NOW
+    return spent
+
+
+def first_start(spent: Spent, rate: Rate, *, stored: bool = False) -> float:
+    """How long a run waits that asks again whenever it may."""
+    now, in_turn = NOW, False
+    for _ in range(100):
+        start, until, spent = ask(spent, rate, now, in_turn=in_turn, stored=stored)
+        if start is not None:
+            return start - NOW
+        assert until is not None
+        now, in_turn = until, True
+    raise AssertionError("it never starts")
+
+
+@pytest.mark.parametrize("stored", [False, True])
+def test_rate_starts_before_a_faster_rate_count_with_the_interval_of_the_faster_rate(stored: bool) -> None:
+    slow, fast = Rate("crm", 1, 100), Rate("crm", 600, 1)
+    assert first_start(used_up(slow, stored=stored), fast, stored=stored) <= 10
+
+
+def test_rate_starts_before_a_slower_rate_are_used_up_at_the_faster_rate() -> None:
+    fast, slow = Rate("crm", 600, 100), Rate("crm", 1, 1)
+    assert first_start(used_up(fast), slow) == pytest.approx(10, abs=0.01)
+
+
+@pytest.mark.parametrize(("burst", "expected"), [(100, 60), (1, 30)])
+def test_rate_stored_rate_never_waits_longer_than_its_own_burst_takes(burst: int, expected: float) -> None:
+    before, stored = used_up(Rate("crm", 1, burst), stored=True), Rate("crm", 2, 1)
+    assert first_start(before, stored, stored=True) <= expected
+
+
+def test_rate_line_is_as_short_as_the_faster_rate_allows() -> None:
+    slow, fast, spent = Rate("crm", 1, 1), Rate("crm", 600, 1), used_up(Rate("crm", 1, 1))
+    for _ in range(10):
+        _, _, spent = ask(spent, slow, NOW)
+    assert first_start(spent, fast) <= 2
+
+
+def test_rate_counters_of_a_clock_that_differs_by_ten_seconds_are_not_adapted() -> None:
+    rate = Rate("crm", 60, 2)
+    spent = replace(used_up(rate, stored=True), line=micro(NOW + 5))
+    assert isinstance(
+        decide_rate(spent, rate, now=NOW - 10, hold_seconds=1.0, in_turn=False, draw=0.5, stored=True), JoinLine
+    )
+
+
+@examples(300)
+@given(
+    st.lists(st.tuples(st.integers(1, 600), st.integers(1, 20)), min_size=2, max_size=3),
+    st.lists(st.tuples(st.floats(0, 20), st.integers(0, 2), st.booleans()), min_size=1, max_size=60),
+)
+def test_rate_of_jobs_with_different_rates_keeps_the_larger_burst_and_the_faster_rate(
+    rates: list[tuple[int, int]], asked: list[tuple[float, int, bool]]
+) -> None:
+    of, spent, now, starts = [Rate("crm", *each) for each in rates], Spent(), NOW, list[float]()
+    for seconds, number, in_turn in asked:
+        now += seconds
+        start, _, spent = ask(spent, of[number % len(of)], now, in_turn=in_turn)
+        if start is not None:
+            assert now <= start <= now + 1
+            starts.append(start)
+    hold(starts, max(rate.burst for rate in of), max(rate.per_minute for rate in of))
+
+
+@examples(300)
+@given(
+    st.tuples(st.integers(1, 600), st.integers(1, 20)),
+    st.tuples(st.integers(1, 600), st.integers(1, 20)),
+    st.integers(0, 40),
+    st.lists(st.tuples(st.floats(0, 20), st.booleans()), min_size=1, max_size=60),
+)
+def test_rate_that_is_stored_anew_keeps_the_larger_burst_and_the_faster_rate(
+    before: tuple[int, int], after: tuple[int, int], changed: int, asked: list[tuple[float, bool]]
+) -> None:
+    spent, now, starts = Spent(), NOW, list[float]()
+    for number, (seconds, in_turn) in enumerate(asked):
+        now += seconds
+        rate = Rate("crm", *(before if number < changed else after))
+        start, _, spent = ask(spent, rate, now, in_turn=in_turn, stored=True)
+        if start is not None:
+            starts.append(start)
+    hold(starts, max(before[1], after[1]), max(before[0], after[0]))

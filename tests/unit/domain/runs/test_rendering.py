@@ -351,7 +351,7 @@ def test_payloads_and_events_concurrency_key_without_a_value_fails(payload):
 
 
 def test_payloads_and_events_concurrency_key_is_limited_after_its_values():
-    with pytest.raises(TemplateTooLargeError, match="129 characters in the concurrency key"):
+    with pytest.raises(TemplateTooLargeError, match="129 characters in the key"):
         concurrency_key("{{payload.a}}", "nightly", {"a": "x" * 129})
 
 

@@ -643,7 +643,9 @@ class ListedLimit(Answer):
     """UTC, to the millisecond."""
     updated_by: str | None
     waiting: int
-    """The waiting runs with the key, among the newest waiting runs."""
+    """The runs that wait for a place, among the newest waiting runs."""
+    waiting_for_rate: int
+    """The runs that wait for the rate, among the newest waiting runs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -963,11 +965,13 @@ class SingleLimit(Answer):
     updated_by: str | None
     active: tuple[ActiveRun, ...]
     waiting: int
-    """The number of waiting runs; at most 1000 are counted."""
+    """The number of runs that wait for a place; at most 1000 are counted."""
     queue: tuple[WaitingRun, ...]
-    """The first 100 waiting runs, in order."""
-    waiting_for_rate: tuple[RatedRun, ...]
-    """The first 100 runs that wait for the rate, among the newest waiting runs."""
+    """The first 100 of them, in order."""
+    waiting_for_rate: int
+    """The number of runs that wait for the rate, among the newest waiting runs."""
+    rate_queue: tuple[RatedRun, ...]
+    """The first 100 of them, in order."""
 
 
 @dataclass(frozen=True, kw_only=True)

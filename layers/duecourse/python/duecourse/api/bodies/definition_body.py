@@ -812,6 +812,13 @@ class JobBody(DefinitionBody):
             raise refuse("cannot be used with overlap newest or replace; choose skip, queue or allow")
         return value
 
+    @field_validator("rate")
+    @classmethod
+    def _rated(cls, value: RateBody | None, info: ValidationInfo) -> RateBody | None:
+        if value is not None and info.data.get("overlap") == Overlap.REPLACE:
+            raise refuse("cannot be used with overlap replace; choose newest, skip, queue or allow")
+        return value
+
     @field_validator("idempotency_key")
     @classmethod
     def _key(cls, key: str | None) -> str | None:

@@ -556,13 +556,14 @@ _ANSWERS: Mapping[Any, Mapping[str, Any]] = {
     },
     CreatedKeyAnswer: KEY | {"key": KEY_TEXT, "path": f"/v1/hooks/{KEY_TEXT}"},
     LimitAnswer: LIMIT,
-    ListedLimitAnswer: LIMIT | {"waiting": 1},
+    ListedLimitAnswer: LIMIT | {"waiting": 1, "waiting_for_rate": 0},
     SingleLimitAnswer: LIMIT
     | {
         "active": [{"id": RUN_ID, "job_id": JOB_ID, "state": "RUNNING", "started_at": "2026-11-21T03:00:00.412Z"}],
         "waiting": 1,
         "queue": [{"id": "export.20261121T030100Z", "job_id": "export", "due": "2026-11-21T03:01:00Z", "place": 1}],
-        "waiting_for_rate": [RATED_RUN],
+        "waiting_for_rate": 1,
+        "rate_queue": [RATED_RUN],
     },
     StoredRateAnswer: {"per_minute": 60, "burst": 10},
     RatedRunAnswer: RATED_RUN,

@@ -88,7 +88,10 @@ class LimitAnswer(TypedDict):
 class ListedLimitAnswer(LimitAnswer):
     """A concurrency key in a list."""
 
-    waiting: Annotated[Count, Field(description="The waiting runs with the key, among the newest waiting runs.")]
+    waiting: Annotated[Count, Field(description="The runs that wait for a place, among the newest waiting runs.")]
+    waiting_for_rate: Annotated[
+        Count, Field(description="The runs that wait for the rate, among the newest waiting runs.")
+    ]
 
 
 class ActiveRunAnswer(TypedDict):
@@ -121,12 +124,14 @@ class SingleLimitAnswer(LimitAnswer):
     """A concurrency key, its stored limit and its runs."""
 
     active: list[ActiveRunAnswer]
-    waiting: Annotated[Count, Field(description=f"The number of waiting runs; at most {MAX_COUNTED} are counted.")]
-    queue: Annotated[list[WaitingRunAnswer], Field(description=f"The first {MAX_SHOWN} waiting runs, in order.")]
-    waiting_for_rate: Annotated[
-        list[RatedRunAnswer],
-        Field(description=f"The first {MAX_SHOWN} runs that wait for the rate, among the newest waiting runs."),
+    waiting: Annotated[
+        Count, Field(description=f"The number of runs that wait for a place; at most {MAX_COUNTED} are counted.")
     ]
+    queue: Annotated[list[WaitingRunAnswer], Field(description=f"The first {MAX_SHOWN} of them, in order.")]
+    waiting_for_rate: Annotated[
+        Count, Field(description="The number of runs that wait for the rate, among the newest waiting runs.")
+    ]
+    rate_queue: Annotated[list[RatedRunAnswer], Field(description=f"The first {MAX_SHOWN} of them, in order.")]
 
 
 @route("GET", "/v1/limits", "limits", {200: PageAnswer[ListedLimitAnswer]}, query=PageQuery)
@@ -138,7 +143,9 @@ def list_limits(api: Api, request: Request, _parameters: Mapping[str, str]) -> A
     query = PageQuery.of(request)
     found, following = api.key_limits.page(request.tenant, limit=query.limit, after=read_key_page_token(query.cursor))
     cursor = None if following is None else key_page_token(following)
-    items = [{**_document(each.key, each.stored), "waiting": each.waiting} for each in found]
+    items = [
+        {**_document(each.key, each.stored), "waiting": each.waiting, "waiting_for_rate": each.rated} for each in found
+    ]
     return page_answer("limits_listed", items, cursor, {})
 
 
@@ -298,8 +305,9 @@ def _status(found: KeyStatus) -> SingleLimitAnswer:
             {"id": str(each.name), "job_id": each.job_id, "due": to_iso(each.due), "place": place}
             for place, each in enumerate(found.first, 1)
         ],
-        "waiting_for_rate": [
+        "waiting_for_rate": len(found.rated),
+        "rate_queue": [
             {"id": str(run.name), "job_id": run.job_id, "next_attempt_at": millisecond(run.not_before)}
-            for run in found.rated
+            for run in found.rated[:MAX_SHOWN]
         ],
     }

@@ -35,9 +35,13 @@ def list_limits(limit: int, cursor: str | None, api: str | None, sign: bool | No
 
 def _print_limits(found: Sequence[ListedLimit]) -> None:
     rows = [
-        (each.key, _limit(each.concurrency), _rate(each), str(each.waiting), each.updated_by or "") for each in found
+        (
+            *(each.key, _limit(each.concurrency), _rate(each)),
+            *(str(each.waiting), str(each.waiting_for_rate), each.updated_by or ""),
+        )
+        for each in found
     ]
-    print_table(("key", "limit", "rate", "waiting", "set by"), rows)
+    print_table(("key", "limit", "rate", "waiting", "waiting for rate", "set by"), rows)
 
 
 @limits.command(cls=Command, example="duecourse limits show crm-eu")
@@ -58,8 +62,8 @@ def show(key: str, api: str | None, sign: bool | None, as_json: bool) -> None:
         )
     if found.queue:
         print_table(("place", "waiting", "due"), [(str(each.place), each.id, each.due) for each in found.queue[:SHOWN]])
-    if found.waiting_for_rate:
-        rated = [(each.id, each.next_attempt_at) for each in found.waiting_for_rate[:SHOWN]]
+    if found.rate_queue:
+        rated = [(each.id, each.next_attempt_at) for each in found.rate_queue[:SHOWN]]
         print_table(("waiting for the rate", "until"), rated)
 
 
@@ -125,5 +129,5 @@ def _rate(found: ListedLimit | SingleLimit) -> str:
 
 def _said(found: SingleLimit) -> str:
     rate = "" if found.rate is None else f", rate {_rate(found)}"
-    rated = f", {len(found.waiting_for_rate)} waiting for the rate" if found.waiting_for_rate else ""
+    rated = f", {found.waiting_for_rate} waiting for the rate" if found.waiting_for_rate else ""
     return f"limit {_limit(found.concurrency)}{rate}, {len(found.active)} active, {found.waiting} waiting{rated}"

@@ -351,8 +351,8 @@ MAX_PRIORITY = 9
 """The highest priority of runs that wait for a concurrency key."""
 
 MAX_ACTIVE_LIMIT = 100
-"""The maximum `active_limit`, and the maximum limit of a key. A start reads up to this many records, one after the
-other.
+"""The maximum `active_limit`, the maximum limit of a key, and the maximum burst of a rate. A start reads the records of
+up to this many runs in one request (Amazon DynamoDB API Reference, "BatchGetItem": at most 100 items).
 """
 
 SHORT_TIMEOUT_SECONDS = 90

@@ -410,6 +410,7 @@ def begun(run: Run, request: StartRequest, job: Job, context: AttemptContext, no
             callback_hash=callback_hash,
             key=None,  # set by the worker once the run has a place of its key
             rate_key=None,
+            in_turn=False,
             heartbeat_at=None,
             progress=None,
             note=None,
@@ -426,25 +427,34 @@ def queued(run: Running, now: float, key: str | None = None) -> Queued:
     return Queued(**run.common(**_NOT_BEGUN, waiting_since=now, key=key))
 
 
-def rated(start: Start, rate_key: str, not_before: float, now: float) -> Run | None:
+def rated(start: Start, rate_key: str, not_before: float, now: float, *, in_turn: bool) -> Run | None:
     """Return the record of a run that waits for a rate until `not_before`. None if its record does not show the wait:
     that of a redriven run, or of one whose worker was lost.
     """
+    since = _waiting_since(start.previous, rate_key, now)
+    waits: dict[str, Any] = {"rate_key": rate_key, "in_turn": in_turn, "waiting_since": since}
     match start.previous:
         case None | Queued():
-            since = _waiting_since(start.previous, rate_key, now)
-            waits = start.run.common(**_NOT_BEGUN, waiting_since=since, rate_key=rate_key)
-            return Queued(**waits, not_before=not_before)
+            return Queued(**start.run.common(**_NOT_BEGUN, **waits), not_before=not_before)
         case Retrying() as before:
-            return replace(
-                before,
-                rate_key=rate_key,
-                not_before=not_before,
-                waiting_since=_waiting_since(before, rate_key, now),
-                fencing_token=start.run.fencing_token,
-            )
+            waits |= {"key": start.run.key, "fencing_token": start.run.fencing_token}
+            return replace(before, not_before=not_before, **waits)
         case _:
             return None
+
+
+def has_turn(previous: Run | None, rate_key: str, now: float, *, waited: bool) -> bool:
+    """Return whether a run that asks to start has waited for its instant of the rate's line. A run whose record does
+    not show the wait (`rated`) counts as such if it has waited for anything (`waited`).
+    """
+    match previous:
+        case None:
+            return False
+        case Queued() | Retrying():
+            due = previous.not_before is not None and previous.not_before <= now
+            return previous.rate_key == rate_key and previous.in_turn and due
+        case _:
+            return waited
 
 
 def _waiting_since(previous: Run | None, rate_key: str, now: float) -> float | None:

@@ -5,7 +5,7 @@ It is valid only together with the holder's record: the holder's final record re
 Other runs are in the wait queue, ordered by due time. The worker that wrote the final record starts the next one.
 
 If a job limits its active runs to n, it has n locks: its places, numbered from 0. A concurrency key also has places,
-which runs of several jobs take. While a run waits for its next attempt, it has no place of its key.
+which runs of several jobs take. After a failed attempt, a run has no place of its key until its next attempt is due.
 """
 
 from __future__ import annotations
@@ -205,7 +205,7 @@ def has_place(lock: Lock, holder: Run | None, key: str, *, now: float) -> bool:
     consistent read).
 
     The place belongs to one attempt. It is free once the record shows that this attempt has ended, or that it started
-    without this key, and once the worker is lost.
+    without this key, and once the worker is lost. An attempt that waits for a rate keeps it.
     """
     attempt = lock.rank // 2
     starting = now < lock.until + LEASE_MARGIN_SECONDS
@@ -216,7 +216,7 @@ def has_place(lock: Lock, holder: Run | None, key: str, *, now: float) -> bool:
             return _lost(holder, starting, now) is None
         case Running() | Waiting() | Retrying() if holder.attempt >= attempt:
             return False
-        case Queued(not_before=float(until)) if holder.key == key:
+        case Queued(not_before=float(until)) | Retrying(rate_key=str(), not_before=until) if holder.key == key:
             return starting or now < until + PLACE_KEPT_SECONDS
         case _:
             return starting  # its start is not recorded yet

@@ -3,6 +3,10 @@
 A start is paid when it begins, never before: `paid` moves by one interval. A run that cannot be paid yet gets the next
 instant of the line, one interval after the last one, waits without a worker, and is paid when it comes back. So a run
 that is late, repeated or lost costs other runs at most one interval, and runs that come late together wait again.
+
+The counters are instants, so they depend on the interval with which they were counted (`step`). If the rate has
+changed, or differs between jobs, the starts count with the interval of the faster rate: no window has more starts than
+the larger burst and the faster rate allow.
 """
 
 from __future__ import annotations
@@ -10,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import ceil
 
+from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS
 from duecourse.domain.jobs.job import Rate
 
 LINE_SECONDS = 900
@@ -21,18 +26,19 @@ AGAIN_SECONDS = 600
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """The starts of a rate key (UTC microseconds, 0: none): `paid` is when the paid starts are used up at the current
-    rate, and `line` is the last instant that was given to a waiting run.
+    """The starts of a rate key (UTC microseconds, 0: none): `paid` is when the paid starts are used up, one of them
+    each `step` (microseconds), and `line` is the last instant that was given to a waiting run.
     """
 
     paid: int = 0
     line: int = 0
+    step: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A change of one counter of `Spent`: add `step` if the counter is between `low` and `high`. With `to`, set it to
-    `to` instead if it is below `low`.
+    """A change of one counter of `Spent`: add `step` if the counter is between `low` and `high`, and `paid` was counted
+    with this step. With `to`, set it to `to` instead if it is below `low`.
     """
 
     counter: str
@@ -43,10 +49,25 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True)
+class Recount:
+    """Replace exactly the counters `before` by `after`, which are counted with the interval of another rate."""
+
+    before: Spent
+    after: Spent
+
+
+@dataclass(frozen=True, slots=True)
 class Pay:
     """The attempt may start once `move` is written: now, or in a moment."""
 
-    move: Move
+    move: Move | Recount
+
+
+@dataclass(frozen=True, slots=True)
+class Adapt:
+    """Write `move`, and decide again: the rate has changed."""
+
+    move: Recount
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +84,18 @@ class AskAgain:
     at: float
 
 
-def moved(spent: Spent, move: Move) -> tuple[bool, Spent]:
+def moved(spent: Spent, move: Move | Recount) -> tuple[bool, Spent]:
     """Return whether the condition of the move holds, and the counters after it."""
+    if isinstance(move, Recount):
+        return (True, move.after) if spent == move.before else (False, spent)
     value: int = getattr(spent, move.counter)
-    if move.to is not None:
-        return (True, replace(spent, **{move.counter: move.to})) if value < move.low else (False, spent)
-    held = move.low <= value <= move.high
-    return held, replace(spent, **{move.counter: value + move.step}) if held else spent
+    pays = move.counter == "paid"
+    if move.to is None:
+        held, to = move.low <= value <= move.high and (not pays or spent.step == move.step), value + move.step
+    else:
+        held, to = value < move.low, move.to
+    step = move.step if pays else spent.step
+    return held, replace(spent, **{move.counter: to}, step=step) if held else spent
 
 
 def micro(instant: float) -> int:
@@ -83,21 +109,41 @@ def interval(rate: Rate) -> int:
 
 
 def decide_rate(
-    spent: Spent, rate: Rate, *, now: float, hold_seconds: float, in_turn: bool, draw: float
-) -> Pay | JoinLine | AskAgain:
+    spent: Spent, rate: Rate, *, now: float, hold_seconds: float, in_turn: bool, draw: float, stored: bool = False
+) -> Pay | Adapt | JoinLine | AskAgain:
     """Decide on an attempt that asks to start. `spent` may be stale: each move has a condition. `in_turn`: the run has
     waited for its instant of the line. A worker waits at most `hold_seconds` for the start. `draw` is a random number
-    in [0, 1).
+    in [0, 1). `stored`: the rate is that of all jobs with the key.
     """
-    step, at = interval(rate), micro(now)
-    spare, soon, last = (rate.burst - 1) * step, at + micro(hold_seconds), at + micro(LINE_SECONDS)
-    free_at = max(at, spent.paid - spare)
+    step, at, held = interval(rate), micro(now), micro(hold_seconds)
+    counted, slack = spent.step or step, held + micro(CLOCKS_DIFFER_SECONDS)
+    most = at + rate.burst * step if stored else None
+    if step < counted or (most is not None and (step > counted or spent.paid > most + slack)):
+        adapted = _adapted(spent, step, at, most)
+        if adapted is not None:
+            return Adapt(Recount(spent, adapted))
+    slower = step > counted and spent.paid > at  # it pays once enough starts are used up at the faster rate
+    spare, soon, last = (rate.burst - 1) * step, at if slower else at + held, at + micro(LINE_SECONDS)
+    free_at = max(at, spent.paid - (rate.burst - 1) * counted)
     if free_at <= soon and (in_turn or spent.line <= at):
-        return Pay(Move("paid", at, soon + spare, step, at + step if spent.paid < at else None))
+        if slower:
+            paid = at + ceil((spent.paid - at) * step / counted) + step
+            return Pay(Recount(spent, replace(spent, paid=paid, step=step)))
+        begins = spent.paid <= at
+        return Pay(Move("paid", at + begins, soon + spare, step, at + step if begins else None))
     if max(free_at, spent.line + step) > last:
         return AskAgain(now + AGAIN_SECONDS + (LINE_SECONDS - AGAIN_SECONDS) * draw)
     first = free_at - step
     return JoinLine(Move("line", first, last - step, step, free_at if spent.line < first else None))
+
+
+def _adapted(spent: Spent, step: int, at: int, most: int | None) -> Spent | None:
+    """Return the counters as counted with `step` from `at` on, and `paid` at most `most`. None if they are used up."""
+    owed, line, counted = max(spent.paid - at, 0), max(spent.line - at, 0), spent.step or step
+    if not owed and not line:
+        return None
+    paid = at + ceil(owed * step / counted)
+    return Spent(paid if most is None else min(paid, most), min(spent.line, at + line * step // counted), step)
 
 
 def start_paid_by(spent: Spent, rate: Rate) -> float:

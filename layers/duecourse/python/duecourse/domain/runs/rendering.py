@@ -142,7 +142,7 @@ def concurrency_key(template: str, job_id: str, payload: Any) -> str:
     (a-z), digits and `_.:@=+-` become `_`. Raises TemplateError if the payload has no such text or number.
     """
     rendered = _with_values(template, job_id, payload, lambda value: _NOT_IN_KEYS.sub("_", value))
-    _bound(len(rendered), MAX_CONCURRENCY_KEY, "in the concurrency key", unit="characters")
+    _bound(len(rendered), MAX_CONCURRENCY_KEY, f"in the key {template[:40]}", unit="characters")
     return _NOT_IN_KEYS.sub("_", rendered)
 
 
@@ -161,7 +161,7 @@ def _with_values(template: str, job_id: str, payload: Any, form: Callable[[str],
         for part in match["path"].split("."):
             value = value.get(part) if isinstance(value, dict) else None
         if isinstance(value, bool) or not isinstance(value, str | int | float) or value == "":
-            raise TemplateError(f"concurrency key: the payload has no string or number at {match['path'][:40]}")
+            raise TemplateError(f"key {template[:40]}: the payload has no string or number at {match['path'][:40]}")
         return form(str(value))
 
     return render_template(_PAYLOAD.sub(found, template), {"job_id": job_id})

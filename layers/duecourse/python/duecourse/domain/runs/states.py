@@ -104,7 +104,8 @@ class Record(OfRun):
     - `progress` (0 to 1), `note`: the values that its heartbeats reported.
     - `waiting_since`: the time at which the run entered the wait queue. It remains after the wait.
     - `key`: the concurrency key whose place the last attempt had, or for which the run waits if it is QUEUED.
-    - `rate_key`: the key of the rate for which the run waits (QUEUED or RETRYING) until `not_before`.
+    - `rate_key`: the key of the rate for which the run waits (QUEUED or RETRYING) until `not_before`. `in_turn`: this
+      is its instant of the rate's line; otherwise the line was full, and the run asks again.
     - `redriven_at`: the time of the last redrive.
     - `caught_up`: the run was enqueued because the occurrences that it covers were missed.
     - `idempotency_key`: the key of the first call. None before that call, empty if it is the default (the run id).
@@ -137,6 +138,7 @@ class Record(OfRun):
     waiting_since: float | None = None
     key: str | None = None
     rate_key: str | None = None
+    in_turn: bool = False
     redriven_at: float | None = None
     caught_up: bool = False
     idempotency_key: str | None = None
@@ -208,7 +210,9 @@ class Waiting(Alive):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retrying(Record):
-    """The last attempt failed at `finished_at`. The next one starts at `not_before`."""
+    """The last attempt failed at `finished_at`. The next one starts, or asks for its rate, at `not_before`. While it
+    waits for a rate, the run has the place of its `key`.
+    """
 
     state = RunState.RETRYING
     started_at: float

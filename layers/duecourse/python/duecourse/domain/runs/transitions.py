@@ -185,7 +185,7 @@ def late_since(request: StartRequest) -> float:
 
 def _lateness(request: StartRequest, job: Job, context: AttemptContext, now: float) -> Decision | None:
     """Apply the job's policy for missed occurrences to a run that waited in its queue beyond the grace period."""
-    if job.start_deadline_seconds is not None and now > _newest_due(request, job) + job.start_deadline_seconds:
+    if job.start_deadline_seconds is not None and now > newest_due(request, job) + job.start_deadline_seconds:
         return not_run(request, job, context, "start_deadline")
     if request.manual or now - late_since(request) <= job.missed.grace_seconds:
         return None
@@ -201,7 +201,7 @@ def _lateness(request: StartRequest, job: Job, context: AttemptContext, now: flo
             return not_run(request, job, context, "superseded") if come_due else None
 
 
-def _newest_due(request: StartRequest, job: Job) -> int:
+def newest_due(request: StartRequest, job: Job) -> int:
     """Return the time when the newest occurrence that the run covers came due."""
     if request.through is None:
         return request.due
@@ -338,7 +338,7 @@ def _in_wait_queue(
         return never("deleted")
     if job.is_paused(now) and not request.manual:
         return never("paused")
-    if job.start_deadline_seconds is not None and now > _newest_due(request, job) + job.start_deadline_seconds:
+    if job.start_deadline_seconds is not None and now > newest_due(request, job) + job.start_deadline_seconds:
         return never("start_deadline")
     if held := held_by_pause(request, job, now):
         return held

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from duecourse.domain.ids import key_line
 from duecourse.domain.jobs.job import Rate
 from duecourse.domain.runs.overlap import KeyLimit, Lock
-from duecourse.domain.runs.states import Queued, Run, RunState
+from duecourse.domain.runs.states import Queued, Retrying, Run, RunState
 from duecourse.messages import RunMessage
 from duecourse.ports import Clock, JobStore, RunStore, WaitQueues
 from duecourse.usecases.report import Report
@@ -22,7 +22,7 @@ MAX_COUNTED = 1000
 """The maximum number of waiting runs that are counted."""
 
 MAX_WAITING_READ = 200
-"""The maximum number of waiting runs of all keys that a list reads, the newest first."""
+"""The maximum number of queued runs of all keys, and of retrying runs, that a list reads, the newest first."""
 
 
 class KeyUnknownError(Exception):
@@ -45,7 +45,7 @@ class PlaceTakenAgainError(Exception):
 class KeyStatus:
     """A key: its stored limit (None: the limits of its jobs apply), the runs that have its places by the names of the
     runs (None: the run is about to start), the number of runs that wait for a place (MAX_COUNTED at most), and the
-    first of them. `rated` are the runs that wait for the rate, among the newest MAX_WAITING_READ waiting runs.
+    first of them. `rated` are the runs that wait for the rate, among the newest MAX_WAITING_READ in each state.
     """
 
     key: str
@@ -53,16 +53,19 @@ class KeyStatus:
     active: Mapping[str, Run | None]
     waiting: int
     first: Sequence[RunMessage]
-    rated: Sequence[Queued]
+    rated: Sequence[Queued | Retrying]
 
 
 @dataclass(frozen=True, slots=True)
 class ListedKey:
-    """A key in a list, with the number of its waiting runs among the newest MAX_WAITING_READ of all keys."""
+    """A key in a list, with the numbers of the runs that wait for a place, and for the rate, among the newest
+    MAX_WAITING_READ runs in each state.
+    """
 
     key: str
     stored: KeyLimit | None
     waiting: int
+    rated: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,27 +96,31 @@ class KeyLimitsInUse:
             self.wait_queues.length(tenant, line, limit=MAX_COUNTED),
             self.wait_queues.waiting(tenant, line, limit=MAX_SHOWN),
             sorted(
-                (run for run in self._queued(tenant) if run.rate_key == key),
+                (run for run in self._waiting(tenant) if run.rate_key == key),
                 key=lambda run: (run.not_before or 0.0, run.name),
-            )[:MAX_SHOWN],
+            ),
         )
 
-    def _queued(self, tenant: str) -> list[Queued]:
-        found = self.runs.by_state(tenant, [RunState.QUEUED], limit=MAX_WAITING_READ)
-        return [run for run in found if isinstance(run, Queued)]
+    def _waiting(self, tenant: str) -> list[Queued | Retrying]:
+        states = (RunState.QUEUED, RunState.RETRYING)
+        found = [run for state in states for run in self.runs.by_state(tenant, [state], limit=MAX_WAITING_READ)]
+        return [run for run in found if isinstance(run, Queued | Retrying)]
 
     def page(self, tenant: str, *, limit: int, after: str | None) -> tuple[list[ListedKey], str | None]:
         """Return a page of the keys that have a stored limit or waiting runs, and the key after which the next page
         begins. The page begins after the key `after`.
         """
         page = self.jobs.key_limits.page(tenant, limit=limit, after=after)
-        keys_waited_for = (run.key if run.rate_key is None else run.rate_key for run in self._queued(tenant))
-        waiting = Counter(key for key in keys_waited_for if key is not None)
+        runs = self._waiting(tenant)
+        rated = Counter(run.rate_key for run in runs if run.rate_key is not None)
+        waiting = Counter(run.key for run in runs if isinstance(run, Queued) and run.rate_key is None and run.key)
         stored = {each.key: each for each in page.items}
-        others = {key for key in waiting if key > (after or "") and (page.following is None or key <= page.following)}
+        others = {
+            key for key in waiting | rated if key > (after or "") and (page.following is None or key <= page.following)
+        }
         keys = sorted(stored.keys() | others)
         following = keys[limit - 1] if len(keys) > limit else page.following
-        return [ListedKey(key, stored.get(key), waiting[key]) for key in keys[:limit]], following
+        return [ListedKey(key, stored.get(key), waiting[key], rated[key]) for key in keys[:limit]], following
 
     def put(self, tenant: str, key: str, concurrency: int | None, rate: Rate | None = None, *, by: str) -> bool:
         """Store the limits of a key, and start the first run that waits for a place, which starts the next one. Return

@@ -39,6 +39,7 @@ from duecourse.domain.runs.decision import (
     Suspend,
     Transition,
     Withdraw,
+    has_turn,
     may_run_again,
     own_job,
     queued,
@@ -62,7 +63,7 @@ from duecourse.domain.runs.states import (
     Waiting,
     rearmed,
 )
-from duecourse.domain.runs.transitions import cancel, is_met
+from duecourse.domain.runs.transitions import cancel, is_met, newest_due
 from duecourse.domain.targets.kinds import place_of, type_of
 from duecourse.domain.targets.targets import Failed, Outcome
 from duecourse.domain.targets.template import TemplateError
@@ -542,8 +543,10 @@ class Starter:
         now = self.clock.now()
         if isinstance(previous, Queued) and previous.rate_key == key and (previous.not_before or now) > now:
             # Another message, or the same one: its worker may have died before it sent the message for this instant.
-            return self._wait_for_rate(item, admitted, job, key, Later(previous.not_before or now, in_turn=True))
-        asked = self.rates.ask(job.tenant, key, limited, in_turn=item.message.in_turn)
+            standing = Later(previous.not_before or now, in_turn=previous.in_turn)
+            return self._wait_for_rate(item, admitted, job, key, standing)
+        in_turn = has_turn(previous, key, now, waited=item.message.waited)
+        asked = self.rates.ask(job.tenant, key, limited, in_turn=in_turn)
         if isinstance(asked, Later):
             return self._wait_for_rate(item, admitted, job, key, asked)
         self.clock.sleep_until(asked.at)
@@ -556,7 +559,7 @@ class Starter:
         instant. It keeps the lock of its job and the place of its key.
         """
         start, message, previous = admitted.start, item.message, admitted.start.previous
-        waits = rated(start, key, later.at, self.clock.now())
+        waits = rated(start, key, later.at, self.clock.now(), in_turn=later.in_turn)
         known = isinstance(previous, Queued) and (previous.rate_key, previous.not_before) == (key, later.at)
         if waits is not None and not known:
             if conflict := self.runs.write(waits, previous):
@@ -567,8 +570,8 @@ class Starter:
         self._leave_lines(item, admitted, None, job)
         at, deadline = later.at, job.start_deadline_seconds
         if isinstance(previous, Queued) and deadline is not None:
-            at = min(at, max(message.due, message.through or 0) + deadline + 1.0)
-        waited = replace(message, waited=True, in_turn=later.in_turn)
+            at = min(at, newest_due(start_request_of(message), job) + deadline + 1.0)
+        waited = replace(message, waited=True)
         return self.requeue.defer(replace(item, message=waited), previous, at, f"the rate of {key}")
 
     def _leave_lines(self, item: WorkItem, admitted: _Admitted, run: Running | None, job: Job) -> None:

@@ -60,11 +60,13 @@ from duecourse.domain.runs.states import (
     Succeeded,
     Waiting,
 )
+from duecourse.domain.runs.transitions import newest_due
 from duecourse.domain.tenants.seats import calls_are_over
 from duecourse.messages import RunMessage
 from duecourse.ports import Clock, Conflict, JobStore, Randomness, RunStore, WaitQueues, Watch
 from duecourse.usecases.forwarder import Forwarder
 from duecourse.usecases.report import Report, format_error
+from duecourse.usecases.worker.work_item import start_request_of
 
 MAX_TAKE_OVERS = 4
 
@@ -339,7 +341,7 @@ class WaitQueue:
 
         The watch is created first: if the worker dies or a request fails, no run is in a wait queue without a watch.
         """
-        entry = replace(message, identity=run.identity, waited=True, watch=None, replaces=(), key=key, in_turn=False)
+        entry = replace(message, identity=run.identity, waited=True, watch=None, replaces=(), key=key)
         if run.through is None:
             entry = replace(entry, rules=None)
         self._watched(entry)
@@ -348,8 +350,7 @@ class WaitQueue:
         # queue does not need it.
         if entered or not message.waited:
             if job.start_deadline_seconds is not None:
-                newest = max(message.due, message.through or 0)
-                self._send(entry, newest + job.start_deadline_seconds + 1.0)
+                self._send(entry, newest_due(start_request_of(message), job) + job.start_deadline_seconds + 1.0)
             if job.rule.only_newest and key is None:
                 for first in self._first(run.tenant, run.job_id):
                     if position_in(run.job_id, first) < position_in(run.job_id, run):

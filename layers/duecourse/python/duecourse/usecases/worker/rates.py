@@ -46,12 +46,19 @@ class Rates:
         does not take place.
         """
         stored = self.jobs.key_limits.get(tenant, key)
-        rate = replace(of_job if stored is None or stored.rate is None else stored.rate, key=key)
+        common = None if stored is None else stored.rate
+        rate = replace(of_job if common is None else common, key=key)
         spent = self.wait_queues.spent(tenant, key)
         for _ in range(MAX_MOVES):
             now = self.clock.now()
             decision = decide_rate(
-                spent, rate, now=now, hold_seconds=HOLD_SECONDS, in_turn=in_turn, draw=self.randomness.draw()
+                spent,
+                rate,
+                now=now,
+                hold_seconds=HOLD_SECONDS,
+                in_turn=in_turn,
+                draw=self.randomness.draw(),
+                stored=common is not None,
             )
             if isinstance(decision, AskAgain):
                 return Later(decision.at, in_turn=False)

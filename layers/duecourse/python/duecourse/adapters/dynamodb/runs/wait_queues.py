@@ -11,9 +11,12 @@ from duecourse.adapters.dynamodb.writing import TableStore, condition_failed, co
 from duecourse.domain.ids import key_line
 from duecourse.domain.jobs.job import MAX_PRIORITY
 from duecourse.domain.runs.overlap import QueuePosition, position_in
-from duecourse.domain.runs.rate import Move, Spent
+from duecourse.domain.runs.rate import Move, Recount, Spent
 from duecourse.messages import RunMessage, read_run_message
 from duecourse.ports import ServiceError, Watch
+
+SPENT = ("paid", "line", "step")
+"""The counters of a rate key: the fields of domain.runs.rate.Spent."""
 
 HELD = 100
 """The number of held messages in one read. If there are more, the newest are read."""
@@ -85,17 +88,8 @@ class DynamoWaitQueues(TableStore):
         item = self._client.get_item(TableName=self._table, Key=_rate_key(tenant, key)).get("Item")
         return _spent(item or {})
 
-    def spend(self, tenant: str, key: str, move: Move, *, expires_at: int) -> tuple[bool, Spent]:
-        stand: dict[str, object] = {"low": move.low, "expires_at": expires_at}
-        if move.to is None:
-            stand |= {"high": move.high, "step": move.step}
-            change, condition = "#counter + :step", "#counter BETWEEN :low AND :high"
-        else:
-            stand |= {"to": move.to}
-            change, condition = ":to", "attribute_not_exists(#counter) OR #counter < :low"
-        update = f"SET #counter = {change}, #expires_at = :expires_at"
-        request = values.expressions(stand, update=update, condition=condition)
-        request["ExpressionAttributeNames"]["#counter"] = move.counter
+    def spend(self, tenant: str, key: str, move: Move | Recount, *, expires_at: int) -> tuple[bool, Spent]:
+        request = _recounted(move, expires_at) if isinstance(move, Recount) else _moved(move, expires_at)
         try:
             answer = self._client.update_item(
                 TableName=self._table,
@@ -131,8 +125,38 @@ def _rate_key(tenant: str, key: str) -> Item:
     return job_key(tenant, key_line(key), RATE)
 
 
+def _moved(move: Move, expires_at: int) -> dict[str, Any]:
+    stand: dict[str, object] = {"low": move.low, "expires_at": expires_at}
+    if move.to is None:
+        stand |= {"high": move.high, "step": move.step}
+        same = " AND #step = :step" if move.counter == "paid" else ""
+        change, condition = "#counter + :step", f"#counter BETWEEN :low AND :high{same}"
+    else:
+        stand |= {"to": move.to}
+        change, condition = ":to", "attribute_not_exists(#counter) OR #counter < :low"
+        if move.counter == "paid":
+            stand |= {"step": move.step}
+            change += ", #step = :step"
+    update = f"SET #counter = {change}, #expires_at = :expires_at"
+    request = values.expressions(stand, update=update, condition=condition)
+    request["ExpressionAttributeNames"]["#counter"] = move.counter
+    return request
+
+
+def _recounted(move: Recount, expires_at: int) -> dict[str, Any]:
+    before = {f"old_{name}": getattr(move.before, name) or None for name in SPENT}
+    after = {name: value for name in SPENT if (value := getattr(move.after, name))}
+    condition = " AND ".join(
+        f"attribute_not_exists(#{name})" if before[f"old_{name}"] is None else f"#{name} = :old_{name}"
+        for name in SPENT
+    )
+    changes = ", ".join(f"#{name} = :{name}" for name in (*after, "expires_at"))
+    stand = before | after | {"expires_at": expires_at}
+    return values.expressions(stand, update=f"SET {changes}", condition=condition)
+
+
 def _spent(item: Item) -> Spent:
-    return Spent(values.optional_integer(item, "paid") or 0, values.optional_integer(item, "line") or 0)
+    return Spent(**{name: values.optional_integer(item, name) or 0 for name in SPENT})
 
 
 def _held_key(message: RunMessage) -> Item:
