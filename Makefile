@@ -18,7 +18,7 @@ SHORT = "not extended and not fuzz"
 SBOM = PYTHONWARNINGS=ignore $(BIN)/cyclonedx-py requirements --output-reproducible
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo local lint test test-all unit-tests short-tests test-314 types-314 wheels-314 test-cron check fmt synth bench numbers bench-flood bench-slow bench-lanes bench-lanes-long bench-line bench-hops bench-console drill pictures site docs openapi fuzz faults model prove prove-mutants record-release deploy lock audit-locks sbom clean
+.PHONY: help setup demo local lint test test-all unit-tests short-tests test-314 types-314 wheels-314 test-cron check fmt synth bench numbers bench-flood bench-slow bench-lanes bench-lanes-long bench-line bench-limits bench-hops bench-console drill pictures site docs openapi fuzz faults model prove prove-mutants record-release deploy lock audit-locks sbom clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1|/' | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -99,6 +99,9 @@ bench-lanes-long: setup ## the same with 10,000 low runs (15 minutes)
 
 bench-line: setup ## local stack: measure a wait queue of 20 runs (4 minutes)
 	$(BIN)/python -m benchmarks.line
+
+bench-limits: setup ## local stack: measure a concurrency key with 1,000 waiting runs and with workers that die (8 minutes)
+	$(BIN)/python -m benchmarks.limits --runs 1000
 
 bench-hops: setup ## local stack: measure workflows, with 1,000 steps and with workers that die (7 minutes)
 	$(BIN)/python -m benchmarks.hops

@@ -51,6 +51,7 @@ SOURCES: Mapping[str, tuple[str, ...]] = {
     "cost": (*_DISPATCH, *_STAGE, *_COUNTS, "functions/dispatch", "benchmarks/cost"),
     "lanes": (*_EXECUTE, *_STAGE, "benchmarks/lanes.py", "benchmarks/lanes_load.py", "benchmarks/lanes_report.py"),
     "line": (*_EXECUTE, "benchmarks/line.py"),
+    "limits": (*_EXECUTE, "benchmarks/limits.py"),
     "hops": (*_WORKFLOWS, *_EXECUTE, "benchmarks/hops"),
     "flood": (f"{CORE}/api", *_JOBS, *_STAGE, "benchmarks/flood.py"),
     "requests": (f"{CORE}/api", *_JOBS, *_WORKFLOWS, "benchmarks/requests"),

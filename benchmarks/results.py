@@ -43,6 +43,7 @@ BENCHMARKS: Mapping[str, Sequence[str]] = {
     "cost": (),
     "lanes": (),
     "line": (),
+    "limits": ("--runs", "1000"),
     "hops": (),
     "flood": (),
     "seats": (),
@@ -53,7 +54,7 @@ BENCHMARKS: Mapping[str, Sequence[str]] = {
 `execute`.
 """
 
-OWN_TARGETS = frozenset({"lanes", "line", "hops", "flood", "slow", "console"})
+OWN_TARGETS = frozenset({"lanes", "line", "limits", "hops", "flood", "slow", "console"})
 """Benchmarks that run only if they are named, because each takes minutes on the local stack."""
 
 MAX_SECONDS = 3600

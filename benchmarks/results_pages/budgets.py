@@ -125,6 +125,12 @@ def _line(line: Document) -> Verdict:
     return f"{worst:.3f} s", worst < 1
 
 
+def _limits(limits: Document) -> Verdict:
+    late = limits["hand_over_seconds"]["p99"]
+    said = f"p99 {late:.3f} s, {limits['active_at_most']} of {limits['limit']} active, {limits['succeeded']} succeeded"
+    return said, all(limits["budgets"].values())
+
+
 def _slow(slow: Document) -> Verdict:
     runs = slow["quiet_with_seats_seconds"]
     late, steps = runs["p99"], runs["steps"]["p99"]
@@ -228,6 +234,12 @@ BUDGETS = (
         _wide,
     ),
     Budget("the next run of a line, local stack", "each within 1 s of the end before it", ("line",), _line),
+    Budget(
+        "runs of a concurrency key, local stack, all workers killed half-way",
+        "never more than the limit; hand-over p99 < 1 s",
+        ("limits",),
+        _limits,
+    ),
     Budget("a quiet tenant's starts beside four with slow targets, local stack", "p99 < 5 s", ("slow",), _slow),
     Budget("idle cost of stage prod, all in", "<= 6 USD a month", ("cost",), _idle),
     Budget("cold import of dispatch and execute", "<= 300 ms more than `import boto3`", ("cold",), _cold),

@@ -108,6 +108,14 @@ def documents() -> dict[str, dict[str, Any]]:
             "wide": {"jobs": 502, "called": 502, "succeeded": 502, "called_again": 0, "state": "SUCCEEDED"},
         },
         "line": a_head("line") | {"hand_over_seconds": {"max": 0.3}},
+        "limits": a_head("limits")
+        | {
+            "limit": 50,
+            "active_at_most": 50,
+            "succeeded": 1_000,
+            "hand_over_seconds": {"p99": 0.4},
+            "budgets": {"active_within_the_limit": True},
+        },
         "slow": a_head("slow") | {"quiet_with_seats_seconds": {"p99": 0.16, "steps": {"p99": 0.4}}},
         "console": a_head("console") | {"first_page": {"transferred_bytes": 300_000, "interactive_seconds": 1.2}},
         "local": a_head("local")

@@ -1,0 +1,346 @@
+"""A concurrency key on the local stack: how soon the next run starts when a place is free, and whether more runs are
+active than allowed while workers die.
+
+    python -m benchmarks.limits [--runs 10000] [--limit 50] [--seconds 3] [--json]
+
+Starts the local stack in a temporary folder, as `duecourse demo` does. Runs of 40 jobs with one concurrency key are
+backfilled while the limit of the key is 0. When all of them wait, the limit is set. Their calls are asynchronous
+(`completion: callback`): a run is active from the arrival of its call until this program reports its end, --seconds
+later. So more runs can be active than the stack has workers. When half of the runs have been called, every worker
+process is killed. Messages that they held come back when their visibility ends (150 s).
+
+A hand-over is the time from the report of an end to the arrival of the next call: the request, the record, the release
+of the place, the message, its delivery and the next worker's own work, on this machine's processors. Meanwhile a job
+without a key runs every second. The status is 1 unless at most --limit runs were active at any time, each run was
+called and ended, 99 of 100 hand-overs took less than a second, and so did 99 of 100 starts of the other job.
+"""
+
+from __future__ import annotations
+
+import argparse
+import heapq
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, Self
+
+from rich.console import Console
+
+from benchmarks.about import about
+from benchmarks.arguments import positive
+from benchmarks.hops.workers import workers
+from benchmarks.line import figures
+from duecourse.cli.local.demo.console import Screen
+from duecourse.cli.local.demo.demo import passing_place
+from duecourse.cli.local.emulator import aws
+from duecourse.cli.local.emulator.environment import LOOPBACK, free_port
+from duecourse.cli.local.emulator.process import Stopped, stoppable
+from duecourse.cli.local.project import find_project
+from duecourse.cli.local.stack import Stack, local_stack
+from duecourse.cli.terminal import CliError
+from duecourse.client import ApiError, ApiUnreachableError, Client
+from duecourse.client.reading import instant
+
+KEY = "crm"
+JOBS = 40
+BEGIN = datetime(2020, 1, 1, tzinfo=UTC)
+REPORTERS = 4
+"""The number of threads that report ends."""
+
+SETTLED_SECONDS = 5
+"""The time (seconds) without a message after which all runs wait."""
+
+BUDGET_SECONDS = 1.0
+PATIENCE_SECONDS = 600.0
+"""The maximum time (seconds) without progress."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The number of runs, the limit of the key, and how long each run is active (seconds)."""
+
+    runs: int
+    limit: int
+    seconds: float
+
+
+@dataclass(order=True, frozen=True, slots=True)
+class Active:
+    """A call whose end is reported at `until` (monotonic seconds)."""
+
+    until: float
+    run_id: str
+    token: str
+
+
+@dataclass(slots=True)
+class Log:
+    """The calls and the ends, at their times (seconds since the epoch). The receiver's threads write them."""
+
+    seconds: float
+    calls: list[tuple[float, str]] = field(default_factory=list)
+    ends: list[tuple[float, str]] = field(default_factory=list)
+    late: list[float] = field(default_factory=list)
+    due: list[Active] = field(default_factory=list)
+    changed: threading.Condition = field(default_factory=threading.Condition)
+
+    def call(self, run_id: str, token: str, scheduled_at: str) -> None:
+        """Add a call that has arrived. One without a token is of the other job."""
+        now = time.time()
+        with self.changed:
+            if not token:
+                at = instant(scheduled_at)
+                self.late.append(0.0 if at is None else now - at.timestamp())
+                return
+            self.calls.append((now, run_id))
+            heapq.heappush(self.due, Active(time.monotonic() + self.seconds, run_id, token))
+            self.changed.notify()
+
+    def next_end(self, stopped: Callable[[], bool]) -> Active | None:
+        """Wait for the next end and return it. None: the measurement has stopped."""
+        with self.changed:
+            while not stopped():
+                wait = self.due[0].until - time.monotonic() if self.due else 0.2
+                if self.due and wait <= 0:
+                    active = heapq.heappop(self.due)
+                    self.ends.append((time.time(), active.run_id))
+                    return active
+                self.changed.wait(min(wait, 0.2))
+        return None
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: _Target
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class defines the name
+        """Print nothing."""
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        names = ("X-Duecourse-Run-Id", "X-Duecourse-Token", "X-Duecourse-Scheduled-At")
+        self.server.log.call(*(self.headers.get(name, "") for name in names))
+        self.send_response(202)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+
+class _Target(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self, log: Log) -> None:
+        self.log = log
+        super().__init__((LOOPBACK, 0), _Handler)
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.shutdown()
+        self.server_close()
+
+
+@dataclass(slots=True)
+class Measurement:
+    """A measurement on a running stack."""
+
+    plan: Plan
+    screen: Screen
+    stack: Stack
+    client: Client
+    log: Log
+    target: str
+    stopped: bool = False
+
+    def run(self) -> dict[str, Any]:
+        """Measure, and return the figures."""
+        names = [f"{KEY}-{number}" for number in range(JOBS)]
+        self._create(names)
+        self._request(names)
+        self._wait_for_queue()
+        self.client.create_job(
+            {
+                "id": "other",
+                "schedule": "* * * * * *",
+                "overlap": "allow",
+                "target": {"type": "http", "url": self.target},
+            }
+        )
+        with ThreadPoolExecutor(REPORTERS) as reporters:
+            for _ in range(REPORTERS):
+                reporters.submit(self._report)
+            try:
+                killed, seconds = self._hand_over()
+            finally:
+                self.stopped = True
+        repeated = len(self.log.calls) - len({run_id for _, run_id in self.log.calls})
+        return {
+            "runs": self.plan.runs,
+            "limit": self.plan.limit,
+            "active_at_most": most_active(self.log.calls, self.log.ends),
+            "called": len({run_id for _, run_id in self.log.calls}),
+            "called_again": repeated,
+            "succeeded": self._succeeded(names),
+            "workers_killed": killed,
+            "seconds": round(seconds, 1),
+            "hand_over_seconds": figures(hand_overs(self.log.calls, self.log.ends, self.plan.limit)),
+            "other_job_seconds": figures(self.log.late),
+        }
+
+    def _create(self, names: Sequence[str]) -> None:
+        self.client.put_limit(KEY, concurrency=0)
+        for name in names:
+            self.client.create_job(
+                {
+                    "id": name,
+                    "schedule": "* * 1-7 1 *",  # the first week of January
+                    "overlap": "allow",
+                    "completion": "callback",
+                    "completion_seconds": 3600,
+                    "concurrency": {"key": KEY, "limit": self.plan.limit},
+                    "target": {"type": "http", "url": self.target},
+                }
+            )
+
+    def _request(self, names: Sequence[str]) -> None:
+        self.screen.step("runs", f"{self.plan.runs:,} runs are requested")
+        for number, name in enumerate(names):
+            count = (self.plan.runs + number) // len(names)
+            self.client.backfill_job(name, BEGIN, BEGIN + timedelta(minutes=count), pace_seconds=1, dry_run=False)
+
+    def _wait_for_queue(self) -> None:
+        """Wait until no message of a run is left: all of them wait for the key."""
+        self.screen.step("queue", "the runs enter the wait queue, one of each job per second")
+        time.sleep(self.plan.runs / JOBS)
+        idle_since, begin = time.monotonic(), time.monotonic()
+        while time.monotonic() - idle_since < SETTLED_SECONDS:
+            self.stack.ministack.require_running()
+            if self._messages():
+                idle_since = time.monotonic()
+            if time.monotonic() - begin > self.plan.runs + PATIENCE_SECONDS:
+                raise CliError("the runs have not entered the wait queue")
+            time.sleep(0.5)
+
+    def _messages(self) -> int:
+        """Return the number of messages in the queues of the lanes that are not delayed. The watch of the key is."""
+        sqs = aws.client(self.stack.endpoint, "sqs")
+        names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
+        found = (sqs.get_queue_attributes(QueueUrl=url, AttributeNames=names) for url in sqs.list_queues()["QueueUrls"])
+        return sum(int(each["Attributes"][name]) for each in found for name in names)
+
+    def _succeeded(self, names: Sequence[str]) -> int:
+        found = (self.client.list_runs(name, state="SUCCEEDED", limit=100) for name in names)
+        return len([run for page in found for run in page])
+
+    def _report(self) -> None:
+        while (active := self.log.next_end(lambda: self.stopped)) is not None:
+            self.client.complete_run(active.run_id, active.token)
+
+    def _hand_over(self) -> tuple[int, float]:
+        """Set the limit, kill the workers half-way, and wait for the last end. Return how many were killed, and the
+        seconds that it took.
+        """
+        self.screen.step("limit", f"{self.plan.limit} of them may be active")
+        begin = moved_at = time.monotonic()
+        killed, ended = 0, 0
+        self.client.put_limit(KEY, concurrency=self.plan.limit)
+        while ended < self.plan.runs:
+            self.stack.ministack.require_running()
+            if len(self.log.ends) > ended:
+                ended, moved_at = len(self.log.ends), time.monotonic()
+            if time.monotonic() - moved_at > PATIENCE_SECONDS:
+                raise CliError(f"{ended} of {self.plan.runs} runs have ended")
+            if not killed and ended > self.plan.runs // 2:
+                for worker in workers(self.stack.endpoint):
+                    os.kill(worker, signal.SIGKILL)
+                    killed += 1
+                self.screen.step("workers", f"{killed} worker processes are killed")
+            time.sleep(0.2)
+        return killed, time.monotonic() - begin
+
+
+def most_active(calls: Iterable[tuple[float, str]], ends: Iterable[tuple[float, str]]) -> int:
+    """Return the maximum number of runs that were active at once. A run that is called again counts once."""
+    found, active = 0, set[str]()
+    for _, ended, run_id in sorted([(at, True, run) for at, run in ends] + [(at, False, run) for at, run in calls]):
+        if ended:
+            active.discard(run_id)
+        else:
+            active.add(run_id)
+        found = max(found, len(active))
+    return found
+
+
+def hand_overs(calls: Sequence[tuple[float, str]], ends: Sequence[tuple[float, str]], limit: int) -> list[float]:
+    """Return the time from each end to the start that follows it (seconds): the start that finds a place free because
+    of it, if all places were taken.
+    """
+    starts, freed = sorted(at for at, _ in calls)[limit:], sorted(at for at, _ in ends)
+    return [start - end for start, end in zip(starts, freed, strict=False)]
+
+
+def measure(plan: Plan, screen: Screen) -> dict[str, Any]:
+    """Start everything, measure, stop it. Raises CliError, ApiError, ApiUnreachableError."""
+    project, port, log = find_project(Path(__file__).parent), free_port(), Log(plan.seconds)
+    with (
+        passing_place(project, port, "limits") as place,
+        _Target(log) as target,
+        local_stack(project, place, port, screen.step) as stack,
+        Client(stack.api, timeout=60.0, trust_env=False) as client,
+    ):
+        url = f"http://{LOOPBACK}:{target.server_port}/"
+        found = Measurement(plan, screen, stack, client, log, url).run()
+        place.log.unlink(missing_ok=True)
+        return found
+
+
+def budgets(found: Mapping[str, Any]) -> dict[str, bool]:
+    """Return whether each budget is met."""
+    return {
+        "active_within_the_limit": found["active_at_most"] <= found["limit"],
+        "each_run_called_and_succeeded": found["runs"] == found["called"] == found["succeeded"],
+        "hand_over_p99_below_a_second": found["hand_over_seconds"]["p99"] < BUDGET_SECONDS,
+        "other_job_p99_below_a_second": found["other_job_seconds"]["p99"] < BUDGET_SECONDS,
+    }
+
+
+def main(arguments: list[str]) -> int:
+    """Measure, and print the result. Return 1 if a budget is missed."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.limits", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--runs", type=positive, default=10_000, help="the runs that wait (10,000)")
+    parser.add_argument("--limit", type=positive, default=50, help="the limit of the key (50)")
+    parser.add_argument("--seconds", type=float, default=3.0, help="how long each run is active (3)")
+    given = parser.parse_args(arguments)
+    screen = Screen(Console(stderr=True, highlight=False, soft_wrap=True))
+    try:
+        with stoppable():
+            found = measure(Plan(given.runs, given.limit, given.seconds), screen)
+    except Stopped as stopped:
+        return stopped.exit_code
+    except (CliError, ApiError, ApiUnreachableError) as error:
+        print(f"the limit could not be measured: {error}", file=sys.stderr)
+        return 1
+    document = {
+        **about("limits", ["ministack"]),
+        **found,
+        "load_average": os.getloadavg()[0],
+        "budgets": budgets(found),
+    }
+    print(json.dumps(document, indent=2))
+    return 0 if all(document["budgets"].values()) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
