@@ -57,8 +57,8 @@ POLL_SECONDS = 20
 
 CARETAKER_STARTS = 2_880
 CARETAKER_READS = 3
-"""Starts of index repair in a month, and as many of the audit: one each quarter of an hour (infra/repair.py,
-infra/audit.py). The strong reads of a start of each: one, and two.
+"""Starts of index repair in a month, and as many of the audit: one each quarter of an hour
+(infra/functions/scheduled.py). The strong reads of a start of each: one, and two.
 """
 
 SEND_BATCH = 10

@@ -58,7 +58,7 @@ ACCESS_LOG_FIELDS = (
 
 @jsii.implements(apigateway.IAccessLogSettings)
 class AccessLogDestination:
-    """The access log: one JSON line per request, with the fields that support needs."""
+    """The access log: one JSON line per request, with the fields for investigating a request."""
 
     def __init__(self, group: logs.LogGroup) -> None:
         self._group = group

@@ -1,8 +1,8 @@
 """One run in a world of workers that crash, letters that come twice and late, and clocks that differ.
 
-A model of what surrounds `domain.lifecycle.decide`: a record with conditional writes, letters in a lane and among the
-dead, calls on their way. It keeps to the order of the real use cases (record, then send, then delete) and can be cut
-short between any two of them. Every write is looked at by `promises`.
+A model of what surrounds `domain.runs.lifecycle.decide`: a record with conditional writes, letters in a lane and among
+the dead, calls on their way. It keeps to the order of the real use cases (record, then send, then delete) and can be
+cut short between any two of them. Every write is looked at by `promises`.
 """
 
 from __future__ import annotations

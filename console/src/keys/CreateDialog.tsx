@@ -87,7 +87,7 @@ export function CreateDialog({ close }: { close(): void }) {
           </FormField>
           <FormField
             label="Combine requests within (seconds)"
-            description="Empty: each request starts a run."
+            description="If it is empty, each request starts a run."
             constraintText="From 1 to 3600"
           >
             <Input type="number" value={debounce} onChange={({ detail }) => setDebounce(detail.value)} />

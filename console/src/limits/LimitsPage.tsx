@@ -18,7 +18,7 @@ export default function LimitsPage() {
       header={
         <Header
           variant="h1"
-          description="This list shows keys that have a stored limit or waiting runs. A job has its keys in its fields concurrency and rate."
+          description="This list shows keys that have a stored limit or waiting runs. The keys of a job are in its concurrency and rate fields."
         >
           Limits
         </Header>

@@ -79,7 +79,7 @@ class FaultyDeadLetters:
 
 @dataclass
 class FaultyNotices(Announced):
-    """ports.Notices."""
+    """ports.Notifier."""
 
     danger: Danger = field(default_factory=Danger)
 

@@ -549,7 +549,7 @@ def test_cli_redrive_is_paced_and_a_dry_run_redrives_nothing() -> None:
     assert asked == count + ["/v1/dead-letters/redrive"] * 2 + count
     assert (wrong.exit_code, wrong.stderr) == (
         2,
-        "duecourse: --pace: 'fast' is not a rate; write one such as 5/s or 30/m, at most 1000\n",
+        "duecourse: --pace: 'fast' is not a rate; write one such as 5/s or 30/m, with a number from 1 to 1000\n",
     )
 
 

@@ -147,7 +147,7 @@ def test_next_occurrence_that_moved_off_an_excluded_day_says_from_where() -> Non
         "2026-01-30 18:00:00Z  2026-01-30 18:00:00 +00:00  shifted from 2026-01-31 18:00",
         "2026-02-27 18:00:00Z  2026-02-27 18:00:00 +00:00  shifted from 2026-02-28 18:00",
     ]
-    assert refused("rate(1 day)", *days).startswith("--on-excluded: previous and next are not for intervals")
+    assert refused("rate(1 day)", *days).startswith("--on-excluded: previous and next cannot be used with intervals")
 
 
 def test_next_excluded_time_in_a_clock_gap_is_shown_only_as_excluded() -> None:

@@ -215,7 +215,7 @@ def test_worker_report_is_abandoned_if_the_api_stays_unavailable_and_the_message
     assert queue.deleted == []
     assert len(api.reports) == 13
     assert max(clock.pauses) <= 30
-    assert "it will be processed again" in caplog.text
+    assert "the run will be processed again" in caplog.text
 
 
 def test_worker_begins_work_even_if_its_heartbeat_fails(queue, api):

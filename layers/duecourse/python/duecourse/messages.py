@@ -131,14 +131,14 @@ START = StartAttempt()
 class RunMessage(OfRun):
     """A command about attempt `attempt` of a run, not to be executed before `not_before`. Instants are UTC seconds.
 
-    `nonce` is new at each send: a dead run's nonce under another message id is a redrive. `caught_up_at` is set if the
-    run covers missed occurrences: it is the dispatcher's time. `waited` is true if the run has left the wait queue to
-    start. `watch` is the nonce of the wait queue's watch, if the message is that watch. `final` is true if no
-    occurrence follows this one, regardless of the schedule (`max_runs`). `following` is the time at which the next
-    occurrence is due. `rules` are set if the run covers several missed occurrences: they are the rules that produced
-    these. `replaces` has the ids and nonces of the messages that this one replaces and continues, newest last. `bulk`
-    is true if the message goes to the bulk queue of its lane (domain.tenants.seats). `key` is set if the message was
-    in the wait queue of a concurrency key.
+    `nonce` is new at each send: if the nonce of a dead run has another message id, the run was redriven. `caught_up_at`
+    is set if the run covers missed occurrences: it is the dispatcher's time. `waited` is true if the run has left the
+    wait queue to start. `watch` is the nonce of the wait queue's watch, if the message is that watch. `final` is true
+    if no occurrence follows this one, regardless of the schedule (`max_runs`). `following` is the time at which the
+    next occurrence is due. `rules` are set if the run covers several missed occurrences: they are the rules that
+    produced these occurrences. `replaces` has the ids and nonces of the messages that this one replaces and continues,
+    newest last. `bulk` is true if the message goes to the bulk queue of its lane (domain.tenants.seats). `key` is set
+    if the message was in the wait queue of a concurrency key.
     """
 
     identity: RunIdentity

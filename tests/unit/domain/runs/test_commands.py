@@ -413,7 +413,7 @@ def test_commands_marked_run_whose_worker_vanished_is_cancelled_instead_of_taken
 
 
 def test_commands_end_of_an_attempt_requires_a_record() -> None:
-    with pytest.raises(TypeError, match="an attempt ends on the record"):
+    with pytest.raises(TypeError, match="with the record of its start"):
         decide_event(Ended(Returned(), 0.5), OF, None, BY, now=NOW)
 
 

@@ -174,7 +174,7 @@ def test_several_schedules_list_of_schedules_is_refused_with_the_entry(schedules
 
 def test_several_schedules_only_cron_and_at_can_move_off_excluded_days_in_a_list_too():
     spec = ScheduleSpec(joined(["0 9 * * 1", "rate(1 hour)"]), anchor=0, on_excluded="next")
-    with pytest.raises(ScheduleError, match="previous and next are not for intervals"):
+    with pytest.raises(ScheduleError, match="previous and next cannot be used with intervals"):
         occurrences_of("acme", "report", spec)
 
 

@@ -98,7 +98,7 @@ class RunAnswer(TypedDict):
     finished_at: Millisecond | None
     attempt_started_at: Annotated[
         Millisecond | None,
-        Field(description="When the attempt started that is in progress, or that ended at `finished_at`."),
+        Field(description="The start of the attempt that is in progress or that ended at `finished_at`."),
     ]
     next_attempt_at: Annotated[Millisecond | None, Field(description="When the next attempt starts, or tries again.")]
     lateness_seconds: Annotated[float | None, Field(description="The time from the due second to the first start.")]

@@ -37,8 +37,8 @@ RECORD_SECONDS = 400 * 86_400
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """A tenant that may not make requests: `suspended` or `erased`, since when (UTC seconds), and a note for its
-    callers. `until` (UTC seconds) is when an erased tenant may be used again; None if that is not known yet.
+    """A tenant that may not make requests: `suspended` or `erased`, the time of this change (UTC seconds), and a note
+    for its callers. `until` (UTC seconds) is when an erased tenant may be used again; None if that is not known yet.
     """
 
     state: str
@@ -111,7 +111,7 @@ WAITS = ("QUEUED", "WAITING")
 
 @dataclass(frozen=True, slots=True)
 class InProgress:
-    """The runs of a tenant that wait, or whose calls have lasted ten seconds. The oldest waiting run waits since
+    """The runs of a tenant that wait, or whose calls have lasted ten seconds. The oldest waiting run has waited since
     `waiting_since` (UTC seconds; None: none waits).
     """
 

@@ -1,4 +1,4 @@
-"""Puts the newest runs of all jobs in order, while a terminal shows how far the search has come."""
+"""Puts the newest runs of all jobs in order, while a terminal shows the progress of the search."""
 
 from __future__ import annotations
 

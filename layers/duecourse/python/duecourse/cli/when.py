@@ -89,8 +89,10 @@ def zoned(text: str, zone: tzinfo) -> str:
 
 
 def relative(value: datetime, now: datetime) -> str:
-    """Return the distance to an instant, to a part of the largest unit of which it has two: `3 h 5 min ago`,
-    `in 119 min`.
+    """Return the distance to an instant: in the largest unit of which it has at least two, and in the next smaller
+    unit.
+
+    Examples: `3 h 5 min ago`, `in 119 min`.
     """
     seconds = (value - now).total_seconds()
     size = abs(seconds)

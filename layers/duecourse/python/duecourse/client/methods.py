@@ -348,9 +348,9 @@ class Methods(ABC):
     ) -> Job:
         """Change a job.
 
-        A JSON merge patch (RFC 7396): the fields in the patch are replaced, and null restores a field's default
-        (null for `schedule` removes the schedule). The result is validated like a posted job. A rate keeps the
-        job's `anchor` unless the patch sets it. As with PUT, `dry_run=true` writes nothing.
+        The body is a JSON merge patch (RFC 7396): the fields in the patch are replaced, and null restores a field's
+        default (null for `schedule` removes the schedule). The result is validated like a posted job. A rate keeps
+        the job's `anchor` unless the patch sets it. As with PUT, `dry_run=true` writes nothing.
 
         `job_id`: the id of the job.
 
@@ -508,7 +508,7 @@ class Methods(ABC):
     def ping_job(self, job_id: str) -> Job:
         """Ping a job.
 
-        For a job with `expect_every`: the job runs if no further ping arrives within that interval. `anchor` is the
+        The job must have `expect_every`. It runs if no further ping arrives within that interval. `anchor` is the
         time of the last ping. The change history does not contain pings.
 
         `job_id`: the id of the job.
@@ -892,9 +892,9 @@ class Methods(ABC):
     ) -> SingleLimit:
         """Set a concurrency limit.
 
-        The limit replaces those of the jobs with this key, from the next start on. A higher limit starts runs that
-        wait. A lower one stops no run: the next one starts when fewer are active. With 0 all runs with the key
-        wait. A run that waits for the rate keeps the instant that it has.
+        The limit replaces those of the jobs with this key, from the next start on. A higher limit starts waiting
+        runs. A lower limit stops no run; the next run starts when fewer runs are active. With 0, all runs with the
+        key wait. A run that waits for the rate keeps its planned instant.
 
         `limit_key`: the concurrency key.
 
@@ -924,7 +924,7 @@ class Methods(ABC):
         """Release a place.
 
         Gives the place of a run to the first waiting run. The run itself continues, so more runs than the limit may
-        be active: use it only for a run that no longer works.
+        be active. Use this request only if no program works on the run any longer.
 
         `limit_key`: the concurrency key.
 
@@ -964,7 +964,7 @@ class Methods(ABC):
         and still have a next page.  With `SUCCEEDED` in `state` and without `job`, the newest occurrence is first,
         and `since` and `until` select occurrences. The id of a run is then also a cursor: the page begins after
         this run. The list has no runs of deleted jobs. With more than 40 jobs, it is read in slices of time, and
-        each slice in groups of jobs: sort the runs from `complete_from` (in `searched`) on.
+        each slice in groups of jobs: sort the runs at or after `complete_from` (in `searched`).
 
         `state`: only runs in these states; separate them by commas, or repeat the parameter.
 
@@ -1173,9 +1173,9 @@ class Methods(ABC):
 
         `end`: ISO-8601 with an offset, preferably UTC with Z.
 
-        `exclude`: instants, dates, ranges of dates (2026-12-24/2027-01-06), windows between two instants, and cron
-        expressions (* * * * SAT,SUN) without runs. The occurrences in a window with /catch_up at its end are
-        replaced by one at its end. At most 500 characters.
+        `exclude`: times without runs: instants, dates, ranges of dates (2026-12-24/2027-01-06), windows between two
+        instants, and cron expressions (* * * * SAT,SUN). The occurrences in a window with /catch_up at its end are
+        replaced by one occurrence at its end. At most 500 characters.
 
         `calendar`: the id of a calendar whose days are excluded, too.
 
@@ -1348,7 +1348,7 @@ class Methods(ABC):
         other changes to the workflow wait. Repeating the request with the same body changes nothing; active runs
         keep the graph that they started with. The response of GET is a valid body. For the request rate, each job
         that the body defines counts as one request. Every 20 jobs that are only named or removed count as one
-        request, and each named job with a payload above 4 KB counts as two. `dry_run` counts the same.
+        request, and each named job with a payload above 4 KB counts as two. A dry run counts in the same way.
 
         `workflow_id`: the id of the workflow.
 

@@ -426,9 +426,9 @@ class Job(Answer):
     end: datetime | None
     """UTC."""
     exclude: tuple[str, ...]
-    """Instants, dates, ranges of dates (2026-12-24/2027-01-06), windows between two instants, and cron expressions (*
-    * * * SAT,SUN) without runs. The occurrences in a window with /catch_up at its end are replaced by one at its
-    end. At most 500 characters.
+    """Times without runs: instants, dates, ranges of dates (2026-12-24/2027-01-06), windows between two instants, and
+    cron expressions (* * * * SAT,SUN). The occurrences in a window with /catch_up at its end are replaced by one
+    occurrence at its end. At most 500 characters.
     """
     calendar: str | None
     """The id of a calendar whose days are excluded, too."""
@@ -636,9 +636,9 @@ class ListedLimit(Answer):
 
     key: str
     concurrency: int | None
-    """The stored limit; null if the limits of the jobs count."""
+    """The stored limit; null if the limits of the jobs apply."""
     rate: StoredRate | None
-    """The stored rate; null if the rates of the jobs count."""
+    """The stored rate; null if the rates of the jobs apply."""
     updated_at: datetime | None
     """UTC, to the millisecond."""
     updated_by: str | None
@@ -717,7 +717,8 @@ class Objective(Answer):
     share: float | None
     """The share that met the objective; null without data."""
     budget_used: float | None
-    """The used part of the error budget; at 1, as many missed the objective as the target allows."""
+    """The used part of the error budget. At 1, as many runs or requests missed the objective as the target allows.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -813,7 +814,7 @@ class RateShown(Answer):
     per_minute: int
     """The number of attempts that start per minute."""
     burst: int
-    """How many of them may start at once."""
+    """The maximum number of attempts that start at once."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -957,9 +958,9 @@ class SingleLimit(Answer):
 
     key: str
     concurrency: int | None
-    """The stored limit; null if the limits of the jobs count."""
+    """The stored limit; null if the limits of the jobs apply."""
     rate: StoredRate | None
-    """The stored rate; null if the rates of the jobs count."""
+    """The stored rate; null if the rates of the jobs apply."""
     updated_at: datetime | None
     """UTC, to the millisecond."""
     updated_by: str | None
@@ -1118,7 +1119,7 @@ class Tenant(Answer):
     quota_used: int
     """The jobs that count towards the quota."""
     running: int
-    """Runs whose call has lasted ten seconds."""
+    """Runs whose call has lasted more than ten seconds."""
     waiting: int
     """Runs that wait for their turn or for a callback."""
     oldest_waiting_seconds: int | None
@@ -1244,9 +1245,9 @@ class WorkflowSummary(Answer):
     end: datetime | None
     """UTC."""
     exclude: tuple[str, ...]
-    """Instants, dates, ranges of dates (2026-12-24/2027-01-06), windows between two instants, and cron expressions (*
-    * * * SAT,SUN) without runs. The occurrences in a window with /catch_up at its end are replaced by one at its
-    end. At most 500 characters.
+    """Times without runs: instants, dates, ranges of dates (2026-12-24/2027-01-06), windows between two instants, and
+    cron expressions (* * * * SAT,SUN). The occurrences in a window with /catch_up at its end are replaced by one
+    occurrence at its end. At most 500 characters.
     """
     calendar: str | None
     """The id of a calendar whose days are excluded, too."""
@@ -1348,7 +1349,7 @@ class Run(RunExtras, Answer):
     finished_at: datetime | None
     """UTC, to the millisecond."""
     attempt_started_at: datetime | None
-    """When the attempt started that is in progress, or that ended at `finished_at`."""
+    """The start of the attempt that is in progress or that ended at `finished_at`."""
     next_attempt_at: datetime | None
     """When the next attempt starts, or tries again."""
     lateness_seconds: float | None

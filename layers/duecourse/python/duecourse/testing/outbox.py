@@ -10,7 +10,7 @@ from duecourse.ports import DeadlineNotification, FailureNotification, OutboundE
 
 @dataclass
 class Announced:
-    """Implementation of ports.Notices. It records the notifications."""
+    """Implementation of ports.Notifier. It records the notifications."""
 
     deaths: list[FailureNotification] = field(default_factory=list)
     deadlines: list[DeadlineNotification] = field(default_factory=list)

@@ -102,7 +102,7 @@ class Handler:
         try:
             persistently(lambda: self._tell(run, token, report), self.pause)
         except ApiUnreachableError as error:
-            log.error("run %s: its result was not reported; it will be processed again: %s", run.run_id, error)  # noqa: TRY400
+            log.error("run %s: the result was not reported, so the run will be processed again: %s", run.run_id, error)  # noqa: TRY400
             return False
         except ApiError as error:
             return self._refused(run, token, report, error)
@@ -131,7 +131,9 @@ class Handler:
             case ReportOutcome.BAD_RESULT if isinstance(report, Completion):
                 return self._report(run, token, refused_result(error))
             case ReportOutcome.BAD_RESULT | ReportOutcome.REFUSED | ReportOutcome.LATER:
-                log.error("run %s: its result was not reported; it will be processed again: %s", run.run_id, error)
+                log.error(
+                    "run %s: the result was not reported, so the run will be processed again: %s", run.run_id, error
+                )
                 return False
 
 

@@ -184,9 +184,9 @@ class ScheduleBody(Body):
         list[Excluded],
         Field(
             max_length=MAX_EXCLUSIONS,
-            description="Instants, dates, ranges of dates (2026-12-24/2027-01-06), windows between two instants, and "
-            "cron expressions (* * * * SAT,SUN) without runs. The occurrences in a window with /catch_up at its end "
-            f"are replaced by one at its end. At most {MAX_EXCLUSION_CHARACTERS} characters.",
+            description="Times without runs: instants, dates, ranges of dates (2026-12-24/2027-01-06), windows between "
+            "two instants, and cron expressions (* * * * SAT,SUN). The occurrences in a window with /catch_up at its "
+            f"end are replaced by one occurrence at its end. At most {MAX_EXCLUSION_CHARACTERS} characters.",
         ),
         AfterValidator(_short_exclude),
     ] = Field(default_factory=list)
@@ -468,7 +468,9 @@ class ConcurrencyBody(Body):
 PerMinute = Annotated[
     Whole, Field(ge=1, le=MAX_PER_MINUTE, description="The number of attempts that start per minute.")
 ]
-Burst = Annotated[Whole, Field(ge=1, le=MAX_ACTIVE_LIMIT, description="How many of them may start at once.")]
+Burst = Annotated[
+    Whole, Field(ge=1, le=MAX_ACTIVE_LIMIT, description="The maximum number of attempts that start at once.")
+]
 
 
 class RateBody(Body):
@@ -795,7 +797,7 @@ class JobBody(DefinitionBody):
         timeout = info.data.get("timeout_seconds")
         if info.field_name == "completion_seconds" and timeout is not None and value < timeout:
             default = f"the default is {COMPLETION_SECONDS}"
-            raise refuse(f"must not be less than timeout_seconds ({timeout}), which limits the call alone; {default}")
+            raise refuse(f"must not be less than timeout_seconds ({timeout}), which limits only the call; {default}")
         return value
 
     @field_validator("expect_every")

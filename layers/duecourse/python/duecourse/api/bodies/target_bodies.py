@@ -378,7 +378,7 @@ class SnsTargetBody(Body):
     @classmethod
     def _subject(cls, subject: str | None) -> str | None:
         if subject is not None and not (subject.isascii() and subject[0] != " "):
-            raise refuse("must be ASCII text that does not start with a space, because SNS requires it")
+            raise refuse("must be ASCII text that does not start with a space, because SNS requires this")
         return subject
 
 

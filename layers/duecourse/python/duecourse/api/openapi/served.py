@@ -29,6 +29,6 @@ def document() -> dict[str, Any]:
 def get_document(_api: Api, _request: Request, _parameters: Mapping[str, str]) -> Answer:
     """Read this document.
 
-    The OpenAPI 3.1 document of the deployed version.
+    Returns the OpenAPI 3.1 document of the deployed version.
     """
     return Answer(HTTPStatus.OK, "document_read", document(), {"cache-control": "public, max-age=300"})

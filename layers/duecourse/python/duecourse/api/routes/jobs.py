@@ -322,9 +322,9 @@ def put_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer
 def patch_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Change a job.
 
-    A JSON merge patch (RFC 7396): the fields in the patch are replaced, and null restores a field's default (null for
-    `schedule` removes the schedule). The result is validated like a posted job. A rate keeps the job's `anchor` unless
-    the patch sets it. As with PUT, `dry_run=true` writes nothing.
+    The body is a JSON merge patch (RFC 7396): the fields in the patch are replaced, and null restores a field's default
+    (null for `schedule` removes the schedule). The result is validated like a posted job. A rate keeps the job's
+    `anchor` unless the patch sets it. As with PUT, `dry_run=true` writes nothing.
     """
     dry, job_id, patch = DryRunQuery.of(request).dry_run, job_id_in(parameters), request.json()
     if faults := list(unfit(patch)):

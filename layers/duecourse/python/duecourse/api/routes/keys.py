@@ -220,7 +220,7 @@ def trigger(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answe
 def trigger_with_header(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """Start a run by an API key.
 
-    Like the trigger URL, with the key in the header `Authorization: Bearer <key>`.
+    Works like the trigger URL, but the key is in the header `Authorization: Bearer <key>`.
     """
     return _run(api, request)
 

@@ -51,7 +51,7 @@ class LimitRateBody(Body):
 
 
 class LimitBody(Body):
-    """The limits of a key. They replace those of the jobs; without a value, these count."""
+    """The limits of a key. Each value replaces that of the jobs; without it, the values of the jobs apply."""
 
     concurrency: Annotated[
         Whole | None,
@@ -78,9 +78,9 @@ class LimitAnswer(TypedDict):
 
     key: LimitKey
     concurrency: Annotated[
-        int | None, Field(ge=0, description="The stored limit; null if the limits of the jobs count.")
+        int | None, Field(ge=0, description="The stored limit; null if the limits of the jobs apply.")
     ]
-    rate: Annotated[StoredRateAnswer | None, Field(description="The stored rate; null if the rates of the jobs count.")]
+    rate: Annotated[StoredRateAnswer | None, Field(description="The stored rate; null if the rates of the jobs apply.")]
     updated_at: Millisecond | None
     updated_by: str | None
 
@@ -179,9 +179,9 @@ def get_limit(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
 def put_limit(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Set a concurrency limit.
 
-    The limit replaces those of the jobs with this key, from the next start on. A higher limit starts runs that wait. A
-    lower one stops no run: the next one starts when fewer are active. With 0 all runs with the key wait. A run that
-    waits for the rate keeps the instant that it has.
+    The limit replaces those of the jobs with this key, from the next start on. A higher limit starts waiting runs. A
+    lower limit stops no run; the next run starts when fewer runs are active. With 0, all runs with the key wait. A run
+    that waits for the rate keeps its planned instant.
     """
     key, body = _key_in(parameters), read_body(request, LimitBody, kind="invalid-limit")
     if body.concurrency is None and body.rate is None:
@@ -229,7 +229,7 @@ def release_place(api: Api, request: Request, parameters: Mapping[str, str]) -> 
     """Release a place.
 
     Gives the place of a run to the first waiting run. The run itself continues, so more runs than the limit may be
-    active: use it only for a run that no longer works.
+    active. Use this request only if no program works on the run any longer.
     """
     key, body = _key_in(parameters), read_body(request, ReleaseBody, kind="invalid-limit")
     try:

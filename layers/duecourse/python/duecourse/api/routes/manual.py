@@ -341,7 +341,7 @@ def send_test_notice(api: Api, request: Request, parameters: Mapping[str, str]) 
 def ping_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Ping a job.
 
-    For a job with `expect_every`: the job runs if no further ping arrives within that interval. `anchor` is the time of
+    The job must have `expect_every`. It runs if no further ping arrives within that interval. `anchor` is the time of
     the last ping. The change history does not contain pings.
     """
     job_id = job_id_in(parameters)

@@ -106,7 +106,8 @@ class PauseManyBody(ManyBody, PauseBody):
 
 class ResumeManyBody(ManyBody):
     """The jobs to resume, the treatment of the occurrences during their pauses, and the reason. `others`: also resume
-    jobs that were paused in another way: individually, with another tag, or after failures; so do `ids`.
+    jobs that were paused in another way: individually, with another tag, or after failures. A selection by `ids` always
+    includes these jobs.
     """
 
     catch_up: bool = False

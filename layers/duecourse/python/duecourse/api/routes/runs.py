@@ -127,8 +127,8 @@ def find_runs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Ans
 
     With `SUCCEEDED` in `state` and without `job`, the newest occurrence is first, and `since` and `until` select
     occurrences. The id of a run is then also a cursor: the page begins after this run. The list has no runs of deleted
-    jobs. With more than 40 jobs, it is read in slices of time, and each slice in groups of jobs: sort the runs from
-    `complete_from` (in `searched`) on.
+    jobs. With more than 40 jobs, it is read in slices of time, and each slice in groups of jobs: sort the runs at or
+    after `complete_from` (in `searched`).
     """
     query = RunsQuery.of(request)
     limit, job_id, tag = query.limit, query.job, listed_tag(request, query.tag)

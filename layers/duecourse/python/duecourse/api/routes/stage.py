@@ -136,7 +136,8 @@ class ObjectiveAnswer(TypedDict):
     budget_used: Annotated[
         Annotated[float, Field(ge=0)] | None,
         Field(
-            description="The used part of the error budget; at 1, as many missed the objective as the target allows."
+            description="The used part of the error budget. At 1, as many runs or requests missed the objective as the "
+            "target allows."
         ),
     ]
 

@@ -33,7 +33,7 @@ class TenantAnswer(TypedDict):
     jobs: Count
     paused: Count
     quota_used: Annotated[Count, Field(description="The jobs that count towards the quota.")]
-    running: Annotated[Count, Field(description="Runs whose call has lasted ten seconds.")]
+    running: Annotated[Count, Field(description="Runs whose call has lasted more than ten seconds.")]
     waiting: Annotated[Count, Field(description="Runs that wait for their turn or for a callback.")]
     oldest_waiting_seconds: Annotated[Count | None, Field(description="Null if no run waits.")]
     runs_per_day: Annotated[Count, Field(description="An estimate: the runs due in 24 hours by the jobs' schedules.")]

@@ -73,8 +73,8 @@ def put_workflow(api: Api, request: Request, parameters: Mapping[str, str]) -> A
     before the first write, so 412 means that nothing was changed; other changes to the workflow wait. Repeating the
     request with the same body changes nothing; active runs keep the graph that they started with. The response of GET
     is a valid body. For the request rate, each job that the body defines counts as one request. Every 20 jobs that are
-    only named or removed count as one request, and each named job with a payload above 4 KB counts as two. `dry_run`
-    counts the same.
+    only named or removed count as one request, and each named job with a payload above 4 KB counts as two. A dry run
+    counts in the same way.
     """
     dry = DryRunQuery.of(request).dry_run
     workflow_id, value = workflow_id_in(parameters), request.json()

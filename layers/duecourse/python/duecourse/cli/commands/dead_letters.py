@@ -155,7 +155,9 @@ class _Pace:
         number, _, unit = text.partition("/")
         length = {"s": 1.0, "m": 60.0}.get(unit)
         if not (number.isascii() and number.isdigit() and length and 1 <= int(number) <= 1000):
-            raise UsageError(f"--pace: {text!r} is not a rate; write one such as 5/s or 30/m, at most 1000")
+            raise UsageError(
+                f"--pace: {text!r} is not a rate; write one such as 5/s or 30/m, with a number from 1 to 1000"
+            )
         a_second = int(number) / length
         runs = max(1, min(MAX_PER_CALL, int(a_second)))
         return cls(runs, runs / a_second)

@@ -71,12 +71,14 @@ def show(key: str, api: str | None, sign: bool | None, as_json: bool) -> None:
 @click.argument("key", metavar="KEY")
 @click.argument("concurrency", metavar="[NUMBER]", type=int, required=False)
 @click.option("--per-minute", type=int, metavar="NUMBER", help="How many attempts with the key start per minute.")
-@click.option("--burst", type=int, metavar="NUMBER", help="How many of them may start at once. Default: 1.")
+@click.option(
+    "--burst", type=int, metavar="NUMBER", help="The maximum number of attempts that start at once. Default: 1."
+)
 @api_options
 def set_limit(
     key: str, concurrency: int | None, per_minute: int | None, burst: int | None, api: str | None, sign: bool | None
 ) -> None:
-    """Set how many runs with the key may be active (0: none starts), and their rate. It replaces the limits of the
+    """Set how many runs with the key may be active (0: none starts), and their rate. These values replace those of the
     jobs.
     """
     rate: LimitRate | None = None
@@ -85,7 +87,7 @@ def set_limit(
     elif burst is not None:
         raise click.UsageError("--burst needs --per-minute")
     elif concurrency is None:
-        raise click.UsageError("write the limit of active runs, --per-minute, or both")
+        raise click.UsageError("specify a limit of active runs, --per-minute, or both")
     with connected(api, sign) as client:
         found = client.put_limit(key, concurrency=concurrency, rate=rate)
     say(plain(f"{found.key}: {_said(found)}"))
@@ -110,7 +112,7 @@ def delete(key: str, yes: bool, api: str | None, sign: bool | None) -> None:
 @yes_option
 @api_options
 def release(key: str, run_id: str, yes: bool, api: str | None, sign: bool | None) -> None:
-    """Give the place of a run that no longer works to the next run. The run itself continues."""
+    """Give the place of a run to the next waiting run. The run itself is not stopped."""
     with connected(api, sign) as client:
         if not yes:
             confirm(plain(f"Release the place of {run_id}? If it still works, more runs than the limit are active."))

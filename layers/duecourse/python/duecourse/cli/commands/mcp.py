@@ -212,7 +212,9 @@ class Writes:
         return self._plan(partial(self._client.redrive_run, run_id), redrives=run_id, state=run.state, error=run.error)
 
     def apply_plan(self, plan: str) -> Document:
-        """Carry out a plan. Show the plan to the user before. A job that has changed since is not written (412)."""
+        """Carry out a plan. Show the plan to the user first. A job that has changed since the plan was made is not
+        written (412).
+        """
         if (carry_out := self._planned.pop(plan, None)) is None:
             raise CliError(f"there is no plan {plan}, or it was applied already; make a new plan")
         return dict(carry_out().document)

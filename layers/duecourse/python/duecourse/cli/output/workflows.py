@@ -21,13 +21,13 @@ from duecourse.client.models import (
 
 
 def print_workflows(workflows: Iterable[WorkflowSummary], *, wide: bool = False) -> None:
-    """Workflows as a table."""
+    """Print workflows as a table."""
     rows = [(each.id, coloured(each.state), schedule_text(each.schedule), each.next_occurrence) for each in workflows]
     print_table(("workflow", "state", "schedule", "next occurrence"), rows, wide=wide)
 
 
 def print_workflow(workflow: Workflow, *, wide: bool = False) -> None:
-    """A workflow and its jobs, each with the rule by which it starts."""
+    """Print a workflow and its jobs, each with the rule by which it starts."""
     print_workflows([workflow], wide=wide)
     click.echo()
     rows = [
@@ -47,8 +47,8 @@ def print_workflow(workflow: Workflow, *, wide: bool = False) -> None:
 
 
 def workflow_run_text(run: WorkflowRun, width: int | None) -> Text:
-    """The jobs of a workflow's run, each with its state and what it waits for, in lines of that width. Without a width
-    they also have the ids of their runs.
+    """Return the jobs of a workflow's run, each with its state and what it waits for, in lines of this width. Without a
+    width, the lines also have the ids of the runs.
     """
     title = Text.assemble((plain(run.run), "bold"), "  ", coloured(run.state, run.reason))
     if run.deadline is not None and not run.is_final:
@@ -66,7 +66,7 @@ def workflow_run_text(run: WorkflowRun, width: int | None) -> Text:
 
 
 def print_workflow_run(run: WorkflowRun, *, wide: bool = False) -> None:
-    """A workflow's run, and what became of each of its jobs."""
+    """Print a workflow's run with the state of each of its jobs."""
     console = Console(highlight=False)
     console.print(workflow_run_text(run, None if wide else table_width(console)), soft_wrap=True)
     if run.error:

@@ -30,8 +30,8 @@ ANSWER_SECONDS, TRY_SECONDS = 120.0, 1.0
 @dataclass(frozen=True, slots=True)
 class Tenant:
     """A tenant. `quota_used` counts the jobs that count towards its quota. `running` and `waiting` are its runs in
-    progress: of calls, those that have lasted ten seconds. `oldest_waiting_seconds` is the age of the oldest waiting
-    run (None: none waits). `runs` and `dollars` are those of the last 24 hours (None: not read).
+    progress; `running` counts only calls that have lasted ten seconds. `oldest_waiting_seconds` is the age of the
+    oldest waiting run (None: none waits). `runs` and `dollars` are those of the last 24 hours (None: not read).
     """
 
     tenant: str

@@ -90,7 +90,7 @@ def resume(place: Place) -> dict[str, Any]:
     """Resume the tenant and return the report. Raises CliError for a tenant that is not suspended.
 
     The jobs are resumed before their cursors return to the index, so that no run that dispatch starts waits at the
-    worker. Occurrences that came due since are missed ones, as after an outage. At last the API accepts requests.
+    worker. Occurrences that came due since are missed ones, as after an outage. Finally, the API accepts requests.
     """
     closed = place.closed()
     if closed is None:

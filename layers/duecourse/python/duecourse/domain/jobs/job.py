@@ -38,7 +38,9 @@ class Lane(StrEnum):
 
 
 class Precision(StrEnum):
-    """SECOND: visible to a worker just after its second. EXACT: delivered one second early and held by the worker."""
+    """SECOND: a worker receives the run just after its due second. EXACT: a worker receives the run one second early
+    and holds it until it is due.
+    """
 
     SECOND = "second"
     EXACT = "exact"
@@ -154,7 +156,7 @@ class EventKind(StrEnum):
 
 
 class Deadline(StrEnum):
-    """What a run must have done by a deadline."""
+    """The event that must happen by a deadline: the start or the end of a run."""
 
     START = "start"
     FINISH = "finish"
@@ -532,7 +534,7 @@ class Job(JobDefinition):
     - `failing`: the run with which the job began to fail (None: it succeeded since). Set if `notify` has RECOVERED.
     - `seed`: the id with which the job was created, if it was renamed. The jitter of its occurrences depends on it.
     - `waits`: runs of a backfill may have entered a wait queue that no scheduled run calls.
-    - `suspended_at`: since when the job's tenant is suspended (None: it is not). No run starts while it is.
+    - `suspended_at`: when the job's tenant was suspended (None: it is not suspended). No run starts while it is.
     """
 
     tenant: str

@@ -200,8 +200,8 @@ def stalled(view: WorkflowRunView, *, now: float) -> list[tuple[Step, int]]:
     """Return the steps of a run (for which `has_steps` is true) that have made no progress for STALLED_SECONDS, and
     since when (UTC seconds).
 
-    Either such a step was due, or the run ended, and the step has no record of an active run. Or the step ended and has
-    no record.
+    A step makes no progress if it was due (or the workflow's run has ended) and it has no record of an active run, or
+    if it has ended and has no record.
     """
     found: list[tuple[Step, int]] = []
     for each in view.steps:

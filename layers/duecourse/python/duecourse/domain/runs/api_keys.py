@@ -120,7 +120,7 @@ class ApiKey:
 
     @property
     def rules(self) -> BucketRules:
-        """The limit of its requests: a minute's requests may come at once."""
+        """The limit of its requests: all requests of a minute may come at once."""
         return BucketRules(self.requests_per_minute / 60, self.requests_per_minute)
 
     def opens(self, text: KeyText, now: float) -> bool:

@@ -353,7 +353,7 @@ def _decide(event: Event, job: JobSnapshot, run: Run | None, context: AttemptCon
             return decide_start(event, job, run, context, now=now)
         case Ended(outcome, draw):
             if not isinstance(run, Running | Waiting):
-                raise TypeError("an attempt ends on the record that it was started with")
+                raise TypeError("an attempt can end only with the record of its start")
             return decide_finish(run, job, outcome, now=now, draw=draw)
         case Completed(request) | GivenUp(request) | DeadlineCame(request) | CancelAsked(request) as event:
             if run is not None and request.turn is not None and redriven(request, run, context):

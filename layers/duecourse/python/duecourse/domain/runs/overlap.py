@@ -69,8 +69,8 @@ class Lock:
 @dataclass(frozen=True, slots=True)
 class KeyLimit:
     """A stored limit of a key: at most `concurrency` of its runs are active (0: no run starts), and `per_minute` of
-    their attempts start per minute, up to `burst` at once. It replaces the limits of the jobs; None: these count.
-    `updated_at` is in UTC seconds.
+    their attempts start per minute, up to `burst` at once. It replaces the limits of the jobs; None: the limits of the
+    jobs apply. `updated_at` is in UTC seconds.
     """
 
     tenant: str
@@ -107,7 +107,7 @@ def held_by(holder: str, job_id: str) -> RunName:
 
 
 def line_of(run: Run) -> str:
-    """Return the name of the wait queue in which a QUEUED run waits: the id of its job, or the line of its key."""
+    """Return the name of the wait queue in which a QUEUED run waits: the id of its job, or `key_line` of its key."""
     return run.job_id if run.key is None else key_line(run.key)
 
 

@@ -1,12 +1,14 @@
-"""Decides when an attempt may start whose job has a rate: the generic cell rate algorithm, with a line of waiting runs.
+"""Decides when an attempt of a job with a rate may start: the generic cell rate algorithm, with an instant for each
+waiting run.
 
-A start is paid when it begins, never before: `paid` moves by one interval. A run that cannot be paid yet gets the next
-instant of the line, one interval after the last one, waits without a worker, and is paid when it comes back. So a run
-that is late, repeated or lost costs other runs at most one interval, and runs that come late together wait again.
+A start is counted when it begins, never before: `paid` moves by one interval. A run that may not start yet gets the
+next free instant (`line`), one interval after the previous one. It waits without a worker, and its start is counted
+when its message returns. So a run that is late, repeated or lost delays other runs by at most one interval, and runs
+that are late together wait again.
 
 The counters are instants, so they depend on the interval with which they were counted (`step`). If the rate has
-changed, or differs between jobs, the starts count with the interval of the faster rate: no window has more starts than
-the larger burst and the faster rate allow.
+changed, or differs between jobs, starts are counted with the interval of the faster rate: no window has more starts
+than the larger burst and the faster rate allow.
 """
 
 from __future__ import annotations
@@ -18,15 +20,16 @@ from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS
 from duecourse.domain.jobs.job import Rate
 
 LINE_SECONDS = 900
-"""The maximum time (seconds) until the last instant of the line: the maximum delay of a queue."""
+"""The maximum time (seconds) until the instant of a waiting run: the maximum delay of a queue."""
 
 AGAIN_SECONDS = 600
-"""If the line is full, a run asks again after this time (seconds) up to LINE_SECONDS, so that not all ask at once."""
+"""If no instant is free, a run tries again after this time (seconds) up to LINE_SECONDS, so that not all try at once.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """The starts of a rate key (UTC microseconds, 0: none): `paid` is when the paid starts are used up, one of them
+    """The starts of a rate key (UTC microseconds, 0: none): `paid` is when the counted starts are used up, one of them
     each `step` (microseconds), and `line` is the last instant that was given to a waiting run.
     """
 
@@ -79,7 +82,7 @@ class JoinLine:
 
 @dataclass(frozen=True, slots=True)
 class AskAgain:
-    """The line is full: the run asks again at `at` (UTC seconds)."""
+    """No instant is free: the run tries again at `at` (UTC seconds)."""
 
     at: float
 
@@ -111,9 +114,9 @@ def interval(rate: Rate) -> int:
 def decide_rate(
     spent: Spent, rate: Rate, *, now: float, hold_seconds: float, in_turn: bool, draw: float, stored: bool = False
 ) -> Pay | Adapt | JoinLine | AskAgain:
-    """Decide on an attempt that asks to start. `spent` may be stale: each move has a condition. `in_turn`: the run has
-    waited for its instant of the line. A worker waits at most `hold_seconds` for the start. `draw` is a random number
-    in [0, 1). `stored`: the rate is that of all jobs with the key.
+    """Decide whether an attempt may start. `spent` may be stale: each move has a condition. `in_turn`: the run has
+    waited for its instant. A worker waits at most `hold_seconds` for the start. `draw` is a random number in [0, 1).
+    `stored`: the rate is that of all jobs with the key.
     """
     step, at, held = interval(rate), micro(now), micro(hold_seconds)
     counted, slack = spent.step or step, held + micro(CLOCKS_DIFFER_SECONDS)
@@ -147,5 +150,5 @@ def _adapted(spent: Spent, step: int, at: int, most: int | None) -> Spent | None
 
 
 def start_paid_by(spent: Spent, rate: Rate) -> float:
-    """Return the instant of the start that was paid last (UTC seconds). It may be in the past."""
+    """Return the instant of the start that was counted last (UTC seconds). It may be in the past."""
     return (spent.paid - rate.burst * interval(rate)) / 1_000_000

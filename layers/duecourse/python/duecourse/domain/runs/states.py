@@ -170,7 +170,7 @@ _COMMON = tuple(field.name for field in fields(Record))
 class Queued(Record):
     """The run waits in a wait queue (since `waiting_since`) for another run of its job, or of its `key`, or it has not
     started and has no record yet. While it waits for its key, it has the lock of its job. While it waits for a rate, it
-    is in no wait queue, and has the lock of its job and the place of its `key`. It starts, or asks again, at
+    is in no wait queue, and has the lock of its job and the place of its `key`. It starts, or tries again, at
     `not_before`.
     """
 

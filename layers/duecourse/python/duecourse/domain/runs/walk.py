@@ -1,7 +1,7 @@
 """The order in which a list of all runs of a tenant is read: newest occurrence first, without an index.
 
-Only the records of a job say which runs it had. A walk therefore reads one slice of time after the other, newest first,
-and in each slice one group of jobs after the other. If all jobs are in one group, the slice has no lower end.
+Only the records of a job show which runs it had. A walk therefore reads one slice of time after the other, newest
+first, and in each slice one group of jobs after the other. If all jobs are in one group, the slice has no lower end.
 """
 
 from __future__ import annotations

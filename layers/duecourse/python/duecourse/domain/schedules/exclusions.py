@@ -411,7 +411,9 @@ def packed_days(entries: Sequence[str]) -> str:
         elif _is_window(entry):
             windows[entry.endswith(CATCH_UP)].append(_window(entry))
         elif _DATE.match(entry):
-            raise ExclusionError(index, f"{entry!r}: a calendar has no instants; write a date such as 2026-12-25")
+            raise ExclusionError(
+                index, f"{entry!r}: a calendar cannot contain instants; write a date such as 2026-12-25"
+            )
         else:
             recurring[" ".join(entry.split())] = None
     timed = [(*each, caught_up) for caught_up, own in windows.items() for each in _merged(own)]

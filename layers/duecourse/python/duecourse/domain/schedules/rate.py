@@ -178,7 +178,7 @@ def _count(text: str, number: str) -> int | None:
     if not number:
         return None
     if not (number.isascii() and number.isdigit()):
-        raise refuse(f"{shown(text)}: write the number of occurrences after R, or nothing for no end")
+        raise refuse(f"{shown(text)}: write the number of occurrences after R, or only R for no end")
     if int(number) == 0:
         raise refuse(f"{shown(text)}: R0 would never fire; write R1 for a single occurrence or R for no end")
     return int(number)

@@ -686,7 +686,7 @@ def excluded_schedule(
     parts = schedule.parts if isinstance(schedule, UnionSchedule) else (schedule,)
     if spec.on_excluded != "skip" and not all(isinstance(part, WallSchedule | AtSchedule) for part in parts):
         raise ScheduleError(
-            "on_excluded", "previous and next are not for intervals in elapsed time; write the schedule as cron"
+            "on_excluded", "previous and next cannot be used with intervals in elapsed time; write the schedule as cron"
         )
     if not exclude:
         return schedule, None

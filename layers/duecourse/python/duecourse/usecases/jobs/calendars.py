@@ -1,8 +1,8 @@
 """A tenant's calendars, and the jobs that use them.
 
-A job copies the days of its calendar. So a change of a calendar edits each of its jobs. They are found by their
-markers; no other job is read. Each edit is conditional. A request that ends early is continued, repeated, or completed
-by index repair; jobs that already have the current days are not written again.
+A job copies the days of its calendar. So a change of a calendar edits each of its jobs. Markers
+identify these jobs, so no other job is read. Each edit is conditional. If a request ends early, its caller can continue
+or repeat it; otherwise, index repair completes it. Jobs that already have the current days are not written again.
 """
 
 from __future__ import annotations

@@ -127,7 +127,7 @@ class Renaming:
             return None
         if job.active_limit is not None:
             raise RenameError(
-                "overlap limits the active runs of the job; change overlap, rename the job, then restore overlap"
+                "overlap allows a limited number of active runs; change overlap, rename the job, then restore overlap"
             )
         lock = self.runs.locked(job.tenant, job.id)
         waiting = self.wait_queues.waiting(job.tenant, job.id, limit=1) if job.rule.waits else []

@@ -53,8 +53,8 @@ class LongCalls:
             self._runs.pop(run.fencing_token, None)
 
     def list_runs(self) -> Report:
-        """List the runs whose calls have lasted LONG_CALL_SECONDS. An error has no effect on the calls; the next look
-        tries again.
+        """List the runs whose calls have lasted LONG_CALL_SECONDS. An error has no effect on the calls, and the next
+        call of this method tries again.
         """
         report, began = Report(), self.clock.now() - LONG_CALL_SECONDS
         for run in [run for run in tuple(self._runs.values()) if run.started_at <= began]:

@@ -11,10 +11,10 @@ from duecourse.ports import Clock, JobStore, Randomness, WaitQueues
 from duecourse.usecases.dispatch.claim import HOLD_SECONDS
 
 MAX_MOVES = 4
-"""How often a move is decided again because another worker was first."""
+"""The maximum number of decisions if other workers write first."""
 
 BUSY_SECONDS = 2
-"""After this time (seconds) a run asks again if other workers were first at each move."""
+"""A run tries again after this time (seconds) if other workers were first at each move."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Paid:
 
 @dataclass(frozen=True, slots=True)
 class Later:
-    """The run waits until `at` (UTC seconds) and then asks again. `in_turn`: this is its instant of the line."""
+    """The run waits until `at` (UTC seconds) and then tries again. `in_turn`: this is the instant that it was given."""
 
     at: float
     in_turn: bool
@@ -42,8 +42,8 @@ class Rates:
     randomness: Randomness
 
     def ask(self, tenant: str, key: str, of_job: Rate, *, in_turn: bool) -> Paid | Later:
-        """Pay for a start, or return when the run asks again. If the response to a write is lost, a start is paid that
-        does not take place.
+        """Count a start, or return when the run tries again. If the response to a write is lost, a start may be counted
+        that does not take place.
         """
         stored = self.jobs.key_limits.get(tenant, key)
         common = None if stored is None else stored.rate

@@ -70,7 +70,7 @@ class DeadlineSocket:
 
     @property
     def at_end(self) -> bool:
-        """Whether everything that was received belongs to the response, which has been closed."""
+        """Whether the response was closed and nothing was received after it."""
         return self._reader.at_end
 
     def sendall(self, data: bytes) -> None:
@@ -123,7 +123,7 @@ class _Reader(io.BufferedReader):
 
 
 def with_timeout(deadline: Deadline, ask: Callable[[], T], name: str) -> T:
-    """Return or raise the result of `ask`. Raises TimeoutError if the deadline passes first.
+    """Return the result of `ask`, or raise its exception. Raises TimeoutError if the deadline passes first.
 
     `ask` runs in a separate thread named `name`. Only these threads may outlive their call: `ask` must hold no
     resources, change nothing important, and end automatically.
@@ -278,8 +278,8 @@ class Kept:
     used: float
 
     def usable(self, now: float) -> bool:
-        """Return whether the connection is young, was idle for a short time, and has nothing to read. A connection with
-        something to read has ended, or the server sent more than its response.
+        """Return whether the connection is young, was idle for a short time, and has nothing to read. If there is
+        something to read, the connection has ended, or the server sent more than its response.
         """
         if not (0 <= now - self.used <= MAX_IDLE_SECONDS and now - self.opened <= MAX_AGE_SECONDS):
             return False

@@ -3,7 +3,7 @@
 Calls use a plain socket rather than a general client. It connects to the address that was checked, certificates are
 checked against the host name, and one deadline bounds everything from the name lookup to the last byte. No proxy of the
 environment is used and no redirect is followed. `http.client` of the standard library reads the response. Connections
-to HTTPS targets are kept for a few seconds (see kept.py).
+to HTTPS targets are kept for a few seconds (see connection.py).
 """
 
 from __future__ import annotations
