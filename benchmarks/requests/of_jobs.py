@@ -59,6 +59,16 @@ def of_jobs() -> Iterator[Case]:
         "100 occurrences, beside those in a gap of the clock",
         lambda: {"schedule": "30 2 31 3 *", "timezone": "Europe/Berlin", "dst_gap": "skip", "count": 100},
     )
+    yield send(
+        "POST /v1/jobs/spread",
+        "400 jobs of 40 KB, beside 1,000 jobs, each every two seconds",
+        lambda: {"ids": [f"wide-{number:03}" for number in range(400)], "within_minutes": 60},
+    )
+    yield send(
+        "POST /v1/jobs/spread",
+        "500 jobs that are seldom due",
+        lambda: {"ids": [f"zz-{number:03}" for number in range(500)], "within_minutes": 60},
+    )
     yield get("GET /v1/upcoming", "1,000 jobs, each every two seconds, with jitter and 40 exclusions", step="60")
     yield Case("GET /v1/upcoming", "1,000 jobs that are seldom due", _seldom)
 

@@ -20,6 +20,7 @@ _ASKED: dict[tuple[str, str], tuple[dict[str, str], Any]] = {
     ("POST", "/v1/jobs/<job_id>/rename"): ({}, {"to": JOB}),
     ("POST", "/v1/jobs/pause"): ({}, {"ids": [JOB]}),
     ("POST", "/v1/jobs/resume"): ({}, {"ids": [JOB]}),
+    ("POST", "/v1/jobs/spread"): ({}, {"ids": [JOB], "within_minutes": 30}),
     ("POST", "/v1/jobs/<job_id>/run"): ({}, {"payload": 1}),
     ("POST", "/v1/jobs/<job_id>/run/batch"): ({}, {"runs": [{"payload": 1}, {"delay_seconds": 7200}]}),
     ("POST", "/v1/jobs/<job_id>/backfill"): ({}, {**HOUR, "dry_run": False}),

@@ -259,7 +259,7 @@ def test_message_copy_lists_the_messages_that_it_replaces() -> None:
 
 def test_message_of_a_catch_up_contains_its_rules_and_ignores_unknown_ones() -> None:
     spec = ScheduleSpec("*/5 * * * *", "Europe/Berlin", dst_gap="skip", start=1_795_000_000)
-    rules = OccurrenceRules(spec, ("2026-12-24",), 30)
+    rules = OccurrenceRules(spec, ("2026-12-24",), 30, 600)
     said = replace(read_run_message(body()), rules=rules, following=1_795_243_900)
     assert read_run_message(said.to_json()) == said
     raw = orjson.loads(said.to_json())

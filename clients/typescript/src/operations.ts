@@ -36,6 +36,7 @@ export const OPERATIONS: Readonly<Record<string, OperationEntry>> = {
   createJobs: ["POST", "jobs/batch", false],
   pauseJobs: ["POST", "jobs/pause", false],
   resumeJobs: ["POST", "jobs/resume", false],
+  planSpread: ["POST", "jobs/spread", false],
   createKey: ["POST", "keys", false],
   listKeys: ["GET", "keys", false],
   deleteKey: ["DELETE", "keys/{key_id}", false],

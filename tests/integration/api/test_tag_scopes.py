@@ -43,6 +43,7 @@ MEANING = {
     ("POST", "/v1/jobs"): WRITTEN,
     ("GET", "/v1/jobs"): LIST,
     ("POST", "/v1/jobs/batch"): WRITTEN,
+    ("POST", "/v1/jobs/spread"): WRITTEN,
     ("POST", "/v1/jobs/pause"): REFUSED,
     ("POST", "/v1/jobs/resume"): REFUSED,
     ("GET", "/v1/jobs/<job_id>"): OF_A_JOB,

@@ -59,6 +59,38 @@ def test_bulk_jobs_patch_changes_the_given_fields_after_confirmation_and_keeps_t
     assert desk.api.get("/v1/jobs/bill-0").json["name"] == ""
 
 
+def test_bulk_jobs_spread_relative_to_each_other_after_the_offsets_are_shown(run: Run, desk: Desk) -> None:
+    spread = (*BY_TAG, "--set", "spread.within_minutes=5")
+    shown = run(*spread, "--dry-run")
+    assert shown.exit_code == 2, shown.output
+    assert "busiest minute of these jobs: 5 runs before, 1 after" in shown.output
+    applied = run(*spread, "--yes")
+    assert applied.exit_code == 0, applied.output
+    found = [desk.api.get(f"/v1/jobs/bill-{number}").json["spread"] for number in range(5)]
+    assert sorted(each["offset_minutes"] for each in found) == [0, 1, 2, 3, 4]
+    for each in found:
+        assert f"spread: null -> {json.dumps(each)}" in shown.stdout
+    assert run(*spread, "--dry-run").exit_code == 0
+    desk.api.post({"id": "often", "schedule": "* * * * *", "target": HTTP_TARGET})
+    refused = run("jobs", "patch", "often", "bill-0", "--set", "spread.within_minutes=5", "--yes")
+    assert "often: spread: needs intervals longer than a minute" in refused.stderr
+    moved = run(*spread, "--set", "schedule=0 4 * * *", "--yes")
+    assert moved.exit_code == 0, moved.output
+    assert desk.api.get("/v1/jobs/bill-0").json["spread"]["within_minutes"] == 5
+
+
+def test_bulk_jobs_new_job_is_shown_with_its_offset_before_it_is_created(run: Run, desk: Desk) -> None:
+    body = {"id": "new", "schedule": "0 2 * * *", "spread": {"within_minutes": 2}, "target": HTTP_TARGET}
+    shown = run("jobs", "create", "--dry-run", text=json.dumps(body))
+    assert shown.exit_code == 0, shown.output
+    assert "1 min after each occurrence (of 2 min); 1 run in that minute, 6 without the change" in shown.stdout
+    assert desk.api.get("/v1/jobs/new").status == 404
+    assert run("jobs", "create", text=json.dumps(body)).exit_code == 0
+    assert "1 min after each occurrence (of 2 min)\n" in run("jobs", "get", "new").stdout
+    without = run("jobs", "create", "--dry-run", text=json.dumps(body | {"id": None}))
+    assert "--dry-run needs a job with an id" in without.stderr
+
+
 def test_bulk_jobs_patch_writes_nothing_for_a_rejected_job_or_invalid_options(run: Run, desk: Desk) -> None:
     refused = run("jobs", "patch", "bill-0", "none", "--set", "timeout_seconds=60", "--yes")
     assert (refused.exit_code, refused.stdout) == (1, "")

@@ -1,6 +1,6 @@
 """Jobs fire, from posting to the record, on a settable clock with real tables."""
 
-from duecourse.domain.jobs.job import JobState, MissedMode, MissedPolicy, Overlap
+from duecourse.domain.jobs.job import JobState, MissedMode, MissedPolicy, Overlap, Spread
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.schedules import ScheduleSpec
 from tests.support.jobs import NOON, job
@@ -155,6 +155,24 @@ def test_firing_jitter_delays_the_start_up_to_the_next_occurrence_without_changi
     assert all(0 <= run.due - run.occurrence <= 200 for run in runs)
     assert len({run.due - run.occurrence for run in runs}) > 5
     assert {run.lateness for run in runs} == {0.0}
+
+
+def test_firing_spread_delays_each_start_by_the_same_time_without_changing_the_name(world: World) -> None:
+    world.add(job("*/5 * * * *", spread=Spread(5, 3), max_runs=10))
+    world.until(NOON + 3600)
+    runs = world.runs("tick-tock")
+    assert [run.occurrence - NOON for run in runs] == list(range(300, 3001, 300))
+    assert {run.due - run.occurrence for run in runs} == {180}
+    assert {run.lateness for run in runs} == {0.0}
+    assert world.jobs.get("default", "tick-tock").state is JobState.COMPLETED
+
+
+def test_firing_catch_up_of_a_spread_job_has_the_rules_of_its_offset(world: World) -> None:
+    world.add(job("*/10 * * * *", spread=Spread(10, 7)))
+    world.until(NOON + 3600 + 8 * 60, ticking=False)
+    world.until(NOON + 3600 + 10 * 60)
+    (run,) = world.runs("tick-tock")
+    assert (run.occurrence, run.through, run.count) == (NOON + 600, NOON + 3600, 6)
 
 
 def test_firing_job_with_max_runs_comes_due_that_often_and_is_completed(world: World) -> None:

@@ -20,6 +20,7 @@ from duecourse.domain.jobs.job import (
     Rate,
     ResultLocation,
     RetryPolicy,
+    Spread,
 )
 from duecourse.domain.jobs.pause import pause
 from duecourse.domain.runs.api_keys import ApiKey, key_text
@@ -93,6 +94,7 @@ def _jobs() -> list[Job]:
             tags=("billing", "reports"),
             exclude=("2026-12-25",),
             jitter_seconds=30,
+            spread=Spread(30, 17),
             priority=Lane.HIGH,
             missed=MissedPolicy(MissedMode.RUN_ALL, 120, 5),
             retry=RetryPolicy(7, Backoff.LINEAR, 1, 60),

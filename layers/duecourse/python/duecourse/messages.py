@@ -294,7 +294,8 @@ def _rules(raw: dict[str, Any]) -> OccurrenceRules:
     spec = {
         field.name: raw["schedule"].get(field.name) for field in fields(ScheduleSpec) if field.name in raw["schedule"]
     }
-    return OccurrenceRules(ScheduleSpec(**spec), tuple(raw.get("exclude", ())), raw.get("jitter_seconds", 0))
+    delays = (raw.get(name, 0) for name in ("jitter_seconds", "offset_seconds"))
+    return OccurrenceRules(ScheduleSpec(**spec), tuple(raw.get("exclude", ())), *delays)
 
 
 def _are_rules(value: object) -> bool:

@@ -697,6 +697,7 @@ class Wiring(Generic[S_co]):
         from duecourse.usecases.jobs.membership import Membership
         from duecourse.usecases.jobs.pausing import Pausing
         from duecourse.usecases.jobs.renaming import Renaming
+        from duecourse.usecases.jobs.spreading import Spreading
         from duecourse.usecases.jobs.upcoming import Upcoming
         from duecourse.usecases.runs.all_runs import AllRuns
         from duecourse.usecases.runs.api_keys import ApiKeys
@@ -759,6 +760,7 @@ class Wiring(Generic[S_co]):
             commands=Commands(single, store, self.commands),
             dead_letters=DeadLetters(search, store, self.commands),
             upcoming=Upcoming(store, clock),
+            spreading=Spreading(jobs, clock),
             manual=manual,
             backfills=Backfills(
                 store, self.runs, inputs, lanes, self.timers, clock, randomness, settings.backfill_limit, kept_days

@@ -92,8 +92,8 @@ class RunAnswer(TypedDict):
     job_id: JobId
     state: RunState
     reason: Annotated[str | None, Field(description="The reason for this state, if it is not obvious.")]
-    occurrence: Annotated[Second, Field(description="The instant that the schedule gives, before jitter.")]
-    due: Annotated[Second, Field(description="The occurrence plus its jitter.")]
+    occurrence: Annotated[Second, Field(description="The instant that the schedule gives, before spread and jitter.")]
+    due: Annotated[Second, Field(description="The occurrence, delayed by the spread and jitter of the job.")]
     started_at: Annotated[Millisecond | None, Field(description="When the first attempt started.")]
     finished_at: Millisecond | None
     attempt_started_at: Annotated[

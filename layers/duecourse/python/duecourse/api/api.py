@@ -33,6 +33,7 @@ from duecourse.usecases.jobs.change import Draft, EditJobs, Jobs
 from duecourse.usecases.jobs.job_errors import JobReachError, JobUnknownError
 from duecourse.usecases.jobs.pausing import Pausing
 from duecourse.usecases.jobs.renaming import Renaming
+from duecourse.usecases.jobs.spreading import Spreading
 from duecourse.usecases.jobs.upcoming import Upcoming
 from duecourse.usecases.maintenance.tenants import AllTenants
 from duecourse.usecases.runs.all_runs import AllRuns
@@ -73,6 +74,7 @@ class Api:
     commands: Commands
     dead_letters: DeadLetters
     upcoming: Upcoming
+    spreading: Spreading
     manual: Manual
     backfills: Backfills
     notices: JobNotices

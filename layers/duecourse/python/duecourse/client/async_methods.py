@@ -35,6 +35,7 @@ from duecourse.client.models import (
     SingleLimit,
     SingleRun,
     Skipped,
+    SpreadPlan,
     Stage,
     StageMetrics,
     Stats,
@@ -815,6 +816,19 @@ class AsyncMethods(ABC):
                 },
             ),
             ChangedJobs,
+        )
+
+    def plan_spread(self, ids: list[str] | tuple[str, ...], within_minutes: int) -> Awaitable[SpreadPlan]:
+        """Plan the spread of jobs.
+
+        Chooses a quiet minute for each job from the upcoming load. Each choice takes the previous ones into
+        account, so the jobs are also spread relative to each other. Nothing is stored: to apply the plan, set
+        `spread` of each job (PATCH). `before` and `after` are null if the tenant has too many jobs for a forecast
+        (about 5,000); then only a hash of the id chooses the minute. The request counts as one for every 20 jobs,
+        in addition to those of the forecast (GET /v1/upcoming).
+        """
+        return self._send(
+            Call("POST", "jobs/spread", fields={"ids": ids, "within_minutes": within_minutes}), SpreadPlan
         )
 
     def create_key(

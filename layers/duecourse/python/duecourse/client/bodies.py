@@ -96,6 +96,7 @@ class JobPatch(TypedDict):
     description: NotRequired[str | None]
     runbook_url: NotRequired[str | None]
     jitter_seconds: NotRequired[int | None]
+    spread: NotRequired[Spread | None]
     max_runs: NotRequired[int | None]
     ping_url: NotRequired[str | None]
     payload: NotRequired[Any]
@@ -147,6 +148,7 @@ class JobRequest(TypedDict):
     description: NotRequired[str]
     runbook_url: NotRequired[str | None]
     jitter_seconds: NotRequired[int]
+    spread: NotRequired[Spread | None]
     max_runs: NotRequired[int | None]
     ping_url: NotRequired[str | None]
     payload: NotRequired[Any]
@@ -304,6 +306,13 @@ class SnsTarget(TypedDict):
     group: NotRequired[str | None]
 
 
+class Spread(TypedDict):
+    """The minutes after each occurrence from which a quiet one is chosen, and the choice."""
+
+    within_minutes: int
+    offset_minutes: NotRequired[int | None]
+
+
 class SqsTarget(TypedDict):
     """A queue of the stage's own account and region."""
 
@@ -356,6 +365,7 @@ class WorkflowRequest(TypedDict):
     description: NotRequired[str]
     runbook_url: NotRequired[str | None]
     jitter_seconds: NotRequired[int]
+    spread: NotRequired[Spread | None]
     max_runs: NotRequired[int | None]
     ping_url: NotRequired[str | None]
     payload: NotRequired[Any]

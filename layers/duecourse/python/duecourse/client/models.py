@@ -442,6 +442,8 @@ class Job(Answer):
     runbook_url: str | None
     """The address of the instructions for failures."""
     jitter_seconds: int
+    spread: SpreadShown | None
+    """Runs the job at a quiet minute after each occurrence, according to the upcoming load."""
     max_runs: int | None
     ping_url: str | None
     """The address of an external monitor, which is requested (GET) after each successful run."""
@@ -521,6 +523,8 @@ class Job(Answer):
     """When the job is removed after its end; null if it is not removed."""
     last_runs: tuple[LastRun, ...] | None
     """In a list with `runs`: the last runs of the job, newest first, without queued runs."""
+    spread_load: SpreadLoad | None
+    """In a dry run that chooses the offset of `spread`, if the tenant has not too many jobs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -649,6 +653,15 @@ class ListedLimit(Answer):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Minute(Answer):
+    """A minute, and the number of runs that are due in it."""
+
+    at: datetime
+    """UTC, with a fraction only if it is not a whole second."""
+    runs: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class MissedShown(Answer):
     """The policy for occurrences that were not enqueued in time."""
 
@@ -754,6 +767,20 @@ class Outcomes(Answer):
     retried: int
     """Failed attempts that were followed by another attempt."""
     dead: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlannedSpread(Answer):
+    """The offset that was chosen for a job, or the `problem` with it."""
+
+    id: str
+    offset_minutes: int | None
+    before: Minute | None
+    """The minute of its next run, if nothing is changed."""
+    after: Minute | None
+    """The minute of this run, if all offsets are applied."""
+    problem: str | None
+    """Why the job cannot be spread, or does not exist."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -993,6 +1020,34 @@ class SnsTargetShown(Answer):
     """
     subject: str | None
     group: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpreadLoad(Answer):
+    """The minute of the job's next run with its present and its chosen offset."""
+
+    before: Minute
+    after: Minute
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpreadPlan(Answer):
+    """The offsets of the jobs, in the order of the request."""
+
+    within_minutes: int
+    jobs: tuple[PlannedSpread, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpreadShown(Answer):
+    """The minutes after each occurrence from which a quiet one is chosen, and the choice."""
+
+    within_minutes: int
+    """The number of minutes, with that of the occurrence."""
+    offset_minutes: int | None
+    """The delay of each run. If it is missing, it is chosen when the job is created, and again when its schedule or
+    `within_minutes` changes.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1261,6 +1316,8 @@ class WorkflowSummary(Answer):
     runbook_url: str | None
     """The address of the instructions for failures."""
     jitter_seconds: int
+    spread: SpreadShown | None
+    """Runs the job at a quiet minute after each occurrence, according to the upcoming load."""
     max_runs: int | None
     ping_url: str | None
     """The address of an external monitor, which is requested (GET) after each successful run."""
@@ -1341,9 +1398,9 @@ class Run(RunExtras, Answer):
     reason: str | None
     """The reason for this state, if it is not obvious."""
     occurrence: datetime
-    """The instant that the schedule gives, before jitter."""
+    """The instant that the schedule gives, before spread and jitter."""
     due: datetime
-    """The occurrence plus its jitter."""
+    """The occurrence, delayed by the spread and jitter of the job."""
     started_at: datetime | None
     """When the first attempt started."""
     finished_at: datetime | None

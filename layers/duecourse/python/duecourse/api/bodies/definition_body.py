@@ -40,6 +40,7 @@ from duecourse.domain.jobs.job import (
     MAX_PRIORITY,
     MAX_QUEUE_LIMIT,
     MAX_RUNS,
+    MAX_SPREAD_MINUTES,
     Completion,
     EventKind,
     Job,
@@ -465,6 +466,31 @@ class ConcurrencyBody(Body):
     ] = 0
 
 
+class SpreadBody(Body):
+    """The minutes after each occurrence from which a quiet one is chosen, and the choice."""
+
+    within_minutes: Annotated[
+        Whole, Field(ge=2, le=MAX_SPREAD_MINUTES, description="The number of minutes, with that of the occurrence.")
+    ]
+    offset_minutes: Annotated[
+        Whole | None,
+        Field(
+            ge=0,
+            lt=MAX_SPREAD_MINUTES,
+            description="The delay of each run. If it is missing, it is chosen when the job is created, and again "
+            "when its schedule or `within_minutes` changes.",
+        ),
+    ] = None
+
+    @field_validator("offset_minutes")
+    @classmethod
+    def _within(cls, value: int | None, info: ValidationInfo) -> int | None:
+        within = info.data.get("within_minutes")
+        if value is not None and within is not None and value >= within:
+            raise refuse(f"must be less than within_minutes ({within}); choose a smaller number, or remove this field")
+        return value
+
+
 PerMinute = Annotated[
     Whole, Field(ge=1, le=MAX_PER_MINUTE, description="The number of attempts that start per minute.")
 ]
@@ -545,7 +571,7 @@ FinishBy = Annotated[
 
 OF_SCHEDULES = (
     *("dst_gap", "dst_fold", "anchor", "start", "end", "exclude", "calendar", "on_excluded"),
-    *("jitter_seconds", "max_runs", "missed"),
+    *("jitter_seconds", "spread", "max_runs", "missed"),
 )
 """The fields that require a schedule. The time zone is not included, because dates in templates use it."""
 
@@ -568,6 +594,10 @@ class DefinitionBody(ScheduleBody):
     ] = ""
     runbook_url: Annotated[RunbookUrl | None, Field(description="The address of the instructions for failures.")] = None
     jitter_seconds: Annotated[Whole, Field(ge=0, le=MAX_JITTER_SECONDS)] = 0
+    spread: Annotated[
+        SpreadBody | None,
+        Field(description="Runs the job at a quiet minute after each occurrence, according to the upcoming load."),
+    ] = None
     max_runs: Annotated[Whole | None, Field(ge=1, le=MAX_RUNS)] = None
     ping_url: Annotated[
         Url | None,

@@ -26,10 +26,26 @@ class LastRunAnswer(TypedDict):
     state: RunState
 
 
+class MinuteAnswer(TypedDict):
+    """A minute, and the number of runs that are due in it."""
+
+    at: Second
+    runs: Annotated[int, Field(ge=0)]
+
+
+class SpreadLoadAnswer(TypedDict):
+    """The minute of the job's next run with its present and its chosen offset."""
+
+    before: MinuteAnswer
+    after: MinuteAnswer
+
+
 def _tidy(schema: dict[str, Any]) -> None:
-    """Remove `task`, because responses have the target. Make `last_runs` optional, because only lists have it."""
+    """Remove `task`, because responses have the target. Make `last_runs` and `spread_load` optional, because only lists
+    and dry runs have them.
+    """
     del schema["properties"]["task"]
-    for name in ("task", "last_runs"):
+    for name in ("task", "last_runs", "spread_load"):
         schema["required"].remove(name)
 
 
@@ -92,6 +108,10 @@ class JobAnswer(KeptBody, JobBody):
     last_runs: Annotated[
         list[LastRunAnswer],
         Field(description="In a list with `runs`: the last runs of the job, newest first, without queued runs."),
+    ]
+    spread_load: Annotated[
+        SpreadLoadAnswer,
+        Field(description="In a dry run that chooses the offset of `spread`, if the tenant has not too many jobs."),
     ]
 
 

@@ -34,6 +34,7 @@ from duecourse.api.bodies.definition_body import (
     RateBody,
     ResultLocationBody,
     RetryBody,
+    SpreadBody,
     StepBody,
     WorkflowBody,
     payload_faults,
@@ -62,7 +63,7 @@ KEPT = ("tenant", "state", "paused_by", "paused_because", "created_at", "workflo
 
 DERIVED = (
     *("understood_as", "schedule_canonical", "next_occurrence", "updated_at", "error", "delete_at", "last_runs"),
-    *("paused_until", "former"),
+    *("paused_until", "former", "spread_load"),
 )
 """Read-only fields that are computed from the rest of the body, the time and the last write. They are always ignored:
 if a request is repeated, the first request changes them, and the second must still be valid.
@@ -121,8 +122,8 @@ def _told(stands: object, job: Job | None) -> str:
 
 DEFAULT_FIELDS = JobBody.model_fields.keys() - {
     "id", "name", "description", "schedule", "timezone", "dst_gap", "dst_fold", "anchor", "start", "end", "exclude",
-    "calendar", "on_excluded", "jitter_seconds", "max_runs", "expect_every", "target", "task", "precision", "tags",
-    "after_completion",
+    "calendar", "on_excluded", "jitter_seconds", "spread", "max_runs", "expect_every", "target", "task", "precision",
+    "tags", "after_completion",
 }  # fmt: skip
 """The fields of a job for which a registered task may have defaults. Fields that identify or schedule the job are
 excluded.
@@ -241,6 +242,10 @@ def merged(target: Any, patch: Any) -> Any:
     return result
 
 
+SPREAD_FOR = frozenset({"schedule", "timezone", "spread"})
+"""The fields whose change requires another offset."""
+
+
 def patched(job: Job, patch: Any) -> Any:
     """Return the job's document with the patch applied. It is validated like a posted job.
 
@@ -260,6 +265,8 @@ def patched(job: Job, patch: Any) -> Any:
         document["completion_seconds"] = None  # the default; the caller did not set it
     if "schedule" in patch and patch["schedule"] is None:
         document["anchor"] = None  # the start of a rate; the caller may not have set it
+    if document["spread"] is not None and not SPREAD_FOR.isdisjoint(patch):
+        del document["spread"]["offset_minutes"]  # it was chosen for the former schedule or number of minutes
     return {"schedule": None} | merged(document, patch)  # null means no schedule
 
 
@@ -277,6 +284,7 @@ _MODELS: Mapping[str, type[BaseModel]] = {
     "concurrency": ConcurrencyBody,
     "results": ResultLocationBody,
     "rate": RateBody,
+    "spread": SpreadBody,
 }
 
 _UNIONS = ("schedule", "target", "overlap", "finish_by")

@@ -61,6 +61,7 @@ from duecourse.api.routes.service import (
     PublicKeysAnswer,
     StatsAnswer,
 )
+from duecourse.api.routes.spreading import SpreadPlanAnswer, SpreadPlanBody
 from duecourse.api.routes.stage import StageAnswer, StageMetricsAnswer
 from duecourse.api.routes.tenants import TenantsAnswer
 from duecourse.api.routes.upcoming import PreviewAnswer, PreviewBody, UpcomingAnswer
@@ -523,9 +524,30 @@ REQUEST_EXAMPLES: Mapping[type[Body], Mapping[str, Document]] = {
     },
     WorkflowBody: {"nightly": NEW_WORKFLOW},
     RerunBody: {"from a job": {"from": ["load-eu"]}},
+    SpreadPlanBody: {"two": {"ids": ["nightly", "rebuild"], "within_minutes": 30}},
     PreviewBody: {"nightly": {"schedule": "0 3 * * *", "timezone": "Europe/Berlin", "count": 1}},
 }
 """The examples by model and name."""
+
+SPREAD_PLAN: Document = {
+    "within_minutes": 30,
+    "jobs": [
+        {
+            "id": JOB_ID,
+            "offset_minutes": 17,
+            "before": {"at": "2026-11-22T03:00:00Z", "runs": 212},
+            "after": {"at": "2026-11-22T03:17:00Z", "runs": 8},
+            "problem": None,
+        },
+        {
+            "id": "rebuild",
+            "offset_minutes": None,
+            "before": None,
+            "after": None,
+            "problem": "requires a schedule; set schedule, or remove this field",
+        },
+    ],
+}
 
 _ANSWERS: Mapping[Any, Mapping[str, Any]] = {
     JobAnswer: JOB,
@@ -592,6 +614,7 @@ _ANSWERS: Mapping[Any, Mapping[str, Any]] = {
     PreviewAnswer: PREVIEW,
     RedrivenAnswer: {"dry_run": False, "redriven": 3, "refused": 0, "more": False, "next_cursor": None},
     SkippedAnswer: {"items": [SKIPPED_RUN]},
+    SpreadPlanAnswer: SPREAD_PLAN,
     StageAnswer: STAGE,
     StageMetricsAnswer: STAGE_METRICS,
     StatsAnswer: STATS,

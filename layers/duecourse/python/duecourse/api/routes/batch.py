@@ -23,6 +23,7 @@ from duecourse.api.request import Request, read_key, request_key
 from duecourse.api.routes.jobs import JOB_PROBLEMS, created_answer, new_draft
 from duecourse.usecases.jobs.batch import JobBatch, Outcome, job_of
 from duecourse.usecases.jobs.change import Draft, RequestKey
+from duecourse.usecases.jobs.spreading import Chosen
 
 MAX_BATCH = 100
 
@@ -114,6 +115,10 @@ def _outcomes(api: Api, request: Request, values: Sequence[Any], key: str | None
             with _kept(outcomes, [index]):
                 drafts[index] = new_draft(api, request, value)
     with _kept(outcomes, drafts):
+        chosen = api.spreading.all_chosen([(draft, None) for draft in drafts.values()], request.budget.charge)
+        placed = dict(zip(drafts, chosen, strict=True))
+        outcomes |= {index: each for index, each in placed.items() if isinstance(each, Exception)}
+        drafts = {index: each.draft for index, each in placed.items() if isinstance(each, Chosen)}
         asked = [(draft, named[index]) for index, draft in drafts.items()]
         made = JobBatch(api.jobs, until).create(asked, request.correlation_id, by=request.principal)
         outcomes |= zip(drafts, made, strict=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from http import HTTPStatus
@@ -16,7 +16,7 @@ from typing_extensions import TypedDict
 from duecourse.api.answers import Document, Millisecond, PageAnswer, job_document
 from duecourse.api.api import Answer, Api, check_tags, listed_tag, page_answer, route
 from duecourse.api.bodies.definition_body import JobBody
-from duecourse.api.bodies.job_answer import JobAnswer, JobPatch, LastRunAnswer
+from duecourse.api.bodies.job_answer import JobAnswer, JobPatch, LastRunAnswer, MinuteAnswer
 from duecourse.api.bodies.models import Body, Rules, refuse, unfit
 from duecourse.api.bodies.validation import patched, read_body, read_job, validate_draft
 from duecourse.api.problems import FieldFault, Problem, bad_parameter, invalid, pointer, unknown_job
@@ -40,6 +40,7 @@ from duecourse.domain.ids import ID_PATTERN, is_id
 from duecourse.domain.instants import to_iso
 from duecourse.domain.jobs.document import ChangeAction, ChangeRecord
 from duecourse.domain.jobs.job import Job, JobState
+from duecourse.domain.jobs.spread import Minute, Place
 from duecourse.domain.runs.document import millisecond
 from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.domain.tenants.quota import MAX_NAME, MAX_OWNER
@@ -232,7 +233,7 @@ def create_job(api: Api, request: Request, _parameters: Mapping[str, str]) -> An
     view = None if named is None else api.jobs.repeated(request.tenant, named)
     if view is not None:
         return created_answer(request, view)
-    draft = new_draft(api, request, value)
+    draft = api.spreading.chosen(new_draft(api, request, value), None, request.budget.charge).draft
     return created_answer(request, api.jobs.create_once(draft, named, request.correlation_id, by=request.principal))
 
 
@@ -298,12 +299,13 @@ def put_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer
     """
     dry, job_id, value = DryRunQuery.of(request).dry_run, job_id_in(parameters), request.json()
     expected = replace(read_expected(request), absent=read_absent(request))
+    places: list[Place] = []
 
     def draft_for(job: Job | None) -> Draft:
-        return _own_draft(api, request, job_id, value, job)
+        return _own_draft(api, request, job_id, value, job, places)
 
     if dry:
-        return job_answer("job_looked_at", api.editing.look(request.tenant, job_id, draft_for, expected))
+        return _looked_at(api.editing.look(request.tenant, job_id, draft_for, expected), places)
     edited = api.editing.put(request.tenant, job_id, draft_for, expected, request.correlation_id, by=request.principal)
     return made_answer(edited.made) if edited.created else _edited("job_replaced", edited)
 
@@ -330,14 +332,15 @@ def patch_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
     if faults := list(unfit(patch)):
         raise invalid(faults)
     expected = read_expected(request)
+    places: list[Place] = []
 
     def draft_for(job: Job | None) -> Draft:
         if job is None:
             raise JobUnknownError(job_id)
-        return _own_draft(api, request, job_id, patched(job, patch), job)
+        return _own_draft(api, request, job_id, patched(job, patch), job, places)
 
     if dry:
-        return job_answer("job_looked_at", api.editing.look(request.tenant, job_id, draft_for, expected))
+        return _looked_at(api.editing.look(request.tenant, job_id, draft_for, expected), places)
     edited = api.editing.patch(
         request.tenant, job_id, draft_for, expected, request.correlation_id, by=request.principal
     )
@@ -450,9 +453,21 @@ def rules_of_stage(api: Api, tenant: str) -> Rules:
     )
 
 
-def _own_draft(api: Api, request: Request, job_id: str, value: Any, job: Job | None) -> Draft:
+def _looked_at(view: JobView, places: Sequence[Place]) -> Answer:
+    """Return the result of a dry run, with the load at the chosen minute if an offset was chosen."""
+    answer = job_answer("job_looked_at", view)
+    known = [{"before": minute(place.before), "after": minute(place.after)} for place in places if place.known]
+    return replace(answer, body=answer.body | {"spread_load": known[-1]}) if known else answer
+
+
+def minute(found: Minute) -> MinuteAnswer:
+    """Return a `MinuteAnswer`."""
+    return {"at": to_iso(found.at), "runs": found.runs}
+
+
+def _own_draft(api: Api, request: Request, job_id: str, value: Any, job: Job | None, places: list[Place]) -> Draft:
     """Return the draft that replaces the stored job (None: a new job). The value may omit its id; otherwise the id must
-    equal the id in the path.
+    equal the id in the path. If the offset of its spread was chosen, its place is added to `places`.
 
     Raises Problem with all faults, and Problem (403) if the job would have none of the caller's tags.
     """
@@ -470,7 +485,10 @@ def _own_draft(api: Api, request: Request, job_id: str, value: Any, job: Job | N
         found = result_faults(draft.payload, graph.steps[graph.of_jobs[job_id]].id, graph)
         if faults := [FieldFault(detail, pointer(["payload", *path])) for path, detail in found]:
             raise invalid(faults)
-    return draft
+    chosen = api.spreading.chosen(draft, job, request.budget.charge)
+    if chosen.place is not None:
+        places.append(chosen.place)
+    return chosen.draft
 
 
 def _edited(action: str, edited: Edited) -> Answer:

@@ -16,6 +16,7 @@ from duecourse.api.routes import (  # noqa: F401
     pausing,
     runs,
     service,
+    spreading,
     stage,
     tenants,
     upcoming,

@@ -33,7 +33,7 @@ from duecourse.domain.ids import is_id
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.workflows.check import MAX_STEPS
 from duecourse.usecases.runs.requests import RunRequest
-from duecourse.usecases.workflows.manage import WorkflowDraft, WorkflowPut, steps_cost
+from duecourse.usecases.workflows.manage import Workflow, WorkflowDraft, WorkflowPut, steps_cost
 
 _PROBLEMS = ("graph-missing",)
 
@@ -82,7 +82,7 @@ def put_workflow(api: Api, request: Request, parameters: Mapping[str, str]) -> A
     request.budget.charge(_cost(value))
     before = api.workflows.standing(request.tenant, workflow_id, expected)
     draft = _draft(api, request.tenant, workflow_id, value, None if before is None else before.job)
-    draft = replace(draft, budget=request.budget)
+    draft = replace(_spread(api, request, draft, before), budget=request.budget)
     if request.tags is not None:
         draft = replace(draft, reach=partial(check_step, request))
         expected = replace(expected, seen=check_released(api, request, before, draft))
@@ -193,6 +193,15 @@ def _draft(api: Api, tenant: str, workflow_id: str, value: Any, job: Job | None)
         return read_workflow(named, workflow_id, tenant, rules, check)
 
     return validate_draft(value, workflow_id, job, "invalid-workflow", read)
+
+
+def _spread(api: Api, request: Request, draft: WorkflowDraft, before: Workflow | None) -> WorkflowDraft:
+    """Return the draft with the offset of its spread. Raises ScheduleError, ExclusionError or Problem."""
+    own = draft.definition("")
+    if own.spread is None:
+        return draft
+    spread = api.spreading.chosen(own, None if before is None else before.job, request.budget.charge).draft.spread
+    return replace(draft, definition=lambda graph: replace(draft.definition(graph), spread=spread))
 
 
 def _cost(value: Any) -> int:

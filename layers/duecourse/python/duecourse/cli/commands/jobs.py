@@ -65,11 +65,19 @@ def _read(document: IO[str]) -> dict[str, Any]:
 
 @jobs.command(cls=Command, example=CREATE_EXAMPLE)
 @click.argument("document", type=click.File("r", encoding="utf-8"), default="-")
+@click.option("--dry-run", is_flag=True, help="Show the job; write nothing. The job must have an id.")
 @answer_options
-def create(document: IO[str], api: str | None, sign: bool | None, as_json: bool) -> None:
+def create(document: IO[str], dry_run: bool, api: str | None, sign: bool | None, as_json: bool) -> None:
     """Create a job from a JSON file, or from standard input."""
     job = _read(document)
+    if dry_run and not job.get("id"):
+        raise CliError("--dry-run needs a job with an id; add an id")
     with connected(api, sign) as client:
+        if dry_run:
+            shown = client.put_job(job["id"], cast("JobRequest", job), dry_run=True, if_none_match="*")
+            coming_up = () if as_json else next_occurrences(client, shown)
+            print_json(shown.document) if as_json else print_job(shown, coming_up, zone_of(shown.timezone))
+            return
         created = client.create_job(cast("JobRequest", job))
         warnings = client.get_job_warnings(created.id).items if created.document.get("notify") else ()
     _show(created, as_json)

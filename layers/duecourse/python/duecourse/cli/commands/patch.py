@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, cast
@@ -15,14 +15,20 @@ from duecourse.cli.manifests.difference import JOB_FIELDS, differences, only
 from duecourse.cli.manifests.documents import MANAGED_BY, FaultsError, Manifest
 from duecourse.cli.manifests.json_text import read_json
 from duecourse.cli.manifests.plan import SIDE_BY_SIDE, Action, Step, every_job, patient, told
-from duecourse.cli.terminal import CliError, plain
+from duecourse.cli.terminal import CliError, plain, say
 from duecourse.client import ApiError, Client
 from duecourse.client.bodies import JobPatch
+from duecourse.client.models import PlannedSpread
 
 EXAMPLE = """\
 duecourse jobs patch --tag billing --set schedule="30 2 * * *" --dry-run
 duecourse jobs patch --search invoice --set retry.max_attempts=5 --set owner=null
+duecourse jobs patch --tag billing --set spread.within_minutes=30
 duecourse jobs patch nightly hourly --set timeout_seconds=60 --yes"""
+
+TIMES = frozenset({"schedule", "timezone"})
+SPREAD_TOGETHER = 500
+"""The API's maximum number of jobs in a plan."""
 
 
 @click.command(cls=Applying, example=EXAMPLE)
@@ -67,15 +73,55 @@ def patch(
             names = job_ids or [job.id for job in every_job(client, tag, search)]
             if not names:
                 raise CliError("no jobs match; check --tag and --search with `duecourse jobs list`")
-            settle(client, _plan(client, wanted, names), dry_run=dry_run, yes=yes, as_json=as_json)
+            places = _places(client, wanted, names)
+            steps = _plan(client, wanted, names, places)
+            if not as_json:
+                _say_load(places.values())
+            settle(client, steps, dry_run=dry_run, yes=yes, as_json=as_json)
     except FaultsError as error:
         raise CliError("\n".join(["nothing was changed:", *map(plain, error.faults)])) from error
 
 
-def _plan(client: Client, wanted: dict[str, Any], names: Sequence[str]) -> list[Step]:
+def _places(client: Client, wanted: Mapping[str, Any], names: Sequence[str]) -> dict[str, PlannedSpread]:
+    """Return the place of each job if the patch spreads jobs, so that they are also spread relative to each other. The
+    API chooses the offset of each job by itself if the patch also changes the schedule.
+    """
+    spread = wanted.get("spread")
+    if not isinstance(spread, dict) or spread.keys() != {"within_minutes"} or not TIMES.isdisjoint(wanted):
+        return {}
+    within, found = spread["within_minutes"], dict[str, PlannedSpread]()
+    if type(within) is not int:
+        return {}  # the API rejects it for each job
+    for begin in range(0, len(names), SPREAD_TOGETHER):
+        part = list(dict.fromkeys(names[begin : begin + SPREAD_TOGETHER]))
+        found |= {each.id: each for each in patient(partial(client.plan_spread, part, within)).jobs}
+    return found
+
+
+def _say_load(places: Iterable[PlannedSpread]) -> None:
+    """Print the load of the busiest minute of the jobs, before and after the change."""
+    loads = [
+        (each.before.runs, each.after.runs) for each in places if each.before is not None and each.after is not None
+    ]
+    if loads:
+        before, after = map(max, zip(*loads, strict=True))
+        say(f"the busiest minute of these jobs: {before:,} run{'s' * (before != 1)} before, {after:,} after")
+
+
+def _plan(
+    client: Client, wanted: dict[str, Any], names: Sequence[str], places: Mapping[str, PlannedSpread]
+) -> list[Step]:
     """Return the change of each job. Raises FaultsError with all faults, the same ones of several jobs once."""
+
+    def planned(name: str) -> Step | list[str]:
+        place = places.get(name)
+        if place is None or place.offset_minutes is None:
+            return _planned(client, wanted, name)
+        spread = wanted["spread"] | {"offset_minutes": place.offset_minutes}
+        return _planned(client, wanted | {"spread": spread}, name)
+
     with ThreadPoolExecutor(SIDE_BY_SIDE) as threads:
-        found = list(threads.map(partial(_planned, client, wanted), names))
+        found = list(threads.map(planned, names))
     faults: dict[str, list[str]] = {}
     for name, each in zip(names, found, strict=True):
         for fault in () if isinstance(each, Step) else each:

@@ -15,7 +15,7 @@ WORKFLOW_FIELDS = tuple(WorkflowRequest.__annotations__)
 
 OF_THE_WORKFLOW = (
     *("schedule", "timezone", "dst_gap", "dst_fold", "anchor", "start", "end"),
-    *("exclude", "calendar", "on_excluded", "jitter_seconds", "max_runs", "missed"),
+    *("exclude", "calendar", "on_excluded", "jitter_seconds", "spread", "max_runs", "missed"),
     *("expect_every", "start_within_seconds", "finish_by", "on_deadline"),
 )
 """The fields that a step does not have, because its workflow decides when it runs."""

@@ -94,6 +94,7 @@ def print_job(job: Job, occurrences: Sequence[tuple[datetime, str]], zone: tzinf
         "excluded": ", ".join(job.exclude or ()),
         "calendar": job.calendar,
         "if excluded": job.on_excluded if job.exclude or job.calendar else None,
+        "spread": _spread(job),
         "jitter": f"{job.jitter_seconds} s" if job.jitter_seconds else None,
         "target": target_text(job.target or {}),
         "auth": _auth(job.target or {}),
@@ -112,6 +113,18 @@ def print_job(job: Job, occurrences: Sequence[tuple[datetime, str]], zone: tzinf
         "next": coming or ("none" if job.schedule else None),
     }
     print_fields_of(fields)
+
+
+def _spread(job: Job) -> str | None:
+    """Return the offset of each run. In a dry run, add the runs that are due in the chosen minute."""
+    if job.spread is None:
+        return None
+    said = f"{job.spread.offset_minutes} min after each occurrence (of {job.spread.within_minutes} min)"
+    load = job.spread_load
+    if load is None:
+        return said
+    runs = f"{load.after.runs:,} run{'s' * (load.after.runs != 1)}"
+    return f"{said}; {runs} in that minute, {load.before.runs:,} without the change"
 
 
 def _completion(job: Job) -> str | None:

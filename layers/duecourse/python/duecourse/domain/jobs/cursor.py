@@ -20,7 +20,7 @@ from time import gmtime, strftime
 from duecourse.domain.instants import from_iso
 from duecourse.domain.jobs.job import NO_DEADLINES, DeadlineRules, Job, Lane, MissedMode, MissedPolicy, Precision
 from duecourse.domain.schedules import TZDATA_VERSION, ScheduleSpec
-from duecourse.domain.schedules.schedule import Occurrences, occurrences_of
+from duecourse.domain.schedules.schedule import OccurrenceRules, Occurrences, occurrences_of
 
 BUCKET_SECONDS = 3600
 
@@ -88,11 +88,11 @@ class PlannedResume:
 class Cursor:
     """The next occurrence that is not enqueued yet, with the fields of the job that dispatch needs.
 
-    `occurrence` is the nominal instant. `due` is its due time with jitter; the due index sorts by it (UTC seconds). If
-    the schedule is exhausted, both are None, the cursor is not in the index, and `last` is the occurrence of the last
-    run. An `ending` cursor stays in the index until dispatch has checked whether its job is completed. A job without a
-    schedule has no `last` either, and is never completed. The cursor of a paused job is not in the index either, unless
-    the job is to `resume` automatically: then `due` is the time at which a round resumes it.
+    `occurrence` is the nominal instant. `due` is its due time with offset and jitter; the due index sorts by it (UTC
+    seconds). If the schedule is exhausted, both are None, the cursor is not in the index, and `last` is the occurrence
+    of the last run. An `ending` cursor stays in the index until dispatch has checked whether its job is completed. A
+    job without a schedule has no `last` either, and is never completed. The cursor of a paused job is not in the index
+    either, unless the job is to `resume` automatically: then `due` is the time at which a round resumes it.
 
     `occurrence` is the first one after `after`, computed with zone data of version `tzdata`. `remaining` is the number
     of occurrences that may still come due (None: no limit). `bulk`: messages go to the bulk queue of the lane. `seed`:
@@ -111,6 +111,7 @@ class Cursor:
     missed: MissedPolicy = field(default_factory=MissedPolicy)
     exclude: tuple[str, ...] = ()
     jitter_seconds: int = 0
+    offset_seconds: int | None = None
     remaining: int | None = None
     tzdata: str = TZDATA_VERSION
     error: str | None = None
@@ -132,11 +133,21 @@ class Cursor:
             return None
         return slot_of(max(self.due, int(now)), shard_of(self.tenant, self.job_id, shards))
 
+    @property
+    def rules(self) -> OccurrenceRules:
+        """The fields that determine the occurrences."""
+        return OccurrenceRules(self.schedule, self.exclude, self.jitter_seconds, self.offset_seconds or 0)
+
     def occurrences(self) -> Occurrences:
         """Return the job's compiled occurrences (from a cache). Raises ScheduleError or ExclusionError."""
         owner = self.seed or self.job_id
         return occurrences_of(
-            self.tenant, owner, self.schedule, exclude=self.exclude, jitter_seconds=self.jitter_seconds
+            self.tenant,
+            owner,
+            self.schedule,
+            exclude=self.exclude,
+            jitter_seconds=self.jitter_seconds,
+            offset_seconds=self.offset_seconds or 0,
         )
 
 
@@ -157,6 +168,7 @@ def cursor_for(job: Job, after: float) -> Cursor:
         missed=job.missed,
         exclude=job.exclude,
         jitter_seconds=job.jitter_seconds,
+        offset_seconds=job.offset_seconds or None,
         remaining=job.max_runs,
         bulk=job.bulk,
         seed=job.seed,
@@ -281,7 +293,7 @@ class Row:
     @classmethod
     def after(cls, occurrences: Occurrences, instant: int, remaining: int | None) -> Row:
         """Return a row at the first occurrence that is due after `instant` (UTC seconds)."""
-        at = occurrences.next(instant - occurrences.jitter_seconds)
+        at = occurrences.next(instant - occurrences.longest_delay)
         while at is not None and occurrences.due(at) <= instant:
             at = occurrences.next(at)
         row = cls(occurrences, at if at is not None else instant + 1, remaining)
@@ -311,7 +323,7 @@ class Row:
 
     def jump(self, on_time: int) -> None:
         """Pass all occurrences that were due before `on_time` without counting them."""
-        self.stop_at(self.occurrences.next(max(on_time - 1 - self.occurrences.jitter_seconds, self.passed)))
+        self.stop_at(self.occurrences.next(max(on_time - 1 - self.occurrences.longest_delay, self.passed)))
         while self.due is not None and self.due < on_time:
             self.step()
         self.passed = max(self.passed, on_time - 1 if self.at is None else min(on_time, self.at) - 1)

@@ -22,7 +22,7 @@ from duecourse.domain.targets.kinds import target_document
 KEPT = {field.name for field in fields(Job)} - {field.name for field in fields(JobDefinition)}
 """Fields that an edit does not set directly."""
 
-SCHEDULE = ("schedule", "jitter_seconds", "exclude", "max_runs")
+SCHEDULE = ("schedule", "jitter_seconds", "offset_seconds", "exclude", "max_runs")
 """The fields that determine the occurrences of a job."""
 
 
@@ -97,7 +97,8 @@ def rescheduled(job: Job, cursor: Cursor, edited: Job, now: float, sent_until: i
     old = _left(job, cursor, now, sent_until)
     occurrences = edited.occurrences()
     row = Row.after(occurrences, int(now), _allowance(job, edited, old.remaining))
-    # More jitter may delay an occurrence that has already come due. It already has its run and counts only once.
+    # More jitter or a later offset may delay an occurrence that has already come due. It already has its run and counts
+    # only once.
     while row.at is not None and _came_due(cursor, row.at, now):
         row.stop_at(occurrences.next(row.at))
     if row.at is None:

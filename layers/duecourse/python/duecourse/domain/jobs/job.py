@@ -437,6 +437,19 @@ class Reservation:
         return self.by.removeprefix(_RENAMED_TO) if self.by.startswith(_RENAMED_TO) else None
 
 
+MAX_SPREAD_MINUTES = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """The job runs `offset_minutes` after each of its occurrences, at a quiet minute of the first `within_minutes`.
+    None: the offset is not chosen yet; in a stored job, it is always set.
+    """
+
+    within_minutes: int
+    offset_minutes: int | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobDefinition:
     """The fields that a job's owner sets.
@@ -453,8 +466,8 @@ class JobDefinition:
     - `events`: the outcomes that are published to the event bus.
     - `notify`: the notices about the job, and the jobs that deliver them.
     - `max_runs`: the maximum number of occurrences that come due.
-    - `exclude`, `jitter_seconds`: change the occurrences of the schedule (domain.schedules.schedule). `exclude` also
-      contains a copy of the calendar's days (domain.schedules.calendars).
+    - `exclude`, `jitter_seconds`, `spread`: change the occurrences of the schedule (domain.schedules.schedule).
+      `exclude` also contains a copy of the calendar's days (domain.schedules.calendars).
     - `queue_limit`: with `overlap` QUEUE, the maximum number of runs in the wait queue (None: no limit).
     - `active_limit`: with `overlap` ALLOW, the maximum number of active runs (None: no limit). Further runs wait.
     - `concurrency`: the key whose limit the runs share with those of other jobs.
@@ -473,6 +486,7 @@ class JobDefinition:
     schedule: ScheduleSpec
     exclude: tuple[str, ...] = ()
     jitter_seconds: int = 0
+    spread: Spread | None = None
     max_runs: int | None = None
     target: Target
     payload: Any = None
@@ -504,6 +518,11 @@ class JobDefinition:
     after_completion: AfterCompletion | None = None
     ping_url: str | None = None
     expect_every: int | None = None
+
+    @property
+    def offset_seconds(self) -> int:
+        """The time from each occurrence to the minute that `spread` chose (seconds)."""
+        return 0 if self.spread is None else 60 * (self.spread.offset_minutes or 0)
 
     @property
     def calendar(self) -> str | None:
@@ -687,7 +706,12 @@ class Job(JobDefinition):
     def occurrences(self) -> Occurrences:
         """Return the job's compiled occurrences (from a cache). Raises ScheduleError or ExclusionError."""
         return occurrences_of(
-            self.tenant, self.seed or self.id, self.schedule, exclude=self.exclude, jitter_seconds=self.jitter_seconds
+            self.tenant,
+            self.seed or self.id,
+            self.schedule,
+            exclude=self.exclude,
+            jitter_seconds=self.jitter_seconds,
+            offset_seconds=self.offset_seconds,
         )
 
     def following(self, after: int) -> int | None:

@@ -95,7 +95,7 @@ def dues(cursor: Cursor, window: Window) -> Iterator[int]:
     begin, cursor = _begin(cursor, window), after_pause(cursor)
     occurrences = cursor.occurrences()
     left = cursor.remaining
-    at = occurrences.next(begin - cursor.jitter_seconds - 1)
+    at = occurrences.next(begin - occurrences.longest_delay - 1)
     while at is not None and at < window.end:
         if cursor.occurrence is None and (cursor.last is None or at > cursor.last):
             return

@@ -129,6 +129,7 @@ class StartRequest(OfRun):
                 self.rules.schedule,
                 exclude=self.rules.exclude,
                 jitter_seconds=self.rules.jitter_seconds,
+                offset_seconds=self.rules.offset_seconds,
             )
         return job.occurrences() if isinstance(job, Job) and job.generation == self.generation else None
 

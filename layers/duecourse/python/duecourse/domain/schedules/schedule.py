@@ -635,23 +635,30 @@ class Occurrences:
     owner: str
     jitter_seconds: int
     exclusions: Exclusions | None
+    offset_seconds: int = 0
+
+    @property
+    def longest_delay(self) -> int:
+        """The longest time from an occurrence to its due time (seconds)."""
+        return self.offset_seconds + self.jitter_seconds
 
     def next(self, after: int) -> int | None:
         """Return the first occurrence strictly after `after` that is not excluded, or None."""
         return self.schedule.next(after) if self.exclusions is None else self.exclusions.first(self.schedule, after)
 
     def due(self, occurrence: int) -> int:
-        """Return the time when an occurrence is due: its nominal time plus jitter. This time is always before the next
-        occurrence.
+        """Return the time when an occurrence is due: its nominal time plus offset and jitter, in elapsed seconds. This
+        time is always before the next occurrence.
 
         The jitter is a hash of job and occurrence, so that every computation has the same result.
         """
-        if self.jitter_seconds == 0:
+        if self.longest_delay == 0:
             return occurrence
         following = self.next(occurrence)
-        room = self.jitter_seconds if following is None else min(self.jitter_seconds, following - occurrence - 1)
+        room = self.longest_delay if following is None else following - occurrence - 1
+        offset = min(self.offset_seconds, room)
         digest = blake2b(f"{self.owner}@{occurrence}".encode(), digest_size=8).digest()
-        return occurrence + int.from_bytes(digest) % (room + 1)
+        return occurrence + offset + int.from_bytes(digest) % (min(self.jitter_seconds, room - offset) + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -663,17 +670,24 @@ class OccurrenceRules:
     schedule: ScheduleSpec
     exclude: tuple[str, ...] = ()
     jitter_seconds: int = 0
+    offset_seconds: int = 0
 
 
 @lru_cache(maxsize=2_048)
 def occurrences_of(
-    tenant: str, job_id: str, spec: ScheduleSpec, *, exclude: tuple[str, ...] = (), jitter_seconds: int = 0
+    tenant: str,
+    job_id: str,
+    spec: ScheduleSpec,
+    *,
+    exclude: tuple[str, ...] = (),
+    jitter_seconds: int = 0,
+    offset_seconds: int = 0,
 ) -> Occurrences:
     """Compile a job's occurrences. Raises ScheduleError, and ExclusionError for an invalid entry of `exclude`. Cached,
     since dispatch and worker need them several times for one run.
     """
     schedule, exclusions = excluded_schedule(spec, exclude)
-    return Occurrences(schedule, f"{tenant}#{job_id}", jitter_seconds, exclusions)
+    return Occurrences(schedule, f"{tenant}#{job_id}", jitter_seconds, exclusions, offset_seconds)
 
 
 def excluded_schedule(

@@ -27,7 +27,6 @@ from duecourse.domain.runs.coverage import OccurrenceRange, unrecorded
 from duecourse.domain.runs.states import Run, Skipped
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.exclusions import ExclusionError
-from duecourse.domain.schedules.schedule import OccurrenceRules
 from duecourse.limits import MAX_DELAY_SECONDS
 from duecourse.messages import RunMessage, deadline_checks
 from duecourse.ports import (
@@ -389,7 +388,7 @@ def message(
         caught_up_at=now if firing.caught_up else None,
         following=firing.following,
         # A range is read with the rules that created it, even if the job changes before it runs.
-        rules=OccurrenceRules(cursor.schedule, cursor.exclude, cursor.jitter_seconds) if firing.count > 1 else None,
+        rules=cursor.rules if firing.count > 1 else None,
         final=final,
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 
+from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import JobState
 from duecourse.domain.jobs.upcoming import LARGEST_JOBS, Bucket, Histogram, Window, expected, is_late
 from duecourse.domain.schedules import ScheduleError
@@ -85,6 +86,14 @@ class Upcoming:
         return UpcomingPage(buckets, runs, looked_at, paused, tuple(late), tuple(uncounted), following)
 
 
+def firing(entry: JobCursor) -> Cursor | None:
+    """Return the cursor of a job that fires, now or after a pause with an end. None for other jobs."""
+    cursor = entry.cursor
+    if cursor is None or cursor.error is not None:
+        return None
+    return None if entry.state is JobState.PAUSED and cursor.resume is None else cursor
+
+
 def _some(page: CursorPage, window: Window, charge: Charge) -> CursorPage:
     """Return the first jobs of the page, as many as may be counted, and charge for them. Raises the errors of
     `charge`.
@@ -92,10 +101,9 @@ def _some(page: CursorPage, window: Window, charge: Charge) -> CursorPage:
     runs, paid = 0, list[JobCursor]()
     for entry in page.items:
         paid.append(entry)
-        fires = entry.cursor is not None and (entry.state is not JobState.PAUSED or entry.cursor.resume is not None)
-        if entry.cursor is not None and fires and entry.cursor.error is None:
+        if (cursor := firing(entry)) is not None:
             with suppress(ScheduleError, ExclusionError):  # it is reported where it is counted
-                runs += expected(entry.cursor, window)
+                runs += expected(cursor, window)
         if runs >= RUNS_COUNTED:
             break
     charge(1 + runs // RUNS_A_REQUEST + len(paid) // JOBS_A_REQUEST)

@@ -60,7 +60,7 @@ class ShardRecord(TableStore):
 
 _PLAIN = (
     *("generation", "occurrence", "due", "after", "remaining", "lane", "precision", "tzdata", "error", "last"),
-    *("ending", "bulk"),
+    *("ending", "bulk", "offset_seconds"),
 )
 """The fields that are attributes of the same names."""
 

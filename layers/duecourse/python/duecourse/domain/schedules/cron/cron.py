@@ -131,7 +131,7 @@ class Field:
                 "? is allowed only in the two day fields (six fields start with the seconds; a year requires cron(...))"
             )
         if text == "H":
-            return "H (a hashed value) is not supported; write the value, and use jitter to spread jobs"
+            return "H (a hashed value) is not supported; write the value, and use spread to choose a quiet minute"
         if text == "R":
             return "R (a random value) is not supported; write the value, and use jitter to spread jobs"
         if self.names:

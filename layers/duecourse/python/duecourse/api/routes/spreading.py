@@ -1,0 +1,102 @@
+"""The route that plans the spread of jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+from typing_extensions import TypedDict
+
+from duecourse.api.answers import JobId
+from duecourse.api.api import Answer, Api, check_step, route
+from duecourse.api.bodies.definition_body import JobName
+from duecourse.api.bodies.job_answer import MinuteAnswer
+from duecourse.api.bodies.models import UNIQUE, Body, Whole, each_once
+from duecourse.api.bodies.validation import read_body
+from duecourse.api.identity import READ
+from duecourse.api.request import Request
+from duecourse.api.routes.jobs import minute
+from duecourse.domain.jobs.job import MAX_SPREAD_MINUTES
+from duecourse.domain.jobs.spread import Place
+from duecourse.domain.schedules import ScheduleError
+from duecourse.domain.schedules.exclusions import ExclusionError
+
+MAX_SPREAD = 500
+"""The maximum number of jobs in a plan. Their definitions are about 1 MB, like a page of a list."""
+
+JOBS_A_REQUEST = 20
+"""Reading this many definitions counts as one request."""
+
+
+class SpreadPlanBody(Body):
+    """The jobs to spread, and the minutes after each occurrence from which one is chosen."""
+
+    ids: Annotated[
+        list[JobName], Field(min_length=1, max_length=MAX_SPREAD, json_schema_extra=UNIQUE), AfterValidator(each_once)
+    ]
+    within_minutes: Annotated[Whole, Field(ge=2, le=MAX_SPREAD_MINUTES)]
+
+
+class PlannedSpreadAnswer(TypedDict):
+    """The offset that was chosen for a job, or the `problem` with it."""
+
+    id: JobId
+    offset_minutes: Annotated[int | None, Field(ge=0, lt=MAX_SPREAD_MINUTES)]
+    before: Annotated[MinuteAnswer | None, Field(description="The minute of its next run, if nothing is changed.")]
+    after: Annotated[MinuteAnswer | None, Field(description="The minute of this run, if all offsets are applied.")]
+    problem: Annotated[str | None, Field(description="Why the job cannot be spread, or does not exist.")]
+
+
+class SpreadPlanAnswer(TypedDict):
+    """The offsets of the jobs, in the order of the request."""
+
+    within_minutes: int
+    jobs: list[PlannedSpreadAnswer]
+
+
+@route(
+    "POST",
+    "/v1/jobs/spread",
+    "jobs",
+    {200: SpreadPlanAnswer},
+    body=SpreadPlanBody,
+    only_for=frozenset({READ}),
+    problems=("invalid-command",),
+    checks_tags=True,
+)
+def plan_spread(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
+    """Plan the spread of jobs.
+
+    Chooses a quiet minute for each job from the upcoming load. Each choice takes the previous ones into account, so the
+    jobs are also spread relative to each other. Nothing is stored: to apply the plan, set `spread` of each job
+    (PATCH). `before` and `after` are null if the tenant has too many jobs for a forecast (about 5,000); then only a
+    hash of the id chooses the minute. The request counts as one for every 20 jobs, in addition to those of the
+    forecast (GET /v1/upcoming).
+    """
+    body = read_body(request, SpreadPlanBody)
+    request.budget.charge(1 + len(body.ids) // JOBS_A_REQUEST)
+    found = {name: job for name, (job, _) in api.jobs.store.get_all(request.tenant, body.ids).items()}
+    jobs = [found[name] for name in body.ids if name in found]
+    for job in jobs:
+        check_step(request, job)
+    places = api.spreading.plan(request.tenant, jobs, body.within_minutes, request.budget.charge)
+    answer: SpreadPlanAnswer = {
+        "within_minutes": body.within_minutes,
+        "jobs": [_planned(name, places.get(name)) for name in body.ids],
+    }
+    return Answer(HTTPStatus.OK, "spread_planned", answer, facts={"items": len(jobs)})
+
+
+def _planned(job_id: str, place: Place | ScheduleError | ExclusionError | None) -> PlannedSpreadAnswer:
+    if not isinstance(place, Place):
+        problem = "does not exist" if place is None else place.detail
+        return {"id": job_id, "offset_minutes": None, "before": None, "after": None, "problem": problem}
+    return {
+        "id": job_id,
+        "offset_minutes": place.offset_minutes,
+        "before": minute(place.before) if place.known else None,
+        "after": minute(place.after) if place.known else None,
+        "problem": None,
+    }
