@@ -333,7 +333,7 @@ def test_local_stack_emulator_that_cannot_start_is_reported_on_one_line_with_its
 
     log = tmp_path / "log"
     with (
-        pytest.raises(CliError, match=rf"ended while starting: no such module \(log: {log}\)"),
+        pytest.raises(CliError, match=rf"ended during its start: no such module \(log: {log}\)"),
         Broken(port=free_port(), state=tmp_path / "state", temporary=tmp_path, log=log),
     ):
         pass

@@ -180,7 +180,7 @@ def read_absent(request: Request) -> bool:
     if text is None:
         return False
     if text.strip() != "*":
-        raise bad_header("if-none-match", "must be *, which creates it only if it does not exist")
+        raise bad_header("if-none-match", "must be *, with which the request creates but never replaces")
     return True
 
 

@@ -1,4 +1,4 @@
-"""Judges the last runs of a job and its references, for the API and for `duecourse doctor`."""
+"""Evaluates the last runs of a job and its references, for the API and for `duecourse doctor`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from statistics import median
 from duecourse.checks.check import span
 
 LAST_RUNS = 20
-"""How many of the last runs of a job are judged."""
+"""How many of the last runs of a job are evaluated."""
 
 LEFT_OUT = 5
 """The number of skipped or merged runs, among the last runs, that causes a warning."""

@@ -50,8 +50,8 @@ class Night:
 
 
 def explain_night(client: Client, job: Job, begin: datetime, end: datetime, *, most: int = MAX_OCCURRENCES) -> Night:
-    """Explain the first `most` occurrences of a night. It reads occurrences and records by the hundred, and explains
-    the last occurrence of each group. Raises the errors of the client.
+    """Explain the first `most` occurrences of a night. It reads up to a hundred occurrences or records at a time, and
+    explains the last occurrence of each group. Raises the errors of the client.
     """
     since = job.created_at if job.created_at > begin else None
     planned = list(_occurrences(client, job, max(begin, job.created_at + timedelta(seconds=1)), end, most + 1))

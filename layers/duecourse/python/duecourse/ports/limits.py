@@ -97,7 +97,9 @@ class EventSource(Protocol):
     """The event source through which the archive reads the stream of the runs table."""
 
     def problem(self) -> str | None:
-        """Return the reason why it does not deliver the stream's records; None if it does. Raises AwsError."""
+        """Return the reason why the event source does not deliver the stream's records; None if it does. Raises
+        AwsError.
+        """
 
 
 class Depths(Protocol):

@@ -112,7 +112,8 @@ CACHED_AN_HOUR = {"cache-control": "public, max-age=3600"}
 def get_oidc_configuration(api: Api, _request: Request, _parameters: Mapping[str, str]) -> Answer:
     """Discover the issuer.
 
-    Receivers of the tokens in calls (`auth` of type `oidc`) find the keys here. 404 if the stage signs no tokens.
+    Returns the address of the keys with which receivers verify the tokens in calls (`auth` of type `oidc`). The status
+    is 404 if the stage signs no tokens.
     """
     if api.settings.oidc is None:
         raise _no_tokens()
@@ -123,7 +124,7 @@ def get_oidc_configuration(api: Api, _request: Request, _parameters: Mapping[str
 def get_oidc_keys(api: Api, _request: Request, _parameters: Mapping[str, str]) -> Answer:
     """Read public keys.
 
-    The keys (JWKS) of the tokens that the stage signs. 404 if it signs none.
+    Returns the keys (JWKS) of the tokens that the stage signs. The status is 404 if it signs none.
     """
     if api.public_keys is None:
         raise _no_tokens()

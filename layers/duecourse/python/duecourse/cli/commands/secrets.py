@@ -85,5 +85,5 @@ def _value() -> str:
     else:
         value = read_text("-").removesuffix("\n").removesuffix("\r")
     if not value:
-        raise UsageError("the value is empty, so nothing was written; write it to standard input")
+        raise UsageError("the value is empty, so nothing was written; pass a value on standard input")
     return value

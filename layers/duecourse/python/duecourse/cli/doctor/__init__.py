@@ -1,1 +1,1 @@
-"""`duecourse doctor`: the first diagnosis of a stage. Gatherers read facts from AWS, and pure functions judge them."""
+"""`duecourse doctor`: the first diagnosis of a stage. Gatherers read facts from AWS; pure functions evaluate them."""

@@ -1,4 +1,4 @@
-"""Judges the facts about queues, functions, tables, quotas, audit and index repair. Pure functions."""
+"""Evaluates the facts about queues, functions, tables, quotas, audit and index repair. Pure functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Judges the facts about clock, rules, event sources and the due index. Pure functions."""
+"""Evaluates the facts about clock, rules, event sources and the due index. Pure functions."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ def audited_from(job: Job, since: int, low: int) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Turn(Position):
-    """One audit of one segment of the jobs table (of `segments`), over the occurrences after `low` and up to `high`
+    """One audit of one of the `segments` of the jobs table, over the occurrences after `low` and up to `high`
     (UTC seconds).
     """
 

@@ -445,8 +445,8 @@ def rated(start: Start, rate_key: str, not_before: float, now: float, *, in_turn
 
 
 def has_turn(previous: Run | None, rate_key: str, now: float, *, waited: bool) -> bool:
-    """Return whether a run that asks to start has waited for its instant of the rate's line. A run whose record does
-    not show the wait (`rated`) counts as such if it has waited for anything (`waited`).
+    """Return whether the run has waited for the instant that its rate gave it. If its record does not show such a wait
+    (see `rated`), any wait counts (`waited`).
     """
     match previous:
         case None:
@@ -459,7 +459,7 @@ def has_turn(previous: Run | None, rate_key: str, now: float, *, waited: bool) -
 
 
 def _waiting_since(previous: Run | None, rate_key: str, now: float) -> float | None:
-    """Return when the run began to wait for this rate: now, unless it waits already and asks again."""
+    """Return when the run began to wait for this rate: now, unless it already waits and tries again."""
     return now if previous is None or previous.rate_key != rate_key else previous.waiting_since
 
 

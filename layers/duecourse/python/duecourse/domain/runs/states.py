@@ -210,8 +210,8 @@ class Waiting(Alive):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retrying(Record):
-    """The last attempt failed at `finished_at`. The next one starts, or asks for its rate, at `not_before`. While it
-    waits for a rate, the run has the place of its `key`.
+    """The last attempt failed at `finished_at`. The next one starts, or tries again to start within its rate, at
+    `not_before`. While it waits for a rate, the run has the place of its `key`.
     """
 
     state = RunState.RETRYING

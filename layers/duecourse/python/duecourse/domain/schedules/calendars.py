@@ -62,7 +62,9 @@ class Calendar:
 
     @property
     def tag(self) -> str:
-        """The version of its days and description, for callers. A calendar that is created again has another one."""
+        """The version of its days and description, for callers. A calendar that is created again has a different
+        version.
+        """
         return f"{round(self.updated_at * 1000)}-{self.version}"
 
     @property

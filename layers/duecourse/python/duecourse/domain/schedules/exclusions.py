@@ -121,8 +121,8 @@ class Exclusions:
         return at if (caught := self.replacement(schedule, after, at)) is None else caught[1]
 
     def replacement(self, schedule: _Times, after: int, until: int | None) -> tuple[int, int] | None:
-        """Return the first occurrence of a window that is caught up strictly after `after` and before `until` (UTC
-        seconds; None: at any time), with the instant of its replacement; None if there is none.
+        """Return the first occurrence in a window that is caught up, and the instant of its replacement. The occurrence
+        is strictly after `after` and before `until` (UTC seconds; None: no end). None if there is none.
         """
         if self.others is None:
             return None
@@ -214,7 +214,7 @@ def _passed(pattern: Pattern, wall: int, whole: bool) -> int | None:
 
 
 class WorkingDays(DaySet):
-    """The days of an expression with ``W#n``, for a job with excluded days. These are not working days."""
+    """The days of an expression with ``W#n``, for a job with excluded days, which are not working days."""
 
     __slots__ = ("_off",)
 

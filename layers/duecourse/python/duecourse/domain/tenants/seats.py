@@ -27,7 +27,7 @@ LATE_SECONDS = 5
 """The usual maximum delay of a run's start, in seconds."""
 
 LOOKED_AHEAD = 4
-"""The number of future occurrences by which the distance between a schedule's occurrences is judged."""
+"""The number of future occurrences by which the distance between a schedule's occurrences is estimated."""
 
 LOOK_SECONDS = 60
 """How often a full set of seats is checked for holders that no longer need them, in seconds."""
@@ -100,7 +100,8 @@ def kept_apart(job: Job) -> Apart:
 def may_have_seat(job: Job, *, step: bool = False) -> bool:
     """Return whether the job can use a seat. `step`: it is a step of a workflow, or is about to become one.
 
-    The distance between its occurrences is judged by the next few of them. Each run is checked again at its start.
+    The distance between its occurrences is
+    estimated from the next few of them. Each run is checked again at its start.
     """
     match kept_apart(job):
         case Apart.LOCK:

@@ -200,7 +200,7 @@ class Overlaps:
 
     def release(self, job: Job, run: Run) -> bool:
         """Record that calls may still be in progress after `run`, whose record is final and has released the lock.
-        Return whether the lock is free, for a job whose runs wait for it.
+        Return whether the lock is free. Return False if runs of the job never wait for it.
         """
         if not job.needs_lock:
             return False

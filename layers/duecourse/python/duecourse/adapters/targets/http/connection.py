@@ -310,7 +310,9 @@ class KeptConnections:
             found.sock.close()
 
     def keep(self, kept: Kept) -> None:
-        """Keep a connection after a complete response. The connection that was idle the longest makes room for it."""
+        """Keep a connection after a complete response. If there are too many, the connection that was idle the longest
+        is closed.
+        """
         with self._lock:
             self._idle.append(kept)
             surplus = [self._idle.pop(0)] if len(self._idle) > MAX_IDLE else []

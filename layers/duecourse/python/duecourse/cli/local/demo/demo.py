@@ -1,4 +1,4 @@
-"""The demo: everything runs on this machine for two minutes, and a verdict judges the observations."""
+"""The demo: everything runs on this machine for two minutes, and a verdict evaluates the observations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Judges from the observations whether the demo has passed, with figures of lateness. Pure functions: no clock, no
+"""Decides from the observations whether the demo has passed, with figures of lateness. Pure functions: no clock, no
 calls.
 """
 
@@ -16,7 +16,7 @@ from duecourse.client.models import Run
 WANTED_SHARE = 0.9
 
 BUSY = 1.0
-"""The load of each core above which lateness is not judged, because workers then wait for a core."""
+"""The load of each core above which lateness is not evaluated, because workers then wait for a core."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,7 +76,7 @@ class MiniStack:
         with httpx.Client(trust_env=False, timeout=2.0) as http:
             while time.monotonic() < deadline:
                 if self.has_ended:
-                    raise self._failure("MiniStack ended while starting")
+                    raise self._failure("MiniStack ended during its start")
                 try:
                     if http.get(self.endpoint + HEALTH).is_success:
                         return
