@@ -64,6 +64,9 @@ export const SHAPE: Field[] = [
     standard: "0",
     hint: "The maximum random delay of a run.",
   }),
+  field("spread", "Spread", "json", {
+    hint: 'Moves the job to a quiet minute within this time: {"within_minutes": 30}',
+  }),
   field("max_runs", "Maximum runs", "number", { standard: "no limit" }),
   field("missed/policy", "If runs were missed", "choice", {
     standard: "run_once",

@@ -98,8 +98,8 @@ def _line(note: str) -> str:
 
 @dataclass(slots=True)
 class Said:
-    """The progress and note that were reported last, and those that were sent last. Each pair is replaced together,
-    since another thread sends them.
+    """The progress and note that were reported last, and those that were sent last. The two values of a pair are
+    replaced together, since another thread sends them.
     """
 
     last: tuple[float | None, str | None] = (None, None)

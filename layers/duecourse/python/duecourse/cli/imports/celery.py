@@ -206,8 +206,8 @@ def _cron(fields: Mapping[str, Any]) -> str:
     parts = [_field(fields.get(name, "*")) for name in _FIELDS]
     if parts[2] != "*" and parts[4] != "*":
         raise NotReadableError(
-            "day_of_month and day_of_week are both restricted: Celery runs the task on days that match both, cron on "
-            "days that match either; restrict one of them, and check the other in the task"
+            "day_of_month and day_of_week are both restricted: Celery runs the task on days that match both, but cron "
+            "on days that match either; restrict one of them, and check the other in the task"
         )
     return " ".join(parts)
 

@@ -139,7 +139,7 @@ class Place:
             start = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
 
     def wait_until(self, at: float, why: str) -> None:
-        """Wait until `at` (UTC seconds) and show it."""
+        """Wait until `at` (UTC seconds) and show the wait."""
         begun = self.now()
         while (left := at - self.now()) > 0:
             self.progress(why, int(self.now() - begun), int(at - begun))

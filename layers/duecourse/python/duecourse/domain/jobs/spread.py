@@ -74,7 +74,7 @@ class Place:
 
 
 def room(cursor: Cursor, within: int, now: float) -> int:
-    """Return how many minutes an occurrence has, `within` at most: the offset is shorter than each interval.
+    """Return the number of minutes from which the offset is chosen: at most `within`, and less than each interval.
 
     Raises ScheduleError for a job that runs only once, or every minute, and ExclusionError.
     """
