@@ -81,7 +81,7 @@ class UsageError(CliError):
 
 
 class WaitTimeoutError(CliError):
-    """A wait that ended before its run; exit status 124, as of timeout(1)."""
+    """A wait that ended before its run; exit status 124, like that of timeout(1)."""
 
     exit_code = 124
 

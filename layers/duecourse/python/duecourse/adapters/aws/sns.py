@@ -25,7 +25,8 @@ class SnsNotifier:
     """Publishes dead runs and missed deadlines to the notification topic. Tenant, job, owner and cause are also message
     attributes, which subscriptions can filter by.
 
-    A notification may arrive more than once: its response was lost, its sender stopped, or SNS delivered it twice. All
+    A notification may arrive more than once: if its response was lost, if its sender stopped, or if SNS delivered it
+    twice. All
     notifications of one dead run have the same `deduplication_id`, `<tenant>/<run id>/<attempt>`. If a redriven run
     dies again, its id is different. The id of a missed deadline is `<tenant>/<run id>/start`, or `finish`.
     """

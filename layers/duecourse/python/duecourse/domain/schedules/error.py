@@ -9,7 +9,8 @@ class ScheduleError(ValueError):
     Attributes:
         field: the invalid one: ``schedule``, ``timezone``, ``dst_gap``, ``dst_fold``, ``start``, ``end`` or ``anchor``.
         detail: one clear sentence with the fault and the remedy.
-        index: the position of the invalid one of several schedules; None if there is one, or the fault is of all.
+        index: the position of the invalid one of several schedules; None if there is only one, or if the fault
+            concerns all of them.
 
     """
 

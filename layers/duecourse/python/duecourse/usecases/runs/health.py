@@ -1,6 +1,6 @@
 """The health of a stage: the age of its last tick, and the other checks that the API can make.
 
-`duecourse doctor` has more permissions and checks the same and more.
+`duecourse doctor` has more permissions, and makes the same checks and more.
 """
 
 from __future__ import annotations
