@@ -31,6 +31,13 @@ def test_rate_limit_takes_one_write_for_twenty_requests() -> None:
     assert (store.reads, store.writes) == (0, 1)
 
 
+def test_rate_limit_of_a_slow_bucket_loses_no_tokens_to_cold_instances() -> None:
+    store, clock = MemoryLimits(), SettableClock(NOON)
+    instances = [limits(store, clock, rate=1, burst=60) for _ in range(10)]
+    assert [instance.admit("acme") for instance in instances] == [None] * 10
+    assert admitted(limits(store, clock, rate=1, burst=60), requests=100) == 50
+
+
 def test_rate_limit_admits_the_burst_of_a_tenant_and_then_its_rate() -> None:
     store, clock = MemoryLimits(), SettableClock(NOON)
     instance = limits(store, clock)

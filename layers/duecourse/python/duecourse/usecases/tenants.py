@@ -17,7 +17,7 @@ from duecourse.domain.jobs.cursor import BUCKET_SECONDS, Cursor, bucket_of, buck
 from duecourse.domain.jobs.job import Job, Lane
 from duecourse.domain.jobs.pause import PauseChange
 from duecourse.domain.tenants.quota import counted_places
-from duecourse.domain.tenants.rate import Bucket, BucketRules, ahead, charge, take, tokens_left
+from duecourse.domain.tenants.rate import LEASE_SECONDS, Bucket, BucketRules, ahead, charge, take, tokens_left
 from duecourse.domain.tenants.seats import LOOK_SECONDS, Seats, keeps_seat, loses_seat, may_have_seat
 from duecourse.ports import (
     BucketConflict,
@@ -29,11 +29,6 @@ from duecourse.ports import (
     SeatStore,
     TenantLimits,
 )
-
-LEASE_SECONDS = 5
-"""How long taken tokens are valid (seconds). For at most this time, they admit requests that the bucket would no longer
-admit.
-"""
 
 PAUSE_SECONDS = 2 * LEASE_SECONDS
 """After this time without a request (seconds), an instance takes only one token again."""

@@ -17,6 +17,11 @@ from math import ceil
 MAX_TAKEN = 20
 """The maximum number of tokens that one write takes."""
 
+LEASE_SECONDS = 5
+"""How long taken tokens are valid (seconds). For at most this time, they admit requests that the bucket would no longer
+admit.
+"""
+
 KEPT_FOR_OTHERS = 39
 """The number of tokens that the first of several simultaneous requests leaves for the others if the burst allows it."""
 
@@ -120,7 +125,8 @@ def take(bucket: Bucket | None, rules: BucketRules, now: float, *, wanted: int) 
     """Take at least one and at most `wanted` tokens at `now` (UTC seconds). Unused tokens are lost.
 
     At most a quarter of the remaining tokens is taken, and at most MAX_TAKEN. The first instance that requests tokens
-    after the bucket was full may take more than it wants, to make few requests, but leaves KEPT_FOR_OTHERS.
+    after the bucket was full may take more than it wants, to make few requests, but leaves KEPT_FOR_OTHERS. It does not
+    if the bucket is slow: the tokens that it would lose would be missed.
     """
     at = _nanoseconds(now)
     left = _left(bucket, rules, at)
@@ -129,7 +135,7 @@ def take(bucket: Bucket | None, rules: BucketRules, now: float, *, wanted: int) 
         tokens -= 1
     if tokens < 1:
         return Taken(None, 0, max((rules.filled_in(1) - left) / NANOSECONDS, 0.0))
-    if _in_use(bucket, rules, at) is None:
+    if _in_use(bucket, rules, at) is None and rules.rate * LEASE_SECONDS >= MAX_TAKEN:
         wanted = max(wanted, tokens - KEPT_FOR_OTHERS)
     granted = max(min(wanted, tokens // 4, MAX_TAKEN), 1)
     # The bucket that this instance has read may be outdated. It only takes several tokens if they are still a quarter.
