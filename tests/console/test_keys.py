@@ -37,6 +37,26 @@ def test_keys_page_creates_a_key_and_shows_its_url_once(
     assert accessibility_faults(page) == []
 
 
+def test_keys_page_shows_the_secret_of_a_signed_key_once(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    scheduler.client.create_job(JOB)
+    page = open_page(console, "/keys")
+    page.get_by_role("button", name="Create a key").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Job").fill("report")
+    dialog.get_by_label("Require signatures").check()
+    dialog.get_by_role("button", name="Create the key").click()
+    expect(dialog.get_by_role("button", name="Copy the secret")).to_be_visible()
+    secret = dialog.locator("code").last.inner_text()
+    assert len(secret) == 64
+    assert accessibility_faults(page) == []
+    dialog.get_by_role("button", name="Close", exact=True).last.click()
+    page.set_viewport_size({"width": 1600, "height": 900})
+    expect(page.get_by_role("row").filter(has_text="report")).to_contain_text("Yes")
+    assert secret not in page.content()
+
+
 def test_keys_page_revokes_a_key(scheduler: Scheduler, console: ServedConsole, open_page: Open) -> None:
     scheduler.client.create_job(JOB)
     made = scheduler.client.create_key("run:report", description="GitHub")

@@ -1,6 +1,7 @@
 import Alert from "@cloudscape-design/components/alert";
 import Box from "@cloudscape-design/components/box";
 import Button from "@cloudscape-design/components/button";
+import Checkbox from "@cloudscape-design/components/checkbox";
 import CopyToClipboard from "@cloudscape-design/components/copy-to-clipboard";
 import FormField from "@cloudscape-design/components/form-field";
 import Input from "@cloudscape-design/components/input";
@@ -12,13 +13,32 @@ import { fetcher } from "../api/client";
 import { API } from "../app/settings";
 import { ProblemBox } from "../shared/ProblemBox";
 
-/** Creates a key, and shows its trigger URL, which only this dialog has. */
+/** A text with a button that copies it. */
+function Shown({ name, text }: { name: string; text: string }) {
+  return (
+    <SpaceBetween size="xs">
+      <div className="text">
+        <code>{text}</code>
+      </div>
+      <CopyToClipboard
+        copyButtonText={`Copy the ${name}`}
+        textToCopy={text}
+        copySuccessText="Copied"
+        copyErrorText="The browser did not allow copying"
+      />
+    </SpaceBetween>
+  );
+}
+
+/** Creates a key, and shows its trigger URL and its secret, which only this dialog has. */
 export function CreateDialog({ close }: { close(): void }) {
   const [job, setJob] = useState("");
   const [description, setDescription] = useState("");
   const [days, setDays] = useState("90");
   const [debounce, setDebounce] = useState("");
+  const [signed, setSigned] = useState(false);
   const [url, setUrl] = useState<string | null>(null);
+  const [secret, setSecret] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
   const client = useQueryClient();
@@ -32,9 +52,11 @@ export function CreateDialog({ close }: { close(): void }) {
         expires_in_days: Number(days),
         requests_per_minute: 60,
         debounce_seconds: debounce === "" ? null : Number(debounce),
+        signed,
       };
       const { data } = await fetcher.POST("/v1/keys", { body });
       setUrl(data === undefined ? null : `${API.href.replace(/\/$/, "")}${data.path}`);
+      setSecret(data?.secret ?? null);
       await client.invalidateQueries({ queryKey: ["keys"] });
     } catch (failure) {
       setError(failure);
@@ -86,26 +108,30 @@ export function CreateDialog({ close }: { close(): void }) {
             <Input type="number" value={days} onChange={({ detail }) => setDays(detail.value)} />
           </FormField>
           <FormField
-            label="Combine requests within (seconds)"
-            description="If it is empty, each request starts a run."
+            label="Debounce (seconds)"
+            description="All requests in this time start one run. If it is empty, each request starts a run."
             constraintText="From 1 to 3600"
           >
             <Input type="number" value={debounce} onChange={({ detail }) => setDebounce(detail.value)} />
           </FormField>
+          <Checkbox
+            checked={signed}
+            description="The sender signs each body with a secret, as GitHub does (X-Hub-Signature-256)."
+            onChange={({ detail }) => setSigned(detail.checked)}
+          >
+            Require signatures
+          </Checkbox>
           <ProblemBox error={error} />
         </SpaceBetween>
       ) : (
         <SpaceBetween size="m">
-          <Alert type="warning">This URL contains the key. Copy it now; it cannot be shown again.</Alert>
-          <div className="text">
-            <code>{url}</code>
-          </div>
-          <CopyToClipboard
-            copyButtonText="Copy the URL"
-            textToCopy={url}
-            copySuccessText="Copied"
-            copyErrorText="The browser did not allow copying"
-          />
+          <Alert type="warning">
+            {secret === null
+              ? "This URL contains the key. Copy it now; it cannot be shown again."
+              : "Copy the URL and the secret now; they cannot be shown again."}
+          </Alert>
+          <Shown name="URL" text={url} />
+          {secret !== null && <Shown name="secret" text={secret} />}
         </SpaceBetween>
       )}
     </Modal>

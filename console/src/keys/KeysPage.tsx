@@ -74,7 +74,7 @@ export default function KeysPage() {
             id: "job",
             header: "Job",
             isRowHeader: true,
-            width: 160,
+            width: 130,
             grow: 2,
             cell: (each) => (
               <span className="text">
@@ -86,7 +86,7 @@ export default function KeysPage() {
           {
             id: "description",
             header: "Description",
-            width: 150,
+            width: 135,
             grow: 2,
             card: 100,
             wraps: true,
@@ -96,7 +96,7 @@ export default function KeysPage() {
           {
             id: "expires",
             header: "Expires (UTC)",
-            width: 130,
+            width: 150,
             card: 100,
             labelled: true,
             wraps: true,
@@ -110,11 +110,21 @@ export default function KeysPage() {
           {
             id: "used",
             header: "Last used (UTC)",
-            width: 130,
+            width: 168,
             card: 100,
             labelled: true,
             wraps: true,
             cell: (each) => (each.last_used_at === null ? "Never" : day(each.last_used_at)),
+          },
+          {
+            id: "signed",
+            header: "Signed",
+            width: 105,
+            spare: true,
+            card: 100,
+            labelled: true,
+            has: (each) => each.signed,
+            cell: (each) => (each.signed ? "Yes" : ""),
           },
           {
             id: "by",
@@ -127,7 +137,7 @@ export default function KeysPage() {
           {
             id: "revoke",
             header: "Action",
-            width: 95,
+            width: 105,
             card: 100,
             cell: (each) => (
               <Button

@@ -26,6 +26,7 @@ def store_of(tables: Tables) -> ApiKeyStore:
 def test_api_keys_key_comes_back_as_it_was_written(any_tables: Tables) -> None:
     store = store_of(any_tables)
     plain, full = made("a"), replace(made("b"), debounce_seconds=60, debounce_key="{{payload.a}}", last_used_at=NOON)
+    full = replace(full, salt="salt", request="digest digest")
     assert store.all("default") == type(store.all("default"))([], 0)
     assert store.add(plain, 0)
     assert store.add(full, 1)
@@ -46,6 +47,16 @@ def test_api_keys_key_is_added_only_if_no_other_was_added_meanwhile(any_tables: 
     assert not store.add(made("a"), 1)
     assert store.add(made("b"), 1)
     assert store.add(made("a", "other"), 0)
+
+
+def test_api_keys_key_replaces_another_one_only_if_it_is_added(any_tables: Tables) -> None:
+    store = store_of(any_tables)
+    assert store.add(made("a"), 0)
+    assert not store.add(made("b"), 0, made("a").id)
+    assert [*store.all("default").items] == [made("a")]
+    assert store.add(made("b"), 1, made("a").id)
+    assert ([*store.all("default").items], store.all("default").version) == ([made("b")], 2)
+    assert store.add(made("c"), 2, made("a").id)
 
 
 def test_api_keys_last_use_is_written_once_and_never_revives_a_key(any_tables: Tables) -> None:

@@ -1,13 +1,15 @@
 """API keys over HTTP, and the trigger URLs that run jobs with them."""
 
+import hmac
 import json
+from base64 import b64encode
 from typing import Any
 
 import pytest
 
 from duecourse.domain.ids import parse_run_id
 from duecourse.domain.instants import DAY_SECONDS
-from duecourse.domain.runs.api_keys import MAX_KEYS
+from duecourse.domain.runs.api_keys import MAX_KEYS, read_key_text
 from duecourse.domain.runs.rendering import render_document
 from duecourse.testing.clock import SettableClock
 from tests.support.api import BODY, Answered, ApiClient, api_settings
@@ -68,6 +70,7 @@ def payload(api: ApiClient, run_id: str) -> Any:
 def test_keys_key_is_created_listed_and_revoked(api: ApiClient, tables: Tables) -> None:
     made = create(api, description="GitHub")
     text = made.pop("key")
+    assert made.pop("secret") is None
     assert made.pop("path") == f"/v1/hooks/{text}"
     assert text.startswith("dck_acme.")
     assert made == {
@@ -81,6 +84,7 @@ def test_keys_key_is_created_listed_and_revoked(api: ApiClient, tables: Tables) 
         "requests_per_minute": 60,
         "debounce_seconds": None,
         "debounce_key": None,
+        "signed": False,
     }
     assert as_owner(api, "GET", "/v1/keys").json == {"items": [made]}
     assert text not in repr(tables.client.scan(TableName=tables.jobs)["Items"])
@@ -182,6 +186,83 @@ def test_keys_requests_count_for_the_tenant(tables: Tables, clock: SettableClock
     assert "1 per second are allowed" in answers[-1].json["detail"]
 
 
+def signed(secret: str, body: Any) -> dict[str, str]:
+    """The header of a request with this body."""
+    text = "" if body is None else json.dumps(body)
+    return {"x-hub-signature-256": f"sha256={hmac.digest(secret.encode(), text.encode(), 'sha256').hex()}"}
+
+
+@pytest.mark.parametrize("body", [{"branch": "東京"}, None])
+def test_keys_signed_key_runs_the_job_only_with_a_signature_of_the_body(api: ApiClient, body: Any) -> None:
+    made, other = create(api, signed=True), create(api, signed=True)
+    key, secret = made["key"], made["secret"]
+    assert made["signed"]
+    assert trigger(api, key, body, **signed(secret, body)).status == 202
+    for headers in ({}, signed(other["secret"], body), signed(secret, {"branch": "x"}), {"x-hub-signature-256": "é"}):
+        answer = trigger(api, key, body, **headers)
+        assert refusal(answer) == (401, "bad-signature")
+        assert answer.headers["www-authenticate"] == "Bearer"
+    listed = as_owner(api, "GET", "/v1/keys").text
+    assert secret not in listed
+    assert secret not in json.dumps(api.wait_queues)
+
+
+def test_keys_signature_is_of_the_bytes_that_were_sent(api: ApiClient) -> None:
+    made, text = create(api, signed=True), b'{"branch":\t"main"}'
+    headers = {"x-hub-signature-256": f"sha256={hmac.digest(made['secret'].encode(), text, 'sha256').hex()}"}
+    event = api_event("POST", f"/v1/hooks/{made['key']}", body=b64encode(text).decode(), headers=headers)
+    assert api.send({**event, "isBase64Encoded": True}).status == 202
+    assert refusal(trigger(api, made["key"], {"branch": "main"}, **headers)) == (401, "bad-signature")
+
+
+def test_keys_request_without_a_signature_takes_nothing_from_the_limit(api: ApiClient) -> None:
+    made = create(api, signed=True, requests_per_minute=1)
+    assert [trigger(api, made["key"]).status for _ in range(3)] == [401] * 3
+    assert trigger(api, made["key"], **signed(made["secret"], None)).status == 202
+
+
+def test_keys_secret_is_neither_stored_nor_derived_from_the_url_alone(api: ApiClient, tables: Tables) -> None:
+    made = create(api, signed=True)
+    stored = repr(tables.client.scan(TableName=tables.jobs)["Items"])
+    assert made["secret"] not in stored
+    assert made["key"] not in stored
+    key = api.jobs.api_keys.get("acme", made["id"])
+    assert key is not None
+    assert key.salt is not None
+    assert len(key.salt) >= 12
+    assert read_key_text(made["key"]).secret(key.salt) == made["secret"]
+
+
+def test_keys_repeated_request_replaces_the_key_whose_text_was_lost(api: ApiClient, clock: SettableClock) -> None:
+    def asked(description: str = "GitHub") -> Answered:
+        api.caller = OWNER
+        body, headers = {"scope": "run:report", "description": description}, {"idempotency-key": "mine"}
+        answer = api.send(api_event("POST", "/v1/keys", body=json.dumps(body), headers=headers))
+        api.caller = None
+        return answer
+
+    lost, made = asked().json, asked().json
+    assert [each["id"] for each in as_owner(api, "GET", "/v1/keys").json["items"]] == [made["id"]]
+    assert refusal(trigger(api, lost["key"])) == (401, "bad-key")
+    assert trigger(api, made["key"]).status == 202
+    assert refusal(asked("GitLab")) == (422, "idempotency-key-reused")
+    changes = as_owner(api, "GET", "/v1/jobs/report/history").json["items"]
+    assert sorted(each["action"] for each in changes if each["action"].startswith("key")) == [
+        "key_created", "key_created", "key_revoked",
+    ]  # fmt: skip
+    clock.set(NOON + DAY_SECONDS)
+    assert asked("GitLab").status == 201
+    assert trigger(api, made["key"]).status == 202
+
+
+def test_keys_repeated_request_is_possible_with_the_last_key(api: ApiClient) -> None:
+    for _ in range(MAX_KEYS - 1):
+        create(api)
+    api.caller = OWNER
+    event = api_event("POST", "/v1/keys", body='{"scope": "run:report"}', headers={"idempotency-key": "mine"})
+    assert [api.send(event).status for _ in range(2)] == [201, 201]
+
+
 @pytest.mark.parametrize("header", ["idempotency-key", "webhook-id", "x-github-delivery"])
 def test_keys_request_that_the_sender_repeats_starts_one_run(api: ApiClient, header: str) -> None:
     made = create(api)
@@ -216,7 +297,7 @@ def test_keys_body_that_cannot_be_a_payload_is_refused(api: ApiClient, text: str
     assert "/payload" not in answer.text
 
 
-def test_keys_burst_of_requests_is_merged_into_one_run(api: ApiClient, clock: SettableClock) -> None:
+def test_keys_burst_of_requests_is_debounced(api: ApiClient, clock: SettableClock) -> None:
     key = create(api, debounce_seconds=60, debounce_key="{{payload.branch}}")["key"]
     clock.set(NOON + 5)
     first = trigger(api, key, {"branch": "main", "n": 1})
@@ -265,7 +346,7 @@ def test_keys_job_that_is_created_again_has_no_keys(api: ApiClient) -> None:
     assert refusal(trigger(api, key)) == (404, "unknown-job")
 
 
-def test_keys_burst_without_a_body_is_merged_by_the_payload_of_the_job(api: ApiClient) -> None:
+def test_keys_burst_without_a_body_is_debounced_by_the_payload_of_the_job(api: ApiClient) -> None:
     key = create(api, debounce_seconds=60, debounce_key="{{payload.from}}")["key"]
     assert trigger(api, key).json["id"] == trigger(api, key).json["id"]
 

@@ -12,7 +12,7 @@ from duecourse.ports import Timer
 from duecourse.testing.faults import around, failing
 from duecourse.usecases.jobs.job_errors import KeyReusedError
 from duecourse.usecases.runs.lists import RunUnknownError
-from duecourse.usecases.runs.requests import MAX_AHEAD_DAYS, Later, OwnPayload
+from duecourse.usecases.runs.requests import MAX_AHEAD_DAYS, Later, OwnPayload, RunRequest
 from duecourse.usecases.tenants import RunQuotaError
 from tests.support.jobs import NOON, job
 from tests.support.world import Killed, Office, Payloads, World
@@ -45,6 +45,19 @@ def test_delayed_run_starts_at_its_time_with_its_own_payload(world: World, offic
     assert world.caller.calls == [(str(asked.name), 1, TWO_HOURS)]
     assert calls.given == [{"to": "anna"}]
     assert office.record(asked).state is S
+
+
+def test_delayed_run_of_a_burst_writes_its_timer_at_most_twice(world: World, office: Office, calls: Payloads) -> None:
+    manual, at, written = office.api.manual, Later(at=TWO_HOURS), []
+    for number in range(5):
+        request = RunRequest("key:a", "the window")
+        run = manual.run(office.job(), request, OwnPayload({"n": number}), at, debounced=True)
+        timer = timer_of(world, run)
+        assert timer is not None
+        written.append(timer.message.nonce)
+    assert written[1:] == [written[1]] * 4
+    world.until(TWO_HOURS + 60)
+    assert calls.given == [{"n": 0}]
 
 
 @pytest.mark.parametrize("delay", [0, 1, 120, 121, 180, 300, 301, 900, 901])

@@ -1,12 +1,14 @@
 """Stories of jobs that are changed while they run: paused, edited, deleted, backfilled."""
 
 from collections.abc import Callable
+from functools import partial
 
 from duecourse.domain.jobs.backfill import Backfill
 from duecourse.domain.jobs.job import Overlap
 from duecourse.domain.runs.api_keys import ApiKey
+from duecourse.usecases.jobs.change import RequestKey
 from duecourse.usecases.jobs.job_errors import JobUnknownError
-from duecourse.usecases.runs.api_keys import ApiKeyDraft
+from duecourse.usecases.runs.api_keys import ApiKeyDraft, ApiKeys
 from duecourse.usecases.runs.requests import OwnPayload, RunRequest
 from tests.support.fault_table.stage import Stage
 from tests.support.fault_table.story import NOT_RUN, RAN, Story
@@ -85,14 +87,20 @@ def _backfilled_one_at_a_time(stage: Stage) -> None:
     stage.at(160)
 
 
+def _trigger(keys: ApiKeys, made: list[ApiKey], payload: OwnPayload) -> None:
+    keys.run(made[-1], keys.job(made[-1]), payload, None, "c")
+
+
 def _triggered(stage: Stage) -> None:
     stage.put("0 6 * * *")
     keys, made = stage.office.api.api_keys, list[ApiKey]()
     draft = ApiKeyDraft("tick-tock", debounce_seconds=600)
-    stage.ask(lambda: made.append(keys.create("default", draft, by="anna")[0]))
+    request = RequestKey("d" * 64, "r" * 64)
+    stage.ask(lambda: made.append(keys.create("default", draft, by="anna", request=request)[0]))
     stage.at(200)
-    stage.ask(lambda: keys.run(made[-1], keys.job(made[-1]), OwnPayload({"request": 1}), None, "c"))
-    stage.ask(lambda: keys.run(made[-1], keys.job(made[-1]), OwnPayload({"request": 2}), None, "c"))
+    payloads = [OwnPayload({"request": number}) for number in (1, 2, 3)]
+    for payload in payloads:
+        stage.ask(partial(_trigger, keys, made, payload))
     stage.at(700)
 
 
@@ -155,7 +163,7 @@ STORIES = (
     ),
     Story(
         "triggered",
-        "Two requests to the trigger URL of a daily job are merged into one run at 12:10.",
+        "Three requests to the trigger URL of a daily job start one run at 12:10.",
         _triggered,
         {600: RAN},
         job="ACTIVE",

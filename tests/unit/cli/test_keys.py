@@ -16,8 +16,9 @@ KEY: dict[str, Any] = {
     "requests_per_minute": 60,
     "debounce_seconds": None,
     "debounce_key": None,
+    "signed": False,
 }
-MADE = KEY | {"key": "dck_acme.SECRET", "path": "/v1/hooks/dck_acme.SECRET"}
+MADE = KEY | {"key": "dck_acme.SECRET", "path": "/v1/hooks/dck_acme.SECRET", "secret": None}
 
 
 def test_keys_created_key_is_printed_once_as_a_url() -> None:
@@ -28,6 +29,13 @@ def test_keys_created_key_is_printed_once_as_a_url() -> None:
     document = json.loads(told(MADE, "keys", "create", "--scope", "run:report", "--json").stdout)
     assert document["key"] == "dck_acme.SECRET"
     assert document["url"].endswith(document["path"])
+
+
+def test_keys_secret_of_a_signed_key_follows_its_url() -> None:
+    made = told(MADE | {"signed": True, "secret": "5ec2e7"}, "keys", "create", "--scope", "run:report", "--signed")
+    url, secret = made.stdout.splitlines()
+    assert (url.rpartition("/")[2], secret) == ("dck_acme.SECRET", "5ec2e7")
+    assert "this URL and the secret cannot be shown again" in made.stderr
 
 
 def test_keys_are_listed_without_their_text() -> None:

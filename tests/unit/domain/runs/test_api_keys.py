@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duecourse.domain.runs.api_keys import ApiKey, KeyTextError, Merged, key_text, literal, read_key_text
+from duecourse.domain.runs.api_keys import ApiKey, Debounced, KeyTextError, key_text, literal, read_key_text
 from duecourse.domain.runs.rendering import render_document
 
 TEXT = key_text("acme_1-x", "S" * 32)
@@ -41,18 +42,33 @@ def test_api_key_opens_until_it_expires() -> None:
     assert not replace(KEY, hash=TEXT.id + "0" * 48).opens(TEXT, 1)
 
 
-def test_api_key_merges_requests_of_a_window_by_their_payload() -> None:
+def test_api_key_debounces_requests_of_a_window_by_their_payload() -> None:
     key = replace(KEY, debounce_seconds=60, debounce_key="{{payload.repo.name}}")
-    assert KEY.merged({}, 10.0) is None
-    first, second = (key.merged({"repo": {"name": "a"}}, at) for at in (59.9, 60.0))
+    assert KEY.debounced({}, 10.0) is None
+    first, second = (key.debounced({"repo": {"name": "a"}}, at) for at in (59.9, 60.0))
     assert first is not None
     assert second is not None
     assert (first.due, second.due) == (60, 120)
     assert first.name.partition(" ")[::2] == ("0", second.name.removeprefix("1 "))
-    assert key.merged({"repo": {"name": "a"}}, 0.0) == first
-    others = [key.merged({"repo": {"name": name}}, 0.0) for name in ("a/b", "a_b", "東京", "大阪", "{{x}}", "x" * 900)]
+    assert key.debounced({"repo": {"name": "a"}}, 0.0) == first
+    others = [
+        key.debounced({"repo": {"name": name}}, 0.0) for name in ("a/b", "a_b", "東京", "大阪", "{{x}}", "x" * 900)
+    ]
     assert len({first, *others}) == 7
-    assert replace(key, debounce_key=None).merged(None, 0.0) == Merged("0 report", 60)
+    assert replace(key, debounce_key=None).debounced(None, 0.0) == Debounced("0 report", 60)
+
+
+def test_api_key_accepts_bodies_signed_with_its_secret() -> None:
+    key, body = replace(KEY, salt="salt"), b'{"a": 1}'
+    secret = TEXT.secret("salt")
+    signature = f"sha256={hmac.digest(secret.encode(), body, 'sha256').hex()}"
+    assert key.accepts(TEXT, body, signature)
+    for wrong in ("", "sha256=", signature.removeprefix("sha256="), signature.upper(), f"{signature} ", "sha256=é"):
+        assert not key.accepts(TEXT, body, wrong)
+    assert not key.accepts(TEXT, b'{"a": 2}', signature)
+    assert not replace(key, salt="other").accepts(TEXT, body, signature)
+    assert len({TEXT.secret("salt"), TEXT.secret("other"), key_text("acme_1-x", "T" * 32).secret("salt")}) == 3
+    assert "salt='salt'" not in repr(key)
 
 
 @given(values)

@@ -11,7 +11,7 @@ from duecourse.ports import NoAnswerError, ServiceError
 
 KINDS: Mapping[HTTPStatus, tuple[str, ...]] = {
     HTTPStatus.BAD_REQUEST: ("malformed-body", "bad-parameter", "bad-header"),
-    HTTPStatus.UNAUTHORIZED: ("not-authenticated", "bad-token", "bad-key"),
+    HTTPStatus.UNAUTHORIZED: ("not-authenticated", "bad-token", "bad-key", "bad-signature"),
     HTTPStatus.FORBIDDEN: (
         "scope-missing", "bad-tenant", "not-operator", "tenant-suspended", "tenant-erased", "job-quota", "run-quota",
         "key-quota",

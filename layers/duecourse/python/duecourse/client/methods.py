@@ -831,28 +831,36 @@ class Methods(ABC):
         self,
         scope: str,
         *,
+        idempotency_key: str | None = None,
         description: str | None = None,
         expires_in_days: int | None = None,
         requests_per_minute: int | None = None,
         debounce_seconds: int | None = None,
         debounce_key: str | None = None,
+        signed: bool | None = None,
     ) -> CreatedKey:
         """Create an API key.
 
         The key starts runs of one job. Only its hash is stored, so this response is the only one that contains the
-        key. A repeated request creates another key.
+        key. A repeated request with the same `Idempotency-Key` replaces the key.
+
+        `idempotency_key`: your own unique key for this request, such as a UUID. A repeated request with the same
+        key has no further effect.
 
         `scope`: the job that the key can run: run:JOB.
 
         `debounce_seconds`: requests with the same debounce_key within a window of this length start one run, at the
         end of the window, with the first payload.
 
-        `debounce_key`: A template, such as {{payload.repository.name}}. Without it, all requests are merged.
+        `debounce_key`: A template, such as {{payload.repository.name}}. Without it, all requests start one run.
+
+        `signed`: whether requests must have a signature.
         """
         return self._send(
             Call(
                 "POST",
                 "keys",
+                idempotency_key=idempotency_key,
                 fields={
                     "scope": scope,
                     "description": description,
@@ -860,6 +868,7 @@ class Methods(ABC):
                     "requests_per_minute": requests_per_minute,
                     "debounce_seconds": debounce_seconds,
                     "debounce_key": debounce_key,
+                    "signed": signed,
                 },
             ),
             CreatedKey,

@@ -251,7 +251,7 @@ class Counts(Answer):
 
 @dataclass(frozen=True, kw_only=True)
 class CreatedKey(Answer):
-    """A new key with its text, which is not stored and cannot be read again."""
+    """A new key with its text and its secret, which are not stored and cannot be read again."""
 
     id: str
     scope: str
@@ -267,9 +267,12 @@ class CreatedKey(Answer):
     requests_per_minute: int
     debounce_seconds: int | None
     debounce_key: str | None
+    signed: bool
     key: str
     path: str
     """The path of the trigger URL. It contains the key."""
+    secret: str | None
+    """The secret for X-Hub-Signature-256; null if requests need no signature."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -574,6 +577,7 @@ class Key(Answer):
     requests_per_minute: int
     debounce_seconds: int | None
     debounce_key: str | None
+    signed: bool
 
 
 @dataclass(frozen=True, kw_only=True)

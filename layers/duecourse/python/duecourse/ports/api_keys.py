@@ -26,9 +26,9 @@ class ApiKeyStore(Protocol):
     def all(self, tenant: str) -> AllKeys:
         """Return all keys of the tenant (at most MAX_KEYS), ordered by id. Strongly consistent."""
 
-    def add(self, key: ApiKey, version: int) -> bool:
-        """Write a new key if no other key was added since `version`. Return whether it was written. Raises
-        StoreBusyError.
+    def add(self, key: ApiKey, version: int, replaced: str | None = None) -> bool:
+        """Write a new key if no other key was added since `version`, and delete the key with the id `replaced`. Return
+        whether it was written. Raises StoreBusyError.
         """
 
     def delete(self, tenant: str, key_id: str) -> bool:

@@ -40,7 +40,7 @@ _BODY = ("malformed-body", "body-too-large", "unsupported-content-type")
 _AUTHORISED = (
     "not-authenticated", "scope-missing", "bad-tenant", "tenant-suspended", "tenant-erased", "too-many-requests",
 )  # fmt: skip
-_BY_KEY = ("bad-key", "tenant-suspended", "tenant-erased", "too-many-requests")
+_BY_KEY = ("bad-key", "bad-signature", "tenant-suspended", "tenant-erased", "too-many-requests")
 _STATES = frozenset({"run-ended", "attempt-over", "not-dead", "job-deleted", "no-workflow-run", "run-not-ended"})
 """Problems that contain the run's state."""
 

@@ -427,6 +427,7 @@ KEY: Document = {
     "requests_per_minute": 60,
     "debounce_seconds": 60,
     "debounce_key": "{{payload.repository.name}}",
+    "signed": False,
 }
 KEY_TEXT = "dck_team.EXAMPLE-of-a-key-1234567890"
 RATED_RUN: Document = {
@@ -483,7 +484,7 @@ REQUEST_EXAMPLES: Mapping[type[Body], Mapping[str, Document]] = {
     },
     KeyBody: {
         "a webhook": {"scope": f"run:{JOB_ID}", "description": "the repository's webhook", "expires_in_days": 365},
-        "merged": {"scope": f"run:{JOB_ID}", "debounce_seconds": 60, "debounce_key": "{{payload.repository.name}}"},
+        "debounced": {"scope": f"run:{JOB_ID}", "debounce_seconds": 60, "debounce_key": "{{payload.repository.name}}"},
     },
     ReleaseBody: {"a run": {"run_id": RUN_ID}},
     CalendarBody: {"bank holidays": {"exclude": ["2026-12-24/2026-12-26", "2027-01-01", "* * * * SAT,SUN"]}},
@@ -576,7 +577,7 @@ _ANSWERS: Mapping[Any, Mapping[str, Any]] = {
         "due": "2026-11-21T09:15:00Z",
         "requested_by": f"key:{KEY['id']}",
     },
-    CreatedKeyAnswer: KEY | {"key": KEY_TEXT, "path": f"/v1/hooks/{KEY_TEXT}"},
+    CreatedKeyAnswer: KEY | {"key": KEY_TEXT, "path": f"/v1/hooks/{KEY_TEXT}", "secret": None},
     LimitAnswer: LIMIT,
     ListedLimitAnswer: LIMIT | {"waiting": 1, "waiting_for_rate": 0},
     SingleLimitAnswer: LIMIT

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from http import HTTPStatus
 from typing import Annotated, Any
 from urllib.parse import unquote
@@ -18,7 +18,7 @@ from duecourse.api.bodies.definition_body import TemplateKey
 from duecourse.api.bodies.models import LINE, Body, Whole, no_controls, refuse, unfit
 from duecourse.api.bodies.validation import read_body
 from duecourse.api.problems import FieldFault, Problem, invalid, later, shortened
-from duecourse.api.request import IDEMPOTENCY_KEY, Request, read_key
+from duecourse.api.request import IDEMPOTENCY_KEY, Request, read_key, request_key
 from duecourse.api.routes.manual import payload_faults_of
 from duecourse.domain.ids import ID_PATTERN
 from duecourse.domain.instants import to_iso
@@ -46,12 +46,15 @@ from duecourse.usecases.runs.api_keys import (
     ApiKeyRateError,
     ApiKeyUnknownError,
     BadApiKeyError,
+    SignatureError,
 )
 from duecourse.usecases.runs.requests import OwnPayload
 
 SCOPE_PATTERN = f"run:{ID_PATTERN}"
 SENDERS_KEYS = ("webhook-id", "x-github-delivery")
 """Headers in which common senders name a request. They count as Idempotency-Key."""
+
+SIGNATURE = "x-hub-signature-256"
 
 Scope = Annotated[str, Field(pattern=f"^{SCOPE_PATTERN}$", description="The job that the key can run: run:JOB.")]
 
@@ -89,8 +92,10 @@ class KeyBody(Body):
     ] = None
     debounce_key: Annotated[
         TemplateKey | None,
-        Field(description="A template, such as {{payload.repository.name}}. Without it, all requests are merged."),
+        Field(description="A template, such as {{payload.repository.name}}. Without it, all requests start one run."),
     ] = None
+
+    signed: Annotated[bool, Field(strict=True, description="Whether requests must have a signature.")] = False
 
     @field_validator("debounce_key")
     @classmethod
@@ -126,13 +131,18 @@ class KeyAnswer(TypedDict):
     requests_per_minute: Annotated[int, Field(ge=1)]
     debounce_seconds: int | None
     debounce_key: str | None
+    signed: bool
 
 
 class CreatedKeyAnswer(KeyAnswer):
-    """A new key with its text, which is not stored and cannot be read again."""
+    """A new key with its text and its secret, which are not stored and cannot be read again."""
 
     key: Annotated[str, Field(pattern=f"^{KEY_PATTERN}$")]
     path: Annotated[str, Field(description="The path of the trigger URL. It contains the key.")]
+    secret: Annotated[
+        str | None,
+        Field(description="The secret for X-Hub-Signature-256; null if requests need no signature."),
+    ]
 
 
 class KeysAnswer(TypedDict):
@@ -147,14 +157,16 @@ class KeysAnswer(TypedDict):
     "keys",
     {201: CreatedKeyAnswer},
     body=KeyBody,
-    problems=("invalid-key", "unknown-job", "key-quota", "busy"),
+    headers=("Idempotency-Key",),
+    problems=("invalid-key", "unknown-job", "key-quota", "idempotency-key-reused", "busy"),
 )
 def create_key(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """Create an API key.
 
     The key starts runs of one job. Only its hash is stored, so this response is the only one that contains the key. A
-    repeated request creates another key.
+    repeated request with the same `Idempotency-Key` replaces the key.
     """
+    own = read_key(request)
     body = read_body(request, KeyBody, kind="invalid-key")
     draft = ApiKeyDraft(
         body.scope.removeprefix("run:"),
@@ -163,12 +175,16 @@ def create_key(api: Api, request: Request, _parameters: Mapping[str, str]) -> An
         body.requests_per_minute,
         body.debounce_seconds,
         body.debounce_key,
+        body.signed,
     )
+    named = request_key(own, asdict(draft), "api key")
     try:
-        key, text = api.api_keys.create(request.tenant, draft, by=request.principal)
+        key, text = api.api_keys.create(request.tenant, draft, by=request.principal, request=named)
     except ApiKeyQuotaError:
         raise Problem("key-quota", f"The tenant has {MAX_KEYS} keys, the maximum; delete a key first.") from None
-    answer: CreatedKeyAnswer = {**_document(key), "key": text.text, "path": f"/v1/hooks/{text.text}"}
+    answer: CreatedKeyAnswer = {**_document(key), "key": text.text, "path": f"/v1/hooks/{text.text}", "secret": None}
+    if key.salt is not None:
+        answer["secret"] = text.secret(key.salt)
     facts = {"key_id": key.id, "job_id": key.job_id}
     return Answer(HTTPStatus.CREATED, "key_created", answer, {"location": f"/v1/keys/{key.id}"}, facts)
 
@@ -211,7 +227,8 @@ def trigger(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answe
 
     The URL contains an API key, so treat it like a password. The body is the payload of the run; its text is not read
     as a template. Without a body, the run has the payload of the job. `Webhook-Id` and `X-GitHub-Delivery` count as
-    `Idempotency-Key`.
+    `Idempotency-Key`. A key that was created as `signed` needs the header `X-Hub-Signature-256`: `sha256=` and the
+    HMAC-SHA256 (hex) of the body with the key's secret.
     """
     return _run(api, request)
 
@@ -226,17 +243,22 @@ def trigger_with_header(api: Api, request: Request, _parameters: Mapping[str, st
 
 
 def opened(api: Api, request: Request, parameters: Mapping[str, str]) -> Request:
-    """Return the request with its key, and the key's tenant. Raises Problem: 401 without a valid key, 429 with
-    `retry-after` if the key's limit is reached.
+    """Return the request with its key, and the key's tenant. Raises Problem: 401 without a valid key or the signature
+    that it requires, 429 with `retry-after` if the key's limit is reached.
     """
     if (text := parameters.get("key")) is None:
         scheme, _, text = (request.authorization or "").partition(" ")
         text = text.strip() if scheme.lower() == "bearer" else ""
     try:
-        key = api.api_keys.opened(unquote(text))
+        key = api.api_keys.opened(unquote(text), request.raw, request.headers.get(SIGNATURE, ""))
     except BadApiKeyError:
         detail = "The API key does not exist, was revoked or has expired; use a valid key."
         raise Problem("bad-key", detail, headers={"www-authenticate": "Bearer"}) from None
+    except SignatureError:
+        detail = (
+            "X-Hub-Signature-256 is missing or does not fit the body; sign the body with the secret of the API key."
+        )
+        raise Problem("bad-signature", detail, headers={"www-authenticate": "Bearer"}) from None
     except ApiKeyRateError as error:
         seconds = retry_after(error.wait)
         limit = f"{error.key.requests_per_minute} requests per minute are allowed with this key"
@@ -307,4 +329,5 @@ def _document(key: ApiKey) -> KeyAnswer:
         "requests_per_minute": key.requests_per_minute,
         "debounce_seconds": key.debounce_seconds,
         "debounce_key": key.debounce_key,
+        "signed": key.salt is not None,
     }

@@ -25,8 +25,9 @@ def keys() -> None:
 @click.option("--per-minute", type=int, metavar="N", help="Allow this many requests per minute.  [default: 60]")
 @click.option("--debounce", type=int, metavar="SECONDS", help="Start one run for all requests in this time.")
 @click.option(
-    "--debounce-key", metavar="TEMPLATE", help="Merge only requests with the same value, such as {{payload.branch}}."
+    "--debounce-key", metavar="TEMPLATE", help="Debounce only requests with the same value: {{payload.branch}}."
 )
+@click.option("--signed", is_flag=True, help="Require signatures, and print the secret after the URL.")
 @answer_options
 def create(
     scope: str,
@@ -35,11 +36,12 @@ def create(
     per_minute: int | None,
     debounce: int | None,
     debounce_key: str | None,
+    signed: bool,
     api: str | None,
     sign: bool | None,
     as_json: bool,
 ) -> None:
-    """Create a key, and print its trigger URL. The URL cannot be shown again."""
+    """Create a key, and print its trigger URL. It cannot be shown again."""
     with connected(api, sign) as client:
         made = client.create_key(
             scope,
@@ -48,15 +50,19 @@ def create(
             requests_per_minute=per_minute,
             debounce_seconds=debounce,
             debounce_key=debounce_key,
+            signed=signed or None,
         )
         url = f"{client.api}{made.path}"
     if as_json:
         print_json({**made.document, "url": url})
         return
     ends = f"{made.expires_at:%Y-%m-%d}"
-    note = f"key {made.id} can run {scope.removeprefix('run:')} until {ends}; this URL cannot be shown again:"
+    shown = "this URL" if made.secret is None else "this URL and the secret"
+    note = f"key {made.id} can run {scope.removeprefix('run:')} until {ends}; {shown} cannot be shown again:"
     click.echo(plain(note), err=True)
     click.echo(plain(url))
+    if made.secret is not None:
+        click.echo(plain(made.secret))
 
 
 @keys.command("list", cls=Command, example="duecourse keys list")

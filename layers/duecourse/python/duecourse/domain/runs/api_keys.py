@@ -7,9 +7,9 @@ the beginning of the hash.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
-from hmac import compare_digest
+from hmac import compare_digest, digest
 from typing import Any
 
 from duecourse.domain.ids import ID_PATTERN
@@ -59,6 +59,12 @@ class KeyText:
         """The id of the key."""
         return self.hash[:_ID_CHARACTERS]
 
+    def secret(self, salt: str) -> str:
+        """The secret with which the holder signs requests. It is derived from the text and the stored salt: the text,
+        which is part of the URL, does not suffice, and neither do the stored data.
+        """
+        return digest(salt.encode(), self.text.encode(), "sha256").hex()
+
     def __repr__(self) -> str:
         return f"KeyText({self.tenant!r}, …)"
 
@@ -77,7 +83,7 @@ def read_key_text(text: str) -> KeyText:
 
 
 @dataclass(frozen=True, slots=True)
-class Merged:
+class Debounced:
     """A group of requests that start one run: the name of the group, and when its run is due (UTC seconds)."""
 
     name: str
@@ -91,7 +97,8 @@ class ApiKey:
 
     Times are UTC seconds. `requests_per_minute` is its own limit, below that of the tenant. With `debounce_seconds`,
     requests with the same `debounce_key` (a template) within a window of this length start one run. `last_used_at` is
-    at most NOTED_SECONDS old; None: never used.
+    at most NOTED_SECONDS old; None: never used. With `salt`, requests must be signed. `request` has the digests of
+    the idempotency key and of the body of the request that created the key.
     """
 
     tenant: str
@@ -107,6 +114,8 @@ class ApiKey:
     debounce_seconds: int | None = None
     debounce_key: str | None = None
     last_used_at: float | None = None
+    salt: str | None = field(default=None, repr=False)
+    request: str | None = None
 
     @property
     def expires_at(self) -> int:
@@ -129,20 +138,33 @@ class ApiKey:
         """
         return compare_digest(self.hash, text.hash) and now < self.valid_until
 
+    def accepts(self, text: KeyText, body: bytes, signature: str) -> bool:
+        """Return whether `signature` is `sha256=` and the HMAC (hex) of the body with the key's secret. The comparison
+        takes constant time.
+        """
+        wanted = digest(text.secret(self.salt or "").encode(), body, "sha256").hex()
+        return compare_digest(f"sha256={wanted}".encode(), signature.encode())
+
+    def named(self, digest: str, now: float) -> bool:
+        """Return whether a request with the idempotency key of this digest created the key in the day before `now` (UTC
+        seconds).
+        """
+        return self.request is not None and self.request.startswith(digest) and now - self.created_at < DAY_SECONDS
+
     def is_noted(self, now: float) -> bool:
         """Return whether the last use that is stored is recent enough at `now` (UTC seconds)."""
         return self.last_used_at is not None and now - self.last_used_at < NOTED_SECONDS
 
-    def merged(self, payload: Any, now: float) -> Merged | None:
+    def debounced(self, payload: Any, now: float) -> Debounced | None:
         """Return the group of a request with this payload at `now` (UTC seconds): its run is due at the end of the
-        window. None if the key does not merge requests. Raises TemplateError if the payload lacks a field of the
+        window. None if each request starts a run. Raises TemplateError if the payload lacks a field of the
         template.
         """
         if self.debounce_seconds is None:
             return None
         value = group_key(self.debounce_key or "{{job_id}}", self.job_id, payload)
         window = int(now) // self.debounce_seconds
-        return Merged(f"{window} {value}", (window + 1) * self.debounce_seconds)
+        return Debounced(f"{window} {value}", (window + 1) * self.debounce_seconds)
 
 
 def literal(value: Any) -> Any:

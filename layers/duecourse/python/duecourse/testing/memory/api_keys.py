@@ -23,11 +23,13 @@ class MemoryApiKeys:
             own = [each for (owner, _), each in self.items.api_keys.items() if owner == tenant]
             return AllKeys(sorted(own, key=lambda each: each.id), self.items.api_key_versions[tenant])
 
-    def add(self, key: ApiKey, version: int) -> bool:
+    def add(self, key: ApiKey, version: int, replaced: str | None = None) -> bool:
         with self.items.lock:
             if (key.tenant, key.id) in self.items.api_keys or self.items.api_key_versions[key.tenant] != version:
                 return False
             self.items.api_keys[key.tenant, key.id] = key
+            if replaced is not None:
+                self.items.api_keys.pop((key.tenant, replaced), None)
             self.items.api_key_versions[key.tenant] += 1
             return True
 

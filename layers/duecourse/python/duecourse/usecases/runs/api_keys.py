@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,15 +16,16 @@ from duecourse.domain.runs.api_keys import (
     KEY_ID_PATTERN,
     MAX_KEYS,
     ApiKey,
+    Debounced,
     KeyText,
     KeyTextError,
-    Merged,
     key_text,
     read_key_text,
 )
 from duecourse.domain.runs.states import Run
 from duecourse.ports import Clock, JobStore, Randomness, StoreBusyError
-from duecourse.usecases.jobs.job_errors import JobUnknownError
+from duecourse.usecases.jobs.change import RequestKey
+from duecourse.usecases.jobs.job_errors import JobUnknownError, KeyReusedError
 from duecourse.usecases.runs.requests import Later, Manual, OwnPayload, RunRequest
 from duecourse.usecases.tenants import Limits
 
@@ -41,6 +42,10 @@ class ApiKeyQuotaError(Exception):
 
 class BadApiKeyError(Exception):
     """The text is no key, or the key was revoked or has expired."""
+
+
+class SignatureError(Exception):
+    """The key requires signed requests, and the signature is missing or wrong."""
 
 
 class ApiKeyRateError(Exception):
@@ -61,6 +66,7 @@ class ApiKeyDraft:
     requests_per_minute: int = DEFAULT_PER_MINUTE
     debounce_seconds: int | None = None
     debounce_key: str | None = None
+    signed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,18 +79,26 @@ class ApiKeys:
     clock: Clock
     randomness: Randomness
 
-    def create(self, tenant: str, draft: ApiKeyDraft, *, by: str) -> tuple[ApiKey, KeyText]:
-        """Create a key. Return it with its text, which cannot be read again. Raises JobUnknownError, ApiKeyQuotaError
-        or StoreBusyError.
+    def create(
+        self, tenant: str, draft: ApiKeyDraft, *, by: str, request: RequestKey | None = None
+    ) -> tuple[ApiKey, KeyText]:
+        """Create a key. Return it with its text, which cannot be read again. The key of a repeated `request`
+        replaces the first one, whose text may not have arrived. Raises JobUnknownError, ApiKeyQuotaError,
+        KeyReusedError or StoreBusyError.
         """
         job = self.jobs.get(tenant, draft.job_id)
         if job is None:
             raise JobUnknownError(draft.job_id)
         for _ in range(TRIES):
-            standing = self.jobs.api_keys.all(tenant)
-            if len(standing.items) >= MAX_KEYS:
+            now, standing = self.clock.now(), self.jobs.api_keys.all(tenant)
+            first = None
+            if request is not None:
+                first = next((key for key in standing.items if key.named(request.digest, now)), None)
+                if first is not None and first.request != _stored(request):
+                    raise KeyReusedError
+            if first is None and len(standing.items) >= MAX_KEYS:
                 raise ApiKeyQuotaError
-            now, text = self.clock.now(), key_text(tenant, self.randomness.nonce() + self.randomness.nonce())
+            text = key_text(tenant, self._secret())
             key = ApiKey(
                 tenant,
                 text.id,
@@ -98,9 +112,14 @@ class ApiKeys:
                 draft.requests_per_minute,
                 draft.debounce_seconds,
                 draft.debounce_key,
+                salt=self._secret() if draft.signed else None,
+                request=None if request is None else _stored(request),
             )
+            added = self.jobs.api_keys.add(key, standing.version, None if first is None else first.id)
             # If the first response is lost, the repeated write finds the key.
-            if self.jobs.api_keys.add(key, standing.version) or self.jobs.api_keys.get(tenant, key.id) == key:
+            if added or self.jobs.api_keys.get(tenant, key.id) == key:
+                if first is not None:
+                    self._note(ChangeAction.KEY_REVOKED, first, by)
                 self._note(ChangeAction.KEY_CREATED, key, by, expires_at=to_iso(key.valid_until))
                 return key, text
         raise StoreBusyError("the keys")
@@ -119,9 +138,10 @@ class ApiKeys:
         self.jobs.api_keys.delete(tenant, key_id)
         return key
 
-    def opened(self, text: str) -> ApiKey:
-        """Return the valid key with this text, and take a request from its limit. Raises BadApiKeyError or
-        ApiKeyRateError.
+    def opened(self, text: str, body: Callable[[], bytes], signature: str) -> ApiKey:
+        """Return the valid key with this text, and take a request from its limit. `body` is called, and `signature`
+        compared, only for a key that requires signed requests. Raises BadApiKeyError, SignatureError, ApiKeyRateError,
+        or the errors of `body`.
         """
         try:
             given = read_key_text(text)
@@ -130,6 +150,9 @@ class ApiKeys:
         key, now = self.jobs.api_keys.get(given.tenant, given.id), self.clock.now()
         if key is None or not key.opens(given, now):
             raise BadApiKeyError
+        # Requests of a caller who has only the URL take nothing from the limit.
+        if key.salt is not None and not key.accepts(given, body(), signature):
+            raise SignatureError
         # The bucket has the name of the tenant and the key, so it belongs to the tenant's items.
         wait = replace(self.limits, rules=key.rules).admit(f"{key.tenant}#{key.id}")
         if wait is not None:
@@ -153,14 +176,21 @@ class ApiKeys:
         debounce key, and the errors of Manual.run.
         """
         payload: Any = job.payload if given is None else given.payload
-        merged: Merged | None = key.merged(payload, self.clock.now())
-        if merged is not None:
-            name, later = f"merged {key.id} {merged.name}", Later(at=merged.due)
-            return self.manual.run(job, RunRequest(key.principal, name, correlation_id), given, later, merged=True)
+        group: Debounced | None = key.debounced(payload, self.clock.now())
+        if group is not None:
+            name, later = f"debounce {key.id} {group.name}", Later(at=group.due)
+            return self.manual.run(job, RunRequest(key.principal, name, correlation_id), given, later, debounced=True)
         named = None if own is None else f"hook {key.id} {own}"
         return self.manual.run(job, RunRequest(key.principal, named, correlation_id), given)
+
+    def _secret(self) -> str:
+        return self.randomness.nonce() + self.randomness.nonce()
 
     def _note(self, what: ChangeAction, key: ApiKey, by: str, **facts: object) -> None:
         at = self.clock.now()
         record = asked(what, (key.tenant, key.job_id), by, at, f"{key.id}-{what}", None, key_id=key.id, **facts)
         self.jobs.note([record])
+
+
+def _stored(request: RequestKey) -> str:
+    return f"{request.digest} {request.request}"

@@ -251,10 +251,10 @@ class Manual:
         given: OwnPayload | None = None,
         later: Later | None = None,
         *,
-        merged: bool = False,
+        debounced: bool = False,
     ) -> Run:
         """Return the new run, QUEUED, due now or `later`. For a repeated request, return the current state of its run.
-        `merged`: a request with the same key repeats the first one, whatever its payload is.
+        `debounced`: a request with the same key repeats the first one, whatever its payload is.
 
         Raises KeyReusedError, LaneUnavailableError or RunQuotaError. Raises ScheduleError (for `at`) for a time that
         has passed or is too far ahead.
@@ -265,7 +265,11 @@ class Manual:
             "m",
             job,
             self.randomness.nonce(),
-            ["run", None if given is None or merged else [given.payload], *([] if later is None else [asdict(later)])],
+            [
+                "run",
+                None if given is None or debounced else [given.payload],
+                *([] if later is None else [asdict(later)]),
+            ],
             now=now,
             until=due + (self.run_retention_days + KEPT_LONGER_DAYS) * DAY_SECONDS,
             occurrence=due,
@@ -288,6 +292,9 @@ class Manual:
                 self.quota.count(job.tenant, run.due)
             self.timers.put(Timer(message, run.due))
             self._put_checks(deadline_checks(message, job.deadlines, job.schedule.timezone, self.randomness.nonce))
+            if debounced and standing is not None:
+                # The further requests of a burst write nothing. A single request does not need the mark.
+                self.inputs.mark_sent(job.tenant, job.id, asked.suffix)
             return run
         if later is None:
             self.jobs.note([run_request.record(ChangeAction.RUN_NOW, job, asked, run_id=str(run.name))])

@@ -22,7 +22,7 @@ _FIELDS = (
         "valid_until",
         "requests_per_minute",
     ),
-    *("debounce_seconds", "debounce_key", "last_used_at"),
+    *("debounce_seconds", "debounce_key", "last_used_at", "salt", "request"),
 )
 
 
@@ -46,7 +46,7 @@ class DynamoApiKeys(TableStore):
         version = values.integer(items.pop(0), "version") if items else 0  # the version sorts first
         return AllKeys([_api_key(tenant, item) for item in items], version)
 
-    def add(self, key: ApiKey, version: int) -> bool:
+    def add(self, key: ApiKey, version: int, replaced: str | None = None) -> bool:
         item = _key(key.tenant, key.id) | values.pack({name: getattr(key, name) for name in _FIELDS})
         item |= values.pack({"expires_at": key.expires_at})
         unchanged = "attribute_not_exists(#version)" if version == 0 else "#version = :version"
@@ -57,7 +57,8 @@ class DynamoApiKeys(TableStore):
             **values.expressions(stand, update="SET #version = :next", condition=unchanged),
         }
         put = {"TableName": self._table, "Item": item, **ABSENT}
-        return not transact(self._client, [{"Put": put}, {"Update": counted}], self._clock)
+        gone = [] if replaced is None else [{"Delete": {"TableName": self._table, "Key": _key(key.tenant, replaced)}}]
+        return not transact(self._client, [{"Put": put}, {"Update": counted}, *gone], self._clock)
 
     def delete(self, tenant: str, key_id: str) -> bool:
         return conditional(self._client.delete_item, TableName=self._table, Key=_key(tenant, key_id), **PRESENT)
