@@ -39,7 +39,13 @@ export default function LimitsPage() {
         },
         { id: "limit", header: "Limit", width: 160, cell: (each) => limitText(each.concurrency) },
         { id: "rate", header: "Rate", width: 200, cell: (each) => rateText(each.rate) },
-        { id: "waiting", header: "Waiting for a place", width: 150, labelled: true, cell: (each) => each.waiting },
+        {
+          id: "waiting",
+          header: "Waiting for a place",
+          width: 150,
+          labelled: true,
+          cell: (each) => each.waiting,
+        },
         {
           id: "rated",
           header: "Waiting for the rate",
