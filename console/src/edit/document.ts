@@ -15,6 +15,7 @@ const ANSWERS = [
   "paused_by",
   "paused_because",
   "paused_until",
+  "planned_pause",
   "created_at",
   "updated_at",
   "error",

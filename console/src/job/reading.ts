@@ -17,6 +17,7 @@ type Job = Pick<
   | "exclude"
   | "calendar"
   | "on_excluded"
+  | "planned_pause"
 >;
 
 /** The next occurrence of the job's schedule after an instant. */
@@ -27,7 +28,19 @@ export async function readPreview(
   signal: AbortSignal,
 ): Promise<Schemas["Occurrence"][]> {
   if (job.schedule === null) return [];
-  const { schedule, timezone, dst_gap, dst_fold, anchor, start, end, exclude, calendar, on_excluded } = job;
+  const {
+    schedule,
+    timezone,
+    dst_gap,
+    dst_fold,
+    anchor,
+    start,
+    end,
+    exclude,
+    calendar,
+    on_excluded,
+    planned_pause,
+  } = job;
   const { data } = await fetcher.POST("/v1/schedules/preview", {
     body: {
       schedule,
@@ -37,7 +50,7 @@ export async function readPreview(
       anchor,
       start,
       end,
-      exclude,
+      exclude: planned_pause === null ? exclude : [...exclude, planned_pause],
       calendar,
       on_excluded,
       after,

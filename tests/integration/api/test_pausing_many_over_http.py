@@ -219,3 +219,82 @@ def test_bulk_pause_request_without_a_valid_selection_is_refused(
     answer = api.post(body, f"/v1/jobs/{action}")
     assert (answer.status, list(answer.errors)) == (422, [where])
     assert set(states(api).values()) == {"ACTIVE"}
+
+
+WINDOW = {"from": "2026-11-21T12:30:00Z", "until": "2026-11-21T14:30:00Z"}
+SHOWN = "2026-11-21T12:30:00Z/2026-11-21T14:30:00Z"
+
+
+def planned(api: ApiClient) -> dict[str, str | None]:
+    return {item["id"]: item["planned_pause"] for item in api.get("/v1/jobs").json["items"]}
+
+
+def test_planned_pause_of_all_jobs_excludes_its_occurrences_and_is_caught_up_once(api: ApiClient) -> None:
+    assert api.post({"all": True, "catch_up": True, "note": "move"} | WINDOW, "/v1/jobs/pause").json["changed"] == 3
+    assert set(planned(api).values()) == {f"{SHOWN}/catch_up"}
+    assert set(states(api).values()) == {"ACTIVE"}
+    found = api.get("/v1/jobs/a/explain", at="2026-11-21T13:00:00Z").json
+    assert found["sentence"] == (
+        f'It is excluded by "planned pause: {SHOWN}/catch_up" and replaced by the occurrence at 2026-11-21T14:30:00Z.'
+    )
+    change = api.get("/v1/jobs/a/history").json["items"][0]
+    assert (change["action"], change["facts"]) == ("paused", {"note": "move"})
+    assert change["changes"] == [{"field": "planned_pause", "before": None, "after": f"{SHOWN}/catch_up"}]
+    again = api.post({"all": True, "catch_up": True} | WINDOW, "/v1/jobs/pause")
+    assert again.json["changed"] == 0, "a repeated request changes nothing"
+
+
+def test_planned_pause_survives_edits_and_changes_of_the_calendar(api: ApiClient) -> None:
+    api.send(json_event("PUT", "/v1/calendars/bank", {"exclude": ["2026-12-24"]}))
+    body = api.get("/v1/jobs/a").json
+    assert api.post(WINDOW, "/v1/jobs/a/pause").json["planned_pause"] == SHOWN
+    assert api.send(json_event("PUT", "/v1/jobs/a", body)).json["planned_pause"] == SHOWN
+    patched = api.send(json_event("PATCH", "/v1/jobs/a", {"calendar": "bank", "exclude": ["2026-12-31"]})).json
+    assert (patched["calendar"], patched["exclude"], patched["planned_pause"]) == ("bank", ["2026-12-31"], SHOWN)
+    put = api.send(json_event("PUT", "/v1/calendars/bank", {"exclude": ["2026-12-25"]})).json
+    assert (put["changed"], put["failed"]) == (1, [])
+    assert api.get("/v1/jobs/a").json["planned_pause"] == SHOWN
+    found = api.get("/v1/jobs/a/explain", at="2026-12-25T13:00:00Z").json
+    assert found["sentence"] == 'It is excluded by "calendar bank: 2026-12-25".'
+
+
+def test_planned_pause_is_removed_by_a_resume_of_the_same_jobs_only(api: ApiClient) -> None:
+    assert api.post({"tag": "billing"} | WINDOW, "/v1/jobs/pause").json["changed"] == 2
+    api.post(WINDOW, "/v1/jobs/c/pause")
+    assert api.post({"tag": "night"}, "/v1/jobs/resume").json["changed"] == 0
+    assert api.post({"tag": "billing", "note": "cancelled"}, "/v1/jobs/resume").json["changed"] == 2
+    assert planned(api) == {"a": None, "b": None, "c": SHOWN}
+    assert api.get("/v1/jobs/a/history").json["items"][0]["facts"] == {"note": "cancelled"}
+    assert api.post({}, "/v1/jobs/c/resume").json["planned_pause"] is None
+    before = api.get("/v1/jobs/c").headers["etag"]
+    assert api.post({}, "/v1/jobs/c/resume").headers["etag"] == before
+
+
+def test_planned_pause_applies_to_no_job_without_a_schedule(api: ApiClient) -> None:
+    assert api.post(BODY | {"id": "d", "schedule": None}).status == 201
+    assert api.post({"all": True} | WINDOW, "/v1/jobs/pause").json == {"changed": 3, "failed": [], "next_cursor": None}
+    assert planned(api)["d"] is None
+
+
+def test_planned_pause_after_which_a_job_would_not_run_is_refused_unless_it_is_caught_up(api: ApiClient) -> None:
+    assert api.post(BODY | {"id": "once", "schedule": "at(2026-11-21T13:00:00)"}).status == 201
+    answer = api.post(WINDOW, "/v1/jobs/once/pause")
+    assert "has no occurrence after the planned pause" in answer.errors["/schedule"]
+    assert api.post({"ids": ["a", "once"]} | WINDOW, "/v1/jobs/pause").json["failed"] == ["once"]
+    caught = api.post(WINDOW | {"catch_up": True}, "/v1/jobs/once/pause")
+    assert caught.json["next_occurrence"] == "2026-11-21T14:30:00Z"
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"from": "2026-11-21T12:30:00Z"}, "/until"),
+        ({"from": "2026-11-21T12:30:00Z", "until": "2026-11-21T12:30:00Z"}, "/until"),
+        ({"from": "2026-11-21T11:00:00Z", "until": "2026-11-21T12:30:00Z"}, "/from"),
+        ({"from": "2026-11-21T12:30:00Z", "until": "2028-11-21T12:30:00Z"}, "/until"),
+    ],
+)
+def test_planned_pause_with_impossible_times_is_refused(api: ApiClient, body: Any, field: str) -> None:
+    answer = api.post(body, "/v1/jobs/a/pause")
+    assert (answer.status, list(answer.errors)) == (422, [field])
+    assert planned(api)["a"] is None

@@ -139,6 +139,18 @@ def test_bulk_jobs_repeated_pause_by_a_tag_changes_the_end(run: Run, desk: Desk)
     assert run(*pause, "2099-12-02T06:00:00Z").stdout == "no job was changed\n"
 
 
+def test_bulk_jobs_pause_is_planned_for_all_jobs_and_removed(run: Run, desk: Desk) -> None:
+    desk.api.clock.set(SOON)
+    plan = ("jobs", "pause", "--all", "--yes", "--from", "2099-12-05T22:00:00Z")
+    assert "--from requires --until or --for" in run(*plan).output
+    assert "The pause starts at 2099-12-05 " in run(*plan, "--for", "4h", "--catch-up").stdout
+    window = "2099-12-05T22:00:00Z/2099-12-06T02:00:00Z/catch_up"
+    assert desk.api.get("/v1/jobs/bill-4").json["planned_pause"] == window
+    assert f"planned pause  {window}" in run("jobs", "get", "bill-4").stdout
+    assert run("jobs", "resume", "--all", "--yes").exit_code == 0
+    assert desk.api.get("/v1/jobs/bill-4").json["planned_pause"] is None
+
+
 def test_bulk_jobs_patch_of_a_job_from_files_says_that_the_next_apply_reverts_it(run: Run, desk: Desk) -> None:
     desk.api.post({"id": "load", "schedule": "0 2 * * *", "tags": ["managed-by=team"], "target": HTTP_TARGET})
     planned = run("jobs", "patch", "load", "bill-0", "--set", "timeout_seconds=60", "--dry-run").stdout

@@ -357,6 +357,17 @@ def test_scheduler_pause_ends_automatically(scheduler: Scheduler, http: httpx.Cl
     assert ("SKIPPED", "paused") in runs(http)
 
 
+def test_scheduler_planned_pause_runs_once_at_its_end(scheduler: Scheduler, http: httpx.Client) -> None:
+    post(scheduler, schedule="*/20 * * * *")
+    begin = scheduler.now + timedelta(hours=1, minutes=10)
+    scheduler.client.pause_jobs(all=True, from_=begin, until=begin + timedelta(hours=2), catch_up=True)
+    planned = scheduler.client.get_job("nightly")
+    assert (planned.state, planned.planned_pause is None) == ("ACTIVE", False)
+    at = [call.scheduled_at for call in scheduler.advance(hours=4)]
+    assert [each for each in at if begin <= each <= begin + timedelta(hours=2)] == [begin + timedelta(hours=2)]
+    assert len(at) == 3 + 1 + 3
+
+
 def test_scheduler_manual_run_uses_its_own_payload(scheduler: Scheduler, http: httpx.Client) -> None:
     post(scheduler, schedule=None, payload={"all": True})
     http.post("/v1/jobs/nightly/run", json={"payload": {"customer": 7}})

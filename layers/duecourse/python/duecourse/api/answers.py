@@ -33,6 +33,7 @@ from duecourse.domain.jobs.document import definition_document
 from duecourse.domain.runs import document as documents
 from duecourse.domain.runs.states import MAX_ATTEMPTS, MAX_ERROR, AttemptOutcome, Run, RunState
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
+from duecourse.domain.schedules.calendars import planned_pause
 from duecourse.limits import METRICS_NAMESPACE
 from duecourse.telemetry import failures, loggable
 from duecourse.usecases.jobs.view import JobView
@@ -237,6 +238,7 @@ def job_document(view: JobView) -> Document:
         "paused_by": job.paused_by,
         "paused_because": job.paused_because,
         "paused_until": None if job.pause_ends_at is None else to_iso(job.pause_ends_at),
+        "planned_pause": planned_pause(job.exclude),
         "created_at": documents.millisecond(job.created_at),
         "updated_at": documents.millisecond(job.updated_at),
         "error": view.error,

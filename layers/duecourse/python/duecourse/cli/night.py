@@ -90,6 +90,11 @@ def _occurrences(client: Client, job: Job, begin: datetime, end: datetime, most:
         after, _ = found[-1]
 
 
+def exclusions_of(job: Job) -> tuple[str, ...]:
+    """Return the job's exclusions and its planned pause, without the days of its calendar."""
+    return (*(job.exclude or ()), *(() if job.planned_pause is None else (job.planned_pause,)))
+
+
 def preview(client: Client, job: Job, after: datetime, count: int) -> list[tuple[datetime, Occurrence]]:
     """Return the next occurrences of a job's schedule after an instant, 100 at most, and the excluded ones between
     them.
@@ -104,7 +109,7 @@ def preview(client: Client, job: Job, after: datetime, count: int) -> list[tuple
         anchor=job.anchor,
         start=job.start,
         end=job.end,
-        exclude=job.exclude,
+        exclude=exclusions_of(job),
         calendar=job.calendar,
         on_excluded=job.on_excluded,
         after=after,

@@ -481,18 +481,23 @@ class Methods(ABC):
         *,
         if_match: str | None = None,
         note: str | None = None,
+        from_: datetime | str | None = None,
         until: datetime | str | None = None,
         catch_up: bool | None = None,
     ) -> Job:
         """Pause a job.
 
         Occurrences that are due during the pause do not run. With `until`, the job resumes automatically; the
-        occurrence at that instant runs. A paused job can be paused again: the last request determines when the
-        pause ends. If the job is a step of a workflow, its runs, including redriven runs, wait until it is resumed.
+        occurrence at that instant runs. With `from`, the pause is planned, and replaces the last one that was
+        planned; a resume request removes it, also in advance. A paused job can be paused again: the last request
+        determines when the pause ends. If the job is a step of a workflow, its runs, including redriven runs, wait
+        until it is resumed.
 
         `job_id`: the id of the job.
 
         `if_match`: make the change only if the resource still has this ETag (412 otherwise); `*` matches any ETag.
+
+        `from_`: ISO-8601 with an offset, preferably UTC with Z.
 
         `until`: ISO-8601 with an offset, preferably UTC with Z.
         """
@@ -500,7 +505,7 @@ class Methods(ABC):
             Call(
                 "POST",
                 Call.at("jobs/{job_id}/pause", job_id=job_id),
-                fields={"note": note, "until": until, "catch_up": catch_up},
+                fields={"note": note, "from": from_, "until": until, "catch_up": catch_up},
                 headers={"If-Match": if_match},
             ),
             Job,
@@ -747,6 +752,7 @@ class Methods(ABC):
         self,
         *,
         note: str | None = None,
+        from_: datetime | str | None = None,
         until: datetime | str | None = None,
         catch_up: bool | None = None,
         tag: str | None = None,
@@ -760,6 +766,8 @@ class Methods(ABC):
         require the `ops` scope. One call handles up to 100 jobs, and each job counts as a request. Pass
         `next_cursor` to continue.
 
+        `from_`: ISO-8601 with an offset, preferably UTC with Z.
+
         `until`: ISO-8601 with an offset, preferably UTC with Z.
         """
         return self._send(
@@ -768,6 +776,7 @@ class Methods(ABC):
                 "jobs/pause",
                 fields={
                     "note": note,
+                    "from": from_,
                     "until": until,
                     "catch_up": catch_up,
                     "tag": tag,
@@ -1196,9 +1205,7 @@ class Methods(ABC):
 
         `end`: ISO-8601 with an offset, preferably UTC with Z.
 
-        `exclude`: times without runs: instants, dates, ranges of dates (2026-12-24/2027-01-06), windows between two
-        instants, and cron expressions (* * * * SAT,SUN). The occurrences in a window with /catch_up at its end are
-        replaced by one occurrence at its end. At most 500 characters.
+        `exclude`: as in a job, and the window of its planned pause.
 
         `calendar`: the id of a calendar whose days are excluded, too.
 

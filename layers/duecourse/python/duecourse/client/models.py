@@ -512,6 +512,8 @@ class Job(Answer):
     """When the pause ends automatically; null if it does not. The job can be ACTIVE up to 90 seconds earlier, but
     nothing runs before this time.
     """
+    planned_pause: str | None
+    """The window of the pause that was planned last. It may be over."""
     created_at: datetime
     """UTC, to the millisecond."""
     updated_at: datetime
@@ -1362,6 +1364,8 @@ class WorkflowSummary(Answer):
     """When the pause ends automatically; null if it does not. The job can be ACTIVE up to 90 seconds earlier, but
     nothing runs before this time.
     """
+    planned_pause: str | None
+    """The window of the pause that was planned last. It may be over."""
     created_at: datetime
     """UTC, to the millisecond."""
     updated_at: datetime

@@ -75,6 +75,9 @@ class KeptBody(Body):
             "seconds earlier, but nothing runs before this time."
         ),
     ]
+    planned_pause: Annotated[
+        str | None, Field(description="The window of the pause that was planned last. It may be over.")
+    ]
     created_at: Millisecond
     updated_at: Millisecond
     error: Annotated[

@@ -43,10 +43,12 @@ PageCursor = Annotated[str, AfterValidator(_cursor)]
 class PauseBody(Body):
     """`note`: the reason, for people; it is returned as `paused_because`. `until`: when the pause ends automatically,
     at most 366 days ahead; without it the pause has no planned end. `catch_up`: when the pause ends at that time, treat
-    its occurrences as missed, according to the job's policy, instead of skipping them.
+    its occurrences as missed, according to the job's policy, instead of skipping them. `from`: plan the pause as an
+    excluded window of the job that starts then; with `catch_up`, one occurrence at its end replaces those in it.
     """
 
     note: Note | None = None
+    start: Annotated[Instant | None, Field(alias="from")] = None
     until: Instant | None = None
     catch_up: bool = False
 
@@ -138,20 +140,27 @@ class ChangedJobsAnswer(TypedDict):
     body=PauseBody,
     body_optional=True,
     headers=("If-Match",),
-    problems=("job-changed", "job-unreadable", "invalid-command", "busy"),
+    problems=("job-changed", "job-unreadable", "invalid-command", "invalid-job", "busy"),
 )
 def pause_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Pause a job.
 
     Occurrences that are due during the pause do not run. With `until`, the job resumes automatically; the occurrence at
-    that instant runs. A paused job can be paused again: the last request determines when the pause ends. If the job is
-    a step of a workflow, its runs, including redriven runs, wait until it is resumed.
+    that instant runs. With `from`, the pause is planned, and replaces the last one that was planned; a resume request
+    removes it, also in advance. A paused job can be paused again: the last request determines when the pause ends. If
+    the job is a step of a workflow, its runs, including redriven runs, wait until it is resumed.
     """
     job_id, expected = job_id_in(parameters), read_expected(request)
     body = read_body(request, PauseBody, optional=True)
     with _ending():
         view = api.pausing.pause(
-            request.tenant, job_id, by=request.principal, note=body.note, end=body.end, expected=expected
+            request.tenant,
+            job_id,
+            by=request.principal,
+            note=body.note,
+            start=body.start,
+            end=body.end,
+            expected=expected,
         )
     return job_answer("job_paused", view)
 
@@ -209,6 +218,7 @@ def pause_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> An
             choice,
             by=request.principal,
             note=body.note,
+            start=body.start,
             end=body.end,
             after=after,
             charge=request.budget.charge,
@@ -251,11 +261,11 @@ def resume_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> A
 
 @contextmanager
 def _ending() -> Iterator[None]:
-    """Convert the error of a pause that cannot end at the requested time to a Problem."""
+    """Convert the error of a pause that cannot start or end at the requested time to a Problem."""
     try:
         yield
     except PauseEndError as error:
-        raise invalid([FieldFault(str(error), "/until")], "invalid-command") from None
+        raise invalid([FieldFault(str(error), f"/{error.field}")], "invalid-command") from None
 
 
 def _chosen(body: ManyBody, request: Request) -> tuple[JobSelection, str | None]:

@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 
 from duecourse.api.answers import Count, JobId, Second
 from duecourse.api.api import Answer, Api, route
-from duecourse.api.bodies.definition_body import SCHEDULES_TEXT, ScheduleBody, Schedules
+from duecourse.api.bodies.definition_body import SCHEDULES_TEXT, Excluded, ScheduleBody, Schedules
 from duecourse.api.bodies.models import Instant, Whole
 from duecourse.api.bodies.validation import read_body
 from duecourse.api.identity import READ
@@ -32,7 +32,7 @@ from duecourse.domain.jobs.upcoming import (
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
 from duecourse.domain.schedules import preview as previews
 from duecourse.domain.schedules.calendars import named, with_entry
-from duecourse.domain.schedules.exclusions import ExclusionError
+from duecourse.domain.schedules.exclusions import MAX_EXCLUSIONS, ExclusionError
 from duecourse.domain.schedules.schedule import joined
 
 MAX_COUNT = 100
@@ -44,6 +44,10 @@ class PreviewBody(ScheduleBody):
     model_config = ConfigDict(defer_build=False)
 
     schedule: Annotated[Schedules, Field(description=SCHEDULES_TEXT)]
+    exclude: Annotated[
+        list[Excluded],
+        Field(max_length=MAX_EXCLUSIONS + 1, description="As in a job, and the window of its planned pause."),
+    ] = Field(default_factory=list)
     after: Instant | None = None
     count: Annotated[Whole, Field(ge=1, le=MAX_COUNT)] = 10
 

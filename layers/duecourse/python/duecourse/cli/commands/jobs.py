@@ -201,6 +201,7 @@ def _once(_context: click.Context, _parameter: click.Parameter, ids: tuple[str, 
     help="The end of the pause: 2026-12-01T06:00, or 06:00, in the job's zone (with several JOBs, --tag and --all: "
     "this machine's).",
 )
+@click.option("--from", "begin", metavar="TIME", help="Plan a pause that starts then, in the form of --until.")
 @click.option("--for", "length", metavar="TIME", help="The length of the pause: 90s, 15m, 2h, 3d.")
 @click.option(
     "--catch-up", is_flag=True, help="With --until or --for: when the pause ends, treat its occurrences as missed."
@@ -213,6 +214,7 @@ def pause(
     everything: bool,
     note: str | None,
     until: str | None,
+    begin: str | None,
     length: str | None,
     catch_up: bool,
     yes: bool,
@@ -222,38 +224,53 @@ def pause(
 ) -> None:
     """Stop jobs, or all jobs with a tag, from firing; running runs continue. With --until or --for the jobs resume
     automatically. Repeat the command with one JOB, --tag or --all to change the end of a pause. Several JOBs that are
-    already paused keep their pause.
+    already paused keep their pause. With --from, the pause is planned: it is an excluded window of the jobs.
     """
     if until is not None and length is not None:
         raise UsageError("--until and --for cannot be combined; use one of them")
     if catch_up and until is None and length is None:
         raise UsageError("--catch-up requires --until or --for; without an end, use jobs resume --catch-up")
+    if begin is not None and until is None and length is None:
+        raise UsageError("--from requires --until or --for")
     with connected(api, sign) as client:
-        zone = zone_of_job(client, job_ids[0]) if until is not None and len(job_ids) == 1 else local_zone()
-        end = _end(until, length, zone)
+        named = until is not None or begin is not None
+        zone = zone_of_job(client, job_ids[0]) if named and len(job_ids) == 1 else local_zone()
+        start = None if begin is None else _end(begin, None, zone, option="--from")
+        end = _end(until, length, zone, start)
         changed = _change(
             client,
             "pause",
             (job_ids, tag, everything),
-            lambda name: client.pause_job(name, note=note, until=end, catch_up=catch_up or None),
+            lambda name: client.pause_job(name, note=note, from_=start, until=end, catch_up=catch_up or None),
             lambda cursor, ids: client.pause_jobs(
-                tag=tag, ids=ids, all=everything or None, cursor=cursor, note=note, until=end, catch_up=catch_up or None
+                tag=tag,
+                ids=ids,
+                all=everything or None,
+                cursor=cursor,
+                note=note,
+                from_=start,
+                until=end,
+                catch_up=catch_up or None,
             ),
             yes=yes,
             as_json=as_json,
         )
     if end is not None and changed and not as_json:
-        say(f"The pause ends automatically at {moment(end, zone)}.")
+        starts = "" if start is None else f"starts at {moment(start, zone)} and "
+        say(f"The pause {starts}ends automatically at {moment(end, zone)}.")
 
 
-def _end(until: str | None, length: str | None, zone: tzinfo) -> datetime | None:
-    """Return the end of a pause, in whole seconds. Raises UsageError."""
+def _end(
+    until: str | None, length: str | None, zone: tzinfo, start: datetime | None = None, option: str = "--until"
+) -> datetime | None:
+    """Return the end of a pause that begins at `start` (None: now), in whole seconds. Raises UsageError."""
+    since = datetime.now(UTC) if start is None else start
     try:
         if length is not None:
-            return (datetime.now(UTC) + duration_of(length)).replace(microsecond=0)
-        return None if until is None else coming(until, zone, datetime.now(UTC))
+            return (since + duration_of(length)).replace(microsecond=0)
+        return None if until is None else coming(until, zone, since)
     except ValueError as error:
-        raise UsageError(f"{'--for' if until is None else '--until'}: {error}") from None
+        raise UsageError(f"{'--for' if until is None else option}: {error}") from None
 
 
 @jobs.command(cls=Command, example="duecourse jobs resume nightly --catch-up")

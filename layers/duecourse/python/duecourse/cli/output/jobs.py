@@ -86,6 +86,7 @@ def print_job(job: Job, occurrences: Sequence[tuple[datetime, str]], zone: tzinf
         "description": job.description,
         "state": state,
         "paused because": job.paused_because,
+        "planned pause": job.planned_pause,
         "schedule": f"{schedule_text(job.schedule)}{words}" if job.schedule else "on demand",
         "zone": job.timezone if job.schedule else None,
         "clock changes": clock if job.schedule and job.timezone not in (None, "UTC") else None,

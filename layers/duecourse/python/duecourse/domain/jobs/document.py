@@ -20,7 +20,15 @@ from duecourse.domain.jobs.job import (
     Overlap,
 )
 from duecourse.domain.schedules import ScheduleSpec
-from duecourse.domain.schedules.calendars import calendar_of, entry_of, named, version_of, with_entry, without_calendar
+from duecourse.domain.schedules.calendars import (
+    calendar_of,
+    entry_of,
+    named,
+    planned_pause,
+    version_of,
+    with_entry,
+    without_calendar,
+)
 from duecourse.domain.schedules.exclusions import canonical_exclusion
 from duecourse.domain.schedules.schedule import SEPARATOR
 from duecourse.domain.targets.kinds import target_document, target_of
@@ -227,6 +235,8 @@ def _shown(job: Job) -> Document:
     end = _second(job.pause_ends_at)
     if job.exclude and (entry := entry_of(job.exclude)) is not None:
         document["calendar"] = f"{job.calendar} (version {version_of(entry)})"
+    if job.exclude and (pause := planned_pause(job.exclude)) is not None:
+        document["planned_pause"] = pause
     return document | target | {"state": job.state.value, "paused_because": job.paused_because, "paused_until": end}
 
 

@@ -30,7 +30,7 @@ from duecourse.domain.runs.states import (
     reason_of,
 )
 from duecourse.domain.schedules import ScheduleError, compile_schedule
-from duecourse.domain.schedules.calendars import calendar_of, days_of
+from duecourse.domain.schedules.calendars import PAUSE, calendar_of, days_of
 from duecourse.domain.schedules.exclusions import ExclusionError, excluding
 from duecourse.domain.schedules.instant import iso
 from duecourse.domain.schedules.schedule import Occurrences, moved_from, moved_to
@@ -398,6 +398,8 @@ def _excluded_by(job: Job, at: int) -> str:
     if index is None:
         return ""
     entry = job.exclude[index]
+    if entry.startswith(PAUSE):
+        return f"planned pause: {days_of(entry)[0]}"
     if (calendar := calendar_of([entry])) is None:
         return entry
     days = tuple(days_of(entry))

@@ -10,11 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from urllib.parse import quote, unquote
 
 from duecourse.domain.instants import to_iso
 
 PREFIX = "calendar:"
 """The prefix of a calendar's entry. No entry written by a user starts with it."""
+
+PAUSE = f"{PREFIX}#pause:"
+"""The prefix of the entry of a planned pause, which is a window of one job. No calendar has this id."""
+
+NO_PAUSE = f"{PAUSE}:"
+"""The entry with which a change removes the planned pause."""
 
 CATCH_UP = "/catch_up"
 """The end of a window whose occurrences are replaced by one at its end."""
@@ -80,7 +87,28 @@ def named(calendar_id: str) -> str:
 
 def entry_of(exclude: Iterable[str]) -> str | None:
     """Return the entry of a calendar among exclusions; None if there is none."""
-    return next((entry for entry in exclude if entry.startswith(PREFIX)), None)
+    return next((entry for entry in exclude if entry.startswith(PREFIX) and not entry.startswith(PAUSE)), None)
+
+
+def pause_entry(name: str | None, begin: int, end: int, *, catch_up: bool) -> str:
+    """Return the entry of a planned pause from `begin` to `end` (UTC seconds). `name`: see JobSelection."""
+    return f"{PAUSE}{quote(name or '', safe='')}:{pack((), [(begin, end - 1, catch_up)], ())}"
+
+
+def pause_of(exclude: Iterable[str]) -> str | None:
+    """Return the entry of a planned pause among exclusions; None if there is none."""
+    return next((entry for entry in exclude if entry.startswith(PAUSE)), None)
+
+
+def pause_name(entry: str) -> str | None:
+    """Return the name of the pause in the entry of a planned pause."""
+    return unquote(entry.split(":", 3)[2]) or None
+
+
+def planned_pause(exclude: Iterable[str]) -> str | None:
+    """Return the window of the planned pause among exclusions; None if there is none."""
+    entry = pause_of(exclude)
+    return None if entry is None else days_of(entry)[0]
 
 
 def calendar_of(exclude: Iterable[str]) -> str | None:
@@ -100,7 +128,7 @@ def days_of(entry: str) -> list[str]:
 
 
 def without_calendar(exclude: Iterable[str]) -> tuple[str, ...]:
-    """Return the exclusions without the entry of a calendar."""
+    """Return the exclusions without the entries of a calendar and of a planned pause."""
     return tuple(entry for entry in exclude if not entry.startswith(PREFIX))
 
 

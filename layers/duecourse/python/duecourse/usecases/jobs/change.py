@@ -14,7 +14,16 @@ from duecourse.domain.jobs.edit import edit, reject_past, resolve_anchor
 from duecourse.domain.jobs.job import Job, JobDefinition, JobState, Lane, Reservation, Tombstone
 from duecourse.domain.jobs.pause import PauseChange
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
-from duecourse.domain.schedules.calendars import calendar_of, days_of, entry_of, with_entry, without_calendar
+from duecourse.domain.schedules.calendars import (
+    NO_PAUSE,
+    PAUSE,
+    calendar_of,
+    days_of,
+    entry_of,
+    pause_of,
+    with_entry,
+    without_calendar,
+)
 from duecourse.domain.schedules.exclusions import ExclusionError, canonical_exclusion
 from duecourse.domain.schedules.schedule import check_interval, occurrences_of
 from duecourse.domain.tenants.rate import Budget
@@ -221,9 +230,15 @@ class Jobs:
         return replace(draft, exclude=self.excluded(draft.tenant, draft.exclude, () if job is None else job.exclude))
 
     def excluded(self, tenant: str, exclude: tuple[str, ...], had: tuple[str, ...] = ()) -> tuple[str, ...]:
-        """Return exclusions with the current days of their calendar. If the days are the same as in `had`, its entry is
-        kept. Raises ScheduleError.
+        """Return exclusions with the current days of their calendar, and with the planned pause. If the days are the
+        same as in `had`, its entry is kept, and so is its planned pause unless there is another one. Raises
+        ScheduleError.
         """
+        pause = pause_of(exclude) or pause_of(had)
+        if pause is not None:
+            others = tuple(entry for entry in exclude if not entry.startswith(PAUSE))
+            with_days = self.excluded(tenant, others, tuple(entry for entry in had if not entry.startswith(PAUSE)))
+            return with_days if pause == NO_PAUSE else (*with_days, pause)
         if not exclude or (calendar_id := calendar_of(exclude)) is None:
             return exclude
         before = entry_of(had)
@@ -486,9 +501,11 @@ class EditJobs:
         *,
         by: str | None = None,
         recorded: bool = True,
+        what: ChangeAction = ChangeAction.EDITED,
+        note: str | None = None,
     ) -> Edited:
-        """Change the job. If `recorded`, the change is recorded in its history. Raises JobUnknownError and the errors
-        of `put`.
+        """Change the job. If `recorded`, the change is recorded in its history as `what`, with the `note`. Raises
+        JobUnknownError and the errors of `put`.
         """
         for _ in range(EDIT_TRIES):
             job = unreserved(self.store, self.clock, tenant, job_id)
@@ -496,7 +513,7 @@ class EditJobs:
                 raise JobUnknownError(job_id)
             expected.check(job)
             draft = self.jobs.with_calendar(draft_for(job), job)
-            edited = self._edit(job, draft, correlation_id, by, recorded=recorded)
+            edited = self._edit(job, draft, correlation_id, by, recorded=recorded, what=what, note=note)
             if edited is not None:
                 return edited
         raise JobChangedError(job_id)
@@ -524,6 +541,8 @@ class EditJobs:
         *,
         step: bool = False,
         recorded: bool = True,
+        what: ChangeAction = ChangeAction.EDITED,
+        note: str | None = None,
     ) -> Edited | None:
         """Write the change. Return None if the job, its cursor or a run changed in the meantime. Raises
         JobUnreadableError.
@@ -539,7 +558,7 @@ class EditJobs:
             return Edited(Created(view_of(job, cursor, now=now), 0, 0), changed=False)
         change, seats = self.jobs.seating.of_changed(job, change, cursor.due, step=step)
         records = self.skipping.records(cursor, change.skipped)
-        record = changed(ChangeAction.EDITED, job, change.job, by)
+        record = changed(what, job, change.job, by, note)
         quota = self.jobs.limits.quota
         kept = record if recorded else None
         if not self.store.change(job, cursor, change.job, change.cursor, records, kept, seats, quota):

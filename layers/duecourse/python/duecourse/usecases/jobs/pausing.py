@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.cursor import Cursor, PlannedResume
@@ -11,12 +11,13 @@ from duecourse.domain.jobs.document import ChangeAction, changed
 from duecourse.domain.jobs.job import Job, JobState
 from duecourse.domain.jobs.pause import ALL_JOBS, PauseChange, pause, pause_again, resume
 from duecourse.domain.schedules import ScheduleError
+from duecourse.domain.schedules.calendars import NO_PAUSE, PAUSE, pause_entry, pause_name, pause_of
 from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.domain.tenants.rate import Charge, free
 from duecourse.ports import Clock, IdPage, JobStore, Outgoing, StoreBusyError, WaitQueues
 from duecourse.usecases.complete import complete_if_over
 from duecourse.usecases.dispatch.claim import Skipping
-from duecourse.usecases.jobs.change import Jobs
+from duecourse.usecases.jobs.change import Draft, EditJobs, Jobs
 from duecourse.usecases.jobs.job_errors import (
     ANYTHING,
     JobChangedError,
@@ -70,7 +71,15 @@ class BulkResult:
 
 
 class PauseEndError(Exception):
-    """A pause cannot end at the requested time."""
+    """A pause cannot start (`field`: from) or end at the requested time."""
+
+    def __init__(self, detail: str, field: str = "until") -> None:
+        super().__init__(detail)
+        self.field = field
+
+
+class _LeftAlone(Exception):
+    """Raised for a job without occurrences, for which no pause is planned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,15 +102,20 @@ class Pausing:
         *,
         by: str | None = None,
         note: str | None = None,
+        start: int | None = None,
         end: PlannedResume | None = None,
         expected: Precondition = ANYTHING,
     ) -> JobView:
         """Stop the job from firing until it is resumed, or until `end`. If the job is already paused, its pause ends at
-        `end` instead. `by` and `note` are shown to callers. Raises JobUnknownError, JobVersionError, JobChangedError,
-        JobUnreadableError or PauseEndError.
+        `end` instead. With `start` (UTC seconds), the pause is planned: it is an excluded window of the job. `by` and
+        `note` are shown to callers. Raises JobUnknownError, JobVersionError, JobChangedError, JobUnreadableError or
+        PauseEndError. Raises ScheduleError for a planned pause after which the job has no occurrence.
         """
-        self._check_end(end)
-        self._pause(tenant, job_id, by, note, end, expected)
+        self._check_end(start, end)
+        if start is not None and end is not None:
+            self._plan(tenant, job_id, _entry(None, start, end), by, note, expected)
+        else:
+            self._pause(tenant, job_id, by, note, end, expected)
         return self.jobs.get(tenant, job_id)
 
     def resume(
@@ -132,6 +146,7 @@ class Pausing:
         *,
         by: str,
         note: str | None = None,
+        start: int | None = None,
         end: PlannedResume | None = None,
         after: str | None = None,
         charge: Charge = free,
@@ -140,9 +155,11 @@ class Pausing:
         that are paused already follow `pause_again`, unless they are selected by their ids: these do not change. Raises
         PauseEndError, and the errors of `charge` for their number.
         """
-        self._check_end(end)
+        self._check_end(start, end)
 
         def act(job_id: str) -> bool:
+            if start is not None and end is not None:
+                return self._plan(tenant, job_id, _entry(choice.name, start, end), by, note)
             return self._pause(tenant, job_id, by, note, end, ANYTHING, choice.name, again=choice.ids is None)
 
         return self._many(tenant, choice, after, charge, act)
@@ -190,8 +207,12 @@ class Pausing:
 
         return self._change(tenant, job_id, ChangeAction.PAUSED, by, act, expected) is not None
 
-    def _check_end(self, end: PlannedResume | None) -> None:
+    def _check_end(self, start: int | None, end: PlannedResume | None) -> None:
         now = self.clock.now()
+        if start is not None and start <= now:
+            raise PauseEndError("is not in the future; remove it to pause now", "from")
+        if start is not None and (end is None or end.at <= start):
+            raise PauseEndError("is required with from, and must be later")
         if end is not None and end.at <= now:
             raise PauseEndError("is in the past; choose a time in the future")
         if end is not None and end.at > now + MAX_PAUSE_DAYS * DAY_SECONDS:
@@ -216,14 +237,43 @@ class Pausing:
                 return None
             return resume(job, cursor, now=self.clock.now(), catch_up=catch_up)
 
-        change = self._change(tenant, job_id, ChangeAction.RESUMED, by, act, expected, note)
+        active = list[Job]()
+        change = self._change(tenant, job_id, ChangeAction.RESUMED, by, act, expected, note, leave=active.append)
         if change is None:
-            return False
+            planned = None if not active else pause_of(active[0].exclude)
+            if planned is None or not (only is None or pause_name(planned) in only):
+                return False
+            return self._plan(tenant, job_id, NO_PAUSE, by, note, expected, what=ChangeAction.RESUMED)
         self._start_held(change.job)
         self.jobs.send(JobView(change.job, change.cursor.occurrence), change.cursor, correlation_id)
         if change.cursor.ending:  # now, for the response; the next dispatch round checks it in any case
             complete_if_over(self.store, self.skipping.runs, change.cursor, at=self.clock.now())
         return True
+
+    def _plan(
+        self,
+        tenant: str,
+        job_id: str,
+        entry: str,
+        by: str | None,
+        note: str | None,
+        expected: Precondition = ANYTHING,
+        what: ChangeAction = ChangeAction.PAUSED,
+    ) -> bool:
+        """Replace the planned pause of the job. Return whether the job changed. Raises the errors of EditJobs.patch."""
+
+        def planned(job: Job) -> Draft:
+            if job.state is JobState.COMPLETED or not job.scheduled:
+                raise _LeftAlone
+            others = (each for each in job.exclude if not each.startswith(PAUSE))
+            same = {field.name: getattr(job, field.name) for field in fields(Draft)}
+            return Draft(**same | {"exclude": (*others, entry)})
+
+        editing = EditJobs(self.jobs, self.store, self.skipping, self.clock)
+        try:
+            return editing.patch(tenant, job_id, planned, expected, by=by, what=what, note=note).changed
+        except _LeftAlone:
+            return False
 
     def _start_held(self, job: Job) -> None:
         """Start the held runs of a workflow's step. If a run's message is not accepted now, the run starts within 300
@@ -272,9 +322,10 @@ class Pausing:
         act: Callable[[Job, Cursor], PauseChange | None],
         expected: Precondition,
         note: str | None = None,
+        leave: Callable[[Job], None] = lambda _: None,
     ) -> PauseChange | None:
-        """Write the change. Return None if `what` is not possible in the job's state or `act` changes nothing. Raises
-        the errors of `pause`.
+        """Write the change. Return None if `what` is not possible in the job's state (`leave` then receives the job) or
+        `act` changes nothing. Raises the errors of `pause`.
         """
         states = {JobState.PAUSED} if what is ChangeAction.RESUMED else {JobState.ACTIVE, JobState.PAUSED}
         for _ in range(TRIES):
@@ -284,6 +335,7 @@ class Pausing:
                 raise JobUnknownError(job_id)
             expected.check(job)
             if job.state not in states:
+                leave(job)
                 return None
             cursor = self.store.get_cursor(tenant, job_id)
             if cursor is None:
@@ -298,3 +350,7 @@ class Pausing:
             if self.store.change(job, cursor, change.job, change.cursor, records, record):
                 return change
         raise JobChangedError(job_id)
+
+
+def _entry(name: str | None, start: int, end: PlannedResume) -> str:
+    return pause_entry(name, start, end.at, catch_up=end.catch_up)
