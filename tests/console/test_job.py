@@ -7,7 +7,7 @@ from playwright.sync_api import Page, Route, expect
 
 from duecourse.testing import Scheduler
 from tests.console.conftest import Open
-from tests.support.browser import layout_faults
+from tests.support.browser import accessibility_faults, layout_faults
 from tests.support.console import ServedConsole
 
 TARGET = {"type": "http", "url": "https://shop.example/hooks"}
@@ -90,6 +90,36 @@ def test_job_page_pauses_until_a_time_and_shows_the_end(
     expect(page.get_by_text("The job is paused until 2026-03-30 06:00:00 Europe/Berlin")).to_be_visible()
     rows = page.get_by_role("grid", name="Next occurrences").get_by_role("row")
     expect(rows.nth(1)).to_contain_text("2026-03-30 06:00:00")
+
+
+def test_job_page_plans_a_pause_and_removes_the_plan(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    create(scheduler, "0 23 * * *", timezone="Europe/Berlin")
+    page = open_page(console, "/jobs/report")
+    page.get_by_role("button", name="Pause").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Start later").check()
+    dialog.get_by_label("Date", exact=True).fill("2026-03-30")
+    dialog.get_by_role("button", name="Pause").click()
+    expect(dialog.get_by_text("The start of the pause is incomplete")).to_be_visible()
+    dialog.get_by_label("Time (Europe/Berlin)").fill("22:00:00")
+    dialog.get_by_role("button", name="End None").click()
+    page.get_by_role("option", name="After 4 hours").click()
+    dialog.get_by_label("Catch up on the occurrences during the pause").check()
+    assert (layout_faults(page), accessibility_faults(page)) == ([], [])
+    dialog.get_by_role("button", name="Pause").click()
+    shown = page.get_by_text("planned pause from 2026-03-30 22:00:00 Europe/Berlin until 2026-03-31 02:00:00")
+    expect(shown.first).to_be_visible()
+    assert scheduler.client.get_job("report").planned_pause == "2026-03-30T20:00:00Z/2026-03-31T00:00:00Z/catch_up"
+    page.get_by_role("tab", name="Next").click()
+    rows = page.get_by_role("grid", name="Next occurrences").get_by_role("row")
+    expect(rows.filter(has_text="2026-03-31 02:00:00")).to_contain_text("shifted from")
+    page.get_by_role("button", name="More").click()
+    page.get_by_role("menuitem", name="Remove the planned pause").click()
+    page.get_by_role("dialog").get_by_role("button", name="Remove").click()
+    expect(shown).to_have_count(0)
+    assert scheduler.client.get_job("report").planned_pause is None
 
 
 def test_job_page_exclusions_are_among_its_facts_and_in_the_next_occurrences(

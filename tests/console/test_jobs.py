@@ -153,7 +153,7 @@ def test_jobs_page_separate_pause_outlives_the_pause_and_the_resume_of_a_selecti
     choose("Pause")
     dialog = page.get_by_role("dialog")
     dialog.get_by_role("button", name="End None: until it is resumed").click()
-    page.get_by_role("option", name="In 1 hour").click()
+    page.get_by_role("option", name="After 1 hour").click()
     expect(dialog.get_by_text("About 2026-03-28 13:00:00 UTC")).to_be_visible()
     expect(dialog.get_by_role("heading", name="Pause 2 of 3 jobs?")).to_be_visible()
     dialog.get_by_role("button", name="Pause 2 jobs").click()

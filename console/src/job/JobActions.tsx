@@ -20,7 +20,7 @@ import { CatchUp, NO_PAUSE, PauseQuestion, pauseBody, TextQuestion } from "./que
 
 type Actable = Pick<
   Schemas["Job"],
-  "id" | "state" | "schedule" | "timezone" | "next_occurrence" | "workflow" | "payload"
+  "id" | "state" | "schedule" | "timezone" | "next_occurrence" | "planned_pause" | "workflow" | "payload"
 >;
 
 /** What can be done with a job, or with a workflow, which is one. */
@@ -75,6 +75,16 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
       },
     });
   };
+  const unplan = () =>
+    confirm.ask({
+      header: `Remove the planned pause of ${job.id}`,
+      text: "Occurrences during the pause will run.",
+      action: "Remove",
+      async run() {
+        await fetcher.POST("/v1/jobs/{job_id}/resume", { params: { path }, body: {} });
+        await changed();
+      },
+    });
   const runNow = () => {
     const own = payloadText(job.payload as Json);
     let payload = own;
@@ -205,8 +215,12 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
     });
 
   const disabled = refusal !== undefined;
+  const planned = Date.parse(job.planned_pause?.split("/")[1] ?? "") > Date.now();
   const unscheduled = job.schedule === null ? "The job has no schedule." : undefined;
   const items = [
+    ...(planned && job.state === "ACTIVE"
+      ? [{ id: "unplan", text: "Remove the planned pause", disabledReason: refusal }]
+      : []),
     { id: "skip", text: "Skip next occurrences", disabledReason: refusal ?? unscheduled },
     { id: "test-notice", text: "Send a test notice", disabledReason: refusal },
     { id: "backfill", text: "Backfill", disabledReason: refusal ?? unscheduled },
@@ -226,6 +240,7 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
   ].filter((each) => !(isWorkflow && each.id === "copy"));
   const chosen: Record<string, () => void> = {
     skip: skipNext,
+    unplan,
     "test-notice": testNotice,
     backfill: () => setBackfilling(true),
     delete: remove,

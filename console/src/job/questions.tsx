@@ -51,29 +51,41 @@ const HOUR = 3_600;
 /** The planned end of a pause: none, at a time, or after so many seconds. */
 const ENDS = [
   { value: "none", label: "None: until it is resumed" },
-  { value: String(HOUR), label: "In 1 hour" },
-  { value: String(4 * HOUR), label: "In 4 hours" },
-  { value: String(24 * HOUR), label: "In 24 hours" },
+  { value: String(HOUR), label: "After 1 hour" },
+  { value: String(4 * HOUR), label: "After 4 hours" },
+  { value: String(24 * HOUR), label: "After 24 hours" },
   { value: "time", label: "At a specific time" },
 ];
 
-/** A pause as it is requested: its reason, and its planned end, which may be a time on the clock of a zone. */
+/** A pause as it is requested: its reason, its start (null: now), and its planned end, which may be a time on the clock
+ * of a zone.
+ */
 export interface PauseForm {
   note: string;
+  start: When | null;
   ends: string;
   end: When;
   catchUp: boolean;
 }
 
-export const NO_PAUSE: PauseForm = { note: "", ends: "none", end: { day: "", time: "" }, catchUp: false };
+export const NO_PAUSE: PauseForm = {
+  note: "",
+  start: null,
+  ends: "none",
+  end: { day: "", time: "" },
+  catchUp: false,
+};
 
-/** The request's body at `now` (ms). Raises ApiProblem if the end is to be a time and is incomplete. */
-export function pauseBody({ note, ends, end, catchUp }: PauseForm, zone: string, now = Date.now()) {
-  const until = ends === "none" ? null : ends === "time" ? whenOf(end, zone) : after(Number(ends), now);
-  if (until === null && ends !== "none") {
-    throw new ApiProblem(0, "The end of the pause is incomplete", "Enter both a date and a time.");
+/** The request's body at `now` (ms). Raises ApiProblem if the start or the end is to be a time and is incomplete. */
+export function pauseBody({ note, start, ends, end, catchUp }: PauseForm, zone: string, now = Date.now()) {
+  const from = start === null ? null : whenOf(start, zone);
+  const begin = from === null ? now : Date.parse(from);
+  const until = ends === "none" ? null : ends === "time" ? whenOf(end, zone) : after(Number(ends), begin);
+  if ((from === null && start !== null) || (until === null && ends !== "none")) {
+    const which = until === null && ends !== "none" ? "end" : "start";
+    throw new ApiProblem(0, `The ${which} of the pause is incomplete`, "Enter both a date and a time.");
   }
-  return { note: note.trim() || null, until, catch_up: until !== null && catchUp };
+  return { note: note.trim() || null, from, until, catch_up: until !== null && catchUp };
 }
 
 /** In whole seconds, as the API has it. */
@@ -91,6 +103,8 @@ export function PauseQuestion({ zone, onChange }: { zone: string; onChange(form:
     onChange(next);
   };
   const seconds = Number(form.ends);
+  const from = form.start === null ? null : whenOf(form.start, zone);
+  const begin = from === null ? now : Date.parse(from);
   return (
     <SpaceBetween size="m">
       <TextQuestion
@@ -98,7 +112,17 @@ export function PauseQuestion({ zone, onChange }: { zone: string; onChange(form:
         description="Shown to all users of the job. Optional."
         onChange={(note) => change({ note })}
       />
-      <FormField label="End" constraintText={seconds > 0 && `About ${inZone(after(seconds, now), zone)}`}>
+      <Checkbox
+        checked={form.start !== null}
+        description="The pause is a window without occurrences, and needs an end."
+        onChange={({ detail }) => change({ start: detail.checked ? { day: "", time: "" } : null })}
+      >
+        Start later
+      </Checkbox>
+      {form.start !== null && (
+        <WhenInput when={form.start} zone={zone} onChange={(start) => change({ start })} />
+      )}
+      <FormField label="End" constraintText={seconds > 0 && `About ${inZone(after(seconds, begin), zone)}`}>
         <Select
           options={ENDS}
           selectedOption={ENDS.find((each) => each.value === form.ends) ?? null}
