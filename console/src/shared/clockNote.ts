@@ -15,7 +15,7 @@ export function clockNote({ mark, named, wall, count }: Schemas["Occurrence"], z
     case "excluded":
       return "Excluded by the job: this occurrence does not run.";
     case "shifted":
-      return `Moved from ${(named ?? wall).slice(0, 10)}, an excluded day.`;
+      return `Moved from ${(named ?? wall).slice(0, 16).replace("T", " ")}, which is excluded.`;
     default:
       return mark; // one that a newer release has, or none
   }
