@@ -22,7 +22,7 @@ const ASKED = [
   "calendar",
   "on_excluded",
 ];
-const SHAPING = ["jitter_seconds", "max_runs"];
+const SHAPING = ["spread", "jitter_seconds", "max_runs"];
 
 /** The meaning of the edited schedule, requested whenever the user pauses. */
 export function usePreview(doc: Doc) {

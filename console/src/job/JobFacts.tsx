@@ -26,6 +26,13 @@ export function JobFacts({ job }: { job: Schemas["Job"] }) {
     items.push({ label: "Former ids", value: <span className="text">{job.former.join(", ")}</span> });
   }
   if (job.exclude.length > 0) items.push({ label: "Excluded", value: <Excluded job={job} /> });
+  if (job.spread) {
+    const { offset_minutes, within_minutes } = job.spread;
+    items.push({
+      label: "Spread",
+      value: `${offset_minutes} of ${within_minutes} minutes after each occurrence`,
+    });
+  }
   if (job.owner) items.push({ label: "Owner", value: <span className="text">{job.owner}</span> });
   if (job.tags.length > 0) items.push({ label: "Tags", value: <Tags tags={job.tags} /> });
   if (job.workflow !== null) {

@@ -1,13 +1,17 @@
 import Box from "@cloudscape-design/components/box";
+import Button from "@cloudscape-design/components/button";
 import Container from "@cloudscape-design/components/container";
 import Header from "@cloudscape-design/components/header";
 import Link from "@cloudscape-design/components/link";
 import StatusIndicator from "@cloudscape-design/components/status-indicator";
+import { useState } from "react";
+import { useRefusal } from "../app/context";
 import { to } from "../app/routes";
 import { Time } from "../shared/Instant";
 import { ProblemBox } from "../shared/ProblemBox";
 import { Bars } from "./Bars";
 import type { Load } from "./load";
+import { SpreadDialog } from "./SpreadDialog";
 import { BAR_MINUTES, type useLoad } from "./useLoad";
 
 const USUAL = "var(--dc-inactive)";
@@ -70,6 +74,8 @@ function others(minute: Load["hot"][number]): number {
 }
 
 function Hot({ minutes }: { minutes: Load["hot"] }) {
+  const [spreading, setSpreading] = useState<Date | null>(null);
+  const refusal = useRefusal("jobs:write");
   if (minutes.length === 0) return null;
   return (
     <div>
@@ -84,10 +90,19 @@ function Hot({ minutes }: { minutes: Load["hot"] }) {
                 <Link href={to.job(job.id)}>{job.id}</Link> ({job.runs})
               </span>
             ))}
-            {others(minute) > 0 && `, other jobs (${others(minute).toLocaleString("en-GB")})`}
+            {others(minute) > 0 && `, other jobs (${others(minute).toLocaleString("en-GB")})`}{" "}
+            <Button
+              variant="inline-link"
+              disabled={refusal !== undefined}
+              disabledReason={refusal}
+              onClick={() => setSpreading(minute.at)}
+            >
+              Spread these jobs…
+            </Button>
           </li>
         ))}
       </ul>
+      {spreading !== null && <SpreadDialog minute={spreading} close={() => setSpreading(null)} />}
     </div>
   );
 }

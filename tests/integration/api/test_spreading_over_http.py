@@ -135,6 +135,8 @@ def test_spread_of_a_workflow_delays_its_runs(world: World) -> None:
     assert put(api, body, "/v1/workflows/etl", dry_run="true").json["spread"]["offset_minutes"] == 13
     assert offset(put(api, body, "/v1/workflows/etl").json) == 13
     again = put(api, body, "/v1/workflows/etl").json
+    (planned,) = api.post({"ids": ["etl"], "within_minutes": 30}, PLAN).json["jobs"]
+    assert planned["problem"] == "is a workflow; set spread by PUT /v1/workflows/etl"
     assert (offset(again), again["changed"]) == (13, [])
 
 

@@ -22,6 +22,7 @@ from duecourse.domain.jobs.job import MAX_SPREAD_MINUTES
 from duecourse.domain.jobs.spread import Place
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.exclusions import ExclusionError
+from duecourse.domain.targets.targets import WorkflowTarget
 
 MAX_SPREAD = 500
 """The maximum number of jobs in a plan. Their definitions are about 1 MB, like a page of a list."""
@@ -81,7 +82,11 @@ def plan_spread(api: Api, request: Request, _parameters: Mapping[str, str]) -> A
     jobs = [found[name] for name in body.ids if name in found]
     for job in jobs:
         check_step(request, job)
-    places = api.spreading.plan(request.tenant, jobs, body.within_minutes, request.budget.charge)
+    spread = [job for job in jobs if not isinstance(job.target, WorkflowTarget)]
+    places: dict[str, Place | ScheduleError | ExclusionError] = {
+        job.id: ScheduleError("spread", f"is a workflow; set spread by PUT /v1/workflows/{job.id}") for job in jobs
+    }
+    places |= api.spreading.plan(request.tenant, spread, body.within_minutes, request.budget.charge)
     answer: SpreadPlanAnswer = {
         "within_minutes": body.within_minutes,
         "jobs": [_planned(name, places.get(name)) for name in body.ids],
