@@ -5,6 +5,7 @@ What is explored, and what is not, is in docs/decisions/004-waiting-runs.md; `py
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -84,6 +85,7 @@ def case(
     then: str | None = None,
     most: int | None = None,
     jobs: int = 1,
+    pauses: bool = False,
 ) -> Case:
     """What is searched. `then` is the rule to which the job changes; `most` is the bound of the states."""
 
@@ -91,13 +93,13 @@ def case(
         return job(
             "* * * * *",
             missed=MissedPolicy(grace_seconds=86_400),
-            retry=RETRY,
+            retry=replace(RETRY, max_seconds=60) if pauses else RETRY,
             completion=Completion.CALLBACK if callback else Completion.RESPONSE,
             completion_seconds=600,
             **(RULES | KEYS | RATES)[rule],
         )
 
-    return Case(of(rule), runs, workers, left, changed, of(then) if then else None, most, jobs)
+    return Case(of(rule), runs, workers, left, changed, of(then) if then else None, most, jobs, pauses)
 
 
 def explore(rule: str, **how: Any) -> Found:
@@ -335,6 +337,21 @@ def test_wait_queue_protocol_run_keeps_its_place_while_its_next_attempt_waits_fo
     assert explore("allow, key 1, rate 1", **how).repairs == 0
     with pytest.raises(AssertionError, match="without a place of its key"):
         explore("allow, key 1, rate 1", **how, changed=placeless)
+
+
+@pytest.mark.parametrize("rule", ["allow, key 1", "allow, rate 1", "queue, key 2", "allow, key 1, rate 1"])
+def test_wait_queue_protocol_target_that_asks_for_a_pause_delays_the_runs_with_its_key(rule: str) -> None:
+    found = explore(rule, runs=3, workers=1, jobs=2, left=Left(failures=1), pauses=True)
+    assert found.repairs == 0
+
+
+@pytest.mark.extended
+@pytest.mark.parametrize("rule", ["allow, key 1", "allow, rate 1"])
+def test_wait_queue_protocol_pause_is_survived_by_two_workers_with_a_crash_and_a_copy_in_histories_drawn(
+    rule: str,
+) -> None:
+    of = case(rule, runs=3, jobs=2, left=Left(failures=2, crashes=1, copies=1), pauses=True)
+    assert Explorer(of).wander(Random(rule), 60).ends
 
 
 @pytest.mark.extended

@@ -26,6 +26,7 @@ Step = tuple[tuple[object, ...], State]
 
 LOST = LostAnswerError("no answer")
 SUCCEEDED, FAILED = Returned("fine"), Failed("HTTP 503", code="http.503")
+BUSY = Failed("HTTP 503", code="http.503", retry_after=60)
 
 OFTEN = 0.02
 """How often something goes wrong at a step of a history that is drawn."""
@@ -39,6 +40,7 @@ class Case:
     """What is searched: the job, how many of its runs are due at once, how many workers there are, what goes wrong.
     With several `jobs`, which are alike, the runs are theirs in turn.
     `changed_to` is the job after its definition has changed. A search of more states than `most` ends.
+    With `pauses`, a target that fails asks for a pause.
     """
 
     job: Job
@@ -49,6 +51,7 @@ class Case:
     changed_to: Job | None = None
     most: int | None = None
     jobs: int = 1
+    pauses: bool = False
 
 
 @dataclass
@@ -269,7 +272,7 @@ class Explorer:
             yield said, self._answered(state, worker, SUCCEEDED)
             if left.failures:
                 failed = state._replace(left=left._replace(failures=left.failures - 1))
-                yield (*said, "failed"), self._answered(failed, worker, FAILED)
+                yield (*said, "failed"), self._answered(failed, worker, BUSY if self.case.pauses else FAILED)
         else:
             answer, after = self.shared.answer(state, asked)
             yield said, self._answered(after, worker, answer)

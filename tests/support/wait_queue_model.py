@@ -9,8 +9,8 @@ from math import ceil
 from typing import Any, NamedTuple
 
 from duecourse.domain.jobs.job import Job
-from duecourse.domain.runs.overlap import Lock, has_place, has_released, held_by, position_in
-from duecourse.domain.runs.rate import Move, Recount, Spent, moved
+from duecourse.domain.runs.overlap import PAUSE, Lock, has_place, has_released, held_by, position_in
+from duecourse.domain.runs.rate import Change, Hold, Move, Recount, Spent, moved
 from duecourse.domain.runs.states import Run, is_written_as
 from duecourse.messages import RunMessage
 from duecourse.ports import Conflict
@@ -100,9 +100,15 @@ class State(NamedTuple):
     paid: tuple[int, ...] = ()
 
 
-def _pays(move: Move | Recount) -> bool:
+def _pays(move: Change) -> bool:
     """Whether the move pays for a start. A job with a slower rate pays and counts anew at once."""
-    return move.after.step > move.before.step if isinstance(move, Recount) else move.counter == "paid"
+    match move:
+        case Move():
+            return move.counter == "paid"
+        case Recount():
+            return move.after.step > move.before.step
+        case Hold():
+            return False
 
 
 @dataclass
@@ -134,6 +140,11 @@ class Shared:
             elif holder is None or not has_released(lock, holder):
                 held.append(lock)
         return held
+
+    def is_paused(self, state: State, line: str) -> bool:
+        """Whether the key of this line is paused."""
+        number = dict(state.locks).get((self.kept.of(line), PAUSE), 0)
+        return number > 0 and state.time < self.kept.values[number].until
 
     def job(self, state: State, job_id: str) -> Job:
         """A job as it is defined now."""

@@ -5,7 +5,7 @@ from typing import Any
 
 from duecourse.domain.jobs.job import Job, Lane, Rate
 from duecourse.domain.runs.overlap import Lock, LockRequest, Wait
-from duecourse.domain.runs.rate import Move, Recount, Spent
+from duecourse.domain.runs.rate import Change, Move, Recount, Spent
 from duecourse.domain.runs.states import Queued, Retrying, Run
 from duecourse.messages import RunMessage
 from duecourse.ports import Conflict, RunStore, WaitQueues
@@ -143,10 +143,10 @@ class UnconditionalQueues:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._of, name)
 
-    def spend(self, tenant: str, key: str, move: Move | Recount, *, expires_at: int) -> tuple[bool, Spent]:
+    def spend(self, tenant: str, key: str, move: Change, *, expires_at: int) -> tuple[bool, Spent]:
         if isinstance(move, Recount):
             move = replace(move, before=self._of.spent(tenant, key))
-        else:
+        elif isinstance(move, Move):
             move = replace(move, low=0 if move.to is None else 2**62, high=2**62)
         return self._of.spend(tenant, key, move, expires_at=expires_at)
 
@@ -154,7 +154,7 @@ class UnconditionalQueues:
 class RestartedQueues(UnconditionalQueues):
     """Forgets the starts before a change of the rate."""
 
-    def spend(self, tenant: str, key: str, move: Move | Recount, *, expires_at: int) -> tuple[bool, Spent]:
+    def spend(self, tenant: str, key: str, move: Change, *, expires_at: int) -> tuple[bool, Spent]:
         if isinstance(move, Recount):
             move = replace(move, after=Spent(step=move.after.step))
         return self._of.spend(tenant, key, move, expires_at=expires_at)

@@ -136,6 +136,12 @@ function Limit({ limitKey }: { limitKey: string }) {
         </SpaceBetween>
       </FormField>
       <ProblemBox error={error} />
+      {limit.paused_until !== null && (
+        <Box>
+          A target requested a pause: no run with this key starts before{" "}
+          <Time at={limit.paused_until} zone={zone} />.
+        </Box>
+      )}
       <Rows
         items={limit.active}
         trackBy="id"

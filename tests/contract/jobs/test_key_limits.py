@@ -7,7 +7,7 @@ from dataclasses import replace
 from duecourse.domain.ids import RunIdentity, key_line
 from duecourse.domain.jobs.job import Concurrency, Lane, Rate
 from duecourse.domain.runs.overlap import KeyLimit, Lock, QueuePosition, position_in
-from duecourse.domain.runs.rate import Move, Recount, Spent
+from duecourse.domain.runs.rate import Hold, Move, Recount, Spent
 from duecourse.messages import RunMessage, read_run_message
 from duecourse.ports import Watch
 from duecourse.testing.clock import SettableClock
@@ -110,6 +110,9 @@ def test_key_limits_starts_of_a_rate_are_counted_only_if_the_condition_of_a_move
     def spend(counter: str, low: int, high: int, *, to: int | None = None, step: int = 10) -> tuple[bool, Spent]:
         return lines.spend("default", "crm", Move(counter, low, high, step, to), expires_at=int(NOON) + 86_400)
 
+    def hold(until: int) -> tuple[bool, Spent]:
+        return lines.spend("default", "crm", Hold(until), expires_at=int(NOON) + 86_400)
+
     def recount(before: Spent, after: Spent) -> tuple[bool, Spent]:
         return lines.spend("default", "crm", Recount(before, after), expires_at=int(NOON) + 86_400)
 
@@ -129,4 +132,13 @@ def test_key_limits_starts_of_a_rate_are_counted_only_if_the_condition_of_a_move
     assert spend("line", 100, 200, step=7) == (True, Spent(120, 157, 10))
     assert lines.spent("default", "crm") == Spent(120, 157, 10)
     assert recount(Spent(120, 157, 10), Spent(110, 130, 5)) == (True, Spent(110, 130, 5))
+    assert hold(150) == (True, Spent(110, 130, 5, 150))
+    assert hold(149) == (False, Spent(110, 130, 5, 150))
+    assert spend("paid", 100, 200, step=5) == (False, Spent(110, 130, 5, 150))
+    assert spend("paid", 149, 200, to=170) == (False, Spent(110, 130, 5, 150))
+    assert spend("line", 100, 200, step=5) == (True, Spent(110, 135, 5, 150))
+    assert recount(Spent(110, 135, 5), Spent(110, 135, 10)) == (False, Spent(110, 135, 5, 150))
+    assert recount(Spent(110, 135, 5, 150), Spent(110, 135, 10, 150)) == (True, Spent(110, 135, 10, 150))
+    assert spend("paid", 150, 200, to=170) == (True, Spent(170, 135, 10, 150))
+    assert spend("paid", 150, 200) == (True, Spent(180, 135, 10, 150))
     assert lines.spent("default", "erp") == lines.spent("other", "crm") == Spent()

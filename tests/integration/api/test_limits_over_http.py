@@ -44,7 +44,14 @@ def test_limits_are_written_read_listed_and_deleted(api: ApiClient) -> None:
         "updated_by": "local",
     }
     assert (made.status, made.headers["location"]) == (201, "/v1/limits/crm-eu")
-    assert made.json == shown | {"active": [], "waiting": 0, "queue": [], "waiting_for_rate": 0, "rate_queue": []}
+    assert made.json == shown | {
+        "active": [],
+        "waiting": 0,
+        "queue": [],
+        "waiting_for_rate": 0,
+        "rate_queue": [],
+        "paused_until": None,
+    }
     assert (put(api, 0).status, api.get("/v1/limits/crm-eu").json["concurrency"]) == (200, 0)
     assert put(api, 5).status == 200
     assert api.get("/v1/limits").json == {"items": [shown | {"waiting": 0, "waiting_for_rate": 0}], "next_cursor": None}

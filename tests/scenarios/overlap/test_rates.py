@@ -20,6 +20,7 @@ from duecourse.domain.jobs.job import (
     RetryPolicy,
 )
 from duecourse.domain.runs.document import run_document
+from duecourse.domain.runs.rate import Hold
 from duecourse.domain.runs.states import Queued, Run, RunState, Skipped
 from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.messages import MessageKind
@@ -336,6 +337,82 @@ def test_rates_status_counts_runs_that_wait_for_their_next_attempt_and_for_a_pla
     assert ([run.state for run in found.rated], found.waiting) == ([RunState.RETRYING], 2)
     listed, _ = world.office.api.key_limits.page("default", limit=10, after=None)
     assert [(each.key, each.waiting, each.rated) for each in listed] == [("crm", 2, 1)]
+
+
+def busy(seconds: float | None, code: str = "http.429") -> Failed:
+    return Failed("too many", retry_after=seconds, code=code)
+
+
+@pytest.mark.parametrize("code", ["http.429", "http.503"])
+def test_rates_retry_after_pauses_all_runs_with_the_key(world: World, code: str) -> None:
+    for job_id in ("tick-tock", "tock"):
+        on_demand(world, job_id=job_id, retry=RetryPolicy(max_attempts=2, max_seconds=300))
+    world.caller.answer = lambda _: Returned("yes") if seconds(world)[1:] else busy(120, code)
+    asked(world, 2)
+    asked(world, 2, "tock")
+    world.until(NOON + 119)
+    assert seconds(world) == [0]
+    assert world.office.api.key_limits.get("default", "crm").paused_until == NOON + 120
+    asked(world, 1)
+    world.until(NOON + 300)
+    assert len(seconds(world)) == 6
+    assert seconds(world)[1] == 120
+    assert all(one - other >= 10 for other, one in pairwise(seconds(world)))
+    assert [run.attempt for run in all_runs(world)].count(1) == 4
+
+
+@pytest.mark.parametrize("limit", [1, 2])
+def test_rates_retry_after_pauses_a_concurrency_key_without_a_rate(world: World, limit: int) -> None:
+    for job_id in ("tick-tock", "tock"):
+        retry = RetryPolicy(max_attempts=2, max_seconds=300)
+        on_demand(world, job_id=job_id, rate=None, concurrency=Concurrency("crm", limit), retry=retry)
+    world.caller.answer = lambda _: Returned("yes") if seconds(world)[1:] else busy(120)
+    asked(world, 2)
+    asked(world, 2, "tock")
+    world.until(NOON + 119)
+    assert (seconds(world), len(line(world))) == ([0], 3)
+    assert world.office.api.key_limits.get("default", "crm").paused_until == NOON + 120
+    handled = len(world.reports)
+    world.until(NOON + 300)
+    assert (sorted_states(world), len(seconds(world)), line(world)) == ("SSSS", 5, [])
+    assert all(120 <= second <= 150 for second in seconds(world)[1:])
+    assert len(world.reports) - handled < 20
+
+
+@pytest.mark.parametrize(
+    ("outcome", "expected"),
+    [(busy(5000), 300), (busy(None), 10), (busy(120, "http.500"), 10), (busy(120, "timeout"), 10)],
+)
+def test_rates_pause_is_bounded_by_max_seconds_and_only_follows_429_and_503(
+    world: World, outcome: Failed, expected: float
+) -> None:
+    on_demand(world, retry=RetryPolicy(max_attempts=1, max_seconds=300))
+    world.caller.answer = lambda _: Returned("yes") if seconds(world)[1:] else outcome
+    asked(world, 2)
+    world.until(NOON + 600)
+    assert seconds(world) == [0, expected]
+
+
+def test_rates_longer_pause_of_a_key_remains(world: World) -> None:
+    overlaps = world.worker().starter.overlaps
+    on_demand(world, rate=None, concurrency=Concurrency("crm", 1))
+    for until in (NOON + 50, NOON + 90, NOON + 70):
+        overlaps.pause_key("default", "crm", until)
+    asked(world, 1)
+    world.until(NOON + 89)
+    assert seconds(world) == []
+    world.until(NOON + 120)
+    assert len(seconds(world)) == 1
+
+
+def test_rates_pause_that_cannot_be_recorded_leaves_the_run_as_it_is(world: World) -> None:
+    on_demand(world, retry=RetryPolicy(max_attempts=1))
+    world.caller.answer = lambda _: busy(120)
+    world.wait_queues = around(
+        world.wait_queues, spend=throttled(when=lambda _tenant, _key, move, **_: isinstance(move, Hold))
+    )
+    asked(world, 1)
+    assert (states(world), all_runs(world)[0].code) == ("D", "http.429")
 
 
 # Many, late and repeated.

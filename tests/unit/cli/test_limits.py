@@ -25,6 +25,7 @@ FULL: dict[str, Any] = KEY | {
     "queue": [WAITING],
     "waiting_for_rate": 0,
     "rate_queue": [],
+    "paused_until": None,
 }
 
 
@@ -69,6 +70,8 @@ def test_limits_rate_is_set_and_shown_with_the_runs_that_wait() -> None:
     assert "limit 5, rate 60/min, burst 10, 1 active, 12 waiting, 1 waiting for the rate" in said
     shown = told(found, "limits", "show", "crm-eu").output
     assert "export.20261121T064900Z" in shown
+    paused = told(found | {"paused_until": "2026-11-21T07:00:00.000Z"}, "limits", "show", "crm-eu").output
+    assert "1 waiting for the rate, paused until 2026-11-21 07:00:00+00:00" in paused
     for arguments, problem in ((["--burst", "2"], "--per-minute"), ([], "--per-minute")):
         refused = told(found, "limits", "set", "crm-eu", *arguments)
         assert (refused.exit_code, problem in refused.output) == (2, True)

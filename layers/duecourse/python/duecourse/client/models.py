@@ -1006,6 +1006,8 @@ class SingleLimit(Answer):
     """The number of runs that wait for the rate, among the newest waiting runs."""
     rate_queue: tuple[RatedRun, ...]
     """The first 100 of them, in order."""
+    paused_until: datetime | None
+    """No run with the key starts before, because a target sent Retry-After."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,7 @@ from duecourse.domain.jobs.backfill import Backfill
 from duecourse.domain.runs.callbacks import Heartbeat
 from duecourse.domain.runs.coverage import Recorded
 from duecourse.domain.runs.overlap import Lock, QueuePosition
-from duecourse.domain.runs.rate import Move, Recount, Spent
+from duecourse.domain.runs.rate import Change, Spent
 from duecourse.domain.runs.states import Run, Running, RunState
 from duecourse.messages import RunMessage
 
@@ -166,7 +166,7 @@ class WaitQueues(Protocol):
     def spent(self, tenant: str, key: str) -> Spent:
         """Return the starts of a rate key. May be stale."""
 
-    def spend(self, tenant: str, key: str, move: Move | Recount, *, expires_at: int) -> tuple[bool, Spent]:
+    def spend(self, tenant: str, key: str, move: Change, *, expires_at: int) -> tuple[bool, Spent]:
         """Make the move if its condition holds. Return whether it was made, and the starts of the key after it."""
 
     def watch(self, tenant: str, job_id: str) -> Watch | None:

@@ -587,6 +587,7 @@ _ANSWERS: Mapping[Any, Mapping[str, Any]] = {
         "queue": [{"id": "export.20261121T030100Z", "job_id": "export", "due": "2026-11-21T03:01:00Z", "place": 1}],
         "waiting_for_rate": 1,
         "rate_queue": [RATED_RUN],
+        "paused_until": None,
     },
     StoredRateAnswer: {"per_minute": 60, "burst": 10},
     RatedRunAnswer: RATED_RUN,

@@ -132,6 +132,9 @@ class SingleLimitAnswer(LimitAnswer):
         Count, Field(description="The number of runs that wait for the rate, among the newest waiting runs.")
     ]
     rate_queue: Annotated[list[RatedRunAnswer], Field(description=f"The first {MAX_SHOWN} of them, in order.")]
+    paused_until: Annotated[
+        Millisecond | None, Field(description="No run with the key starts before, because a target sent Retry-After.")
+    ]
 
 
 @route("GET", "/v1/limits", "limits", {200: PageAnswer[ListedLimitAnswer]}, query=PageQuery)
@@ -310,4 +313,5 @@ def _status(found: KeyStatus) -> SingleLimitAnswer:
             {"id": str(run.name), "job_id": run.job_id, "next_attempt_at": millisecond(run.not_before)}
             for run in found.rated[:MAX_SHOWN]
         ],
+        "paused_until": millisecond(found.paused_until),
     }

@@ -131,5 +131,8 @@ def _rate(found: ListedLimit | SingleLimit) -> str:
 
 def _said(found: SingleLimit) -> str:
     rate = "" if found.rate is None else f", rate {_rate(found)}"
+    paused = "" if found.paused_until is None else f", paused until {found.paused_until}"
     rated = f", {found.waiting_for_rate} waiting for the rate" if found.waiting_for_rate else ""
-    return f"limit {_limit(found.concurrency)}{rate}, {len(found.active)} active, {found.waiting} waiting{rated}"
+    return (
+        f"limit {_limit(found.concurrency)}{rate}, {len(found.active)} active, {found.waiting} waiting{rated}{paused}"
+    )

@@ -10,7 +10,7 @@ which runs of several jobs take. After a failed attempt, a run has no place of i
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from duecourse.domain.ids import OfRun, RunName, is_key_line, key_line, parse_run_id
@@ -220,6 +220,15 @@ def has_place(lock: Lock, holder: Run | None, key: str, *, now: float) -> bool:
             return starting or now < until + PLACE_KEPT_SECONDS
         case _:
             return starting  # its start is not recorded yet
+
+
+PAUSE = 999
+"""The number under which a key has the lock of its pause: no run holds it, and none starts until its `until`."""
+
+
+def is_paused(locks: Mapping[int, Lock], now: float) -> bool:
+    """Return whether a key with these locks is paused."""
+    return PAUSE in locks and now < locks[PAUSE].until
 
 
 def free_place(active: Collection[int], limit: int) -> int | None:

@@ -18,6 +18,7 @@ from math import ceil
 
 from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS
 from duecourse.domain.jobs.job import Rate
+from duecourse.domain.targets.targets import Failed, Outcome
 
 LINE_SECONDS = 900
 """The maximum time (seconds) until the instant of a waiting run: the maximum delay of a queue."""
@@ -27,21 +28,28 @@ AGAIN_SECONDS = 600
 """
 
 
+PAUSING = ("http.429", "http.503")
+"""The codes of failures after which Retry-After pauses a key."""
+
+
 @dataclass(frozen=True, slots=True)
 class Spent:
     """The starts of a rate key (UTC microseconds, 0: none): `paid` is when the counted starts are used up, one of them
-    each `step` (microseconds), and `line` is the last instant that was given to a waiting run.
+    each `step` (microseconds), and `line` is the last instant that was given to a waiting run. No attempt starts
+    before `held`, because the target asked for a pause.
     """
 
     paid: int = 0
     line: int = 0
     step: int = 0
+    held: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
     """A change of one counter of `Spent`: add `step` if the counter is between `low` and `high`, and `paid` was counted
-    with this step. With `to`, set it to `to` instead if it is below `low`.
+    with this step. With `to`, set it to `to` instead if it is below `low`. `paid` only changes if `held` has passed at
+    `low`.
     """
 
     counter: str
@@ -57,6 +65,16 @@ class Recount:
 
     before: Spent
     after: Spent
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """Set `held` to `until` if it is earlier."""
+
+    until: int
+
+
+Change = Move | Recount | Hold
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +105,10 @@ class AskAgain:
     at: float
 
 
-def moved(spent: Spent, move: Move | Recount) -> tuple[bool, Spent]:
+def moved(spent: Spent, move: Change) -> tuple[bool, Spent]:
     """Return whether the condition of the move holds, and the counters after it."""
+    if isinstance(move, Hold):
+        return (True, replace(spent, held=move.until)) if spent.held < move.until else (False, spent)
     if isinstance(move, Recount):
         return (True, move.after) if spent == move.before else (False, spent)
     value: int = getattr(spent, move.counter)
@@ -97,6 +117,7 @@ def moved(spent: Spent, move: Move | Recount) -> tuple[bool, Spent]:
         held, to = move.low <= value <= move.high and (not pays or spent.step == move.step), value + move.step
     else:
         held, to = value < move.low, move.to
+    held = held and (not pays or spent.held <= move.low)
     step = move.step if pays else spent.step
     return held, replace(spent, **{move.counter: to}, step=step) if held else spent
 
@@ -127,8 +148,8 @@ def decide_rate(
             return Adapt(Recount(spent, adapted))
     slower = step > counted and spent.paid > at  # it pays once enough starts are used up at the faster rate
     spare, soon, last = (rate.burst - 1) * step, at if slower else at + held, at + micro(LINE_SECONDS)
-    free_at = max(at, spent.paid - (rate.burst - 1) * counted)
-    if free_at <= soon and (in_turn or spent.line <= at):
+    free_at = max(at, spent.paid - (rate.burst - 1) * counted, spent.held)
+    if free_at <= soon and spent.held <= at and (in_turn or spent.line <= at):
         if slower:
             paid = at + ceil((spent.paid - at) * step / counted) + step
             return Pay(Recount(spent, replace(spent, paid=paid, step=step)))
@@ -146,7 +167,17 @@ def _adapted(spent: Spent, step: int, at: int, most: int | None) -> Spent | None
     if not owed and not line:
         return None
     paid = at + ceil(owed * step / counted)
-    return Spent(paid if most is None else min(paid, most), min(spent.line, at + line * step // counted), step)
+    paid, line = paid if most is None else min(paid, most), min(spent.line, at + line * step // counted)
+    return replace(spent, paid=paid, line=line, step=step)
+
+
+def pause_until(outcome: Outcome, longest: float, now: float) -> float | None:
+    """Return until when no run with the key starts, because the target of an attempt asked for a pause (429 or 503 with
+    Retry-After): at most `longest` seconds, and at most LINE_SECONDS. None without a pause.
+    """
+    if not isinstance(outcome, Failed) or outcome.code not in PAUSING or not outcome.retry_after:
+        return None
+    return now + min(outcome.retry_after, longest, LINE_SECONDS)
 
 
 def start_paid_by(spent: Spent, rate: Rate) -> float:

@@ -10,7 +10,7 @@ from duecourse.domain.ids import RunName, to_basic
 from duecourse.domain.runs.callbacks import Heartbeat
 from duecourse.domain.runs.coverage import Recorded, recorded
 from duecourse.domain.runs.overlap import Lock, QueuePosition, position_in
-from duecourse.domain.runs.rate import Move, Recount, Spent, moved
+from duecourse.domain.runs.rate import Change, Spent, moved
 from duecourse.domain.runs.states import Alive, Run, Running, RunState, Waiting, is_written_as, state_since
 from duecourse.messages import RunMessage
 from duecourse.ports import Conflict, Input, LastRun, StateMark, Watch
@@ -189,7 +189,7 @@ class MemoryWaitQueues:
     def spent(self, tenant: str, key: str) -> Spent:
         return self.items.rates.get((tenant, key), Spent())
 
-    def spend(self, tenant: str, key: str, move: Move | Recount, *, expires_at: int) -> tuple[bool, Spent]:
+    def spend(self, tenant: str, key: str, move: Change, *, expires_at: int) -> tuple[bool, Spent]:
         with self.items.lock:
             made, spent = moved(self.spent(tenant, key), move)
             self.items.rates[tenant, key] = spent

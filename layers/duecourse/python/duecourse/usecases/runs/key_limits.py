@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from duecourse.domain.ids import key_line
 from duecourse.domain.jobs.job import Rate
-from duecourse.domain.runs.overlap import KeyLimit, Lock
+from duecourse.domain.runs.overlap import PAUSE, KeyLimit, Lock
 from duecourse.domain.runs.states import Queued, Retrying, Run, RunState
 from duecourse.messages import RunMessage
 from duecourse.ports import Clock, JobStore, RunStore, WaitQueues
@@ -45,7 +45,8 @@ class PlaceTakenAgainError(Exception):
 class KeyStatus:
     """A key: its stored limit (None: the limits of its jobs apply), the runs that have its places by the names of the
     runs (None: the run is about to start), the number of runs that wait for a place (MAX_COUNTED at most), and the
-    first of them. `rated` are the runs that wait for the rate, among the newest MAX_WAITING_READ in each state.
+    first of them. `rated` are the runs that wait for the rate, among the newest MAX_WAITING_READ in each state. No run
+    starts before `paused_until` (UTC seconds; None: no pause).
     """
 
     key: str
@@ -54,6 +55,7 @@ class KeyStatus:
     waiting: int
     first: Sequence[RunMessage]
     rated: Sequence[Queued | Retrying]
+    paused_until: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,13 @@ class KeyLimitsInUse:
                 (run for run in self._waiting(tenant) if run.rate_key == key),
                 key=lambda run: (run.not_before or 0.0, run.name),
             ),
+            self._paused_until(tenant, key),
         )
+
+    def _paused_until(self, tenant: str, key: str) -> float | None:
+        pause = self.runs.locks(tenant, key_line(key)).get(PAUSE)
+        until = max(0.0 if pause is None else pause.until, self.wait_queues.spent(tenant, key).held / 1_000_000)
+        return until if until > self.clock.now() else None
 
     def _waiting(self, tenant: str) -> list[Queued | Retrying]:
         states = (RunState.QUEUED, RunState.RETRYING)

@@ -48,6 +48,7 @@ from duecourse.domain.runs.decision import (
 )
 from duecourse.domain.runs.lifecycle import as_step, decide
 from duecourse.domain.runs.overlap import Skip, Wait, latest, line_of
+from duecourse.domain.runs.rate import pause_until
 from duecourse.domain.runs.rendering import concurrency_key, with_its_key
 from duecourse.domain.runs.states import (
     Dead,
@@ -399,14 +400,14 @@ class LaneWorker:
 class _Admitted:
     """A start that has the lock of its job, the place of its key and its turn in a rate, as far as it needs them.
     `room`: another run of the job may start too; `key_room`: another run of the key. `prepared`: the job as this run
-    calls it, if it was read. `paid`: a start of its rate is paid.
+    calls it, if it was read. `rate_key`: the key of its rate, of which a start is paid.
     """
 
     start: Start
     room: bool
     key_room: bool = True
     prepared: Prepared | Failed | None = None
-    paid: bool = False
+    rate_key: str | None = None
 
     def room_in(self, line: str) -> bool:
         """Return whether another run in this wait queue may start too."""
@@ -550,7 +551,7 @@ class Starter:
         if isinstance(asked, Later):
             return self._wait_for_rate(item, admitted, job, key, asked)
         self.clock.sleep_until(asked.at)
-        return replace(admitted, prepared=prepared, paid=True)
+        return replace(admitted, prepared=prepared, rate_key=key)
 
     def _wait_for_rate(
         self, item: WorkItem, admitted: _Admitted, job: Job, key: str, later: Later
@@ -598,7 +599,7 @@ class Starter:
             run = replace(run, deadlines=armed)
             if not self._arm(run, message, armed):
                 return self.requeue.defer(item, decision.previous, now, "the message of its deadline could not be sent")
-        if conflict := self._write_start(run, decision.previous, paid=admitted.paid):
+        if conflict := self._write_start(run, decision.previous, paid=admitted.rate_key is not None):
             return conflict
         self._leave_lines(item, admitted, run, job)
         _count(decision, job, message, item.report)
@@ -607,7 +608,26 @@ class Starter:
             return self.transitions.write(item, cancel(run, "deleted", now), job)
         with self.long_calls.during(run):
             outcome = self.calls.call(item, run, prepared)
+        self._pause_key(item, admitted, job, outcome)
         return self.transitions.finish(item, run, job, outcome)
+
+    def _pause_key(self, item: WorkItem, admitted: _Admitted, job: Job, outcome: Outcome) -> None:
+        """Pause the rate of the run, or else its concurrency key, if its target asked for it. A failure here must not
+        affect the run: the end of its attempt is not recorded yet.
+        """
+        until = pause_until(outcome, job.retry.max_seconds, self.clock.now())
+        rate_key, place_key = admitted.rate_key, None if job.concurrency is None else admitted.start.run.key
+        key = rate_key or place_key
+        if until is None or key is None:
+            return
+        try:
+            if rate_key is None:
+                self.overlaps.pause_key(job.tenant, key, until)
+            else:
+                self.rates.pause(job.tenant, rate_key, until)
+            item.report.add("key_paused", key=key, until=until)
+        except Exception as problem:  # noqa: BLE001 - whatever the error, the run must end
+            item.report.add("key_not_paused", alarming=True, key=key, error=format_error(problem))
 
     def _write_start(self, run: Running, previous: Run | None, *, paid: bool) -> Conflict | None:
         """Write the record of a start. If the start is `paid` and a duplicate message has recorded in the meantime that

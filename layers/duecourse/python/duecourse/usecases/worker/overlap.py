@@ -29,6 +29,7 @@ from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS, DAY_SECONDS
 from duecourse.domain.jobs.job import Job, Lane
 from duecourse.domain.runs.decision import RetryLater, Start, own_job
 from duecourse.domain.runs.overlap import (
+    PAUSE,
     RENAMED,
     Lock,
     LockRequest,
@@ -44,6 +45,7 @@ from duecourse.domain.runs.overlap import (
     has_released,
     held_by,
     holder_of,
+    is_paused,
     latest,
     position_in,
     rank_of_start,
@@ -148,7 +150,17 @@ class Overlaps:
     def is_key_free(self, tenant: str, key: str, limit: int) -> bool:
         """Return whether a place of the key is free. `limit` is the same as in `take_key`."""
         places = self._places_of_key(tenant, key, limit)
-        return len(self._active(places, self.runs.locks(tenant, places.line), "", None)) < places.limit
+        held = self.runs.locks(tenant, places.line)
+        return not is_paused(held, self.clock.now()) and len(self._active(places, held, "", None)) < places.limit
+
+    def pause_key(self, tenant: str, key: str, until: float) -> None:
+        """Start no run with the key before `until` (UTC seconds)."""
+        pause = Lock("", until)
+        standing = self.runs.lock(tenant, key_line(key), pause, None, place=PAUSE)
+        for _ in range(MAX_TAKE_OVERS):
+            if standing is None or standing.until >= until:
+                return
+            standing = self.runs.lock(tenant, key_line(key), pause, standing, place=PAUSE)
 
     def holders(self, tenant: str, key: str) -> dict[int, tuple[Lock, Run | None]]:
         """Return the taken places of a key, each with the record of the run that has it (None: it is about to
@@ -256,9 +268,10 @@ class Overlaps:
         """Take a place, of which at most `places.limit` may be taken. A run that has started keeps its place until its
         end, even beyond a lowered limit.
         """
-        tenant, line, limit = places.tenant, places.line, places.limit
+        tenant, line = places.tenant, places.line
         for _ in range(MAX_TAKE_OVERS):
             held = self.runs.locks(tenant, line)
+            limit = 0 if is_paused(held, self.clock.now()) else places.limit
             mine = {place: lock for place, lock in held.items() if lock.holder == wanted.holder}
             # As in `_take`. The run may have several places: its starts of two messages at once, or before a redrive.
             known = record is not None and all(lock.rank <= wanted.rank for lock in mine.values())

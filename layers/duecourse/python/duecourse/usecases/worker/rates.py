@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import Rate
-from duecourse.domain.runs.rate import AskAgain, JoinLine, Pay, decide_rate, start_paid_by
+from duecourse.domain.runs.rate import AskAgain, Hold, JoinLine, Pay, decide_rate, micro, start_paid_by
 from duecourse.ports import Clock, JobStore, Randomness, WaitQueues
 from duecourse.usecases.dispatch.claim import HOLD_SECONDS
 
@@ -40,6 +40,10 @@ class Rates:
     wait_queues: WaitQueues
     clock: Clock
     randomness: Randomness
+
+    def pause(self, tenant: str, key: str, until: float) -> None:
+        """Start no attempt with the key before `until` (UTC seconds)."""
+        self.wait_queues.spend(tenant, key, Hold(micro(until)), expires_at=int(until) + DAY_SECONDS)
 
     def ask(self, tenant: str, key: str, of_job: Rate, *, in_turn: bool) -> Paid | Later:
         """Count a start, or return when the run tries again. If the response to a write is lost, a start may be counted

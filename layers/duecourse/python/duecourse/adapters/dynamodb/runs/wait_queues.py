@@ -11,11 +11,11 @@ from duecourse.adapters.dynamodb.writing import TableStore, condition_failed, co
 from duecourse.domain.ids import key_line
 from duecourse.domain.jobs.job import MAX_PRIORITY
 from duecourse.domain.runs.overlap import QueuePosition, position_in
-from duecourse.domain.runs.rate import Move, Recount, Spent
+from duecourse.domain.runs.rate import Change, Hold, Move, Recount, Spent
 from duecourse.messages import RunMessage, read_run_message
 from duecourse.ports import ServiceError, Watch
 
-SPENT = ("paid", "line", "step")
+SPENT = ("paid", "line", "step", "held")
 """The counters of a rate key: the fields of domain.runs.rate.Spent."""
 
 HELD = 100
@@ -88,8 +88,18 @@ class DynamoWaitQueues(TableStore):
         item = self._client.get_item(TableName=self._table, Key=_rate_key(tenant, key)).get("Item")
         return _spent(item or {})
 
-    def spend(self, tenant: str, key: str, move: Move | Recount, *, expires_at: int) -> tuple[bool, Spent]:
-        request = _recounted(move, expires_at) if isinstance(move, Recount) else _moved(move, expires_at)
+    def spend(self, tenant: str, key: str, move: Change, *, expires_at: int) -> tuple[bool, Spent]:
+        match move:
+            case Move():
+                request = _moved(move, expires_at)
+            case Recount():
+                request = _recounted(move, expires_at)
+            case Hold(until):
+                request = values.expressions(
+                    {"held": until, "expires_at": expires_at},
+                    update="SET #held = :held, #expires_at = :expires_at",
+                    condition="attribute_not_exists(#held) OR #held < :held",
+                )
         try:
             answer = self._client.update_item(
                 TableName=self._table,
@@ -129,12 +139,15 @@ def _moved(move: Move, expires_at: int) -> dict[str, Any]:
     stand: dict[str, object] = {"low": move.low, "expires_at": expires_at}
     if move.to is None:
         stand |= {"high": move.high, "step": move.step}
-        same = " AND #step = :step" if move.counter == "paid" else ""
-        change, condition = "#counter + :step", f"#counter BETWEEN :low AND :high{same}"
+        change, condition = "#counter + :step", "#counter BETWEEN :low AND :high"
     else:
         stand |= {"to": move.to}
         change, condition = ":to", "attribute_not_exists(#counter) OR #counter < :low"
-        if move.counter == "paid":
+    if move.counter == "paid":
+        condition = f"({condition}) AND (attribute_not_exists(#held) OR #held <= :low)"
+        if move.to is None:
+            condition += " AND #step = :step"
+        else:
             stand |= {"step": move.step}
             change += ", #step = :step"
     update = f"SET #counter = {change}, #expires_at = :expires_at"
