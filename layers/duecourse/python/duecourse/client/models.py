@@ -782,7 +782,7 @@ class PlannedSpread(Answer):
     id: str
     offset_minutes: int | None
     before: Minute | None
-    """The minute of its next run, if nothing is changed."""
+    """The minute of the job's next run, if nothing is changed."""
     after: Minute | None
     """The minute of this run, if all offsets are applied."""
     problem: str | None

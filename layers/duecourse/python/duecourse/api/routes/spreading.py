@@ -45,7 +45,9 @@ class PlannedSpreadAnswer(TypedDict):
 
     id: JobId
     offset_minutes: Annotated[int | None, Field(ge=0, lt=MAX_SPREAD_MINUTES)]
-    before: Annotated[MinuteAnswer | None, Field(description="The minute of its next run, if nothing is changed.")]
+    before: Annotated[
+        MinuteAnswer | None, Field(description="The minute of the job's next run, if nothing is changed.")
+    ]
     after: Annotated[MinuteAnswer | None, Field(description="The minute of this run, if all offsets are applied.")]
     problem: Annotated[str | None, Field(description="Why the job cannot be spread, or does not exist.")]
 

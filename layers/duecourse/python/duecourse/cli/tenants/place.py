@@ -147,7 +147,7 @@ class Place:
 
 
 def packed(value: object) -> Item:
-    """Return a value as DynamoDB takes it."""
+    """Return a value in the form that DynamoDB accepts."""
     return {"N": repr(value)} if isinstance(value, int | float) else {"S": str(value)}
 
 

@@ -151,9 +151,9 @@ class Pausing:
         after: str | None = None,
         charge: Charge = free,
     ) -> BulkResult:
-        """Pause active jobs among some of the selected jobs, beginning after `after`, until `end` if there is one. Jobs
-        that are paused already follow `pause_again`, unless they are selected by their ids: these do not change. Raises
-        PauseEndError, and the errors of `charge` for their number.
+        """Pause active jobs among some of the selected jobs, beginning after `after`, until `end` if there is one. For
+        jobs that are already paused, `pause_again` applies, but not if they are selected by their ids: these do not
+        change. Raises PauseEndError, and the errors of `charge` for their number.
         """
         self._check_end(start, end)
 
