@@ -97,7 +97,7 @@ class Promises:
         calls = [
             message
             for message in about
-            if message.kind is MessageKind.START and message.waited and not self._waits_for_rate(state, message)
+            if message.kind is MessageKind.START and message.waited and not self._waits_for_rate(message)
         ]
         most = max(Counter(message.line for message in calls).values(), default=0)
         self._is(most <= MAX_CALLS + wrong, f"{most} calls of the line are in flight")
@@ -108,9 +108,9 @@ class Promises:
         for name, count in others.items():
             self._is(count <= MAX_ABOUT_ONE_RUN + MAX_MORE * wrong, f"{count} messages about {name} are in flight")
 
-    def _waits_for_rate(self, state: State, message: RunMessage) -> bool:
-        run = self.shared.record(state, str(message.name))
-        return run is not None and run.rate_key is not None
+    def _waits_for_rate(self, message: RunMessage) -> bool:
+        """Whether this is the message of a run that waits, or has waited, for the rate: a copy, unlike a call."""
+        return self.job.rate is not None and bool(message.replaces)
 
     def _hold_places(self, state: State) -> None:
         """A run that waits for a rate has a place of its key until its instant, however far that is."""
@@ -119,6 +119,8 @@ class Promises:
             if not isinstance(run, Queued | Retrying) or run.rate_key is None or self.job.concurrency is None:
                 continue
             key, until = self.job.concurrency.key, run.not_before or 0.0
+            if state.time > until:  # its message is late, as that of a worker that died
+                continue
             of_key = [value for (line, _), value in state.locks if self.kept.values[line] == key_line(key)]
             mine = [lock for lock in map(self._lock, of_key) if lock.holder == str(run.name)]
             kept = any(has_place(replace(lock, until=0.0), run, key, now=until) for lock in mine)
