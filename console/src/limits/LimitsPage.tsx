@@ -41,14 +41,14 @@ export default function LimitsPage() {
         { id: "rate", header: "Rate", width: 200, cell: (each) => rateText(each.rate) },
         {
           id: "waiting",
-          header: "Waiting for a place",
+          header: "Waiting (place)",
           width: 150,
           labelled: true,
           cell: (each) => each.waiting,
         },
         {
           id: "rated",
-          header: "Waiting for the rate",
+          header: "Waiting (rate)",
           width: 150,
           labelled: true,
           cell: (each) => each.waiting_for_rate,
