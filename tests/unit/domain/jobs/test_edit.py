@@ -11,7 +11,7 @@ import pytest
 
 from duecourse.domain.jobs.cursor import Cursor, SkippedRange
 from duecourse.domain.jobs.edit import edit, resolve_anchor
-from duecourse.domain.jobs.job import Job, JobState, Lane, MissedMode, MissedPolicy, Overlap, Precision
+from duecourse.domain.jobs.job import Job, JobState, Lane, MissedMode, MissedPolicy, Overlap, Precision, Spread
 from duecourse.domain.jobs.pause import PauseChange, pause, resume
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
 from duecourse.domain.schedules.exclusions import ExclusionError
@@ -218,6 +218,28 @@ def test_job_changes_occurrences_that_jitter_delays_past_the_edit_follow_the_new
     assert change.cursor.occurrence in (T0 + 600, T0 + 1200)
     assert change.cursor.due is not None
     assert change.cursor.due > T0 + 605
+
+
+@pytest.mark.parametrize("minutes", [0, 2, 4])
+def test_job_changes_earlier_offset_keeps_an_occurrence_that_has_not_run(minutes: int) -> None:
+    of = replace(job("rate(10 minutes)"), spread=Spread(10, 9))
+    change = edited(of, moved(cursor(of), T0 + 600), at=900, spread=Spread(10, minutes))
+    assert change.skipped == ()
+    assert (change.cursor.occurrence, change.cursor.due) == (T0 + 600, T0 + 600 + 60 * minutes)
+
+
+def test_job_changes_earlier_offset_does_not_add_occurrences_of_another_schedule() -> None:
+    of = replace(job("rate(10 minutes)"), spread=Spread(10, 9))
+    change = edited(of, moved(cursor(of), T0 + 600), at=900, schedule=every("rate(7 minutes)"), spread=None)
+    assert change.cursor.occurrence is not None
+    assert change.cursor.occurrence > T0 + 900
+
+
+def test_job_changes_less_jitter_keeps_an_occurrence_that_has_not_run() -> None:
+    of = job("rate(10 minutes)", jitter_seconds=599)
+    occurrence = next(at for at in range(T0 + 600, T0 + 6000, 600) if of.occurrences().due(at) > at + 1)
+    change = edited(of, moved(cursor(of), occurrence), at=occurrence + 1 - T0, jitter_seconds=0)
+    assert (change.cursor.occurrence, change.skipped) == (occurrence, ())
 
 
 def test_job_changes_order_of_headers_is_not_a_change() -> None:

@@ -104,6 +104,10 @@ def rescheduled(job: Job, cursor: Cursor, edited: Job, now: float, sent_until: i
     # only once.
     while row.at is not None and _came_due(cursor, row.at, now):
         row.stop_at(occurrences.next(row.at))
+    # Less jitter or an earlier offset may move an occurrence into the past before its run. It is late then.
+    delayed = _delayed(cursor, now)
+    if delayed is not None and row.remaining != 0 and occurrences.next(delayed - 1) == delayed:
+        row.stop_at(delayed)
     if row.at is None:
         reject_past(edited.schedule, edited.exclude, now)
     paused = job.state is JobState.PAUSED
@@ -157,6 +161,16 @@ def _came_due(cursor: Cursor, at: int, now: float) -> bool:
         return occurrences.next(at - 1) == at and occurrences.due(at) <= now
     except (ScheduleError, ExclusionError):
         return False
+
+
+def _delayed(cursor: Cursor, now: float) -> int | None:
+    """Return the occurrence of the old schedule whose jitter or offset had delayed it beyond `now`, if there is one."""
+    try:
+        occurrences = cursor.occurrences()
+        at = None if cursor.occurrence is None else Row.after(occurrences, int(now), None).at
+    except (ScheduleError, ExclusionError):
+        return None
+    return at if at is not None and at <= now else None
 
 
 def _allowance(job: Job, edited: Job, remaining: int | None) -> int | None:
