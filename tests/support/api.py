@@ -14,6 +14,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from duecourse.api.app import Application
 from duecourse.domain.jobs.job import Lane, Precision
+from duecourse.domain.runs.rate import Spent
 from duecourse.domain.targets.allowed_targets import ALLOW_LISTS
 from duecourse.domain.targets.oidc import OidcIssuer
 from duecourse.messages import RunMessage
@@ -156,6 +157,9 @@ class EmptyLines:
 
     def length(self, *_: object, **__: object) -> int:
         return 0
+
+    def spent(self, *_: object) -> Spent:
+        return Spent()
 
 
 @dataclass

@@ -99,6 +99,7 @@ def test_spread_offset_can_be_set(api: ApiClient) -> None:
     ("changes", "place", "why"),
     [
         ({"spread": {"within_minutes": 1}}, "/spread/within_minutes", "must be a number from 2 to 60"),
+        ({"spread": SPREAD, "jitter_seconds": 1_801}, "/spread", "within_minutes must be at most 29"),
         ({"spread": {"within_minutes": 61}}, "/spread/within_minutes", "must be a number from 2 to 60"),
         ({"spread": SPREAD | {"offset_minutes": 30}}, "/spread/offset_minutes", "must be less than within_minutes"),
         ({"spread": {"minutes": 3}}, "/spread/minutes", "is not a known field"),

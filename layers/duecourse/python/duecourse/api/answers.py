@@ -238,7 +238,7 @@ def job_document(view: JobView) -> Document:
         "paused_by": job.paused_by,
         "paused_because": job.paused_because,
         "paused_until": None if job.pause_ends_at is None else to_iso(job.pause_ends_at),
-        "planned_pause": planned_pause(job.exclude),
+        "planned_pause": planned_pause(job.exclude) if job.exclude else None,
         "created_at": documents.millisecond(job.created_at),
         "updated_at": documents.millisecond(job.updated_at),
         "error": view.error,

@@ -651,6 +651,17 @@ class DefinitionBody(ScheduleBody):
         default_factory=list
     )
 
+    @field_validator("spread")
+    @classmethod
+    def _spread(cls, spread: SpreadBody | None, info: ValidationInfo) -> SpreadBody | None:
+        longest = (MAX_JITTER_SECONDS - info.data.get("jitter_seconds", 0)) // 60
+        if spread is not None and spread.within_minutes > longest:
+            said = (
+                f"within_minutes must be at most {longest}, because it and jitter_seconds are at most an hour together"
+            )
+            raise refuse(f"{said}; reduce it, or jitter_seconds")
+        return spread
+
     @field_validator("on_deadline")
     @classmethod
     def _has_deadline(cls, value: str, info: ValidationInfo) -> str:

@@ -233,7 +233,9 @@ def create_job(api: Api, request: Request, _parameters: Mapping[str, str]) -> An
     view = None if named is None else api.jobs.repeated(request.tenant, named)
     if view is not None:
         return created_answer(request, view)
-    draft = api.spreading.chosen(new_draft(api, request, value), None, request.budget.charge).draft
+    draft = new_draft(api, request, value)
+    if draft.spread is not None:
+        draft = api.spreading.chosen(draft, None, request.budget.charge).draft
     return created_answer(request, api.jobs.create_once(draft, named, request.correlation_id, by=request.principal))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from duecourse.domain.instants import DAY_SECONDS
-from duecourse.domain.jobs.job import MAX_SPREAD_MINUTES, Job, JobState, Lane
+from duecourse.domain.jobs.job import Job, JobState, Lane
 from duecourse.domain.maintenance.index import Position
 from duecourse.domain.runs.coverage import OccurrenceRange, Recorded
 from duecourse.domain.runs.decision import STEPS_FAILED
@@ -18,9 +18,9 @@ from duecourse.domain.workflows.view import Pending, StepView, WorkflowRunView
 
 HOUR_SECONDS = 3600
 
-CLOSED_SECONDS = MAX_JITTER_SECONDS + 60 * MAX_SPREAD_MINUTES + 2 * HOUR_SECONDS
-"""The minimum age of an occurrence that is audited, in seconds. Jitter may delay it by an hour, and a spread by
-another. Two hours after that, it has started, or its dead letter has been reconciled.
+CLOSED_SECONDS = MAX_JITTER_SECONDS + 2 * HOUR_SECONDS
+"""The minimum age of an occurrence that is audited, in seconds. Jitter and spread may delay it by an hour together. Two
+hours after that, it has started, or its dead letter has been reconciled.
 """
 
 SERVED_SECONDS = HOUR_SECONDS

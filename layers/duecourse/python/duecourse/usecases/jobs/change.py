@@ -234,12 +234,14 @@ class Jobs:
         same as in `had`, its entry is kept, and so is its planned pause unless there is another one. Raises
         ScheduleError.
         """
+        if not exclude and not had:
+            return exclude
         pause = pause_of(exclude) or pause_of(had)
         if pause is not None:
             others = tuple(entry for entry in exclude if not entry.startswith(PAUSE))
             with_days = self.excluded(tenant, others, tuple(entry for entry in had if not entry.startswith(PAUSE)))
             return with_days if pause == NO_PAUSE else (*with_days, pause)
-        if not exclude or (calendar_id := calendar_of(exclude)) is None:
+        if (calendar_id := calendar_of(exclude)) is None:
             return exclude
         before = entry_of(had)
         found = self.store.calendars.get(tenant, calendar_id)

@@ -1,7 +1,7 @@
 """The completeness audit: derives the occurrences of a closed window and compares them with the records.
 
 Each hour, the audit examines one segment of the jobs table. For each job, it compares the occurrences of the current
-definition in the window (from the segment's last turn up to four hours ago) with the records. `domain.runs.explain`
+definition in the window (from the segment's last turn up to three hours ago) with the records. `domain.runs.explain`
 classifies the missing ones. An occurrence is lost if it was enqueued, is no longer in any lane and has no record. An
 occurrence whose message may still be in transit is kept open and classified again each hour. The audit leaves out
 occurrences before a job's last change of schedule (the former definition is not kept), occurrences during a pause, and
@@ -213,8 +213,8 @@ class _Case:
 
 
 STUCK_SECONDS = 2 * 3600
-"""How long after the end of its window a lease may end, in seconds. A window is compared four hours after its end, so
-such a lease ended at least two hours ago. Its message returns within minutes, unless it was lost.
+"""How long after the end of its window a lease may end, in seconds. A window is compared three hours after its end, so
+such a lease ended at least an hour ago. Its message returns within minutes, unless it was lost.
 """
 
 PIECE_SECONDS = 6 * 3600

@@ -608,23 +608,22 @@ class Starter:
             return self.transitions.write(item, cancel(run, "deleted", now), job)
         with self.long_calls.during(run):
             outcome = self.calls.call(item, run, prepared)
-        self._pause_key(item, admitted, job, outcome)
+        if key := admitted.rate_key or (None if job.concurrency is None else admitted.start.run.key):
+            self._pause_key(item, admitted, job, key, outcome)
         return self.transitions.finish(item, run, job, outcome)
 
-    def _pause_key(self, item: WorkItem, admitted: _Admitted, job: Job, outcome: Outcome) -> None:
+    def _pause_key(self, item: WorkItem, admitted: _Admitted, job: Job, key: str, outcome: Outcome) -> None:
         """Pause the rate of the run, or else its concurrency key, if its target asked for it. A failure here must not
         affect the run: the end of its attempt is not recorded yet.
         """
         until = pause_until(outcome, job.retry.max_seconds, self.clock.now())
-        rate_key, place_key = admitted.rate_key, None if job.concurrency is None else admitted.start.run.key
-        key = rate_key or place_key
-        if until is None or key is None:
+        if until is None:
             return
         try:
-            if rate_key is None:
+            if admitted.rate_key is None:
                 self.overlaps.pause_key(job.tenant, key, until)
             else:
-                self.rates.pause(job.tenant, rate_key, until)
+                self.rates.pause(job.tenant, key, until)
             item.report.add("key_paused", key=key, until=until)
         except Exception as problem:  # noqa: BLE001 - whatever the error, the run must end
             item.report.add("key_not_paused", alarming=True, key=key, error=format_error(problem))
