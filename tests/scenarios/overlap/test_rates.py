@@ -393,6 +393,16 @@ def test_rates_pause_is_bounded_by_max_seconds_and_only_follows_429_and_503(
     assert seconds(world) == [0, expected]
 
 
+def test_rates_paused_key_without_runs_is_shown(world: World) -> None:
+    retry = RetryPolicy(max_attempts=1, max_seconds=300)
+    on_demand(world, rate=None, concurrency=Concurrency("crm", 1), retry=retry)
+    world.caller.answer = lambda _: busy(120)
+    asked(world, 1)
+    world.until(NOON + 10)
+    status = world.office.api.key_limits.get("default", "crm")
+    assert (status.active, status.waiting, status.paused_until) == ({}, 0, NOON + 120)
+
+
 def test_rates_longer_pause_of_a_key_remains(world: World) -> None:
     overlaps = world.worker().starter.overlaps
     on_demand(world, rate=None, concurrency=Concurrency("crm", 1))

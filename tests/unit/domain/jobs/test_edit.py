@@ -242,6 +242,13 @@ def test_job_changes_less_jitter_keeps_an_occurrence_that_has_not_run() -> None:
     assert (change.cursor.occurrence, change.skipped) == (occurrence, ())
 
 
+def test_job_changes_earlier_offset_keeps_a_last_occurrence_that_is_enqueued() -> None:
+    of = replace(job("rate(10 minutes)"), spread=Spread(10, 9), max_runs=1)
+    claimed = replace(cursor(of), occurrence=None, due=None, remaining=0, last=T0 + 600)
+    change = edited(of, claimed, at=900, spread=Spread(10, 2))
+    assert (change.cursor.occurrence, change.cursor.remaining) == (T0 + 600, 1)
+
+
 def test_job_changes_order_of_headers_is_not_a_change() -> None:
     one, other = (("a", "1"), ("b", "2")), (("b", "2"), ("a", "1"))
     of = replace(MINUTELY, target=HttpTarget("https://example.com", headers=one))

@@ -165,12 +165,14 @@ def _came_due(cursor: Cursor, at: int, now: float) -> bool:
 
 def _delayed(cursor: Cursor, now: float) -> int | None:
     """Return the occurrence of the old schedule whose jitter or offset had delayed it beyond `now`, if there is one."""
+    newest = now if cursor.occurrence is not None else cursor.last
+    if newest is None:
+        return None
     try:
-        occurrences = cursor.occurrences()
-        at = None if cursor.occurrence is None else Row.after(occurrences, int(now), None).at
+        at = Row.after(cursor.occurrences(), int(now), None).at
     except (ScheduleError, ExclusionError):
         return None
-    return at if at is not None and at <= now else None
+    return at if at is not None and at <= min(newest, now) else None
 
 
 def _allowance(job: Job, edited: Job, remaining: int | None) -> int | None:

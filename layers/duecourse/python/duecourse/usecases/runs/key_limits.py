@@ -84,7 +84,7 @@ class KeyLimitsInUse:
     def get(self, tenant: str, key: str) -> KeyStatus:
         """Return the status of a key. Raises KeyUnknownError."""
         found = self.status(tenant, key)
-        if found.stored is None and not (found.active or found.waiting or found.rated):
+        if found.stored is None and not (found.active or found.waiting or found.rated or found.paused_until):
             raise KeyUnknownError(key)
         return found
 

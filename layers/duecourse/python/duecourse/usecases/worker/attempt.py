@@ -616,8 +616,9 @@ class Starter:
         """Pause the rate of the run, or else its concurrency key, if its target asked for it. A failure here must not
         affect the run: the end of its attempt is not recorded yet.
         """
-        until = pause_until(outcome, job.retry.max_seconds, self.clock.now())
-        if until is None:
+        now = self.clock.now()
+        until = pause_until(outcome, job.retry.max_seconds, now)
+        if until is None or now > item.context.lease_until - LAST_FINISH_SECONDS:  # the end of the run comes first
             return
         try:
             if admitted.rate_key is None:
