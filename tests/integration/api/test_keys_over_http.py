@@ -12,6 +12,7 @@ from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.runs.api_keys import MAX_KEYS, read_key_text
 from duecourse.domain.runs.rendering import render_document
 from duecourse.testing.clock import SettableClock
+from duecourse.testing.faults import around, before
 from tests.support.api import BODY, Answered, ApiClient, api_settings
 from tests.support.api_events import api_event, json_event, jwt_caller
 from tests.support.jobs import NOON
@@ -253,6 +254,32 @@ def test_keys_repeated_request_replaces_the_key_whose_text_was_lost(api: ApiClie
     clock.set(NOON + DAY_SECONDS)
     assert asked("GitLab").status == 201
     assert trigger(api, made["key"]).status == 202
+
+
+def asked(api: ApiClient, name: str) -> Answered:
+    """Request a key with this idempotency key."""
+    api.caller = OWNER
+    answer = api.send(api_event("POST", "/v1/keys", body='{"scope": "run:report"}', headers={"idempotency-key": name}))
+    api.caller = None
+    return answer
+
+
+@pytest.mark.parametrize("earlier", [0, 1])
+def test_keys_slow_request_does_not_replace_the_key_of_its_repetition(api: ApiClient, earlier: int) -> None:
+    assert [asked(api, "mine").status for _ in range(earlier)] == [201] * earlier
+    repeated = list[Answered]()
+    overtake = before(lambda: repeated.append(asked(api, "mine")), times=1)
+    api.jobs.api_keys = around(api.jobs.api_keys, add=overtake)
+    assert refusal(asked(api, "mine")) == (503, "busy")
+    assert [trigger(api, each.json["key"]).status for each in repeated] == [202]
+
+
+def test_keys_repeated_request_overtaken_by_another_replaces_its_own_key(api: ApiClient) -> None:
+    lost, others = asked(api, "mine"), list[Answered]()
+    overtake = before(lambda: others.append(asked(api, "other")), times=1)
+    api.jobs.api_keys = around(api.jobs.api_keys, add=overtake)
+    made = asked(api, "mine")
+    assert [trigger(api, each.json["key"]).status for each in (lost, *others, made)] == [401, 202, 202]
 
 
 def test_keys_repeated_request_is_possible_with_the_last_key(api: ApiClient) -> None:

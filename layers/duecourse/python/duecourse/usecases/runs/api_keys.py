@@ -84,18 +84,23 @@ class ApiKeys:
     ) -> tuple[ApiKey, KeyText]:
         """Create a key. Return it with its text, which cannot be read again. The key of a repeated `request`
         replaces the first one, whose text may not have arrived. Raises JobUnknownError, ApiKeyQuotaError,
-        KeyReusedError or StoreBusyError.
+        KeyReusedError, or StoreBusyError (also if the same request is answered meanwhile).
         """
         job = self.jobs.get(tenant, draft.job_id)
         if job is None:
             raise JobUnknownError(draft.job_id)
-        for _ in range(TRIES):
+        earlier = frozenset[str]()
+        for attempt in range(TRIES):
             now, standing = self.clock.now(), self.jobs.api_keys.all(tenant)
+            if attempt == 0:
+                earlier = frozenset(key.id for key in standing.items)
             first = None
             if request is not None:
                 first = next((key for key in standing.items if key.named(request.digest, now)), None)
                 if first is not None and first.request != _stored(request):
                     raise KeyReusedError
+                if first is not None and first.id not in earlier:
+                    break  # A repetition of this request has returned this key, so its caller may use it.
             if first is None and len(standing.items) >= MAX_KEYS:
                 raise ApiKeyQuotaError
             text = key_text(tenant, self._secret())
