@@ -310,6 +310,17 @@ def test_http_auth_oidc_sends_one_token_for_each_job_and_audience_until_ten_minu
     assert sent == ["1", "1", "2", "3", "1", "4"]
 
 
+def test_http_auth_oidc_tokens_of_many_jobs_leave_access_tokens_cached(clock, signing, server):
+    caller = HttpCaller(clock, private=True, secrets=InMemorySecrets({("acme", "crm"): SECRET}), signer=signing)
+    access, call = a_call(oauth(server)), a_call(oidc(server))
+    caller.call(access, access.job.target)
+    for number in [*range(257), *range(257)]:
+        of_job = varied(call.run, identity=replace(call.run.identity, job_id=f"job-{number}"))
+        caller.call(replace(call, run=of_job), call.job.target)
+    caller.call(access, access.job.target)
+    assert (len(signing.asked), len(requests(server, "/token"))) == (257, 1)
+
+
 def test_http_auth_oidc_token_is_removed_from_results(signed, site, server):
     site.valid.add("token-1")
     site.echo = True

@@ -14,8 +14,6 @@ from duecourse.ports import Clock
 Value = TypeVar("Value")
 Key = TypeVar("Key", bound=Hashable)
 
-_KEPT = 256
-
 
 @dataclass(frozen=True, slots=True)
 class _Entry(Generic[Value]):
@@ -26,11 +24,12 @@ class _Entry(Generic[Value]):
 
 @dataclass(slots=True, eq=False)  # not frozen: Python 3.11 fails to create a subscripted class that is
 class SharedCache(Generic[Value]):
-    """Caches the 256 values that were used last, but no errors. Safe to share between threads: concurrent callers for
-    the same key wait for one fetch, so a batch of ten runs sends one request.
+    """Caches the `kept` values that were used last, but no errors. Safe to share between threads: concurrent callers
+    for the same key wait for one fetch, so a batch of ten runs sends one request.
     """
 
     clock: Clock
+    kept: int = 256
     _known: OrderedDict[Hashable, _Entry[Value]] = field(default_factory=OrderedDict, init=False, repr=False)
     _asked: dict[Hashable, Future[Value]] = field(default_factory=dict, init=False, repr=False)
     _lock: Lock = field(default_factory=Lock, init=False, repr=False)
@@ -73,7 +72,7 @@ class SharedCache(Generic[Value]):
         with self._lock:
             self._known[key] = _Entry(value, now, now + seconds)
             self._known.move_to_end(key)
-            if len(self._known) > _KEPT:
+            if len(self._known) > self.kept:
                 self._known.popitem(last=False)
             del self._asked[key]
         answer.set_result(value)

@@ -301,6 +301,7 @@ TOKEN_SECONDS = 30.0
 
 _CONNECT_SECONDS = 10.0
 _ADDRESSES_TRIED = 4
+_SIGNED_KEPT = 2_048  # 2 MB of tokens
 _RETRYABLE_STATUSES = frozenset({408, 425, 429})
 
 
@@ -331,11 +332,14 @@ class HttpCaller:
     kept: KeptConnections = field(default_factory=KeptConnections, kw_only=True)
     """The open connections of the process."""
     tokens: SharedCache[str] = field(init=False)
-    """The tokens of the process: access tokens by tenant and authentication, OIDC tokens by subject and audience."""
+    """The access tokens of the process, by tenant and authentication."""
+    signed: SharedCache[str] = field(init=False)
+    """Its OIDC tokens, by subject and audience. Each job has one, so they have a larger cache of their own."""
 
     def __post_init__(self) -> None:
-        """Create the cache of tokens."""
+        """Create the caches of tokens."""
         object.__setattr__(self, "tokens", SharedCache(self.clock))
+        object.__setattr__(self, "signed", SharedCache(self.clock, kept=_SIGNED_KEPT))
 
     @classmethod
     def made_of(cls, means: Means, client_for: object) -> Self:
@@ -400,7 +404,7 @@ class HttpCaller:
             case OidcAuth():
                 key = (subject_of(tenant, call.run.job_id), auth)
                 try:
-                    signed = with_timeout(deadline, partial(self.tokens.get, key, self._signed), "token")
+                    signed = with_timeout(deadline, partial(self.signed.get, key, self._signed), "token")
                 except (TokensUnavailableError, TimeoutError) as problem:
                     said = str(problem) or "no response in time"
                     text = f"the token for {auth.audience} was not signed: {said}"
