@@ -45,6 +45,8 @@ STAGES: Mapping[str, StageConfig] = {
             callback_burst=2_000,
             hook_requests_per_second=1_000,
             hook_burst=2_000,
+            well_known_requests_per_second=1_000,
+            well_known_burst=2_000,
             console_requests_per_second=1_000,
             console_burst=2_000,
         ),

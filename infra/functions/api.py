@@ -16,12 +16,12 @@ from infra.functions.callbacks import callbacks
 from infra.functions.python_function import PythonFunction, log_group
 from infra.nag import acknowledge, acknowledge_wildcards
 from infra.parts import SharedResources
-from infra.settings.auth_config import OPEN_TO_READ
+from infra.settings.auth_config import OPEN_TO_READ, WELL_KNOWN
 from infra.stores.tables import ACTIVE_INDEX, DEAD_INDEX, STATE_INDEX, TENANT_INDEX
 
 CALLBACKS = tuple(f"/v1/runs/{{run_id}}/{callback}" for callback in ("heartbeat", "complete", "fail"))
-"""The callback routes. These, HOOKS and OPEN_TO_READ are the routes without authorization; `OPEN` in
-`duecourse/api/routes/table.py` has all of them.
+"""The callback routes. These, HOOKS, OPEN_TO_READ and WELL_KNOWN are the routes without authorization;
+`OPEN` in `duecourse/api/routes/table.py` has all of them.
 """
 
 HOOKS = ("/v1/hooks", "/v1/hooks/{key}")
@@ -185,7 +185,7 @@ class HttpApi(Construct):
         open_routes = [  # the most specific route wins
             route
             for method, paths, integration in (
-                (apigateway.HttpMethod.GET, OPEN_TO_READ, function),
+                (apigateway.HttpMethod.GET, (*OPEN_TO_READ, *WELL_KNOWN), function),
                 (apigateway.HttpMethod.POST, CALLBACKS, of_callbacks),
                 (apigateway.HttpMethod.POST, HOOKS, function),
             )
@@ -227,6 +227,7 @@ class HttpApi(Construct):
                 ("GET", OPEN_TO_READ, limits.open_requests_per_second, limits.open_burst),
                 ("POST", CALLBACKS, limits.callback_requests_per_second, limits.callback_burst),
                 ("POST", HOOKS, limits.hook_requests_per_second, limits.hook_burst),
+                ("GET", WELL_KNOWN, limits.well_known_requests_per_second, limits.well_known_burst),
                 ("GET", CONSOLE_PATHS, limits.console_requests_per_second, limits.console_burst),
             )
             for path in paths

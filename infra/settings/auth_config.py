@@ -8,8 +8,10 @@ from dataclasses import dataclass, fields
 KINDS = ("cognito", "jwt", "iam", "none")
 CLAIM = "tenant"
 MAX_CLAIM_LENGTH = 64
-OPEN_TO_READ = ("/v1/health", "/v1/openapi.json", "/.well-known/openid-configuration", "/.well-known/jwks.json")
+OPEN_TO_READ = ("/v1/health", "/v1/openapi.json")
 """Routes without authorization that only read. `infra/functions/api.py` has those of callbacks."""
+WELL_KNOWN = ("/.well-known/openid-configuration", "/.well-known/jwks.json")
+"""Routes without authorization that targets read to verify OIDC tokens."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +126,11 @@ class ApiConfig:
     can try keys.
     """
     hook_burst: int = 200
+    well_known_requests_per_second: int = 100
+    """The separate limits of the documents with which targets verify OIDC tokens (one value for each). Above them,
+    targets may reject calls.
+    """
+    well_known_burst: int = 200
     console_requests_per_second: int = 100
     """The limit of the console's page, and of its files. A first visit requests about twenty files, which browsers
     cache.
@@ -134,9 +141,9 @@ class ApiConfig:
         """Yield each invalid field with its requirement."""
         if not 1 <= self.open_requests_per_second <= self.requests_per_second:
             yield "open_requests_per_second", f"must be between 1 and {self.requests_per_second}"
-        for routes in ("callback", "hook", "console"):
+        for routes in ("callback", "hook", "well_known", "console"):
             if getattr(self, f"{routes}_requests_per_second") < 1:
                 yield f"{routes}_requests_per_second", "must be at least 1"
-        for routes in ("open", "callback", "hook", "console"):
+        for routes in ("open", "callback", "hook", "well_known", "console"):
             if getattr(self, f"{routes}_burst") < getattr(self, f"{routes}_requests_per_second"):
                 yield f"{routes}_burst", f"must be at least {routes}_requests_per_second"

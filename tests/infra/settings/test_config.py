@@ -229,16 +229,15 @@ def test_stage_config_gateway_rate_is_at_least_ten_times_the_tenant_limit() -> N
         replace(prod, api=few)
 
 
-def test_stage_config_callbacks_and_console_have_their_own_throttles_above_zero() -> None:
+@pytest.mark.parametrize("routes", ["callback", "hook", "well_known", "console"])
+def test_stage_config_other_open_routes_have_their_own_throttles_above_zero(routes: str) -> None:
     api = STAGES["prod"].api
-    with pytest.raises(ConfigError, match=r"api\.callback_requests_per_second must be at least 1"):
-        replace(STAGES["prod"], api=replace(api, callback_requests_per_second=0))
-    with pytest.raises(ConfigError, match=r"api\.callback_burst must be at least callback_requests_per_second"):
-        replace(STAGES["prod"], api=replace(api, callback_burst=1))
-    with pytest.raises(ConfigError, match=r"api\.console_requests_per_second must be at least 1"):
-        replace(STAGES["prod"], api=replace(api, console_requests_per_second=0))
-    with pytest.raises(ConfigError, match=r"api\.console_burst must be at least console_requests_per_second"):
-        replace(STAGES["prod"], api=replace(api, console_burst=1))
+    changes: dict[str, Any] = {f"{routes}_requests_per_second": 0}
+    with pytest.raises(ConfigError, match=rf"api\.{routes}_requests_per_second must be at least 1"):
+        replace(STAGES["prod"], api=replace(api, **changes))
+    changes = {f"{routes}_burst": 1}
+    with pytest.raises(ConfigError, match=rf"api\.{routes}_burst must be at least {routes}_requests_per_second"):
+        replace(STAGES["prod"], api=replace(api, **changes))
 
 
 SECTION = re.compile(r"^## Limits\n(.*?)^## ", re.MULTILINE | re.DOTALL)
