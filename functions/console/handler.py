@@ -151,7 +151,7 @@ def weight(parameters: list[str]) -> float:
 
 
 def matches(if_none_match: str, tag: str) -> bool:
-    """Return whether the caller has the version of the tag, by weak comparison (RFC 9110, 13.1.2)."""
+    """Return whether the caller has the version with this ETag, by weak comparison (RFC 9110, 13.1.2)."""
     tags = [each.strip().removeprefix("W/") for each in if_none_match.split(",")]
     return "*" in tags or tag.removeprefix("W/") in tags
 

@@ -137,7 +137,7 @@ def test_spread_of_a_workflow_delays_its_runs(world: World) -> None:
     assert offset(put(api, body, "/v1/workflows/etl").json) == 13
     again = put(api, body, "/v1/workflows/etl").json
     (planned,) = api.post({"ids": ["etl"], "within_minutes": 30}, PLAN).json["jobs"]
-    assert planned["problem"] == "is a workflow; set spread by PUT /v1/workflows/etl"
+    assert planned["problem"] == "is a workflow; set spread with PUT /v1/workflows/etl"
     assert (offset(again), again["changed"]) == (13, [])
 
 

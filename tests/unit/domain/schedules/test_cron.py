@@ -99,12 +99,12 @@ def test_cron_whitespace_around_and_between_fields_is_ignored():
         ("5-60 * * * *", 'minute "5-60": 60 is out of range'),
         ("*/0 * * * *", 'minute "*/0": a step of 0 is not allowed'),
         ("1-5/0 * * * *", 'minute "1-5/0": a step of 0'),
-        ("*/61 * * * *", 'minute "*/61": a step of 61 is larger than the 60 values of the minute'),
-        ("0 */25 * * *", 'hour "*/25": a step of 25 is larger than the 24 values'),
-        ("0 0 */32 * *", "a step of 32 is larger than the 31 values"),
-        ("0 0 * */13 *", "a step of 13 is larger than the 12 values"),
-        ("0 0 * * */8", "a step of 8 is larger than the 7 values"),
-        ("0 0 * * 1-5/8", "a step of 8 is larger than the 7 values"),
+        ("*/61 * * * *", 'minute "*/61": a step of 61 is too large; the minute has only 60 values'),
+        ("0 */25 * * *", 'hour "*/25": a step of 25 is too large; the hour has only 24 values'),
+        ("0 0 */32 * *", "a step of 32 is too large; the day of month has only 31 values"),
+        ("0 0 * */13 *", "a step of 13 is too large; the month has only 12 values"),
+        ("0 0 * * */8", "a step of 8 is too large; the day of week has only 7 values"),
+        ("0 0 * * 1-5/8", "a step of 8 is too large; the day of week has only 7 values"),
         ("*/ * * * *", 'minute "*/": the step after / must be a whole number'),
         ("*/-5 * * * *", "the step after / must be a whole number"),
         ("*/5/5 * * * *", "the step after / must be a whole number"),
@@ -504,7 +504,7 @@ class TestRangesThatRunBackwards:
 
     def test_cron_backward_ranges_follow_the_rules_of_their_field(self):
         assert "24 is out of range" in refusal("cron(0 20-24 * * ? *)").detail
-        assert "a step of 25 is larger than the 24 values" in refusal("cron(0 20-2/25 * * ? *)").detail
+        assert "a step of 25 is too large; the hour has only 24 values" in refusal("cron(0 20-2/25 * * ? *)").detail
         assert "no year contains this day" in refusal("cron(0 9 30-31 2 ? *)").detail
         assert instants("cron(0 9 30-1 2 ? *)", after=NEW_YEAR, count=2) == ["2026-02-01 09:00", "2027-02-01 09:00"]
 

@@ -1,4 +1,4 @@
-"""Pages of a list: one page with its cursor. Iteration continues over the later pages."""
+"""A page of a list, with the cursor of the next one. Iteration continues with the later pages."""
 
 from __future__ import annotations
 

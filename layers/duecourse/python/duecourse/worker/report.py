@@ -134,7 +134,7 @@ def refused_result(error: ApiError) -> Failure:
 
 def verdict_of(error: ApiError) -> ReportOutcome:
     """Return the meaning of a rejection. Only Duecourse itself can report that an attempt is over. A gateway in front
-    of it can return 401 for other reasons, which must not discard the work.
+    of it can return 401 for other reasons; in that case, the work must not be discarded.
     """
     if error.by_duecourse and error.status in (401, 409):
         return ReportOutcome.OVER

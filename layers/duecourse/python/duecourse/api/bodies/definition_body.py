@@ -656,10 +656,9 @@ class DefinitionBody(ScheduleBody):
     def _spread(cls, spread: SpreadBody | None, info: ValidationInfo) -> SpreadBody | None:
         longest = (MAX_JITTER_SECONDS - info.data.get("jitter_seconds", 0)) // 60
         if spread is not None and spread.within_minutes > longest:
-            said = (
-                f"within_minutes must be at most {longest}, because it and jitter_seconds are at most an hour together"
-            )
-            raise refuse(f"{said}; reduce it, or jitter_seconds")
+            reason = "because its sum with jitter_seconds must not exceed one hour"
+            remedy = "reduce within_minutes or jitter_seconds"
+            raise refuse(f"within_minutes must be at most {longest}, {reason}; {remedy}")
         return spread
 
     @field_validator("on_deadline")

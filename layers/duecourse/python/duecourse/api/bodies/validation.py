@@ -292,7 +292,7 @@ _UNIONS = ("schedule", "target", "overlap", "finish_by")
 such part.
 """
 
-_WORKFLOW = "cannot be used here; create the workflow with its jobs by PUT /v1/workflows/<id>"
+_WORKFLOW = "cannot be used here; use PUT /v1/workflows/<id> to create the workflow with its jobs"
 _TARGET_FORM = 'write {"type": "http", "url": "https://..."} or {"type": "lambda", "function": "..."}'
 _KINDS = ", ".join(TARGET_BODIES)
 

@@ -78,8 +78,8 @@ class PutCalendarAnswer(CalendarAnswer):
     failed: Annotated[
         list[JobId],
         Field(
-            description="The jobs that keep the earlier days: they were changed at the same time, or would have no "
-            "future occurrence."
+            description="The jobs that keep the previous exclusions: they were changed at the same time, or would have "
+            "no future occurrence."
         ),
     ]
     next_cursor: str | None

@@ -474,7 +474,7 @@ def _own_draft(api: Api, request: Request, job_id: str, value: Any, job: Job | N
     Raises Problem with all faults, and Problem (403) if the job would have none of the caller's tags.
     """
     if job is not None and isinstance(job.target, WorkflowTarget):
-        raise Problem("is-workflow", f"{job_id} is a workflow; change it by PUT /v1/workflows/{job_id}.")
+        raise Problem("is-workflow", f"{job_id} is a workflow; change it with PUT /v1/workflows/{job_id}.")
     check, rules = api.editing.check_over(job), rules_of_stage(api, request.tenant)
 
     def read(own: Any) -> Draft:

@@ -181,7 +181,7 @@ def create_key(api: Api, request: Request, _parameters: Mapping[str, str]) -> An
     try:
         key, text = api.api_keys.create(request.tenant, draft, by=request.principal, request=named)
     except ApiKeyQuotaError:
-        raise Problem("key-quota", f"The tenant has {MAX_KEYS} keys, the maximum; delete a key first.") from None
+        raise Problem("key-quota", f"The tenant has {MAX_KEYS} keys, the maximum; revoke a key first.") from None
     answer: CreatedKeyAnswer = {**_document(key), "key": text.text, "path": f"/v1/hooks/{text.text}", "secret": None}
     if key.salt is not None:
         answer["secret"] = text.secret(key.salt)

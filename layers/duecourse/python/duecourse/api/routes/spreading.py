@@ -86,7 +86,7 @@ def plan_spread(api: Api, request: Request, _parameters: Mapping[str, str]) -> A
         check_step(request, job)
     spread = [job for job in jobs if not isinstance(job.target, WorkflowTarget)]
     places: dict[str, Place | ScheduleError | ExclusionError] = {
-        job.id: ScheduleError("spread", f"is a workflow; set spread by PUT /v1/workflows/{job.id}") for job in jobs
+        job.id: ScheduleError("spread", f"is a workflow; set spread with PUT /v1/workflows/{job.id}") for job in jobs
     }
     places |= api.spreading.plan(request.tenant, spread, body.within_minutes, request.budget.charge)
     answer: SpreadPlanAnswer = {

@@ -58,7 +58,9 @@ def token(tenant: str, scope: str) -> None:
 
     folder = find_root(Path.cwd()) / AUTH_FOLDER
     if (settings := Settings.read(folder)) is None:
-        raise CliError("there is no local stack with authentication here; start it with `duecourse local --auth`")
+        raise CliError(
+            "no local stack with authentication was started in this project; start one with `duecourse local --auth`"
+        )
     click.echo(issuer_of(folder, settings).token(tenant, scope))
 
 

@@ -149,8 +149,8 @@ SKIPPING_JOBS = 10
 
 
 def skipping(stage: Stage) -> list[LastRuns]:
-    """Return the last runs of the jobs with the most runs that were skipped within a day, by the first pages of the
-    index of unsuccessful runs.
+    """Return the last runs of the jobs with the most runs that were skipped within a day, according to the first
+    pages of the index of unsuccessful runs.
     """
     database, table = stage.clients("dynamodb"), stage.outputs["RunsTable"]
     reasons = {f":reason{number}": {"S": reason} for number, reason in enumerate(sorted(LEFT_OUT_REASONS))}

@@ -193,7 +193,8 @@ def _schedule(value: Any) -> str:
             return _cron({**dict(zip(order, positional, strict=False)), **named})
         case _Call("solar", _, _):
             raise NotReadableError(
-                "solar: solar schedules are not supported; use a job that runs every minute or day and checks the time"
+                "solar: solar schedules are not supported; use a job that runs every minute or every day, and checks "
+                "the time"
             )
         case Mapping() if set(value) <= set(_FIELDS):
             return _cron(value)

@@ -181,7 +181,7 @@ def print_fields_of(fields: Mapping[str, str | Text | None]) -> None:
 
 
 def wrapped(text: str, room: int) -> list[str]:
-    """Return the text in lines of this length, broken between words: an address remains whole."""
+    """Return the text in lines of this length, broken between words; URLs are not broken."""
     return textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False) or [text]
 
 

@@ -345,8 +345,8 @@ class UnionSchedule(Schedule):
     def next(self, after: int) -> int | None:
         """Return the first occurrence of any part strictly after ``after``.
 
-        Keeps the last answer of each part while it holds. Otherwise a part that never fires would search 50 years at
-        each occurrence of the others.
+        Caches the next occurrence of each part. Without the cache, each call would search 50 years ahead for a part
+        that never fires.
         """
         found = None
         for index, part in enumerate(self.parts):

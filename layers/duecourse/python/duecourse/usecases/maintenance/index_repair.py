@@ -74,7 +74,7 @@ MAX_LOGGED = 100
 
 @dataclass(frozen=True, slots=True)
 class IndexCheck:
-    """Checks the entries on the pages of index repair."""
+    """Checks the pages of entries that index repair reads."""
 
     store: RepairStore
     jobs: JobStore

@@ -37,7 +37,7 @@ LOOK_SECONDS = 5
 
 @dataclass(frozen=True, slots=True)
 class LongCalls:
-    """The calls in progress in a worker's invocation. It lists the runs whose calls are long."""
+    """Holds the calls in progress in a worker's invocation, and lists the runs with long calls."""
 
     runs: RunStore
     clock: Clock

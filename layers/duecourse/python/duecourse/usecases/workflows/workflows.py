@@ -10,8 +10,8 @@ redelivered message repeats this, which is idempotent. Each outcome is recorded 
 the outcomes on which another step depends, the process that records the last one sees all of them, and no step is
 missed.
 
-Before a step's final record is overwritten, its outcome is withdrawn: the next round of the step is recorded without an
-outcome. Until that round ends, the outcomes of all steps downstream do not count either (WorkflowState).
+Before a step's final record is overwritten, its outcome is withdrawn: the redriven step is recorded without an
+outcome. Until it ends again, the outcomes of all steps downstream do not count either (WorkflowState).
 """
 
 from __future__ import annotations

@@ -80,8 +80,8 @@ _MIN_SECRET = 4
 
 
 class RequestError(ValueError):
-    """A request that cannot be built from the target. `retryable` is true if another attempt may succeed, after the
-    seconds in `retry_after` if a server requires them.
+    """A request that cannot be built from the target. `retryable` is true if another attempt may succeed. If a
+    server requested a delay, `retry_after` contains it in seconds.
     """
 
     def __init__(

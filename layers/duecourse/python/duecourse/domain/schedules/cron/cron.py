@@ -120,7 +120,7 @@ class Field:
         if step == 0:
             raise self.error(item, "a step of 0 is not allowed; the smallest step is 1")
         if step > self.size:
-            raise self.error(item, f"a step of {step} is larger than the {self.size} values of the {self.name}")
+            raise self.error(item, f"a step of {step} is too large; the {self.name} has only {self.size} values")
         return step
 
     def _hint(self, text: str) -> str:
@@ -210,7 +210,7 @@ class DaysOfMonth:
 
     def mask(self, length: int, first: int, off: int = 0) -> int:
         """Return the days that match in a month of this length that begins on weekday ``first``. Bit 0 is day 1.
-        ``off`` are the days that are not working days, in addition to Saturdays and Sundays.
+        ``off`` is the set of days that are not working days, in addition to Saturdays and Sundays.
         """
         bits = (self.numbers >> 1) & ((1 << length) - 1)
         for back in members(self.from_end):
@@ -326,8 +326,8 @@ def _nearest_weekday(day: int, length: int, first: int) -> int:
 
 
 def parse_days_of_month(text: str, wraps: bool) -> DaysOfMonth:
-    """Parse the day-of-month field, in upper case. ``wraps`` is the same as in ``Field.values``. Raises
-    ScheduleError.
+    """Parse the day-of-month field. The text must be in upper case. ``wraps`` is the same as in ``Field.values``.
+    Raises ScheduleError.
     """
     items = text.split(",")
     numbers = from_end = nearest = nearest_to_end = 0
