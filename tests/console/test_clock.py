@@ -32,7 +32,7 @@ def test_time_zone_switch_applies_to_all_pages_and_persists(
     page.reload()
     expect(main.get_by_text("2026-03-29 06:00:00 UTC").first).to_be_visible()
     other = open_page(console, "/jobs")
-    expect(other.get_by_role("columnheader", name="Next run")).to_contain_text("UTC")
+    expect(other.get_by_role("columnheader", name="Next occurrence")).to_contain_text("UTC")
     expect(other.get_by_text("2026-03-29 06:00", exact=True)).to_be_visible()
     choose(other, "The job's time zone")
     expect(main.get_by_text("2026-03-29 02:00:00 America/New_York").first).to_be_visible()  # in the first tab
@@ -47,7 +47,7 @@ def test_time_zone_shown_applies_to_entered_times(
     page.get_by_role("button", name="Run now").click()
     dialog = page.get_by_role("dialog")
     dialog.get_by_label("Start time").fill("2026-03-28 13:00")
-    dialog.get_by_role("button", name="Run now").click()
+    dialog.get_by_role("button", name="Start the run").click()
     expect(dialog).to_be_hidden()
     (call,) = scheduler.advance(hours=2)
     assert f"{call.at:%H:%M}" == "13:00"

@@ -121,11 +121,11 @@ def test_job_editor_form_has_several_schedules(scheduler: Scheduler, console: Se
     page = open_page(console, "/jobs/new")
     write(page, Id="report", Expression="0 9 * * MON-FRI", URL="https://shop.example/report")
     page.get_by_role("button", name="Add a schedule").click()
-    write(page, Expression_2="0 25 * * 6")
+    write(page, Schedule_2="0 25 * * 6")
     assert shown(page)["schedule"] == ["0 9 * * MON-FRI", "0 25 * * 6"]
     page.get_by_role("button", name="Create job").click()
     expect(page.get_by_text("25 is out of range").first).to_be_visible()
-    write(page, Expression_2="0 11 * * 6")
+    write(page, Schedule_2="0 11 * * 6")
     expect(page.get_by_role("region", name="Next occurrences")).to_contain_text("at 11:00 on Saturday, UTC")
     assert accessibility_faults(page) == []
     page.get_by_role("button", name="Create job").click()
@@ -200,7 +200,7 @@ def test_job_editor_explains_the_effect_of_a_dst_change(
     expect(coming.get_by_role("listitem").first).to_contain_text(
         "02:30 does not exist on that day. The job runs at 03:00"
     )
-    page.get_by_role("button", name="Daylight saving, start and end, missed runs").click()
+    page.get_by_role("button", name="Daylight saving, start and end, missed occurrences").click()
     choose(page, "If the time does not exist", "Skip it")
     expect(coming.get_by_role("listitem").first).to_contain_text("Skipped")
     page.get_by_role("button", name="Review changes").click()
@@ -225,7 +225,7 @@ def test_job_editor_conflict_shows_the_other_changes_and_reapplies_own_changes(
     page.get_by_role("button", name="Review changes").click()
     told = page.get_by_role("dialog", name="This job was changed by another user")
     expect(told.get_by_role("row", name=re.compile("owner"))).to_contain_text("them")
-    expect(told.get_by_role("row", name=re.compile("name"))).to_contain_text("changed by both")
+    expect(told.get_by_role("row", name=re.compile("name"))).to_contain_text("also changed by you")
     told.get_by_role("button", name="Apply my changes to the new version").click()
     expect(page.get_by_role("textbox", name="Owner")).to_have_value("them")
     page.get_by_role("button", name="Review changes").click()

@@ -214,7 +214,7 @@ def test_job_page_backfill_shows_its_runs_and_cost_first(
     dialog.get_by_label("Maximum active runs").fill("3")
     dialog.get_by_role("button", name="Dry run").click()
     expect(dialog).to_contain_text("at most 1 run would be active at a time")
-    expect(dialog.get_by_text("6 runs for about less than $0.01")).to_be_visible()
+    expect(dialog.get_by_text("6 runs for less than $0.01")).to_be_visible()
     expect(dialog).to_contain_text("From 2026-03-27 00:00:00 Europe/Berlin to 2026-03-27 05:00:00 Europe/Berlin")
     expect(dialog).to_contain_text("Occurrences in the range: 6 missing.")
     assert scheduler.calls == ()
@@ -236,13 +236,13 @@ def test_job_page_starts_run_with_own_payload_and_deletes_the_job(
     page.get_by_role("button", name="Run now").click()
     dialog = page.get_by_role("dialog")
     dialog.get_by_label("Payload").fill('{"day": ')
-    dialog.get_by_role("button", name="Run now").click()
+    dialog.get_by_role("button", name="Start the run").click()
     expect(dialog.get_by_text("The payload is not JSON")).to_be_visible()
     dialog.get_by_label("Payload").fill('{"order": 12345678901234567890}')
-    dialog.get_by_role("button", name="Run now").click()
+    dialog.get_by_role("button", name="Start the run").click()
     expect(dialog.get_by_text("Affected values: /order.")).to_be_visible()
     dialog.get_by_label("Payload").fill('{"day": 7}')
-    dialog.get_by_role("button", name="Run now").click()
+    dialog.get_by_role("button", name="Start the run").click()
     expect(page.get_by_text("Run requested: report.2026")).to_be_visible()
     (call,) = scheduler.advance(seconds=5)
     assert call.payload == {"day": 7}
@@ -263,7 +263,7 @@ def test_job_page_run_dialog_shows_the_payload_of_the_job_and_its_notice_leaves_
     dialog = page.get_by_role("dialog")
 
     def run() -> None:
-        dialog.get_by_role("button", name="Run now").click()
+        dialog.get_by_role("button", name="Start the run").click()
         expect(page.get_by_text("Run requested:")).to_be_visible()
 
     page.get_by_role("button", name="Run now").click()

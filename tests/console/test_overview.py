@@ -19,9 +19,9 @@ HTTP = {"type": "http", "url": "https://shop.example/hooks"}
 def test_overview_counts_and_links_what_needs_attention(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled)
     expect(page.get_by_role("link", name="Paused jobs: 1")).to_have_attribute("href", "#/jobs?state=PAUSED")
-    expect(page.get_by_role("link", name=re.compile("^Failed permanently in 24 hours: [1-9]"))).to_have_attribute(
-        "href", re.compile("state=DEAD&since=2026-03-27T13%3A00%3A00Z")
-    )
+    expect(
+        page.get_by_role("link", name=re.compile("^Failed permanently in the last 24 hours: [1-9]"))
+    ).to_have_attribute("href", re.compile("state=DEAD&since=2026-03-27T13%3A00%3A00Z"))
     expect(page.get_by_role("link", name=re.compile("failed permanently$"))).to_be_visible()
 
 
@@ -39,7 +39,7 @@ def test_overview_failed_jobs_are_named_and_redriven(
     expect(failed).to_contain_text("2 runs")
     expect(failed).to_contain_text("the disk is full")
     expect(page.get_by_role("button", name="Redrive mail")).to_have_count(0)
-    expect(page.get_by_text("No job is late.")).to_be_visible()
+    expect(page.get_by_text("No job is overdue.")).to_be_visible()
     failed.get_by_role("button", name="Redrive export").click()
     dialog = page.get_by_role("dialog", name="Redrive dead runs")
     dialog.get_by_role("button", name="Redrive 2 runs").click()
@@ -48,7 +48,7 @@ def test_overview_failed_jobs_are_named_and_redriven(
     scheduler.advance(seconds=5)
     assert len(scheduler.client.list_runs("export", state="SUCCEEDED").items) == 2
     page.reload()
-    expect(page.get_by_text("No job failed.")).to_be_visible()
+    expect(page.get_by_text("No runs failed permanently.")).to_be_visible()
 
 
 def test_overview_runs_in_progress_are_named(scheduler: Scheduler, console: ServedConsole, open_page: Open) -> None:
@@ -57,7 +57,7 @@ def test_overview_runs_in_progress_are_named(scheduler: Scheduler, console: Serv
     scheduler.client.create_job({"id": "render", "schedule": "0 * * * *", "target": HTTP, "completion": "callback"})
     scheduler.advance(hours=1, seconds=5)
     page.clock.fast_forward(2_000)
-    run = page.get_by_role("listitem").filter(has_text="waits for its callback")
+    run = page.get_by_role("listitem").filter(has_text="waiting (for a callback or for steps)")
     expect(run.get_by_role("link", name="render")).to_have_attribute("href", "#/runs/render.20260328T130000Z")
 
 
@@ -84,9 +84,9 @@ def test_overview_jobs_of_a_busy_minute_are_spread_after_their_new_minutes_are_s
     expect(dialog.get_by_role("row")).to_have_count(11)
     dialog.get_by_role("button", name="Next page").click()
     expect(dialog.get_by_role("row", name="each-minute")).to_contain_text("needs intervals longer than a minute")
-    dialog.get_by_role("textbox", name="Within minutes").fill("1")
+    dialog.get_by_role("textbox", name="Spread within (minutes)").fill("1")
     expect(dialog).to_contain_text("Must be a whole number from 2 to 60.")
-    dialog.get_by_role("textbox", name="Within minutes").fill("6")
+    dialog.get_by_role("textbox", name="Spread within (minutes)").fill("6")
     expect(dialog).to_contain_text("13 runs now, 3 runs afterwards.")
     assert scheduler.client.get_job("bill-00").spread is None
     assert accessibility_faults(page) == []
@@ -117,8 +117,8 @@ def test_overview_late_and_inactive_jobs_are_named(sampled: ServedConsole, open_
     page = open_page(sampled, "/nowhere")
     page.route("**/v1/upcoming**", troubled)
     page.get_by_role("navigation").get_by_role("link", name="Overview").click()
-    late, silent = page.get_by_role("region", name="Late now"), page.get_by_role("region", name="Not firing")
-    expect(late).to_contain_text("Late now: 7")
+    late, silent = page.get_by_role("region", name="Overdue now"), page.get_by_role("region", name="Not firing")
+    expect(late).to_contain_text("Overdue now: 7")
     expect(late.get_by_role("link")).to_have_text(["month-end", "b", "c", "d", "e"])
     expect(late).to_contain_text("and 2 more")
     expect(late.get_by_role("link", name="month-end")).to_have_attribute("href", "#/jobs/month-end")

@@ -10,7 +10,7 @@ export function LoggedOut() {
       <main>
         <Box variant="h1">You are logged out</Box>
         <Alert action={<Button href={PAGE.href}>Log in</Button>}>
-          You may still be logged in at your login service. On a shared computer, log out there, too.
+          You may still be logged in at your identity provider. On a shared computer, log out there, too.
         </Alert>
       </main>
     </Box>

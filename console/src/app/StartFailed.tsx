@@ -19,7 +19,7 @@ export function StartFailed({ error }: { error: unknown }) {
   );
 }
 
-/** Without the issuer's answer, and with what was to be looked at. */
+/** Reloads the page that the user opened, without the issuer's answer in its address. */
 function tryAgain(): void {
   history.replaceState(null, "", location.pathname + location.hash);
   location.reload();

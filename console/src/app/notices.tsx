@@ -7,9 +7,9 @@ export interface Notices {
   items: FlashbarProps.MessageDefinition[];
   /** Something was done: shown until another page is opened; with `next`, also on that page. */
   done(text: ReactNode, options?: { next?: boolean }): void;
-  /** Something failed: what and why. */
+  /** Shows a failure and its reason. */
   failed(what: string, error: unknown): void;
-  /** Whatever else; with the same id it takes the place of the one before. */
+  /** Shows a notice; it replaces an earlier notice with the same id. */
   show(item: FlashbarProps.MessageDefinition & { id: string }): void;
   dismiss(id: string): void;
 }

@@ -71,7 +71,7 @@ export function CalendarForm({ stored, reload }: { stored: StoredCalendar | null
         const which = failed.join(", ");
         notices.failed(
           `${id} is saved, but not all of its jobs changed`,
-          new ApiProblem(409, "These jobs keep the earlier days", `${which}; save again`),
+          new ApiProblem(409, "These jobs keep the previous exclusions", `${which}; save again`),
         );
       } else notices.done(`The calendar ${id} is saved.${jobs}`, { next: calendar === null });
       void client.invalidateQueries();
@@ -81,7 +81,7 @@ export function CalendarForm({ stored, reload }: { stored: StoredCalendar | null
   const remove = () =>
     ask({
       header: "Delete the calendar?",
-      text: `${id} is deleted. A calendar that jobs use cannot be deleted.`,
+      text: `${id} will be deleted, unless jobs use it.`,
       action: "Delete the calendar",
       async run() {
         await fetcher.DELETE("/v1/calendars/{calendar_id}", { params });
@@ -126,7 +126,7 @@ export function CalendarForm({ stored, reload }: { stored: StoredCalendar | null
       <FormField
         label="Exclusions"
         description="One per line: a date, a range of dates, a window between two instants, or a cron expression."
-        constraintText="2026-12-24, 2026-12-24/2027-01-01, 2026-12-05T22:00:00Z/2026-12-06T02:00:00Z, the same with /catch_up (one run at its end), or * * * * SAT,SUN"
+        constraintText="2026-12-24, 2026-12-24/2027-01-01, 2026-12-05T22:00:00Z/2026-12-06T02:00:00Z, such a window with /catch_up (one run at the end of the window), or * * * * SAT,SUN"
         errorText={fault}
         stretch
       >

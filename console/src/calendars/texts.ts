@@ -8,7 +8,7 @@ export function entriesOf(text: string): string[] {
     .filter((line) => line !== "");
 }
 
-/** What is wrong with which of these days; undefined if something else is wrong. */
+/** The faults of these entries, each with its entry; undefined if the problem concerns something else. */
 export function faultOf(problem: ApiProblem, entries: readonly string[]): string | undefined {
   const faults = problem.fields.map(({ field, message }) => {
     const [, place] = /^exclude(?:\/(\d+))?$/.exec(field) ?? [];

@@ -67,7 +67,7 @@ export function RedriveDialog({ plan, close }: { plan: Plan; close(): void }) {
           </Box>
         )}
         {phase === "ready" && !nothing && (
-          <FormField label="Rate limit" constraintText="Maximum runs per second" errorText={wrong}>
+          <FormField label="Pace" constraintText="Maximum runs per second" errorText={wrong}>
             <Input
               type="number"
               inputMode="decimal"

@@ -29,7 +29,7 @@ export function ChangesTable({
               <span className="text">{change.path.join(".")}</span>
               {marked.some((each) => each.path.join("/") === change.path.join("/")) && (
                 <div>
-                  <StatusIndicator type="warning">changed by both</StatusIndicator>
+                  <StatusIndicator type="warning">also changed by you</StatusIndicator>
                 </div>
               )}
             </>

@@ -62,7 +62,7 @@ function Edit({ stored }: { stored: Stored }) {
   );
 }
 
-/** What of a job cannot be edited, or not as one might think. */
+/** Notes about fields that cannot be edited, or not as a user may expect. */
 function Notes({ job }: { job: Schemas["Job"] }) {
   return (
     <SpaceBetween size="s">

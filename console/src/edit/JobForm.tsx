@@ -11,7 +11,7 @@ import { ScheduleSection } from "./ScheduleSection";
 import { TargetSection } from "./TargetSection";
 import { type Editor, errorOf } from "./useEditor";
 
-/** The job as a form. It waits while the JSON beside it is none. */
+/** The job as a form. It cannot be edited while the JSON next to it is invalid. */
 export function JobForm({
   editor,
   preview,

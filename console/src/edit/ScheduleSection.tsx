@@ -108,7 +108,7 @@ export function ScheduleSection({
         {step === null && <Preview doc={doc} preview={preview} />}
         {step === null && (
           <RareFields
-            text="Exclusions, daylight saving, start and end, missed runs"
+            text="Exclusions, daylight saving, start and end, missed occurrences"
             fields={SHAPE}
             editor={editor}
           />
@@ -133,7 +133,7 @@ function Several({
     <FormField key={place} errorText={errorOf(editor.errors, ["schedule", String(place)])} stretch>
       <Grid gridDefinition={[{ colspan: 10 }, { colspan: 2 }]} disableGutters>
         <Input
-          ariaLabel={`Expression ${place + 1}`}
+          ariaLabel={`Schedule ${place + 1}`}
           value={schedule}
           spellcheck={false}
           autoComplete={false}

@@ -13,7 +13,7 @@ const PAYLOAD: Field = {
   path: ["payload"],
   label: "Payload",
   kind: "json",
-  hint: "JSON that is sent to the target. Its strings can contain templates, such as {{due_at}}.",
+  hint: "JSON that is sent to the target. Its strings can contain placeholders, such as {{due_at}}.",
 };
 const SHORT: Field[] = [{ path: ["task"], label: "Task", kind: "text" }];
 

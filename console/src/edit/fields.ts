@@ -51,7 +51,7 @@ export const SHAPE: Field[] = [
   field("exclude", "Excluded", "list", {
     hint: "Times without runs, separated by commas: dates, instants, ranges of either (2026-12-24/2027-01-06), or cron expressions (* * * * SAT-SUN).",
   }),
-  field("calendar", "Calendar", "text", { hint: "The id of a calendar. Its days are also excluded." }),
+  field("calendar", "Calendar", "text", { hint: "The id of a calendar. Its exclusions also apply." }),
   field("on_excluded", "On an excluded day", "choice", {
     standard: "skip",
     options: options({
@@ -80,7 +80,7 @@ export const SHAPE: Field[] = [
     standard: "60",
     hint: "An occurrence that has not started within this time after it was due is missed.",
   }),
-  field("missed/max_missed", "Maximum missed runs", "number", {
+  field("missed/max_missed", "Maximum missed occurrences", "number", {
     standard: "10",
     hint: "The limit for “Run all of them”.",
   }),

@@ -15,7 +15,7 @@ export function shown(kind: Field["kind"], value: Json | undefined): string {
   return plain(value);
 }
 
-/** The value that a field's text means; undefined: none. Raises a SyntaxError where it means nothing. */
+/** The value of a field's text (undefined: no value). Raises a SyntaxError if the text is invalid JSON. */
 export function meant(kind: Field["kind"], text: string): Json | undefined {
   if (kind === "json") return text.trim() === "" ? undefined : (JSON.parse(text) as Json);
   if (text === "") return undefined;

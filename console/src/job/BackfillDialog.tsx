@@ -27,7 +27,7 @@ const ONLY: { value: Only; label: string }[] = [
 ];
 const START = { from: "", to: "", pace: "1", atOnce: "", newestFirst: false, only: "missing" as Only };
 
-/** Runs occurrences of the past: a dry run says first how many and what they cost; only that can be started. */
+/** Backfills a job: a dry run first shows the number of runs and the cost; only these runs can be started. */
 export function BackfillDialog({ job, onClose }: { job: Job; onClose(): void }) {
   const client = useQueryClient();
   const notices = useNotices();
@@ -161,7 +161,7 @@ function Outlook({ found, zone }: { found: Schemas["Backfill"]; zone: string }) 
     return <Alert>The schedule has no occurrences in this range, so no runs would start.</Alert>;
   if (found.count === 0) return <Alert>No runs would start. Occurrences in the range: {results}.</Alert>;
   return (
-    <Alert header={`${runs(found.count)} for about ${price(found.estimated_cost_usd)}`}>
+    <Alert header={`${runs(found.count)} for ${price(found.estimated_cost_usd)}`}>
       From {found.first && inZone(found.first, zone)} to {found.last && inZone(found.last, zone)}. The last
       run would start {found.ends_at ? inZone(found.ends_at, zone) : "immediately"}
       {found.at_once === null
@@ -177,5 +177,5 @@ function runs(count: number): string {
 }
 
 function price(dollars: number): string {
-  return dollars < 0.01 ? "less than $0.01" : `$${dollars.toFixed(2)}`;
+  return dollars < 0.01 ? "less than $0.01" : `about $${dollars.toFixed(2)}`;
 }

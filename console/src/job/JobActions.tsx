@@ -92,7 +92,7 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
     const key = freshKey();
     const waits = job.state === "PAUSED" && job.workflow !== null;
     confirm.ask({
-      header: waits ? `Run ${job.id} after it is resumed` : `Run ${job.id} now`,
+      header: waits ? `Run ${job.id} after it is resumed` : `Run ${job.id}`,
       text: (
         <SpaceBetween size="m">
           <TextQuestion
@@ -113,7 +113,7 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
           />
         </SpaceBetween>
       ),
-      action: "Run now",
+      action: "Start the run",
       async run() {
         const unchanged = payload.trim() === "" || payload === own;
         const { data } = await fetcher.POST("/v1/jobs/{job_id}/run", {

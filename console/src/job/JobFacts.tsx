@@ -30,7 +30,7 @@ export function JobFacts({ job }: { job: Schemas["Job"] }) {
     const { offset_minutes, within_minutes } = job.spread;
     items.push({
       label: "Spread",
-      value: `${offset_minutes} of ${within_minutes} minutes after each occurrence`,
+      value: `${offset_minutes} ${offset_minutes === 1 ? "minute" : "minutes"} after each occurrence (at most ${within_minutes})`,
     });
   }
   if (job.owner) items.push({ label: "Owner", value: <span className="text">{job.owner}</span> });

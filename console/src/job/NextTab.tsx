@@ -46,11 +46,11 @@ export function NextTab({ job }: { job: Schemas["Job"] }) {
           {job.state !== "PAUSED" ? (
             "The job is completed."
           ) : job.paused_until === null ? (
-            "The job is paused. Only occurrences after the pause will run."
+            "The job is paused. Occurrences during the pause do not run, unless the pause ends with a catch-up."
           ) : (
             <>
               The job is paused until <Time at={job.paused_until} zone={job.timezone} />. Occurrences before
-              that do not run.
+              that do not run, unless the pause ends with a catch-up.
             </>
           )}
         </Alert>

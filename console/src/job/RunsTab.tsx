@@ -80,7 +80,7 @@ export function RunsTab({
         state === CAUGHT_UP
           ? "There was no catch-up."
           : state
-            ? `No runs are ${state}. Choose another state.`
+            ? `No runs have the state ${state}. Choose another state.`
             : "The job has not run yet."
       }
       columnDefinitions={[

@@ -51,7 +51,7 @@ export function TimelineTab({ job }: { job: Schemas["Job"] }) {
     return <ProblemBox error={failed} retry={() => void again()} />;
   }
   const more = runs.data?.more ?? false;
-  // With runs left out, what has none would look as if nothing had become of it.
+  // If runs were left out, occurrences without a loaded run would look like lost ones.
   const instants = (expected.data?.instants ?? []).filter((at) => !more || Date.parse(at) > now);
   const all = pending
     ? []
@@ -98,7 +98,7 @@ export function TimelineTab({ job }: { job: Schemas["Job"] }) {
               until <Time at={job.paused_until} zone={job.timezone} />
             </>
           )}
-          . Occurrences during the pause do not run.
+          . Occurrences during the pause do not run, unless the pause ends with a catch-up.
         </Alert>
       )}
       {(more || expected.data?.complete === false) && (
@@ -109,8 +109,8 @@ export function TimelineTab({ job }: { job: Schemas["Job"] }) {
       )}
       {expected.data?.until && (
         <Alert>
-          Upcoming occurrences are shown until <Time at={expected.data.until} zone={job.timezone} />. The job
-          continues after that.
+          Upcoming occurrences are shown until <Time at={expected.data.until} zone={job.timezone} />. The
+          schedule has further occurrences after that.
         </Alert>
       )}
       <Timeline

@@ -114,7 +114,7 @@ export function PauseQuestion({ zone, onChange }: { zone: string; onChange(form:
       />
       <Checkbox
         checked={form.start !== null}
-        description="The pause is a window without occurrences, and needs an end."
+        description="A pause that starts later must have an end."
         onChange={({ detail }) => change({ start: detail.checked ? { day: "", time: "" } : null })}
       >
         Start later
@@ -135,13 +135,13 @@ export function PauseQuestion({ zone, onChange }: { zone: string; onChange(form:
   );
 }
 
-/** What becomes of the occurrences that a pause covered. */
+/** Whether to catch up on the occurrences that a pause covered. */
 export function CatchUp({ onChange }: { onChange(checked: boolean): void }) {
   const [checked, setChecked] = useState(false);
   return (
     <Checkbox
       checked={checked}
-      description="If selected, the job's policy for missed runs applies to the occurrences during the pause. If not, they are recorded as skipped."
+      description="If selected, the job's policy for missed occurrences applies to the occurrences during the pause. If not, they are recorded as skipped."
       onChange={({ detail }) => {
         setChecked(detail.checked);
         onChange(detail.checked);

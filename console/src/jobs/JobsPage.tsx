@@ -199,7 +199,7 @@ export default function JobsPage() {
               title: "Columns",
               options: definitions.map((each) => ({
                 id: each.id as string,
-                label: typeof each.header === "string" ? each.header : "Next run",
+                label: typeof each.header === "string" ? each.header : "Next occurrence",
                 alwaysVisible: each.id === "id",
               })),
             }}

@@ -30,7 +30,7 @@ export const columns = (zone: string): Column<Job>[] => [
   { id: "last", header: "Last runs", width: 115, card: 50, cell: (job) => <LastRuns job={job} /> },
   {
     id: "next",
-    header: <Zoned text="Next run" zone={zone} />,
+    header: <Zoned text="Next occurrence" zone={zone} />,
     width: 190,
     card: 45,
     has: (job) => job.next_occurrence !== null,

@@ -48,7 +48,7 @@ export function PauseChoice({
 }) {
   const [keys, setKeys] = useState(new Set(pauses.filter((each) => each.chosen).map(({ key }) => key)));
   return (
-    <FormField label="Which pauses to end" description="The selected jobs were not paused together.">
+    <FormField label="Pauses to end" description="The selected jobs were not paused together.">
       <SpaceBetween size="xs">
         {pauses.map(({ key, text, jobs }) => (
           <Checkbox

@@ -18,11 +18,11 @@ interface Action {
   verb: string;
   doing: string;
   did: string;
-  /** What comes of it. */
+  /** The consequences of the action. */
   effect: string;
-  /** What a job was that was skipped: `already paused`. */
+  /** Why a job was skipped: `already paused`. */
   skips?: string;
-  /** What is done to each job, which returns false if it skipped the job. Raises what is wrong with the input. */
+  /** The action on one job, which returns false if it skipped the job. Raises an error if the input is invalid. */
   begin(): (id: string) => Promise<unknown>;
   /** The same for up to a hundred jobs with one request, which leaves out those that need no change. */
   together?(ids: string[], cursor?: string): Promise<{ data?: Schemas["ChangedJobs"] }>;
@@ -159,7 +159,7 @@ export function useManyJobs(done: (failed: readonly string[]) => void) {
           doing: "Pausing",
           did: "Paused",
           effect:
-            "Occurrences that are due during the pause are skipped. Started runs continue. Jobs that are already paused do not change.",
+            "Occurrences during the pause are skipped, unless you select a catch-up. Started runs continue. Jobs that are already paused do not change.",
           skips: "not active",
           together: (ids, cursor) => fetcher.POST("/v1/jobs/pause", { body: { ids, cursor, ...body } }),
           begin() {
@@ -214,7 +214,8 @@ export function useManyJobs(done: (failed: readonly string[]) => void) {
         verb: "run",
         doing: "Starting",
         did: "Started",
-        effect: "Each job runs once now, independently of its schedule and even if it is paused.",
+        effect:
+          "Each job runs once now, independently of its schedule and even if it is paused. The run of a paused workflow step starts after the step is resumed.",
         begin: () => (id) =>
           fetcher.POST("/v1/jobs/{job_id}/run", {
             params: { path: { job_id: id }, header: { "Idempotency-Key": `${key} ${id}` } },
@@ -226,7 +227,8 @@ export function useManyJobs(done: (failed: readonly string[]) => void) {
         verb: "delete",
         doing: "Deleting",
         did: "Deleted",
-        effect: "The jobs do not run again and cannot be restored. The records of their runs are kept.",
+        effect:
+          "The jobs do not run again and cannot be restored. The records of their runs remain readable until they expire.",
         begin: () => (id) =>
           fetcher.DELETE("/v1/jobs/{job_id}", { params: { path: { job_id: id } } }).catch(gone),
       }),
@@ -260,7 +262,7 @@ async function onlyIf(
   return true;
 }
 
-/** Who deletes again after a lost answer finds nothing. */
+/** A repeated DELETE returns 404 if the first response was lost. */
 function gone(error: unknown): void {
   if (asProblem(error).status !== 404) throw error;
 }

@@ -109,7 +109,7 @@ export function CreateDialog({ close }: { close(): void }) {
           </FormField>
           <FormField
             label="Debounce (seconds)"
-            description="All requests in this time start one run. If it is empty, each request starts a run."
+            description="All requests within this many seconds start one run. If the field is empty, each request starts a run, except repeats with the same idempotency key."
             constraintText="From 1 to 3600"
           >
             <Input type="number" value={debounce} onChange={({ detail }) => setDebounce(detail.value)} />

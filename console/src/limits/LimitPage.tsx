@@ -116,7 +116,7 @@ function Limit({ limitKey }: { limitKey: string }) {
       </Header>
       <FormField
         label="New limit"
-        description="The maximum number of active runs with this key. With 0, no run starts. It replaces the limits in the jobs."
+        description="The maximum number of active runs with this key, which replaces the limits in the jobs. With 0, no run starts."
       >
         <SpaceBetween direction="horizontal" size="xs">
           <Input

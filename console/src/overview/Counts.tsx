@@ -21,7 +21,7 @@ export function Counts({
   return (
     <Container>
       <ColumnLayout columns={4} minColumnWidth={140}>
-        <Count label="Failed permanently in 24 hours" href={`#/runs?state=DEAD&since=${since}`}>
+        <Count label="Failed permanently in the last 24 hours" href={`#/runs?state=DEAD&since=${since}`}>
           {unsuccessful && counted(total(unsuccessful.hours, "DEAD"), unsuccessful.cut)}
         </Count>
         <Count label="Retrying" href="#/runs?state=RETRYING">

@@ -20,7 +20,7 @@ const RedriveDialog = lazy(() =>
 
 const SHOWN = 6;
 
-/** The jobs that failed permanently in the last 24 hours, by name. */
+/** The jobs whose runs failed permanently in the last 24 hours, by name. */
 export function FailedBox({ query }: { query: UseQueryResult<Unsuccessful> }) {
   const found = query.data;
   const [plan, setPlan] = useState<Plan | null>(null);
@@ -32,9 +32,9 @@ export function FailedBox({ query }: { query: UseQueryResult<Unsuccessful> }) {
         <Header
           variant="h2"
           counter={found && `(${counted(found.failed.length, found.cut)})`}
-          description="Runs that failed permanently in the last 24 hours and were not redriven."
+          description="Jobs whose runs failed permanently in the last 24 hours and were not redriven."
         >
-          Failed jobs
+          Jobs with dead runs
         </Header>
       }
     >
@@ -45,7 +45,9 @@ export function FailedBox({ query }: { query: UseQueryResult<Unsuccessful> }) {
       )}
       <ProblemBox error={query.error} retry={() => void query.refetch()} />
       {query.isPending && <StatusIndicator type="loading">Loading</StatusIndicator>}
-      {found?.failed.length === 0 && <StatusIndicator type="success">No job failed.</StatusIndicator>}
+      {found?.failed.length === 0 && (
+        <StatusIndicator type="success">No runs failed permanently.</StatusIndicator>
+      )}
       <ul className="entries">
         {found?.failed.slice(0, SHOWN).map(({ id, runs, last, error }) => (
           <li key={id}>

@@ -15,20 +15,20 @@ export function LateBox({ load }: { load: ReturnType<typeof useLoad> }) {
   const found = load.data;
   const fine = found !== undefined && found.late.count === 0 && found.silent.count === 0;
   return (
-    <Container header={<Header variant="h2">Late jobs</Header>}>
+    <Container header={<Header variant="h2">Overdue jobs</Header>}>
       {load.isPending && <StatusIndicator type="loading">Loading</StatusIndicator>}
       {load.error !== null && found === undefined && (
         <StatusIndicator type="pending">Unknown: the jobs could not be read.</StatusIndicator>
       )}
       {fine && (
         <StatusIndicator type="success">
-          {found.cut ? "No late jobs were found, but not all jobs were read." : "No job is late."}
+          {found.cut ? "No overdue jobs were found, but not all jobs were read." : "No job is overdue."}
         </StatusIndicator>
       )}
       {found !== undefined && (
         <>
           <Jobs
-            label="Late now"
+            label="Overdue now"
             effect="A run was due more than a minute ago and is not enqueued yet."
             named={found.late}
             cut={found.cut}

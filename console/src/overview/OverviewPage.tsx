@@ -21,7 +21,7 @@ export default function OverviewPage() {
   const { session } = useStage();
   const stats = api.useQuery("get", "/v1/stats", {}, { refetchInterval: LIVE });
   const unsuccessful = useUnsuccessful();
-  // The long way through all jobs begins when what a person waits for is there.
+  // All jobs are read only after the first figures are shown.
   const load = useLoad(stats.isFetched && unsuccessful.isFetched);
   return (
     <SpaceBetween size="l">

@@ -42,7 +42,7 @@ export function RunningBox() {
             <div className="line entry">
               <Link href={to.run(run.id)}>{run.job_id}</Link>
               <div>
-                {run.state === "WAITING" ? "waits for its callback, started" : "started"}{" "}
+                {run.state === "WAITING" ? "waiting (for a callback or for steps), started" : "started"}{" "}
                 <Time at={run.started_at} brief />
               </div>
             </div>

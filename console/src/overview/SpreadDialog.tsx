@@ -115,9 +115,9 @@ export function SpreadDialog({ minute, close }: { minute: Date; close(): void })
       <SpaceBetween size="m">
         <div>
           Each job with a run at <Time at={minute.toISOString()} /> gets a quiet minute. All its runs are then
-          delayed by the same time.
+          delayed by the same number of minutes.
         </div>
-        <FormField label="Within minutes" errorText={wrong}>
+        <FormField label="Spread within (minutes)" errorText={wrong}>
           <Input
             value={text}
             inputMode="numeric"

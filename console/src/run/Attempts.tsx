@@ -19,7 +19,7 @@ const OUTCOMES: Record<string, StatusIndicatorProps.Type> = {
 };
 
 /** What a run's attempts were and how long it waited between them. */
-export function Attempts({ run, zone }: { run: SingleRun; zone: string }) {
+export function Attempts({ run, zone, isWorkflow }: { run: SingleRun; zone: string; isWorkflow: boolean }) {
   const now = useNow(isOver(run) ? null : 1_000);
   const strip = stripOf(run, now);
   const all = run.attempt_list;
@@ -49,7 +49,11 @@ export function Attempts({ run, zone }: { run: SingleRun; zone: string }) {
               cell: ({ outcome }) =>
                 outcome === null ? (
                   <StatusIndicator type="in-progress">
-                    {run.state === "WAITING" ? "waiting for the callback" : "running"}
+                    {run.state !== "WAITING"
+                      ? "running"
+                      : isWorkflow
+                        ? "waiting for the steps"
+                        : "waiting for the callback"}
                   </StatusIndicator>
                 ) : (
                   <StatusIndicator type={OUTCOMES[outcome] ?? "info"}>{outcome}</StatusIndicator>

@@ -13,7 +13,7 @@ import { webAddress } from "./links";
 import type { ReadPayload, ReadRun } from "./reading";
 import { isOver, type SingleRun } from "./strip";
 
-/** How far the run says that it is; not of one that succeeded, whose last report was made before its end. */
+/** The reported progress; not shown for a run that succeeded, because its last report was made before its end. */
 export function Progress({ run, zone }: { run: SingleRun; zone: string }) {
   if (run.state === "SUCCEEDED") return null;
   if (run.heartbeat_at === null && run.progress === null && run.note === null) return null;
@@ -37,7 +37,7 @@ export function Progress({ run, zone }: { run: SingleRun; zone: string }) {
   );
 }
 
-/** Why it failed, whole. */
+/** The complete error. */
 export function Failure({ run }: { run: SingleRun }) {
   if (run.error === null) return null;
   const failed = run.state === "DEAD" || run.state === "CANCELLED";

@@ -154,7 +154,7 @@ function Run({ runId }: { runId: string }) {
       <Failure run={run} />
       <Facts run={run} zone={zone} />
       <Progress run={run} zone={zone} />
-      <Attempts run={run} zone={zone} />
+      <Attempts run={run} zone={zone} isWorkflow={isWorkflow} />
       <Result run={run} />
       {!sent.isPending && <Message sent={sent.data} error={sent.error} />}
       {modal}

@@ -18,7 +18,7 @@ export function ClockBox({ stats }: { stats: Schemas["Stats"] | undefined }) {
       header={
         <Header
           variant="h2"
-          description="A tick starts the dispatch of due runs every minute. A lane is a queue for one priority."
+          description="A tick starts the dispatch of due runs every minute. A lane is a priority with its own queues and workers."
         >
           Ticks and lanes
         </Header>

@@ -7,7 +7,7 @@ import type { Schemas } from "../api/client";
 import { INDICATORS, sorted, summary } from "./findings";
 import { Runbook } from "./Runbook";
 
-/** What a look at each part of the stage came to, and what to do first. */
+/** The results of the checks of the stage, and the first remedy. */
 export function Findings({ checks }: { checks: readonly Schemas["Check"][] | undefined }) {
   if (checks === undefined) {
     return (

@@ -41,7 +41,7 @@ export function Settings({ stage }: { stage: Schemas["Stage"] | undefined }) {
   );
 }
 
-/** Who looks, and what they may do. */
+/** The user and the user's scopes. */
 export function Login() {
   const { session } = useStage();
   return (

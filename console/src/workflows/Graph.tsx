@@ -25,12 +25,12 @@ interface Shown {
   label: string;
 }
 
-/** The jobs of a workflow (1,024 at most), read only; each is a link. A table beside it has the same facts. */
+/** The steps of a workflow (1,024 at most), read only; each is a link. A table or the JSON has the same facts. */
 export default function Graph({ steps, label }: Shown) {
   const places = useLayout(steps);
   if (places === null)
     return <StatusIndicator type="loading">Drawing the graph of {steps.length} steps</StatusIndicator>;
-  if (places === "failed") return <p>The graph could not be drawn. The table lists all jobs.</p>;
+  if (places === "failed") return <p>The graph could not be drawn. The table or the JSON lists all steps.</p>;
   const nodes = steps.map((step) => ({
     id: step.id,
     type: "job",

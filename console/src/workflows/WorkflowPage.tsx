@@ -66,7 +66,7 @@ export default function WorkflowPage() {
               value: workflow.understood_as ?? "None: runs only on demand",
             },
             {
-              label: "Next run",
+              label: "Next occurrence",
               value: <Time at={workflow.next_occurrence} zone={workflow.timezone} />,
             },
             { label: "Maximum duration of a run", value: duration(workflow.deadline_seconds) },
@@ -136,7 +136,7 @@ function Jobs({ steps }: { steps: readonly (Schemas["WorkflowJob"] & { id: strin
             </span>
           ),
         },
-        { id: "may_fail", header: "Optional", cell: (each) => (each.may_fail ? "yes" : "no") },
+        { id: "may_fail", header: "May fail", cell: (each) => (each.may_fail ? "yes" : "no") },
       ]}
     />
   );

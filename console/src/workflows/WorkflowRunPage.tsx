@@ -240,7 +240,7 @@ const COUNTS: [keyof Schemas["Counts"], string][] = [
   ["succeeded", "succeeded"],
   ["failed", "failed"],
   ["aborted", "stopped by a failure or the end of the run"],
-  ["skipped", "not needed"],
+  ["skipped", "skipped"],
   ["due", "due or active"],
   ["waiting", "waiting"],
   ["left", "not started"],

@@ -74,7 +74,7 @@ export default function WorkflowsPage() {
         },
         {
           id: "next",
-          header: <Zoned text="Next run" zone={clock === "job" ? "job's zone" : zoneOf(clock)} />,
+          header: <Zoned text="Next occurrence" zone={clock === "job" ? "job's zone" : zoneOf(clock)} />,
           width: 180,
           cell: (each) => <Time at={each.next_occurrence} zone={each.timezone} bare />,
         },
