@@ -77,6 +77,17 @@ def test_spread_offset_is_kept_by_edits_of_other_fields(api: ApiClient) -> None:
     assert offset(patch(api, {"schedule": NIGHTLY}, "/v1/jobs/nightly").json) == first
 
 
+def test_spread_offset_is_not_checked_again_by_edits_of_other_fields(api: ApiClient) -> None:
+    spread = SPREAD | {"offset_minutes": 20}
+    create(api, "new-year", ["0,10 0 1 1 *", "0 12 * * *"], spread=spread)
+    api.clock.advance(40 * 86_400)
+    document = api.get("/v1/jobs/new-year").json
+    assert put(api, document | {"owner": "billing"}, "/v1/jobs/new-year").status == 200
+    assert patch(api, {"owner": "sales"}, "/v1/jobs/new-year").status == 200
+    refused = patch(api, {"spread": spread | {"offset_minutes": 21}}, "/v1/jobs/new-year")
+    assert "must be less than 10" in refused.errors["/spread"]
+
+
 def test_spread_offset_is_chosen_again_for_another_schedule(api: ApiClient) -> None:
     crowd(api, but=13)
     create(api, "nightly", "0 4 * * *", spread=SPREAD)

@@ -1,6 +1,7 @@
 """Spread: a fixed offset of each occurrence, and the choice of it from the forecast."""
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,7 +10,10 @@ from duecourse.domain.instants import from_iso, to_iso
 from duecourse.domain.jobs.cursor import plan
 from duecourse.domain.jobs.job import Job, MissedMode, MissedPolicy, Spread
 from duecourse.domain.jobs.spread import (
+    SEARCH_STEPS,
+    STEPS,
     Place,
+    TooManyRuns,
     Wanted,
     check_offset,
     examined,
@@ -20,6 +24,7 @@ from duecourse.domain.jobs.spread import (
 )
 from duecourse.domain.jobs.upcoming import MIN_STEP_SECONDS, Window
 from duecourse.domain.schedules import ScheduleError
+from duecourse.domain.tenants.rate import Budget
 from tests.support.jobs import NOON, cursor, job
 
 TWO = "2026-11-22T02:00:00Z"
@@ -34,7 +39,7 @@ def placed(jobs: list[Job], load: dict[int, int] | None = None, within: int = 30
     """The places of jobs, with this load by the minutes after two o'clock."""
     wanted = [Wanted.of(cursor(each), within, NOON) for each in jobs]
     minutes = Counter({START + minute: runs for minute, runs in (load or {}).items()})
-    return place_all(wanted, minutes, windows_of(wanted, NOON))
+    return place_all(wanted, minutes, windows_of(wanted, NOON), Budget(STEPS))
 
 
 def dues(of: Job, count: int) -> list[str]:
@@ -177,19 +182,40 @@ def test_spread_is_refused_for_other_schedules(expression: str, why: str) -> Non
 def test_spread_without_a_complete_forecast_is_decided_by_the_id() -> None:
     jobs = [spread(id=f"job-{number}") for number in range(100)]
     wanted = [Wanted.of(cursor(each), 30, NOON) for each in jobs]
-    places = place_all(wanted, None, windows_of(wanted, NOON))
+    places = place_all(wanted, None, windows_of(wanted, NOON), Budget(0))
     assert [place.offset_minutes for place in places] == [
-        place_all([each], None, windows_of([each], NOON))[0].offset_minutes for each in wanted
+        place_all([each], None, windows_of([each], NOON), Budget(0))[0].offset_minutes for each in wanted
     ]
     assert not any(place.known for place in places)
 
 
 def test_spread_minutes_of_a_job_are_those_in_the_windows() -> None:
     windows = [Window(begin, begin + 600, MIN_STEP_SECONDS, int(NOON)) for begin in (int(NOON), int(NOON) + 3600)]
-    found = minutes_of(cursor(job("*/4 * * * *")), windows)
+    found = minutes_of(cursor(job("*/4 * * * *")), windows, Budget(STEPS))
     first = int(NOON) // 60
     assert found == Counter([first, first + 4, first + 8, first + 60, first + 64, first + 68])
-    assert minutes_of(cursor(job("30 * * * *")), windows) == Counter()
+    assert minutes_of(cursor(job("30 * * * *")), windows, Budget(STEPS)) == Counter()
+
+
+def test_spread_minutes_of_a_job_take_a_limited_number_of_steps() -> None:
+    day = Window(int(NOON), int(NOON) + 86_400, MIN_STEP_SECONDS, int(NOON))
+    with pytest.raises(TooManyRuns):
+        minutes_of(cursor(job("* * * * * *")), [day], budget := Budget(1000))
+    assert budget.steps == 0
+    # A job that is seldom due is searched once for all windows.
+    windows = [replace(day, begin=begin, end=begin + 60) for begin in range(day.begin, day.end, 120)]
+    minutes_of(cursor(job("1 13 * * *")), windows, budget := Budget(1000))
+    assert budget.steps == 1000 - 2 * SEARCH_STEPS
+    costly = job("1 13 * * *", exclude=("* 3 * * *",), jitter_seconds=1)
+    minutes_of(cursor(costly), windows, budget := Budget(1000))
+    assert budget.steps == 1000 - 2 * SEARCH_STEPS * 3 * 2
+
+
+def test_spread_looks_at_few_occurrences_of_a_job_with_many_recurring_exclusions() -> None:
+    hours = tuple(f"{minute} 3 * * *" for minute in range(40))
+    assert len(examined(cursor(job("*/5 * * * *", exclude=hours)), NOON)) == 3
+    dates = tuple(f"2027-01-{day:02}" for day in range(1, 32))
+    assert len(examined(cursor(job("*/5 * * * *", exclude=dates)), NOON)) == 12
 
 
 def test_spread_is_part_of_the_rules_of_a_catch_up() -> None:

@@ -27,9 +27,6 @@ from duecourse.domain.targets.targets import WorkflowTarget
 MAX_SPREAD = 500
 """The maximum number of jobs in a plan. Their definitions are about 1 MB, like a page of a list."""
 
-JOBS_A_REQUEST = 20
-"""Reading this many definitions counts as one request."""
-
 
 class SpreadPlanBody(Body):
     """The jobs to spread, and the minutes after each occurrence from which one is chosen."""
@@ -74,12 +71,12 @@ def plan_spread(api: Api, request: Request, _parameters: Mapping[str, str]) -> A
 
     Chooses a quiet minute for each job from the upcoming load. Each choice takes the previous ones into account, so the
     jobs are also spread relative to each other. Nothing is stored: to apply the plan, set `spread` of each job
-    (PATCH). `before` and `after` are null if the tenant has too many jobs for a forecast (about 5,000); then only a
-    hash of the id chooses the minute. The request counts as one for every 20 jobs, in addition to those of the
+    (PATCH). `before` and `after` are null if the tenant has too many jobs (about 5,000) or runs for a forecast; then
+    only a hash of the id chooses the minute. The request counts as one for each job, in addition to those of the
     forecast (GET /v1/upcoming).
     """
     body = read_body(request, SpreadPlanBody)
-    request.budget.charge(1 + len(body.ids) // JOBS_A_REQUEST)
+    request.budget.charge(len(body.ids))
     found = {name: job for name, (job, _) in api.jobs.store.get_all(request.tenant, body.ids).items()}
     jobs = [found[name] for name in body.ids if name in found]
     for job in jobs:

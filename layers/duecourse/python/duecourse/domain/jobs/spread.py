@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,6 +12,8 @@ from typing import NamedTuple
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.upcoming import MIN_STEP_SECONDS, Window, dues
 from duecourse.domain.schedules import ScheduleError
+from duecourse.domain.schedules.schedule import SEPARATOR
+from duecourse.domain.tenants.rate import Budget
 
 MINUTE = 60
 HOUR_SECONDS = 3600
@@ -22,9 +25,23 @@ the load of a job that fires more often depends on the minute of the hour.
 
 COMPARED = 100
 WEEK_SECONDS = 7 * 86_400
-"""The number of next occurrences whose intervals are compared, within a week. A shorter interval may follow later, for
-example when clocks change. Then the offset of that occurrence is reduced (schedule.Occurrences.due).
+"""The number of next occurrences whose intervals are compared, within a week, divided by the cost of each. A shorter
+interval may follow later, for example when clocks change. Then the offset of that occurrence is reduced
+(schedule.Occurrences.due).
 """
+
+STEPS = 500_000
+"""The number of steps (tenants.rate) of a forecast: about 2 s, so that a request ends within seconds. A run of a job
+without exclusions, offset and jitter takes one.
+"""
+
+SEARCH_STEPS = 3
+"""The search for a job's next run in the windows takes as long as counting this many runs."""
+
+
+class TooManyRuns(Exception):
+    """A forecast would take too long."""
+
 
 Minutes = Mapping[int, int]
 """The number of runs by minute (UTC minutes since the epoch)."""
@@ -94,7 +111,7 @@ def _shortest(cursor: Cursor, now: float) -> int | None:
     """Return the shortest interval (seconds) between the next occurrences; None if there is none."""
     occurrences, shortest = cursor.occurrences(), None
     at = first = occurrences.next(int(now))
-    for _ in range(COMPARED):
+    for _ in range(_compared(cursor)):
         following = None if at is None else occurrences.next(at)
         if at is None or first is None or following is None:
             break
@@ -103,6 +120,17 @@ def _shortest(cursor: Cursor, now: float) -> int | None:
             break
         at = following
     return shortest
+
+
+def _compared(cursor: Cursor) -> int:
+    return max(EXAMINED, COMPARED // _cost(cursor))
+
+
+def _cost(cursor: Cursor) -> int:
+    """Return the steps of an occurrence. Each schedule is compared with the dates and with each recurring exclusion."""
+    found = cursor.occurrences().exclusions
+    excluded = 0 if found is None else 1 + len(found.days.recurring) + len(found.times)
+    return (1 + excluded) * (1 + cursor.schedule.expression.count(SEPARATOR))
 
 
 def check_offset(cursor: Cursor, within: int, offset: int, now: float) -> None:
@@ -114,9 +142,9 @@ def check_offset(cursor: Cursor, within: int, offset: int, now: float) -> None:
 
 def examined(cursor: Cursor, now: float) -> list[int]:
     """Return the next occurrences whose load is compared (UTC seconds)."""
-    occurrences, found = cursor.occurrences(), list[int]()
+    occurrences, found, most = cursor.occurrences(), list[int](), _compared(cursor)
     at = occurrences.next(int(now))
-    while at is not None and (len(found) < EXAMINED or at < found[0] + HOUR_SECONDS):
+    while at is not None and (len(found) < EXAMINED or at < found[0] + HOUR_SECONDS) and len(found) < most:
         found.append(at)
         at = occurrences.next(at)
     return found
@@ -136,34 +164,45 @@ def windows_of(wanted: Iterable[Wanted], now: float) -> list[Window]:
     return found
 
 
-def minutes_of(cursor: Cursor, windows: Sequence[Window]) -> Counter[int]:
-    """Return the runs of a job in each minute of the windows. Raises ScheduleError or ExclusionError."""
-    found, left = Counter[int](), list(windows)
-    while left:
+def minutes_of(cursor: Cursor, windows: Sequence[Window], budget: Budget) -> Counter[int]:
+    """Return the runs of a job in each minute of the windows. Raises ScheduleError, ExclusionError, and TooManyRuns if
+    the budget is used up.
+    """
+    found, begin = Counter[int](), 0
+    cost = _cost(cursor) * (2 if cursor.occurrences().longest_delay else 1)  # a delayed run needs the next occurrence
+    while begin < len(windows):
+        _spend(budget, SEARCH_STEPS * cost)
         # The first run decides which windows are empty, so that a rare job is not searched in each of them.
-        first = next(dues(cursor, replace(left[0], end=left[-1].end)), None)
+        first = next(dues(cursor, replace(windows[begin], end=windows[-1].end)), None)
         if first is None:
             break
-        left = [window for window in left if window.end > first]
-        if left and left[0].begin <= first:
-            found.update(due // MINUTE for due in dues(cursor, left.pop(0)))
+        begin = bisect_right(windows, first, begin, key=lambda window: window.end)
+        if begin < len(windows) and windows[begin].begin <= first:
+            for due in dues(cursor, windows[begin]):
+                _spend(budget, cost)
+                found[due // MINUTE] += 1
+            begin += 1
     return found
 
 
-def place_all(wanted: Sequence[Wanted], load: Minutes | None, windows: Sequence[Window]) -> list[Place]:
+def _spend(budget: Budget, steps: int) -> None:
+    if not budget.spend(steps):
+        raise TooManyRuns
+
+
+def place_all(wanted: Sequence[Wanted], load: Minutes | None, windows: Sequence[Window], budget: Budget) -> list[Place]:
     """Return a place for each job, in order. Each takes the previous ones into account. `load` is the forecast without
     these jobs, so the same jobs get the same places again; None if it is not complete.
 
     The chosen minute has the fewest runs of other jobs at its fullest occurrence, then in total. Of equal minutes, a
-    hash of the job's id decides.
+    hash of the job's id decides. Raises TooManyRuns if the budget is used up; not without a forecast.
     """
     before, runs, chosen = Counter(load), Counter(load), list[int]()
     for each in wanted:
-        before.update(minutes_of(each.cursor, windows))
-        if load is None:
-            runs.clear()
         chosen.append(_quietest(each, runs))
-        runs.update(minutes_of(_moved(each.cursor, chosen[-1]), windows))
+        if load is not None:
+            before.update(minutes_of(each.cursor, windows, budget))
+            runs.update(minutes_of(_moved(each.cursor, chosen[-1]), windows, budget))
     places = []
     for each, offset in zip(wanted, chosen, strict=True):
         here, there = each.minute(each.cursor.offset_seconds), each.minute(MINUTE * offset)

@@ -9,19 +9,35 @@ from dataclasses import dataclass, replace
 
 from duecourse.domain.jobs.cursor import cursor_for
 from duecourse.domain.jobs.job import Job, Spread
-from duecourse.domain.jobs.spread import Minutes, Place, Wanted, check_offset, minutes_of, place_all, windows_of
+from duecourse.domain.jobs.spread import (
+    STEPS,
+    Minutes,
+    Place,
+    TooManyRuns,
+    Wanted,
+    check_offset,
+    minutes_of,
+    place_all,
+    windows_of,
+)
 from duecourse.domain.jobs.upcoming import Window
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.exclusions import ExclusionError
-from duecourse.domain.tenants.rate import Charge
+from duecourse.domain.tenants.rate import Budget, Charge
 from duecourse.ports import Clock
 from duecourse.usecases.jobs.change import Draft, Jobs
-from duecourse.usecases.jobs.upcoming import JOBS_A_REQUEST, JOBS_READ, RUNS_A_REQUEST, RUNS_COUNTED, firing
+from duecourse.usecases.jobs.upcoming import JOBS_A_REQUEST, JOBS_READ, firing
 
 PAGES = 5
 """The maximum number of pages of jobs that a forecast reads, so that a request ends within seconds. If a tenant has
 more jobs, a hash of the job's id chooses the minute.
 """
+
+SEARCHES_A_REQUEST = 20_000
+"""Searching this many windows for the runs of a job counts as one request."""
+
+STEPS_A_REQUEST = 5_000
+"""This many steps of a forecast count as one request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +119,8 @@ class Spreading:
         present = None if job is None else job.offset_seconds
         cursor = replace(cursor_for(new, now), offset_seconds=present or None)
         if spread.offset_minutes is not None:
-            check_offset(cursor, spread.within_minutes, spread.offset_minutes, now)
+            if job is None or spread != job.spread or new.schedule != job.schedule:
+                check_offset(cursor, spread.within_minutes, spread.offset_minutes, now)
             return spread
         if job is not None and job.spread is not None and new.schedule == job.schedule:
             kept = replace(spread, offset_minutes=job.spread.offset_minutes)
@@ -113,30 +130,31 @@ class Spreading:
 
     def _places(self, tenant: str, wanted: Sequence[Wanted], charge: Charge, now: float) -> list[Place]:
         windows, own = windows_of(wanted, now), {each.cursor.job_id for each in wanted}
-        return place_all(wanted, self._forecast(tenant, windows, own, charge), windows)
+        budget = Budget(STEPS)
+        try:
+            return place_all(wanted, self._forecast(tenant, windows, own, charge, budget), windows, budget)
+        except TooManyRuns:
+            return place_all(wanted, None, windows, budget)
 
     def _forecast(
-        self, tenant: str, windows: Sequence[Window], apart: Collection[str], charge: Charge
-    ) -> Minutes | None:
-        """Return the load of all jobs except those `apart`, or None if there are too many jobs or runs."""
-        found, after, runs = Counter[int](), None, 0
+        self, tenant: str, windows: Sequence[Window], apart: Collection[str], charge: Charge, budget: Budget
+    ) -> Minutes:
+        """Return the load of all jobs except those `apart`. Raises TooManyRuns if there are too many jobs or runs."""
+        found, after = Counter[int](), None
         for _ in range(PAGES):
             page = self.jobs.store.page_cursors(tenant, limit=self.jobs_read, after=after)
-            charge(1 + len(page.items) // JOBS_A_REQUEST)
-            before = runs
-            for entry in page.items:
-                cursor = firing(entry)
-                if cursor is None or entry.job_id in apart:
-                    continue
-                with suppress(ScheduleError, ExclusionError):  # the upcoming load reports it
-                    own = minutes_of(cursor, windows)
-                    found.update(own)
-                    runs += own.total()
-                if runs > RUNS_COUNTED:
-                    break
-            charge(1 + (runs - before) // RUNS_A_REQUEST)
-            if runs > RUNS_COUNTED:
-                break
+            jobs = len(page.items)
+            charge(1 + jobs // JOBS_A_REQUEST + jobs * len(windows) // SEARCHES_A_REQUEST)
+            before = budget.steps
+            try:
+                for entry in page.items:
+                    cursor = firing(entry)
+                    if cursor is None or entry.job_id in apart:
+                        continue
+                    with suppress(ScheduleError, ExclusionError):  # the upcoming load reports it
+                        found.update(minutes_of(cursor, windows, budget))
+            finally:
+                charge(1 + (before - budget.steps) // STEPS_A_REQUEST)
             if (after := page.following) is None:
                 return found
-        return None
+        raise TooManyRuns
