@@ -207,6 +207,18 @@ def test_tag_scopes_job_keeps_the_tag_that_gives_access(tenants: Tenants) -> Non
     assert api.get("/v1/jobs/mine").json["tags"] == [TAG, "monthly"]
 
 
+def test_tag_scopes_do_not_show_the_load_of_other_tags(tenants: Tenants) -> None:
+    api, body = tenants.api, BODY | {"id": "mine", "schedule": "0 2 * * *", "tags": [TAG]}
+    spread = json_event("PUT", "/v1/jobs/mine", body | {"spread": {"within_minutes": 30}}, query={"dry_run": "true"})
+    for own, shown in ((jwt_caller(OWNER, *SCOPES), True), (caller(TAG), False)):
+        api.caller = own
+        assert api.send(json_event("PUT", "/v1/jobs/mine", body)).status in (200, 201)
+        assert ("spread_load" in api.send(spread).json) == shown
+        (planned,) = api.post({"ids": ["mine"], "within_minutes": 30}, "/v1/jobs/spread").json["jobs"]
+        assert planned["offset_minutes"] is not None
+        assert (planned["before"] is not None, planned["after"] is not None) == (shown, shown)
+
+
 def workflow(*steps: str, **more: Any) -> dict[str, Any]:
     """One of jobs that stand, and of one that is defined with it."""
     made = {"job_id": "made", "job": {"target": HTTP_TARGET, **more}}

@@ -833,8 +833,9 @@ class AsyncMethods(ABC):
         Chooses a quiet minute for each job from the upcoming load. Each choice takes the previous ones into
         account, so the jobs are also spread relative to each other. Nothing is stored: to apply the plan, set
         `spread` of each job (PATCH). `before` and `after` are null if the tenant has too many jobs (about 5,000) or
-        runs for a forecast; then only a hash of the id chooses the minute. The request counts as one for each job,
-        in addition to those of the forecast (GET /v1/upcoming).
+        runs for a forecast; then only a hash of the id chooses the minute. They are also null for callers that are
+        limited to some tags. The request counts as one for each job, in addition to those of the forecast (GET
+        /v1/upcoming).
         """
         return self._send(
             Call("POST", "jobs/spread", fields={"ids": ids, "within_minutes": within_minutes}), SpreadPlan

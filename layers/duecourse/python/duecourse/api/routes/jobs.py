@@ -307,7 +307,7 @@ def put_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer
         return _own_draft(api, request, job_id, value, job, places)
 
     if dry:
-        return _looked_at(api.editing.look(request.tenant, job_id, draft_for, expected), places)
+        return _looked_at(request, api.editing.look(request.tenant, job_id, draft_for, expected), places)
     edited = api.editing.put(request.tenant, job_id, draft_for, expected, request.correlation_id, by=request.principal)
     return made_answer(edited.made) if edited.created else _edited("job_replaced", edited)
 
@@ -342,7 +342,7 @@ def patch_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
         return _own_draft(api, request, job_id, patched(job, patch), job, places)
 
     if dry:
-        return _looked_at(api.editing.look(request.tenant, job_id, draft_for, expected), places)
+        return _looked_at(request, api.editing.look(request.tenant, job_id, draft_for, expected), places)
     edited = api.editing.patch(
         request.tenant, job_id, draft_for, expected, request.correlation_id, by=request.principal
     )
@@ -455,11 +455,17 @@ def rules_of_stage(api: Api, tenant: str) -> Rules:
     )
 
 
-def _looked_at(view: JobView, places: Sequence[Place]) -> Answer:
+def _looked_at(request: Request, view: JobView, places: Sequence[Place]) -> Answer:
     """Return the result of a dry run, with the load at the chosen minute if an offset was chosen."""
     answer = job_answer("job_looked_at", view)
-    known = [{"before": minute(place.before), "after": minute(place.after)} for place in places if place.known]
+    shown = [place for place in places if shows_load(request, place)]
+    known = [{"before": minute(place.before), "after": minute(place.after)} for place in shown]
     return replace(answer, body=answer.body | {"spread_load": known[-1]}) if known else answer
+
+
+def shows_load(request: Request, place: Place) -> bool:
+    """Return whether the load is known and the caller may see it: it includes jobs of all tags."""
+    return place.known and request.tags is None
 
 
 def minute(found: Minute) -> MinuteAnswer:

@@ -17,7 +17,7 @@ from duecourse.api.bodies.models import UNIQUE, Body, Whole, each_once
 from duecourse.api.bodies.validation import read_body
 from duecourse.api.identity import READ
 from duecourse.api.request import Request
-from duecourse.api.routes.jobs import minute
+from duecourse.api.routes.jobs import minute, shows_load
 from duecourse.domain.jobs.job import MAX_SPREAD_MINUTES
 from duecourse.domain.jobs.spread import Place
 from duecourse.domain.schedules import ScheduleError
@@ -72,8 +72,8 @@ def plan_spread(api: Api, request: Request, _parameters: Mapping[str, str]) -> A
     Chooses a quiet minute for each job from the upcoming load. Each choice takes the previous ones into account, so the
     jobs are also spread relative to each other. Nothing is stored: to apply the plan, set `spread` of each job
     (PATCH). `before` and `after` are null if the tenant has too many jobs (about 5,000) or runs for a forecast; then
-    only a hash of the id chooses the minute. The request counts as one for each job, in addition to those of the
-    forecast (GET /v1/upcoming).
+    only a hash of the id chooses the minute. They are also null for callers that are limited to some tags. The request
+    counts as one for each job, in addition to those of the forecast (GET /v1/upcoming).
     """
     body = read_body(request, SpreadPlanBody)
     request.budget.charge(len(body.ids))
@@ -88,19 +88,22 @@ def plan_spread(api: Api, request: Request, _parameters: Mapping[str, str]) -> A
     places |= api.spreading.plan(request.tenant, spread, body.within_minutes, request.budget.charge)
     answer: SpreadPlanAnswer = {
         "within_minutes": body.within_minutes,
-        "jobs": [_planned(name, places.get(name)) for name in body.ids],
+        "jobs": [_planned(request, name, places.get(name)) for name in body.ids],
     }
     return Answer(HTTPStatus.OK, "spread_planned", answer, facts={"items": len(jobs)})
 
 
-def _planned(job_id: str, place: Place | ScheduleError | ExclusionError | None) -> PlannedSpreadAnswer:
+def _planned(
+    request: Request, job_id: str, place: Place | ScheduleError | ExclusionError | None
+) -> PlannedSpreadAnswer:
     if not isinstance(place, Place):
         problem = "does not exist" if place is None else place.detail
         return {"id": job_id, "offset_minutes": None, "before": None, "after": None, "problem": problem}
+    known = shows_load(request, place)
     return {
         "id": job_id,
         "offset_minutes": place.offset_minutes,
-        "before": minute(place.before) if place.known else None,
-        "after": minute(place.after) if place.known else None,
+        "before": minute(place.before) if known else None,
+        "after": minute(place.after) if known else None,
         "problem": None,
     }
