@@ -218,5 +218,13 @@ def test_spread_looks_at_few_occurrences_of_a_job_with_many_recurring_exclusions
     assert len(examined(cursor(job("*/5 * * * *", exclude=dates)), NOON)) == 12
 
 
+def test_spread_load_includes_the_minutes_of_a_longer_offset_and_of_jitter() -> None:
+    (longer,) = placed([spread(offset=59, within=60)])
+    assert (to_iso(longer.before.at), longer.before.runs) == ("2026-11-22T02:59:00Z", 1)
+    assert longer.after.runs == 1
+    jobs = [spread(id=f"job-{number}", offset=29, jitter_seconds=1800) for number in range(20)]
+    assert all(place.before.runs and place.after.runs for place in placed(jobs))
+
+
 def test_spread_is_part_of_the_rules_of_a_catch_up() -> None:
     assert cursor(spread("0 * * * *", offset=17)).rules.offset_seconds == 17 * 60

@@ -65,6 +65,12 @@ class Wanted:
             raise ScheduleError("spread", "requires a future occurrence; change the schedule, or remove this field")
         return cls(cursor, minutes, starts)
 
+    @property
+    def reach(self) -> int:
+        """The longest time from the minute of an occurrence to the end of that of its run (seconds)."""
+        minutes = max(self.minutes, (self.cursor.offset_seconds or 0) // MINUTE + 1)
+        return MINUTE * (minutes - (-self.cursor.jitter_seconds // MINUTE))
+
     def minute(self, offset_seconds: int | None) -> int:
         """Return the minute of the next run with this offset."""
         cursor = replace(self.cursor, offset_seconds=offset_seconds)
@@ -153,9 +159,7 @@ def examined(cursor: Cursor, now: float) -> list[int]:
 def windows_of(wanted: Iterable[Wanted], now: float) -> list[Window]:
     """Return the periods whose load decides, without overlaps, in chronological order."""
     found: list[Window] = []
-    spans = sorted(
-        (begin := at // MINUTE * MINUTE, begin + MINUTE * each.minutes) for each in wanted for at in each.starts
-    )
+    spans = sorted((begin := at // MINUTE * MINUTE, begin + each.reach) for each in wanted for at in each.starts)
     for begin, end in spans:
         if found and begin <= found[-1].end:
             found[-1] = replace(found[-1], end=max(end, found[-1].end))
