@@ -275,3 +275,40 @@ def test_calendars_workflow_may_use_a_calendar(api: ApiClient) -> None:
     assert (made.status, made.json["calendar"], made.json["next_occurrence"]) == (201, "bank", "2026-11-22T18:00:00Z")
     assert put(api, "2026-11-22").json["changed"] == 1
     assert api.get("/v1/workflows/nightly").json["next_occurrence"] == "2026-11-21T18:00:00Z"
+
+
+BEGUN = "2026-11-21T11:00:00Z/2026-11-21T14:00:00Z/catch_up"
+
+
+def test_calendar_new_window_that_has_begun_cannot_be_caught_up(api: ApiClient) -> None:
+    refused = put(api, WEEKENDS, BEGUN)
+    assert refused.status == 422
+    assert "begin the window later, or remove /catch_up" in refused.errors["/exclude/1"]
+    assert put(api, BEGUN.removesuffix("/catch_up")).status == 201
+    assert put(api, BEGUN).status == 422, "the window had not been caught up"
+    assert put(api, "2026-11-20T11:00:00Z/2026-11-20T14:00:00Z/catch_up").status == 200, "it is over"
+
+
+def test_calendar_window_in_progress_is_kept_and_extended(api: ApiClient) -> None:
+    window = "2026-11-21T12:30:00Z/2026-11-21T14:00:00Z/catch_up"
+    assert put(api, window).status == 201
+    api.clock.set(NOON + 3600)
+    longer = window.replace("T14", "T15")
+    for exclude in ([window, WEEKENDS], [longer]):
+        assert put(api, *exclude).status == 200
+    assert put(api, longer.replace("T12:30", "T12:20")).status == 422
+
+
+def test_calendars_job_new_window_that_has_begun_cannot_be_caught_up(api: ApiClient) -> None:
+    body = BODY | {"id": "own", "schedule": "* * * * *"}
+    for answer in (
+        api.post(body | {"exclude": [BEGUN]}),
+        api.send(json_event("PUT", "/v1/jobs/own", body | {"exclude": ["2026-12-24", BEGUN]})),
+    ):
+        assert (answer.status, len(answer.errors)) == (422, 1), answer.text
+        assert next(iter(answer.errors)).startswith("/exclude/")
+    window = "2026-11-21T12:30:00Z/2026-11-21T14:00:00Z/catch_up"
+    assert api.post(body | {"exclude": [window]}).status == 201
+    api.clock.set(NOON + 3600)
+    kept = api.send(json_event("PATCH", "/v1/jobs/own", {"exclude": [window, "2026-12-24"]}))
+    assert kept.status == 200, kept.text

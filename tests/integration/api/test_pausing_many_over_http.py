@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from duecourse.domain.instants import from_iso
 from duecourse.testing.clock import SettableClock
 from duecourse.testing.memory.tables import MemoryTables
 from tests.support.api import BODY, ApiClient, api_settings
@@ -298,3 +299,99 @@ def test_planned_pause_with_impossible_times_is_refused(api: ApiClient, body: An
     answer = api.post(body, "/v1/jobs/a/pause")
     assert (answer.status, list(answer.errors)) == (422, [field])
     assert planned(api)["a"] is None
+
+
+def during(api: ApiClient, at: str = "2026-11-21T13:00:00Z") -> None:
+    """Advance the clock to an instant, by default one in WINDOW."""
+    api.clock.set(from_iso(at))
+
+
+@pytest.mark.parametrize(("planned_so", "resumed_so"), [(True, False), (False, True)])
+def test_planned_pause_in_progress_is_cut_short_by_a_resume_and_caught_up(
+    api: ApiClient, planned_so: bool, resumed_so: bool
+) -> None:
+    api.post({"tag": "billing", "catch_up": planned_so} | WINDOW, "/v1/jobs/pause")
+    during(api)
+    resumed = {"tag": "billing", "catch_up": resumed_so}
+    assert api.post(resumed, "/v1/jobs/resume").json["changed"] == 2
+    cut = "2026-11-21T12:30:00Z/2026-11-21T13:00:02Z/catch_up"
+    assert planned(api) == {"a": cut, "b": cut, "c": None}
+    assert api.get("/v1/jobs/a").json["next_occurrence"] == "2026-11-21T13:00:02Z"
+    during(api, "2026-11-21T13:00:01Z")
+    assert api.post(resumed, "/v1/jobs/resume").json["changed"] == 0, "a repeated request changes nothing"
+
+
+def test_planned_pause_in_progress_that_is_not_caught_up_is_removed_by_a_resume(api: ApiClient) -> None:
+    api.post(WINDOW, "/v1/jobs/a/pause")
+    during(api)
+    answer = api.post({}, "/v1/jobs/a/resume").json
+    assert (answer["planned_pause"], answer["next_occurrence"]) == (None, "2026-11-21T13:01:00Z")
+
+
+def test_planned_pause_in_progress_is_extended_with_its_occurrences_so_far(api: ApiClient) -> None:
+    api.post({"tag": "billing", "catch_up": True} | WINDOW, "/v1/jobs/pause")
+    during(api)
+    longer = {"tag": "billing", "from": "2026-11-21T14:30:00Z", "until": "2026-11-21T16:00:00Z"}
+    assert api.post(longer, "/v1/jobs/pause").json["changed"] == 2
+    assert planned(api)["a"] == "2026-11-21T12:30:00Z/2026-11-21T16:00:00Z/catch_up"
+    assert api.post(longer, "/v1/jobs/pause").json["changed"] == 0
+    apart = longer | {"from": "2026-11-21T17:00:00Z", "until": "2026-11-21T18:00:00Z"}
+    api.post(apart, "/v1/jobs/pause")
+    assert planned(api)["a"] == "2026-11-21T17:00:00Z/2026-11-21T18:00:00Z"
+
+
+def test_planned_pause_that_is_over_is_not_edited_by_a_resume(api: ApiClient) -> None:
+    api.post({"all": True, "catch_up": True} | WINDOW, "/v1/jobs/pause")
+    during(api, "2026-11-21T14:30:00Z")
+    etag = api.get("/v1/jobs/a").headers["etag"]
+    assert api.post({"all": True}, "/v1/jobs/resume").json["changed"] == 0
+    assert api.post({}, "/v1/jobs/a/resume").headers["etag"] == etag
+
+
+def test_planned_pause_is_removed_by_the_resume_of_a_paused_job(api: ApiClient) -> None:
+    api.post(WINDOW, "/v1/jobs/a/pause")
+    api.post({}, "/v1/jobs/a/pause")
+    answer = api.post({"note": "done"}, "/v1/jobs/a/resume").json
+    assert (answer["state"], answer["planned_pause"]) == ("ACTIVE", None)
+    change = api.get("/v1/jobs/a/history").json["items"][0]
+    assert {"field": "planned_pause", "before": SHOWN, "after": None} in change["changes"]
+
+
+def test_planned_pause_in_progress_is_cut_short_by_the_resume_of_a_paused_job(api: ApiClient) -> None:
+    api.post(WINDOW | {"catch_up": True}, "/v1/jobs/a/pause")
+    during(api, "2026-11-21T12:40:00Z")
+    api.post({}, "/v1/jobs/a/pause")
+    during(api)
+    answer = api.post({}, "/v1/jobs/a/resume").json
+    assert (answer["state"], answer["next_occurrence"]) == ("ACTIVE", "2026-11-21T13:00:02Z")
+    assert answer["planned_pause"] == "2026-11-21T12:30:00Z/2026-11-21T13:00:02Z/catch_up"
+
+
+def test_planned_pause_of_all_jobs_is_removed_also_from_a_job_that_stays_paused(api: ApiClient) -> None:
+    api.post({"all": True} | WINDOW, "/v1/jobs/pause")
+    api.post({}, "/v1/jobs/a/pause")
+    assert api.post({"all": True}, "/v1/jobs/resume").json["changed"] == 3
+    assert planned(api) == {"a": None, "b": None, "c": None}
+    assert states(api) == {"a": "PAUSED", "b": "ACTIVE", "c": "ACTIVE"}
+    assert api.post({"all": True}, "/v1/jobs/resume").json["changed"] == 0
+    assert api.post({}, "/v1/jobs/a/resume").json["state"] == "ACTIVE"
+
+
+def test_planned_pause_of_a_tag_keeps_a_longer_plan_of_a_job(api: ApiClient) -> None:
+    long = {"from": "2026-11-21T12:10:00Z", "until": "2026-11-21T20:00:00Z"}
+    api.post(long, "/v1/jobs/a/pause")
+    assert api.post({"tag": "billing"} | WINDOW, "/v1/jobs/pause").json == {
+        "changed": 1, "failed": [], "next_cursor": None,
+    }  # fmt: skip
+    api.post({"tag": "billing"}, "/v1/jobs/resume")
+    assert planned(api) == {"a": "2026-11-21T12:10:00Z/2026-11-21T20:00:00Z", "b": None, "c": None}
+    longer = {"tag": "billing"} | WINDOW | {"until": "2026-11-21T21:00:00Z"}
+    assert api.post(longer, "/v1/jobs/pause").json["changed"] == 2, "a plan that ends earlier is replaced"
+
+
+def test_planned_pause_of_a_tag_fails_for_a_job_with_a_later_plan(api: ApiClient) -> None:
+    later = {"from": "2026-12-01T12:00:00Z", "until": "2026-12-01T20:00:00Z"}
+    api.post(later, "/v1/jobs/a/pause")
+    answer = api.post({"tag": "billing"} | WINDOW, "/v1/jobs/pause").json
+    assert (answer["changed"], answer["failed"]) == (1, ["a"]), "neither pause is lost without a notice"
+    assert planned(api)["a"] == "2026-12-01T12:00:00Z/2026-12-01T20:00:00Z"

@@ -368,6 +368,28 @@ def test_scheduler_planned_pause_runs_once_at_its_end(scheduler: Scheduler, http
     assert len(at) == 3 + 1 + 3
 
 
+def test_scheduler_planned_pause_that_is_cut_short_runs_once_for_its_occurrences(scheduler: Scheduler) -> None:
+    post(scheduler, schedule="*/20 * * * *")
+    begin = scheduler.now + timedelta(hours=1, minutes=10)
+    scheduler.client.pause_jobs(all=True, from_=begin, until=begin + timedelta(hours=2), catch_up=True)
+    before = scheduler.advance(hours=2)
+    resumed = scheduler.now
+    scheduler.client.resume_jobs(all=True)
+    after = [call.scheduled_at for call in scheduler.advance(minutes=30)]
+    assert all(call.scheduled_at < begin for call in before)
+    assert after == [resumed + timedelta(seconds=2), resumed + timedelta(minutes=20)], "nothing runs again"
+
+
+def test_scheduler_delayed_replacement_of_a_planned_pause_survives_a_resume(scheduler: Scheduler) -> None:
+    post(scheduler, schedule="*/20 * * * *", jitter_seconds=600)
+    begin = scheduler.now + timedelta(hours=1, minutes=10)
+    end = begin + timedelta(hours=2)
+    scheduler.client.pause_jobs(all=True, from_=begin, until=end, catch_up=True)
+    scheduler.advance(hours=3, minutes=10)
+    scheduler.client.resume_jobs(all=True)
+    assert end in [call.scheduled_at for call in scheduler.advance(minutes=15)]
+
+
 def test_scheduler_manual_run_uses_its_own_payload(scheduler: Scheduler, http: httpx.Client) -> None:
     post(scheduler, schedule=None, payload={"all": True})
     http.post("/v1/jobs/nightly/run", json={"payload": {"customer": 7}})

@@ -489,9 +489,10 @@ class Methods(ABC):
 
         Occurrences that are due during the pause do not run. With `until`, the job resumes automatically; the
         occurrence at that instant runs. With `from`, the pause is planned, and replaces the last one that was
-        planned; a resume request removes it, also in advance. A paused job can be paused again: the last request
-        determines when the pause ends. If the job is a step of a workflow, its runs, including redriven runs, wait
-        until it is resumed.
+        planned, but extends one with `catch_up` that is in progress. A resume request removes it, also in advance;
+        if it has started and the pause or the request has `catch_up`, it ends now. A paused job can be paused
+        again: the last request determines when the pause ends. If the job is a step of a workflow, its runs,
+        including redriven runs, wait until it is resumed.
 
         `job_id`: the id of the job.
 

@@ -205,7 +205,9 @@ class ChangedJobs(Answer):
 
     changed: int
     failed: tuple[str, ...]
-    """The jobs that could not be changed because of repeated concurrent changes, and `ids` without a job."""
+    """The jobs that could not be changed because of repeated concurrent changes, their schedule or a later planned
+    pause with another selection, and `ids` without a job.
+    """
     next_cursor: str | None
 
 

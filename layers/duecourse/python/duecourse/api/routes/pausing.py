@@ -125,7 +125,8 @@ class ChangedJobsAnswer(TypedDict):
         list[JobId],
         Field(
             description=(
-                "The jobs that could not be changed because of repeated concurrent changes, and `ids` without a job."
+                "The jobs that could not be changed because of repeated concurrent changes, their schedule or a later "
+                "planned pause with another selection, and `ids` without a job."
             )
         ),
     ]
@@ -146,9 +147,10 @@ def pause_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
     """Pause a job.
 
     Occurrences that are due during the pause do not run. With `until`, the job resumes automatically; the occurrence at
-    that instant runs. With `from`, the pause is planned, and replaces the last one that was planned; a resume request
-    removes it, also in advance. A paused job can be paused again: the last request determines when the pause ends. If
-    the job is a step of a workflow, its runs, including redriven runs, wait until it is resumed.
+    that instant runs. With `from`, the pause is planned, and replaces the last one that was planned, but extends one
+    with `catch_up` that is in progress. A resume request removes it, also in advance; if it has started and the pause
+    or the request has `catch_up`, it ends now. A paused job can be paused again: the last request determines when the
+    pause ends. If the job is a step of a workflow, its runs, including redriven runs, wait until it is resumed.
     """
     job_id, expected = job_id_in(parameters), read_expected(request)
     body = read_body(request, PauseBody, optional=True)

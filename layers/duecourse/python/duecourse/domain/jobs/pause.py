@@ -97,6 +97,16 @@ def pause_again(
     return PauseChange(again, ending_at(cursor, end))
 
 
+def with_exclusions(job: Job, cursor: Cursor, exclude: tuple[str, ...], *, now: float) -> PauseChange:
+    """Return the paused job with these exclusions. It has no enqueued occurrence, so its generation and the start of
+    its pause do not change.
+    """
+    changed = replace(
+        job, exclude=exclude, updated_at=max(now, job.updated_at), revision=job.revision + 1, created_by=None
+    )
+    return PauseChange(changed, replace(cursor, exclude=exclude))
+
+
 def ending_at(cursor: Cursor, end: PlannedResume | None) -> Cursor:
     """Return the cursor of a paused job, in the index if the pause has an `end`. The error that keeps a quarantined
     cursor out of the index is then removed: the resume finds it again.

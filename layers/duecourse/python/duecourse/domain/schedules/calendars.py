@@ -105,6 +105,43 @@ def pause_name(entry: str) -> str | None:
     return unquote(entry.split(":", 3)[2]) or None
 
 
+def pause_window(entry: str) -> tuple[int, int, bool]:
+    """Return the first and the last second of a planned pause (UTC seconds), and whether it is caught up."""
+    return next(_unpacked(entry.rsplit("@", 1)[1]))
+
+
+def extended_pause(had: str | None, entry: str, now: float) -> str:
+    """Return the entry of a new planned pause that replaces `had` at `now` (UTC seconds). If it continues a pause that
+    is in progress and is caught up, it keeps the begin of that pause, and is caught up.
+    """
+    if had is None:
+        return entry
+    first, last, caught_up = pause_window(had)
+    begin, end, _ = pause_window(entry)
+    if not caught_up or not first <= now <= last or begin > last + 1:
+        return entry
+    return pause_entry(pause_name(entry), first, end + 1, catch_up=True)
+
+
+def resumed_pause(entry: str, now: float, *, catch_up: bool) -> str | None:
+    """Return the entry of a planned pause after a resume at `now` (UTC seconds): None if it is removed.
+
+    A pause that is over remains: its replacement may not have run yet. A pause that is in progress ends now if it is
+    caught up, or with `catch_up`. Its end is later than `now`, so that the replacement is an occurrence in the future.
+    """
+    begin, last, caught_up = pause_window(entry)
+    if last < now:
+        return entry
+    if now < begin or not (caught_up or catch_up):
+        return None
+    return pause_entry(pause_name(entry), begin, min(int(now) + 2, last + 1), catch_up=True)
+
+
+def with_pause(exclude: Iterable[str], entry: str | None) -> tuple[str, ...]:
+    """Return the exclusions with this entry as their only planned pause."""
+    return (*(each for each in exclude if not each.startswith(PAUSE)), *(() if entry is None else (entry,)))
+
+
 def planned_pause(exclude: Iterable[str]) -> str | None:
     """Return the window of the planned pause among exclusions; None if there is none."""
     entry = pause_of(exclude)

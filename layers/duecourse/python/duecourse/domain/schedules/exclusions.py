@@ -420,6 +420,26 @@ def packed_days(entries: Sequence[str]) -> str:
     return pack(_merged(ranges), sorted(timed), list(recurring))
 
 
+def reject_begun(exclude: Sequence[str], had: Sequence[str], now: float) -> None:
+    """Reject a window with `/catch_up` that is in progress at `now` (UTC seconds), unless such a window of `had`
+    contains its past part: the occurrence at its end would replace occurrences that have run.
+
+    Raises ExclusionError.
+    """
+    known: tuple[tuple[int, int, int], ...] | None = None
+    for index, entry in enumerate(exclude):
+        if not entry.endswith(CATCH_UP):
+            continue
+        begin, last = _window(entry)
+        if not begin <= now <= last:
+            continue
+        if known is None:
+            known = compile_exclusions(tuple(had), "UTC").caught_up
+        if not any(first <= begin and now <= end for first, end, _ in known):
+            said = f'"{entry}" has begun, and its occurrences may have run'
+            raise ExclusionError(index, f"{said}; begin the window later, or remove {CATCH_UP}")
+
+
 def _is_window(entry: str) -> bool:
     return _DATE.match(entry) is not None and "/" in entry
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields, replace
 from duecourse.domain.jobs.job import Job, JobState
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.calendars import Calendar, changed
-from duecourse.domain.schedules.exclusions import ExclusionError, packed_days
+from duecourse.domain.schedules.exclusions import ExclusionError, packed_days, reject_begun
 from duecourse.domain.tenants.rate import Charge, free
 from duecourse.ports import CalendarPage, Clock, JobStore, StoreBusyError
 from duecourse.usecases.jobs.change import Draft, EditJobs
@@ -114,6 +114,7 @@ class Calendars:
                 wanted = changed(found, days, description, at=now, by=by)
             if wanted == found:
                 break
+            reject_begun(exclude, () if found is None else found.exclude, now)
             if after is not None:
                 if found is None:
                     raise CalendarUnknownError(calendar_id)

@@ -24,7 +24,7 @@ from duecourse.domain.schedules.calendars import (
     with_entry,
     without_calendar,
 )
-from duecourse.domain.schedules.exclusions import ExclusionError, canonical_exclusion
+from duecourse.domain.schedules.exclusions import ExclusionError, canonical_exclusion, reject_begun
 from duecourse.domain.schedules.schedule import check_interval, occurrences_of
 from duecourse.domain.tenants.rate import Budget
 from duecourse.ports import (
@@ -167,6 +167,7 @@ class Jobs:
         """
         now = self.clock.now()
         self.check_anchored(resolve_anchor(spec, None, now), exclude, now)
+        reject_begun(exclude, (), now)
 
     def check_anchored(self, spec: ScheduleSpec, exclude: tuple[str, ...], now: float) -> None:
         """Check a schedule whose rate has an anchor or start. Raises the errors of `check`."""
@@ -431,6 +432,7 @@ class EditJobs:
             excluded = tuple(canonical_exclusion(entry) for entry in exclude)
             if job is None or (wanted, excluded) != (job.schedule, without_calendar(job.exclude)):
                 self.jobs.check_anchored(wanted, exclude, now)
+                reject_begun(exclude, () if job is None else job.exclude, now)
 
         return check
 

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.cursor import Cursor, PlannedResume
 from duecourse.domain.jobs.document import ChangeAction, changed
 from duecourse.domain.jobs.job import Job, JobState
-from duecourse.domain.jobs.pause import ALL_JOBS, PauseChange, pause, pause_again, resume
+from duecourse.domain.jobs.pause import ALL_JOBS, PauseChange, pause, pause_again, resume, with_exclusions
 from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.calendars import NO_PAUSE, PAUSE, pause_entry, pause_name, pause_of
+from duecourse.domain.schedules.calendars import (
+    NO_PAUSE,
+    extended_pause,
+    pause_entry,
+    pause_name,
+    pause_of,
+    pause_window,
+    resumed_pause,
+    with_pause,
+)
 from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.domain.tenants.rate import Charge, free
 from duecourse.ports import Clock, IdPage, JobStore, Outgoing, StoreBusyError, WaitQueues
@@ -79,7 +88,11 @@ class PauseEndError(Exception):
 
 
 class _LeftAlone(Exception):
-    """Raised for a job without occurrences, for which no pause is planned."""
+    """Raised for a job whose planned pause does not change."""
+
+
+PlanFor = Callable[[str | None, float], str | None]
+"""Returns the entry of a planned pause that replaces the job's present one at an instant (UTC seconds)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +126,7 @@ class Pausing:
         """
         self._check_end(start, end)
         if start is not None and end is not None:
-            self._plan(tenant, job_id, _entry(None, start, end), by, note, expected)
+            self._plan(tenant, job_id, _plan_for(None, start, end, together=False), by, note, expected)
         else:
             self._pause(tenant, job_id, by, note, end, expected)
         return self.jobs.get(tenant, job_id)
@@ -159,7 +172,7 @@ class Pausing:
 
         def act(job_id: str) -> bool:
             if start is not None and end is not None:
-                return self._plan(tenant, job_id, _entry(choice.name, start, end), by, note)
+                return self._plan(tenant, job_id, _plan_for(choice.name, start, end, together=True), by, note)
             return self._pause(tenant, job_id, by, note, end, ANYTHING, choice.name, again=choice.ids is None)
 
         return self._many(tenant, choice, after, charge, act)
@@ -233,17 +246,28 @@ class Pausing:
         """Resume the job if a pause with one of these names paused it (None: any pause)."""
 
         def act(job: Job, cursor: Cursor) -> PauseChange | None:
-            if only is not None and job.paused_with not in only:
-                return None
-            return resume(job, cursor, now=self.clock.now(), catch_up=catch_up)
+            now = self.clock.now()
+            had = pause_of(job.exclude)
+            left = after(had, now)
+            exclude = job.exclude if left == had else with_pause(job.exclude, left)
+            if only is None or job.paused_with in only:
+                job, cursor = replace(job, exclude=exclude), replace(cursor, exclude=exclude)
+                return resume(job, cursor, now=now, catch_up=catch_up)
+            return None if left == had else with_exclusions(job, cursor, exclude, now=now)
+
+        def after(had: str | None, now: float) -> str | None:
+            if had is None or not (only is None or pause_name(had) in only):
+                return had
+            return resumed_pause(had, now, catch_up=catch_up)
 
         active = list[Job]()
         change = self._change(tenant, job_id, ChangeAction.RESUMED, by, act, expected, note, leave=active.append)
         if change is None:
-            planned = None if not active else pause_of(active[0].exclude)
-            if planned is None or not (only is None or pause_name(planned) in only):
+            if not active or pause_of(active[0].exclude) is None:
                 return False
-            return self._plan(tenant, job_id, NO_PAUSE, by, note, expected, what=ChangeAction.RESUMED)
+            return self._plan(tenant, job_id, after, by, note, expected, what=ChangeAction.RESUMED)
+        if change.job.state is JobState.PAUSED:
+            return True
         self._start_held(change.job)
         self.jobs.send(JobView(change.job, change.cursor.occurrence), change.cursor, correlation_id)
         if change.cursor.ending:  # now, for the response; the next dispatch round checks it in any case
@@ -254,7 +278,7 @@ class Pausing:
         self,
         tenant: str,
         job_id: str,
-        entry: str,
+        plan_for: PlanFor,
         by: str | None,
         note: str | None,
         expected: Precondition = ANYTHING,
@@ -265,9 +289,12 @@ class Pausing:
         def planned(job: Job) -> Draft:
             if job.state is JobState.COMPLETED or not job.scheduled:
                 raise _LeftAlone
-            others = (each for each in job.exclude if not each.startswith(PAUSE))
+            had = pause_of(job.exclude)
+            entry = plan_for(had, max(self.clock.now(), job.changed_at))
+            if entry == had:
+                raise _LeftAlone
             same = {field.name: getattr(job, field.name) for field in fields(Draft)}
-            return Draft(**same | {"exclude": (*others, entry)})
+            return Draft(**same | {"exclude": with_pause(job.exclude, NO_PAUSE if entry is None else entry)})
 
         editing = EditJobs(self.jobs, self.store, self.skipping, self.clock)
         try:
@@ -352,5 +379,19 @@ class Pausing:
         raise JobChangedError(job_id)
 
 
-def _entry(name: str | None, start: int, end: PlannedResume) -> str:
-    return pause_entry(name, start, end.at, catch_up=end.catch_up)
+def _plan_for(name: str | None, start: int, end: PlannedResume, *, together: bool) -> PlanFor:
+    """Return the plan of a pause. A pause of many jobs (`together`) replaces no plan with another name that ends at
+    the same time or later. If that plan begins later, the job fails: it would run before that.
+    """
+    entry = pause_entry(name, start, end.at, catch_up=end.catch_up)
+
+    def plan_for(had: str | None, now: float) -> str:
+        if together and had is not None and pause_name(had) != name:
+            first, last, _ = pause_window(had)
+            if last >= max(now, end.at - 1):
+                if first > start:
+                    raise ScheduleError("from", "is before another planned pause of the job; resume the job first")
+                raise _LeftAlone
+        return extended_pause(had, entry, now)
+
+    return plan_for
