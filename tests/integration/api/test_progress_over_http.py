@@ -72,6 +72,11 @@ def test_progress_reports_are_stored_once_in_five_seconds_although_the_deadline_
     assert stored(api).deadlines.heartbeat_until == NOON + 900
 
 
+def test_progress_that_is_nearly_zero_is_stored_as_zero(api: ApiClient, job: Job) -> None:
+    assert beat(api, {"progress": 2.2e-309}).status == 200
+    assert shown(api)[0] == 0
+
+
 def test_progress_first_report_is_stored_although_a_heartbeat_was_stored_just_before(api: ApiClient, job: Job) -> None:
     recorded(api, waiting_run(job, heartbeat_until=NOON + 1))
     assert beat(api, {}).status == 200

@@ -34,6 +34,7 @@ MAX_HEARTBEAT_BYTES = 4 * 1024
 """The maximum size of a heartbeat's body. It is larger than progress and the longest note."""
 MAX_FAIL_BYTES = 32 * 1024
 """The maximum size of the body of `fail`. It is larger than the longest error with every character escaped."""
+PROGRESS_DIGITS = 6
 MAX_NOTE = 200
 """The maximum length of a note in characters. Heartbeats store the note."""
 
@@ -59,10 +60,18 @@ def _code(code: str) -> str:
     return code
 
 
+def rounded(progress: float) -> float:
+    """Return the progress as it is stored. DynamoDB cannot store numbers below 1e-130."""
+    return round(progress, PROGRESS_DIGITS)
+
+
 class HeartbeatBody(Body):
     """The progress of the work. Missing and null fields keep their previous values."""
 
-    progress: Annotated[float | None, Field(ge=0, le=1, description="From 0 to 1.")] = None
+    progress: Annotated[
+        Annotated[float, Field(ge=0, le=1), AfterValidator(rounded)] | None,
+        Field(description=f"From 0 to 1, stored with {PROGRESS_DIGITS} digits."),
+    ] = None
     note: Annotated[
         Annotated[str, Field(max_length=MAX_NOTE, json_schema_extra=LINE), AfterValidator(no_controls)] | None,
         Field(description="A note for people; an empty text removes the note."),
