@@ -1119,7 +1119,7 @@ class AsyncMethods(ABC):
 
         `token`: the attempt's callback token.
 
-        `progress`: from 0 to 1.
+        `progress`: from 0 to 1, stored with 6 digits.
 
         `note`: A note for people; an empty text removes the note.
         """
