@@ -436,7 +436,7 @@ def reject_begun(exclude: Sequence[str], had: Sequence[str], now: float) -> None
         if known is None:
             known = compile_exclusions(tuple(had), "UTC").caught_up
         if not any(first <= begin and now <= end for first, end, _ in known):
-            said = f'"{entry}" has begun, and its occurrences may have run'
+            said = f'"{entry}" has started, and its occurrences may have run'
             raise ExclusionError(index, f"{said}; begin the window later, or remove {CATCH_UP}")
 
 

@@ -167,7 +167,8 @@ class Jobs:
         """
         now = self.clock.now()
         self.check_anchored(resolve_anchor(spec, None, now), exclude, now)
-        reject_begun(exclude, (), now)
+        if exclude:
+            reject_begun(exclude, (), now)
 
     def check_anchored(self, spec: ScheduleSpec, exclude: tuple[str, ...], now: float) -> None:
         """Check a schedule whose rate has an anchor or start. Raises the errors of `check`."""
@@ -432,7 +433,8 @@ class EditJobs:
             excluded = tuple(canonical_exclusion(entry) for entry in exclude)
             if job is None or (wanted, excluded) != (job.schedule, without_calendar(job.exclude)):
                 self.jobs.check_anchored(wanted, exclude, now)
-                reject_begun(exclude, () if job is None else job.exclude, now)
+                if exclude:
+                    reject_begun(exclude, () if job is None else job.exclude, now)
 
         return check
 
