@@ -76,7 +76,7 @@ def test_workflow_editor_shows_own_changes_and_concurrent_changes_by_another_use
     expect(dialog).to_contain_text("Creates close--report.")
     expect(dialog.get_by_role("row", name=re.compile("^jobs.report"))).to_be_visible()
     dialog.get_by_role("button", name="Save").click()
-    expect(page.get_by_role("heading", level=1, name="close")).to_be_visible()
+    expect(page.get_by_role("heading", level=1, name="close", exact=True)).to_be_visible()
     stored = scheduler.client.get_workflow("close")
     assert (stored.schedule, list(stored.jobs)) == ("30 * * * *", ["extract", "load", "report"])
 

@@ -73,6 +73,7 @@ def test_progress_reports_are_stored_once_in_five_seconds_although_the_deadline_
 
 
 def test_progress_that_is_nearly_zero_is_stored_as_zero(api: ApiClient, job: Job) -> None:
+    recorded(api, waiting_run(job))
     assert beat(api, {"progress": 2.2e-309}).status == 200
     assert shown(api)[0] == 0
 
