@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import argparse
 import heapq
-import json
 import os
 import signal
 import sys
@@ -33,21 +32,18 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Self
 
-from rich.console import Console
-
-from benchmarks.about import about
 from benchmarks.arguments import positive
 from benchmarks.hops.workers import workers
 from benchmarks.line import figures
+from benchmarks.on_stack import report
 from duecourse.cli.local.demo.console import Screen
 from duecourse.cli.local.demo.demo import passing_place
 from duecourse.cli.local.emulator import aws
 from duecourse.cli.local.emulator.environment import LOOPBACK, free_port
-from duecourse.cli.local.emulator.process import Stopped, stoppable
 from duecourse.cli.local.project import find_project
 from duecourse.cli.local.stack import Stack, local_stack
 from duecourse.cli.terminal import CliError
-from duecourse.client import ApiError, ApiUnreachableError, Client
+from duecourse.client import Client
 from duecourse.client.reading import instant
 
 KEY = "crm"
@@ -323,23 +319,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--limit", type=positive, default=50, help="the limit of the key (50)")
     parser.add_argument("--seconds", type=float, default=3.0, help="how long each run is active (3)")
     given = parser.parse_args(arguments)
-    screen = Screen(Console(stderr=True, highlight=False, soft_wrap=True))
-    try:
-        with stoppable():
-            found = measure(Plan(given.runs, given.limit, given.seconds), screen)
-    except Stopped as stopped:
-        return stopped.exit_code
-    except (CliError, ApiError, ApiUnreachableError) as error:
-        print(f"the limit could not be measured: {error}", file=sys.stderr)
-        return 1
-    document = {
-        **about("limits", ["ministack"]),
-        **found,
-        "load_average": os.getloadavg()[0],
-        "budgets": budgets(found),
-    }
-    print(json.dumps(document, indent=2))
-    return 0 if all(document["budgets"].values()) else 1
+    plan = Plan(given.runs, given.limit, given.seconds)
+    return report("limits", lambda screen: measure(plan, screen), budgets)
 
 
 if __name__ == "__main__":

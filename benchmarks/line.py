@@ -17,10 +17,9 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import os
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -28,20 +27,17 @@ from pathlib import Path
 from statistics import quantiles
 from typing import Any
 
-from rich.console import Console
-
-from benchmarks.about import about
 from benchmarks.arguments import positive
+from benchmarks.on_stack import report
 from duecourse.cli.local.demo.console import Screen
 from duecourse.cli.local.demo.demo import passing_place
 from duecourse.cli.local.demo.receiver import OK_PATH, CallLog, Receiver
 from duecourse.cli.local.emulator import aws
 from duecourse.cli.local.emulator.environment import free_port
-from duecourse.cli.local.emulator.process import Stopped, stoppable
 from duecourse.cli.local.project import find_project
 from duecourse.cli.local.stack import Stack, local_stack
 from duecourse.cli.terminal import CliError
-from duecourse.client import ApiError, ApiUnreachableError, Client
+from duecourse.client import Client
 from duecourse.client.bodies import HttpTarget
 
 PATIENCE_SECONDS = 300.0
@@ -180,7 +176,7 @@ def measure(plan: Plan, screen: Screen) -> dict[str, Any]:
         return found
 
 
-def budgets(found: dict[str, Any]) -> dict[str, bool]:
+def budgets(found: Mapping[str, Any]) -> dict[str, bool]:
     """Return whether each budget is met."""
     waiting = found["waiting"]
     return {
@@ -197,18 +193,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--seconds", type=float, default=2.0, help="how long each call takes (2)")
     parser.add_argument("--wait", type=positive, default=60, help="how long one run is watched that waits (60)")
     given = parser.parse_args(arguments)
-    screen = Screen(Console(stderr=True, highlight=False, soft_wrap=True))
-    try:
-        with stoppable():
-            found = measure(Plan(given.runs, given.seconds, given.wait), screen)
-    except Stopped as stopped:
-        return stopped.exit_code
-    except (CliError, ApiError, ApiUnreachableError) as error:
-        print(f"the line could not be measured: {error}", file=sys.stderr)
-        return 1
-    document = {**about("line", ["ministack"]), **found, "load_average": os.getloadavg()[0], "budgets": budgets(found)}
-    print(json.dumps(document, indent=2))
-    return 0 if all(document["budgets"].values()) else 1
+    plan = Plan(given.runs, given.seconds, given.wait)
+    return report("line", lambda screen: measure(plan, screen), budgets)
 
 
 if __name__ == "__main__":

@@ -18,21 +18,13 @@ was called and has succeeded, and so has the workflow.
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import sys
 from collections.abc import Mapping
 from typing import Any
 
-from rich.console import Console
-
-from benchmarks.about import about
 from benchmarks.arguments import positive
 from benchmarks.hops.measure import Plan, measure
-from duecourse.cli.local.demo.console import Screen
-from duecourse.cli.local.emulator.process import Stopped, stoppable
-from duecourse.cli.terminal import CliError
-from duecourse.client import ApiError, ApiUnreachableError
+from benchmarks.on_stack import report
 
 HOP_SECONDS = 0.15
 PUT_SECONDS = 5.0
@@ -57,18 +49,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--chains", type=positive, default=5, help="runs of the chain that are counted (5)")
     parser.add_argument("--wide", type=positive, default=500, help="jobs side by side (500)")
     given = parser.parse_args(arguments)
-    screen = Screen(Console(stderr=True, highlight=False, soft_wrap=True))
-    try:
-        with stoppable():
-            found = measure(Plan(given.chain, given.chains, given.wide), screen)
-    except Stopped as stopped:
-        return stopped.exit_code
-    except (CliError, ApiError, ApiUnreachableError) as error:
-        print(f"workflows could not be measured: {error}", file=sys.stderr)
-        return 1
-    document = {**about("hops", ["ministack"]), **found, "load_average": os.getloadavg()[0], "budgets": budgets(found)}
-    print(json.dumps(document, indent=2))
-    return 0 if all(document["budgets"].values()) else 1
+    plan = Plan(given.chain, given.chains, given.wide)
+    return report("hops", lambda screen: measure(plan, screen), budgets)
 
 
 if __name__ == "__main__":

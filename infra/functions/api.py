@@ -221,13 +221,16 @@ class HttpApi(Construct):
         )
         stage = cast("apigateway.CfnStage", self.stage.node.default_child)
         limits = config.api
+        opened = (limits.open_requests_per_second, limits.open_burst)
+        # A higher limit costs more in a flood. It is for receivers that read the keys.
+        of_keys = (limits.well_known_requests_per_second, limits.well_known_burst) if config.oidc_keys else opened
         stage.route_settings = {
             f"{method} {path}": {"ThrottlingRateLimit": rate, "ThrottlingBurstLimit": burst}
             for method, paths, rate, burst in (
-                ("GET", OPEN_TO_READ, limits.open_requests_per_second, limits.open_burst),
+                ("GET", OPEN_TO_READ, *opened),
                 ("POST", CALLBACKS, limits.callback_requests_per_second, limits.callback_burst),
                 ("POST", HOOKS, limits.hook_requests_per_second, limits.hook_burst),
-                ("GET", WELL_KNOWN, limits.well_known_requests_per_second, limits.well_known_burst),
+                ("GET", WELL_KNOWN, *of_keys),
                 ("GET", CONSOLE_PATHS, limits.console_requests_per_second, limits.console_burst),
             )
             for path in paths

@@ -87,25 +87,31 @@ def test_api_public_routes_have_their_own_throttle_to_limit_cost_and_protect_oth
         "ThrottlingBurstLimit": config.callback_burst,
     }
     hooks = {"ThrottlingRateLimit": config.hook_requests_per_second, "ThrottlingBurstLimit": config.hook_burst}
-    well_known = {
-        "ThrottlingRateLimit": config.well_known_requests_per_second,
-        "ThrottlingBurstLimit": config.well_known_burst,
-    }
     console = {"ThrottlingRateLimit": config.console_requests_per_second, "ThrottlingBurstLimit": config.console_burst}
     assert stage["Properties"]["RouteSettings"] == {
-        **{f"GET {path}": limits for path in OPEN_TO_READ},
-        **{f"GET {path}": well_known for path in WELL_KNOWN},
+        **{f"GET {path}": limits for path in (*OPEN_TO_READ, *WELL_KNOWN)},
         **dict.fromkeys(OF_CALLBACKS, callbacks),
         **dict.fromkeys(OF_HOOKS, hooks),
         **dict.fromkeys(OF_CONSOLE, console),
     }
     assert config.open_requests_per_second <= config.requests_per_second / 10
-    assert config.well_known_requests_per_second >= 100, "a caller alone must not keep receivers from the keys"
     # A stage that names a route before it is there cannot be made: "Unable to find Route by key".
     routes = aws_stack.resources("AWS::ApiGatewayV2::Route")
     named = {name for name, route in routes.items() if route["RouteKey"] in stage["Properties"]["RouteSettings"]}
     assert len(named) == 11
     assert named <= set(stage["DependsOn"])
+
+
+def test_api_documents_of_oidc_have_a_higher_limit_in_a_stage_with_keys() -> None:
+    stack = Stack("dev", template("dev", oidc_keys=json.dumps(["2026"])))
+    (stage,) = stack.resources("AWS::ApiGatewayV2::Stage").values()
+    config = STAGES["dev"].api
+    for path in WELL_KNOWN:
+        assert stage["RouteSettings"][f"GET {path}"] == {
+            "ThrottlingRateLimit": config.well_known_requests_per_second,
+            "ThrottlingBurstLimit": config.well_known_burst,
+        }
+    assert config.well_known_requests_per_second >= 100, "a caller alone must not keep receivers from the keys"
 
 
 @pytest.mark.parametrize("told", ["-", "Forbidden", "200"])

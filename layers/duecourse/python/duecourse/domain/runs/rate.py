@@ -27,7 +27,6 @@ AGAIN_SECONDS = 600
 """If no instant is free, a run tries again after this time (seconds) up to LINE_SECONDS, so that not all try at once.
 """
 
-
 PAUSING = ("http.429", "http.503")
 """The codes of failures after which Retry-After pauses a key."""
 
@@ -107,19 +106,18 @@ class AskAgain:
 
 def moved(spent: Spent, move: Change) -> tuple[bool, Spent]:
     """Return whether the condition of the move holds, and the counters after it."""
-    if isinstance(move, Hold):
-        return (True, replace(spent, held=move.until)) if spent.held < move.until else (False, spent)
-    if isinstance(move, Recount):
-        return (True, move.after) if spent == move.before else (False, spent)
-    value: int = getattr(spent, move.counter)
-    pays = move.counter == "paid"
-    if move.to is None:
-        held, to = move.low <= value <= move.high and (not pays or spent.step == move.step), value + move.step
-    else:
-        held, to = value < move.low, move.to
-    held = held and (not pays or spent.held <= move.low)
-    step = move.step if pays else spent.step
-    return held, replace(spent, **{move.counter: to}, step=step) if held else spent
+    match move:
+        case Hold(until):
+            return (True, replace(spent, held=until)) if spent.held < until else (False, spent)
+        case Recount(before, after):
+            return (True, after) if spent == before else (False, spent)
+        case Move(counter, low, high, step, to):
+            value: int = getattr(spent, counter)
+            within, new = (low <= value <= high, value + step) if to is None else (value < low, to)
+            if counter != "paid":
+                return within, replace(spent, **{counter: new}) if within else spent
+            within = within and spent.held <= low and (to is not None or spent.step == step)
+            return within, replace(spent, paid=new, step=step) if within else spent
 
 
 def micro(instant: float) -> int:
