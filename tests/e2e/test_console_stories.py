@@ -143,7 +143,7 @@ def test_console_stories_workflow_of_four_steps_is_rerun_from_the_failed_one(
         left.extend(["story-close", *steps])
         page.goto(address(system, "/workflows/story-close"))
         page.get_by_role("button", name="Run now").click()
-        page.get_by_role("dialog").get_by_role("button", name="Run now").click()
+        page.get_by_role("dialog").get_by_role("button", name="Start the run").click()
         page.get_by_role("link", name=re.compile(r"^story-close\.")).first.click()
 
         jobs = page.get_by_role("grid", name="Steps of the run")
