@@ -1,4 +1,4 @@
-"""`make faults`: play everything, and write tests/fixtures/faults.md. Five minutes; only the stories that are named:
+"""`make faults`: play everything, and write tests/fixtures/faults.md. Six minutes; only the stories that are named:
 
 python -m tests.support.fault_table fires retries
 """
