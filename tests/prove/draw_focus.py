@@ -7,12 +7,12 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
+from tests.prove.draw_keys import keys, paces, places, rates
 from tests.prove.draw_workflows import RIVAL, WORKFLOW, steps
 from tests.prove.faults import Fault
 from tests.prove.plan import Conditions, Operation, Plan
-from tests.prove.targets import ADDRESS
+from tests.prove.targets import TARGET
 
-TARGET = {"target": {"type": "http", "url": f"{ADDRESS}/"}}
 OK = {"outcomes": {"succeeds": 1}, "seconds": 0.2}
 FAILS = {"outcomes": {"fails": 1}, "seconds": 0.2}
 DOUBLED = Conditions(doubled=0.4)
@@ -79,41 +79,6 @@ def line(random: Random, seed: int) -> Plan:
     if random.random() < 0.3:  # while some of them wait
         operations.append(Operation(round(at + random.uniform(0, 8), 1), "delete", "alpha", {}))
     return Plan(seed, max(at + 20, 60.0), _sorted(operations), faults, conditions, {"alpha": target})
-
-
-def keys(random: Random, seed: int) -> Plan:
-    """Runs of several jobs that share the limit of a key, which changes meanwhile."""
-    limit, seconds = random.choice((1, 1, 2)), 60.0
-    names = [f"key{number}" for number in range(random.randint(2, 3))]
-    operations = []
-    for name in names:
-        overlap = random.choice(("allow", "allow", "skip", "queue", {"allow": 2}))
-        body: dict[str, Any] = TARGET | {"schedule": None, "overlap": overlap, "timeout_seconds": 10}
-        body["concurrency"] = {"key": random.choice(("crm", "{{payload.to}}")), "limit": limit}
-        body["payload"] = {"to": "crm"}
-        retry = {"max_attempts": random.choice((1, 2, 3)), "min_seconds": random.choice((0, 2)), "max_seconds": 5}
-        body["retry"] = retry | {"backoff": "fixed"}
-        if random.random() < 0.4:
-            body |= {"completion": "callback", "completion_seconds": random.choice((10, 20))}
-        if random.random() < 0.3:
-            body |= {"schedule": "rate(7 seconds)", "lasting": seconds}
-        operations.append(Operation(1.0, "create", name, {"body": body}))
-    at = 4.0
-    for _ in range(random.randint(5, 10)):
-        what = random.choice(("run", "run", "run", "run", "redrive", "cancel"))
-        operations.append(Operation(round(at, 1), what, random.choice(names), {"pick": random.randint(0, 5)}))
-        at += random.choice((0.1, 0.1, 1.0, 3.0))
-    for _ in range(random.choice((0, 1, 2))):
-        moment, number = round(random.uniform(3, 40), 1), random.choice((None, 0, 1, 2))
-        operations.append(Operation(moment, "limit", "crm", {"concurrency": number}))
-    operations.append(Operation(seconds, "limit", "crm", {"concurrency": None}))
-    if random.random() < 0.3:
-        what = random.choice(("delete", "pause"))
-        operations.append(Operation(round(random.uniform(5, at), 1), what, random.choice(names), {}))
-    target = {"outcomes": {"fails": random.choice((0, 1)), "succeeds": 2}, "seconds": random.choice((1.0, 3.0, 9.0))}
-    conditions = Conditions(doubled=random.choice((0.0, 0.3)), skew=random.choice((0.0, 0.0, 4.0)))
-    faults = [Fault.drawn(random)] if random.random() < 0.3 else []
-    return Plan(seed, seconds + 10, _sorted(operations), faults, conditions, dict.fromkeys(names, target))
 
 
 def crowd(random: Random, seed: int) -> Plan:
@@ -396,6 +361,9 @@ FOCUS: dict[str, Callable[[Random, int], Plan]] = {
         retries,
         line,
         keys,
+        places,
+        paces,
+        rates,
         crowd,
         missed,
         sends,

@@ -10,11 +10,11 @@ from itertools import pairwise
 from typing import Any
 
 from tests.prove.draw import at
+from tests.prove.key_promises import KeyPromises
 from tests.prove.operations import Done
 from tests.prove.plan import START
 from tests.prove.promises import SLACK, Finding, shown, told
 from tests.prove.targets import TargetCall
-from tests.prove.workflow_promises import WorkflowPromises
 
 PROMPT_SECONDS = 2.0
 """Within which something follows from something else where nothing goes wrong: a second and a few slow requests."""
@@ -26,7 +26,7 @@ MOST_REQUESTS_EACH = 80
 """For each attempt, request to the API and occurrence."""
 
 
-class AllPromises(WorkflowPromises):
+class AllPromises(KeyPromises):
     """All that is promised."""
 
     def findings(self) -> Iterator[Finding]:

@@ -144,7 +144,7 @@ MUTANTS = (
         "the next run of a key is not called",
         "            self.wait_queue.call_next(run.tenant, key_line(run.key), report)",
         "            pass",
-        "keys",
+        "places",
     ),
     Mutant(
         "a place of a key is taken from an active run",
@@ -156,7 +156,45 @@ MUTANTS = (
         "a run that waits for its attempt keeps the place of its key",
         "        case Running() | Waiting() | Retrying() if holder.attempt >= attempt:\n            return False",
         "        case Running() | Waiting() if holder.attempt >= attempt:\n            return False",
-        "keys",
+        "places",
+    ),
+    Mutant(
+        "starts of a rate are not counted",
+        'change, condition = "#counter + :step",',
+        'change, condition = "#counter",',
+        "rates",
+    ),
+    Mutant(
+        "a changed rate forgets the starts before",
+        "paid = at + ceil(owed * step / counted)",
+        "paid = at",
+        "rates",
+    ),
+    Mutant(
+        "a run that waits for a rate starts without a count",
+        "        asked = self.rates.ask(job.tenant, key, limited, in_turn=in_turn)",
+        "        if in_turn:\n            return replace(admitted, prepared=prepared, rate_key=key)\n"
+        "        asked = self.rates.ask(job.tenant, key, limited, in_turn=in_turn)",
+        "paces",
+    ),
+    Mutant("runs overtake those that wait for a rate", "(in_turn or spent.line <= at)", "True", "paces"),
+    Mutant(
+        "each instant of a rate is left out",
+        "first, last - step, step, free_at if",
+        "first, last - step, 3 * step, free_at if",
+        "paces",
+    ),
+    Mutant(
+        "Retry-After does not pause a rate",
+        "                self.rates.pause(job.tenant, key, until)",
+        "                pass",
+        "paces",
+    ),
+    Mutant(
+        "a run that waits for a rate has no message",
+        'return self.requeue.defer(replace(item, message=waited), previous, at, f"the rate of {key}")',
+        "return Disposition.ACK",
+        "paces",
     ),
     Mutant("jobs are not completed", "if ending and complete_if_ended(", "if False and complete_if_ended(", "plain"),
     Mutant(

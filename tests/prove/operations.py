@@ -79,9 +79,8 @@ class Operator:
             case "redrive" | "cancel" | "rerun":
                 self._about_a_run(operation)
             case "limit":
-                number = more["concurrency"]
-                body = None if number is None else {"concurrency": number}
-                self._note(operation, self.world.ask("DELETE" if body is None else "PUT", f"/v1/limits/{job}", body))
+                body = {name: more[name] for name in ("concurrency", "rate") if more.get(name) is not None}
+                self._note(operation, self.world.ask("PUT" if body else "DELETE", f"/v1/limits/{job}", body or None))
             case "redrive-many":
                 self._note(operation, self.world.ask("POST", "/v1/dead-letters/redrive", {"job_id": job}))
             case "console-redrive":

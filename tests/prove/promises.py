@@ -64,7 +64,6 @@ class Promises:
         yield from self.keys()
         yield from self.early()
         yield from self.overlap()
-        yield from self.key_limits()
         yield from self.ends()
         yield from self.complete()
         yield from self.accepted()
@@ -234,19 +233,6 @@ class Promises:
                 others = {each.run: told(each) for each in earlier if each.run != later.run}
                 if len(others) >= limit:
                     yield "runs of a job exclude each other", f"{' and '.join(others.values())} and {told(later)}"
-
-    def key_limits(self) -> Iterator[Finding]:
-        """At most as many runs with a key are active as its highest limit allows. All keys of a plan are the same."""
-        definitions = {job: self.definitions(job) for job in {call.job for call in self.world.targets.calls}}
-        keyed = {job for job, given in definitions.items() if all(each.get("concurrency") for each in given)}
-        limits = [each["concurrency"]["limit"] for job in keyed for each in definitions[job]]
-        limits += [each.more["concurrency"] or 0 for each in self.plan.operations if each.what == "limit"]
-        calls = sorted((each for each in self.world.targets.calls if each.job in keyed), key=lambda each: each.began)
-        for number, later in enumerate(calls):
-            earlier = [each for each in calls[:number] if later.began < self.alive_until(each) - SLACK]
-            others = {each.run: told(each) for each in earlier if each.run != later.run}
-            if len(others) >= max(limits):
-                yield "runs keep the limit of their key", f"{' and '.join(others.values())} and {told(later)}"
 
     def alive_until(self, call: TargetCall) -> float:
         """Until when an attempt certainly lasts."""

@@ -14,6 +14,12 @@ from tests.prove.simulation import Killed, Simulation
 ADDRESS = "http://192.0.2.1"
 """Reserved for documentation (RFC 5737)."""
 
+TARGET = {"target": {"type": "http", "url": f"{ADDRESS}/"}}
+"""A job's target."""
+
+RETRY_AFTER_SECONDS = 8
+"""For how long a target that `throttles` asks for a pause."""
+
 
 @dataclass
 class TargetCall:
@@ -89,6 +95,8 @@ class Targets:
                 return _http(500, b'{"error": "no"}', "X-Duecourse-Retry: never\r\n")
             case "refuses":
                 return _http(400, b'{"error": "never"}')
+            case "throttles":
+                return _http(429, b'{"error": "too fast"}', f"Retry-After: {RETRY_AFTER_SECONDS}\r\n")
             case _:
                 return _http(503, b'{"error": "not now"}')
 

@@ -1,0 +1,163 @@
+"""Plans about jobs that share a key: the number of their active runs, or the rate of their attempts, is limited."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+from tests.prove.faults import Fault
+from tests.prove.plan import Conditions, Operation, Plan
+from tests.prove.targets import RETRY_AFTER_SECONDS, TARGET
+
+KEY = "crm"
+
+
+def keys(random: Random, seed: int) -> Plan:
+    """Runs of several jobs that share the limit of a key, which changes meanwhile."""
+    limit, seconds = random.choice((1, 1, 2)), 60.0
+    names = [f"key{number}" for number in range(random.randint(2, 3))]
+    operations = []
+    for name in names:
+        overlap = random.choice(("allow", "allow", "skip", "queue", {"allow": 2}))
+        body: dict[str, Any] = TARGET | {"schedule": None, "overlap": overlap, "timeout_seconds": 10}
+        body["concurrency"] = {"key": random.choice((KEY, "{{payload.to}}")), "limit": limit}
+        body["payload"] = {"to": KEY}
+        retry = {"max_attempts": random.choice((1, 2, 3)), "min_seconds": random.choice((0, 2)), "max_seconds": 5}
+        body["retry"] = retry | {"backoff": "fixed"}
+        if random.random() < 0.4:
+            body |= {"completion": "callback", "completion_seconds": random.choice((10, 20))}
+        if random.random() < 0.3:
+            body |= {"schedule": "rate(7 seconds)", "lasting": seconds}
+        operations.append(Operation(1.0, "create", name, {"body": body}))
+    at = 4.0
+    for _ in range(random.randint(5, 10)):
+        what = random.choice(("run", "run", "run", "run", "redrive", "cancel"))
+        operations.append(Operation(round(at, 1), what, random.choice(names), {"pick": random.randint(0, 5)}))
+        at += random.choice((0.1, 0.1, 1.0, 3.0))
+    for _ in range(random.choice((0, 1, 2))):
+        moment, number = round(random.uniform(3, 40), 1), random.choice((None, 0, 1, 2))
+        operations.append(Operation(moment, "limit", KEY, {"concurrency": number}))
+    operations.append(Operation(seconds, "limit", KEY, {"concurrency": None}))
+    if random.random() < 0.3:
+        what = random.choice(("delete", "pause"))
+        operations.append(Operation(round(random.uniform(5, at), 1), what, random.choice(names), {}))
+    target = {"outcomes": {"fails": random.choice((0, 1)), "succeeds": 2}, "seconds": random.choice((1.0, 3.0, 9.0))}
+    conditions = Conditions(doubled=random.choice((0.0, 0.3)), skew=random.choice((0.0, 0.0, 4.0)))
+    faults = [Fault.drawn(random)] if random.random() < 0.3 else []
+    return Plan(seed, seconds + 10, _sorted(operations), faults, conditions, dict.fromkeys(names, target))
+
+
+def places(random: Random, seed: int) -> Plan:
+    """Runs that wait for a place of a key in calm times, while others wait for their next attempt."""
+    limit = random.choice((1, 1, 2))
+    names = [f"place{number}" for number in range(random.randint(1, 3))]
+    operations = []
+    for name in names:
+        body: dict[str, Any] = TARGET | {"schedule": None, "overlap": "allow", "timeout_seconds": 20}
+        body["concurrency"] = {"key": KEY, "limit": limit}
+        body["retry"] = {"max_attempts": 2, "backoff": "fixed", "min_seconds": 12, "max_seconds": 12}
+        operations.append(Operation(1.0, "create", name, {"body": body}))
+    step = random.choice((0.1, 1.0, 3.0))
+    operations += [
+        Operation(round(6 + number * step, 1), "run", random.choice(names), {})
+        for number in range(random.randint(3, 6))
+    ]
+    if random.random() < 0.3:
+        at = round(random.uniform(8, 20), 1)
+        operations.append(Operation(at, "limit", KEY, {"concurrency": random.choice((1, 2, 3))}))
+    target = {"outcomes": {"fails": 1, "succeeds": 2}, "seconds": random.choice((1.0, 3.0, 6.0)), "always": True}
+    return Plan(seed, 60.0, _sorted(operations), [], Conditions(), dict.fromkeys(names, target))
+
+
+def paces(random: Random, seed: int) -> Plan:
+    """Attempts of several jobs that share the rate of a key in calm times, so the time of each start is known."""
+    names = [f"pace{number}" for number in range(random.randint(1, 3))]
+    per_minute = random.choice((20, 60, 120))
+    operations = []
+    for name in names:
+        body = _rated(random, per_minute)
+        operations.append(Operation(1.0, "create", name, {"body": body}))
+    operations += _requests(random, names)
+    outcomes = random.choice(({"succeeds": 1}, {"succeeds": 2, "fails": 1}, {"succeeds": 6, "throttles": 1}))
+    target = {"outcomes": outcomes, "seconds": 0.5}
+    return Plan(seed, 70.0, _sorted(operations), [], Conditions(), dict.fromkeys(names, target))
+
+
+def rates(random: Random, seed: int) -> Plan:
+    """Attempts of several jobs that share the rate of a key. Some fail, ask for a pause of the key, or are redriven;
+    jobs and rates change meanwhile."""
+    seconds, names = 70.0, [f"rate{number}" for number in range(random.randint(1, 3))]
+    usual = random.choice((20, 60, 120))
+    operations = []
+    for name in names:
+        body = _rated(random, random.choice((usual, usual, 30, 120)))
+        body["overlap"] = random.choice(("allow", "allow", "skip", "queue", "newest", {"allow": 2}))
+        if random.random() < 0.3 and body["overlap"] != "newest":
+            body["concurrency"] = {"key": KEY, "limit": random.choice((1, 2))}
+        if random.random() < 0.3:
+            body |= {"completion": "callback", "completion_seconds": random.choice((10, 20))}
+        if random.random() < 0.3:
+            body |= {"schedule": random.choice(("rate(3 seconds)", "rate(7 seconds)")), "lasting": seconds}
+        body |= random.choice(({}, {}, {}, {}, {"start_deadline_seconds": 15}, {"delivery": "at_most_once"}))
+        operations.append(Operation(1.0, "create", name, {"body": body}))
+    operations += _requests(random, names) + _changes(random, operations)
+    for name in {each.job for each in operations if each.what == "pause"}:
+        operations.append(Operation(seconds, "resume", name, {"body": {"catch_up": False}}))
+    outcomes = random.choice(
+        ({"succeeds": 1}, {"succeeds": 2, "fails": 1}, {"succeeds": 2, "throttles": 1, "fails": 1})
+    )
+    target = {"outcomes": outcomes, "seconds": random.choice((0.5, 3.0, RETRY_AFTER_SECONDS))}
+    conditions = Conditions(
+        doubled=random.choice((0.0, 0.0, 0.3)),
+        skew=random.choice((0.0, 0.0, 4.0)),
+        outage=random.choice((None, None, (20.0, 35.0))),
+    )
+    faults = [Fault.drawn(random) for _ in range(random.choice((0, 1, 1, 2)))]
+    return Plan(seed, seconds + 10, _sorted(operations), faults, conditions, dict.fromkeys(names, target))
+
+
+def _rated(random: Random, per_minute: int) -> dict[str, Any]:
+    """A job on demand with a rate."""
+    retry = {"max_attempts": random.choice((1, 2, 3)), "min_seconds": random.choice((0, 2)), "max_seconds": 10}
+    rate = {
+        "key": random.choice((KEY, "{{payload.to}}")),
+        "per_minute": per_minute,
+        "burst": random.choice((1, 1, 2, 3)),
+    }
+    fixed: dict[str, Any] = {"schedule": None, "overlap": "allow", "timeout_seconds": 10, "payload": {"to": KEY}}
+    return TARGET | fixed | {"rate": rate, "retry": retry | {"backoff": "fixed"}}
+
+
+def _requests(random: Random, names: list[str]) -> list[Operation]:
+    """Runs that are requested nearly together, once or twice."""
+    operations = []
+    for _ in range(random.randint(1, 2)):
+        at = random.uniform(4, 30)
+        for _ in range(random.randint(3, 12)):
+            operations.append(Operation(round(at, 1), "run", random.choice(names), {}))
+            at += random.choice((0.0, 0.1, 0.5))
+    return operations
+
+
+def _changes(random: Random, created: list[Operation]) -> list[Operation]:
+    """What is done to these jobs, to their runs, and to the rate of their key."""
+    operations = []
+    for _ in range(random.choice((0, 1, 2, 4))):
+        of = random.choice(created)
+        common = {"per_minute": random.choice((20, 60, 240)), "burst": random.choice((1, 2))}
+        what, more = random.choice(
+            (
+                *(("redrive", {}), ("redrive", {}), ("cancel", {}), ("pause", {}), ("delete", {}), ("create", of.more)),
+                ("resume", {"body": {"catch_up": False}}),
+                ("patch", {"body": {"rate": common | {"key": KEY}}}),
+                ("limit", {"rate": common}),
+                ("limit", {}),
+            )
+        )
+        name, pick = KEY if what == "limit" else of.job, {"pick": random.randint(0, 5)}
+        operations.append(Operation(round(random.uniform(6, 50), 1), what, name, pick | more))
+    return operations
+
+
+def _sorted(operations: list[Operation]) -> tuple[Operation, ...]:
+    return tuple(sorted(operations, key=lambda each: each.at))
