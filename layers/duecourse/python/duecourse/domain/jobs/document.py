@@ -121,9 +121,6 @@ TOTAL_CHARACTERS = 2_000
 NEVER_SHOWN = frozenset({"payload", "target.headers", "target.parameters"})
 """A record lists these fields without their values, which may contain data that should not be kept for so long."""
 
-SUMMARY = ("schedule", "timezone", "state")
-"""The fields in the record of a creation or deletion, in addition to the fields of the target."""
-
 Document = dict[str, Any]
 _MISSING = object()
 
@@ -231,7 +228,7 @@ def author(by: str | None) -> str:
 def _shown(job: Job) -> Document:
     """Return the job's fields by their names in the API, with each field of the target."""
     document = definition_document(job)
-    target = {f"target.{name}": value for name, value in document.pop("target").items()}
+    target = _with_prefix(document.pop("target"))
     end = _second(job.pause_ends_at)
     if job.exclude and (entry := entry_of(job.exclude)) is not None:
         document["calendar"] = f"{job.calendar} (version {version_of(entry)})"
@@ -241,13 +238,19 @@ def _shown(job: Job) -> Document:
 
 
 def _summary(before: Job | None, after: Job | None) -> list[Document]:
-    old, new = ({} if job is None else _summed(_shown(job)) for job in (before, after))
+    old, new = ({} if job is None else _summed(job) for job in (before, after))
     return _differences(old, new)
 
 
-def _summed(shown: Document) -> Document:
-    named = (name for name in shown if name in SUMMARY or name.startswith("target."))
-    return {name: shown[name] for name in named if shown[name] is not None}
+def _summed(job: Job) -> Document:
+    """Return the fields of the record of a creation or deletion: the schedule, the state, and those of the target."""
+    shown = {"schedule": _listed(job.schedule.expression), "timezone": job.schedule.timezone}
+    shown |= {**_with_prefix(target_document(job.target)), "state": job.state.value}
+    return {name: value for name, value in shown.items() if value is not None}
+
+
+def _with_prefix(target: Document) -> Document:
+    return {f"target.{name}": value for name, value in target.items()}
 
 
 def _differences(before: Document, after: Document) -> list[Document]:
