@@ -50,6 +50,14 @@ def of_runs() -> Iterator[Case]:
     yield get(explain, "an instant after 400 records", "/v1/jobs/dying/explain", at=LATER)
     yield get(explain, "a job of a workflow with 1,000 jobs", "/v1/jobs/m0999/explain", at=LATER)
     yield from _lists()
+    cancel = "POST /v1/runs/cancel"
+    unended = {"state": ["RETRYING"], "limit": 1000}
+    yield send(cancel, "1,000 runs of 400 jobs", lambda: unended)
+    yield send(
+        cancel,
+        "500 runs of a job, none of which has the error",
+        lambda: {**unended, "job_id": "dying", "error": NONE_SUCH},
+    )
     redrive = "POST /v1/dead-letters/redrive"
     yield send(redrive, "1,000 runs of 400 jobs", lambda: {"limit": 1000})
     yield send(redrive, "a dry run of the same", lambda: {"limit": 1000, "dry_run": True})

@@ -86,6 +86,29 @@ def test_runs_page_progress_of_earlier_filters_is_not_shown_for_new_ones(
     expect(page.get_by_role("row").nth(1)).to_contain_text("SUCCEEDED")
 
 
+def test_runs_page_cancels_the_unfinished_runs_that_it_lists(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    body = {"schedule": "* * * * *", "overlap": "queue", "completion": "callback"}
+    scheduler.client.create_job(body | {"id": "slow", "target": {"type": "http", "url": "https://example.com/hook"}})
+    scheduler.advance(minutes=5)
+    page = open_page(console, "/runs?state=QUEUED&job=slow")
+    waiting = page.get_by_role("row").filter(has_text="QUEUED")
+    expect(waiting.first).to_be_visible()
+    count = waiting.count()
+    page.get_by_role("button", name="Cancel these runs").click()
+    dialog = page.get_by_role("dialog", name="Cancel runs?")
+    expect(dialog.get_by_text(re.compile(rf"^{count} runs will be cancelled"))).to_be_visible()
+    assert_fits(page)
+    dialog.get_by_role("button", name="Cancel the runs").click()
+    expect(page.get_by_text(f"The end of {count} runs is requested.")).to_be_visible()
+    scheduler.advance(seconds=1)
+    ended = scheduler.client.find_runs(job="slow", state=["CANCELLED"]).items
+    assert len(ended) == count
+    page.evaluate("location.hash = '/runs?state=DEAD'")
+    expect(page.get_by_role("button", name="Cancel these runs")).to_have_count(0)
+
+
 def test_runs_page_empty_result_offers_to_clear_the_filters(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled, "/runs?error=nobody+knows")
     page.get_by_role("button", name="Clear the filters").click()

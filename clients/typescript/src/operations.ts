@@ -54,6 +54,7 @@ export const OPERATIONS: Readonly<Record<string, OperationEntry>> = {
   getRunPayload: ["GET", "runs/{run_id}/payload", false],
   redriveRun: ["POST", "runs/{run_id}/redrive", false],
   rerun: ["POST", "runs/{run_id}/rerun", false],
+  cancelRuns: ["POST", "runs/cancel", false],
   previewSchedule: ["POST", "schedules/preview", false],
   getStage: ["GET", "stage", false],
   getStageMetrics: ["GET", "stage/metrics", false],

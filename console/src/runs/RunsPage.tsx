@@ -10,8 +10,9 @@ import { CARDS, useNarrow } from "../shared/Rows";
 import { useFilters } from "../shared/useFilters";
 import { usePages } from "../shared/usePages";
 import { AllRuns } from "./AllRuns";
+import { CancelRuns } from "./CancelRuns";
 import { columns } from "./columns";
-import { type Filters, listOf, NAMES, rangeOf, STATES, saidOf } from "./filters";
+import { cancellationOf, type Filters, listOf, NAMES, rangeOf, STATES, saidOf } from "./filters";
 import { RunFilter } from "./RunFilter";
 
 export default function RunsPage() {
@@ -76,7 +77,15 @@ function Listed({
       pages={pages}
       trackBy="id"
       header={
-        <Header variant="h1" description={saidOf(filters)}>
+        <Header
+          variant="h1"
+          description={saidOf(filters)}
+          actions={
+            cancellationOf(filters, Date.now()) !== undefined && (
+              <CancelRuns choose={() => cancellationOf(filters, Date.now()) ?? { state: [] }} />
+            )
+          }
+        >
           Runs
         </Header>
       }

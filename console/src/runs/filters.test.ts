@@ -1,5 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { changesOf, changesOfRange, listOf, pickedOf, queryOf, rangeOf, saidOf } from "./filters";
+import {
+  cancellationOf,
+  changesOf,
+  changesOfRange,
+  listOf,
+  pickedOf,
+  queryOf,
+  rangeOf,
+  saidOf,
+} from "./filters";
 
 const NOW = Date.parse("2026-03-28T12:00:00Z");
 
@@ -53,5 +62,18 @@ describe("filters of runs", () => {
     expect(saidOf({ error: "busy", state: "DEAD" })).toBe(
       "Runs in the selected states, most recent state change first.",
     );
+  });
+
+  test("only lists of unfinished runs can be cancelled as a whole", () => {
+    const waiting = { state: "WAITING,QUEUED", tag: "crm", within: "1-hour" };
+    expect(cancellationOf(waiting, NOW)).toEqual({
+      state: ["QUEUED", "WAITING"],
+      tag: "crm",
+      since: "2026-03-28T11:00:00Z",
+    });
+    expect(cancellationOf({ state: "QUEUED", job: "nightly" }, NOW)).toMatchObject({ job_id: "nightly" });
+    expect(cancellationOf({}, NOW)).toBeUndefined();
+    expect(cancellationOf({ state: "QUEUED,DEAD" }, NOW)).toBeUndefined();
+    expect(cancellationOf({ state: "QUEUED", job: "nightly", within: "1-hour" }, NOW)).toBeUndefined();
   });
 });

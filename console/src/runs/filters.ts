@@ -1,5 +1,6 @@
 import type { DateRangePickerProps } from "@cloudscape-design/components/date-range-picker";
 import type { PropertyFilterProps } from "@cloudscape-design/components/property-filter";
+import type { Schemas } from "../api/client";
 
 /** The filters of runs, as in the page's address. `state` may be several, with commas between. `within`
  * is the time up to now (`24-hour`), `since` and `until` are instants.
@@ -96,6 +97,23 @@ export function listOf(filters: Filters): "of a job" | "found in a job" | "of al
     return filters.error === undefined && filters.tag === undefined ? "of a job" : "found in a job";
   if (filters.state === undefined) return filters.error === undefined ? "of all jobs" : "across jobs";
   return filters.state.split(",").includes("SUCCEEDED") ? "of all jobs" : "across jobs";
+}
+
+export type Cancellation = Omit<Schemas["CancelRunsRequest"], "limit" | "cursor" | "dry_run">;
+
+const UNENDED = ["QUEUED", "RETRYING", "WAITING", "RUNNING"] as const;
+
+/** The request that cancels the runs of the list at `now` (in milliseconds). Undefined if the list may contain runs that
+ * have ended, or if its range of time selects occurrences.
+ */
+export function cancellationOf(filters: Filters, now: number): Cancellation | undefined {
+  const states = filters.state?.split(",") ?? [];
+  const state = UNENDED.filter((each) => states.includes(each));
+  const { since, until } = rangeOf(filters, now);
+  const ranged = listOf(filters) === "of a job" && (since !== undefined || until !== undefined);
+  if (ranged || state.length === 0 || state.length !== states.length) return undefined;
+  const { job: job_id, tag, error } = filters;
+  return { state, job_id, tag, error, since, until };
 }
 
 /** What the list has. */

@@ -143,6 +143,7 @@ def test_authorization_local_stack_requires_no_credentials() -> None:
         ("PUT", "/v1/jobs/<job_id>", {"jobs:write"}),
         ("POST", "/v1/jobs/<job_id>/pause", {"jobs:write"}),
         ("POST", "/v1/runs/<run_id>/cancel", {"jobs:write"}),
+        ("POST", "/v1/runs/cancel", {"jobs:write", "ops"}),
         ("POST", "/v1/jobs/pause", {"jobs:write", "ops"}),
         ("POST", "/v1/jobs/resume", {"jobs:write", "ops"}),
         ("POST", "/v1/dead-letters/redrive", {"ops"}),

@@ -65,6 +65,11 @@ def answer(asked: Seen) -> tuple[int, object]:
             for job in ("dead", "done", "large", "located", "refused", "waiting", "ended", "nightly")
         },
         ("POST", "/v1/runs/waiting/cancel"): {"run": WAITING, "accepted": "cancel"},
+        ("POST", "/v1/runs/cancel"): {
+            "cancelled": 0 if none or (asked.json or {}).get("state") == ["RUNNING"] else 2,
+            "refused": int(last and not none),
+            "next_cursor": None if last else "page-2",
+        },
         ("POST", "/v1/runs/dead/redrive"): {"run": RUN, "accepted": "redrive"},
         ("POST", "/v1/dead-letters/redrive"): {
             "redriven": 2,
@@ -196,6 +201,57 @@ def test_run_commands_print_a_run_as_json_unchanged(server):
 
 def test_run_commands_show_a_cancelled_run(server):
     assert duecourse(server, "runs", "cancel", "waiting").stdout == f"{RUN['id']} was WAITING; its end is requested\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "question"),
+    [
+        (("--state", "RETRYING"), "Cancel 4 RETRYING runs of ALL jobs?"),
+        (("--job", "nightly"), "Cancel 4 QUEUED, 4 RETRYING, 4 WAITING runs of nightly?"),
+        (("--tag", "billing", "--state", "WAITING"), "Cancel 4 WAITING runs of ALL jobs tagged billing?"),
+        (("--error", "timed out", "--state", "QUEUED"), "Cancel 4 QUEUED runs of ALL jobs with the error timed out?"),
+    ],
+)
+def test_run_commands_show_the_number_of_runs_and_confirm_before_cancelling(server, asked, options, question):
+    result = duecourse(server, "runs", "cancel", *options, text="n\n")
+    assert (result.exit_code, question in result.stderr) == (1, True), result.stderr
+    assert all(body["dry_run"] for _, _, body in asked)
+
+
+def test_run_commands_cancel_waiting_runs_before_active_ones(server, asked):
+    result = duecourse(server, "runs", "cancel", "--job", "nightly", "--state", "WAITING", "--state", "QUEUED", "--yes")
+    assert result.stdout == "the end of 8 runs is requested, 2 could not be cancelled; repeat the command\n"
+    queued = {"state": ["QUEUED"], "job_id": "nightly", "limit": 100}
+    waiting = queued | {"state": ["WAITING"]}
+    following = {"cursor": "page-2"}
+    assert [body for _, _, body in asked] == [queued, queued | following, waiting, waiting | following]
+
+
+def test_run_commands_count_the_runs_to_cancel_in_a_dry_run(server, asked):
+    counted = duecourse(server, "runs", "cancel", "--job", "nightly", "--dry-run").stdout
+    assert counted == "4 QUEUED, 4 RETRYING, 4 WAITING runs would be cancelled\n"
+    as_json = duecourse(server, "runs", "cancel", "--job", "nightly", "--state", "QUEUED", "--dry-run", "--json").stdout
+    assert json.loads(as_json) == {"would_cancel": {"QUEUED": 4}}
+    assert all(body["dry_run"] for _, _, body in asked)
+
+
+def test_run_commands_cancel_nothing_if_no_runs_match(server, asked):
+    assert duecourse(server, "runs", "cancel", "--tag", "none").stdout == "No runs match.\n"
+    assert all(body["dry_run"] for _, _, body in asked)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "there is no run to cancel; name a RUN, or select runs with --job, --tag or --state"),
+        (("waiting", "--job", "nightly"), "RUN cannot be combined with --job; remove one of them"),
+        (("waiting", "--dry-run"), "RUN cannot be combined with --dry-run; remove one of them"),
+    ],
+)
+def test_run_commands_reject_a_cancellation_without_or_with_two_selections(server, asked, arguments, said):
+    result = duecourse(server, "runs", "cancel", *arguments)
+    assert (result.exit_code, result.stderr) == (2, f"duecourse: {said}\n")
+    assert asked == []
 
 
 def test_run_commands_redrive_a_dead_run(server):

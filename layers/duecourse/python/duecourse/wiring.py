@@ -727,6 +727,7 @@ class Wiring(Generic[S_co]):
         history = History(store, runs, self.timers, clock, horizon, kept_days, self.executor)
         search = RunSearch(runs, store, clock)
         single = Runs(runs, history, self.results, inputs)
+        commands = Commands(single, store, self.commands)
         editing = EditJobs(jobs, store, self.skipping, clock)
         cancel_runs = CancelRuns(runs, lanes, clock, randomness)
         workflow_runs = WorkflowRuns(workflows)
@@ -757,8 +758,8 @@ class Wiring(Generic[S_co]):
             run_payloads=RunPayloads(single, store, self.payloads),
             search=search,
             callbacks=self.callbacks,
-            commands=Commands(single, store, self.commands),
-            dead_letters=DeadLetters(search, store, self.commands),
+            commands=commands,
+            dead_letters=DeadLetters(search, store, commands),
             upcoming=Upcoming(store, clock),
             spreading=Spreading(jobs, clock),
             manual=manual,

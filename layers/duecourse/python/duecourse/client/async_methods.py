@@ -14,6 +14,7 @@ from duecourse.client.models import (
     Backfill,
     Batch,
     Calendar,
+    CancelledRuns,
     Change,
     ChangedJobs,
     CreatedKey,
@@ -1178,6 +1179,52 @@ class AsyncMethods(ABC):
                 fields={"from": from_},
             ),
             Run,
+        )
+
+    def cancel_runs(
+        self,
+        state: Sequence[Literal["QUEUED", "RETRYING", "WAITING", "RUNNING"]],
+        *,
+        job_id: str | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        tag: str | None = None,
+        error: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+        dry_run: bool | None = None,
+    ) -> Awaitable[CancelledRuns]:
+        """Cancel many runs.
+
+        Requests the cancellation of the runs that `GET /v1/runs` lists with the same filter: at most `limit` runs,
+        or fewer if the request reaches its time limit or has to search many runs. Pass `next_cursor` to continue.
+        Each run counts as a request. Without `job_id`, it requires the `ops` scope. With `dry_run`, no run is
+        cancelled, and `cancelled` is the number of runs that would be. Cancel `QUEUED` runs before active ones, or
+        they start in the meantime.
+
+        `since`: ISO-8601 with an offset, preferably UTC with Z.
+
+        `until`: ISO-8601 with an offset, preferably UTC with Z.
+
+        `dry_run`: cancel nothing; return the number of runs that would be cancelled.
+        """
+        return self._send(
+            Call(
+                "POST",
+                "runs/cancel",
+                fields={
+                    "state": state,
+                    "job_id": job_id,
+                    "since": since,
+                    "until": until,
+                    "tag": tag,
+                    "error": error,
+                    "limit": limit,
+                    "cursor": cursor,
+                    "dry_run": dry_run,
+                },
+            ),
+            CancelledRuns,
         )
 
     def preview_schedule(

@@ -175,6 +175,17 @@ class Calendar(Answer):
 
 
 @dataclass(frozen=True, kw_only=True)
+class CancelledRuns(Answer):
+    """The number of runs whose cancellation was requested, or would be (`dry_run`), and the cursor to continue."""
+
+    dry_run: bool
+    cancelled: int
+    refused: int
+    more: bool
+    next_cursor: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Change(Answer):
     """A change to a job, and the caller who made it."""
 

@@ -53,7 +53,7 @@ from duecourse.api.routes.manual import (
     SkippedAnswer,
 )
 from duecourse.api.routes.pausing import ChangedJobsAnswer, PauseBody, PauseManyBody, ResumeBody, ResumeManyBody
-from duecourse.api.routes.runs import ExplainedAnswer, RunPayloadAnswer
+from duecourse.api.routes.runs import CancelledRunsAnswer, CancelRunsBody, ExplainedAnswer, RunPayloadAnswer
 from duecourse.api.routes.service import (
     HealthAnswer,
     OidcConfigurationAnswer,
@@ -523,6 +523,10 @@ REQUEST_EXAMPLES: Mapping[type[Body], Mapping[str, Document]] = {
         "since yesterday": {"job_id": JOB_ID, "since": "2026-11-20T00:00:00Z", "limit": 500},
         "look first": {"tag": "billing", "error": "connection refused", "dry_run": True},
     },
+    CancelRunsBody: {
+        "waiting runs of a job": {"job_id": JOB_ID, "state": ["QUEUED"]},
+        "look first": {"state": ["QUEUED", "RETRYING"], "tag": "billing", "dry_run": True},
+    },
     WorkflowBody: {"nightly": NEW_WORKFLOW},
     RerunBody: {"from a job": {"from": ["load-eu"]}},
     SpreadPlanBody: {"two": {"ids": ["nightly", "rebuild"], "within_minutes": 30}},
@@ -614,6 +618,7 @@ _ANSWERS: Mapping[Any, Mapping[str, Any]] = {
         ]
     },
     PreviewAnswer: PREVIEW,
+    CancelledRunsAnswer: {"dry_run": False, "cancelled": 3, "refused": 0, "more": False, "next_cursor": None},
     RedrivenAnswer: {"dry_run": False, "redriven": 3, "refused": 0, "more": False, "next_cursor": None},
     SkippedAnswer: {"items": [SKIPPED_RUN]},
     SpreadPlanAnswer: SPREAD_PLAN,

@@ -13,6 +13,7 @@ from typing_extensions import TypedDict
 
 from duecourse.api.answers import (
     AcceptedAnswer,
+    Count,
     PageAnswer,
     RunAnswer,
     SearchedAnswer,
@@ -22,9 +23,16 @@ from duecourse.api.answers import (
     single_run_document,
 )
 from duecourse.api.api import Answer, Api, listed_tag, page_answer, route
+from duecourse.api.bodies.definition_body import JobName, Tag
+from duecourse.api.bodies.models import Body, Instant, Whole
+from duecourse.api.bodies.validation import read_body
+from duecourse.api.identity import OPS, WRITE, insufficient_scope
+from duecourse.api.problems import FieldFault, Problem, invalid
 from duecourse.api.query import (
     CAUGHT_UP,
     FROM,
+    MAX_ERROR_TEXT,
+    MAX_LIMIT,
     RUN_ERROR,
     RUN_STATE,
     RUN_TAG,
@@ -51,7 +59,7 @@ from duecourse.domain.documents import to_document
 from duecourse.domain.instants import to_iso
 from duecourse.domain.runs.document import RunFilter
 from duecourse.domain.runs.explain import Verdict
-from duecourse.domain.runs.states import UNSUCCESSFUL, Run, RunState
+from duecourse.domain.runs.states import UNENDED, UNSUCCESSFUL, Run, RunState
 from duecourse.ports import LINK_SECONDS
 from duecourse.usecases.runs.lists import RunPage, StatePage, mark_of
 
@@ -179,6 +187,105 @@ def _of_all_jobs(api: Api, request: Request, query: RunsQuery, wanted: RunFilter
     complete = None if page.complete is None else to_iso(page.complete)
     searched = SearchedAnswer(complete_from=complete, jobs=page.jobs)
     return replace(answer, body={**answer.body, "searched": searched})
+
+
+MAX_CANCELLED = 1000
+
+UnendedState = Literal["QUEUED", "RETRYING", "WAITING", "RUNNING"]
+
+
+class CancelRunsBody(Body):
+    """The runs to cancel: those in the states in `state`, of one job or of all jobs, filtered by the time at which they
+    entered their state (from `since`, before `until`), a current tag of the job, and a text in the error. `cursor` is
+    the `next_cursor` of the previous response.
+    """
+
+    state: Annotated[list[UnendedState], Field(min_length=1, max_length=len(UNENDED))]
+    job_id: JobName | None = None
+    since: Instant | None = None
+    until: Instant | None = None
+    tag: Tag | None = None
+    error: Annotated[str, Field(min_length=1, max_length=MAX_ERROR_TEXT)] | None = None
+    limit: Annotated[Whole, Field(ge=1, le=MAX_CANCELLED)] = 100
+    cursor: Annotated[str, Field(min_length=1, max_length=768)] | None = None
+    dry_run: Annotated[
+        bool, Field(description="Cancel nothing; return the number of runs that would be cancelled.")
+    ] = False
+
+
+class CancelledRunsAnswer(TypedDict):
+    """The number of runs whose cancellation was requested, or would be (`dry_run`), and the cursor to continue."""
+
+    dry_run: bool
+    cancelled: Count
+    refused: Count
+    more: bool
+    next_cursor: str | None
+
+
+@route(
+    "POST",
+    "/v1/runs/cancel",
+    "runs",
+    {200: CancelledRunsAnswer},
+    body=CancelRunsBody,
+    only_for=frozenset({OPS, WRITE}),
+    problems=("invalid-command", "unknown-job", "lane-unavailable"),
+)
+def cancel_runs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
+    """Cancel many runs.
+
+    Requests the cancellation of the runs that `GET /v1/runs` lists with the same filter: at most `limit` runs, or fewer
+    if the request reaches its time limit or has to search many runs. Pass `next_cursor` to continue. Each run counts as
+    a request. Without `job_id`, it requires the `ops` scope. With `dry_run`, no run is cancelled, and `cancelled` is
+    the number of runs that would be. Cancel `QUEUED` runs before active ones, or they start in the meantime.
+    """
+    body = read_body(request, CancelRunsBody)
+    if body.job_id is None and OPS not in request.scopes:
+        raise insufficient_scope(
+            "The cancellation of runs of all jobs needs the scope ops; set job_id", frozenset({OPS})
+        )
+    if body.since is not None and body.until is not None and body.since >= body.until:
+        raise invalid([FieldFault("must be later than since", "/until")], "invalid-command")
+    runs, following = _to_cancel(api, request, body)
+    request.budget.charge(len(runs))
+    done = api.commands.cancel_many(runs, by=request.principal, dry_run=body.dry_run)
+    if done.done < len(runs):
+        following = _cursor_after(runs[done.done - 1], body.job_id)
+    document = CancelledRunsAnswer(
+        dry_run=body.dry_run,
+        cancelled=done.sent,
+        refused=done.refused,
+        more=following is not None,
+        next_cursor=following,
+    )
+    facts = {"job_id": body.job_id, "dry_run": body.dry_run, "sent": done.sent, "unsent": done.refused}
+    counts = {"SendsRefused": done.refused} if done.refused else {}
+    return Answer(HTTPStatus.OK, "runs_cancelled", document, facts=facts, counts=counts)
+
+
+def _to_cancel(api: Api, request: Request, body: CancelRunsBody) -> tuple[tuple[Run, ...], str | None]:
+    """Return a page of the runs that the body selects, and the cursor after it. Raises Problem (422) for an invalid
+    cursor.
+    """
+    wanted = RunFilter(tuple(map(RunState, body.state)), body.since, body.until, body.error)
+    tenant, job_id, tag = request.tenant, body.job_id, body.tag
+    try:
+        mark = read_state_page_token(body.cursor) if job_id is None else None
+        before = None if job_id is None else read_run_page_token(body.cursor, job_id)
+    except Problem:
+        remedy = "use next_cursor of the previous response with the same job_id, or remove it"
+        raise invalid([FieldFault(f"is not a cursor of this list; {remedy}", "/cursor")], "invalid-command") from None
+    if job_id is None:
+        found = api.search.page(tenant, wanted, limit=body.limit, before=mark, tag=tag)
+        return found.items, None if found.following is None else state_page_token(found.following)
+    limit = min(body.limit, MAX_LIMIT)
+    page = api.history.page(tenant, job_id, limit=limit, before=before, wanted=wanted, tag=tag)
+    return page.items, None if page.following is None else run_page_token(job_id, page.following)
+
+
+def _cursor_after(run: Run, job_id: str | None) -> str:
+    return state_page_token(mark_of(run)) if job_id is None else run_page_token(job_id, run.name.local)
 
 
 Command = Literal["complete", "fail", "cancel", "redrive"]

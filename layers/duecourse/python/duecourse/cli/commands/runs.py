@@ -12,6 +12,7 @@ from rich.console import Console
 
 from duecourse.cli.commands.listing import instant_option, output_option, print_page
 from duecourse.cli.commands.options import answer_options, connected, page_options
+from duecourse.cli.commands.runs_cancel import cancel
 from duecourse.cli.commands.runs_tail import tail
 from duecourse.cli.due_runs import due_runs, last_due_run
 from duecourse.cli.newest_runs import SEARCHED_AT_ONCE, newest_runs
@@ -198,16 +199,6 @@ def _sent(client: Client, run_id: str) -> RunPayload | None:
         raise
 
 
-@runs.command(cls=Command, example="duecourse runs cancel nightly.20261121T030000Z")
-@click.argument("run_id", metavar="RUN")
-@answer_options
-def cancel(run_id: str, api: str | None, sign: bool | None, as_json: bool) -> None:
-    """Cancel a run. The worker of a running attempt receives the cancellation with its next heartbeat."""
-    with connected(api, sign) as client:
-        asked = client.cancel_run(run_id)
-    _told(asked.run, "its end is requested", as_json)
-
-
 @runs.command(cls=Command, example="duecourse runs redrive nightly.20261121T030000Z")
 @click.argument("run_id", metavar="RUN")
 @answer_options
@@ -247,4 +238,5 @@ def _told(asked: Run, sentence: str, as_json: bool) -> None:
         say(f"{asked.id} was {asked.state}; {sentence}")
 
 
+runs.add_command(cancel)
 runs.add_command(tail)

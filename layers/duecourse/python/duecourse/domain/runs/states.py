@@ -65,6 +65,11 @@ class RunState(StrEnum):
 UNSUCCESSFUL = (RunState.DEAD, RunState.RETRYING, RunState.CANCELLED, RunState.SKIPPED)
 """The states of unsuccessful runs, which are listed across jobs (ports.RunStore.by_state)."""
 
+UNENDED = (RunState.QUEUED, RunState.RETRYING, RunState.WAITING, RunState.RUNNING)
+"""The states of runs that have not ended, in the order in which many are cancelled: no run starts because an active one
+has ended.
+"""
+
 LISTED = tuple(state for state in RunState if state is not RunState.SUCCEEDED)
 """The states whose runs are listed across jobs. They include all QUEUED runs with a record, and RUNNING runs whose call
 is long (`Running.listed`).

@@ -6,7 +6,7 @@ The API only enqueues a message; the worker decides. A heartbeat is written imme
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from duecourse.domain.ids import parse_run_id
@@ -77,6 +77,27 @@ class CommandSender:
         return message_about(run, command, now=self.clock.now(), nonce=self.randomness.nonce())
 
 
+MANY_SECONDS = 15.0
+"""After this time a command for many runs stops and returns a position to continue from: an HTTP API times out after 30
+s.
+"""
+
+PORTION = 20
+"""The number of runs that a command is sent to between two checks of the clock."""
+
+
+@dataclass(frozen=True, slots=True)
+class ManyResult:
+    """The result of a command for many runs: how many runs it was sent to, how many were `refused` by their lane, and
+    how many were `omitted`. `done`: the number of runs that were handled before the time was up.
+    """
+
+    sent: int
+    refused: int
+    omitted: int
+    done: int
+
+
 @dataclass(frozen=True, slots=True)
 class Commands:
     """Commands that a caller (`by`) sends to a run. Each method returns the run as it was at the time of the request.
@@ -98,6 +119,46 @@ class Commands:
         self.jobs.note(self.orders.records(ChangeAction.CANCELLED, [run], by))
         self.orders.send_one(Cancel(CANCELLED), run)
         return run
+
+    def cancel_many(self, runs: Sequence[Run], *, by: str | None = None, dry_run: bool = False) -> ManyResult:
+        """Cancel these runs, none of which has ended. Raises LaneUnavailableError if no message was accepted."""
+        return self.send_many(Cancel(CANCELLED), ChangeAction.CANCELLED, runs, by=by, dry_run=dry_run)
+
+    def send_many(
+        self,
+        command: Command,
+        what: ChangeAction,
+        runs: Sequence[Run],
+        *,
+        by: str | None,
+        dry_run: bool,
+        chosen: Callable[[Sequence[Run]], Sequence[Run]] = lambda portion: portion,
+    ) -> ManyResult:
+        """Send a command to the `chosen` runs of each portion, in order. `what` is recorded. It ends early when its
+        time is up, or when no message of a portion was accepted. A dry run reads the same and sends nothing.
+
+        Raises LaneUnavailableError if no message was accepted.
+        """
+        until = self.orders.clock.now() + MANY_SECONDS
+        done = sent = refused = omitted = 0
+        while done < len(runs):
+            portion = runs[done : done + PORTION]
+            done += len(portion)
+            own = chosen(portion)
+            if dry_run:
+                accepted = [True] * len(own)
+            else:
+                self.jobs.note(self.orders.records(what, own, by))
+                accepted = self.orders.send(command, own)
+            sent, refused = sent + sum(accepted), refused + accepted.count(False)
+            omitted += len(portion) - len(own)
+            if own and not any(accepted):
+                if not sent:
+                    raise LaneUnavailableError(f"{refused} runs")
+                break
+            if self.orders.clock.now() > until:
+                break
+        return ManyResult(sent, refused, omitted, done)
 
     def redrive(self, tenant: str, run_id: str, by: str | None = None) -> Run:
         """Grant a dead run a new set of attempts.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from duecourse.domain.jobs.document import ChangeAction
@@ -13,17 +13,8 @@ from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.tenants.rate import Charge, free
 from duecourse.messages import Redrive
 from duecourse.ports import JobStore, StateMark
-from duecourse.usecases.runs.commands import CommandSender
+from duecourse.usecases.runs.commands import Commands
 from duecourse.usecases.runs.lists import RunSearch, StatePage, mark_of
-from duecourse.usecases.runs.requests import LaneUnavailableError
-
-REDRIVE_SECONDS = 15.0
-"""After this time a redrive of many runs stops and returns a position to continue from: an HTTP API times out after 30
-s.
-"""
-
-PORTION = 20
-"""The number of runs read and sent between two checks of the clock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +50,7 @@ class DeadLetters:
 
     search: RunSearch
     jobs: JobStore
-    orders: CommandSender
+    commands: Commands
 
     def page(self, tenant: str, choice: DeadRuns, *, limit: int, before: StateMark | None) -> StatePage:
         """Return a page of the selected runs after the mark. The runs that died last come first."""
@@ -84,32 +75,19 @@ class DeadLetters:
         Raises LaneUnavailableError if no message was accepted, and the errors of `charge` for the number of runs to be
         read.
         """
-        until = self.orders.clock.now() + REDRIVE_SECONDS
         page = self.page(tenant, choice, limit=limit, before=before)
         charge(len(page.items))
         jobs: dict[str, Job | None] = {}
-        looked_at = sent = refused = orphaned = 0
-        while looked_at < len(page.items):
-            portion = page.items[looked_at : looked_at + PORTION]
-            looked_at += len(portion)
+
+        def owned(portion: Sequence[Run]) -> list[Run]:
             self._read(tenant, portion, jobs)
-            # A run without its job has no target to call.
-            owned = [run for run in portion if own_job(jobs[run.job_id], run) is not None]
-            if dry_run:
-                accepted = [True] * len(owned)
-            else:
-                self.jobs.note(self.orders.records(ChangeAction.REDRIVEN, owned, by))
-                accepted = self.orders.send(Redrive(), owned)
-            sent, refused = sent + sum(accepted), refused + accepted.count(False)
-            orphaned += len(portion) - len(owned)
-            if owned and not any(accepted):
-                if not sent:
-                    raise LaneUnavailableError(f"{refused} dead runs")
-                break
-            if self.orders.clock.now() > until:
-                break
-        following = mark_of(page.items[looked_at - 1]) if looked_at < len(page.items) else page.following
-        return RedriveResult(sent, refused, orphaned, following)
+            return [run for run in portion if own_job(jobs[run.job_id], run) is not None]  # else there is no target
+
+        result = self.commands.send_many(
+            Redrive(), ChangeAction.REDRIVEN, page.items, by=by, dry_run=dry_run, chosen=owned
+        )
+        following = mark_of(page.items[result.done - 1]) if result.done < len(page.items) else page.following
+        return RedriveResult(result.sent, result.refused, result.omitted, following)
 
     def _read(self, tenant: str, runs: Iterable[Run], jobs: dict[str, Job | None]) -> None:
         """Add the jobs of the runs to `jobs`, except those already in it."""

@@ -1,0 +1,162 @@
+"""`duecourse runs cancel`: one run, or many that a filter selects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, TypedDict, get_args
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from duecourse.cli.commands.listing import instant_option
+from duecourse.cli.commands.options import answer_options, confirm, connected, yes_option
+from duecourse.cli.output.values import print_json
+from duecourse.cli.terminal import Command, UsageError, say
+from duecourse.client import Client
+
+State = Literal["QUEUED", "RETRYING", "WAITING", "RUNNING"]
+STATES: tuple[State, ...] = get_args(State)
+"""The states of runs that can be cancelled. Waiting runs are cancelled before active ones, so that they do not start
+because an active one has ended.
+"""
+
+MAX_PER_CALL = 100
+"""The maximum number of runs that one call cancels. They take the API some seconds."""
+
+
+class _Filters(TypedDict):
+    job_id: str | None
+    since: datetime | None
+    until: datetime | None
+    tag: str | None
+    error: str | None
+
+
+@dataclass(slots=True)
+class _Done:
+    """The number of runs that were handled, and of those that their queue refused."""
+
+    cancelled: int = 0
+    refused: int = 0
+
+
+@click.command("cancel", cls=Command, example="duecourse runs cancel --job nightly --state QUEUED --dry-run")
+@click.argument("run_id", metavar="[RUN]", required=False)
+@click.option("--job", "job_id", metavar="JOB", help="All unfinished runs of this job.")
+@click.option("--tag", help="Runs of jobs with this tag.")
+@click.option(
+    "--state", "states", multiple=True, type=click.Choice(STATES), help="Only runs in this state; can be repeated."
+)
+@click.option("--error", metavar="TEXT", help="Only runs with this text in the error.")
+@click.option("--since", metavar="TIME", help="Only runs that entered their state at this time or later: today, 3h.")
+@click.option("--until", metavar="TIME", help="Only runs that entered their state before this time.")
+@click.option("--dry-run", is_flag=True, help="Print the number of runs, without cancelling them.")
+@yes_option
+@answer_options
+def cancel(
+    run_id: str | None,
+    job_id: str | None,
+    tag: str | None,
+    states: tuple[State, ...],
+    error: str | None,
+    since: str | None,
+    until: str | None,
+    dry_run: bool,
+    yes: bool,
+    api: str | None,
+    sign: bool | None,
+    as_json: bool,
+) -> None:
+    """Cancel a run, or the unfinished runs that the options select.
+
+    A run that has not started does not start. The worker of a running attempt receives the cancellation with its next
+    heartbeat.
+    """
+    words = {"--job": job_id, "--tag": tag, "--state": states, "--error": error, "--since": since, "--until": until}
+    given = [name for name, value in words.items() if value]
+    if run_id is not None and (given or dry_run):
+        raise UsageError(f"RUN cannot be combined with {(*given, '--dry-run')[0]}; remove one of them")
+    if run_id is None and not given:
+        raise UsageError("there is no run to cancel; name a RUN, or select runs with --job, --tag or --state")
+    filters = _Filters(
+        job_id=job_id,
+        since=instant_option("since", since),
+        until=instant_option("until", until),
+        tag=tag,
+        error=error,
+    )
+    wanted = [state for state in STATES if state in (states or STATES)]
+    with connected(api, sign) as client:
+        if run_id is not None:
+            asked = client.cancel_run(run_id).run
+            if as_json:
+                print_json(asked.document)
+            else:
+                say(f"{asked.id} was {asked.state}; its end is requested")
+            return
+        counts = {} if yes and not dry_run else {state: _count(client, state, filters) for state in wanted}
+        if dry_run:
+            _print_counts(counts, as_json)
+            return
+        total = sum(counts.values())
+        if not yes:
+            if not total:
+                say("No runs match.")
+                return
+            said = (("tagged", tag), ("with the error", error), ("since", since), ("until", until))
+            chosen = (job_id or "ALL jobs") + "".join(f" {word} {text}" for word, text in said if text)
+            confirm(f"Cancel {_named(counts)} of {chosen}?")
+        done = _cancelled(client, wanted, filters, None if yes else total)
+    if as_json:
+        print_json({"cancelled": done.cancelled, "refused": done.refused})
+        return
+    refused = f", {done.refused} could not be cancelled; repeat the command" if done.refused else ""
+    say(f"the end of {done.cancelled} run{'s' * (done.cancelled != 1)} is requested{refused}")
+
+
+def _count(client: Client, state: State, filters: _Filters) -> int:
+    """Return the number of runs in this state that the filters select."""
+    count, cursor = 0, None
+    while True:
+        found = client.cancel_runs([state], **filters, limit=MAX_PER_CALL, cursor=cursor, dry_run=True)
+        count, cursor = count + found.cancelled, found.next_cursor
+        if cursor is None:
+            return count
+
+
+def _cancelled(client: Client, states: Sequence[State], filters: _Filters, total: int | None) -> _Done:
+    """Cancel the runs in several calls, state by state, and return the sums. `total` is their expected number. Each
+    call continues after the previous one, because a run is listed until its worker has ended it.
+    """
+    done = _Done()
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        shown = progress.add_task("cancelling", total=total)
+        for state in states:
+            cursor = None
+            while True:
+                result = client.cancel_runs([state], **filters, limit=MAX_PER_CALL, cursor=cursor)
+                done.cancelled += result.cancelled
+                done.refused += result.refused
+                progress.update(shown, completed=done.cancelled + done.refused)
+                cursor = result.next_cursor
+                if cursor is None:
+                    break
+    return done
+
+
+def _named(counts: dict[State, int]) -> str:
+    named = ", ".join(f"{count} {state}" for state, count in counts.items() if count)
+    return f"{named} run{'s' * (sum(counts.values()) != 1)}"
+
+
+def _print_counts(counts: dict[State, int], as_json: bool) -> None:
+    if as_json:
+        print_json({"would_cancel": counts})
+    elif any(counts.values()):
+        say(f"{_named(counts)} would be cancelled")
+    else:
+        say("No runs match.")
