@@ -29,7 +29,7 @@ _ASKED: dict[tuple[str, str], tuple[dict[str, str], Any]] = {
     ("POST", "/v1/runs/<run_id>/heartbeat"): ({}, {}),
     ("POST", "/v1/runs/<run_id>/complete"): ({}, {"result": 1}),
     ("POST", "/v1/runs/<run_id>/fail"): ({}, {"error": "no"}),
-    ("POST", "/v1/runs/cancel"): ({}, {"state": ["QUEUED"]}),
+    ("POST", "/v1/runs/cancel"): ({}, {"state": ["QUEUED"], "job_id": JOB}),
     ("POST", "/v1/dead-letters/redrive"): ({}, {}),
     ("PUT", "/v1/workflows/<workflow_id>"): ({}, WORKFLOW_BODY),
     ("POST", "/v1/runs/<run_id>/rerun"): ({}, {"from": ["extract"]}),
