@@ -201,7 +201,7 @@ def test_job_editor_explains_the_effect_of_a_dst_change(
         "02:30 does not exist on that day. The job runs at 03:00"
     )
     page.get_by_role("button", name="Daylight saving, start and end, missed occurrences").click()
-    choose(page, "If the time does not exist", "Skip it")
+    choose(page, "If the time does not exist", "Skip the run")
     expect(coming.get_by_role("listitem").first).to_contain_text("Skipped")
     page.get_by_role("button", name="Review changes").click()
     changes = page.get_by_role("dialog").get_by_role("table")

@@ -32,7 +32,7 @@ def test_limits_page_lists_keys_and_shows_their_runs(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:
     page = open_page(console, "/limits")
-    expect(page.get_by_text("No key has a stored limit or waiting runs.")).to_be_visible()
+    expect(page.get_by_text("No key has a stored limit, a stored rate or waiting runs.")).to_be_visible()
     first, second = waiting(scheduler)
     page.reload()
     row = page.get_by_role("row").filter(has_text="crm-eu")

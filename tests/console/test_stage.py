@@ -59,7 +59,7 @@ def test_stage_page_alarm_shows_its_start_and_its_runbook(sampled: ServedConsole
         "href", "https://docs.example/runbooks.md#targets-failing"
     )
     expect(page.get_by_text("(1 of 41)")).to_be_visible()
-    expect(page.get_by_text("2 have no data yet.")).to_be_visible()
+    expect(page.get_by_text("Alarms without data: 2.")).to_be_visible()
 
 
 def test_stage_page_reports_a_different_api_release(sampled: ServedConsole, open_page: Open) -> None:

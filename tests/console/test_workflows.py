@@ -83,7 +83,7 @@ def test_workflow_pages_dead_run_is_redriven_or_rerun_from_its_failed_steps_in_t
     dialog.get_by_role("button", name="Cancel").click()
     page.get_by_role("button", name="Redrive").click()
     dialog = page.get_by_role("dialog", name="Redrive this run")
-    expect(dialog).to_contain_text("refunds starts again with new attempts")
+    expect(dialog).to_contain_text("refunds restarts with a new set of attempts")
     dialog.get_by_role("button", name="Redrive").click()
     expect(page.get_by_text("The run was redriven.")).to_be_visible()
     assert [call.job_id for call in scheduler.advance(minutes=1)] == ["refunds", "book"]

@@ -48,7 +48,7 @@ export default function DeadLettersPage() {
     <SpaceBetween size="l">
       <Header
         variant="h1"
-        description="Runs that failed permanently. A redrive starts a run again with a new set of attempts."
+        description="Runs that failed permanently. A redrive restarts a run with a new set of attempts."
         actions={
           <SpaceBetween direction="horizontal" size="xs">
             <Button

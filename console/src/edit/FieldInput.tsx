@@ -101,13 +101,13 @@ const OF_LOGIN: Record<string, [name: string, label: string, more: Partial<Field
     ["secret", "Password", SECRET],
   ],
   oauth: [
-    ["token_url", "Token URL", { hint: "https://login.example.com/token" }],
+    ["token_url", "Token URL", { hint: "For example, https://login.example.com/token." }],
     ["client_id", "Client id", {}],
     ["secret", "Client secret", SECRET],
     ["scope", "Scope", {}],
     ["audience", "Audience", {}],
   ],
-  oidc: [["audience", "Audience", { hint: "https://example.com: the `aud` of the token" }]],
+  oidc: [["audience", "Audience", { hint: "The aud claim of the token, such as https://example.com." }]],
 };
 
 /** How a call logs in: its kind, and the fields of that kind. */

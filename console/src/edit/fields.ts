@@ -33,14 +33,14 @@ export const PEOPLE: Field[] = [
 export const SHAPE: Field[] = [
   field("dst_gap", "If the time does not exist (clocks go forward)", "choice", {
     standard: "next",
-    options: options({ next: "Run at the first moment after the gap", skip: "Skip it" }),
+    options: options({ next: "Run at the first moment after the gap", skip: "Skip the run" }),
   }),
   field("dst_fold", "If the time occurs twice (clocks go back)", "choice", {
     standard: "first",
     options: options({
-      first: "Run the first time",
-      second: "Run the second time",
-      both: "Run both times",
+      first: "Run at the first of the two times",
+      second: "Run at the second of the two times",
+      both: "Run at both times",
     }),
   }),
   field("start", "Start", "text", { hint: "An instant in UTC, such as 2026-12-01T00:00:00Z." }),
@@ -48,7 +48,7 @@ export const SHAPE: Field[] = [
   field("anchor", "Anchor", "text", {
     hint: "The instant from which a rate counts, such as 2026-12-01T00:00:00Z.",
   }),
-  field("exclude", "Excluded", "list", {
+  field("exclude", "Exclusions", "list", {
     hint: "Times without runs, separated by commas: dates, instants, ranges of either (2026-12-24/2027-01-06), or cron expressions (* * * * SAT-SUN).",
   }),
   field("calendar", "Calendar", "text", { hint: "The id of a calendar. Its exclusions also apply." }),
@@ -65,7 +65,7 @@ export const SHAPE: Field[] = [
     hint: "The maximum random delay of a run.",
   }),
   field("spread", "Spread", "json", {
-    hint: 'Moves the job to a quiet minute within this time: {"within_minutes": 30}',
+    hint: 'Delays all runs to a quiet minute within this time: {"within_minutes": 30}',
   }),
   field("max_runs", "Maximum runs", "number", { standard: "no limit" }),
   field("missed/policy", "If runs were missed", "choice", {
@@ -115,8 +115,8 @@ export const RARE: Field[] = [
     standard: "response",
     options: options({ response: "The target has responded", callback: "The target has called back" }),
   }),
-  field("completion_seconds", "Wait for the callback, in seconds", "number"),
-  field("heartbeat_seconds", "Heartbeat interval, in seconds", "number"),
+  field("completion_seconds", "Maximum wait for the callback, in seconds", "number"),
+  field("heartbeat_seconds", "Maximum heartbeat interval, in seconds", "number"),
   field("start_deadline_seconds", "Start deadline, in seconds", "number", {
     standard: "no limit",
     hint: "A run is skipped if it has not started within this time after it was due.",
@@ -158,7 +158,7 @@ export const RARE: Field[] = [
     hint: 'Attempts of several jobs share a rate: {"key": "crm-{{payload.region}}", "per_minute": 60, "burst": 10}',
   }),
   field("after_completion", "After completion", "json", {
-    hint: 'Deletes the job this long after it ends: {"delete_after_seconds": 86400}; null: never',
+    hint: 'Deletes the job after its end: {"delete_after_seconds": 86400}. With null, the job is kept.',
   }),
   field("ping_url", "Ping after a success", "text", {
     hint: "The address of an external monitor that reports if the pings stop.",

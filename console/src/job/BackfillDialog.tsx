@@ -21,7 +21,7 @@ type Job = Pick<Schemas["Job"], "id" | "timezone">;
 
 type Only = Schemas["Backfill"]["only"];
 const ONLY: { value: Only; label: string }[] = [
-  { value: "missing", label: "Missing occurrences: never run, or skipped because of an outage" },
+  { value: "missing", label: "Missing occurrences: no run, or skipped because they were late" },
   { value: "failed", label: "Occurrences whose run is dead" },
   { value: "all", label: "All occurrences" },
 ];

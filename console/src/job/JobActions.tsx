@@ -182,7 +182,7 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
   };
   const testNotice = () =>
     confirm.ask({
-      header: `Send a test notice of ${job.id}`,
+      header: `Send a test notice for ${job.id}`,
       text: "Each job in the notify field delivers a notice that is marked as a test.",
       action: "Send",
       async run() {

@@ -25,7 +25,7 @@ export function JobFacts({ job }: { job: Schemas["Job"] }) {
   if (job.former.length > 0) {
     items.push({ label: "Former ids", value: <span className="text">{job.former.join(", ")}</span> });
   }
-  if (job.exclude.length > 0) items.push({ label: "Excluded", value: <Excluded job={job} /> });
+  if (job.exclude.length > 0) items.push({ label: "Exclusions", value: <Excluded job={job} /> });
   if (job.spread) {
     const { offset_minutes, within_minutes } = job.spread;
     items.push({

@@ -120,7 +120,7 @@ export function TimelineTab({ job }: { job: Schemas["Job"] }) {
       />
       <Legend />
       <Box color="text-body-secondary" fontSize="body-s">
-        Shows up to 1,000 runs, and up to 500 past occurrences according to the current schedule.
+        The timeline shows up to 1,000 runs, and up to 500 past occurrences of the current schedule.
       </Box>
       <ExpandableSection headerText="View as table">
         <OccurrenceTable all={all} zone={zone} addressOf={address} />

@@ -109,7 +109,7 @@ export function PauseQuestion({ zone, onChange }: { zone: string; onChange(form:
     <SpaceBetween size="m">
       <TextQuestion
         label="Reason"
-        description="Shown to all users of the job. Optional."
+        description="Optional. All users of the job can see the reason."
         onChange={(note) => change({ note })}
       />
       <Checkbox

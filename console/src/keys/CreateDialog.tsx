@@ -67,7 +67,7 @@ export function CreateDialog({ close }: { close(): void }) {
   return (
     <Modal
       visible
-      header={url === null ? "Create a key" : "The key was created"}
+      header={url === null ? "Create API key" : "The key was created"}
       onDismiss={({ detail }) => detail.reason !== "overlay" && close()}
       footer={
         <Box float="right">
@@ -84,7 +84,7 @@ export function CreateDialog({ close }: { close(): void }) {
                   disabledReason="Enter the job that the key can run."
                   onClick={() => void create()}
                 >
-                  Create the key
+                  Create API key
                 </Button>
               </>
             ) : (
@@ -104,7 +104,7 @@ export function CreateDialog({ close }: { close(): void }) {
           <FormField label="Description" description="The system that uses the key.">
             <Input value={description} onChange={({ detail }) => setDescription(detail.value)} />
           </FormField>
-          <FormField label="Days until it expires" constraintText="From 1 to 366">
+          <FormField label="Days until expiry" constraintText="From 1 to 366">
             <Input type="number" value={days} onChange={({ detail }) => setDays(detail.value)} />
           </FormField>
           <FormField

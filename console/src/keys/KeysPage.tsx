@@ -53,7 +53,7 @@ export default function KeysPage() {
         header={
           <Header
             variant="h1"
-            description="With a key, a system that has no login can start runs of a job, for example through a trigger URL."
+            description="With an API key, a system without a login can start runs of a job, for example through a trigger URL."
             actions={
               <Button
                 variant="primary"
@@ -61,14 +61,18 @@ export default function KeysPage() {
                 disabled={refusal !== undefined}
                 disabledReason={refusal}
               >
-                Create a key
+                Create API key
               </Button>
             }
           >
             API keys
           </Header>
         }
-        empty={found.error === null && <Box color="text-body-secondary">There are no keys.</Box>}
+        empty={
+          found.error === null && (
+            <Box color="text-body-secondary">There are no API keys yet. Choose Create API key.</Box>
+          )
+        }
         columnDefinitions={[
           {
             id: "job",

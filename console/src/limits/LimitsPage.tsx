@@ -18,12 +18,12 @@ export default function LimitsPage() {
       header={
         <Header
           variant="h1"
-          description="This list shows keys that have a stored limit or waiting runs. The keys of a job are in its concurrency and rate fields."
+          description="Keys that have a stored limit, a stored rate or waiting runs. The keys of a job are in its concurrency and rate fields."
         >
           Limits
         </Header>
       }
-      empty="No key has a stored limit or waiting runs."
+      empty="No key has a stored limit, a stored rate or waiting runs."
       columnDefinitions={[
         {
           id: "key",

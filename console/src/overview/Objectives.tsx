@@ -3,8 +3,8 @@ import StatusIndicator from "@cloudscape-design/components/status-indicator";
 import { type Figures, percent } from "./metrics";
 
 const OBJECTIVES = {
-  lateness: "runs start within 5 s",
-  availability: "requests to the API are answered",
+  lateness: "runs should start within 5 s",
+  availability: "API requests should succeed",
 } as const;
 
 /** How far the objectives of the stage were met. */

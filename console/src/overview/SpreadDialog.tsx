@@ -195,7 +195,7 @@ function Plan({ jobs }: { jobs: readonly Planned[] }) {
         },
         {
           id: "runs",
-          header: "Runs in its minute",
+          header: "Runs in the same minute",
           cell: ({ before, after }) => (before && after ? `${before.runs} → ${after.runs}` : "-"),
         },
       ]}

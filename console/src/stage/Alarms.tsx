@@ -17,7 +17,7 @@ export function Alarms({ stage }: { stage: Schemas["Stage"] | undefined }) {
           variant="h2"
           counter={alarms ? `(${alarms.ringing.length} of ${alarms.count})` : undefined}
           description={
-            alarms && alarms.without_data > 0 ? `${alarms.without_data} have no data yet.` : undefined
+            alarms && alarms.without_data > 0 ? `Alarms without data: ${alarms.without_data}.` : undefined
           }
         >
           Active alarms

@@ -59,7 +59,7 @@ function Lanes({ lanes }: { lanes: Schemas["Stats"]["lanes"] }) {
         <tr>
           <th scope="col">Lane</th>
           <th scope="col">Due and waiting</th>
-          <th scope="col">In flight</th>
+          <th scope="col">Being processed</th>
           <th scope="col">Delayed until due</th>
           {session.may("ops") && <th scope="col">Oldest message</th>}
         </tr>

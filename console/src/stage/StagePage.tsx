@@ -32,7 +32,7 @@ export default function StagePage() {
     <SpaceBetween size="l">
       <Header
         variant="h1"
-        description="For more checks, run duecourse doctor. It requires operator permissions."
+        description="For more checks, run duecourse doctor. The command requires AWS credentials."
       >
         Stage
       </Header>

@@ -40,7 +40,7 @@ export default function TenantsPage() {
         <Header variant="h1">Tenants</Header>
         <Alert type="info" header="This list is for operators of the stage">
           {refused ??
-            "This stage has no operator tenant. To choose one, set operator_tenant and deploy the stage."}
+            "This stage has no operator tenant. To choose one, set operator_tenant in its settings and deploy the stage."}
         </Alert>
       </SpaceBetween>
     );
@@ -57,7 +57,7 @@ export default function TenantsPage() {
       description={
         found &&
         (found.as_of === null ? (
-          "Jobs have not been counted yet: a daily check counts them."
+          "Jobs have not been counted yet. A daily check counts them."
         ) : (
           <>
             Jobs were counted at <Time at={found.as_of} />. Each tenant can have {number(found.quota)} jobs.

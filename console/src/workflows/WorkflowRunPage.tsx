@@ -107,7 +107,7 @@ function Run({ id, run, error }: { id: string; run: Schemas["WorkflowRun"]; erro
       text:
         dead.length === 0
           ? "This run continues with the steps that have not run."
-          : `This run continues. ${dead.join(", ")} ${dead.length === 1 ? "starts" : "start"} again with new attempts, followed by the downstream steps. (A rerun would create a new run instead.)`,
+          : `This run continues. ${dead.join(", ")} ${dead.length === 1 ? "restarts" : "restart"} with a new set of attempts, followed by the downstream steps. (A rerun would create a new run instead.)`,
       action: "Redrive",
       async run() {
         await fetcher.POST("/v1/runs/{run_id}/redrive", { params: { path: { run_id: run.run } } });

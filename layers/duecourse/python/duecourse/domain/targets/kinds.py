@@ -214,7 +214,7 @@ def _http_fields(target: HttpTarget) -> Document:
 
 
 _NO_ARN = "Its name, not an ARN."
-_GROUP = TargetField(label="Message group", hint="For FIFO only.", template=True)
+_GROUP = TargetField(label="Message group", hint="Only for FIFO queues and topics.", template=True)
 
 TARGETS: Mapping[str, TargetKind] = {
     "http": TargetKind(
