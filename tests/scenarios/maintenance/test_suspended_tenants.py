@@ -1,6 +1,7 @@
 """A suspended tenant: the API refuses its requests, no run of it starts, and nothing is lost when it is resumed."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,7 @@ from duecourse.api.request import Request
 from duecourse.cli.tenants.place import Place
 from duecourse.cli.tenants.suspending import resume, suspend
 from duecourse.cli.terminal import CliError
-from duecourse.domain.jobs.job import MissedMode, MissedPolicy, RetryPolicy
+from duecourse.domain.jobs.job import Completion, Concurrency, MissedMode, MissedPolicy, Overlap, RetryPolicy
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Returned
 from tests.support.jobs import NOON, job
@@ -68,6 +69,28 @@ def test_suspended_tenants_run_that_was_sent_before_waits_and_starts_after_the_r
     resume(tenant)
     world.until(world.clock.now() + 900)
     assert [state for _, state in world.states("tick-tock")] == [RunState.SUCCEEDED]
+
+
+@pytest.mark.parametrize("limited", [{"overlap": Overlap.QUEUE}, {"concurrency": Concurrency("crm", 1)}])
+def test_suspended_tenants_wait_queue_has_few_messages_until_the_resume(
+    world: World, tenant: Place, limited: dict[str, Any]
+) -> None:
+    """Its watch starts the first run every half minute. Each of these messages would otherwise become a copy."""
+    patient = MissedPolicy(MissedMode.RUN_ALL, grace_seconds=DAY)
+    waits: dict[str, Any] = {"completion": Completion.CALLBACK, "completion_seconds": 120, "missed": patient}
+    world.add(job("* * * * *", max_runs=3, **({"overlap": Overlap.ALLOW} | waits | limited)))
+    world.until(NOON + 181)
+    called, before = len(world.caller.calls), [state for _, state in world.states("tick-tock")]
+    assert before[-1] is RunState.QUEUED
+    suspend(tenant, by="olga", note=None)
+    world.until(NOON + 2 * 3600)
+    assert len(world.caller.calls) == called
+    assert len(world.wheel) <= 4
+    resume(tenant)
+    world.until(NOON + 3 * 3600)
+    assert world.wheel.dead_letters
+    assert {state for _, state in world.states("tick-tock")} == {RunState.DEAD}  # no callback comes
+    assert len(world.wheel) == 0
 
 
 def test_suspended_tenants_retry_waits_for_the_resume(world: World, tenant: Place) -> None:

@@ -73,6 +73,31 @@ def test_workflow_timing_paused_step_does_not_start_from_the_wait_queue(world: W
     assert world.state("extract") == (W, None)
 
 
+def test_workflow_timing_redriven_run_of_a_paused_job_in_the_wait_queue_has_few_messages(world: WorkflowWorld) -> None:
+    waits = {"completion": Completion.CALLBACK, "completion_seconds": 5000, "retry": RetryPolicy(max_attempts=1)}
+    world.add(job("", id="extract", overlap=Overlap.QUEUE, workflow="nightly", **waits))
+    dead, active = world.run_now("extract"), world.run_now("extract")
+    world.until(NOON + 5)
+    record = world.run("extract", dead.name.local)
+    assert record is not None
+    world.tell(world.about(record, MessageKind.FAIL, error="no", code="no", retryable=False))
+    record = world.run("extract", dead.name.local)
+    assert record is not None
+    assert record.state is D
+    world.tell(world.about(record, MessageKind.REDRIVE))
+    world.office.pause("extract")
+    world.until(NOON + 3600)
+    assert len(world.wheel) <= 6, "its copy, the watch, and deadlines"
+    record = world.run("extract", active.name.local)
+    assert record is not None
+    world.tell(world.about(record, MessageKind.COMPLETE))
+    world.until(NOON + 3700)
+    assert world.state("extract", dead.name.local) == (D, "not_retryable")
+    world.office.resume("extract")
+    world.until(NOON + 3702)
+    assert world.state("extract", dead.name.local) == (W, None)
+
+
 def test_workflow_timing_step_with_a_planned_end_of_its_pause_starts_at_that_end(world: WorkflowWorld) -> None:
     world.add(job("", id="extract", workflow="nightly"))
     world.office.pause("extract", until=int(NOON) + 725)

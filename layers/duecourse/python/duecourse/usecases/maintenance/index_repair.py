@@ -64,9 +64,10 @@ from duecourse.usecases.report import UNREADABLE, Report, format_error
 from duecourse.usecases.worker.overlap import WATCH_LOST_SECONDS
 
 MAX_WAITING = 100
-"""The maximum number of runs of a job whose keys are checked, the newest first."""
+"""The maximum number of runs of a job whose keys are checked, the newest first, and of its dead runs."""
 
-_WAIT_FOR_KEYS = (RunState.QUEUED, RunState.RETRYING)
+_WAIT_FOR_KEYS = ((RunState.QUEUED, RunState.RETRYING), (RunState.DEAD,))
+"""The states of runs that wait for a key. A redriven run that waits is still dead."""
 
 MAX_LOGGED = 100
 """The maximum number of log lines per action and invocation. Further events are only counted."""
@@ -252,8 +253,13 @@ class _Mend:
         """
         entry = self.entry
         try:
-            waiting = self.uses.runs.by_state(entry.tenant, _WAIT_FOR_KEYS, limit=MAX_WAITING, job_id=entry.job_id)
-            for line in sorted({line_of(run) for run in waiting if run.key is not None or isinstance(run, Queued)}):
+            lines = {
+                line_of(run)
+                for states in _WAIT_FOR_KEYS
+                for run in self.uses.runs.by_state(entry.tenant, states, limit=MAX_WAITING, job_id=entry.job_id)
+                if run.key is not None or isinstance(run, Queued)
+            }
+            for line in sorted(lines):
                 self._call(line)
         except UNREADABLE as problem:
             self._found("RepairsFailed", "entry_not_checked", alarming=True, error=format_error(problem))

@@ -358,19 +358,19 @@ class LaneWorker:
     ) -> Disposition | Conflict:
         """Keep the message until its job is resumed. Then read the job again, since it may have been resumed.
         A copy of the message checks again from time to time, in case the message sent on resumption is lost. For a run
-        in the wait queue, the queue's watch does this. If the tenant is `suspended`, there is only the copy.
+        in the wait queue, the queue's watch does this. If the tenant is `suspended`, there is only the copy or the
+        watch.
         """
-        if suspended:
-            return self.requeue.defer(item, run, until, reason)
         message, now = item.message, self.clock.now()
-        if message.waited:
-            # It starts nothing, and the next call of its wait queue must not wait for it.
-            self.wait_queue.received(message)
+        # It starts nothing, and the next call of its wait queue must not wait for it.
+        called = message.waited and self.wait_queue.received(message)
+        if suspended:
+            return Disposition.ACK if called else self.requeue.defer(item, run, until, reason)
         self.wait_queues.hold(message, expires_at=int(now) + HELD_SECONDS)
         job = self.jobs.current(message.tenant, message.job_id)
         if job is None or not job.is_paused(now):
             return Conflict(run)
-        if isinstance(run, Queued) and message.key is None and run.rate_key is None:
+        if message.key is None and (called or (isinstance(run, Queued) and run.rate_key is None)):
             item.report.add("run_held", reason=reason)
             return Disposition.ACK
         if message.key is not None:  # runs of other jobs wait behind it
