@@ -7,7 +7,7 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from tests.prove.draw_keys import keys, paces, places, rates
+from tests.prove.draw_keys import edits, keyed, keys, paces, places, rates
 from tests.prove.draw_workflows import RIVAL, WORKFLOW, steps
 from tests.prove.faults import Fault
 from tests.prove.plan import Conditions, Operation, Plan
@@ -364,6 +364,8 @@ FOCUS: dict[str, Callable[[Random, int], Plan]] = {
         places,
         paces,
         rates,
+        edits,
+        keyed,
         crowd,
         missed,
         sends,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
+from tests.prove.draw_workflows import WORKFLOW
 from tests.prove.faults import Fault
 from tests.prove.plan import Conditions, Operation, Plan
 from tests.prove.targets import RETRY_AFTER_SECONDS, TARGET
@@ -114,6 +115,121 @@ def rates(random: Random, seed: int) -> Plan:
     )
     faults = [Fault.drawn(random) for _ in range(random.choice((0, 1, 1, 2)))]
     return Plan(seed, seconds + 10, _sorted(operations), faults, conditions, dict.fromkeys(names, target))
+
+
+def edits(random: Random, seed: int) -> Plan:
+    """Runs that wait for a place of a key or for a rate while their jobs, their limits and they themselves change."""
+    seconds, names = 80.0, [f"edit{number}" for number in range(random.randint(1, 3))]
+    operations = [Operation(1.0, "create", name, {"body": _limited(random)}) for name in names]
+    operations += _requests(random, names)
+    for _ in range(random.randint(2, 7)):
+        of, at = random.choice(operations[: len(names)]), round(random.uniform(6, 45), 1)
+        operations += _edit(random, of, at)
+    operations.append(Operation(seconds, "limit", KEY, {}))
+    operations += [Operation(seconds, "resume", name, {"body": {"catch_up": False}}) for name in names]
+    outcomes = random.choice(
+        ({"succeeds": 1}, {"succeeds": 2, "fails": 1}, {"succeeds": 2, "throttles": 1, "fails": 1})
+    )
+    target = {"outcomes": outcomes, "seconds": random.choice((0.5, 3.0, 8.0))}
+    conditions = Conditions(
+        doubled=random.choice((0.0, 0.0, 0.3)),
+        skew=random.choice((0.0, 0.0, 4.0)),
+        outage=random.choice((None, None, None, (20.0, 35.0))),
+        stale=random.choice((None, None, (10.0, 50.0))),
+        double=random.choice(((), (0, 1))),
+    )
+    faults = [Fault.drawn(random) for _ in range(random.choice((0, 0, 1, 1, 2)))]
+    return Plan(seed, seconds + 10, _sorted(operations), faults, conditions, dict.fromkeys(names, target))
+
+
+def _limited(random: Random) -> dict[str, Any]:
+    """A job with a key, a rate, or both."""
+    body = _rated(random, random.choice((20, 60, 120)))
+    body["overlap"] = random.choice(("allow", "allow", "skip", "queue", {"queue": 2}, {"allow": 2}))
+    key = {"key": random.choice((KEY, "{{payload.to}}")), "limit": random.choice((1, 1, 2))}
+    body["concurrency"] = key | {"priority": random.choice((0, 0, 5))}
+    if random.random() < 0.6:
+        del body["rate"]
+    elif random.random() < 0.3:
+        del body["concurrency"]
+    if random.random() < 0.3:
+        body |= {"completion": "callback", "completion_seconds": random.choice((10, 20))}
+    if random.random() < 0.3:
+        body |= {"schedule": random.choice(("rate(3 seconds)", "rate(7 seconds)")), "lasting": 80.0}
+    return body
+
+
+def _edit(random: Random, of: Operation, at: float) -> list[Operation]:
+    """A change of a job, of its runs or of the limits of its key."""
+    name, later = of.job, round(at + random.choice((0.1, 3.0, 10.0)), 1)
+    kind = random.choice(("patch", "patch", "patch", "limit", "again", "pause", "run", "run", "backfill"))
+    match kind:
+        case "patch":
+            key = {"key": random.choice((KEY, "erp", "{{payload.to}}", "{{payload.none}}")), "limit": 1}
+            changes: tuple[dict[str, Any], ...] = (
+                {"concurrency": key | {"limit": random.choice((1, 2, 3)), "priority": random.choice((0, 9))}},
+                {"concurrency": {"key": KEY, "limit": 1, "priority": random.choice((0, 9))}},
+                {"concurrency": None},
+                {"rate": None},
+                {"rate": {"key": random.choice((KEY, "erp")), "per_minute": 120, "burst": 1}},
+                {"payload": {"to": "erp"}},
+                {"overlap": random.choice(("skip", "queue", "allow", {"allow": 1}, {"allow": 2}))},
+                {"priority": random.choice(("high", "low"))},
+            )
+            return [Operation(at, "patch", name, {"body": random.choice(changes)})]
+        case "limit":
+            return [Operation(at, "limit", KEY, {"concurrency": random.choice((0, 1, 3))})]
+        case "again":
+            return [Operation(at, "delete", name, {}), Operation(later, "create", name, of.more)]
+        case "pause":
+            return [
+                Operation(at, "pause", name, {}),
+                Operation(later, "resume", name, {"body": {"catch_up": random.random() < 0.3}}),
+            ]
+        case "backfill":
+            asked = {"back": random.choice((30, 60)), "pace": random.choice((1, 2)), "newest_first": False}
+            return [Operation(at, "backfill", name, asked | random.choice(({}, {"at_once": 1})))]
+        case _:
+            what = random.choice(("redrive", "redrive", "cancel", "run"))
+            return [Operation(at, what, name, {"pick": random.randint(0, 5)})]
+
+
+def keyed(random: Random, seed: int) -> Plan:
+    """Workflows whose jobs have keys and rates, and are cancelled or redriven while they wait for these."""
+    names = [f"m{number}" for number in range(random.randint(2, 5))]
+    jobs: dict[str, Any] = {}
+    for number, name in enumerate(names):
+        job = {each: value for each, value in _limited(random).items() if each not in ("schedule", "lasting")}
+        job["retry"] |= {"max_attempts": random.choice((1, 1, 2))}
+        before = sorted(random.sample(names[:number], min(number, random.choice((0, 1, 1)))))
+        jobs[name] = {"job_id": name, "job": job} | ({"after": before, "when": "all_done"} if before else {})
+    body = {"schedule": None, "deadline_seconds": random.choice((60, 300)), "overlap": "allow", "jobs": jobs}
+    operations = [Operation(1.0, "put", WORKFLOW, {"body": body})]
+    operations += [
+        Operation(7.0 + random.choice((0.1, 2.0)) * each, "run", WORKFLOW, {}) for each in range(random.randint(1, 4))
+    ]
+    for _ in range(random.randint(1, 4)):
+        at, pick = round(random.uniform(8, 40), 1), {"pick": random.randint(0, 5)}
+        what = random.choice(("cancel", "cancel", "redrive", "rerun", "step", "step", "limit", "pause", "delete"))
+        match what:
+            case "step":
+                operations.append(
+                    Operation(at, random.choice(("redrive", "cancel", "run")), random.choice(names), pick)
+                )
+            case "limit":
+                operations.append(Operation(at, "limit", KEY, {"concurrency": random.choice((0, 1, 2))}))
+            case "pause":
+                name = random.choice(names)
+                operations.append(Operation(at, "pause", name, {}))
+                operations.append(Operation(at + 15, "resume", name, {"body": {"catch_up": False}}))
+            case _:
+                operations.append(Operation(at, what, WORKFLOW, pick))
+    operations.append(Operation(60.0, "limit", KEY, {}))
+    outcomes = random.choice(({"succeeds": 1}, {"succeeds": 2, "fails": 1}))
+    target = {"outcomes": outcomes, "seconds": random.choice((0.5, 3.0, 8.0))}
+    faults = [Fault.drawn(random) for _ in range(random.choice((0, 0, 1, 1)))]
+    conditions = Conditions(doubled=random.choice((0.0, 0.0, 0.3)), skew=random.choice((0.0, 0.0, 4.0)))
+    return Plan(seed, 80.0, _sorted(operations), faults, conditions, dict.fromkeys(names, target))
 
 
 def _rated(random: Random, per_minute: int) -> dict[str, Any]:

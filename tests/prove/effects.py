@@ -230,7 +230,9 @@ class AllPromises(KeyPromises):
     def _timed(self, name: str, step: str) -> bool:
         """Whether a job of a workflow has a time of its own, or may wait elsewhere."""
         puts = [done for done in self.done[name.partition(".")[0]] if done.operation.what == "put"]
-        return len(puts) != 1 or bool(puts[0].operation.more["body"]["jobs"].get(step, {}).get("not_before"))
+        given = {} if len(puts) != 1 else puts[0].operation.more["body"]["jobs"].get(step, {})
+        limited = any(given.get("job", {}).get(name) for name in ("concurrency", "rate"))
+        return len(puts) != 1 or limited or bool(given.get("not_before"))
 
     def _ends_in_time(self) -> Iterator[Finding]:
         """A workflow's run ends once its jobs have; one that is not to run is not waited for."""

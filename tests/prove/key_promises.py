@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import Any
 
 from tests.prove.promises import SLACK, Finding, told
 from tests.prove.targets import RETRY_AFTER_SECONDS, TargetCall
@@ -72,23 +73,27 @@ class KeyPromises(WorkflowPromises):
                     break
 
     def _limits(self) -> tuple[list[int], list[TargetCall]]:
-        """The limits of keys in a plan, where 0 is that of a stored one without any, and the calls of jobs with a key.
-        All keys of a plan are the same.
+        """The limits of the keys in a plan, where 0 is that of a stored one without any, and the calls of jobs with a
+        key: none if there are several keys.
         """
         definitions = {job: self.definitions(job) for job in {call.job for call in self.world.targets.calls}}
         keyed = {job for job, given in definitions.items() if given and all(each.get("concurrency") for each in given)}
         limits = [each["concurrency"]["limit"] for job in keyed for each in definitions[job]]
         limits += [each.more.get("concurrency") or 0 for each in self.plan.operations if each.what == "limit"]
+        if len({_key_of(each, "concurrency") for job in keyed for each in definitions[job]}) > 1:
+            return limits, []
         calls = sorted((each for each in self.world.targets.calls if each.job in keyed), key=lambda each: each.began)
         return limits, calls
 
     # Rates.
 
     def _rated(self) -> tuple[list[dict[str, int]], list[TargetCall]]:
-        """The rates that a plan has, and the calls of its jobs with a rate. All keys of a plan are the same."""
+        """The rates that a plan has, and the calls of its jobs with a rate: none if there are several keys."""
         definitions = {job: self.definitions(job) for job in {call.job for call in self.world.targets.calls}}
         rated = {job for job, given in definitions.items() if given and all(each.get("rate") for each in given)}
         found = [each["rate"] for job in rated for each in definitions[job]]
+        if len({_key_of(each, "rate") for job in rated for each in definitions[job]}) > 1:
+            return [], []
         found += [each.more["rate"] for each in self.plan.operations if each.what == "limit" and each.more.get("rate")]
         calls = sorted((each for each in self.world.targets.calls if each.job in rated), key=lambda each: each.began)
         return found, calls
@@ -150,3 +155,8 @@ class KeyPromises(WorkflowPromises):
             for done in each
             if done.operation.what == "run" and done.reply.accepted
         }
+
+
+def _key_of(definition: dict[str, Any], what: str) -> str:
+    """A job's key of a kind."""
+    return str(definition[what]["key"]).replace("{{payload.to}}", str(definition.get("payload", {}).get("to")))

@@ -72,7 +72,7 @@ class Operator:
                     "only": more.get("only", "all"),
                     "force_new_key": more.get("force_new_key", False),
                     "dry_run": False,
-                }
+                } | ({"at_once": more["at_once"]} if "at_once" in more else {})
                 self._note(operation, self.world.ask("POST", f"{path}/backfill", span))
             case "put":
                 self._note(operation, self.world.ask("PUT", f"/v1/workflows/{job}", more["body"]))

@@ -39,8 +39,9 @@ def main() -> None:
         told = carry_on(world_of(asked["definitions"]), asked["scene"])
     elif asked["what"] == "take over":
         world = world_at(endpoint, jobs, runs)
-        lanes = take_over(world, asked["lanes"], begin=asked["begin"], end=asked["end"])
-        told = {"lanes": lanes, "endings": endings(world)}
+        span = {name: asked[name] for name in ("begin", "end")}
+        lanes = take_over(world, asked["lanes"], runs=asked.get("runs", ()), **span)
+        told = {"lanes": lanes, "endings": endings(world), "calls": world.caller.calls}
     else:
         told = meanings(asked["scene"]["jobs"], asked["scene"]["runs"])
     json.dump(told, sys.stdout)

@@ -1,12 +1,13 @@
 """Scenes are handed from one release to another: what lies in tables and lanes, and how everything ends."""
 
 import json
+from collections.abc import Sequence
 from heapq import heapify
 from itertools import count
 from typing import Any
 
 from tests.support.release.meanings import meanings
-from tests.support.release.scene import MOMENT, answer
+from tests.support.release.scene import MOMENT, answer, run_now
 from tests.support.wheel import Held
 from tests.support.world import World
 
@@ -24,8 +25,10 @@ def carry_on(world: World, scene: dict[str, Any]) -> dict[str, Any]:
     return endings(world)
 
 
-def take_over(world: World, lanes: dict[str, Any], *, begin: float, end: float) -> dict[str, Any]:
-    """Work for a while on the messages of another release's lanes, and hand them on."""
+def take_over(
+    world: World, lanes: dict[str, Any], *, begin: float, end: float, runs: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Work for a while on the messages of another release's lanes, and hand them on. First, these jobs are run."""
     world.clock.set(begin)
     world.caller.answer = answer
     world.randomness.count = int(begin) * 1000  # nonces and messages are never called the same twice
@@ -35,6 +38,8 @@ def take_over(world: World, lanes: dict[str, Any], *, begin: float, end: float) 
     for held in lanes["dead_letters"]:
         world.wheel.dead_letters.append(Held(MOMENT, held["serial"], held["body"], held["receives"]))
     heapify(world.wheel._held)
+    for job_id in runs:
+        run_now(world, job_id)
     world.until(end)
     return _lanes(world)
 

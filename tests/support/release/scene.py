@@ -41,8 +41,14 @@ TEN_MINUTES = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=600
 AN_HOUR = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=3600, max_seconds=3600)
 
 
+PAUSE_SECONDS = 12
+"""For how long the target of a job with a rate asks for a pause."""
+
+
 def answer(call: Call) -> Outcome:
     """What the targets of the scene's jobs answer, in every release."""
+    if call.job.id == "asks-for-a-pause" and call.run.attempt == 1:
+        return Failed("too fast", retry_after=PAUSE_SECONDS, code="http.429")
     if call.job.id in {"dies", "dies-again"}:
         return Failed("503 Service Unavailable")
     if call.job.id in {"fails", "fails-for-long", "keeps-its-lock"} and call.run.attempt == 1:
@@ -146,6 +152,25 @@ def _wait(world: World) -> None:
     for name in ("is-rated", "is-rated-too"):
         world.add(job("rate(1 minute)", id=name, **rated))
     world.add(job("rate(1 minute)", id="queues", overlap=Overlap.QUEUE, max_runs=3, retry=ONCE, **queues))
+
+
+def play_limits(world: World) -> None:
+    """Jobs that are run on request: some share a concurrency key, some a rate, one has a wait queue of its own."""
+    waits: dict[str, Any] = {"completion": Completion.CALLBACK, "completion_seconds": 11, "retry": ONCE}
+    for name in ("shares", "shares-too"):
+        world.add(job("", id=name, overlap=Overlap.ALLOW, concurrency=Concurrency("crm", 2), **waits))
+    world.add(job("", id="queues", overlap=Overlap.QUEUE, **waits))
+    again = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=1, max_seconds=60)
+    for name in ("is-rated", "asks-for-a-pause"):
+        world.add(job("", id=name, overlap=Overlap.ALLOW, rate=Rate("api", 12, 2), retry=again))
+    both: dict[str, Any] = {"concurrency": Concurrency("both", 1), "rate": Rate("api", 12, 2), "retry": ONCE}
+    world.add(job("", id="is-rated-and-shares", overlap=Overlap.ALLOW, **both))
+
+
+def run_now(world: World, job_id: str) -> None:
+    """Anna runs a job."""
+    manual = world.api.manual
+    manual.run(manual.job("default", job_id), RunRequest("anna"), OwnPayload({"of": job_id}))
 
 
 def _run(world: World, payload: OwnPayload, *, key: str) -> None:
