@@ -64,10 +64,12 @@ from duecourse.usecases.report import UNREADABLE, Report, format_error
 from duecourse.usecases.worker.overlap import WATCH_LOST_SECONDS
 
 MAX_WAITING = 100
-"""The maximum number of runs of a job whose keys are checked, the newest first, and of its dead runs."""
+"""The maximum number of runs of a job whose keys are checked, the newest first."""
 
-_WAIT_FOR_KEYS = ((RunState.QUEUED, RunState.RETRYING), (RunState.DEAD,))
-"""The states of runs that wait for a key. A redriven run that waits is still dead."""
+_WAIT_FOR_KEYS = (RunState.QUEUED, RunState.RETRYING)
+"""The states of runs that wait for a key. A redriven run that waits is still dead, but a search for it would read an
+eighth of the tenant's dead runs for each job.
+"""
 
 MAX_LOGGED = 100
 """The maximum number of log lines per action and invocation. Further events are only counted."""
@@ -253,13 +255,8 @@ class _Mend:
         """
         entry = self.entry
         try:
-            lines = {
-                line_of(run)
-                for states in _WAIT_FOR_KEYS
-                for run in self.uses.runs.by_state(entry.tenant, states, limit=MAX_WAITING, job_id=entry.job_id)
-                if run.key is not None or isinstance(run, Queued)
-            }
-            for line in sorted(lines):
+            waiting = self.uses.runs.by_state(entry.tenant, _WAIT_FOR_KEYS, limit=MAX_WAITING, job_id=entry.job_id)
+            for line in sorted({line_of(run) for run in waiting if run.key is not None or isinstance(run, Queued)}):
                 self._call(line)
         except UNREADABLE as problem:
             self._found("RepairsFailed", "entry_not_checked", alarming=True, error=format_error(problem))
