@@ -31,6 +31,7 @@ COLUMNS = {
     "waiting_for": "string",
     "concurrency_key": "string",
     "rate_key": "string",
+    "breaker_key": "string",
     "waiting_since": "string",
     "waiting_until": "string",
     "heartbeat_until": "string",

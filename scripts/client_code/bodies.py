@@ -9,7 +9,7 @@ DOCUMENTS = {"JobRequest": "job", "JobPatch": "changes", "WorkflowRequest": "wor
 """Bodies that are handed over whole, by the argument's name; the fields of the others are arguments."""
 
 
-PARTS = ("LimitRate", "RunRequest")
+PARTS = ("LimitBreaker", "LimitRate", "RunRequest")
 """Parts of bodies that are handed over as arguments, alone or in lists."""
 
 

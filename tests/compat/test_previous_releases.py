@@ -108,7 +108,7 @@ def test_compatibility_recorded_scene_covers_every_run_state_and_message_kind(wr
     assert items >= {"JOB", "CURSOR", "PAYLOAD", "GONE", "WAKE", "WATERMARK", "LIMITS", "LAST", "HIGHEST"}
     assert items >= {"RUN", "ACTIVE", "INPUT", "QUEUE", "WATCH", "LIMIT"}
     of_keys = {item["SK"]["S"].partition("#")[0] for item in written_now["runs"] if item["PK"]["S"].startswith("KEY#")}
-    assert of_keys == {"ACTIVE", "QUEUE", "RATE", "WATCH"}
+    assert of_keys == {"ACTIVE", "BREAKER", "QUEUE", "RATE", "WATCH"}
 
 
 def item_of_a_run(scene: dict[str, Any], job_id: str) -> dict[str, Any]:

@@ -104,3 +104,23 @@ def test_limits_page_and_run_page_show_a_run_that_waits_for_a_rate(
     table.get_by_role("link").first.click()
     expect(page.get_by_text("Waits for the rate of the key")).to_be_visible()
     expect(page.get_by_text("Next attempt")).to_be_visible()
+
+
+def test_limits_page_and_run_page_show_a_run_that_waits_for_a_circuit_breaker(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    breaker = {"failures": 1, "open_seconds": 60}
+    job = {"id": "export", "schedule": None, "target": HTTP, "overlap": "allow", "breaker": breaker}
+    scheduler.client.create_job(job | {"retry": {"max_attempts": 1}})
+    scheduler.answer("export", status=503)
+    for _ in range(2):
+        run = scheduler.client.run_job("export")
+        scheduler.advance(seconds=1)
+    page = open_page(console, "/limits")
+    page.get_by_role("link", name="shop.example").click()
+    expect(page.get_by_text("The circuit breaker is open after 1 failed attempts")).to_be_visible()
+    expect(page.get_by_text("Waiting for the circuit breaker: 1.")).to_be_visible()
+    assert accessibility_faults(page) == []
+    page = open_page(console, f"/runs/{run.id}")
+    expect(page.get_by_text("Waits for the circuit breaker")).to_be_visible()
+    expect(page.get_by_role("link", name="shop.example")).to_be_visible()

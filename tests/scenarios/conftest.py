@@ -26,7 +26,7 @@ OVER_BOTH = {
 IN_MEMORY = {
     "dispatch": ("max_runs",),
     "jobs": ("backfill", "pause", "pause_on_failure", "pings", "skip_next"),
-    "overlap": ("patience_in_line", "rates", "redriven_in_line"),
+    "overlap": ("breakers", "patience_in_line", "rates", "redriven_in_line"),
     "worker": ("cancel", "dead_letters", "deadlines", "redriven_callbacks", "redrives", "waits"),
     "workflows": ("results",),
 }

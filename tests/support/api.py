@@ -14,6 +14,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from duecourse.api.app import Application
 from duecourse.domain.jobs.job import Lane, Precision
+from duecourse.domain.runs.breaker import BreakerState
 from duecourse.domain.runs.rate import Spent
 from duecourse.domain.targets.allowed_targets import ALLOW_LISTS
 from duecourse.domain.targets.oidc import OidcIssuer
@@ -160,6 +161,9 @@ class EmptyLines:
 
     def spent(self, *_: object) -> Spent:
         return Spent()
+
+    def breaker(self, *_: object) -> BreakerState:
+        return BreakerState()
 
 
 @dataclass

@@ -33,6 +33,7 @@ OURS: Mapping[str, frozenset[str]] = {
         *("AttemptsStarted", "AttemptsFailed"),
         *("MessagesReceived", "DuplicatesDropped", "Lateness", "CaughtUp", "DeathsAnnounced", "MessagesFailed"),
         *(
+            "BreakersOpened",
             "FinishesRefused",
             "ResultsLost",
             "ResultsRefused",

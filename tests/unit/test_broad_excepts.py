@@ -53,6 +53,7 @@ REASONS = {
     "usecases/worker/call.py:list_runs": "the call goes on without the list",
     "usecases/worker/call.py:call": "ends the attempt: the target may have been called; a workflow was tried again",
     "usecases/worker/attempt.py:_pause_key": "counts; the run ends, and its key goes on without a pause",
+    "usecases/worker/attempt.py:_tell_breaker": "the run ends, and its circuit breaker goes on without this outcome",
     "usecases/worker/attempt.py:_with_located_result": "the run has succeeded; it records the reason of the failure",
     "usecases/worker/attempt.py:_with_stored_result": "the run has succeeded; it keeps the beginning of its result",
     "usecases/worker/overlap.py:left": "the attempt is recorded and its call must follow; the line's watch repeats it",

@@ -154,6 +154,9 @@ export const RARE: Field[] = [
   field("results", "Location of results", "json", {
     hint: 'A bucket that the stage allows: {"bucket": "acme-reports", "prefix": "daily/"}',
   }),
+  field("breaker", "Circuit breaker", "json", {
+    hint: 'Runs wait while the target fails: {"failures": 5, "open_seconds": 60}. The default key is the host of the target.',
+  }),
   field("rate", "Rate", "json", {
     hint: 'Attempts of several jobs share a rate: {"key": "crm-{{payload.region}}", "per_minute": 60, "burst": 10}',
   }),

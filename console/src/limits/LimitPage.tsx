@@ -21,7 +21,7 @@ import { ProblemBox } from "../shared/ProblemBox";
 import { Rows } from "../shared/Rows";
 import { RunStatus } from "../shared/Status";
 import { useConfirm } from "../shared/useConfirm";
-import { limitText, rateText } from "./texts";
+import { breakerText, limitText, rateText } from "./texts";
 
 export default function LimitPage() {
   const { limitKey = "" } = useParams();
@@ -60,7 +60,7 @@ function Limit({ limitKey }: { limitKey: string }) {
     try {
       await fetcher.PUT("/v1/limits/{limit_key}", {
         params,
-        body: { concurrency: Number(typed), rate: limit.rate },
+        body: { concurrency: Number(typed), rate: limit.rate, breaker: limit.breaker },
       });
       notices.done(`The limit of ${limitKey} is ${typed}.`);
       setTyped("");
@@ -103,7 +103,7 @@ function Limit({ limitKey }: { limitKey: string }) {
     <SpaceBetween size="l">
       <Header
         variant="h1"
-        description={`Limit: ${limitText(limit.concurrency)}. Rate: ${rateText(limit.rate)}. Active runs: ${limit.active.length}. Waiting for a place: ${limit.waiting}. Waiting for the rate: ${limit.waiting_for_rate}.`}
+        description={`Limit: ${limitText(limit.concurrency)}. Rate: ${rateText(limit.rate)}. Active runs: ${limit.active.length}. Waiting for a place: ${limit.waiting}. Waiting for the rate: ${limit.waiting_for_rate}. Waiting for the circuit breaker: ${limit.waiting_for_breaker}.`}
         actions={
           limit.updated_at !== null && (
             <Button onClick={remove} disabled={refusal !== undefined} disabledReason={refusal}>
@@ -140,6 +140,12 @@ function Limit({ limitKey }: { limitKey: string }) {
         <Box>
           A target requested a pause: no run with this key starts before{" "}
           <Time at={limit.paused_until} zone={zone} />.
+        </Box>
+      )}
+      {limit.breaker_state !== "closed" && (
+        <Box>
+          {breakerText(limit.breaker_state, limit.breaker_failures)}{" "}
+          <Time at={limit.breaker_open_until} zone={zone} />.
         </Box>
       )}
       <Rows

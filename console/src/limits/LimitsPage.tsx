@@ -18,7 +18,7 @@ export default function LimitsPage() {
       header={
         <Header
           variant="h1"
-          description="Keys that have a stored limit, a stored rate or waiting runs. The keys of a job are in its concurrency and rate fields."
+          description="Keys that have a stored limit, a stored rate or waiting runs. The keys of a job are in its concurrency, rate and breaker fields."
         >
           Limits
         </Header>
@@ -52,6 +52,13 @@ export default function LimitsPage() {
           width: 150,
           labelled: true,
           cell: (each) => each.waiting_for_rate,
+        },
+        {
+          id: "guarded",
+          header: "Waiting (breaker)",
+          width: 170,
+          labelled: true,
+          cell: (each) => each.waiting_for_breaker,
         },
         { id: "by", header: "Set by", width: 200, grow: 1, cell: (each) => each.updated_by },
       ]}

@@ -3,6 +3,14 @@ export function rateText(rate: { per_minute: number; burst: number } | null): st
   return rate === null ? "Set in the jobs" : `${rate.per_minute} per minute, burst ${rate.burst}`;
 }
 
+/** A circuit breaker that is not closed, in words. */
+export function breakerText(state: "open" | "half_open", failures: number): string {
+  const failed = `${failures} failed attempts`;
+  return state === "open"
+    ? `The circuit breaker is open after ${failed}: no run with this key starts before`
+    : `The circuit breaker is half open after ${failed}: one attempt tries whether the target works, since`;
+}
+
 /** A key's limit in words. */
 export function limitText(concurrency: number | null): string {
   if (concurrency === null) return "Set in the jobs";

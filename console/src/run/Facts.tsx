@@ -59,7 +59,13 @@ export function Facts({ run, zone }: { run: SingleRun; zone: string }) {
             ) : null,
           ),
           pair(
-            run.waiting_for === "rate" ? "Waiting since" : "In the wait queue since",
+            "Waits for the circuit breaker",
+            run.breaker_key && <Link href={to.limit(run.breaker_key)}>{run.breaker_key}</Link>,
+          ),
+          pair(
+            run.waiting_for === "rate" || run.waiting_for === "breaker"
+              ? "Waiting since"
+              : "In the wait queue since",
             at(run.waiting_for === null ? null : run.waiting_since),
           ),
           pair("Callback deadline", at(run.waiting_until)),

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from duecourse.domain.ids import RunIdentity, key_line
 from duecourse.domain.jobs.job import Concurrency, Lane, Rate
+from duecourse.domain.runs.breaker import BreakerState
 from duecourse.domain.runs.overlap import KeyLimit, Lock, QueuePosition, position_in
 from duecourse.domain.runs.rate import Hold, Move, Recount, Spent
 from duecourse.messages import RunMessage, read_run_message
@@ -142,3 +143,25 @@ def test_key_limits_starts_of_a_rate_are_counted_only_if_the_condition_of_a_move
     assert spend("paid", 150, 200, to=170) == (True, Spent(170, 135, 10, 150))
     assert spend("paid", 150, 200) == (True, Spent(180, 135, 10, 150))
     assert lines.spent("default", "erp") == lines.spent("other", "crm") == Spent()
+
+
+def test_key_limits_breaker_is_replaced_only_if_it_is_as_it_was_read(any_tables: Tables) -> None:
+    lines, later = any_tables.wait_queues(), int(NOON) + 86_400
+
+    def change(state: BreakerState, previous: BreakerState) -> tuple[bool, BreakerState]:
+        return lines.set_breaker("default", "crm", state, previous, expires_at=later)
+
+    opened, probing = BreakerState(2, 100, 60), BreakerState(2, 100, 60, "token", 190)
+    assert lines.breaker("default", "crm") == BreakerState()
+    assert lines.count_failure("default", "crm", expires_at=later) == BreakerState(1)
+    assert lines.count_failure("default", "crm", expires_at=later) == BreakerState(2)
+    assert change(opened, BreakerState(1)) == (False, BreakerState(2))
+    assert change(opened, BreakerState(2)) == (True, opened)
+    assert change(opened, BreakerState(2)) == (True, opened), "only the response was lost"
+    assert change(probing, opened) == (True, probing)
+    assert change(replace(probing, probe="other"), opened) == (False, probing)
+    assert lines.breaker("default", "crm") == probing
+    assert lines.count_failure("default", "crm", expires_at=later) == replace(probing, failures=3)
+    assert change(BreakerState(), probing) == (False, replace(probing, failures=3))
+    assert change(BreakerState(), replace(probing, failures=3)) == (True, BreakerState())
+    assert lines.breaker("default", "crm") == lines.breaker("other", "crm") == BreakerState()

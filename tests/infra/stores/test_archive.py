@@ -133,6 +133,7 @@ def test_archive_table_columns_have_the_names_and_types_of_the_row_fields(stack:
             run(job(), RunState.SUCCEEDED, result={"status": 200}, result_bytes=12, result_key="r", **located, **common)
         ),
         row_of(run(job(), RunState.QUEUED, waiting_since=1.0, key="crm", rate_key="crm", **common)),
+        row_of(run(job(), RunState.QUEUED, waiting_since=1.0, rate_key="crm", breaker=True, **common)),
         row_of(run(job(), RunState.RETRYING, finished_at=1.0, **common)),
         row_of(run(job(), RunState.WAITING, waiting_until=1.0, heartbeat_until=1.0, **common)),
     ]

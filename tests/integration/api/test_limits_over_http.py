@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from duecourse.domain.ids import key_line
+from duecourse.domain.runs.breaker import BreakerState
 from duecourse.domain.runs.overlap import Lock
 from duecourse.testing.clock import SettableClock
 from duecourse.testing.faults import after, around
@@ -13,6 +14,7 @@ from tests.support.api_events import json_event
 from tests.support.jobs import NOON
 from tests.support.tables import Tables
 
+QUEUE = {"type": "sqs", "queue": "duecourse-target-q"}
 HOLDER = "report.20261121T115900Z"
 
 
@@ -40,6 +42,7 @@ def test_limits_are_written_read_listed_and_deleted(api: ApiClient) -> None:
         "key": "crm-eu",
         "concurrency": 5,
         "rate": None,
+        "breaker": None,
         "updated_at": "2026-11-21T12:00:00.000Z",
         "updated_by": "local",
     }
@@ -51,10 +54,15 @@ def test_limits_are_written_read_listed_and_deleted(api: ApiClient) -> None:
         "waiting_for_rate": 0,
         "rate_queue": [],
         "paused_until": None,
+        "waiting_for_breaker": 0,
+        "breaker_state": "closed",
+        "breaker_failures": 0,
+        "breaker_open_until": None,
     }
     assert (put(api, 0).status, api.get("/v1/limits/crm-eu").json["concurrency"]) == (200, 0)
     assert put(api, 5).status == 200
-    assert api.get("/v1/limits").json == {"items": [shown | {"waiting": 0, "waiting_for_rate": 0}], "next_cursor": None}
+    waiting = {"waiting": 0, "waiting_for_rate": 0, "waiting_for_breaker": 0}
+    assert api.get("/v1/limits").json == {"items": [shown | waiting], "next_cursor": None}
     assert api.delete("/v1/limits/crm-eu").status == 204
     for answer in (api.get("/v1/limits/crm-eu"), api.delete("/v1/limits/crm-eu")):
         assert (answer.status, answer.json["type"]) == (404, "/problems/unknown-limit")
@@ -183,3 +191,46 @@ def test_limits_key_cannot_be_used_with_a_rule_that_drops_waiting_runs(api: ApiC
     (fault,) = answer.json["errors"]
     assert (answer.status, fault["pointer"]) == (422, "/concurrency")
     assert "choose skip, queue or allow" in fault["detail"]
+
+
+@pytest.mark.parametrize(("body", "pointer", "detail"), [
+    ({"breaker": {}}, "/breaker/failures", "is required: write after how many failed attempts"),
+    ({"breaker": {"failures": 0}}, "/breaker/failures", "from 1 to 100"),
+    ({"breaker": {"failures": 5, "open_seconds": 901}}, "/breaker/open_seconds", "from 1 to 900"),
+    ({"breaker": {"failures": 5, "key": "{{week}}"}}, "/breaker/key", "known names: job_id, payload.FIELD"),
+    ({"breaker": {"failures": 5}, "overlap": "replace"}, "/breaker", "cannot be used with overlap replace"),
+    ({"breaker": {"failures": 5}, "target": QUEUE}, "/breaker", "requires a key"),
+])  # fmt: skip
+def test_limits_job_with_an_invalid_breaker_is_refused(api: ApiClient, body: Any, pointer: str, detail: str) -> None:
+    answer = api.post(BODY | body)
+    (fault,) = answer.json["errors"]
+    assert (answer.status, fault["pointer"], detail in fault["detail"]) == (422, pointer, True), fault
+
+
+def test_limits_job_with_a_breaker_shows_it(api: ApiClient) -> None:
+    made = api.post(BODY | {"breaker": {"failures": 5}}).json
+    assert made["breaker"] == {"key": None, "failures": 5, "open_seconds": 60}
+    path = f"/v1/jobs/{made['id']}"
+    changed = api.send(json_event("PATCH", path, {"breaker": {"open_seconds": 30}})).json
+    assert changed["breaker"] == {"key": None, "failures": 5, "open_seconds": 30}
+    refused = api.send(json_event("PATCH", path, {"target": QUEUE}))
+    assert (refused.status, refused.json["errors"][0]["pointer"]) == (422, "/breaker")
+    assert api.send(json_event("PATCH", path, {"breaker": None})).json["breaker"] is None
+
+
+def test_limits_breaker_is_stored_and_its_state_is_shown(tables: Tables) -> None:
+    lines, clock = tables.wait_queues(), SettableClock(NOON)
+    api = ApiClient.over(tables, clock, workflows=tables.workflows(clock), waiting_lines=lines)
+    made = api.send(json_event("PUT", "/v1/limits/crm-eu", {"breaker": {"failures": 3}})).json
+    assert (made["concurrency"], made["rate"], made["breaker"]) == (None, None, {"failures": 3, "open_seconds": 60})
+    opened = BreakerState(3, int(NOON) + 60, 60)
+    for key in ("crm-eu", "api.example.com"):
+        assert lines.set_breaker("default", key, opened, BreakerState(), expires_at=int(NOON) + 99)[0]
+        shown = api.get(f"/v1/limits/{key}").json
+        assert {name: value for name, value in shown.items() if name.startswith("breaker_")} == {
+            "breaker_state": "open",
+            "breaker_failures": 3,
+            "breaker_open_until": "2026-11-21T12:01:00.000Z",
+        }
+    clock.advance(60)
+    assert api.get("/v1/limits/crm-eu").json["breaker_state"] == "half_open"

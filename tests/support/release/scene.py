@@ -7,6 +7,7 @@ from duecourse.adapters.dynamodb.cursors.tick_mark import DynamoTickMark
 from duecourse.domain.jobs.backfill import Backfill
 from duecourse.domain.jobs.job import (
     Backoff,
+    Breaker,
     Completion,
     Concurrency,
     Job,
@@ -49,7 +50,7 @@ def answer(call: Call) -> Outcome:
     """What the targets of the scene's jobs answer, in every release."""
     if call.job.id == "asks-for-a-pause" and call.run.attempt == 1:
         return Failed("too fast", retry_after=PAUSE_SECONDS, code="http.429")
-    if call.job.id in {"dies", "dies-again"}:
+    if call.job.id in {"dies", "dies-again", "breaks"}:
         return Failed("503 Service Unavailable")
     if call.job.id in {"fails", "fails-for-long", "keeps-its-lock"} and call.run.attempt == 1:
         return Failed("not yet")
@@ -151,6 +152,8 @@ def _wait(world: World) -> None:
     rated: dict[str, Any] = {"overlap": Overlap.ALLOW, "rate": Rate("crm", 1, 1), "retry": ONCE, "max_runs": 1}
     for name in ("is-rated", "is-rated-too"):
         world.add(job("rate(1 minute)", id=name, **rated))
+    breaker = Breaker("crm", 1, 900)
+    world.add(job("rate(1 minute)", id="breaks", overlap=Overlap.ALLOW, breaker=breaker, retry=ONCE, max_runs=2))
     world.add(job("rate(1 minute)", id="queues", overlap=Overlap.QUEUE, max_runs=3, retry=ONCE, **queues))
 
 

@@ -8,6 +8,7 @@ KEY = {
     "key": "crm-eu",
     "concurrency": 5,
     "rate": None,
+    "breaker": None,
     "updated_at": "2026-11-21T09:00:00.000Z",
     "updated_by": "anna",
 }
@@ -26,6 +27,10 @@ FULL: dict[str, Any] = KEY | {
     "waiting_for_rate": 0,
     "rate_queue": [],
     "paused_until": None,
+    "waiting_for_breaker": 0,
+    "breaker_state": "closed",
+    "breaker_failures": 0,
+    "breaker_open_until": None,
 }
 
 
@@ -37,13 +42,13 @@ def test_limits_are_listed_with_their_waiting_runs() -> None:
         "updated_by": None,
         "waiting": 3,
         "waiting_for_rate": 2,
+        "waiting_for_breaker": 1,
     }
-    listed = told(
-        {"items": [KEY | {"waiting": 0, "waiting_for_rate": 0}, jobs_alone], "next_cursor": "x"}, "limits", "list"
-    )
+    stored = KEY | {"waiting": 0, "waiting_for_rate": 0, "waiting_for_breaker": 0}
+    listed = told({"items": [stored, jobs_alone], "next_cursor": "x"}, "limits", "list")
     assert [line.split() for line in listed.output.splitlines()[1:3]] == [
-        ["crm-eu", "5", "of", "its", "jobs", "0", "0", "anna"],
-        ["erp", "of", "its", "jobs", "of", "its", "jobs", "3", "2"],
+        ["crm-eu", "5", "of", "its", "jobs", "0", "0", "0", "anna"],
+        ["erp", "of", "its", "jobs", "of", "its", "jobs", "3", "2", "1"],
     ]
     assert "duecourse limits list --cursor x" in listed.output
 
@@ -75,3 +80,16 @@ def test_limits_rate_is_set_and_shown_with_the_runs_that_wait() -> None:
     for arguments, problem in ((["--burst", "2"], "--per-minute"), ([], "--per-minute")):
         refused = told(found, "limits", "set", "crm-eu", *arguments)
         assert (refused.exit_code, problem in refused.output) == (2, True)
+
+
+def test_limits_breaker_is_set_and_shown() -> None:
+    found = FULL | {"breaker": {"failures": 5, "open_seconds": 60}, "waiting_for_breaker": 2}
+    said = told(found, "limits", "set", "crm-eu", "--failures", "5").output
+    assert "limit 5, circuit breaker 5 failures, 60 s, 1 active, 12 waiting, 2 waiting for the circuit breaker" in said
+    opened = {"breaker_state": "open", "breaker_failures": 7, "breaker_open_until": "2026-11-21T07:00:00.000Z"}
+    shown = told(found | opened, "limits", "show", "crm-eu").output
+    assert "the circuit breaker is open until 2026-11-21 07:00:00+00:00 after 7 failures" in shown
+    half = told(found | opened | {"breaker_state": "half_open"}, "limits", "show", "crm-eu").output
+    assert "one attempt tries whether the target works" in half
+    refused = told(found, "limits", "set", "crm-eu", "--open-seconds", "60")
+    assert (refused.exit_code, "--failures" in refused.output) == (2, True)

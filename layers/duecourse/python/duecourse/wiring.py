@@ -504,6 +504,7 @@ class Wiring(Generic[S_co]):
     def worker(self: Wiring[ExecuteSettings], rules: WorkerRules, received: Received, caller: Caller) -> LaneWorker:
         """Return a worker for the messages of `received`."""
         from duecourse.usecases.worker.attempt import Coverage, LaneWorker, Starter
+        from duecourse.usecases.worker.breakers import Breakers
         from duecourse.usecases.worker.call import Calls, LongCalls
         from duecourse.usecases.worker.rates import Rates
         from duecourse.usecases.worker.requeue import Requeue
@@ -519,6 +520,7 @@ class Wiring(Generic[S_co]):
             coverage=coverage,
             overlaps=effects.overlaps,
             rates=Rates(jobs, self.wait_queues, clock, randomness),
+            breakers=Breakers(jobs, self.wait_queues, clock, randomness),
             wait_queue=wait_queue,
             calls=Calls(caller, self.payloads, clock, randomness, effects.workflows),
             long_calls=LongCalls(runs, clock),

@@ -106,10 +106,10 @@ class RunAnswer(TypedDict):
     attempts: Annotated[Count, Field(description="The number of attempts that have started.")]
     max_attempts: Count
     waiting_for: Annotated[
-        Literal["overlap", "concurrency", "rate"] | None,
+        Literal["overlap", "concurrency", "rate", "breaker"] | None,
         Field(
-            description="Whether the run waits for another run of its job, for a place of its concurrency key, or for "
-            "the rate of its rate key."
+            description="Whether the run waits for another run of its job, for a place of its concurrency key, for the "
+            "rate of its rate key, or for a circuit breaker."
         ),
     ]
     concurrency_key: Annotated[
@@ -117,6 +117,7 @@ class RunAnswer(TypedDict):
         Field(description="The key for which the run waits, or whose limit counted its last attempt."),
     ]
     rate_key: Annotated[str | None, Field(description="The key for whose rate the run waits.")]
+    breaker_key: Annotated[str | None, Field(description="The key for whose circuit breaker the run waits.")]
     waiting_since: Annotated[Millisecond | None, Field(description="When the run began to wait; kept after the wait.")]
     waiting_until: Annotated[Millisecond | None, Field(description="The time by which the callback must arrive.")]
     heartbeat_until: Annotated[

@@ -37,6 +37,14 @@ class BasicAuth(TypedDict):
     secret: str
 
 
+class Breaker(TypedDict):
+    """A circuit breaker that attempts of several jobs share. While the target fails, runs wait."""
+
+    key: NotRequired[str | None]
+    failures: int
+    open_seconds: NotRequired[int]
+
+
 class Concurrency(TypedDict):
     """A limit that runs of several jobs share. Further runs wait for a place."""
 
@@ -125,6 +133,7 @@ class JobPatch(TypedDict):
     concurrency: NotRequired[Concurrency | None]
     results: NotRequired[ResultLocation | None]
     rate: NotRequired[Rate | None]
+    breaker: NotRequired[Breaker | None]
     delivery: NotRequired[Literal["at_least_once", "at_most_once"] | None]
     after_completion: NotRequired[AfterCompletion | None]
     idempotency_key: NotRequired[str | None]
@@ -187,6 +196,7 @@ class JobRequest(TypedDict):
     concurrency: NotRequired[Concurrency | None]
     results: NotRequired[ResultLocation | None]
     rate: NotRequired[Rate | None]
+    breaker: NotRequired[Breaker | None]
     delivery: NotRequired[Literal["at_least_once", "at_most_once"]]
     after_completion: NotRequired[AfterCompletion | None]
     idempotency_key: NotRequired[str | None]
@@ -198,6 +208,13 @@ class LambdaTarget(TypedDict):
     type: Literal["lambda"]
     function: str
     mode: NotRequired[Literal["sync", "async"]]
+
+
+class LimitBreaker(TypedDict):
+    """The numbers of the circuit breaker of the key."""
+
+    failures: int
+    open_seconds: NotRequired[int]
 
 
 class LimitRate(TypedDict):

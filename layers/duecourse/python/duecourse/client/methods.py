@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Literal, TypeVar
 
-from duecourse.client.bodies import JobPatch, JobRequest, LimitRate, RunRequest, WorkflowRequest
+from duecourse.client.bodies import JobPatch, JobRequest, LimitBreaker, LimitRate, RunRequest, WorkflowRequest
 from duecourse.client.calls import Call
 from duecourse.client.models import (
     Accepted,
@@ -923,7 +923,12 @@ class Methods(ABC):
         return self._send(Call("GET", Call.at("limits/{limit_key}", limit_key=limit_key)), SingleLimit)
 
     def put_limit(
-        self, limit_key: str, *, concurrency: int | None = None, rate: LimitRate | None = None
+        self,
+        limit_key: str,
+        *,
+        concurrency: int | None = None,
+        rate: LimitRate | None = None,
+        breaker: LimitBreaker | None = None,
     ) -> SingleLimit:
         """Set a concurrency limit.
 
@@ -936,12 +941,14 @@ class Methods(ABC):
         `concurrency`: the maximum number of active runs with the key; 0: none starts.
 
         `rate`: the rate of the attempts with the key.
+
+        `breaker`: the numbers of the circuit breaker of the key.
         """
         return self._send(
             Call(
                 "PUT",
                 Call.at("limits/{limit_key}", limit_key=limit_key),
-                fields={"concurrency": concurrency, "rate": rate},
+                fields={"concurrency": concurrency, "rate": rate, "breaker": breaker},
             ),
             SingleLimit,
         )

@@ -150,6 +150,18 @@ class BatchItem(Answer):
 
 
 @dataclass(frozen=True, kw_only=True)
+class BreakerShown(Answer):
+    """A circuit breaker that attempts of several jobs share. While the target fails, runs wait."""
+
+    key: str | None
+    """Attempts with the same key share the breaker. A template. Default: the host of an HTTP target."""
+    failures: int
+    """The number of failed attempts in a row after which it opens."""
+    open_seconds: int
+    """How long no attempt starts; twice as long after a failed try."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Bucket(Answer):
     """The runs that are due in an interval."""
 
@@ -502,6 +514,8 @@ class Job(Answer):
     """The bucket for the results; null: the stage keeps them."""
     rate: RateShown | None
     """The rate that the attempts share with those of other jobs."""
+    breaker: BreakerShown | None
+    """The circuit breaker that the attempts share with those of other jobs."""
     delivery: Literal["at_least_once", "at_most_once"]
     after_completion: AfterCompletion | None
     """For a job that ends: its schedule is at(...), or it has end or max_runs. Default: a job with the schedule
@@ -662,6 +676,8 @@ class ListedLimit(Answer):
     """The stored limit; null if the limits of the jobs apply."""
     rate: StoredRate | None
     """The stored rate; null if the rates of the jobs apply."""
+    breaker: StoredBreaker | None
+    """The stored numbers of the circuit breaker; null if the numbers of the jobs apply."""
     updated_at: datetime | None
     """UTC, to the millisecond."""
     updated_by: str | None
@@ -669,6 +685,8 @@ class ListedLimit(Answer):
     """The runs that wait for a place, among the newest waiting runs."""
     waiting_for_rate: int
     """The runs that wait for the rate, among the newest waiting runs."""
+    waiting_for_breaker: int
+    """The runs that wait for the circuit breaker, among the newest waiting runs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1008,6 +1026,8 @@ class SingleLimit(Answer):
     """The stored limit; null if the limits of the jobs apply."""
     rate: StoredRate | None
     """The stored rate; null if the rates of the jobs apply."""
+    breaker: StoredBreaker | None
+    """The stored numbers of the circuit breaker; null if the numbers of the jobs apply."""
     updated_at: datetime | None
     """UTC, to the millisecond."""
     updated_by: str | None
@@ -1022,6 +1042,14 @@ class SingleLimit(Answer):
     """The first 100 of them, in order."""
     paused_until: datetime | None
     """No run with the key starts before, because a target sent Retry-After."""
+    waiting_for_breaker: int
+    """The number of runs that wait for the circuit breaker, among the newest waiting runs."""
+    breaker_state: Literal["closed", "open", "half_open"]
+    """The state of the circuit breaker. `half_open`: one attempt tries whether the target works."""
+    breaker_failures: int
+    """The failed attempts since the last success."""
+    breaker_open_until: datetime | None
+    """When the circuit breaker lets an attempt start; null if it is closed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1166,6 +1194,14 @@ class StepRun(Answer):
     code: str | None
     """The code of the last failure, such as http.503 or timeout."""
     error: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredBreaker(Answer):
+    """The stored numbers of a circuit breaker."""
+
+    failures: int
+    open_seconds: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1438,14 +1474,16 @@ class Run(RunExtras, Answer):
     attempts: int
     """The number of attempts that have started."""
     max_attempts: int
-    waiting_for: Literal["overlap", "concurrency", "rate"] | None
-    """Whether the run waits for another run of its job, for a place of its concurrency key, or for the rate of its
-    rate key.
+    waiting_for: Literal["overlap", "concurrency", "rate", "breaker"] | None
+    """Whether the run waits for another run of its job, for a place of its concurrency key, for the rate of its rate
+    key, or for a circuit breaker.
     """
     concurrency_key: str | None
     """The key for which the run waits, or whose limit counted its last attempt."""
     rate_key: str | None
     """The key for whose rate the run waits."""
+    breaker_key: str | None
+    """The key for whose circuit breaker the run waits."""
     waiting_since: datetime | None
     """When the run began to wait; kept after the wait."""
     waiting_until: datetime | None

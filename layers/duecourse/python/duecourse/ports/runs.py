@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from duecourse.domain.ids import RunName
 from duecourse.domain.jobs.backfill import Backfill
+from duecourse.domain.runs.breaker import BreakerState
 from duecourse.domain.runs.callbacks import Heartbeat
 from duecourse.domain.runs.coverage import Recorded
 from duecourse.domain.runs.overlap import Lock, QueuePosition
@@ -132,7 +133,8 @@ class Watch:
 
 class WaitQueues(Protocol):
     """The runs that wait for the lock of a job (by its id), or for a place of a concurrency key (`key_line` instead of
-    the id), each with the message that starts it, the messages held by a pause of a job, and the starts of rate keys.
+    the id), each with the message that starts it, the messages held by a pause of a job, the starts of rate keys, and
+    the circuit breakers of keys.
     """
 
     def hold(self, message: RunMessage, *, expires_at: int) -> None:
@@ -168,6 +170,17 @@ class WaitQueues(Protocol):
 
     def spend(self, tenant: str, key: str, move: Change, *, expires_at: int) -> tuple[bool, Spent]:
         """Make the move if its condition holds. Return whether it was made, and the starts of the key after it."""
+
+    def breaker(self, tenant: str, key: str) -> BreakerState:
+        """Return the state of the key's circuit breaker. May be stale."""
+
+    def count_failure(self, tenant: str, key: str, *, expires_at: int) -> BreakerState:
+        """Count a failure, and return the state after it."""
+
+    def set_breaker(
+        self, tenant: str, key: str, state: BreakerState, previous: BreakerState, *, expires_at: int
+    ) -> tuple[bool, BreakerState]:
+        """Replace exactly `previous` by `state`. Return whether it was replaced, and the state after it."""
 
     def watch(self, tenant: str, job_id: str) -> Watch | None:
         """Return the watch of the wait queue. Strongly consistent."""

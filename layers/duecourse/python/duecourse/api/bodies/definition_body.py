@@ -27,7 +27,7 @@ from pydantic import (
 from pydantic import Tag as Variant
 
 from duecourse.api.bodies.models import LINE, UNIQUE, Body, Instant, Whole, each_once, no_controls, refuse
-from duecourse.api.bodies.target_bodies import TargetBody, Url, rules_of, url_problem
+from duecourse.api.bodies.target_bodies import HttpTargetBody, TargetBody, Url, rules_of, url_problem
 from duecourse.api.problems import FieldFault, pointer
 from duecourse.domain.ids import ID_PATTERN, is_id
 from duecourse.domain.instants import DAY_SECONDS
@@ -36,6 +36,7 @@ from duecourse.domain.jobs.job import (
     COMPLETION_SECONDS,
     LONG_TIMEOUT_SECONDS,
     MAX_ACTIVE_LIMIT,
+    MAX_OPEN_SECONDS,
     MAX_PER_MINUTE,
     MAX_PRIORITY,
     MAX_QUEUE_LIMIT,
@@ -510,6 +511,29 @@ class RateBody(Body):
     burst: Burst = 1
 
 
+MAX_FAILURES = 100
+
+Failures = Annotated[
+    Whole, Field(ge=1, le=MAX_FAILURES, description="The number of failed attempts in a row after which it opens.")
+]
+OpenSeconds = Annotated[
+    Whole, Field(ge=1, le=MAX_OPEN_SECONDS, description="How long no attempt starts; twice as long after a failed try.")
+]
+
+
+class BreakerBody(Body):
+    """A circuit breaker that attempts of several jobs share. While the target fails, runs wait."""
+
+    key: Annotated[
+        TemplateKey | None,
+        Field(
+            description="Attempts with the same key share the breaker. A template. Default: the host of an HTTP target."
+        ),
+    ] = None
+    failures: Failures
+    open_seconds: OpenSeconds = 60
+
+
 class ResultLocationBody(Body):
     """The bucket that receives the results. The stage must allow it."""
 
@@ -813,6 +837,10 @@ class JobBody(DefinitionBody):
     rate: Annotated[
         RateBody | None, Field(description="The rate that the attempts share with those of other jobs.")
     ] = None
+    breaker: Annotated[
+        BreakerBody | None,
+        Field(description="The circuit breaker that the attempts share with those of other jobs."),
+    ] = None
     delivery: Literal["at_least_once", "at_most_once"] = "at_least_once"
     after_completion: Annotated[
         AfterCompletionBody | None,
@@ -859,6 +887,18 @@ class JobBody(DefinitionBody):
     def _rated(cls, value: RateBody | None, info: ValidationInfo) -> RateBody | None:
         if value is not None and info.data.get("overlap") == Overlap.REPLACE:
             raise refuse("cannot be used with overlap replace; choose newest, skip, queue or allow")
+        return value
+
+    @field_validator("breaker")
+    @classmethod
+    def _guarded(cls, value: BreakerBody | None, info: ValidationInfo) -> BreakerBody | None:
+        if value is None:
+            return None
+        if info.data.get("overlap") == Overlap.REPLACE:
+            raise refuse("cannot be used with overlap replace; choose newest, skip, queue or allow")
+        target = info.data.get("target")
+        if value.key is None and target is not None and not isinstance(target, HttpTargetBody):
+            raise refuse("requires a key, because the target has no host; add key, such as crm-{{payload.region}}")
         return value
 
     @field_validator("idempotency_key")

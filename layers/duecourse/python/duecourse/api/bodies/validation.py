@@ -27,6 +27,7 @@ from duecourse.api.bodies.definition_body import (
     OVERLAP_BODIES,
     SILENCE,
     AfterCompletionBody,
+    BreakerBody,
     CheckSchedule,
     ConcurrencyBody,
     JobBody,
@@ -284,6 +285,7 @@ _MODELS: Mapping[str, type[BaseModel]] = {
     "concurrency": ConcurrencyBody,
     "results": ResultLocationBody,
     "rate": RateBody,
+    "breaker": BreakerBody,
     "spread": SpreadBody,
 }
 
@@ -320,6 +322,7 @@ _REQUIRED = {
     "/results/bucket": "is required: write the name of the bucket",
     "/rate/key": "is required: write the key that the runs share, such as crm-{{payload.region}}",
     "/rate/per_minute": "is required: write how many attempts with the key may start per minute",
+    "/breaker/failures": "is required: write after how many failed attempts in a row it opens",
     "/overlap/queue": 'is required: write how many runs may wait, such as {"queue": 10}',
 }
 

@@ -174,7 +174,7 @@ TAGS: Mapping[str, str] = {
     "workflows": "Jobs that run a graph of other jobs, their steps.",
     "schedules": "Validation and previews of schedules.",
     "calendars": "Named lists of excluded days that jobs share.",
-    "limits": "Limits of active runs and rates that jobs share by a key.",
+    "limits": "Limits of active runs, rates and circuit breakers that jobs share by a key.",
     "keys": "API keys and trigger URLs, with which systems without a login start runs.",
     "service": "The state of the service.",
 }

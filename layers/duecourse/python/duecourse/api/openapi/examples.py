@@ -39,6 +39,7 @@ from duecourse.api.routes.limits import (
     RatedRunAnswer,
     ReleaseBody,
     SingleLimitAnswer,
+    StoredBreakerAnswer,
     StoredRateAnswer,
     WaitingRunAnswer,
 )
@@ -95,6 +96,7 @@ RUN: Document = {
     "waiting_for": None,
     "concurrency_key": None,
     "rate_key": None,
+    "breaker_key": None,
     "waiting_since": None,
     "waiting_until": None,
     "heartbeat_until": None,
@@ -412,6 +414,7 @@ LIMIT: Document = {
     "key": "crm-eu",
     "concurrency": 5,
     "rate": {"per_minute": 60, "burst": 10},
+    "breaker": None,
     "updated_at": "2026-11-21T09:00:00.000Z",
     "updated_by": "anna",
 }
@@ -481,6 +484,7 @@ REQUEST_EXAMPLES: Mapping[type[Body], Mapping[str, Document]] = {
         "five": {"concurrency": 5},
         "hold": {"concurrency": 0},
         "rate": {"rate": {"per_minute": 60, "burst": 10}},
+        "breaker": {"breaker": {"failures": 5, "open_seconds": 60}},
     },
     KeyBody: {
         "a webhook": {"scope": f"run:{JOB_ID}", "description": "the repository's webhook", "expires_in_days": 365},
@@ -583,7 +587,7 @@ _ANSWERS: Mapping[Any, Mapping[str, Any]] = {
     },
     CreatedKeyAnswer: KEY | {"key": KEY_TEXT, "path": f"/v1/hooks/{KEY_TEXT}", "secret": None},
     LimitAnswer: LIMIT,
-    ListedLimitAnswer: LIMIT | {"waiting": 1, "waiting_for_rate": 0},
+    ListedLimitAnswer: LIMIT | {"waiting": 1, "waiting_for_rate": 0, "waiting_for_breaker": 0},
     SingleLimitAnswer: LIMIT
     | {
         "active": [{"id": RUN_ID, "job_id": JOB_ID, "state": "RUNNING", "started_at": "2026-11-21T03:00:00.412Z"}],
@@ -592,7 +596,12 @@ _ANSWERS: Mapping[Any, Mapping[str, Any]] = {
         "waiting_for_rate": 1,
         "rate_queue": [RATED_RUN],
         "paused_until": None,
+        "waiting_for_breaker": 0,
+        "breaker_state": "closed",
+        "breaker_failures": 0,
+        "breaker_open_until": None,
     },
+    StoredBreakerAnswer: {"failures": 5, "open_seconds": 60},
     StoredRateAnswer: {"per_minute": 60, "burst": 10},
     RatedRunAnswer: RATED_RUN,
     ActiveRunAnswer: {"id": RUN_ID, "job_id": JOB_ID, "state": "RUNNING", "started_at": "2026-11-21T03:00:00.412Z"},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Annotated
+from typing import Annotated, Literal
 from urllib.parse import unquote
 
 from pydantic import Field
@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 
 from duecourse.api.answers import Count, JobId, Millisecond, PageAnswer, RunId, Second
 from duecourse.api.api import Answer, Api, page_answer, route
-from duecourse.api.bodies.definition_body import Burst, PerMinute
+from duecourse.api.bodies.definition_body import Burst, Failures, OpenSeconds, PerMinute
 from duecourse.api.bodies.models import Body, Whole
 from duecourse.api.bodies.validation import read_body
 from duecourse.api.identity import OPS, WRITE
@@ -22,7 +22,7 @@ from duecourse.api.query import PageQuery, key_page_token, read_key_page_token
 from duecourse.api.request import Request
 from duecourse.domain.ids import parse_run_id
 from duecourse.domain.instants import to_iso
-from duecourse.domain.jobs.job import MAX_ACTIVE_LIMIT, Rate
+from duecourse.domain.jobs.job import MAX_ACTIVE_LIMIT, Breaker, Rate
 from duecourse.domain.runs.document import millisecond
 from duecourse.domain.runs.overlap import KeyLimit
 from duecourse.domain.runs.rendering import CONCURRENCY_KEY_PATTERN
@@ -50,6 +50,13 @@ class LimitRateBody(Body):
     burst: Burst = 1
 
 
+class LimitBreakerBody(Body):
+    """The numbers of the circuit breaker of the key."""
+
+    failures: Failures
+    open_seconds: OpenSeconds = 60
+
+
 class LimitBody(Body):
     """The limits of a key. Each value replaces that of the jobs; without it, the values of the jobs apply."""
 
@@ -58,6 +65,9 @@ class LimitBody(Body):
         Field(ge=0, le=MAX_ACTIVE_LIMIT, description="The maximum number of active runs with the key; 0: none starts."),
     ] = None
     rate: Annotated[LimitRateBody | None, Field(description="The rate of the attempts with the key.")] = None
+    breaker: Annotated[LimitBreakerBody | None, Field(description="The numbers of the circuit breaker of the key.")] = (
+        None
+    )
 
 
 class ReleaseBody(Body):
@@ -73,6 +83,13 @@ class StoredRateAnswer(TypedDict):
     burst: Annotated[int, Field(ge=1)]
 
 
+class StoredBreakerAnswer(TypedDict):
+    """The stored numbers of a circuit breaker."""
+
+    failures: Annotated[int, Field(ge=1)]
+    open_seconds: Annotated[int, Field(ge=1)]
+
+
 class LimitAnswer(TypedDict):
     """A concurrency key and its stored limit."""
 
@@ -81,6 +98,10 @@ class LimitAnswer(TypedDict):
         int | None, Field(ge=0, description="The stored limit; null if the limits of the jobs apply.")
     ]
     rate: Annotated[StoredRateAnswer | None, Field(description="The stored rate; null if the rates of the jobs apply.")]
+    breaker: Annotated[
+        StoredBreakerAnswer | None,
+        Field(description="The stored numbers of the circuit breaker; null if the numbers of the jobs apply."),
+    ]
     updated_at: Millisecond | None
     updated_by: str | None
 
@@ -91,6 +112,9 @@ class ListedLimitAnswer(LimitAnswer):
     waiting: Annotated[Count, Field(description="The runs that wait for a place, among the newest waiting runs.")]
     waiting_for_rate: Annotated[
         Count, Field(description="The runs that wait for the rate, among the newest waiting runs.")
+    ]
+    waiting_for_breaker: Annotated[
+        Count, Field(description="The runs that wait for the circuit breaker, among the newest waiting runs.")
     ]
 
 
@@ -135,6 +159,17 @@ class SingleLimitAnswer(LimitAnswer):
     paused_until: Annotated[
         Millisecond | None, Field(description="No run with the key starts before, because a target sent Retry-After.")
     ]
+    waiting_for_breaker: Annotated[
+        Count, Field(description="The number of runs that wait for the circuit breaker, among the newest waiting runs.")
+    ]
+    breaker_state: Annotated[
+        Literal["closed", "open", "half_open"],
+        Field(description="The state of the circuit breaker. `half_open`: one attempt tries whether the target works."),
+    ]
+    breaker_failures: Annotated[Count, Field(description="The failed attempts since the last success.")]
+    breaker_open_until: Annotated[
+        Millisecond | None, Field(description="When the circuit breaker lets an attempt start; null if it is closed.")
+    ]
 
 
 @route("GET", "/v1/limits", "limits", {200: PageAnswer[ListedLimitAnswer]}, query=PageQuery)
@@ -147,7 +182,13 @@ def list_limits(api: Api, request: Request, _parameters: Mapping[str, str]) -> A
     found, following = api.key_limits.page(request.tenant, limit=query.limit, after=read_key_page_token(query.cursor))
     cursor = None if following is None else key_page_token(following)
     items = [
-        {**_document(each.key, each.stored), "waiting": each.waiting, "waiting_for_rate": each.rated} for each in found
+        {
+            **_document(each.key, each.stored),
+            "waiting": each.waiting,
+            "waiting_for_rate": each.rated,
+            "waiting_for_breaker": each.guarded,
+        }
+        for each in found
     ]
     return page_answer("limits_listed", items, cursor, {})
 
@@ -187,12 +228,14 @@ def put_limit(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
     that waits for the rate keeps its planned instant.
     """
     key, body = _key_in(parameters), read_body(request, LimitBody, kind="invalid-limit")
-    if body.concurrency is None and body.rate is None:
-        fault = FieldFault("is required without rate: write the maximum number of active runs", "/concurrency")
+    if body.concurrency is None and body.rate is None and body.breaker is None:
+        text = "is required without rate and breaker: write the maximum number of active runs"
+        fault = FieldFault(text, "/concurrency")
         raise invalid([fault], "invalid-limit")
     rate = None if body.rate is None else Rate(key, body.rate.per_minute, body.rate.burst)
+    breaker = None if body.breaker is None else Breaker(key, body.breaker.failures, body.breaker.open_seconds)
     with _Refused(key):
-        created = api.key_limits.put(request.tenant, key, body.concurrency, rate, by=request.principal)
+        created = api.key_limits.put(request.tenant, key, body.concurrency, rate, breaker, by=request.principal)
     answer = _status(api.key_limits.status(request.tenant, key))
     facts = {"key": key, "concurrency": body.concurrency}
     if created:
@@ -282,6 +325,7 @@ def _document(key: str, stored: KeyLimit | None) -> LimitAnswer:
         "key": key,
         "concurrency": None if stored is None else stored.concurrency,
         "rate": _rate(None if stored is None else stored.rate),
+        "breaker": _breaker(None if stored is None else stored.breaker),
         "updated_at": None if stored is None else millisecond(stored.updated_at),
         "updated_by": None if stored is None else stored.updated_by,
     }
@@ -289,6 +333,10 @@ def _document(key: str, stored: KeyLimit | None) -> LimitAnswer:
 
 def _rate(rate: Rate | None) -> StoredRateAnswer | None:
     return None if rate is None else {"per_minute": rate.per_minute, "burst": rate.burst}
+
+
+def _breaker(breaker: Breaker | None) -> StoredBreakerAnswer | None:
+    return None if breaker is None else {"failures": breaker.failures, "open_seconds": breaker.open_seconds}
 
 
 def _status(found: KeyStatus) -> SingleLimitAnswer:
@@ -314,4 +362,8 @@ def _status(found: KeyStatus) -> SingleLimitAnswer:
             for run in found.rated[:MAX_SHOWN]
         ],
         "paused_until": millisecond(found.paused_until),
+        "waiting_for_breaker": found.guarded,
+        "breaker_state": found.breaker_state,
+        "breaker_failures": found.breaker.failures,
+        "breaker_open_until": millisecond(found.breaker.open_until or None),
     }

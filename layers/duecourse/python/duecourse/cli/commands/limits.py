@@ -11,7 +11,7 @@ from duecourse.cli.commands.options import answer_options, api_options, confirm,
 from duecourse.cli.output.table import print_table
 from duecourse.cli.output.values import print_json
 from duecourse.cli.terminal import Command, Group, plain, say
-from duecourse.client.bodies import LimitRate
+from duecourse.client.bodies import LimitBreaker, LimitRate
 from duecourse.client.models import ListedLimit, SingleLimit
 
 SHOWN = 10
@@ -37,11 +37,11 @@ def _print_limits(found: Sequence[ListedLimit]) -> None:
     rows = [
         (
             *(each.key, _limit(each.concurrency), _rate(each)),
-            *(str(each.waiting), str(each.waiting_for_rate), each.updated_by or ""),
+            *(str(each.waiting), str(each.waiting_for_rate), str(each.waiting_for_breaker), each.updated_by or ""),
         )
         for each in found
     ]
-    print_table(("key", "limit", "rate", "waiting", "waiting for rate", "set by"), rows)
+    print_table(("key", "limit", "rate", "waiting", "waiting for rate", "for breaker", "set by"), rows)
 
 
 @limits.command(cls=Command, example="duecourse limits show crm-eu")
@@ -74,22 +74,36 @@ def show(key: str, api: str | None, sign: bool | None, as_json: bool) -> None:
 @click.option(
     "--burst", type=int, metavar="NUMBER", help="The maximum number of attempts that start at once. Default: 1."
 )
+@click.option("--failures", type=int, metavar="NUMBER", help="The circuit breaker opens after so many failures.")
+@click.option("--open-seconds", type=int, metavar="NUMBER", help="How long it opens. Default: 60.")
 @api_options
 def set_limit(
-    key: str, concurrency: int | None, per_minute: int | None, burst: int | None, api: str | None, sign: bool | None
+    key: str,
+    concurrency: int | None,
+    per_minute: int | None,
+    burst: int | None,
+    failures: int | None,
+    open_seconds: int | None,
+    api: str | None,
+    sign: bool | None,
 ) -> None:
-    """Set how many runs with the key may be active (0: none starts), and their rate. These values replace those of the
-    jobs.
+    """Set how many runs with the key may be active (0: none starts), their rate, and their circuit breaker. These
+    values replace those of the jobs.
     """
+    breaker: LimitBreaker | None = None
+    if failures is not None:
+        breaker = {"failures": failures, "open_seconds": 60 if open_seconds is None else open_seconds}
+    elif open_seconds is not None:
+        raise click.UsageError("--open-seconds needs --failures")
     rate: LimitRate | None = None
     if per_minute is not None:
         rate = {"per_minute": per_minute, "burst": 1 if burst is None else burst}
     elif burst is not None:
         raise click.UsageError("--burst needs --per-minute")
-    elif concurrency is None:
-        raise click.UsageError("specify a limit of active runs, --per-minute, or both")
+    elif concurrency is None and breaker is None:
+        raise click.UsageError("specify a limit of active runs, --per-minute or --failures")
     with connected(api, sign) as client:
-        found = client.put_limit(key, concurrency=concurrency, rate=rate)
+        found = client.put_limit(key, concurrency=concurrency, rate=rate, breaker=breaker)
     say(plain(f"{found.key}: {_said(found)}"))
 
 
@@ -133,6 +147,24 @@ def _said(found: SingleLimit) -> str:
     rate = "" if found.rate is None else f", rate {_rate(found)}"
     paused = "" if found.paused_until is None else f", paused until {found.paused_until}"
     rated = f", {found.waiting_for_rate} waiting for the rate" if found.waiting_for_rate else ""
-    return (
-        f"limit {_limit(found.concurrency)}{rate}, {len(found.active)} active, {found.waiting} waiting{rated}{paused}"
-    )
+    guarded = f", {found.waiting_for_breaker} waiting for the circuit breaker" if found.waiting_for_breaker else ""
+    limit = f"limit {_limit(found.concurrency)}{rate}{_stored_breaker(found)}"
+    waiting = f"{len(found.active)} active, {found.waiting} waiting{rated}{guarded}"
+    return f"{limit}, {waiting}{paused}{_breaker(found)}"
+
+
+def _stored_breaker(found: SingleLimit) -> str:
+    stored = found.breaker
+    return "" if stored is None else f", circuit breaker {stored.failures} failures, {stored.open_seconds} s"
+
+
+def _breaker(found: SingleLimit) -> str:
+    """Return the state of the circuit breaker unless it is closed without failures."""
+    match found.breaker_state:
+        case "open":
+            until = f" until {found.breaker_open_until}"
+            return f"; the circuit breaker is open{until} after {found.breaker_failures} failures"
+        case "half_open":
+            return "; the circuit breaker is half open: one attempt tries whether the target works"
+        case _:
+            return ""

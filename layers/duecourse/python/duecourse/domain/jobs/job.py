@@ -134,6 +134,21 @@ class Rate:
     burst: int
 
 
+MAX_OPEN_SECONDS = 900
+"""The longest time for which a circuit breaker opens (seconds)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Breaker:
+    """The circuit breaker of the runs with the same `key`, a template as in Concurrency (None: the host of the target).
+    After this many `failures` in a row it opens for `open_seconds`, unless other numbers are stored for the key.
+    """
+
+    key: str | None
+    failures: int
+    open_seconds: int
+
+
 class Completion(StrEnum):
     """How a run ends. RESPONSE: with the response to its call. CALLBACK: the run waits until a callback with its token
     completes it.
@@ -473,6 +488,7 @@ class JobDefinition:
     - `concurrency`: the key whose limit the runs share with those of other jobs.
     - `results`: the bucket and prefix that receive a copy of each result (None: the stage's own bucket).
     - `rate`: the key whose rate the runs share with those of other jobs.
+    - `breaker`: the circuit breaker that the runs share with those of other jobs.
     - `ping_url`: the address of an external monitor, which is requested after each successful run.
     - `expect_every`: the job expects pings at least this often (seconds), and runs if they stop. Its schedule is the
       rate of this interval, whose anchor is the last ping.
@@ -510,6 +526,7 @@ class JobDefinition:
     concurrency: Concurrency | None = None
     results: ResultLocation | None = None
     rate: Rate | None = None
+    breaker: Breaker | None = None
     precision: Precision = Precision.SECOND
     delivery: Delivery = Delivery.AT_LEAST_ONCE
     idempotency_key: str | None = None

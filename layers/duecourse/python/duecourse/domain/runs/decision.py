@@ -412,6 +412,7 @@ def begun(run: Run, request: StartRequest, job: Job, context: AttemptContext, no
             key=None,  # set by the worker once the run has a place of its key
             rate_key=None,
             in_turn=False,
+            breaker=False,
             heartbeat_at=None,
             progress=None,
             note=None,
@@ -428,12 +429,14 @@ def queued(run: Running, now: float, key: str | None = None) -> Queued:
     return Queued(**run.common(**_NOT_BEGUN, waiting_since=now, key=key))
 
 
-def rated(start: Start, rate_key: str, not_before: float, now: float, *, in_turn: bool) -> Run | None:
-    """Return the record of a run that waits for a rate until `not_before`. None if its record does not show the wait:
-    that of a redriven run, or of one whose worker was lost.
+def rated(
+    start: Start, rate_key: str, not_before: float, now: float, *, in_turn: bool, breaker: bool = False
+) -> Run | None:
+    """Return the record of a run that waits for a rate, or for a circuit breaker, until `not_before`. None if its
+    record does not show the wait: that of a redriven run, or of one whose worker was lost.
     """
     since = _waiting_since(start.previous, rate_key, now)
-    waits: dict[str, Any] = {"rate_key": rate_key, "in_turn": in_turn, "waiting_since": since}
+    waits: dict[str, Any] = {"rate_key": rate_key, "in_turn": in_turn, "breaker": breaker, "waiting_since": since}
     match start.previous:
         case None | Queued():
             return Queued(**start.run.common(**_NOT_BEGUN, **waits), not_before=not_before)

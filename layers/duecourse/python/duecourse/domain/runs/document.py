@@ -53,7 +53,8 @@ def run_document(run: Run) -> dict[str, Any]:
         "max_attempts": run.attempts_allowed,
         "waiting_for": _waiting_for(run),
         "concurrency_key": run.key,
-        "rate_key": run.rate_key,
+        "rate_key": None if run.breaker else run.rate_key,
+        "breaker_key": run.rate_key if run.breaker else None,
         "waiting_since": millisecond(run.waiting_since),
         "waiting_until": None if deadlines is None else millisecond(deadlines.waiting_until),
         "heartbeat_until": None if deadlines is None else millisecond(deadlines.heartbeat_until),
@@ -76,7 +77,7 @@ def run_document(run: Run) -> dict[str, Any]:
 
 def _waiting_for(run: Run) -> str | None:
     if isinstance(run, Queued | Retrying) and run.rate_key is not None:
-        return "rate"
+        return "breaker" if run.breaker else "rate"
     if not isinstance(run, Queued) or run.waiting_since is None:
         return None
     return "overlap" if run.key is None else "concurrency"

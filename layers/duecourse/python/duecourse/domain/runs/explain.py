@@ -16,6 +16,7 @@ from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.document import ChangeAction, ChangeRecord
 from duecourse.domain.jobs.job import Job, JobSnapshot, JobState, Tombstone
 from duecourse.domain.jobs.pause import after_pause
+from duecourse.domain.runs.breaker import BreakerState
 from duecourse.domain.runs.states import (
     Cancelled,
     Dead,
@@ -168,7 +169,8 @@ def _told(run: Run) -> str:
             until = to_iso(int(run.deadlines.waiting_until))
             return f"Its target was called, and it waits for the callback until {until}."
         case Retrying():
-            rate = "" if run.rate_key is None else f"; it waits for the rate of the key {run.rate_key}"
+            what = "circuit breaker" if run.breaker else "rate"
+            rate = "" if run.rate_key is None else f"; it waits for the {what} of the key {run.rate_key}"
             return f"Attempt {run.attempt} failed; the next one starts at {to_iso(int(run.not_before))}{rate}."
         case Cancelled():
             because = {
@@ -185,7 +187,8 @@ def _told(run: Run) -> str:
             if run.waiting_since is None:
                 return "It is in the queue of its lane."
             if run.rate_key is not None and run.not_before is not None:
-                return f"It waits for the rate of the key {run.rate_key} until {to_iso(int(run.not_before))}."
+                what = "circuit breaker" if run.breaker else "rate"
+                return f"It waits for the {what} of the key {run.rate_key} until {to_iso(int(run.not_before))}."
             what = "of the job" if run.key is None else f"with the concurrency key {run.key}"
             return (
                 f"It has been in the wait queue since {to_iso(int(run.waiting_since))}: it waits for the end of an "
@@ -203,6 +206,29 @@ def in_wait_queue(found: Explanation, run: Run, line: Sequence[str]) -> Explanat
     return replace(
         found, sentence=f"{found.sentence} It is {where}.", facts={**found.facts, "place": len(before) + 1, **behind}
     )
+
+
+def with_key(found: Explanation, run: Run, around: ExplainContext, now: float) -> Explanation:
+    """Return the explanation, with the pause of the key and the circuit breaker for which the run waits."""
+    if around.paused_until is not None and around.paused_until > now:
+        until, key = to_iso(int(around.paused_until)), run.rate_key or run.key
+        sentence = f"{found.sentence} The key {key} is paused until {until}, because a target sent Retry-After."
+        found = replace(found, sentence=sentence, facts={**found.facts, "paused_until": until})
+    if (breaker := around.breaker) is not None:
+        failed = f"{breaker.failures} attempt{'s' * (breaker.failures != 1)} in a row failed"
+        match breaker.word(now):
+            case "open":
+                state = f"open until {to_iso(breaker.open_until)}, because {failed}"
+            case "half_open":
+                state = f"half open: one attempt tries whether the target works, after {failed}"
+            case "closed":
+                state = "closed again, so the run starts at that time"
+        found = replace(
+            found,
+            sentence=f"{found.sentence} The circuit breaker is {state}.",
+            facts={**found.facts, "breaker": breaker.word(now), "failures": breaker.failures},
+        )
+    return found
 
 
 def pause_over(changes: Iterable[ChangeRecord], at: int) -> ChangeRecord | None:
@@ -251,6 +277,8 @@ class ExplainContext:
     - `searched`: False if some records were not read.
     - `line`: the ids of the runs in the wait queue of the job, or of its key, first to last. Only read for a run that
       waits there.
+    - `paused_until`, `breaker`: the end of the pause of the key for which the run waits (UTC seconds; None: no pause),
+      and the circuit breaker for which it waits.
     """
 
     lookahead: int
@@ -261,6 +289,8 @@ class ExplainContext:
     lane_empty: bool | None = None
     searched: bool = True
     line: Sequence[str] = ()
+    paused_until: float | None = None
+    breaker: BreakerState | None = None
 
 
 def explain(
@@ -326,7 +356,7 @@ def _judge(
     # A record stores only the two ends of its range, and the occurrences of an earlier schedule are no longer known.
     named = occurrences is None or occurrences.next(at - 1) == at
     if record is not None and (record.occurrence == at or named or reason_of(record) == "edited"):
-        return in_wait_queue(recorded(record, at), record, around.line)
+        return with_key(in_wait_queue(recorded(record, at), record, around.line), record, around, now)
     match job:
         case None:
             return Explanation(Verdict.DELETED, "The job does not exist, and there is no record of this occurrence.")

@@ -14,7 +14,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from duecourse.domain.ids import OfRun, RunName, is_key_line, key_line, parse_run_id
-from duecourse.domain.jobs.job import Job, Overlap, Rate
+from duecourse.domain.jobs.job import Breaker, Job, Overlap, Rate
 from duecourse.domain.runs.decision import STEPS_FAILED, RetryLater
 from duecourse.domain.runs.states import (
     Deadlines,
@@ -69,8 +69,9 @@ class Lock:
 @dataclass(frozen=True, slots=True)
 class KeyLimit:
     """A stored limit of a key: at most `concurrency` of its runs are active (0: no run starts), and `per_minute` of
-    their attempts start per minute, up to `burst` at once. It replaces the limits of the jobs; None: the limits of the
-    jobs apply. `updated_at` is in UTC seconds.
+    their attempts start per minute, up to `burst` at once. After `failures` in a row, their circuit breaker opens for
+    `open_seconds`. It replaces the limits of the jobs; None: the limits of the jobs apply. `updated_at` is in UTC
+    seconds.
     """
 
     tenant: str
@@ -80,11 +81,20 @@ class KeyLimit:
     updated_by: str
     per_minute: int | None = None
     burst: int | None = None
+    failures: int | None = None
+    open_seconds: int | None = None
 
     @property
     def rate(self) -> Rate | None:
         """The stored rate."""
         return None if self.per_minute is None else Rate(self.key, self.per_minute, self.burst or 1)
+
+    @property
+    def breaker(self) -> Breaker | None:
+        """The stored numbers of the circuit breaker."""
+        if self.failures is None or self.open_seconds is None:
+            return None
+        return Breaker(self.key, self.failures, self.open_seconds)
 
 
 RENAMED = "renamed"
@@ -196,7 +206,9 @@ def decide_lock(lock: Lock, holder: Run | None, asks: LockRequest, *, now: float
 
 
 def waits_with_lock(run: Run | None) -> bool:
-    """Return whether the run waits for a place of its key or for a rate. It has the lock of its job meanwhile."""
+    """Return whether the run waits for a place of its key, a rate or a circuit breaker. It has the lock of its job
+    meanwhile.
+    """
     return isinstance(run, Queued) and (run.key is not None or run.rate_key is not None)
 
 

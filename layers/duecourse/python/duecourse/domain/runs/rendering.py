@@ -13,13 +13,15 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
+from urllib.parse import urlsplit
 
 from duecourse.domain.ids import RunName, to_basic
 from duecourse.domain.instants import to_iso
-from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.job import Breaker, Job
 from duecourse.domain.runs.callbacks import CallbackToken
 from duecourse.domain.runs.states import Run, Running
 from duecourse.domain.schedules import load_zone
+from duecourse.domain.targets.targets import HttpTarget
 from duecourse.domain.targets.template import (
     IDEMPOTENCY_NAMES,
     TemplateError,
@@ -144,6 +146,18 @@ def concurrency_key(template: str, job_id: str, payload: Any) -> str:
     rendered = _with_values(template, job_id, payload, lambda value: _NOT_IN_KEYS.sub("_", value))
     _bound(len(rendered), MAX_CONCURRENCY_KEY, f"in the key {template[:40]}", unit="characters")
     return _NOT_IN_KEYS.sub("_", rendered)
+
+
+def breaker_key(breaker: Breaker, job: Job) -> str:
+    """Return the rendered key of a circuit breaker: by default the host of the target's URL. `job` has the payload of
+    the run. Raises TemplateError.
+    """
+    if breaker.key is not None:
+        return concurrency_key(breaker.key, job.id, job.payload)
+    host = urlsplit(job.target.url).hostname if isinstance(job.target, HttpTarget) else None
+    if host is None:
+        raise TemplateError("the circuit breaker needs a key, because the target is not an HTTP endpoint")
+    return _NOT_IN_KEYS.sub("_", host)[:MAX_CONCURRENCY_KEY]
 
 
 def group_key(template: str, job_id: str, payload: Any) -> str:

@@ -110,7 +110,8 @@ class Record(OfRun):
     - `waiting_since`: the time at which the run entered the wait queue. It remains after the wait.
     - `key`: the concurrency key whose place the last attempt had, or for which the run waits if it is QUEUED.
     - `rate_key`: the key of the rate for which the run waits (QUEUED or RETRYING) until `not_before`. `in_turn`: this
-      is its instant of the rate's line; otherwise the line was full, and the run asks again.
+      is its instant of the rate's line; otherwise the line was full, and the run asks again. `breaker`: the run waits
+      for the circuit breaker of this key instead of its rate.
     - `redriven_at`: the time of the last redrive.
     - `caught_up`: the run was enqueued because the occurrences that it covers were missed.
     - `idempotency_key`: the key of the first call. None before that call, empty if it is the default (the run id).
@@ -144,6 +145,7 @@ class Record(OfRun):
     key: str | None = None
     rate_key: str | None = None
     in_turn: bool = False
+    breaker: bool = False
     redriven_at: float | None = None
     caught_up: bool = False
     idempotency_key: str | None = None
@@ -174,9 +176,9 @@ _COMMON = tuple(field.name for field in fields(Record))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queued(Record):
     """The run waits in a wait queue (since `waiting_since`) for another run of its job, or of its `key`, or it has not
-    started and has no record yet. While it waits for its key, it has the lock of its job. While it waits for a rate, it
-    is in no wait queue, and has the lock of its job and the place of its `key`. It starts, or tries again, at
-    `not_before`.
+    started and has no record yet. While it waits for its key, it has the lock of its job. While it waits for a rate
+    or a circuit breaker, it is in no wait queue, and has the lock of its job and the place of its `key`, if it is set.
+    It starts, or tries again, at `not_before`.
     """
 
     state = RunState.QUEUED

@@ -13,6 +13,7 @@ from duecourse.domain.jobs.document import ChangeRecord
 from duecourse.domain.jobs.job import Job, Lane, Reservation, Tombstone
 from duecourse.domain.maintenance.tenants import TenantReport
 from duecourse.domain.runs.api_keys import ApiKey
+from duecourse.domain.runs.breaker import BreakerState
 from duecourse.domain.runs.overlap import KeyLimit, Lock, QueuePosition
 from duecourse.domain.runs.rate import Spent
 from duecourse.domain.runs.states import Run, is_listed
@@ -118,6 +119,7 @@ class Items:
     wait_queues: dict[JobKey, dict[QueuePosition, RunMessage]] = field(default_factory=lambda: defaultdict(dict))
     held: dict[JobKey, dict[str, RunMessage]] = field(default_factory=lambda: defaultdict(dict))
     rates: dict[tuple[str, str], Spent] = field(default_factory=dict)
+    breakers: dict[tuple[str, str], BreakerState] = field(default_factory=dict)
     watches: dict[JobKey, Watch] = field(default_factory=dict)
     inputs: dict[JobKey, dict[str, Input]] = field(default_factory=lambda: defaultdict(dict))
     graphs: dict[tuple[str, WorkflowRef], Graph] = field(default_factory=dict)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from duecourse.domain.ids import RunName, to_basic
+from duecourse.domain.runs.breaker import BreakerState
 from duecourse.domain.runs.callbacks import Heartbeat
 from duecourse.domain.runs.coverage import Recorded, recorded
 from duecourse.domain.runs.overlap import Lock, QueuePosition, position_in
@@ -194,6 +195,24 @@ class MemoryWaitQueues:
             made, spent = moved(self.spent(tenant, key), move)
             self.items.rates[tenant, key] = spent
             return made, spent
+
+    def breaker(self, tenant: str, key: str) -> BreakerState:
+        return self.items.breakers.get((tenant, key), BreakerState())
+
+    def count_failure(self, tenant: str, key: str, *, expires_at: int) -> BreakerState:
+        with self.items.lock:
+            state = self.breaker(tenant, key)
+            state = self.items.breakers[tenant, key] = replace(state, failures=state.failures + 1)
+            return state
+
+    def set_breaker(
+        self, tenant: str, key: str, state: BreakerState, previous: BreakerState, *, expires_at: int
+    ) -> tuple[bool, BreakerState]:
+        with self.items.lock:
+            standing = self.breaker(tenant, key)
+            if standing == previous:
+                standing = self.items.breakers[tenant, key] = state
+            return standing == state, standing
 
     def watch(self, tenant: str, job_id: str) -> Watch | None:
         return self.items.watches.get((tenant, job_id))

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 
-from duecourse.domain.ids import RunName
+from duecourse.domain.ids import RunName, key_line
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import Job, JobSnapshot
+from duecourse.domain.runs.breaker import BreakerState
 from duecourse.domain.runs.explain import (
     SETTLED_SECONDS,
     ExplainContext,
@@ -17,8 +18,8 @@ from duecourse.domain.runs.explain import (
     pause_over,
     with_pause,
 )
-from duecourse.domain.runs.overlap import line_of
-from duecourse.domain.runs.states import Run, RunState
+from duecourse.domain.runs.overlap import PAUSE, line_of
+from duecourse.domain.runs.states import Queued, Retrying, Run, RunState
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.domain.tenants.rate import Charge, free
@@ -171,7 +172,24 @@ class Explain:
             lane_empty=None if depth is None else depth.empty,
             searched=searched,
             line=() if record is None else self._line(record),
+            paused_until=None if record is None else self._paused_until(record),
+            breaker=None if record is None else self._breaker(record),
         )
+
+    def _paused_until(self, run: Run) -> float | None:
+        """Return the end of the pause of the key for which the run waits (UTC seconds). This takes one read."""
+        if not isinstance(run, Queued | Retrying) or run.breaker:
+            return None
+        if run.rate_key is not None:
+            return self.wait_queues.spent(run.tenant, run.rate_key).held / 1_000_000 or None
+        if run.key is None or isinstance(run, Retrying):
+            return None
+        pause = self.runs.locks(run.tenant, key_line(run.key)).get(PAUSE)
+        return None if pause is None else pause.until
+
+    def _breaker(self, run: Run) -> BreakerState | None:
+        waits = isinstance(run, Queued | Retrying) and run.breaker
+        return self.wait_queues.breaker(run.tenant, run.rate_key) if waits and run.rate_key is not None else None
 
     def _line(self, run: Run) -> tuple[str, ...]:
         """Return the wait queue that contains the run, if it waits. This takes one query."""

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from duecourse.domain.ids import key_line
-from duecourse.domain.jobs.job import Rate
+from duecourse.domain.jobs.job import Breaker, Rate
+from duecourse.domain.runs.breaker import BreakerState, BreakerWord
 from duecourse.domain.runs.overlap import PAUSE, KeyLimit, Lock
 from duecourse.domain.runs.states import Queued, Retrying, Run, RunState
 from duecourse.messages import RunMessage
@@ -46,7 +47,8 @@ class KeyStatus:
     """A key: its stored limit (None: the limits of its jobs apply), the runs that have its places by the names of the
     runs (None: the run is about to start), the number of runs that wait for a place (MAX_COUNTED at most), and the
     first of them. `rated` are the runs that wait for the rate, among the newest MAX_WAITING_READ in each state. No run
-    starts before `paused_until` (UTC seconds; None: no pause).
+    starts before `paused_until` (UTC seconds; None: no pause). `guarded` is the number of runs that wait for the
+    circuit breaker, counted like `rated`.
     """
 
     key: str
@@ -56,18 +58,22 @@ class KeyStatus:
     first: Sequence[RunMessage]
     rated: Sequence[Queued | Retrying]
     paused_until: float | None
+    guarded: int
+    breaker: BreakerState
+    breaker_state: BreakerWord
 
 
 @dataclass(frozen=True, slots=True)
 class ListedKey:
-    """A key in a list, with the numbers of the runs that wait for a place, and for the rate, among the newest
-    MAX_WAITING_READ runs in each state.
+    """A key in a list, with the numbers of the runs that wait for a place, for the rate, and for the circuit breaker,
+    among the newest MAX_WAITING_READ runs in each state.
     """
 
     key: str
     stored: KeyLimit | None
     waiting: int
     rated: int
+    guarded: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +90,15 @@ class KeyLimitsInUse:
     def get(self, tenant: str, key: str) -> KeyStatus:
         """Return the status of a key. Raises KeyUnknownError."""
         found = self.status(tenant, key)
-        if found.stored is None and not (found.active or found.waiting or found.rated or found.paused_until):
+        in_use = found.active or found.waiting or found.rated or found.guarded or found.breaker != BreakerState()
+        if found.stored is None and not in_use and not found.paused_until:
             raise KeyUnknownError(key)
         return found
 
     def status(self, tenant: str, key: str) -> KeyStatus:
         """Return the status of a key, also of an unknown one."""
-        line = key_line(key)
+        line, breaker = key_line(key), self.wait_queues.breaker(tenant, key)
+        timed = [run for run in self._waiting(tenant) if run.rate_key == key]
         return KeyStatus(
             key,
             self.jobs.key_limits.get(tenant, key),
@@ -98,10 +106,13 @@ class KeyLimitsInUse:
             self.wait_queues.length(tenant, line, limit=MAX_COUNTED),
             self.wait_queues.waiting(tenant, line, limit=MAX_SHOWN),
             sorted(
-                (run for run in self._waiting(tenant) if run.rate_key == key),
+                (run for run in timed if not run.breaker),
                 key=lambda run: (run.not_before or 0.0, run.name),
             ),
             self._paused_until(tenant, key),
+            sum(run.breaker for run in timed),
+            breaker,
+            breaker.word(self.clock.now()),
         )
 
     def _paused_until(self, tenant: str, key: str) -> float | None:
@@ -120,23 +131,38 @@ class KeyLimitsInUse:
         """
         page = self.jobs.key_limits.page(tenant, limit=limit, after=after)
         runs = self._waiting(tenant)
-        rated = Counter(run.rate_key for run in runs if run.rate_key is not None)
+        rated = Counter(run.rate_key for run in runs if run.rate_key is not None and not run.breaker)
+        guarded = Counter(run.rate_key for run in runs if run.rate_key is not None and run.breaker)
         waiting = Counter(run.key for run in runs if isinstance(run, Queued) and run.rate_key is None and run.key)
         stored = {each.key: each for each in page.items}
         others = {
-            key for key in waiting | rated if key > (after or "") and (page.following is None or key <= page.following)
+            key
+            for key in waiting | rated | guarded
+            if key > (after or "") and (page.following is None or key <= page.following)
         }
         keys = sorted(stored.keys() | others)
         following = keys[limit - 1] if len(keys) > limit else page.following
-        return [ListedKey(key, stored.get(key), waiting[key], rated[key]) for key in keys[:limit]], following
+        listed = (ListedKey(key, stored.get(key), waiting[key], rated[key], guarded[key]) for key in keys[:limit])
+        return list(listed), following
 
-    def put(self, tenant: str, key: str, concurrency: int | None, rate: Rate | None = None, *, by: str) -> bool:
+    def put(
+        self,
+        tenant: str,
+        key: str,
+        concurrency: int | None,
+        rate: Rate | None = None,
+        breaker: Breaker | None = None,
+        *,
+        by: str,
+    ) -> bool:
         """Store the limits of a key, and start the first run that waits for a place, which starts the next one. Return
         whether there was no stored limit before. Raises WaitQueueUnavailableError.
         """
         per_minute, burst = (None, None) if rate is None else (rate.per_minute, rate.burst)
+        failures, open_seconds = (None, None) if breaker is None else (breaker.failures, breaker.open_seconds)
         now = self.clock.now()
-        created = self.jobs.key_limits.put(KeyLimit(tenant, key, concurrency, now, by, per_minute, burst))
+        limit = KeyLimit(tenant, key, concurrency, now, by, per_minute, burst, failures, open_seconds)
+        created = self.jobs.key_limits.put(limit)
         self._start(tenant, key)
         return created
 

@@ -7,7 +7,7 @@ are idempotent.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,8 +18,9 @@ import orjson
 
 from duecourse.domain.ids import key_line
 from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS, DAY_SECONDS
-from duecourse.domain.jobs.job import Job, JobSnapshot, ResultLocation
+from duecourse.domain.jobs.job import Breaker, Job, JobSnapshot, ResultLocation
 from duecourse.domain.jobs.result_buckets import ResultBuckets, location_refusal, result_path
+from duecourse.domain.runs.breaker import WaitUntil
 from duecourse.domain.runs.coverage import OccurrenceRange, unrecorded
 from duecourse.domain.runs.decision import (
     PAST_DEADLINE,
@@ -49,7 +50,7 @@ from duecourse.domain.runs.decision import (
 from duecourse.domain.runs.lifecycle import as_step, decide
 from duecourse.domain.runs.overlap import Skip, Wait, latest, line_of
 from duecourse.domain.runs.rate import pause_until
-from duecourse.domain.runs.rendering import concurrency_key, with_its_key
+from duecourse.domain.runs.rendering import breaker_key, concurrency_key, with_its_key
 from duecourse.domain.runs.states import (
     Dead,
     Deadlines,
@@ -91,6 +92,7 @@ from duecourse.ports import (
 from duecourse.usecases.dispatch.claim import HOLD_SECONDS
 from duecourse.usecases.forwarder import Forwarder
 from duecourse.usecases.report import Report, about, format_error
+from duecourse.usecases.worker.breakers import Breakers, Guarded
 from duecourse.usecases.worker.call import FINISH_MARGIN_SECONDS, LOOK_SECONDS, Calls, LongCalls
 from duecourse.usecases.worker.effects import SideEffects
 from duecourse.usecases.worker.overlap import Held, Overlaps, WaitQueue
@@ -400,7 +402,7 @@ class LaneWorker:
 class _Admitted:
     """A start that has the lock of its job, the place of its key and its turn in a rate, as far as it needs them.
     `room`: another run of the job may start too; `key_room`: another run of the key. `prepared`: the job as this run
-    calls it, if it was read. `rate_key`: the key of its rate, of which a start is paid.
+    calls it, if it was read. `rate_key`: the key of its rate, of which a start is paid. `guarded`: its circuit breaker.
     """
 
     start: Start
@@ -408,6 +410,7 @@ class _Admitted:
     key_room: bool = True
     prepared: Prepared | Failed | None = None
     rate_key: str | None = None
+    guarded: Guarded | None = None
 
     def room_in(self, line: str) -> bool:
         """Return whether another run in this wait queue may start too."""
@@ -426,6 +429,7 @@ class Starter:
     coverage: Coverage
     overlaps: Overlaps
     rates: Rates
+    breakers: Breakers
     wait_queue: WaitQueue
     calls: Calls
     long_calls: LongCalls
@@ -444,8 +448,13 @@ class Starter:
         fitted = self._fitted(item, decision, job)
         if not isinstance(fitted, Start):
             return fitted
-        locked = self._locked(item, fitted, job, turn)
-        return self._begin(item, locked, job) if isinstance(locked, _Admitted) else locked
+        admitted = self._locked(item, fitted, job, turn)
+        # The read of the breaker comes before what a waiting run would keep or waste, and the probe after it.
+        for admit in (self._guarded, self._keyed, self._rated, self._probing):
+            if not isinstance(admitted, _Admitted):
+                return admitted
+            admitted = admit(item, admitted, job)
+        return self._begin(item, admitted, job) if isinstance(admitted, _Admitted) else admitted
 
     def _deferred(self, item: WorkItem, decision: Start, job: Job, turn: StepTurn | None) -> Disposition | None:
         """Return the disposition of a message whose run this worker cannot start; None if it can."""
@@ -492,8 +501,7 @@ class Starter:
                 decision = replace(decision, run=replace(decision.run, called_until=earlier))
                 if called_until is not None and not message.bulk and not self._has_seat(item, decision, job, turn):
                     return self._to_bulk(item, decision, job)
-                admitted = self._keyed(item, _Admitted(decision, room), job)
-                return self._rated(item, admitted, job) if isinstance(admitted, _Admitted) else admitted
+                return _Admitted(decision, room)
             case Conflict() as past:
                 return past
             case RetryLater(until, reason):
@@ -504,16 +512,49 @@ class Starter:
             case Skip(reason, because):
                 return self.transitions.write(item, refused(decision, reason, because), job)
 
+    def _guarded(self, item: WorkItem, admitted: _Admitted, job: Job) -> _Admitted | Disposition | Conflict:
+        """Return the start if its run has no circuit breaker, or the breaker lets it start; otherwise the disposition
+        of its message.
+        """
+        breaker, run = job.breaker, admitted.start.run
+        if breaker is None or run.is_workflow:
+            return admitted
+        prepared = self.calls.prepared(job, run)
+        key = prepared if isinstance(prepared, Failed) else _rendered(partial(breaker_key, breaker, prepared.job))
+        if isinstance(key, Failed):  # nothing is called
+            return replace(admitted, prepared=key)
+        token, lease = item.context.fencing_token, item.context.lease_until
+        guarded = self.breakers.read(job.tenant, key, str(run.name), token, lease)
+        if isinstance(wait := self.breakers.look(guarded), WaitUntil):
+            return self._wait_for_breaker(item, admitted, job, key, wait)
+        return replace(admitted, prepared=prepared, guarded=guarded)
+
+    def _probing(self, item: WorkItem, admitted: _Admitted, job: Job) -> _Admitted | Disposition | Conflict:
+        """Return the start with its circuit breaker, whose probe it is if the breaker was open."""
+        guarded = admitted.guarded
+        if guarded is None or isinstance(admitted.prepared, Failed):
+            return admitted
+        entered = self.breakers.enter(job.tenant, guarded)
+        if isinstance(entered, WaitUntil):
+            return self._wait_for_breaker(item, admitted, job, guarded.key, entered)
+        return replace(admitted, guarded=entered)
+
+    def _wait_for_breaker(
+        self, item: WorkItem, admitted: _Admitted, job: Job, key: str, wait: WaitUntil
+    ) -> Disposition | Conflict:
+        return self._wait_for_rate(item, admitted, job, key, Later(wait.at, in_turn=False), breaker=True)
+
     def _keyed(self, item: WorkItem, admitted: _Admitted, job: Job) -> _Admitted | Disposition | Conflict:
         """Return the start if its run does not need a place of a key or has it now; otherwise the disposition of its
         message.
         """
         decision, limit = admitted.start, _key_limit(admitted.start.run, job)
-        if limit is None:
+        if limit is None or isinstance(admitted.prepared, Failed):
             return admitted
-        prepared, key = None, decision.run.name.own_key
+        prepared: Prepared | Failed | None = admitted.prepared
+        key = decision.run.name.own_key
         if job.concurrency is not None:
-            prepared = self.calls.prepared(job, decision.run)
+            prepared = admitted.prepared or self.calls.prepared(job, decision.run)
             found = prepared if isinstance(prepared, Failed) else _key_of(job.concurrency.key, prepared.job)
             if isinstance(found, Failed):  # nothing is called
                 return replace(admitted, prepared=found)
@@ -522,7 +563,7 @@ class Starter:
         match self.overlaps.take_key(decision, key, limit, item.context.lease_until):
             case Held(_, key_room):
                 start = replace(decision, run=replace(decision.run, key=key))
-                return _Admitted(start, admitted.room, key_room, prepared)
+                return replace(admitted, start=start, key_room=key_room, prepared=prepared)
             case Wait() as wait:
                 return self._wait(item, wait, decision, job, key=key, room=admitted.room)
             case Conflict() as past:
@@ -542,7 +583,8 @@ class Starter:
         if isinstance(key, Failed):  # nothing is called
             return replace(admitted, prepared=key)
         now = self.clock.now()
-        if isinstance(previous, Queued) and previous.rate_key == key and (previous.not_before or now) > now:
+        waits = isinstance(previous, Queued) and previous.rate_key == key and not previous.breaker
+        if isinstance(previous, Queued) and waits and (previous.not_before or now) > now:
             # Another message, or the same one: its worker may have died before it sent the message for this instant.
             standing = Later(previous.not_before or now, in_turn=previous.in_turn)
             return self._wait_for_rate(item, admitted, job, key, standing)
@@ -554,26 +596,28 @@ class Starter:
         return replace(admitted, prepared=prepared, rate_key=key)
 
     def _wait_for_rate(
-        self, item: WorkItem, admitted: _Admitted, job: Job, key: str, later: Later
+        self, item: WorkItem, admitted: _Admitted, job: Job, key: str, later: Later, *, breaker: bool = False
     ) -> Disposition | Conflict:
-        """Record until when the run waits for the rate, take it out of its wait queues, and send its message for that
-        instant. It keeps the lock of its job and the place of its key.
+        """Record until when the run waits for the rate, or for the circuit breaker, take it out of its wait queues, and
+        send its message for that instant. It keeps the lock of its job and the place of its key, if it has one.
         """
         start, message, previous = admitted.start, item.message, admitted.start.previous
-        waits = rated(start, key, later.at, self.clock.now(), in_turn=later.in_turn)
-        known = isinstance(previous, Queued) and (previous.rate_key, previous.not_before) == (key, later.at)
+        what = f"the circuit breaker of {key}" if breaker else f"the rate of {key}"
+        waits = rated(start, key, later.at, self.clock.now(), in_turn=later.in_turn, breaker=breaker)
+        shown = (key, later.at, breaker)
+        known = isinstance(previous, Queued) and (previous.rate_key, previous.not_before, previous.breaker) == shown
         if waits is not None and not known:
             if conflict := self.runs.write(waits, previous):
                 return conflict
             previous = waits
             item.report.counts["RunsQueued"] += isinstance(waits, Queued) and not isinstance(start.previous, Queued)
-            item.report.add("run_queued", reason=f"it waits for the rate of {key}")
+            item.report.add("run_queued", reason=f"it waits for {what}")
         self._leave_lines(item, admitted, None, job)
         at, deadline = later.at, job.start_deadline_seconds
         if isinstance(previous, Queued) and deadline is not None:
             at = min(at, newest_due(start_request_of(message), job) + deadline + 1.0)
         waited = replace(message, waited=True)
-        return self.requeue.defer(replace(item, message=waited), previous, at, f"the rate of {key}")
+        return self.requeue.defer(replace(item, message=waited), previous, at, what)
 
     def _leave_lines(self, item: WorkItem, admitted: _Admitted, run: Running | None, job: Job) -> None:
         """Remove a run that has started (`run`), or that waits for a rate (None), from the wait queues in which it may
@@ -608,6 +652,8 @@ class Starter:
             return self.transitions.write(item, cancel(run, "deleted", now), job)
         with self.long_calls.during(run):
             outcome = self.calls.call(item, run, prepared)
+        if job.breaker is not None and admitted.guarded is not None:
+            self._tell_breaker(item, admitted.guarded, job, job.breaker, outcome)
         if key := admitted.rate_key or (None if job.concurrency is None else admitted.start.run.key):
             self._pause_key(item, admitted, job, key, outcome)
         return self.transitions.finish(item, run, job, outcome)
@@ -628,6 +674,15 @@ class Starter:
             item.report.add("key_paused", key=key, until=until)
         except Exception as problem:  # noqa: BLE001 - whatever the error, the run must end
             item.report.add("key_not_paused", alarming=True, key=key, error=format_error(problem))
+
+    def _tell_breaker(self, item: WorkItem, guarded: Guarded, job: Job, breaker: Breaker, outcome: Outcome) -> None:
+        """Record the outcome in the circuit breaker. A failure here must not affect the run, as in `_pause_key`."""
+        if self.clock.now() > item.context.lease_until - LAST_FINISH_SECONDS:
+            return
+        try:
+            self.breakers.ended(job.tenant, guarded, breaker, outcome, item.report)
+        except Exception as problem:  # noqa: BLE001 - whatever the error, the run must end
+            item.report.add("breaker_not_changed", alarming=True, key=guarded.key, error=format_error(problem))
 
     def _write_start(self, run: Running, previous: Run | None, *, paid: bool) -> Conflict | None:
         """Write the record of a start. If the start is `paid` and a duplicate message has recorded in the meantime that
@@ -734,8 +789,13 @@ def _key_limit(run: Run, job: Job) -> int | None:
 
 def _key_of(template: str, job: Job) -> str | Failed:
     """Return the run's key, or a failure if its payload has no value for it. `job` has the payload of the run."""
+    return _rendered(partial(concurrency_key, template, job.id, job.payload))
+
+
+def _rendered(render: Callable[[], str]) -> str | Failed:
+    """Return the rendered text, or a failure if a value is missing."""
     try:
-        return concurrency_key(template, job.id, job.payload)
+        return render()
     except TemplateError as problem:
         return Failed(str(problem), retryable=False, code=problem.code)
 

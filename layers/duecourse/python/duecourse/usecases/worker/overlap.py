@@ -117,7 +117,7 @@ class Overlaps:
         run, previous = start.run, start.previous
         if not job.needs_lock:
             return Held(room=True)
-        # A run that waits for its key or for a rate has left the wait queue of its job with the lock.
+        # A run that waits for its key, a rate or a breaker has left the wait queue of its job with the lock.
         in_turn = job.rule.waits and (
             previous is None or (isinstance(previous, Queued) and not waits_with_lock(previous))
         )
@@ -139,7 +139,7 @@ class Overlaps:
         job; a stored limit of the key replaces it.
         """
         run, previous, line = start.run, start.previous, key_line(key)
-        if isinstance(previous, Queued | None) and (previous is None or previous.rate_key is None):
+        if previous is None or (isinstance(previous, Queued) and (previous.rate_key is None or previous.breaker)):
             mine = position_in(line, run)
             for first in self.wait_queues.waiting(run.tenant, line, limit=1):
                 if position_in(line, first) < mine:

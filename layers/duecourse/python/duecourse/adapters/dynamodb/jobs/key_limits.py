@@ -9,7 +9,7 @@ from duecourse.adapters.dynamodb.writing import TableStore, conditional
 from duecourse.domain.runs.overlap import KeyLimit
 from duecourse.ports import KeyLimitPage
 
-_FIELDS = ("concurrency", "per_minute", "burst", "updated_at", "updated_by")
+_FIELDS = ("concurrency", "per_minute", "burst", "failures", "open_seconds", "updated_at", "updated_by")
 
 
 class DynamoKeyLimits(TableStore):

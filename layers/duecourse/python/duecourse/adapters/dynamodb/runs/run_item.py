@@ -144,7 +144,7 @@ _READ: Mapping[str, Callable[[Item, str], Any]] = MappingProxyType(
             values.optional_float,
         ),
         **dict.fromkeys(("result_bytes", "expires_at"), values.optional_integer),
-        **dict.fromkeys(("notified", "caught_up", "in_turn"), values.flag),
+        **dict.fromkeys(("notified", "caught_up", "in_turn", "breaker"), values.flag),
     }
 )
 """The attributes that have the same names as the fields of a record or of its deadlines, each with the function that

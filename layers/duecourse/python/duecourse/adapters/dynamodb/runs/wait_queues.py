@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any
 
 from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.conditions import ABSENT, holds
-from duecourse.adapters.dynamodb.keys import HELD_PREFIX, QUEUE_PREFIX, RATE, WATCH, Item, job_key, job_partition
+from duecourse.adapters.dynamodb.keys import (
+    BREAKER,
+    HELD_PREFIX,
+    QUEUE_PREFIX,
+    RATE,
+    WATCH,
+    Item,
+    job_key,
+    job_partition,
+)
 from duecourse.adapters.dynamodb.writing import TableStore, condition_failed, conditional, found
 from duecourse.domain.ids import key_line
 from duecourse.domain.jobs.job import MAX_PRIORITY
+from duecourse.domain.runs.breaker import BreakerState
 from duecourse.domain.runs.overlap import QueuePosition, position_in
 from duecourse.domain.runs.rate import Change, Hold, Move, Recount, Spent
 from duecourse.messages import RunMessage, read_run_message
@@ -17,6 +29,8 @@ from duecourse.ports import ServiceError, Watch
 
 SPENT = ("paid", "line", "step", "held")
 """The counters of a rate key: the fields of domain.runs.rate.Spent."""
+
+BREAKER_FIELDS = tuple(field.name for field in fields(BreakerState))
 
 HELD = 100
 """The number of held messages in one read. If there are more, the newest are read."""
@@ -93,17 +107,37 @@ class DynamoWaitQueues(TableStore):
             case Move():
                 request = _moved(move, expires_at)
             case Recount():
-                request = _recounted(move, expires_at)
+                request = _replaced(SPENT, move.before, move.after, expires_at)
             case Hold(until):
                 request = values.expressions(
                     {"held": until, "expires_at": expires_at},
                     update="SET #held = :held, #expires_at = :expires_at",
                     condition="attribute_not_exists(#held) OR #held < :held",
                 )
+        made, item = self._changed(_rate_key(tenant, key), request)
+        return made, _spent(item)
+
+    def breaker(self, tenant: str, key: str) -> BreakerState:
+        return _breaker(self._client.get_item(TableName=self._table, Key=_breaker_key(tenant, key)).get("Item") or {})
+
+    def count_failure(self, tenant: str, key: str, *, expires_at: int) -> BreakerState:
+        stand = {"one": 1, "expires_at": expires_at}
+        request = values.expressions(stand, update="SET #expires_at = :expires_at ADD #failures :one")
+        return _breaker(self._changed(_breaker_key(tenant, key), request)[1])
+
+    def set_breaker(
+        self, tenant: str, key: str, state: BreakerState, previous: BreakerState, *, expires_at: int
+    ) -> tuple[bool, BreakerState]:
+        request = _replaced(BREAKER_FIELDS, previous, state, expires_at)
+        made, item = self._changed(_breaker_key(tenant, key), request)
+        return made or _breaker(item) == state, _breaker(item)  # the response to a write may be lost
+
+    def _changed(self, key: Item, request: dict[str, Any]) -> tuple[bool, Item]:
+        """Update an item. Return whether the condition held, and the item after it."""
         try:
             answer = self._client.update_item(
                 TableName=self._table,
-                Key=_rate_key(tenant, key),
+                Key=key,
                 ReturnValues="ALL_NEW",
                 ReturnValuesOnConditionCheckFailure="ALL_OLD",
                 **request,
@@ -111,8 +145,9 @@ class DynamoWaitQueues(TableStore):
         except ServiceError as error:
             if not condition_failed(error):
                 raise
-            return False, _spent(found(error) or {})
-        return True, _spent(answer["Attributes"])
+            return False, found(error) or {}
+        attributes: Item = answer["Attributes"]
+        return True, attributes
 
     def watch(self, tenant: str, job_id: str) -> Watch | None:
         item = self._item(job_key(tenant, job_id, WATCH))
@@ -156,16 +191,27 @@ def _moved(move: Move, expires_at: int) -> dict[str, Any]:
     return request
 
 
-def _recounted(move: Recount, expires_at: int) -> dict[str, Any]:
-    before = {f"old_{name}": getattr(move.before, name) or None for name in SPENT}
-    after = {name: value for name in SPENT if (value := getattr(move.after, name))}
+def _replaced(names: Sequence[str], before: object, after: object, expires_at: int) -> dict[str, Any]:
+    """Return the update that replaces exactly these fields of `before` by those of `after`. Fields that are 0 or empty
+    are not stored.
+    """
+    old = {f"old_{name}": getattr(before, name) or None for name in names}
+    new = {name: value for name in names if (value := getattr(after, name))}
     condition = " AND ".join(
-        f"attribute_not_exists(#{name})" if before[f"old_{name}"] is None else f"#{name} = :old_{name}"
-        for name in SPENT
+        f"attribute_not_exists(#{name})" if old[f"old_{name}"] is None else f"#{name} = :old_{name}" for name in names
     )
-    changes = ", ".join(f"#{name} = :{name}" for name in (*after, "expires_at"))
-    stand = before | after | {"expires_at": expires_at}
-    return values.expressions(stand, update=f"SET {changes}", condition=condition)
+    changes = ", ".join(f"#{name} = :{name}" for name in (*new, "expires_at"))
+    gone = ", ".join(f"#{name}" for name in names if name not in new)
+    update = f"SET {changes}" + (f" REMOVE {gone}" if gone else "")
+    return values.expressions(old | new | {"expires_at": expires_at}, update=update, condition=condition)
+
+
+def _breaker_key(tenant: str, key: str) -> Item:
+    return job_key(tenant, key_line(key), BREAKER)
+
+
+def _breaker(item: Item) -> BreakerState:
+    return BreakerState(**values.read_fields(BreakerState, item, BREAKER_FIELDS))
 
 
 def _spent(item: Item) -> Spent:

@@ -1,0 +1,130 @@
+"""Decides whether an attempt may start while the target of a job with a circuit breaker fails.
+
+The failures of a key are counted until an attempt succeeds. After enough of them the breaker opens: attempts wait
+until a known instant. The first attempt after it is the probe. Its success closes the breaker, its failure opens it
+for twice as long. Each change but the count replaces exactly the state that was read, so late, repeated or lost
+messages never make two probes of one opening. If the worker of a probe dies, the next attempt after its lease is the
+probe.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from hashlib import sha256
+from math import ceil
+from typing import Literal
+
+from duecourse.domain.jobs.job import MAX_OPEN_SECONDS, Breaker
+from duecourse.domain.targets.targets import Failed, Outcome
+
+SPREAD_SECONDS = 30
+"""Attempts that wait for an open breaker start within this time (seconds) after it, at most as long as it was open."""
+
+PROBING_SECONDS = (5.0, 30.0)
+"""While a probe is in progress, other attempts try again after a time between these (seconds)."""
+
+_COUNTED = re.compile(r"http\.(429|5\d\d)|timeout|connection|tls")
+_OWN_FAULTS = frozenset({"internal", "secrets_unavailable", "token_unavailable", "tasks_unavailable"})
+
+
+BreakerWord = Literal["closed", "open", "half_open"]
+
+
+@dataclass(frozen=True, slots=True)
+class BreakerState:
+    """The state of a breaker (UTC seconds; 0: none). No attempt starts before `open_until`, and only the probe after
+    it; 0: the breaker is closed. It was opened for `open_seconds`. `failures` are those since the last success.
+    `probe` is the fencing token of the probe, whose lease ends at `probe_until`.
+    """
+
+    failures: int = 0
+    open_until: int = 0
+    open_seconds: int = 0
+    probe: str = ""
+    probe_until: int = 0
+
+    def word(self, now: float) -> BreakerWord:
+        """Return whether the breaker is `closed`, `open` or, after `open_until`, `half_open`."""
+        if not self.open_until:
+            return "closed"
+        return "open" if now < self.open_until else "half_open"
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """The attempt may start: the breaker is closed, or the attempt is its probe."""
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """The attempt may start as the probe once `after` has replaced the state."""
+
+    after: BreakerState
+
+
+@dataclass(frozen=True, slots=True)
+class WaitUntil:
+    """The attempt tries again at `at` (UTC seconds)."""
+
+    at: float
+
+
+class Verdict(StrEnum):
+    """What an attempt says about its target. NOTHING: it was not called, or rejected this request only."""
+
+    WORKS = "works"
+    FAILS = "fails"
+    NOTHING = "nothing"
+
+
+def verdict_of(outcome: Outcome) -> Verdict:
+    """Return what the outcome of a call says about its target. Of the responses of an HTTP target, 429 and 5xx count as
+    failures. Other targets fail if a later attempt may succeed.
+    """
+    match outcome:
+        case Failed(code=code) if _COUNTED.fullmatch(code):
+            return Verdict.FAILS
+        case Failed(code=code, retryable=retryable, forbidden=forbidden):
+            counts = retryable and not forbidden and not code.startswith("http.") and code not in _OWN_FAULTS
+            return Verdict.FAILS if counts else Verdict.NOTHING
+        case _:
+            return Verdict.WORKS
+
+
+def decide_start(
+    state: BreakerState, run: str, token: str, *, now: float, lease_until: float, draw: float
+) -> Closed | Probe | WaitUntil:
+    """Decide whether an attempt of the run (its id) with this fencing token may start. `state` may be stale: the probe
+    has a condition. `draw` is a random number in [0, 1).
+    """
+    if not state.open_until or state.probe == token:
+        return Closed()
+    if now < state.open_until:
+        return WaitUntil(state.open_until + min(SPREAD_SECONDS, state.open_seconds) * _share(run))
+    if now < state.probe_until:
+        first, last = PROBING_SECONDS
+        return WaitUntil(now + first + (last - first) * draw)
+    return Probe(replace(state, probe=token, probe_until=ceil(lease_until)))
+
+
+def decide_end(state: BreakerState, verdict: Verdict, token: str, rule: Breaker, *, now: float) -> BreakerState:
+    """Return the state after an attempt with this fencing token. Its failure is counted in `state` already."""
+    if state.open_until and state.probe != token:
+        return state  # only its probe changes an open breaker
+    match verdict:
+        case Verdict.WORKS:
+            return BreakerState()
+        case Verdict.NOTHING:
+            return replace(state, probe="", probe_until=0)
+        case Verdict.FAILS if not state.open_until and state.failures < rule.failures:
+            return state
+        case Verdict.FAILS:
+            longer = min(2 * state.open_seconds, MAX_OPEN_SECONDS) if state.open_until else rule.open_seconds
+            return BreakerState(state.failures, ceil(now) + longer, longer)
+
+
+def _share(run: str) -> float:
+    """Return a number in [0, 1) that is the same for each attempt of the run."""
+    return int.from_bytes(sha256(run.encode()).digest()[:4]) / 2**32
