@@ -153,7 +153,7 @@ class StageConfig:
     """Whether Lambda detects recursive loops in the stage's region. Workers must then be exempt."""
     trace_clock: bool = False
     """Whether X-Ray also traces the functions that a rule starts: tick, dispatch, reconciler, index repair, audit. This
-    costs USD 3.70 a month with 16 shards (docs/decisions/012-observability-and-archive.md).
+    costs money (docs/operations.md).
     """
 
     def __post_init__(self) -> None:
@@ -257,7 +257,7 @@ class StageConfig:
                 "oidc_keys",
                 len(set(self.oidc_keys)) == len(self.oidc_keys) <= MAX_TOKEN_KEYS
                 and all(KEY_NAME.fullmatch(name) for name in self.oidc_keys),
-                f"must be at most {MAX_TOKEN_KEYS} different names of 1 to 32 small letters, digits and -",
+                f"must be at most {MAX_TOKEN_KEYS} different names of 1 to 32 lowercase letters, digits and -",
             ),
             ("alarm_email", self.alarm_email is None or "@" in self.alarm_email, "must be an e-mail address"),
         ]

@@ -39,7 +39,7 @@ class AllowedTargetsConfig(AllowedTargets):
         known = {name: each.standard for name, each in ALLOW_LISTS.items()} | {"public_ip": False}
         known["task_roles"] = known["roles"]
         if unknown := sorted(given.keys() - known.keys()):
-            raise TypeError(f"{', '.join(unknown)}: not known; the lists are {', '.join(known)}")
+            raise TypeError(f"unknown lists: {', '.join(unknown)}; use {', '.join(known)}")
         for name, value in (known | given).items():
             object.__setattr__(self, name, value)
 

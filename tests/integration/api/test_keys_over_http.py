@@ -384,13 +384,13 @@ def test_keys_unknown_id_is_answered_with_404(api: ApiClient, key_id: str) -> No
 
 
 @pytest.mark.parametrize(("fields", "pointer", "detail"), [
-    ({"scope": "report"}, "/scope", "must be run: and the id of a job"),
-    ({"scope": "jobs:write"}, "/scope", "must be run: and the id of a job"),
+    ({"scope": "report"}, "/scope", 'must be "run:" and the id of a job'),
+    ({"scope": "jobs:write"}, "/scope", 'must be "run:" and the id of a job'),
     ({"expires_in_days": 0}, "/expires_in_days", "from 1 to 366"),
     ({"expires_in_days": 367}, "/expires_in_days", "from 1 to 366"),
     ({"requests_per_minute": 0}, "/requests_per_minute", "from 1 to 6000"),
     ({"debounce_seconds": 3601}, "/debounce_seconds", "from 1 to 3600"),
-    ({"debounce_key": "{{payload.a}}"}, "/debounce_key", "add it"),
+    ({"debounce_key": "{{payload.a}}"}, "/debounce_key", "set it"),
     ({"debounce_seconds": 60, "debounce_key": "{{week}}"}, "/debounce_key", "known names"),
     ({"description": "a\nb"}, "/description", "control"),
     ({"key": "mine"}, "/key", "is not a known field"),

@@ -71,7 +71,8 @@ class SearchedAnswer(TypedDict):
         Field(description="All runs from this instant on are on this page or on earlier ones. Null: not known."),
     ]
     jobs: Annotated[
-        int, Field(ge=0, description="The number of jobs of which this page or earlier ones also have runs before it.")
+        int,
+        Field(ge=0, description="The number of jobs that were searched further back than `complete_from`."),
     ]
 
 

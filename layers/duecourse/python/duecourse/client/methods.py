@@ -489,11 +489,11 @@ class Methods(ABC):
         """Pause a job.
 
         Occurrences that are due during the pause do not run. With `until`, the job resumes automatically; the
-        occurrence at that instant runs. With `from`, the pause is planned, and replaces the last one that was
-        planned, but extends one with `catch_up` that is in progress. A resume request removes it, also in advance;
-        if it has started and the pause or the request has `catch_up`, it ends now. A paused job can be paused
-        again: the last request determines when the pause ends. If the job is a step of a workflow, its runs,
-        including redriven runs, wait until it is resumed.
+        occurrence at that instant runs. With `from`, the pause is planned: it replaces the last planned pause or,
+        if that one has `catch_up` and is in progress, extends it. A resume request removes a planned pause. If the
+        pause has started, and the pause or the resume request has `catch_up`, the pause ends now instead. A paused
+        job can be paused again: the last request determines when the pause ends. If the job is a step of a
+        workflow, its runs, including redriven runs, wait until it is resumed.
 
         `job_id`: the id of the job.
 
@@ -831,8 +831,8 @@ class Methods(ABC):
         Chooses a quiet minute for each job from the upcoming load. Each choice takes the previous ones into
         account, so the jobs are also spread relative to each other. Nothing is stored: to apply the plan, set
         `spread` of each job (PATCH). `before` and `after` are null if the tenant has too many jobs (about 5,000) or
-        runs for a forecast; then only a hash of the id chooses the minute. They are also null for callers that are
-        limited to some tags. The request counts as one for each job, in addition to those of the forecast (GET
+        runs for a forecast; then only a hash of the id chooses the minute. They are also null for callers with tag-
+        scoped permissions. The request counts as one for each job, in addition to those of the forecast (GET
         /v1/upcoming).
         """
         return self._send(
@@ -997,7 +997,7 @@ class Methods(ABC):
         Lists runs in the `DEAD`, `RETRYING`, `CANCELLED` and `SKIPPED` states, or in the states in `state`. The run
         that entered its state last is first. `RUNNING` lists runs whose call has lasted more than ten seconds; they
         appear a few seconds later. `WAITING` lists runs that wait for their callback or for the steps of a
-        workflow, and `QUEUED` lists runs that wait for another run of their job. `since` and `until` filter by the
+        workflow, and `QUEUED` lists runs that wait for other runs or for a rate. `since` and `until` filter by the
         time at which the run entered its state: the start of its attempt, its end, the end of its last attempt, or
         the due time of a run that never started. `tag` selects runs of jobs that currently have the tag, and
         `error` selects runs with an error that contains the text. `caught_up` selects catch-up runs (default: in
@@ -1152,8 +1152,8 @@ class Methods(ABC):
         """Redrive a dead run.
 
         The run gets a new set of attempts. Only dead runs can be redriven. A workflow continues as if the failure
-        had not happened: a redrive of its run also redrives its dead steps. After a redrive of a step's run, it is
-        decided again whether the skipped steps after it run. A paused step starts after it is resumed.
+        had not happened: a redrive of its run also redrives its dead steps. After a redrive of a step, the
+        conditions of the skipped steps after it are evaluated again. A paused step starts after it is resumed.
 
         `run_id`: the id of the run: job, occurrence (UTC) and, for manual runs, a suffix.
         """
@@ -1200,8 +1200,8 @@ class Methods(ABC):
         Requests the cancellation of the runs that `GET /v1/runs` lists with the same filter: at most `limit` runs,
         or fewer if the request reaches its time limit or has to search many runs. Pass `next_cursor` to continue.
         Each run counts as a request. Without `job_id`, it requires the `ops` scope. With `dry_run`, no run is
-        cancelled, and `cancelled` is the number of runs that would be. Cancel `QUEUED` runs before active ones, or
-        they start in the meantime.
+        cancelled, and `cancelled` is the number of runs that would be cancelled. Cancel `QUEUED` runs before active
+        ones, because they could start in the meantime.
 
         `since`: ISO-8601 with an offset, preferably UTC with Z.
 

@@ -556,7 +556,7 @@ class Job(Answer):
     last_runs: tuple[LastRun, ...] | None
     """In a list with `runs`: the last runs of the job, newest first, without queued runs."""
     spread_load: SpreadLoad | None
-    """In a dry run that chooses the offset of `spread`, if the tenant has not too many jobs."""
+    """In a dry run that chooses the offset of `spread`, unless the tenant has too many jobs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -991,7 +991,7 @@ class Searched(Answer):
     complete_from: datetime | None
     """All runs from this instant on are on this page or on earlier ones. Null: not known."""
     jobs: int
-    """The number of jobs of which this page or earlier ones also have runs before it."""
+    """The number of jobs that were searched further back than `complete_from`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1093,7 +1093,7 @@ class SpreadShown(Answer):
     """The minutes after each occurrence from which a quiet one is chosen, and the choice."""
 
     within_minutes: int
-    """The number of minutes, with that of the occurrence."""
+    """The number of minutes, including that of the occurrence."""
     offset_minutes: int | None
     """The delay of each run. If it is missing, it is chosen when the job is created, and again when its schedule or
     `within_minutes` changes.
@@ -1240,7 +1240,7 @@ class Tenant(Answer):
     runs_per_day: int
     """An estimate: the runs due in 24 hours by the jobs' schedules."""
     dollars_per_day: float
-    """About the cost of `runs_per_day`."""
+    """The approximate cost of `runs_per_day`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1256,7 +1256,7 @@ class Tenants(Answer):
     objectives: tuple[Objective, ...] | None
     """Null if the metrics of the stage cannot be read."""
     tenants: tuple[Tenant, ...]
-    """Those with the most jobs first."""
+    """The tenants with the most jobs are first."""
 
 
 @dataclass(frozen=True, kw_only=True)

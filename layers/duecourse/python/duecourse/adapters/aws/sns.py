@@ -26,9 +26,9 @@ class SnsNotifier:
     attributes, which subscriptions can filter by.
 
     A notification may arrive more than once: if its response was lost, if its sender stopped, or if SNS delivered it
-    twice. All
-    notifications of one dead run have the same `deduplication_id`, `<tenant>/<run id>/<attempt>`. If a redriven run
-    dies again, its id is different. The id of a missed deadline is `<tenant>/<run id>/start`, or `finish`.
+    twice. All notifications of one dead run have the same `deduplication_id`, `<tenant>/<run id>/<attempt>`. If a
+    redriven run dies again, its id is different. The id of a missed deadline is `<tenant>/<run id>/start`, or
+    `finish`.
     """
 
     def __init__(self, client: Any, topic_arn: str) -> None:

@@ -471,7 +471,8 @@ class SpreadBody(Body):
     """The minutes after each occurrence from which a quiet one is chosen, and the choice."""
 
     within_minutes: Annotated[
-        Whole, Field(ge=2, le=MAX_SPREAD_MINUTES, description="The number of minutes, with that of the occurrence.")
+        Whole,
+        Field(ge=2, le=MAX_SPREAD_MINUTES, description="The number of minutes, including that of the occurrence."),
     ]
     offset_minutes: Annotated[
         Whole | None,
@@ -976,13 +977,13 @@ class StepBody(Body):
         Expression | None,
         Field(
             description=(
-                "The earliest start: the first instant of this expression at or after the workflow's occurrence."
+                "A cron expression: the step starts no earlier than the first match at or after the occurrence."
             )
         ),
     ] = None
     only: Annotated[
         Expression | None,
-        Field(description="An expression: the step takes part only in occurrences of the workflow that match it."),
+        Field(description="A cron expression: the step runs only in occurrences of the workflow that match it."),
     ] = None
 
 

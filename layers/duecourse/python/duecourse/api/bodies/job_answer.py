@@ -114,7 +114,7 @@ class JobAnswer(KeptBody, JobBody):
     ]
     spread_load: Annotated[
         SpreadLoadAnswer,
-        Field(description="In a dry run that chooses the offset of `spread`, if the tenant has not too many jobs."),
+        Field(description="In a dry run that chooses the offset of `spread`, unless the tenant has too many jobs."),
     ]
 
 

@@ -369,7 +369,7 @@ _PATTERNS = {
     "/target/auth/secret": _SECRET_FORM,
     "/target/auth/username": "must not contain a colon or control characters",
     "/target/service": "must be boto3's name of a service, such as ecs",
-    "/results/bucket": "must be the name of a bucket: 3 to 63 small letters, digits, . and -",
+    "/results/bucket": "must be the name of a bucket: 3 to 63 lowercase letters, digits, . and -",
     "/results/prefix": "must be folders of letters, digits and _ . = -, each followed by a slash: reports/daily/",
     "/target/action": "must be the name of an action in capitals, such as UpdateService",
 }

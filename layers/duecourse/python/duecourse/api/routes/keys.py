@@ -61,7 +61,7 @@ Scope = Annotated[str, Field(pattern=f"^{SCOPE_PATTERN}$", description="The job 
 
 def _scope(scope: str) -> str:
     if re.fullmatch(SCOPE_PATTERN, scope) is None:
-        raise refuse("must be run: and the id of a job, such as run:nightly")
+        raise refuse('must be "run:" and the id of a job, such as run:nightly')
     return scope
 
 
@@ -101,13 +101,14 @@ class KeyBody(Body):
     @classmethod
     def _needs_seconds(cls, key: str | None, info: ValidationInfo) -> str | None:
         if key is not None and info.data.get("debounce_seconds", 1) is None:
-            raise refuse("has no effect without debounce_seconds; add it")
+            raise refuse("requires debounce_seconds; set it, or remove this field")
         return key
 
 
 class TriggeredAnswer(TypedDict):
-    """The run that a request with an API key starts. It has no field of a run in progress or of its result, because a
-    key does not permit reading them.
+    """The run that a request with an API key starts.
+
+    It has no field of a run in progress or of its result, because a key does not permit reading them.
     """
 
     id: RunId

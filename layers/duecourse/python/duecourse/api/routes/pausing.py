@@ -147,10 +147,11 @@ def pause_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
     """Pause a job.
 
     Occurrences that are due during the pause do not run. With `until`, the job resumes automatically; the occurrence at
-    that instant runs. With `from`, the pause is planned, and replaces the last one that was planned, but extends one
-    with `catch_up` that is in progress. A resume request removes it, also in advance; if it has started and the pause
-    or the request has `catch_up`, it ends now. A paused job can be paused again: the last request determines when the
-    pause ends. If the job is a step of a workflow, its runs, including redriven runs, wait until it is resumed.
+    that instant runs. With `from`, the pause is planned: it replaces the last planned pause or, if that one has
+    `catch_up` and is in progress, extends it. A resume request removes a planned pause. If the pause has started, and
+    the pause or the resume request has `catch_up`, the pause ends now instead. A paused job can be paused again: the
+    last request determines when the pause ends. If the job is a step of a workflow, its runs, including redriven runs,
+    wait until it is resumed.
     """
     job_id, expected = job_id_in(parameters), read_expected(request)
     body = read_body(request, PauseBody, optional=True)
@@ -279,7 +280,8 @@ def _chosen(body: ManyBody, request: Request) -> tuple[JobSelection, str | None]
         raise invalid([fault], "invalid-command")
     if body.ids is None and OPS not in request.scopes:
         raise insufficient_scope(
-            "The selection of jobs by a tag, or of all jobs, needs the scope ops; use ids", frozenset({OPS})
+            "A request for all jobs, or for those with a tag, requires the scope ops; select jobs by ids",
+            frozenset({OPS}),
         )
     after = read_job_page_token(body.cursor)
     return JobSelection(body.tag, None if body.ids is None else frozenset(body.ids)), after

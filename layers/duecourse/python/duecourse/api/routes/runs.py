@@ -126,7 +126,7 @@ def find_runs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Ans
     Lists runs in the `DEAD`, `RETRYING`, `CANCELLED` and `SKIPPED` states, or in the states in `state`. The run that
     entered its state last is first. `RUNNING` lists runs whose call has lasted more than ten seconds; they appear a few
     seconds later. `WAITING` lists runs that wait for their callback or for the steps of a workflow, and `QUEUED` lists
-    runs that wait for another run of their job. `since` and `until` filter by the time at which the run entered its
+    runs that wait for other runs or for a rate. `since` and `until` filter by the time at which the run entered its
     state: the start of its attempt, its end, the end of its last attempt, or the due time of a run that never started.
     `tag` selects runs of jobs that currently have the tag, and `error` selects runs with an error that contains the
     text. `caught_up` selects catch-up runs (default: in any state); the `count` of a run is the number of occurrences
@@ -238,12 +238,13 @@ def cancel_runs(api: Api, request: Request, _parameters: Mapping[str, str]) -> A
     Requests the cancellation of the runs that `GET /v1/runs` lists with the same filter: at most `limit` runs, or fewer
     if the request reaches its time limit or has to search many runs. Pass `next_cursor` to continue. Each run counts as
     a request. Without `job_id`, it requires the `ops` scope. With `dry_run`, no run is cancelled, and `cancelled` is
-    the number of runs that would be. Cancel `QUEUED` runs before active ones, or they start in the meantime.
+    the number of runs that would be cancelled. Cancel `QUEUED` runs before active ones, because they could start in
+    the meantime.
     """
     body = read_body(request, CancelRunsBody)
     if body.job_id is None and OPS not in request.scopes:
         raise insufficient_scope(
-            "The cancellation of runs of all jobs needs the scope ops; set job_id", frozenset({OPS})
+            "The cancellation of runs of all jobs requires the scope ops; set job_id", frozenset({OPS})
         )
     if body.since is not None and body.until is not None and body.since >= body.until:
         raise invalid([FieldFault("must be later than since", "/until")], "invalid-command")
@@ -368,8 +369,8 @@ def redrive_run(api: Api, request: Request, parameters: Mapping[str, str]) -> An
     """Redrive a dead run.
 
     The run gets a new set of attempts. Only dead runs can be redriven. A workflow continues as if the failure had not
-    happened: a redrive of its run also redrives its dead steps. After a redrive of a step's run, it is decided again
-    whether the skipped steps after it run. A paused step starts after it is resumed.
+    happened: a redrive of its run also redrives its dead steps. After a redrive of a step, the conditions of
+    the skipped steps after it are evaluated again. A paused step starts after it is resumed.
     """
     return _asked("redrive", parameters, lambda run_id: api.commands.redrive(request.tenant, run_id, request.principal))
 

@@ -37,7 +37,7 @@ class TenantAnswer(TypedDict):
     waiting: Annotated[Count, Field(description="Runs that wait for their turn or for a callback.")]
     oldest_waiting_seconds: Annotated[Count | None, Field(description="Null if no run waits.")]
     runs_per_day: Annotated[Count, Field(description="An estimate: the runs due in 24 hours by the jobs' schedules.")]
-    dollars_per_day: Annotated[float, Field(ge=0, description="About the cost of `runs_per_day`.")]
+    dollars_per_day: Annotated[float, Field(ge=0, description="The approximate cost of `runs_per_day`.")]
 
 
 class TenantsAnswer(TypedDict):
@@ -54,7 +54,7 @@ class TenantsAnswer(TypedDict):
     objectives: Annotated[
         list[ObjectiveAnswer] | None, Field(description="Null if the metrics of the stage cannot be read.")
     ]
-    tenants: Annotated[list[TenantAnswer], Field(description="Those with the most jobs first.")]
+    tenants: Annotated[list[TenantAnswer], Field(description="The tenants with the most jobs are first.")]
 
 
 @route(

@@ -85,7 +85,7 @@ def list_accounts(stage: str, as_json: bool) -> None:
 @yes_option
 @stage_option
 def delete(name: str, yes: bool, stage: str) -> None:
-    """Delete an account. It does not get new tokens; existing tokens expire within one hour."""
+    """Delete an account. It cannot get new tokens; existing tokens expire within one hour."""
     with _of(stage) as found:
         if not yes:
             confirm(f"Delete the account {name} of {found.stage.stack}?")

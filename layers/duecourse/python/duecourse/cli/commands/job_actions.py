@@ -78,7 +78,7 @@ def run(
 @click.argument("job_id", metavar="JOB")
 @answer_options
 def test_notice(job_id: str, api: str | None, sign: bool | None, as_json: bool) -> None:
-    """Send a test notice as configured in the job's field notify."""
+    """Send a test notice as configured in the job's notify field."""
     with connected(api, sign) as client:
         sent = client.send_test_notice(job_id)
     if as_json:
@@ -166,7 +166,7 @@ def ping(job_id: str, api: str | None, sign: bool | None, as_json: bool) -> None
     type=click.Choice(["missing", "failed", "all"]),
     default="missing",
     show_default=True,
-    help="The occurrences to run. missing: without a run, or skipped because of an outage; failed: with a dead run; "
+    help="The occurrences to run. missing: without a run, or skipped because they were late; failed: with a dead run; "
     "all: every occurrence.",
 )
 @click.option("--force-new-key", is_flag=True, help="Use idempotency keys other than those of the scheduled runs.")

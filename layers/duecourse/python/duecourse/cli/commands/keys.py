@@ -41,7 +41,7 @@ def create(
     sign: bool | None,
     as_json: bool,
 ) -> None:
-    """Create a key, and print its trigger URL. It cannot be shown again."""
+    """Create a key, and print its trigger URL. The URL cannot be shown again."""
     with connected(api, sign) as client:
         made = client.create_key(
             scope,
@@ -87,7 +87,7 @@ def _print_keys(found: Sequence[Key]) -> None:
 @yes_option
 @api_options
 def delete(key_id: str, yes: bool, api: str | None, sign: bool | None) -> None:
-    """Revoke a key: it starts no more runs. KEY is its id."""
+    """Revoke a key, so that it cannot start runs. KEY is its id."""
     with connected(api, sign) as client:
         if not yes:
             confirm(plain(f"Revoke the key {key_id}? Systems that use it can start no more runs."))

@@ -87,8 +87,8 @@ def set_limit(
     api: str | None,
     sign: bool | None,
 ) -> None:
-    """Set how many runs with the key may be active (0: none starts), their rate, and their circuit breaker. These
-    values replace those of the jobs.
+    """Set the limit of active runs with a key (0: no run starts), the rate of its attempts, and its circuit breaker.
+    These values replace those of the jobs.
     """
     breaker: LimitBreaker | None = None
     if failures is not None:
@@ -99,7 +99,7 @@ def set_limit(
     if per_minute is not None:
         rate = {"per_minute": per_minute, "burst": 1 if burst is None else burst}
     elif burst is not None:
-        raise click.UsageError("--burst needs --per-minute")
+        raise click.UsageError("--burst requires --per-minute; set both")
     elif concurrency is None and breaker is None:
         raise click.UsageError("specify a limit of active runs, --per-minute or --failures")
     with connected(api, sign) as client:

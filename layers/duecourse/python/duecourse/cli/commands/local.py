@@ -48,10 +48,10 @@ def logs(function: str, lines: int) -> None:
 
 
 @local.command(cls=Command, example='duecourse local token acme --scope "jobs:read:tag=billing"')
-@click.argument("tenant", metavar="TEAM")
+@click.argument("tenant", metavar="TENANT")
 @click.option("--scope", default="jobs:read jobs:write ops", show_default=True, help="Scopes, separated by spaces.")
 def token(tenant: str, scope: str) -> None:
-    """Print a token for a team for the local stack with authentication (`duecourse local --auth`)."""
+    """Print a token of a tenant, for a local stack with authentication (`duecourse local --auth`)."""
     from duecourse.cli.local.local import AUTH_FOLDER, issuer_of
     from duecourse.cli.local.project import find_root
     from duecourse.cli.local.settings import Settings
