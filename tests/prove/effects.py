@@ -84,7 +84,7 @@ class AllPromises(KeyPromises):
             return
         for name, calls in self.calls.items():
             run = self.result.runs.get(name)
-            if run is None or len(calls) != 1 or self._stopped(calls[0].job):
+            if run is None or run["workflow"] or len(calls) != 1 or self._stopped(calls[0].job):
                 continue
             words = [
                 (reply.answered, word)

@@ -192,7 +192,7 @@ MUTANTS = (
     ),
     Mutant(
         "a run that waits for a rate has no message",
-        'return self.requeue.defer(replace(item, message=waited), previous, at, f"the rate of {key}")',
+        "return self.requeue.defer(replace(item, message=waited), previous, at, what)",
         "return Disposition.ACK",
         "paces",
     ),

@@ -156,7 +156,9 @@ class WorkflowPromises(Promises):
         succeeded = [
             other
             for other, calls in before.items()
-            if any(one.outcome == "succeeds" and one.until <= call.began + SLACK for one in calls)
+            if any(
+                one.callback_token or (one.outcome == "succeeds" and one.until <= call.began + SLACK) for one in calls
+            )
         ]
         seen = [[told(one) for one in calls] for calls in before.values()]
         text = f"{each} ({step['when']}) of {name}: {told(call)}; before it: {seen}"
@@ -170,7 +172,7 @@ class WorkflowPromises(Promises):
                 one
                 for calls in before.values()
                 for one in calls
-                if one.began < call.began - SLACK < one.until - 2 * SLACK
+                if one.began < call.began - SLACK < min(one.until, self.alive_until(one)) - 2 * SLACK
             ]
             if at_work and call.attempt == 1:
                 yield "nothing starts beside a job that it comes after", text

@@ -1,9 +1,11 @@
 """A job created under the id of a deleted one is another job: what that one left binds it to nothing."""
 
+from typing import Any
+
 import pytest
 
-from duecourse.domain.jobs.job import Completion, JobState
-from duecourse.domain.runs.states import RunState
+from duecourse.domain.jobs.job import Completion, Concurrency, JobState, Overlap, Rate, RetryPolicy
+from duecourse.domain.runs.states import RunState, reason_of
 from duecourse.messages import MessageKind
 from duecourse.usecases.runs.skip_next import SKIPPED
 from tests.support.jobs import NOON, job
@@ -53,13 +55,47 @@ def test_recreated_job_runs_occurrences_cancelled_or_skipped_for_the_deleted_job
     assert office.job().state is JobState.COMPLETED
 
 
-def called_off_before(world: World) -> None:
+@pytest.mark.parametrize(
+    "limited", [{"overlap": Overlap.QUEUE}, {"concurrency": Concurrency("crm", 1)}, {"rate": Rate("crm", 1, 1)}]
+)
+def test_recreated_job_run_under_a_cancelled_name_waits_and_then_starts(
+    world: World, office: Office, limited: dict[str, Any]
+) -> None:
+    made: dict[str, Any] = {"overlap": Overlap.ALLOW} | limited
+    world.add(job(AT, **made))
+    world.tell(world.queued_about("tick-tock", 120, MessageKind.CANCEL))
+    office.delete()
+    world.clock.advance(1)
+    made |= {"completion": Completion.CALLBACK, "completion_seconds": 40}
+    world.add(job("*/2 * * * *", at=NOON + 1, max_runs=1, **made, retry=RetryPolicy(max_attempts=1)))
+    world.until(NOON + 115)
+    office.run()
+    world.until(NOON + 125)
+    waits = next(run for run in world.runs("tick-tock") if not run.suffix)
+    assert (waits.state, waits.occurrence) == (RunState.QUEUED, int(NOON) + 120)
+    world.until(NOON + 400)
+    assert sorted(run.state for run in world.runs("tick-tock")) == [RunState.DEAD] * 2, "no callback comes"
+    assert len(world.caller.calls) == 2
+
+
+def test_recreated_job_run_under_a_cancelled_name_is_skipped_while_another_run_is_active(
+    world: World, office: Office
+) -> None:
+    called_off_before(world, "*/2 * * * *", completion=Completion.CALLBACK)
+    world.until(NOON + 115)
+    office.run()
+    world.until(NOON + 125)
+    skipped = next(run for run in world.runs("tick-tock") if not run.suffix)
+    assert (skipped.state, reason_of(skipped)) == (K, "overlap")
+
+
+def called_off_before(world: World, anew: str = AT, **changes: Any) -> None:
     """A one-off was cancelled and deleted; the job re-created after it's run of the same name waits in the lane."""
     made = world.add(job(AT))
     world.tell(world.queued_about("tick-tock", 120, MessageKind.CANCEL))
     world.office.delete(made.id)
     world.clock.advance(1)
-    world.add(job(AT, at=NOON + 1))
+    world.add(job(anew, at=NOON + 1, **changes))
 
 
 def test_recreated_job_run_can_be_cancelled_again_under_a_cancelled_name(world: World, office: Office) -> None:

@@ -230,6 +230,14 @@ class Start:
     previous: Run | None
     reason: str
 
+    @property
+    def continued(self) -> Run | None:
+        """The record of this run before the start. None if there is none, or if `previous` is the record of another
+        run: that of a deleted job with the same id.
+        """
+        previous = self.previous
+        return None if previous is None or previous.generation < self.run.generation else previous
+
 
 @dataclass(frozen=True, slots=True)
 class Transition:
@@ -435,9 +443,9 @@ def rated(
     """Return the record of a run that waits for a rate, or for a circuit breaker, until `not_before`. None if its
     record does not show the wait: that of a redriven run, or of one whose worker was lost.
     """
-    since = _waiting_since(start.previous, rate_key, now)
+    since = _waiting_since(start.continued, rate_key, now)
     waits: dict[str, Any] = {"rate_key": rate_key, "in_turn": in_turn, "breaker": breaker, "waiting_since": since}
-    match start.previous:
+    match start.continued:
         case None | Queued():
             return Queued(**start.run.common(**_NOT_BEGUN, **waits), not_before=not_before)
         case Retrying() as before:

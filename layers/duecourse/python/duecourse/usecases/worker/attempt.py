@@ -575,7 +575,7 @@ class Starter:
         """Return the start if its run needs no rate or has paid for it; otherwise the disposition of its message. This
         comes last, since a start is paid only when it can take place.
         """
-        limited, previous = job.rate, admitted.start.previous
+        limited, previous = job.rate, admitted.start.continued
         if limited is None or admitted.start.run.is_workflow or isinstance(admitted.prepared, Failed):
             return admitted
         prepared = admitted.prepared or self.calls.prepared(job, admitted.start.run)
@@ -704,7 +704,7 @@ class Starter:
             message.generation,
             self.clock.now(),
             manual=bool(message.suffix),
-            first=run.attempt == 1 and not isinstance(decision.previous, Final),
+            first=run.attempt == 1 and not isinstance(decision.continued, Final),
             following=message.following,
             last=message.final,
             called_until=None if run.is_workflow else run.called_until,  # a workflow's run does not call a target
@@ -724,13 +724,13 @@ class Starter:
         since it may have been released in the meantime. The message is deleted: the worker that releases the lock
         starts the run. `room`: another run of the job may start.
         """
-        standing, message, report = decision.previous, item.message, item.report
+        standing, message, report = decision.continued, item.message, item.report
         if standing is None and key is None and (most := self.overlaps.full_at(job)) is not None:
             full = refused(decision, "overlap_full", f"{most} runs are already waiting")
             return self.transitions.write(item, full, job)
         if standing is None or (isinstance(standing, Queued) and (standing.key, standing.rate_key) != (key, None)):
             waits = queued(decision.run, self.clock.now(), key)
-            if conflict := self.runs.write(waits, standing):
+            if conflict := self.runs.write(waits, decision.previous):
                 return conflict
             standing = waits
         entered = self.wait_queue.enter(job, standing, carried_on(item, standing).message, report, key=key)
@@ -738,7 +738,7 @@ class Starter:
         if message.waited and message.line != line:  # it has moved from another wait queue
             self.wait_queue.left(message, None, message.line, report, room=room or message.key is not None)
         if entered:
-            report.counts["RunsQueued"] += not isinstance(decision.previous, Queued)  # else it has waited for its job
+            report.counts["RunsQueued"] += not isinstance(decision.continued, Queued)  # else it has waited for its job
             report.add("run_queued", reason=wait.reason)
             return Conflict(standing)
         limit = _key_limit(decision.run, job) or 0
@@ -769,7 +769,7 @@ def _with_priority(decision: Start, job: Job, key: str) -> Start:
     """Return the start of a run with its priority among the runs that wait for its key. A run that has started, or
     waits for this key, keeps its priority.
     """
-    previous, priority = decision.previous, 0 if job.concurrency is None else job.concurrency.priority
+    previous, priority = decision.continued, 0 if job.concurrency is None else job.concurrency.priority
     if previous is not None and not (isinstance(previous, Queued) and previous.key != key):
         priority = previous.wait_priority
     identity = replace(decision.run.identity, wait_priority=priority)
@@ -802,7 +802,7 @@ def _rendered(render: Callable[[], str]) -> str | Failed:
 
 def _count(decision: Start, job: Job, message: RunMessage, report: Report) -> None:
     """Count an attempt that has started, and the previous attempt if it was lost."""
-    target, place, previous = type_of(job.target), place_of(job.tenant, job.target), decision.previous
+    target, place, previous = type_of(job.target), place_of(job.tenant, job.target), decision.continued
     report.count("AttemptsStarted", target)
     report.called.add(place)
     if isinstance(previous, Queued | None):

@@ -118,15 +118,16 @@ class Overlaps:
         if not job.needs_lock:
             return Held(room=True)
         # A run that waits for its key, a rate or a breaker has left the wait queue of its job with the lock.
+        continued = start.continued
         in_turn = job.rule.waits and (
-            previous is None or (isinstance(previous, Queued) and not waits_with_lock(previous))
+            continued is None or (isinstance(continued, Queued) and not waits_with_lock(continued))
         )
         holder = holder_of(run, job.id)
         # A run that has started before (a retry, a redrive) precedes the runs in the wait queue.
         turn = decide_turn(job, position_in(job.id, run), **self._ends(job)) if in_turn else None
         if turn is not None:
             return turn
-        fresh = isinstance(previous, Queued | None)
+        fresh = isinstance(continued, Queued | None)
         wanted = Lock(holder, lease_until, rank_of_start(run, previous))
         if job.active_limit is not None:
             return self._take_place(_places_of(job, job.active_limit), wanted, previous)
@@ -139,7 +140,8 @@ class Overlaps:
         job; a stored limit of the key replaces it.
         """
         run, previous, line = start.run, start.previous, key_line(key)
-        if previous is None or (isinstance(previous, Queued) and (previous.rate_key is None or previous.breaker)):
+        continued = start.continued
+        if continued is None or (isinstance(continued, Queued) and (continued.rate_key is None or continued.breaker)):
             mine = position_in(line, run)
             for first in self.wait_queues.waiting(run.tenant, line, limit=1):
                 if position_in(line, first) < mine:
