@@ -105,3 +105,22 @@ def test_calendars_pages_fit_and_are_accessible(
         expect(page.get_by_role("heading", level=1)).to_be_visible()
         page.wait_for_load_state("networkidle")
         assert (layout_faults(page), accessibility_faults(page)) == ([], []), path
+
+
+def test_calendars_of_a_job_are_edited_as_a_list_and_linked(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    for name in ("de-bank", "company"):
+        scheduler.client.put_calendar(name, ["2026-12-24"])
+    scheduler.client.create_job({"id": "report", "schedule": "0 9 * * *", "target": HTTP, "calendar": "de-bank"})
+    page = open_page(console, "/jobs/report/edit")
+    page.get_by_role("button", name="Exclusions, daylight saving").click()
+    calendars = page.get_by_role("textbox", name="Calendars")
+    expect(calendars).to_have_value("de-bank")
+    calendars.fill("de-bank, company")
+    page.get_by_role("button", name="Review changes").click()
+    changes = page.get_by_role("dialog").get_by_role("table")
+    expect(changes.get_by_role("row", name=re.compile("calendar"))).to_contain_text("company")
+    page.get_by_role("dialog").get_by_role("button", name="Save").click()
+    expect(page.get_by_role("link", name="company")).to_have_attribute("href", "#/calendars/company")
+    assert scheduler.client.get_job("report").calendar == ("de-bank", "company")

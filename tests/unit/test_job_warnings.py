@@ -44,4 +44,4 @@ def test_job_warnings_calendar_without_a_date_after_60_days_is_a_warning() -> No
     assert calendar_warnings("de", days, date(2027, 5, 1)) != []
     assert calendar_warnings("de", days, date(2026, 11, 2)) == []
     assert calendar_warnings("weekends", days[2:], date(2027, 5, 1)) == []
-    assert calendar_warnings(None, [], date(2027, 5, 1)) == []
+    assert calendar_warnings("empty", [], date(2027, 5, 1)) == []

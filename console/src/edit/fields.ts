@@ -51,7 +51,9 @@ export const SHAPE: Field[] = [
   field("exclude", "Exclusions", "list", {
     hint: "Times without runs, separated by commas: dates, instants, ranges of either (2026-12-24/2027-01-06), or cron expressions (* * * * SAT-SUN).",
   }),
-  field("calendar", "Calendar", "text", { hint: "The id of a calendar. Its exclusions also apply." }),
+  field("calendar", "Calendars", "list", {
+    hint: "The ids of calendars, separated by commas. Their exclusions also apply.",
+  }),
   field("on_excluded", "On an excluded day", "choice", {
     standard: "skip",
     options: options({

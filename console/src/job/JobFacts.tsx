@@ -3,7 +3,7 @@ import Container from "@cloudscape-design/components/container";
 import KeyValuePairs from "@cloudscape-design/components/key-value-pairs";
 import Link from "@cloudscape-design/components/link";
 import SpaceBetween from "@cloudscape-design/components/space-between";
-import type { ReactNode } from "react";
+import { Fragment, type ReactNode } from "react";
 import type { Schemas } from "../api/client";
 import { to } from "../app/routes";
 import { Time } from "../shared/Instant";
@@ -25,7 +25,10 @@ export function JobFacts({ job }: { job: Schemas["Job"] }) {
   if (job.former.length > 0) {
     items.push({ label: "Former ids", value: <span className="text">{job.former.join(", ")}</span> });
   }
-  if (job.exclude.length > 0) items.push({ label: "Exclusions", value: <Excluded job={job} /> });
+  const calendars = [job.calendar ?? []].flat();
+  if (job.exclude.length + calendars.length > 0) {
+    items.push({ label: "Exclusions", value: <Excluded job={job} calendars={calendars} /> });
+  }
   if (job.spread) {
     const { offset_minutes, within_minutes } = job.spread;
     items.push({
@@ -74,10 +77,22 @@ const MOVED: Record<string, string> = {
   next: "; runs move to the day after",
 };
 
-function Excluded({ job }: { job: Pick<Schemas["Job"], "exclude" | "on_excluded"> }) {
+function Excluded({
+  job,
+  calendars,
+}: {
+  job: Pick<Schemas["Job"], "exclude" | "on_excluded">;
+  calendars: readonly string[];
+}) {
   return (
     <span className="text">
       {job.exclude.join(", ")}
+      {calendars.map((each, place) => (
+        <Fragment key={each}>
+          {place + job.exclude.length > 0 && ", "}
+          <Link href={to.calendar(each)}>{each}</Link>
+        </Fragment>
+      ))}
       {MOVED[job.on_excluded]}
     </span>
   );

@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.wire.capacity import KB, item_bytes
 from duecourse.domain.jobs.job import Job
-from duecourse.domain.schedules.calendars import Calendar, with_entry
+from duecourse.domain.schedules.calendars import Calendar, with_entries
 from duecourse.domain.schedules.exclusions import MAX_EXCLUSION_CHARACTERS, packed_days
 from duecourse.ports import Creation, CreationTerms, StoreBusyError
 from duecourse.testing.clock import SettableClock
@@ -18,7 +18,7 @@ BANK = Calendar("default", "bank", packed_days(["2026-12-24/2026-12-26", "* * * 
 
 
 def using(calendar: Calendar, **changes: object) -> Job:
-    return job("0 9 * * *", exclude=with_entry(("2026-11-25",), calendar.entry), **changes)  # type: ignore[arg-type]
+    return job("0 9 * * *", exclude=with_entries(("2026-11-25",), [calendar.entry]), **changes)  # type: ignore[arg-type]
 
 
 def test_calendar_comes_back_as_it_was_written(any_tables: Tables) -> None:
@@ -68,7 +68,7 @@ def test_calendars_jobs_of_a_calendar_are_found_whatever_writes_them(any_tables:
     assert store.create_all([Creation(second, cursor(second)), Creation(third, cursor(third))]) == {}
     assert users() == ["a", "b"]
     assert store.get("default", "a") == first
-    edited = replace(third, exclude=with_entry((), BANK.entry), revision=2)
+    edited = replace(third, exclude=with_entries((), [BANK.entry]), revision=2)
     assert store.change(third, cursor(third), edited, cursor(edited))
     assert users() == ["a", "b", "c"]
     assert store.calendars.users("default", "bank", limit=2, after=None) == (["a", "b"], "b")
@@ -87,6 +87,62 @@ def test_calendars_job_that_starts_to_use_a_calendar_raises_its_revision(any_tab
     renamed = replace(made, name="Renamed", revision=2)
     assert store.change(made, cursor(made), renamed, cursor(renamed))
     assert store.calendars.get("default", "bank") == replace(BANK, revision=2)
+
+
+COMPANY = replace(BANK, id="company")
+
+
+def using_both(*, version: int = 1, **changes: object) -> Job:
+    entries = [BANK.entry, replace(COMPANY, version=version).entry]
+    return replace(using(BANK, **changes), exclude=with_entries((), entries))
+
+
+def test_calendars_job_of_two_calendars_is_found_by_each_of_them(any_tables: Tables) -> None:
+    store = any_tables.job_store(SettableClock(NOON))
+    assert store.calendars.put(BANK, None)
+    assert store.calendars.put(COMPANY, None)
+
+    def users() -> list[list[str]]:
+        return [store.calendars.users("default", each, limit=9, after=None)[0] for each in ("bank", "company")]
+
+    both, one = using_both(id="a"), using(BANK, id="b")
+    assert store.create(both, cursor(both))
+    assert store.create_all([Creation(one, cursor(one))]) == {}
+    assert users() == [["a", "b"], ["a"]]
+    grown = replace(using_both(id="b"), revision=2)
+    assert store.change(one, cursor(one), grown, cursor(grown))
+    assert users() == [["a", "b"], ["a", "b"]]
+    shrunk = replace(both, exclude=with_entries((), [COMPANY.entry]), revision=2)
+    assert store.change(both, cursor(both), shrunk, cursor(shrunk))
+    assert users() == [["b"], ["a", "b"]]
+    assert store.delete(grown, deleted_at=NOON)
+    assert users() == [[], ["a"]]
+
+
+def test_calendars_job_that_starts_to_use_a_second_calendar_raises_only_its_revision(any_tables: Tables) -> None:
+    store = any_tables.job_store(SettableClock(NOON))
+    assert store.calendars.put(BANK, None)
+    assert store.calendars.put(COMPANY, None)
+    made = using(BANK, id="a")
+    assert store.create(made, cursor(made))
+    both = replace(using_both(id="a"), revision=2)
+    assert store.change(made, cursor(made), both, cursor(both))
+    assert store.calendars.get("default", "bank") == replace(BANK, revision=2)
+    assert store.calendars.get("default", "company") == replace(COMPANY, revision=2)
+
+
+def test_calendars_job_with_an_outdated_copy_of_its_second_calendar_is_not_written(any_tables: Tables) -> None:
+    store = any_tables.job_store(SettableClock(NOON))
+    assert store.calendars.put(BANK, None)
+    assert store.calendars.put(replace(COMPANY, version=2), None)
+    late, made = using_both(id="a"), using(BANK, id="b")
+    with pytest.raises(StoreBusyError, match="calendar"):
+        store.create(late, cursor(late), CreationTerms(quota=5))
+    assert store.create(made, cursor(made))
+    both = replace(using_both(id="b"), revision=2)
+    assert not store.change(made, cursor(made), both, cursor(both))
+    both = replace(using_both(id="b", version=2), revision=2)
+    assert store.change(made, cursor(made), both, cursor(both))
 
 
 def test_calendars_job_with_an_outdated_copy_is_not_written(any_tables: Tables) -> None:

@@ -277,6 +277,86 @@ def test_calendars_workflow_may_use_a_calendar(api: ApiClient) -> None:
     assert api.get("/v1/workflows/nightly").json["next_occurrence"] == "2026-11-21T18:00:00Z"
 
 
+BOTH = ["bank", "company"]
+
+
+def test_calendars_job_does_not_run_on_a_day_that_one_of_several_excludes(api: ApiClient) -> None:
+    put(api, "2026-11-22")
+    put(api, "2026-11-23/2026-11-24", name="company")
+    job = created(api, calendar=BOTH, schedule="0 9 * * *")
+    assert (job["calendar"], job["exclude"], job["next_occurrence"]) == (BOTH, [], "2026-11-25T09:00:00Z")
+    for day, calendar in (("22", "bank: 2026-11-22"), ("23", "company: 2026-11-23/2026-11-24")):
+        found = api.get("/v1/jobs/closing/explain", at=f"2026-11-{day}T09:00:00Z").json
+        assert found["sentence"] == f'It is excluded by "calendar {calendar}".'
+    preview = {"schedule": "0 9 * * *", "calendar": BOTH, "after": "2026-11-21T12:00:00Z", "count": 1}
+    shown = api.post(preview, "/v1/schedules/preview").json["occurrences"]
+    assert [each["at"][8:10] for each in shown] == ["22", "25"]
+    assert api.send(json_event("PUT", "/v1/jobs/closing", job)).json == job
+    assert api.send(json_event("PATCH", "/v1/jobs/closing", {"calendar": ["bank"]})).json["calendar"] == "bank"
+
+
+def test_calendars_occurrence_moves_to_a_working_day_of_all_calendars(api: ApiClient) -> None:
+    put(api, WEEKENDS)
+    put(api, "2026-11-27", "2026-11-30", name="company")
+    for rule, day in (("previous", "2026-11-26"), ("next", "2026-12-01")):
+        job = created(api, rule, schedule="0 18 28 11 *", on_excluded=rule, calendar=BOTH)
+        assert job["next_occurrence"] == f"{day}T18:00:00Z"
+
+
+def test_calendars_job_follows_each_of_its_calendars(api: ApiClient) -> None:
+    put(api, "2026-11-21")
+    put(api, "2026-11-22", name="company")
+    created(api, calendar=BOTH)
+    assert put(api, "2026-11-21", "2026-11-23").json["changed"] == 1
+    assert api.get("/v1/jobs/closing").json["next_occurrence"] == "2026-11-24T18:00:00Z"
+    assert put(api, "2026-12-24", name="company").json["changed"] == 1
+    assert api.get("/v1/jobs/closing").json["next_occurrence"] == "2026-11-22T18:00:00Z"
+    change = api.get("/v1/jobs/closing/history").json["items"][0]["changes"]
+    versions = [f"bank (version 2), company (version {version})" for version in (1, 2)]
+    assert change == [{"field": "calendar", "before": versions[0], "after": versions[1]}]
+
+
+def test_calendars_none_of_several_is_deleted_while_a_job_uses_it(api: ApiClient) -> None:
+    put(api, "2026-11-22")
+    put(api, "2026-11-23", name="company")
+    created(api, calendar=BOTH)
+    for name in BOTH:
+        assert api.get(f"/v1/calendars/{name}").json["jobs"] == ["closing"]
+        answer = api.delete(f"/v1/calendars/{name}")
+        assert (answer.status, f"{name} is used by closing" in answer.json["detail"]) == (409, True)
+    assert api.send(json_event("PATCH", "/v1/jobs/closing", {"calendar": "company"})).status == 200
+    assert api.delete("/v1/calendars/bank").status == 204
+    assert api.delete("/v1/calendars/company").status == 409
+
+
+@pytest.mark.parametrize(
+    ("calendar", "place", "says"),
+    [
+        (["bank", "none"], "/calendar/1", '"none" does not exist; create it'),
+        (["bank", "no id"], "/calendar/1", "must be a calendar's id"),
+        (["bank", "bank"], "/calendar", "contains bank more than once; keep one of each"),
+        ([], "/calendar", "must have at least 1 entry"),
+        (list("abcdef"), "/calendar", "at most 5 entries are allowed"),
+        (["bank", "long", "longer"], "/calendar", "bytes in packed form, and 600 are allowed together"),
+        (7, "/calendar", "must be text"),
+    ],
+)
+def test_calendars_list_that_is_not_valid_is_refused(api: ApiClient, calendar: Any, place: str, says: str) -> None:
+    put(api, "2026-11-22")
+    put(api, *MANY[:170], name="long")
+    put(api, *MANY[170:], name="longer")
+    answer = api.post(BODY | {"calendar": calendar})
+    assert (answer.status, list(answer.errors)) == (422, [place]), answer.text
+    assert says in answer.errors[place]
+
+
+def test_calendars_job_keeps_its_days_if_its_calendars_become_too_long_together(api: ApiClient) -> None:
+    put(api, *MANY[:170])
+    put(api, "2026-11-21", name="company")
+    created(api, calendar=BOTH)
+    assert put(api, *MANY[170:], name="company").json["failed"] == ["closing"]
+
+
 BEGUN = "2026-11-21T11:00:00Z/2026-11-21T14:00:00Z/catch_up"
 
 

@@ -31,6 +31,33 @@ def test_job_calendar_moves_the_next_occurrences_that_are_shown(run: Run, api: S
     assert "shifted from 2027-01-31 18:00" in shown
 
 
+def test_job_calendar_list_is_applied_exported_and_shown(run: Run, api: ServedApi, tmp_path: Path) -> None:
+    assert run("calendars", "put", "weekends", "* * * * SAT,SUN").exit_code == 0
+    assert run("calendars", "put", "company", "2027-01-29").exit_code == 0
+    both = ["weekends", "company"]
+    job = {
+        "id": "closing",
+        "schedule": "0 18 L * *",
+        "calendar": both,
+        "on_excluded": "previous",
+        "target": HTTP_TARGET,
+    }
+    document = tmp_path / "closing.json"
+    document.write_text(json.dumps(job))
+    assert run("apply", "-f", str(document), "--yes").exit_code == 0
+    again = run("apply", "-f", str(document), "--yes")
+    assert "unchanged" in again.output, again.output
+
+    shown = run("jobs", "get", "closing").stdout
+    assert "calendar      weekends, company" in shown
+    assert "2027-01-28 18:00:00" in shown  # Friday 29 January is excluded by the other calendar
+    assert json.loads(run("jobs", "export", "closing", "-o", "json").stdout)["calendar"] == both
+    assert run("jobs", "patch", "closing", "--yes", "--set", "calendar=company").exit_code == 0
+    assert json.loads(run("jobs", "get", "closing", "--json").stdout)["calendar"] == "company"
+    assert run("jobs", "patch", "closing", "--yes", "--set", 'calendar=["company","weekends"]').exit_code == 0
+    assert json.loads(run("jobs", "get", "closing", "--json").stdout)["calendar"] == ["company", "weekends"]
+
+
 def test_job_calendar_entries_are_added_and_removed_one_by_one(run: Run, api: ServedApi) -> None:
     window = "2026-12-05T20:00:00Z/2026-12-06T02:00:00Z"
     assert run("calendars", "put", "erp", "2026-12-24", "--description", "ERP").exit_code == 0

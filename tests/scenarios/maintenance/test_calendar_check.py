@@ -68,6 +68,22 @@ def test_calendar_check_continues_a_change_whose_request_ended_early(office: Off
     assert actions(office.world.repair()) == []
 
 
+def test_calendar_check_edits_a_job_once_for_changes_of_all_its_calendars(office: Office) -> None:
+    put(office, TODAY)
+    put(office, TODAY, calendar="company")
+    office.create("0 18 * * *", "a", exclude=("calendar:bank::", "calendar:company::"))
+    left_early(office, TOMORROW)
+    jobs = office.world.jobs
+    office.world.jobs = around(jobs, change=failing(Killed()))
+    with pytest.raises(Killed):
+        put(office, TOMORROW, calendar="company")
+    office.world.jobs = jobs
+    assert actions(office.world.repair()) == [("calendar_followed", "a")]
+    assert following(office) == {"a": EVENING}
+    entries = office.api.jobs.get("default", "a").job.exclude
+    assert [entry.split(":")[1:3] for entry in entries] == [["bank", "2"], ["company", "2"]]
+
+
 def test_calendar_check_changes_no_job_that_has_the_present_days(office: Office) -> None:
     put(office, TODAY)
     opened(office, "a")

@@ -139,6 +139,18 @@ def test_next_excludes_the_days_of_a_calendar_of_the_api() -> None:
     ]
 
 
+def test_next_excludes_the_days_of_several_calendars() -> None:
+    def calendar(path: str, _query: str) -> dict[str, object]:
+        name, day = path.rpartition("/")[2], {"de": "2026-12-25", "erp": "2026-12-26"}
+        shown = {"id": name, "exclude": [day[name]], "version": 1, "description": "", "jobs": []}
+        return {**shown, "updated_at": "2026-11-21T09:30:00.000Z", "updated_by": "ann"}
+
+    both = ("--calendar", "de", "--calendar", "erp")
+    with served(calendar) as api:
+        result = duecourse(api, "next", "@daily", *both, "--after", "2026-12-24T12:00:00Z", "--count", "1")
+    assert result.stdout.splitlines()[-1].startswith("2026-12-27 00:00:00Z")
+
+
 def test_next_occurrence_that_moved_off_an_excluded_day_says_from_where() -> None:
     days = ("--exclude", "* * * * SAT,SUN", "--on-excluded", "previous", "--after", "2026-01-30T00:00:00Z")
     lines = shown("0 18 L * *", *days, "--count", "2")

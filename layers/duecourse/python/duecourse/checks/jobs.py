@@ -97,10 +97,10 @@ def notify_warnings(missing: Sequence[str]) -> list[JobWarning]:
     ]
 
 
-def calendar_warnings(calendar: str | None, days: Iterable[str], today: date) -> list[JobWarning]:
-    """Return the warning about a job whose calendar has no day after the next CALENDAR_DAYS days."""
+def calendar_warnings(calendar: str, days: Iterable[str], today: date) -> list[JobWarning]:
+    """Return the warning about a job of which a calendar has no day after the next CALENDAR_DAYS days."""
     last = last_day(days)
-    if calendar is None or last is None or last - today >= timedelta(days=CALENDAR_DAYS):
+    if last is None or last - today >= timedelta(days=CALENDAR_DAYS):
         return []
     return [
         JobWarning(

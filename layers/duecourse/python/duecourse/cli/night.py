@@ -91,8 +91,13 @@ def _occurrences(client: Client, job: Job, begin: datetime, end: datetime, most:
 
 
 def exclusions_of(job: Job) -> tuple[str, ...]:
-    """Return the job's exclusions and its planned pause, without the days of its calendar."""
+    """Return the job's exclusions and its planned pause, without the days of its calendars."""
     return (*(job.exclude or ()), *(() if job.planned_pause is None else (job.planned_pause,)))
+
+
+def calendars_of(job: Job) -> tuple[str, ...]:
+    """Return the ids of the job's calendars."""
+    return job.calendar if isinstance(job.calendar, tuple) else () if job.calendar is None else (job.calendar,)
 
 
 def preview(client: Client, job: Job, after: datetime, count: int) -> list[tuple[datetime, Occurrence]]:

@@ -737,7 +737,7 @@ class AsyncMethods(ABC):
 
         `slow`: runs take longer than the interval between two occurrences. `skipped`: at least five runs were
         skipped (not by a caller) or cover several occurrences. `notify`: a job in `notify` does not exist.
-        `calendar`: the last date of the calendar is less than 60 days away.
+        `calendar`: the last date of a calendar is less than 60 days away.
 
         `job_id`: the id of the job.
         """
@@ -1245,7 +1245,7 @@ class AsyncMethods(ABC):
         start: datetime | str | None = None,
         end: datetime | str | None = None,
         exclude: list[str] | tuple[str, ...] | None = None,
-        calendar: str | None = None,
+        calendar: str | list[str] | tuple[str, ...] | None = None,
         on_excluded: Literal["skip", "previous", "next"] | None = None,
         after: datetime | str | None = None,
         count: int | None = None,
@@ -1269,7 +1269,8 @@ class AsyncMethods(ABC):
 
         `exclude`: as in a job, and the window of its planned pause.
 
-        `calendar`: the id of a calendar whose days are excluded, too.
+        `calendar`: the id of a calendar whose days are excluded, too, or a list of up to 5 of them. A day that one
+        of them excludes is excluded.
 
         `on_excluded`: on an excluded day: skip the occurrence, or move it to the previous or next day that is not
         excluded.

@@ -458,8 +458,10 @@ class Job(Answer):
     cron expressions (* * * * SAT,SUN). The occurrences in a window with /catch_up at its end are replaced by one
     occurrence at its end. At most 500 characters.
     """
-    calendar: str | None
-    """The id of a calendar whose days are excluded, too."""
+    calendar: str | tuple[str, ...] | None
+    """The id of a calendar whose days are excluded, too, or a list of up to 5 of them. A day that one of them excludes
+    is excluded.
+    """
     on_excluded: Literal["skip", "previous", "next"]
     """On an excluded day: skip the occurrence, or move it to the previous or next day that is not excluded."""
     name: str
@@ -1362,8 +1364,10 @@ class WorkflowSummary(Answer):
     cron expressions (* * * * SAT,SUN). The occurrences in a window with /catch_up at its end are replaced by one
     occurrence at its end. At most 500 characters.
     """
-    calendar: str | None
-    """The id of a calendar whose days are excluded, too."""
+    calendar: str | tuple[str, ...] | None
+    """The id of a calendar whose days are excluded, too, or a list of up to 5 of them. A day that one of them excludes
+    is excluded.
+    """
     on_excluded: Literal["skip", "previous", "next"]
     """On an excluded day: skip the occurrence, or move it to the previous or next day that is not excluded."""
     name: str

@@ -60,7 +60,7 @@ from duecourse.domain.runs.rendering import (
     longest_values,
 )
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
-from duecourse.domain.schedules.calendars import PREFIX
+from duecourse.domain.schedules.calendars import MAX_CALENDARS, PREFIX
 from duecourse.domain.schedules.exclusions import MAX_EXCLUSION_CHARACTERS, MAX_EXCLUSIONS, ExclusionError
 from duecourse.domain.schedules.schedule import MAX_JITTER_SECONDS, MAX_SCHEDULES, SEPARATOR, joined, read_instant
 from duecourse.domain.targets.kinds import TARGETS
@@ -125,7 +125,7 @@ SCHEDULES_TEXT = (
 )
 
 
-def _schedule_form(value: Any) -> str:
+def _form(value: Any) -> str:
     return "list" if isinstance(value, list) else "text"
 
 
@@ -136,7 +136,7 @@ Schedules = Annotated[
         Field(min_length=1, max_length=MAX_SCHEDULES, json_schema_extra=UNIQUE),
         Variant("list"),
     ],
-    Discriminator(_schedule_form),
+    Discriminator(_form),
 ]
 """One schedule, or several."""
 
@@ -158,10 +158,27 @@ def _short_exclude(entries: list[str]) -> list[str]:
     return entries
 
 
-def _calendar_id(text: str | None) -> str | None:
-    if text is not None and not is_id(text):
+def _calendar_id(text: str) -> str:
+    if not is_id(text):
         raise refuse("must be a calendar's id: 1 to 64 letters (a-z), digits, - or _")
     return text
+
+
+CalendarId = Annotated[
+    str, Field(json_schema_extra={"pattern": f"^{ID_PATTERN}$"}, examples=["de-bank"]), AfterValidator(_calendar_id)
+]
+
+CalendarIds = Annotated[
+    Annotated[CalendarId, Variant("text")]
+    | Annotated[
+        list[CalendarId],
+        Field(min_length=1, max_length=MAX_CALENDARS, json_schema_extra=UNIQUE),
+        AfterValidator(each_once),
+        Variant("list"),
+    ],
+    Discriminator(_form),
+]
+"""One calendar, or several."""
 
 
 class ScheduleBody(Body):
@@ -193,13 +210,11 @@ class ScheduleBody(Body):
         AfterValidator(_short_exclude),
     ] = Field(default_factory=list)
     calendar: Annotated[
-        str | None,
+        CalendarIds | None,
         Field(
-            json_schema_extra={"pattern": f"^{ID_PATTERN}$"},
-            description="The id of a calendar whose days are excluded, too.",
-            examples=["de-bank"],
+            description="The id of a calendar whose days are excluded, too, or a list of up to "
+            f"{MAX_CALENDARS} of them. A day that one of them excludes is excluded."
         ),
-        AfterValidator(_calendar_id),
     ] = None
     on_excluded: Annotated[
         Literal["skip", "previous", "next"],

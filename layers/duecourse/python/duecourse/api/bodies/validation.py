@@ -289,7 +289,7 @@ _MODELS: Mapping[str, type[BaseModel]] = {
     "spread": SpreadBody,
 }
 
-_UNIONS = ("schedule", "target", "overlap", "finish_by")
+_UNIONS = ("schedule", "calendar", "target", "overlap", "finish_by")
 """The fields of union types. Pydantic adds the variant's tag to the location of their errors, but the document has no
 such part.
 """

@@ -19,6 +19,7 @@ from duecourse.api.problems import FieldFault, bad_parameter, invalid
 from duecourse.api.query import CURSOR, FROM, TO, Query, after, job_page_token, number_parameter, read_job_page_token
 from duecourse.api.request import Request
 from duecourse.domain.instants import to_iso
+from duecourse.domain.jobs.document import calendar_ids
 from duecourse.domain.jobs.upcoming import (
     DEFAULT_STEP_SECONDS,
     LARGEST_JOBS,
@@ -31,7 +32,7 @@ from duecourse.domain.jobs.upcoming import (
 )
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
 from duecourse.domain.schedules import preview as previews
-from duecourse.domain.schedules.calendars import named, with_entry
+from duecourse.domain.schedules.calendars import named, with_entries
 from duecourse.domain.schedules.exclusions import MAX_EXCLUSIONS, ExclusionError
 from duecourse.domain.schedules.schedule import joined
 
@@ -98,7 +99,8 @@ def preview_schedule(api: Api, request: Request, _parameters: Mapping[str, str])
     body = read_body(request, PreviewBody, kind="invalid-preview")
     try:
         since = int(api.jobs.clock.now()) if body.after is None else body.after
-        exclude = api.jobs.excluded(request.tenant, with_entry(body.exclude, body.calendar and named(body.calendar)))
+        calendars = map(named, calendar_ids(body.calendar))
+        exclude = api.jobs.excluded(request.tenant, with_entries(body.exclude, calendars))
         preview = previews.preview_schedule(body.spec, since, body.count, exclude)
     except ExclusionError as error:
         raise invalid([FieldFault(error.detail, f"/exclude/{error.index}")], "invalid-preview") from None

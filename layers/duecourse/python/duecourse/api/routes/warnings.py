@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from http import HTTPStatus
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -20,7 +20,7 @@ from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.document import RunFilter
 from duecourse.domain.runs.states import Dead, Run, RunState, Skipped, Succeeded
 from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.calendars import days_of, entry_of
+from duecourse.domain.schedules.calendars import days_of, entries_of, id_of
 from duecourse.domain.schedules.exclusions import ExclusionError
 
 _RECORDED = RunFilter(tuple(state for state in RunState if state is not RunState.QUEUED))
@@ -47,18 +47,18 @@ def get_job_warnings(api: Api, request: Request, parameters: Mapping[str, str]) 
 
     `slow`: runs take longer than the interval between two occurrences. `skipped`: at least five runs were skipped (not
     by a caller) or cover several occurrences. `notify`: a job in `notify` does not exist. `calendar`: the last date of
-    the calendar is less than 60 days away.
+    a calendar is less than 60 days away.
     """
     job_id = job_id_in(parameters)
     job = api.jobs.get(request.tenant, job_id).job
     page = api.history.page(request.tenant, job_id, limit=LAST_RUNS, before=None, wanted=_RECORDED)
     now = api.history.clock.now()
     past = [_past(run) for run in page.items if not run.manual and run.due <= now]
-    calendar, today = entry_of(job.exclude), datetime.fromtimestamp(now, UTC).date()
+    today = datetime.fromtimestamp(now, UTC).date()
     found = [
         *job_warnings(past, _interval(job, now)),
         *notify_warnings(_missing(api, job)),
-        *calendar_warnings(job.calendar, () if calendar is None else days_of(calendar), today),
+        *chain.from_iterable(calendar_warnings(id_of(each), days_of(each), today) for each in entries_of(job.exclude)),
     ]
     items = [JobWarningAnswer(kind=each.kind, says=each.says, do=each.do, facts=dict(each.facts)) for each in found]  # type: ignore[typeddict-item]
     body = JobWarningsAnswer(items=items)

@@ -61,7 +61,13 @@ OPTIONS = {"timezone": "--tz", "dst_gap": "--dst-gap", "dst_fold": "--dst-fold",
     help="A date, a range of dates (2026-12-24/2027-01-01), a cron expression or an instant at which the job does not "
     "run; repeatable.",
 )
-@click.option("--calendar", metavar="CALENDAR", help="Also exclude the days of this calendar; it is read from the API.")
+@click.option(
+    "--calendar",
+    "calendars",
+    multiple=True,
+    metavar="CALENDAR",
+    help="Also exclude the days of this calendar, which is read from the API; repeatable.",
+)
 @click.option(
     "--on-excluded",
     default="skip",
@@ -76,7 +82,7 @@ def next_command(
     after: str | None,
     count: str,
     exclude: tuple[str, ...],
-    calendar: str | None,
+    calendars: tuple[str, ...],
     as_json: bool,
     jsonl: bool,
     **more: str,
@@ -104,8 +110,8 @@ def next_command(
     try:
         since = int(time.time()) if after is None else read_instant("after", after)
         spec = counted_from(_spec(schedules, **more), since)
-        if calendar is not None:
-            exclude = (*exclude, *_days(calendar))
+        if calendars:
+            exclude = (*exclude, *_days(calendars))
         preview = preview_schedule(spec, since, _count(count), exclude)
     except ExclusionError as error:
         raise UsageError(f"--exclude: {error.detail}") from None
@@ -118,12 +124,12 @@ def next_command(
         click.echo(preview_text(preview, spec, since))
 
 
-def _days(calendar: str) -> Sequence[str]:
-    """Return the days of a calendar. The API is that of the environment or of a profile."""
+def _days(calendars: Sequence[str]) -> list[str]:
+    """Return the days of calendars. The API is that of the environment or of a profile."""
     from duecourse.cli.commands.options import connected
 
     with connected(os.environ.get("DUECOURSE_API"), None) as client:
-        return client.get_calendar(calendar).exclude
+        return [day for each in calendars for day in client.get_calendar(each).exclude]
 
 
 def _spec(

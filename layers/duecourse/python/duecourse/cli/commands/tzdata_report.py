@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
+from itertools import chain
 from typing import Any
 
 import click
@@ -16,7 +17,7 @@ from rich.progress import MofNCompleteColumn, Progress
 from duecourse.cli.commands.apply import DIFFERENT, Applying
 from duecourse.cli.commands.listing import wide_option
 from duecourse.cli.commands.options import answer_options, connected
-from duecourse.cli.night import exclusions_of
+from duecourse.cli.night import calendars_of, exclusions_of
 from duecourse.cli.output.table import print_table
 from duecourse.cli.output.values import print_json
 from duecourse.cli.terminal import CliError, say
@@ -98,7 +99,7 @@ def _examined(client: Client, before: ZoneData, after: ZoneData, *, quiet: bool)
             progress.advance(bar)
             if job.schedule is None or job.state == "COMPLETED":
                 continue
-            exclude = (*exclusions_of(job), *(() if job.calendar is None else days(job.calendar)))
+            exclude = (*exclusions_of(job), *chain.from_iterable(map(days, calendars_of(job))))
             try:
                 changed = changed_occurrences(
                     _spec(job), tuple(exclude), before.zones, after.zones, after=now, until=now + YEAR_SECONDS

@@ -12,6 +12,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from duecourse.cli.night import calendars_of
 from duecourse.cli.output.table import Cell, print_table
 from duecourse.cli.output.values import coloured, schedule_text
 from duecourse.cli.terminal import plain
@@ -93,7 +94,7 @@ def print_job(job: Job, occurrences: Sequence[tuple[datetime, str]], zone: tzinf
         "starts": at(job.start),
         "ends": at(job.end),
         "excluded": ", ".join(job.exclude or ()),
-        "calendar": job.calendar,
+        "calendar": ", ".join(calendars_of(job)),
         "if excluded": job.on_excluded if job.exclude or job.calendar else None,
         "spread": _spread(job),
         "jitter": f"{job.jitter_seconds} s" if job.jitter_seconds else None,

@@ -21,13 +21,13 @@ from duecourse.domain.jobs.job import (
 )
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.schedules.calendars import (
-    calendar_of,
-    entry_of,
+    entries_of,
+    id_of,
     named,
     planned_pause,
     version_of,
-    with_entry,
-    without_calendar,
+    with_entries,
+    without_calendars,
 )
 from duecourse.domain.schedules.exclusions import canonical_exclusion
 from duecourse.domain.schedules.schedule import SEPARATOR
@@ -54,8 +54,8 @@ def definition_document(job: JobDefinition) -> dict[str, Any]:
         "end": _second(spec.end),
         "on_excluded": spec.on_excluded,
         **part_of(job, _PLAIN),
-        "exclude": list(without_calendar(job.exclude) if job.exclude else ()),
-        "calendar": calendar_of(job.exclude) if job.exclude else None,
+        "exclude": list(without_calendars(job.exclude) if job.exclude else ()),
+        "calendar": _one_or_all(job.calendars),
         "target": target_document(job.target),
         "missed": {
             "policy": missed.mode.value,
@@ -67,6 +67,15 @@ def definition_document(job: JobDefinition) -> dict[str, Any]:
     if job.completion is not Completion.CALLBACK:
         document["completion_seconds"] = None
     return document
+
+
+def _one_or_all(ids: tuple[str, ...]) -> str | list[str] | None:
+    return list(ids) if len(ids) > 1 else next(iter(ids), None)
+
+
+def calendar_ids(calendar: str | list[str] | None) -> list[str]:
+    """Return the ids in the field `calendar` of a valid document. The inverse of `_one_or_all`."""
+    return calendar if isinstance(calendar, list) else [] if calendar is None else [calendar]
 
 
 def _listed(expression: str) -> str | list[str] | None:
@@ -87,13 +96,13 @@ def definition_fields(document: Mapping[str, Any]) -> dict[str, Any]:
     spec = (document[name] for name in ("timezone", "dst_gap", "dst_fold", "anchor", "start", "end", "on_excluded"))
     word, limit = next(iter(overlap.items())) if isinstance(overlap, Mapping) else (overlap, None)
     rule = Overlap(word)
-    calendar = document.get("calendar")
+    calendars = calendar_ids(document.get("calendar"))
     exclude = tuple(map(canonical_exclusion, document["exclude"]))
     return read_fields(
         JobDefinition,
         document,
         schedule=ScheduleSpec(_joined(document["schedule"]), *spec),
-        exclude=exclude if calendar is None else with_entry(exclude, named(calendar)),
+        exclude=with_entries(exclude, map(named, calendars)) if calendars else exclude,
         target=target_of(document["target"]),
         completion_seconds=COMPLETION_SECONDS if seconds is None else seconds,
         missed=MissedPolicy(MissedMode(missed["policy"]), missed["grace_seconds"], missed["max_missed"]),
@@ -230,8 +239,8 @@ def _shown(job: Job) -> Document:
     document = definition_document(job)
     target = _with_prefix(document.pop("target"))
     end = _second(job.pause_ends_at)
-    if job.exclude and (entry := entry_of(job.exclude)) is not None:
-        document["calendar"] = f"{job.calendar} (version {version_of(entry)})"
+    if job.exclude and (entries := entries_of(job.exclude)):
+        document["calendar"] = ", ".join(f"{id_of(entry)} (version {version_of(entry)})" for entry in entries)
     if job.exclude and (pause := planned_pause(job.exclude)) is not None:
         document["planned_pause"] = pause
     return document | target | {"state": job.state.value, "paused_because": job.paused_because, "paused_until": end}

@@ -14,7 +14,7 @@ from duecourse.domain.jobs.cursor import Cursor, Row, SkippedRange, cursor_for, 
 from duecourse.domain.jobs.job import Job, JobDefinition, JobState
 from duecourse.domain.jobs.pause import PauseChange, ending_at, given_back
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
-from duecourse.domain.schedules.calendars import PAUSE, calendar_of
+from duecourse.domain.schedules.calendars import PAUSE, PREFIX, id_of
 from duecourse.domain.schedules.exclusions import ExclusionError, excluding
 from duecourse.domain.schedules.schedule import SEPARATOR, counted_from, rates
 from duecourse.domain.targets.kinds import target_document
@@ -87,9 +87,8 @@ def reject_past(spec: ScheduleSpec, exclude: tuple[str, ...], now: float) -> Non
     if exclude[index].startswith(PAUSE):
         said = f"has no occurrence after the planned pause, which excludes {to_iso(at)}"
         raise ScheduleError("schedule", f"{said}; end the pause earlier, or set catch_up")
-    calendar = calendar_of([exclude[index]])
-    if calendar is not None:
-        said = f"{calendar} excludes {to_iso(at)}, and the schedule has no other future occurrence"
+    if exclude[index].startswith(PREFIX):
+        said = f"{id_of(exclude[index])} excludes {to_iso(at)}, and the schedule has no other future occurrence"
         raise ScheduleError("calendar", f"{said}; choose another calendar, or another time")
     said = f'"{exclude[index]}" excludes {to_iso(at)}, and the schedule has no other future occurrence'
     raise ExclusionError(index, f"{said}; remove the entry, or choose another time")

@@ -15,7 +15,7 @@ from typing import Any, Final, Self
 
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
-from duecourse.domain.schedules.calendars import calendar_of
+from duecourse.domain.schedules.calendars import calendars_of
 from duecourse.domain.schedules.schedule import Occurrences, occurrences_of
 from duecourse.domain.targets.targets import Failed, Target, WorkflowTarget
 
@@ -482,7 +482,7 @@ class JobDefinition:
     - `notify`: the notices about the job, and the jobs that deliver them.
     - `max_runs`: the maximum number of occurrences that come due.
     - `exclude`, `jitter_seconds`, `spread`: change the occurrences of the schedule (domain.schedules.schedule).
-      `exclude` also contains a copy of the calendar's days (domain.schedules.calendars).
+      `exclude` also contains copies of calendars (domain.schedules.calendars).
     - `queue_limit`: with `overlap` QUEUE, the maximum number of runs in the wait queue (None: no limit).
     - `active_limit`: with `overlap` ALLOW, the maximum number of active runs (None: no limit). Further runs wait.
     - `concurrency`: the key whose limit the runs share with those of other jobs.
@@ -542,9 +542,9 @@ class JobDefinition:
         return 0 if self.spread is None else 60 * (self.spread.offset_minutes or 0)
 
     @property
-    def calendar(self) -> str | None:
-        """The id of the calendar that the job uses."""
-        return calendar_of(self.exclude) if self.exclude else None
+    def calendars(self) -> tuple[str, ...]:
+        """The ids of the calendars that the job uses."""
+        return calendars_of(self.exclude) if self.exclude else ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,7 +31,7 @@ from duecourse.domain.runs.states import (
     reason_of,
 )
 from duecourse.domain.schedules import ScheduleError, compile_schedule
-from duecourse.domain.schedules.calendars import PAUSE, calendar_of, days_of
+from duecourse.domain.schedules.calendars import PAUSE, PREFIX, days_of, id_of
 from duecourse.domain.schedules.exclusions import ExclusionError, excluding
 from duecourse.domain.schedules.instant import iso
 from duecourse.domain.schedules.schedule import Occurrences, moved_from, moved_to
@@ -430,11 +430,12 @@ def _excluded_by(job: Job, at: int) -> str:
     entry = job.exclude[index]
     if entry.startswith(PAUSE):
         return f"planned pause: {days_of(entry)[0]}"
-    if (calendar := calendar_of([entry])) is None:
+    if not entry.startswith(PREFIX):
         return entry
     days = tuple(days_of(entry))
     inner = excluding(days, job.schedule.timezone, at)
-    return f"calendar {calendar}" if inner is None else f"calendar {calendar}: {days[inner]}"
+    calendar = f"calendar {id_of(entry)}"
+    return calendar if inner is None else f"{calendar}: {days[inner]}"
 
 
 def _unrecorded(

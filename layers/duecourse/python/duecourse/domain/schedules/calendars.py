@@ -1,7 +1,7 @@
 """Calendars: named lists of excluded days that jobs share.
 
-A job that uses a calendar has a copy of its days among its exclusions: one entry, `calendar:<id>:<version>:<days>`. So
-dispatchers and workers need no further read, and occurrences remain a pure function of the job. A change of the
+A job has a copy of the days of each of its calendars among its exclusions: one entry, `calendar:<id>:<version>:<days>`.
+So dispatchers and workers need no further read, and occurrences remain a pure function of the job. A change of a
 calendar edits each job that uses it.
 """
 
@@ -28,9 +28,12 @@ CATCH_UP = "/catch_up"
 
 MAX_CALENDAR_ENTRIES = 500
 
+MAX_CALENDARS = 5
+"""The maximum number of calendars of a job."""
+
 MAX_CALENDAR_CHARACTERS = 600
-"""The maximum length of a copy. The job's cursor contains the copy, is rewritten at each claim and must stay below 1
-KB. Ten single days a year for 15 years need about 550 characters, and so do 60 weekly windows.
+"""The maximum length of a job's copies together. The job's cursor contains them, is rewritten at each claim and must
+stay below 1 KB. Ten single days a year for 15 years need about 550 characters, and so do 60 weekly windows.
 """
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -85,9 +88,9 @@ def named(calendar_id: str) -> str:
     return f"{PREFIX}{calendar_id}::"
 
 
-def entry_of(exclude: Iterable[str]) -> str | None:
-    """Return the entry of a calendar among exclusions; None if there is none."""
-    return next((entry for entry in exclude if entry.startswith(PREFIX) and not entry.startswith(PAUSE)), None)
+def entries_of(exclude: Iterable[str]) -> tuple[str, ...]:
+    """Return the entries of calendars among exclusions."""
+    return tuple(entry for entry in exclude if entry.startswith(PREFIX) and not entry.startswith(PAUSE))
 
 
 def pause_entry(name: str | None, begin: int, end: int, *, catch_up: bool) -> str:
@@ -148,10 +151,19 @@ def planned_pause(exclude: Iterable[str]) -> str | None:
     return None if entry is None else days_of(entry)[0]
 
 
-def calendar_of(exclude: Iterable[str]) -> str | None:
-    """Return the id of the calendar among exclusions; None if there is none."""
-    entry = entry_of(exclude)
-    return None if entry is None else entry.split(":", 3)[1]
+def calendars_of(exclude: Iterable[str]) -> tuple[str, ...]:
+    """Return the ids of the calendars among exclusions."""
+    return tuple(map(id_of, entries_of(exclude)))
+
+
+def id_of(entry: str) -> str:
+    """Return the id of the calendar of an entry."""
+    return entry.split(":", 3)[1]
+
+
+def characters_of(entries: Iterable[str]) -> int:
+    """Return the length of the copies in these entries together."""
+    return sum(len(entry.split(":", 3)[3]) for entry in entries)
 
 
 def version_of(entry: str) -> int:
@@ -164,14 +176,14 @@ def days_of(entry: str) -> list[str]:
     return list(unpack(entry.split(":", 3)[3]))
 
 
-def without_calendar(exclude: Iterable[str]) -> tuple[str, ...]:
-    """Return the exclusions without the entries of a calendar and of a planned pause."""
+def without_calendars(exclude: Iterable[str]) -> tuple[str, ...]:
+    """Return the exclusions without the entries of calendars and of a planned pause."""
     return tuple(entry for entry in exclude if not entry.startswith(PREFIX))
 
 
-def with_entry(exclude: Iterable[str], entry: str | None) -> tuple[str, ...]:
-    """Return the exclusions with this entry as their only calendar entry."""
-    return (*without_calendar(exclude), *(() if entry is None else (entry,)))
+def with_entries(exclude: Iterable[str], entries: Iterable[str]) -> tuple[str, ...]:
+    """Return the exclusions with these entries as their only calendar entries."""
+    return (*without_calendars(exclude), *entries)
 
 
 def pack(ranges: Sequence[tuple[int, int]], windows: Sequence[tuple[int, int, bool]], recurring: Sequence[str]) -> str:

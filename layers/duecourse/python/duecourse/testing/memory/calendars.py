@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from duecourse.domain.jobs.job import Job
-from duecourse.domain.schedules.calendars import Calendar, entry_of, version_of
+from duecourse.domain.schedules.calendars import Calendar, entries_of, id_of, version_of
 from duecourse.ports import CalendarPage
 from duecourse.testing.memory.items import Items
 
@@ -47,22 +47,22 @@ class MemoryCalendars:
     def users(self, tenant: str, calendar_id: str, *, limit: int, after: str | None) -> tuple[list[str], str | None]:
         with self.items.lock:
             jobs = [job for (owner, _), job in self.items.jobs.items() if owner == tenant]
-        ids = sorted(job.id for job in jobs if job.calendar == calendar_id and (after is None or job.id > after))
+        ids = sorted(job.id for job in jobs if calendar_id in job.calendars and (after is None or job.id > after))
         return ids[:limit], ids[limit - 1] if len(ids) > limit else None
 
 
-def are_current(items: Items, jobs: Iterable[Job]) -> bool:
-    """Return whether the jobs' copies of their calendars are current."""
+def are_current(items: Items, jobs: Iterable[Job], had: tuple[str, ...] = ()) -> bool:
+    """Return whether the jobs' copies of their calendars are current, except those of calendars that they `had`."""
     for job in (each for each in jobs if each.exclude):
-        if (entry := entry_of(job.exclude)) is not None:
-            calendar = items.calendars.get((job.tenant, job.calendar or ""))
-            if calendar is None or calendar.version != version_of(entry):
+        for entry in entries_of(job.exclude):
+            calendar = items.calendars.get((job.tenant, id_of(entry)))
+            if id_of(entry) not in had and (calendar is None or calendar.version != version_of(entry)):
                 return False
     return True
 
 
-def use(items: Items, jobs: Iterable[Job]) -> None:
-    """Increase the revisions of the calendars that these jobs use."""
-    for where in {(job.tenant, job.calendar) for job in jobs if job.exclude and job.calendar is not None}:
+def use(items: Items, jobs: Iterable[Job], had: tuple[str, ...] = ()) -> None:
+    """Increase the revisions of the calendars that these jobs use, except those that they `had`."""
+    for where in {(job.tenant, calendar) for job in jobs for calendar in job.calendars if calendar not in had}:
         standing = items.calendars[where]
         items.calendars[where] = replace(standing, revision=standing.revision + 1)

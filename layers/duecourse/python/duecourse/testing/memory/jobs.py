@@ -165,15 +165,14 @@ class MemoryJobStore:
             unmoved = now is not None and (now.generation, now.after) == (standing.generation, standing.after)
             unmoved = unmoved or not moved
             fresh = all(items.run(run.tenant, run.job_id, run.name.local) is None for run in records)
-            using = [changed] if changed.calendar != job.calendar else []
             if not (unchanged(items, job) and unmoved and fresh and (seats is None or _stand(items, seats))):
                 return False
-            if not are_current(items, using):
+            if not are_current(items, [changed], job.calendars):
                 return False
             again = changed.counts and not job.counts
             if again and quota is not None and job_count(items, job.tenant) >= quota:
                 raise JobQuotaError
-            use(items, using)
+            use(items, [changed], job.calendars)
             items.jobs[where] = changed
             if changed.expires_at is not None:
                 items.expiring.add(where)

@@ -18,8 +18,8 @@ quota and for the seats of each lane.
 """
 
 WRITES = 6
-"""The maximum number of writes of a job, not counting one for each tag: the definition, its payload, the cursor, the
-record of the change, the caller's key and the check for a deletion.
+"""The maximum number of writes of a job, not counting one for each tag and two for each calendar: the definition, its
+payload, the cursor, the record of the change, the caller's key and the check for a deletion.
 """
 
 Asked = tuple[Draft, RequestKey | None]
@@ -135,7 +135,7 @@ def _groups(new: Iterable[Numbered]) -> Iterator[list[Numbered]]:
     group: list[Numbered] = []
     ids, writes = set[str](), 0
     for index, creation in new:
-        more = WRITES + len(set(creation.job.tags))
+        more = WRITES + len(set(creation.job.tags)) + 2 * len(creation.job.calendars)
         if creation.job.id in ids or writes + more > MAX_WRITES:
             yield group
             group, ids, writes = [], set[str](), 0

@@ -1,6 +1,6 @@
 """A tenant's calendars, and the jobs that use them.
 
-A job copies the days of its calendar. So a change of a calendar edits each of its jobs. Markers
+A job copies the days of its calendars. So a change of a calendar edits each of its jobs. Markers
 identify these jobs, so no other job is read. Each edit is conditional. If a request ends early, its caller can continue
 or repeat it; otherwise, index repair completes it. Jobs that already have the current days are not written again.
 """
@@ -170,6 +170,6 @@ class Calendars:
 
 def _draft(job: Job, calendar: Calendar) -> Draft:
     """Return the definition of a job that uses the calendar. A completed job keeps its copy."""
-    if job.calendar != calendar.id or job.state is JobState.COMPLETED:
+    if calendar.id not in job.calendars or job.state is JobState.COMPLETED:
         raise _LeftAlone
     return Draft(**{field.name: getattr(job, field.name) for field in fields(Draft)})

@@ -15,14 +15,17 @@ from duecourse.domain.jobs.job import Job, JobDefinition, JobState, Lane, Reserv
 from duecourse.domain.jobs.pause import PauseChange
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
 from duecourse.domain.schedules.calendars import (
+    MAX_CALENDAR_CHARACTERS,
     NO_PAUSE,
     PAUSE,
-    calendar_of,
+    calendars_of,
+    characters_of,
     days_of,
-    entry_of,
+    entries_of,
+    id_of,
     pause_of,
-    with_entry,
-    without_calendar,
+    with_entries,
+    without_calendars,
 )
 from duecourse.domain.schedules.exclusions import ExclusionError, canonical_exclusion, reject_begun
 from duecourse.domain.schedules.schedule import check_interval, occurrences_of
@@ -216,7 +219,7 @@ class Jobs:
         """Return the items to write for a new job. `gone` is the last deletion under its id. Raises ScheduleError or
         ExclusionError.
         """
-        draft = self.with_calendar(draft, None)
+        draft = self.with_calendars(draft, None)
         job = draft.new(draft.id or made_up_id(draft.name, self.randomness.nonce()), now, gone)
         cursor = cursor_for(job, now)
         if cursor.occurrence is None:
@@ -225,16 +228,16 @@ class Jobs:
         terms = CreationTerms(now=job.created_at, quota=self.limits.quota, key=used, after=gone)
         return Creation(replace(job, created_by=author(by)), cursor, terms)
 
-    def with_calendar(self, draft: Draft, job: Job | None) -> Draft:
-        """Return the draft with the current days of its calendar. `job` is the stored job (None: a new job). Raises
-        ScheduleError for an unknown calendar. A draft without a calendar needs no read.
+    def with_calendars(self, draft: Draft, job: Job | None) -> Draft:
+        """Return the draft with the current days of its calendars. `job` is the stored job (None: a new job). Raises
+        ScheduleError for an unknown calendar. A draft without calendars needs no read.
         """
         return replace(draft, exclude=self.excluded(draft.tenant, draft.exclude, () if job is None else job.exclude))
 
     def excluded(self, tenant: str, exclude: tuple[str, ...], had: tuple[str, ...] = ()) -> tuple[str, ...]:
-        """Return exclusions with the current days of their calendar, and with the planned pause. If the days are the
-        same as in `had`, its entry is kept, and so is its planned pause unless there is another one. Raises
-        ScheduleError.
+        """Return exclusions with the current days of their calendars, and with the planned pause. If the days of a
+        calendar are the same as in `had`, its entry is kept, and so is the planned pause unless there is another one.
+        Raises ScheduleError.
         """
         if not exclude and not had:
             return exclude
@@ -243,15 +246,21 @@ class Jobs:
             others = tuple(entry for entry in exclude if not entry.startswith(PAUSE))
             with_days = self.excluded(tenant, others, tuple(entry for entry in had if not entry.startswith(PAUSE)))
             return with_days if pause == NO_PAUSE else (*with_days, pause)
-        if (calendar_id := calendar_of(exclude)) is None:
+        if not (ids := calendars_of(exclude)):
             return exclude
-        before = entry_of(had)
-        found = self.store.calendars.get(tenant, calendar_id)
-        if found is None:
-            remedy = f"create it (duecourse calendars put, PUT /v1/calendars/{calendar_id}), or remove this field"
-            raise ScheduleError("calendar", f'"{calendar_id}" does not exist; {remedy}')
-        same = before is not None and calendar_of(had) == calendar_id and days_of(before) == list(found.exclude)
-        return with_entry(exclude, before if same else found.entry)
+        before, entries = {id_of(entry): entry for entry in entries_of(had)}, list[str]()
+        for index, calendar_id in enumerate(ids):
+            found = self.store.calendars.get(tenant, calendar_id)
+            if found is None:
+                remedy = f"create it (duecourse calendars put, PUT /v1/calendars/{calendar_id}), or remove it here"
+                place = index if len(ids) > 1 else None
+                raise ScheduleError("calendar", f'"{calendar_id}" does not exist; {remedy}', place)
+            entry = before.get(calendar_id)
+            entries.append(found.entry if entry is None or days_of(entry) != list(found.exclude) else entry)
+        if (count := characters_of(entries)) > MAX_CALENDAR_CHARACTERS:
+            said = f"has calendars of {count} bytes in packed form, and {MAX_CALENDAR_CHARACTERS} are allowed together"
+            raise ScheduleError("calendar", f"{said}; remove past days from them, or use fewer calendars")
+        return with_entries(exclude, entries)
 
     def repeated(self, tenant: str, key: RequestKey) -> JobView | None:
         """Return the job that was created with this key; None if there is none.
@@ -431,7 +440,7 @@ class EditJobs:
             wanted = resolve_anchor(spec, job, now)
             occurrences_of("", "", wanted, exclude=exclude)
             excluded = tuple(canonical_exclusion(entry) for entry in exclude)
-            if job is None or (wanted, excluded) != (job.schedule, without_calendar(job.exclude)):
+            if job is None or (wanted, excluded) != (job.schedule, without_calendars(job.exclude)):
                 self.jobs.check_anchored(wanted, exclude, now)
                 if exclude:
                     reject_begun(exclude, () if job is None else job.exclude, now)
@@ -466,7 +475,7 @@ class EditJobs:
                 if job is None:
                     made = self.jobs.create(draft, correlation_id=correlation_id, by=by, step=step, reserved=reserved)
                     return Edited(made, created=True)
-                draft = self.jobs.with_calendar(draft, job)
+                draft = self.jobs.with_calendars(draft, job)
                 edited = self._edit(job, draft, correlation_id, by, step=step)
             except JobExistsError:
                 # Another request has created the job in between (it is then replaced), or has reserved its id.
@@ -484,7 +493,7 @@ class EditJobs:
         """
         job, cursor = self.store.get_both(tenant, job_id)
         expected.check(job)
-        draft, now = self.jobs.with_calendar(draft_for(job), job), self.clock.now()
+        draft, now = self.jobs.with_calendars(draft_for(job), job), self.clock.now()
         if job is None:
             new = draft.new(job_id, now)
             first = cursor_for(new, now)
@@ -518,7 +527,7 @@ class EditJobs:
             if job is None:
                 raise JobUnknownError(job_id)
             expected.check(job)
-            draft = self.jobs.with_calendar(draft_for(job), job)
+            draft = self.jobs.with_calendars(draft_for(job), job)
             edited = self._edit(job, draft, correlation_id, by, recorded=recorded, what=what, note=note)
             if edited is not None:
                 return edited

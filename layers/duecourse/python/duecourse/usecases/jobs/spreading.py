@@ -114,7 +114,7 @@ class Spreading:
 
     def _wanted(self, draft: Draft, spread: Spread, job: Job | None, now: float) -> Spread | Wanted:
         """Return the spread with its offset, or the job to place. Raises ScheduleError or ExclusionError."""
-        dated = self.jobs.with_calendar(draft, job)
+        dated = self.jobs.with_calendars(draft, job)
         new = dated.new(draft.id or self.jobs.randomness.nonce(), now) if job is None else dated.over(job, now)
         present = None if job is None else job.offset_seconds
         cursor = replace(cursor_for(new, now), offset_seconds=present or None)

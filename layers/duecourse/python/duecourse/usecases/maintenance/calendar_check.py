@@ -1,7 +1,7 @@
 """A check of the pages of index repair: jobs that a change of their calendar has not reached.
 
 The request that changes a calendar edits its jobs. If it ends early and is not repeated, index repair continues it:
-each cursor has a copy of its calendar's days, which is compared with the calendar. Cursors without a calendar need no
+each cursor has copies of its calendars' days, which are compared with the calendars. Cursors without a calendar need no
 read, and each calendar is read once for a page.
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 
 from duecourse.domain.jobs.job import JobState
 from duecourse.domain.maintenance.index import Entry
-from duecourse.domain.schedules.calendars import Calendar, calendar_of, days_of, entry_of
+from duecourse.domain.schedules.calendars import Calendar, days_of, entries_of, id_of
 from duecourse.ports import Clock, IndexPage
 from duecourse.usecases.jobs.calendars import REFUSED, Calendars, CalendarUnknownError
 from duecourse.usecases.report import UNREADABLE, Report, format_error
@@ -29,8 +29,8 @@ class CalendarCheck:
     clock: Clock
 
     def __call__(self, page: IndexPage, report: Report) -> None:
-        """Edit the jobs of the page whose days are not those of their calendar. An error in one job does not affect the
-        others.
+        """Edit the jobs of the page whose days are not those of their calendars. An error in one job does not affect
+        the others.
         """
         until, known = self.clock.now() + PAGE_SECONDS, dict[tuple[str, str], Calendar | None]()
         for entry in page.entries:
@@ -45,20 +45,19 @@ class CalendarCheck:
                 self._follow(entry, calendar, report)
 
     def _other(self, entry: Entry, known: dict[tuple[str, str], Calendar | None]) -> Calendar | None:
-        """Return the calendar of the entry's job if its days differ from those of the cursor."""
+        """Return the first calendar of the entry's job whose days differ from those of the cursor."""
         exclude = () if entry.cursor is None else entry.cursor.exclude
-        copy = entry_of(exclude) if exclude and entry.state is not JobState.COMPLETED else None
-        calendar_id = calendar_of(exclude) if copy is not None else None
-        if copy is None or calendar_id is None:
-            return None
-        where = entry.tenant, calendar_id
-        if where not in known:
-            try:
-                known[where] = self.calendars.get(*where)
-            except CalendarUnknownError:
-                known[where] = None  # no job can use a calendar that does not exist; the page may be stale
-        calendar = known[where]
-        return None if calendar is None or days_of(copy) == list(calendar.exclude) else calendar
+        for copy in entries_of(exclude) if exclude and entry.state is not JobState.COMPLETED else ():
+            where = entry.tenant, id_of(copy)
+            if where not in known:
+                try:
+                    known[where] = self.calendars.get(*where)
+                except CalendarUnknownError:
+                    known[where] = None  # no job can use a calendar that does not exist; the page may be stale
+            calendar = known[where]
+            if calendar is not None and days_of(copy) != list(calendar.exclude):
+                return calendar
+        return None
 
     def _follow(self, entry: Entry, calendar: Calendar, report: Report) -> None:
         facts: dict[str, Any] = {"tenant": entry.tenant, "job_id": entry.job_id, "calendar_id": calendar.id}

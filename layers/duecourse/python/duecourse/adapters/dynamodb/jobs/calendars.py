@@ -17,7 +17,7 @@ from duecourse.adapters.dynamodb.keys import (
 )
 from duecourse.adapters.dynamodb.writing import TableStore, conditional
 from duecourse.domain.jobs.job import Job
-from duecourse.domain.schedules.calendars import Calendar, entry_of, version_of
+from duecourse.domain.schedules.calendars import Calendar, entries_of, id_of, version_of
 from duecourse.ports import CalendarPage, Clock
 
 _FIELDS = ("days", "description", "version", "revision", "updated_at", "updated_by")
@@ -73,12 +73,16 @@ class DynamoCalendars(TableStore):
         return answer["Items"], answer.get("LastEvaluatedKey")
 
 
-def used(jobs: list[Job], table: str) -> list[dict[str, Any]]:
-    """Return the writes by which jobs use their calendars: one for each calendar. Without a calendar there is none."""
+def used(jobs: list[Job], table: str, had: tuple[str, ...] = ()) -> list[dict[str, Any]]:
+    """Return the writes by which jobs start to use their calendars, except those that they `had`: one for each
+    calendar.
+    """
     entries = {
-        (job.tenant, job.calendar): entry
+        (job.tenant, calendar): entry
         for job in jobs
-        if job.calendar is not None and (entry := entry_of(job.exclude)) is not None
+        if job.exclude
+        for entry in entries_of(job.exclude)
+        if (calendar := id_of(entry)) not in had
     }
     return [
         {

@@ -54,8 +54,8 @@ def tags_removed(job: Job, tags: tuple[str, ...], table: str) -> list[dict[str, 
 
 
 def marks_of(job: Job) -> tuple[str, ...]:
-    """Return what a job's markers refer to: its tags and its calendar."""
-    return job.tags if job.calendar is None else (*job.tags, calendar_mark(job.calendar))
+    """Return what a job's markers refer to: its tags and its calendars."""
+    return (*job.tags, *map(calendar_mark, job.calendars))
 
 
 def tags_changed(job: Job, now: Job, table: str) -> list[dict[str, Any]]:

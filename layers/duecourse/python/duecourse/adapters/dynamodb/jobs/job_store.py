@@ -319,8 +319,8 @@ class DynamoJobStore(JobPages):
                 raise StoreBusyError(f"{job.id} was created and deleted by another request at the same time")
             if 0 in failed or not failed:
                 return not failed
-            if failed == [len(writes)]:
-                raise StoreBusyError(f"the calendar {job.calendar}")
+            if failed[0] >= len(writes):
+                raise StoreBusyError(f"the calendar {job.calendars[failed[0] - len(writes)]}")
             if seats is not None and failed == [2]:
                 raise SeatsChangedError
             if (stocked := self._count.stocked(job.tenant, part, terms.quota)) is None:
@@ -472,7 +472,7 @@ class DynamoJobStore(JobPages):
             *self._noted(record),
             *(run_item.put_new(run, self._runs_table) for run in records),
             *taken(seats, self._table),
-            *(calendars.used([changed], self._table) if changed.calendar != job.calendar else []),
+            *calendars.used([changed], self._table, job.calendars),
         ]
         if payload is not None and (payload != had or changed.expires_at != job.expires_at):
             writes.append(self._put(job_item.payload_item(changed, payload)))
