@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import cycle, pairwise, takewhile
 from typing import Any
 
@@ -134,6 +135,27 @@ def test_rates_each_attempt_counts(world: World) -> None:
     world.until(NOON + 100)
     assert seconds(world) == [0, 10, 20]
     assert (all_runs(world)[0].state, all_runs(world)[0].attempt) == (RunState.DEAD, 3)
+
+
+def test_rates_call_of_a_retrying_run_that_waits_for_the_rate_removes_it_from_the_wait_queue(world: World) -> None:
+    """It entered the wait queue of its key and found the place free. Each call would otherwise send the next one."""
+    again = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=1, max_seconds=1)
+    on_demand(world, retry=again, concurrency=Concurrency("crm", 1))
+    world.caller.answer = lambda _: Failed("no")
+    asked(world, 1)
+    world.until(NOON + 5)
+    (run,) = all_runs(world)
+    assert (run.state, run_document(run)["waiting_for"]) == (RunState.RETRYING, "rate")
+    (following,) = (held.message for held in world.wheel._held)
+    entry = replace(following, key="crm", waited=True, replaces=())
+    assert world.wait_queues.enter(entry, expires_at=int(NOON) + 9999)
+    world.office.api.key_limits.put("default", "crm", 1, by="anna")
+    called = world.wheel.receive()
+    assert called is not None
+    world.handle(called)
+    assert line(world) == []
+    world.until(NOON + 100)
+    assert seconds(world) == [0, 10]
 
 
 def test_rates_redriven_run_waits_too(world: World) -> None:

@@ -380,6 +380,8 @@ class WaitQueue:
         redrive requests, a retrying one for its next attempt. `waited` is the record before, if it is known.
         """
         through = None if isinstance(run, Succeeded | Cancelled | Skipped | None) else run.attempt
+        if isinstance(run, Retrying) and run.rate_key is not None and self.clock.now() < run.not_before:
+            through = run.attempt + 1  # it waits for the rate, and its own message comes then
         line = line or message.line
         entry = _entry(message, line, waited or run)
         return self.wait_queues.leave(message.tenant, line, position_in(line, entry), through=through)
