@@ -336,8 +336,32 @@ def test_planned_pause_in_progress_is_extended_with_its_occurrences_so_far(api: 
     assert planned(api)["a"] == "2026-11-21T12:30:00Z/2026-11-21T16:00:00Z/catch_up"
     assert api.post(longer, "/v1/jobs/pause").json["changed"] == 0
     apart = longer | {"from": "2026-11-21T17:00:00Z", "until": "2026-11-21T18:00:00Z"}
-    api.post(apart, "/v1/jobs/pause")
+    assert api.post(apart, "/v1/jobs/pause").json["failed"] == ["a", "b"]
+    refused = api.post({name: apart[name] for name in ("from", "until")}, "/v1/jobs/a/pause")
+    assert (refused.status, "begin at 2026-11-21T16:00:00Z to extend it" in refused.errors["/from"]) == (422, True)
+    assert planned(api)["a"] == "2026-11-21T12:30:00Z/2026-11-21T16:00:00Z/catch_up", "it is still in progress"
+    during(api, "2026-11-21T16:00:00Z")
+    assert api.post(apart, "/v1/jobs/pause").json["changed"] == 2
     assert planned(api)["a"] == "2026-11-21T17:00:00Z/2026-11-21T18:00:00Z"
+
+
+def test_planned_pause_in_progress_that_is_not_caught_up_is_extended_without_a_gap(api: ApiClient) -> None:
+    api.post(WINDOW, "/v1/jobs/a/pause")
+    during(api)
+    longer = {"from": "2026-11-21T14:00:00Z", "until": "2026-11-21T16:00:00Z"}
+    answer = api.post(longer, "/v1/jobs/a/pause").json
+    assert answer["planned_pause"] == "2026-11-21T12:30:00Z/2026-11-21T16:00:00Z"
+    assert answer["next_occurrence"] == "2026-11-21T16:00:00Z"
+
+
+def test_planned_pause_of_a_tag_does_not_lose_the_earlier_start_of_another(api: ApiClient) -> None:
+    api.post({"tag": "night"} | WINDOW, "/v1/jobs/pause")
+    later = {"tag": "billing", "from": "2026-11-21T13:00:00Z", "until": "2026-11-21T16:00:00Z"}
+    assert api.post(later, "/v1/jobs/pause").json == {"changed": 1, "failed": ["b"], "next_cursor": None}
+    assert planned(api)["b"] == SHOWN
+    whole = later | {"from": WINDOW["from"]}
+    assert api.post(whole, "/v1/jobs/pause").json["failed"] == []
+    assert planned(api)["b"] == "2026-11-21T12:30:00Z/2026-11-21T16:00:00Z"
 
 
 def test_planned_pause_that_is_over_is_not_edited_by_a_resume(api: ApiClient) -> None:
@@ -386,7 +410,9 @@ def test_planned_pause_of_a_tag_keeps_a_longer_plan_of_a_job(api: ApiClient) -> 
     api.post({"tag": "billing"}, "/v1/jobs/resume")
     assert planned(api) == {"a": "2026-11-21T12:10:00Z/2026-11-21T20:00:00Z", "b": None, "c": None}
     longer = {"tag": "billing"} | WINDOW | {"until": "2026-11-21T21:00:00Z"}
-    assert api.post(longer, "/v1/jobs/pause").json["changed"] == 2, "a plan that ends earlier is replaced"
+    assert api.post(longer, "/v1/jobs/pause").json["failed"] == ["a"], "it would run until the later start"
+    whole = longer | {"from": long["from"]}
+    assert api.post(whole, "/v1/jobs/pause").json["changed"] == 2, "a plan that ends earlier is replaced"
 
 
 def test_planned_pause_of_a_tag_fails_for_a_job_with_a_later_plan(api: ApiClient) -> None:

@@ -44,11 +44,12 @@ def test_planned_pause_resume_keeps_what_is_caught_up(
         (CAUGHT_UP, 1500, 2001, (2001, 2999, False)),
         (CAUGHT_UP, 900, 1600, (1600, 2999, False)),
         (CAUGHT_UP, 2000, 2000, (2000, 2999, False)),
-        (SKIPPED, 1500, 1600, (1600, 2999, False)),
+        (SKIPPED, 1500, 1600, (1000, 2999, False)),
+        (SKIPPED, 1500, 2001, (2001, 2999, False)),
         (None, 1500, 1600, (1600, 2999, False)),
     ],
 )
-def test_planned_pause_continues_one_in_progress_that_is_caught_up(
+def test_planned_pause_continues_one_in_progress(
     had: str | None, now: float, begin: int, whole: tuple[int, int, bool]
 ) -> None:
     found = extended_pause(had, pause_entry(None, begin, 3000, catch_up=False), now)

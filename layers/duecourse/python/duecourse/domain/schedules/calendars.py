@@ -115,15 +115,15 @@ def pause_window(entry: str) -> tuple[int, int, bool]:
 
 def extended_pause(had: str | None, entry: str, now: float) -> str:
     """Return the entry of a new planned pause that replaces `had` at `now` (UTC seconds). If it continues a pause that
-    is in progress and is caught up, it keeps the begin of that pause, and is caught up.
+    is in progress, it keeps the begin of that pause, and is caught up if one of them is.
     """
     if had is None:
         return entry
     first, last, caught_up = pause_window(had)
-    begin, end, _ = pause_window(entry)
-    if not caught_up or not first <= now <= last or begin > last + 1:
+    begin, end, catch_up = pause_window(entry)
+    if not first <= now <= last or begin > last + 1:
         return entry
-    return pause_entry(pause_name(entry), first, end + 1, catch_up=True)
+    return pause_entry(pause_name(entry), first, end + 1, catch_up=caught_up or catch_up)
 
 
 def resumed_pause(entry: str, now: float, *, catch_up: bool) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 
-from duecourse.domain.instants import DAY_SECONDS
+from duecourse.domain.instants import DAY_SECONDS, to_iso
 from duecourse.domain.jobs.cursor import Cursor, PlannedResume
 from duecourse.domain.jobs.document import ChangeAction, changed
 from duecourse.domain.jobs.job import Job, JobState
@@ -381,17 +381,26 @@ class Pausing:
 
 def _plan_for(name: str | None, start: int, end: PlannedResume, *, together: bool) -> PlanFor:
     """Return the plan of a pause. A pause of many jobs (`together`) replaces no plan with another name that ends at
-    the same time or later. If that plan begins later, the job fails: it would run before that.
+    the same time or later. The job fails if it would run at times for which it has a plan: between two plans of many
+    jobs, or because the new one begins after the end of a pause that is in progress.
     """
     entry = pause_entry(name, start, end.at, catch_up=end.catch_up)
 
     def plan_for(had: str | None, now: float) -> str:
-        if together and had is not None and pause_name(had) != name:
-            first, last, _ = pause_window(had)
-            if last >= max(now, end.at - 1):
-                if first > start:
-                    raise ScheduleError("from", "is before another planned pause of the job; resume the job first")
+        if had is None or (window := pause_window(had))[1] < now:
+            return entry
+        first, last, _ = window
+        if first <= now and start > last + 1:
+            said = f"is after the end of the pause that is in progress; begin at {to_iso(last + 1)} to extend it"
+            raise ScheduleError("from", f"{said}, or resume the job first")
+        if together and pause_name(had) != name:
+            if first > start and last >= end.at - 1:
+                raise ScheduleError("from", "is before another planned pause of the job; resume the job first")
+            if last >= end.at - 1:
                 raise _LeftAlone
+            if now < first < start:
+                said = f"is after the start of another planned pause; begin at {to_iso(first)} or earlier"
+                raise ScheduleError("from", f"{said}, or resume the job first")
         return extended_pause(had, entry, now)
 
     return plan_for
