@@ -139,6 +139,12 @@ def test_bulk_jobs_repeated_pause_by_a_tag_changes_the_end(run: Run, desk: Desk)
     assert run(*pause, "2099-12-02T06:00:00Z").stdout == "no job was changed\n"
 
 
+def test_bulk_jobs_planned_pause_that_is_over_is_not_shown(run: Run, desk: Desk) -> None:
+    window = {"from": "2026-11-21T22:00:00Z", "until": "2026-11-22T02:00:00Z"}
+    assert desk.api.post(window, "/v1/jobs/bill-4/pause").json["planned_pause"] is not None
+    assert "planned pause" not in run("jobs", "get", "bill-4").stdout
+
+
 def test_bulk_jobs_pause_is_planned_for_all_jobs_and_removed(run: Run, desk: Desk) -> None:
     desk.api.clock.set(SOON)
     plan = ("jobs", "pause", "--all", "--yes", "--from", "2099-12-05T22:00:00Z")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime, tzinfo
+from datetime import UTC, datetime, tzinfo
 from sys import maxsize
 from typing import Any
 
@@ -87,7 +87,7 @@ def print_job(job: Job, occurrences: Sequence[tuple[datetime, str]], zone: tzinf
         "description": job.description,
         "state": state,
         "paused because": job.paused_because,
-        "planned pause": job.planned_pause,
+        "planned pause": _planned(job),
         "schedule": f"{schedule_text(job.schedule)}{words}" if job.schedule else "on demand",
         "zone": job.timezone if job.schedule else None,
         "clock changes": clock if job.schedule and job.timezone not in (None, "UTC") else None,
@@ -115,6 +115,12 @@ def print_job(job: Job, occurrences: Sequence[tuple[datetime, str]], zone: tzinf
         "next": coming or ("none" if job.schedule else None),
     }
     print_fields_of(fields)
+
+
+def _planned(job: Job) -> str | None:
+    """Return the window of the job's planned pause, unless it is over."""
+    end = None if job.planned_pause is None else job.planned_pause.split("/")[1]
+    return None if end is None or datetime.fromisoformat(end) <= datetime.now(UTC) else job.planned_pause
 
 
 def _spread(job: Job) -> str | None:
