@@ -176,7 +176,7 @@ class Writes:
         )
 
     def plan_create(self, job_id: str, job: Document) -> Document:
-        """Plan a new job: the body of POST /v1/jobs. Validates it and returns it with its defaults."""
+        """Plan a new job. Validates the body of POST /v1/jobs and returns the job with its defaults."""
         put = partial(self._client.put_job, job_id, cast("JobRequest", job), if_none_match="*")
         return self._plan(put, creates=dict(put(dry_run=True).document))
 

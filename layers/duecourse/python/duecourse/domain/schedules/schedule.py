@@ -80,7 +80,7 @@ def check_spec(spec: ScheduleSpec) -> None:
     if spec.dst_fold not in FOLDS:
         raise ScheduleError("dst_fold", "must be first, second or both (which occurrence of a repeated hour counts)")
     if spec.on_excluded not in ON_EXCLUDED:
-        raise ScheduleError("on_excluded", "must be skip, or the day to which an occurrence moves: previous or next")
+        raise ScheduleError("on_excluded", "must be skip, previous or next (the day to which an occurrence moves)")
     for field, value in (("anchor", spec.anchor), ("start", spec.start), ("end", spec.end)):
         if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
             raise ScheduleError(field, "must be an instant in whole UTC seconds")

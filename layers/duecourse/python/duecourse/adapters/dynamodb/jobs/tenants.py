@@ -78,7 +78,7 @@ class JobCount(TableStore):
         return self._add(tenant, counter, "jobs", places, within, quota - places)
 
     def room(self, tenant: str, places: int, quota: int | None) -> tuple[str, int]:
-        """Return the counter from which `take_many` can take that many places, with the number of its free places. If
+        """Return a counter with `places` free places for `take_many`, and the number of its free places. If
         no counter has enough, return the one with the most free places.
         """
         taken, free = _read(self._client, self._table, tenant)

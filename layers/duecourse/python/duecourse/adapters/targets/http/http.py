@@ -95,8 +95,8 @@ class RequestError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """An HTTP request. `resolved` are the secrets of the job and the callback token: they must be removed from what is
-    kept of a response. `secrets` are these and the other values that the job puts into headers, path and query: they
+    """An HTTP request. `resolved` are the secrets of the job and the callback token: they must be removed from stored
+    responses. `secrets` are these and the other values that the job puts into headers, path and query: they
     must not appear in messages.
     """
 
