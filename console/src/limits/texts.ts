@@ -8,7 +8,7 @@ export function breakerText(state: "open" | "half_open", failures: number): stri
   const failed = `${failures} failed attempts`;
   return state === "open"
     ? `The circuit breaker is open after ${failed}: no run with this key starts before`
-    : `The circuit breaker is half open after ${failed}: one attempt tries whether the target works, since`;
+    : `The circuit breaker is half open after ${failed}: one attempt tests the target, since`;
 }
 
 /** A key's limit in words. */

@@ -26,12 +26,12 @@ export function CancelRuns({ choose }: { choose(): Cancellation }) {
     try {
       const { cancelled, more } = await all(choice, true);
       if (cancelled === 0) {
-        notices.done("No run matches the filters.");
+        notices.done("No runs match the filters.");
         return;
       }
       ask({
         header: "Cancel runs?",
-        text: `${more ? "More than " : ""}${runs(cancelled)} will be cancelled. A run that has not started does not start. A call in progress is not interrupted, but it is not retried.`,
+        text: `${more ? "More than " : ""}${runs(cancelled)} will be cancelled. A run that has not started does not start. A call in progress is not interrupted; if it fails, it is not retried.`,
         action: "Cancel the runs",
         async run() {
           const done = await all(choice, false);

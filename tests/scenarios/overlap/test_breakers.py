@@ -274,7 +274,7 @@ def test_breakers_explanation_names_the_breaker_for_which_a_run_waits(world: Wor
     opened = "The circuit breaker is open until 2026-11-21T12:01:00Z, because 1 attempt in a row failed."
     assert opened in explained(world, "tock")
     world.clock.advance(60)
-    assert "half open: one attempt tries whether the target works" in explained(world, "tock")
+    assert "half open: one attempt tests the target" in explained(world, "tock")
     world.wait_queues.set_breaker("default", "crm", BreakerState(), state(world), expires_at=int(NOON))
     assert "closed again, so the run starts at that time" in explained(world, "tock")
 

@@ -90,6 +90,6 @@ def test_limits_breaker_is_set_and_shown() -> None:
     shown = told(found | opened, "limits", "show", "crm-eu").output
     assert "the circuit breaker is open until 2026-11-21 07:00:00+00:00 after 7 failures" in shown
     half = told(found | opened | {"breaker_state": "half_open"}, "limits", "show", "crm-eu").output
-    assert "one attempt tries whether the target works" in half
+    assert "one attempt tests the target" in half
     refused = told(found, "limits", "set", "crm-eu", "--open-seconds", "60")
     assert (refused.exit_code, "--failures" in refused.output) == (2, True)

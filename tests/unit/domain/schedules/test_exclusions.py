@@ -209,7 +209,7 @@ class TestMoves:
         assert refused.value.field == "on_excluded"
 
     def test_exclusions_another_rule_is_refused(self) -> None:
-        with pytest.raises(ScheduleError, match="skip, or the day"):
+        with pytest.raises(ScheduleError, match="must be skip, previous or next"):
             occurrences("0 9 * * *", on="nearest")
 
     def test_exclusions_words_name_the_rule(self) -> None:

@@ -1047,7 +1047,7 @@ class SingleLimit(Answer):
     waiting_for_breaker: int
     """The number of runs that wait for the circuit breaker, among the newest waiting runs."""
     breaker_state: Literal["closed", "open", "half_open"]
-    """The state of the circuit breaker. `half_open`: one attempt tries whether the target works."""
+    """The state of the circuit breaker. `half_open`: one attempt tests the target."""
     breaker_failures: int
     """The failed attempts since the last success."""
     breaker_open_until: datetime | None

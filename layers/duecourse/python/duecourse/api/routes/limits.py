@@ -164,7 +164,7 @@ class SingleLimitAnswer(LimitAnswer):
     ]
     breaker_state: Annotated[
         Literal["closed", "open", "half_open"],
-        Field(description="The state of the circuit breaker. `half_open`: one attempt tries whether the target works."),
+        Field(description="The state of the circuit breaker. `half_open`: one attempt tests the target."),
     ]
     breaker_failures: Annotated[Count, Field(description="The failed attempts since the last success.")]
     breaker_open_until: Annotated[

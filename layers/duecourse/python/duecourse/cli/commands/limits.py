@@ -165,6 +165,6 @@ def _breaker(found: SingleLimit) -> str:
             until = f" until {found.breaker_open_until}"
             return f"; the circuit breaker is open{until} after {found.breaker_failures} failures"
         case "half_open":
-            return "; the circuit breaker is half open: one attempt tries whether the target works"
+            return "; the circuit breaker is half open: one attempt tests the target"
         case _:
             return ""

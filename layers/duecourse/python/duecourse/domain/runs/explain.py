@@ -220,7 +220,7 @@ def with_key(found: Explanation, run: Run, around: ExplainContext, now: float) -
             case "open":
                 state = f"open until {to_iso(breaker.open_until)}, because {failed}"
             case "half_open":
-                state = f"half open: one attempt tries whether the target works, after {failed}"
+                state = f"half open: one attempt tests the target, after {failed}"
             case "closed":
                 state = "closed again, so the run starts at that time"
         found = replace(
