@@ -41,6 +41,8 @@ def of_limits() -> Iterator[Case]:
     yield Case("PUT /v1/limits/{limit_key}", "100 active runs after 20 attempts", _put, 200)
     yield Case("DELETE /v1/limits/{limit_key}", "one that is stored", _delete, 204)
     yield Case("POST /v1/limits/{limit_key}/release", "100 active runs after 20 attempts", _release)
+    yield Case("POST /v1/limits/{limit_key}/hold", "100 active runs after 20 attempts", _hold)
+    yield Case("POST /v1/limits/{limit_key}/close", "100 active runs after 20 attempts", _close)
 
 
 def hold(desk: Desk, place: int, holder: str, rank: int) -> None:
@@ -65,3 +67,12 @@ def _release(desk: Desk) -> Event:
     holder = desk.holders[0]
     hold(desk, 0, holder, desk.rank)
     return compact("POST", f"{PATH}/release", {"run_id": holder})
+
+
+def _hold(_desk: Desk) -> Event:
+    return compact("POST", f"{PATH}/hold", {"seconds": 60})
+
+
+def _close(desk: Desk) -> Event:
+    desk.send(f"{PATH}/hold", {"seconds": 60}, "POST")
+    return api_event("POST", f"{PATH}/close", content_type=None)

@@ -121,6 +121,13 @@ def test_limits_page_and_run_page_show_a_run_that_waits_for_a_circuit_breaker(
     expect(page.get_by_text("The circuit breaker is open after 1 failed attempts")).to_be_visible()
     expect(page.get_by_text("Waiting for the circuit breaker: 1.")).to_be_visible()
     assert accessibility_faults(page) == []
+    page.get_by_role("button", name="Let attempts start").click()
+    page.get_by_role("dialog").get_by_role("button", name="Let attempts start").click()
+    expect(page.get_by_text("Attempts with shop.example start again.")).to_be_visible()
+    expect(page.get_by_text("The circuit breaker is open")).to_have_count(0)
+    page.get_by_role("button", name="Hold for one hour").click()
+    page.get_by_role("dialog").get_by_role("button", name="Hold the key").click()
+    expect(page.get_by_text("or an operator holds the key")).to_be_visible()
     page = open_page(console, f"/runs/{run.id}")
     expect(page.get_by_text("Waits for the circuit breaker")).to_be_visible()
     expect(page.get_by_role("link", name="shop.example")).to_be_visible()

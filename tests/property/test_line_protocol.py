@@ -11,7 +11,17 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.jobs.job import Backoff, Completion, Concurrency, Job, MissedPolicy, Overlap, Rate, RetryPolicy
+from duecourse.domain.jobs.job import (
+    Backoff,
+    Breaker,
+    Completion,
+    Concurrency,
+    Job,
+    MissedPolicy,
+    Overlap,
+    Rate,
+    RetryPolicy,
+)
 from duecourse.usecases.worker.attempt import LaneWorker
 from tests.support.jobs import job
 from tests.support.line_explorer import Case, Explorer, Found
@@ -28,6 +38,7 @@ from tests.support.wait_queue_mutants import (
     own_place,
     placeless,
     prepaying,
+    probing,
     reckless,
     restarting,
     within,
@@ -61,6 +72,16 @@ RATES: dict[str, dict[str, Any]] = {
 
 RATES["allow, slow rate 2"] = {"overlap": Overlap.ALLOW, "rate": Rate("crm", 1, 2)}
 """A rate that is changed to a faster one."""
+
+_GUARDED = ("allow", "skip", "queue", "newest", "allow, key 1", "allow, rate 1")
+
+BREAKERS: dict[str, dict[str, Any]] = {
+    f"{rule}, breaker": {"overlap": Overlap.ALLOW}
+    | (RULES | KEYS | RATES).get(rule, {})
+    | {"breaker": Breaker("crm", 1, 10)}
+    for rule in _GUARDED
+}
+"""Rules of jobs whose runs share a circuit breaker, some also a key or a rate."""
 
 NOTHING = Left()
 
@@ -96,7 +117,7 @@ def case(
             retry=replace(RETRY, max_seconds=60) if pauses else RETRY,
             completion=Completion.CALLBACK if callback else Completion.RESPONSE,
             completion_seconds=600,
-            **(RULES | KEYS | RATES)[rule],
+            **(RULES | KEYS | RATES | BREAKERS)[rule],
         )
 
     return Case(of(rule), runs, workers, left, changed, of(then) if then else None, most, jobs, pauses)
@@ -365,3 +386,23 @@ def test_wait_queue_protocol_two_runs_keep_a_rate_and_a_lock_in_every_order(rule
 def test_wait_queue_protocol_rate_and_key_are_kept_in_histories_drawn(wrong: Left) -> None:
     of = case("skip, key 1, rate 1", runs=3, jobs=2, left=wrong, callback=True)
     assert Explorer(of).wander(Random(str(wrong)), 60).ends
+
+
+# Breakers: after a failure the runs wait, and one of them probes.
+
+
+@pytest.mark.parametrize("rule", BREAKERS)
+@pytest.mark.parametrize("failures", [1, 2])
+def test_wait_queue_protocol_breaker_has_one_probe_and_no_run_is_forgotten(rule: str, failures: int) -> None:
+    assert explore(rule, jobs=2, left=Left(failures=failures), most=60_000).repairs == 0
+
+
+@pytest.mark.parametrize("wrong", ["a crash", "a lost answer", "a copy"])
+def test_wait_queue_protocol_breaker_holds_after_a_further_fault(wrong: str) -> None:
+    left = WRONG[wrong]._replace(failures=1)
+    assert explore("allow, breaker", left=left, most=60_000).repairs == 0
+
+
+def test_wait_queue_protocol_model_detects_two_probes_of_a_breaker() -> None:
+    with pytest.raises(AssertionError, match="a breaker has two probes at once"):
+        explore("allow, breaker", runs=3, left=Left(failures=1, copies=1, early=1), changed=probing)

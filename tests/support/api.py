@@ -162,8 +162,14 @@ class EmptyLines:
     def spent(self, *_: object) -> Spent:
         return Spent()
 
+    def spend(self, *_: object, **__: object) -> tuple[bool, Spent]:
+        return True, Spent()
+
     def breaker(self, *_: object) -> BreakerState:
         return BreakerState()
+
+    def set_breaker(self, *_: object, **__: object) -> tuple[bool, BreakerState]:
+        return True, BreakerState()
 
 
 @dataclass

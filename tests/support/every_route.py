@@ -36,6 +36,8 @@ _ASKED: dict[tuple[str, str], tuple[dict[str, str], Any]] = {
     ("PUT", "/v1/calendars/<calendar_id>"): ({}, {"exclude": ["2026-12-25"]}),
     ("PUT", "/v1/limits/<limit_key>"): ({}, {"concurrency": 5}),
     ("POST", "/v1/limits/<limit_key>/release"): ({}, {"run_id": f"{JOB}.20261121T115900Z"}),
+    ("POST", "/v1/limits/<limit_key>/hold"): ({}, {"seconds": 60}),
+    ("POST", "/v1/limits/<limit_key>/close"): ({}, None),
     ("POST", "/v1/keys"): ({}, {"scope": f"run:{JOB}"}),
     ("POST", "/v1/hooks/<key>"): ({}, {"payload": 1}),
     ("POST", "/v1/schedules/preview"): ({}, {"schedule": "rate(1 hour)"}),

@@ -31,7 +31,7 @@ BUSY = Failed("HTTP 503", code="http.503", retry_after=60)
 OFTEN = 0.02
 """How often something goes wrong at a step of a history that is drawn."""
 
-DOUBLED = frozenset({"lock", "enter", "leave", "set_watch", "spend"})
+DOUBLED = frozenset({"lock", "enter", "leave", "set_watch", "spend", "set_breaker", "count_failure"})
 """Conditional writes that the SDK makes again when their answer is lost: what comes back is the second one's."""
 
 

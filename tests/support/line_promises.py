@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from duecourse.domain.ids import key_line
 from duecourse.domain.jobs.job import Completion, Job
@@ -65,6 +66,7 @@ class Promises:
             self._is(all(count == 1 for count in jobs.values()), f"two runs are alive at once: {sorted(alive)}")
         self._is(state.time < self.job.created_at + MAX_SECONDS, "it never comes to rest")
         self._hold_rate(state)
+        self._hold_breaker(state)
         self._hold_in_flight(state)
         if self.job.queue_limit is not None:
             more = len(asked)  # each worker may have counted the line before another one entered it
@@ -81,6 +83,13 @@ class Promises:
                 most = burst + (end - begin) * per_minute / 60
                 self._is(count <= most, f"{count} starts are paid within {end - begin} s")
         self._is(len(state.called) <= len(state.paid), "an attempt starts that is not paid")
+
+    def _hold_breaker(self, state: State) -> None:
+        """Each opening of a breaker has one probe at a time, and none before its end."""
+        for opened, begin, _ in state.probes:
+            self._is(begin >= opened, "a probe begins while the breaker is open")
+        for (opened, _, until), (again, begin, _) in pairwise(state.probes):
+            self._is(opened != again or begin >= until, "a breaker has two probes at once")
 
     def _alive(self, state: State, asked: Sequence[Asked]) -> set[str]:
         alive = {each.with_[0] for each in asked if each.what == "end of call"}
@@ -109,14 +118,17 @@ class Promises:
             self._is(count <= MAX_ABOUT_ONE_RUN + MAX_MORE * wrong, f"{count} messages about {name} are in flight")
 
     def _waits_for_rate(self, message: RunMessage) -> bool:
-        """Whether this is the message of a run that waits, or has waited, for the rate: a copy, unlike a call."""
-        return self.job.rate is not None and bool(message.replaces)
+        """Whether this is the message of a run that waits, or has waited, for the rate or the breaker: a copy, unlike a
+        call.
+        """
+        return (self.job.rate is not None or self.job.breaker is not None) and bool(message.replaces)
 
     def _hold_places(self, state: State) -> None:
         """A run that waits for a rate has a place of its key until its instant, however far that is."""
         for _, number in state.records:
             run = self._run(number)
-            if not isinstance(run, Queued | Retrying) or run.rate_key is None or self.job.concurrency is None:
+            waits = isinstance(run, Queued | Retrying) and run.rate_key is not None and not run.breaker
+            if not isinstance(run, Queued | Retrying) or not waits or self.job.concurrency is None:
                 continue
             key, until = self.job.concurrency.key, run.not_before or 0.0
             if state.time > until:  # its message is late, as that of a worker that died

@@ -166,6 +166,15 @@ class Replay:
     def spend(self, tenant: str, key: str, move: Any, *, expires_at: int) -> Any:
         return self._ask("spend", key, move)
 
+    def breaker(self, tenant: str, key: str) -> Any:
+        return self._ask("breaker", key)
+
+    def count_failure(self, tenant: str, key: str, *, expires_at: int) -> Any:
+        return self._ask("count_failure", key)
+
+    def set_breaker(self, tenant: str, key: str, state: Any, previous: Any, *, expires_at: int) -> Any:
+        return self._ask("set_breaker", key, state, previous)
+
     def watch(self, tenant: str, job_id: str) -> Any:
         return self._ask("watch", job_id)
 

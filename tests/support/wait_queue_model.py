@@ -9,6 +9,7 @@ from math import ceil
 from typing import Any, NamedTuple
 
 from duecourse.domain.jobs.job import Job
+from duecourse.domain.runs.breaker import BreakerState
 from duecourse.domain.runs.overlap import PAUSE, Lock, has_place, has_released, held_by, position_in
 from duecourse.domain.runs.rate import Change, Hold, Move, Recount, Spent, moved
 from duecourse.domain.runs.states import Run, is_written_as
@@ -19,7 +20,7 @@ from tests.support.replayed import Asked
 VISIBLE_AFTER_SECONDS = 150
 """How long a delivered message is hidden from others."""
 
-READS = frozenset({"get", "job", "locked", "locks", "waiting", "length", "watch", "spent"})
+READS = frozenset({"get", "job", "locked", "locks", "waiting", "length", "watch", "spent", "breaker"})
 
 
 @dataclass
@@ -82,7 +83,8 @@ class Left(NamedTuple):
 class State(NamedTuple):
     """Everything, by numbers of `Kept`: `locks` by line and place, `line` by line and position, `watches` by line;
     `called` has each attempt that was called. `job` is the definition of the jobs that is in force. `rates` has the
-    starts of each rate key, `paid` when starts were paid.
+    starts of each rate key, `paid` when starts were paid. `breakers` has the breaker of each key, `probes` the
+    instants at which a breaker opened until then, a probe of it began, and its lease ends.
     """
 
     time: int
@@ -98,6 +100,8 @@ class State(NamedTuple):
     job: int = 0
     rates: tuple[tuple[int, Spent], ...] = ()
     paid: tuple[int, ...] = ()
+    breakers: tuple[tuple[int, int], ...] = ()
+    probes: tuple[tuple[int, int, int], ...] = ()
 
 
 def _pays(move: Change) -> bool:
@@ -175,8 +179,8 @@ class Shared:
                 return standing, state
             case (("enter" | "leave" | "waiting" | "length"), _):
                 return self._of_line(state, asked)
-            case (("spent" | "spend"), _):
-                return self._of_rate(state, asked)
+            case (("spent" | "spend" | "breaker" | "count_failure" | "set_breaker"), _):
+                return self._of_rate(state, asked) if asked.what.startswith("spen") else self._of_breaker(state, asked)
             case "watch", (line,):
                 return self.kept.values[dict(state.watches).get(of(line), 0)], state
             case "set_watch", (line, watch, previous):
@@ -207,6 +211,24 @@ class Shared:
             paid = (*paid, state.time)
         answer = self.kept.values[self.kept.of((made, rates[number]))]
         return answer, state._replace(rates=tuple(sorted(rates.items())), paid=paid)
+
+    def _of_breaker(self, state: State, asked: Asked) -> tuple[Any, State]:
+        key, *changes = asked.with_
+        breakers, number, values, of = dict(state.breakers), self.kept.of(key), self.kept.values, self.kept.of
+        before: BreakerState = values[breakers.get(number, 0)] or BreakerState()
+        if asked.what == "breaker":
+            return values[of(before)], state
+        if asked.what == "count_failure":
+            after = replace(before, failures=before.failures + 1)
+            answer: Any = values[of(after)]
+        else:
+            after = changes[0] if before == changes[1] else before
+            answer = values[of((after == changes[0], after))]
+        probes = state.probes
+        if after.probe and after.probe != before.probe:
+            probes = (*probes, (after.open_until, state.time, after.probe_until))
+        breakers[number] = of(after)
+        return answer, state._replace(breakers=tuple(sorted(breakers.items())), probes=probes)
 
     def _of_line(self, state: State, asked: Asked) -> tuple[Any, State]:
         values, of = self.kept.values, self.kept.of

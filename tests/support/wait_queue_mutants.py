@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from duecourse.domain.jobs.job import Job, Lane, Rate
+from duecourse.domain.runs.breaker import BreakerState
 from duecourse.domain.runs.overlap import Lock, LockRequest, Wait
 from duecourse.domain.runs.rate import Change, Move, Recount, Spent
 from duecourse.domain.runs.states import Queued, Retrying, Run
@@ -151,6 +152,16 @@ class UnconditionalQueues:
         return self._of.spend(tenant, key, move, expires_at=expires_at)
 
 
+class AnyProbes(UnconditionalQueues):
+    """Replaces the breaker whatever it is now, so that each attempt after its end is a probe."""
+
+    def set_breaker(
+        self, tenant: str, key: str, state: BreakerState, previous: BreakerState, *, expires_at: int
+    ) -> tuple[bool, BreakerState]:
+        previous = self._of.breaker(tenant, key)
+        return self._of.set_breaker(tenant, key, state, previous, expires_at=expires_at)
+
+
 class RestartedQueues(UnconditionalQueues):
     """Forgets the starts before a change of the rate."""
 
@@ -258,6 +269,13 @@ def lonely(worker: LaneWorker) -> LaneWorker:
 def opened(worker: LaneWorker) -> LaneWorker:
     """Each run takes a place."""
     return _with_overlaps(worker, OpenPlaces)
+
+
+def probing(worker: LaneWorker) -> LaneWorker:
+    """Each attempt after an open breaker becomes its probe, whoever was first."""
+    queues: Any = AnyProbes(worker.starter.breakers.wait_queues)
+    breakers = replace(worker.starter.breakers, wait_queues=queues)
+    return replace(worker, starter=replace(worker.starter, breakers=breakers))
 
 
 def _with_counters(worker: LaneWorker, kind: type[UnconditionalQueues]) -> LaneWorker:

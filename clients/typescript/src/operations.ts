@@ -44,6 +44,8 @@ export const OPERATIONS: Readonly<Record<string, OperationEntry>> = {
   getLimit: ["GET", "limits/{limit_key}", false],
   putLimit: ["PUT", "limits/{limit_key}", false],
   deleteLimit: ["DELETE", "limits/{limit_key}", false],
+  closeBreaker: ["POST", "limits/{limit_key}/close", false],
+  holdKey: ["POST", "limits/{limit_key}/hold", false],
   releasePlace: ["POST", "limits/{limit_key}/release", false],
   findRuns: ["GET", "runs", true],
   getRun: ["GET", "runs/{run_id}", false],

@@ -94,6 +94,29 @@ function Limit({ limitKey }: { limitKey: string }) {
         await client.invalidateQueries();
       },
     });
+  const hold = () =>
+    ask({
+      header: "Hold the key for one hour?",
+      text: "No attempt with this key starts for one hour. Active runs continue.",
+      action: "Hold the key",
+      async run() {
+        await fetcher.POST("/v1/limits/{limit_key}/hold", { params, body: { seconds: 3600 } });
+        notices.done(`${limitKey} is held for one hour.`);
+        await client.invalidateQueries();
+      },
+    });
+  const close = () =>
+    ask({
+      header: "Let attempts start?",
+      text: "The circuit breaker closes, and the pause of this key ends. Runs that already wait for the circuit breaker or the rate keep their planned time.",
+      action: "Let attempts start",
+      async run() {
+        await fetcher.POST("/v1/limits/{limit_key}/close", { params });
+        notices.done(`Attempts with ${limitKey} start again.`);
+        await client.invalidateQueries();
+      },
+    });
+  const closed = limit.paused_until === null && limit.breaker_state === "closed";
   const run = (id: string) => (
     <span className="text">
       <Link href={to.run(id)}>{id}</Link>
@@ -105,11 +128,21 @@ function Limit({ limitKey }: { limitKey: string }) {
         variant="h1"
         description={`Limit: ${limitText(limit.concurrency)}. Rate: ${rateText(limit.rate)}. Active runs: ${limit.active.length}. Waiting for a place: ${limit.waiting}. Waiting for the rate: ${limit.waiting_for_rate}. Waiting for the circuit breaker: ${limit.waiting_for_breaker}.`}
         actions={
-          limit.updated_at !== null && (
-            <Button onClick={remove} disabled={refusal !== undefined} disabledReason={refusal}>
-              Delete the limit
+          <SpaceBetween direction="horizontal" size="xs">
+            {!closed && (
+              <Button onClick={close} disabled={ops !== undefined} disabledReason={ops}>
+                Let attempts start
+              </Button>
+            )}
+            <Button onClick={hold} disabled={ops !== undefined} disabledReason={ops}>
+              Hold for one hour
             </Button>
-          )
+            {limit.updated_at !== null && (
+              <Button onClick={remove} disabled={refusal !== undefined} disabledReason={refusal}>
+                Delete the limit
+              </Button>
+            )}
+          </SpaceBetween>
         }
       >
         {limitKey}
@@ -138,7 +171,7 @@ function Limit({ limitKey }: { limitKey: string }) {
       <ProblemBox error={error} />
       {limit.paused_until !== null && (
         <Box>
-          A target requested a pause: no run with this key starts before{" "}
+          A target requested a pause, or an operator holds the key: no run with this key starts before{" "}
           <Time at={limit.paused_until} zone={zone} />.
         </Box>
       )}

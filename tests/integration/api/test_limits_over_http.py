@@ -234,3 +234,16 @@ def test_limits_breaker_is_stored_and_its_state_is_shown(tables: Tables) -> None
         }
     clock.advance(60)
     assert api.get("/v1/limits/crm-eu").json["breaker_state"] == "half_open"
+
+
+def test_limits_key_is_held_and_closed(tables: Tables) -> None:
+    clock = SettableClock(NOON)
+    lines = tables.wait_queues()
+    api = ApiClient.over(tables, clock, workflows=tables.workflows(clock), waiting_lines=lines)
+    held = api.send(json_event("POST", "/v1/limits/crm-eu/hold", {"seconds": 60})).json
+    assert (held["paused_until"], held["breaker_state"]) == ("2026-11-21T12:01:00.000Z", "open")
+    closed = api.send(json_event("POST", "/v1/limits/crm-eu/close", None)).json
+    assert (closed["paused_until"], closed["breaker_state"]) == (None, "closed")
+    for seconds in (0, 86_401, None):
+        refused = api.send(json_event("POST", "/v1/limits/crm-eu/hold", {"seconds": seconds}))
+        assert (refused.status, refused.json["errors"][0]["pointer"]) == (422, "/seconds")

@@ -86,6 +86,8 @@ MEANING = {
     ("PUT", "/v1/limits/<limit_key>"): REFUSED,
     ("DELETE", "/v1/limits/<limit_key>"): REFUSED,
     ("POST", "/v1/limits/<limit_key>/release"): REFUSED,
+    ("POST", "/v1/limits/<limit_key>/hold"): REFUSED,
+    ("POST", "/v1/limits/<limit_key>/close"): REFUSED,
     ("POST", "/v1/keys"): REFUSED,
     ("GET", "/v1/keys"): REFUSED,
     ("DELETE", "/v1/keys/<key_id>"): REFUSED,

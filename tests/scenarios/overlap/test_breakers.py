@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -14,6 +15,7 @@ from duecourse.domain.runs.states import Dead, Queued, RunState, reason_of
 from duecourse.domain.targets.targets import Failed, HttpTarget, LambdaTarget, Outcome, Returned
 from duecourse.messages import MessageKind
 from duecourse.testing.faults import around, throttled
+from duecourse.usecases.runs.key_limits import HeldBusyError, KeyUnknownError
 from tests.scenarios.overlap.test_concurrency_keys import all_runs, line, states
 from tests.scenarios.overlap.test_rates import asked, seconds, sorted_states
 from tests.support.faulty import CountedStore
@@ -287,7 +289,7 @@ def test_breakers_explanation_names_a_pause_by_retry_after(world: World, limits:
     answer(world, Failed("too many", code="http.429", retry_after=120))
     asked(world, 1)
     asked(world, 1, "tock")
-    paused = "The key crm is paused until 2026-11-21T12:02:00Z, because a target sent Retry-After."
+    paused = "The key crm is paused until 2026-11-21T12:02:00Z: a target sent Retry-After, or an operator holds it."
     assert paused in explained(world, "tock")
 
 
@@ -307,3 +309,70 @@ def test_breakers_stored_numbers_replace_those_of_the_jobs(world: World) -> None
     answer(world, DOWN)
     asked(world, 4)
     assert (sorted_states(world), state(world).open_seconds) == ("DDDQ", 10)
+
+
+LIMITS: list[dict[str, Any]] = [
+    {"breaker": Breaker("crm", 5, 60)},
+    {"breaker": None, "rate": Rate("crm", 60, 10)},
+    {"breaker": None, "concurrency": Concurrency("crm", 5)},
+]
+
+
+@pytest.mark.parametrize("limits", LIMITS)
+def test_breakers_held_key_starts_no_attempt_until_its_end(world: World, limits: dict[str, Any]) -> None:
+    guarded(world, **limits)
+    answer(world, UP)
+    world.office.api.key_limits.hold("default", "crm", NOON + 300)
+    world.office.api.key_limits.hold("default", "crm", NOON + 200)  # the later end remains
+    asked(world, 2)
+    assert "until 2026-11-21T12:05:" in explained(world, "tick-tock")
+    world.until(NOON + 299)
+    assert (states(world), seconds(world)) == ("QQ", [])
+    world.until(NOON + 600)
+    assert (states(world), [run.attempt for run in all_runs(world)]) == ("SS", [1, 1])
+
+
+@pytest.mark.parametrize("limits", LIMITS)
+def test_breakers_closed_key_starts_attempts_again(world: World, limits: dict[str, Any]) -> None:
+    guarded(world, **limits)
+    answer(world, UP)
+    world.office.api.key_limits.hold("default", "crm", NOON + 300)
+    world.clock.advance(10)
+    world.office.api.key_limits.close("default", "crm")
+    asked(world, 2)
+    assert states(world) == "SS"
+    with pytest.raises(KeyUnknownError):
+        world.office.api.key_limits.get("default", "crm")
+
+
+def test_breakers_closed_key_starts_the_runs_in_its_wait_queue(world: World) -> None:
+    guarded(world, breaker=None, concurrency=Concurrency("crm", 5))
+    answer(world, UP)
+    world.office.api.key_limits.hold("default", "crm", NOON + 300)
+    asked(world, 2)
+    assert states(world) == "QQ"
+    world.office.api.key_limits.close("default", "crm")
+    world.work()
+    assert states(world) == "SS"
+
+
+def test_breakers_probe_of_a_breaker_that_was_closed_meanwhile_changes_nothing(world: World) -> None:
+    guarded(world, failures=1)
+    answer(world, DOWN)
+    asked(world, 2)
+
+    def close(_: object) -> Outcome:
+        world.office.api.key_limits.close("default", "crm")
+        return DOWN
+
+    world.caller.answer = close
+    world.until(NOON + 95)
+    assert sorted_states(world) == "DD"
+    assert state(world) == BreakerState()
+
+
+def test_breakers_hold_that_other_writers_outrun_each_time_is_refused(world: World) -> None:
+    api = world.office.api.key_limits
+    busy = around(world.wait_queues, set_breaker=lambda _real, *_, **__: (False, BreakerState(1)))
+    with pytest.raises(HeldBusyError):
+        replace(api, wait_queues=busy).hold("default", "crm", NOON + 60)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from duecourse.domain.jobs.job import (
     Backoff,
+    Breaker,
     Concurrency,
     Delivery,
     EventKind,
@@ -57,6 +58,13 @@ def _waits_for_a_key(stage: Stage) -> None:
     stage.at(520)
 
 
+def _waits_for_a_breaker(stage: Stage) -> None:
+    stage.target.answers[180] = [NO, NO]
+    breaker = Breaker("crm", 1, 60)
+    stage.put("3,4 12 * * *", max_runs=2, missed=LATE, retry=PATIENT, overlap=Overlap.ALLOW, breaker=breaker)
+    stage.at(810)
+
+
 def _replaced(stage: Stage) -> None:
     stage.target.answers[180] = [_busy(600)] * 2
     stage.put("3,6 12 * * *", max_runs=2, missed=LATE, retry=PATIENT, overlap=Overlap.REPLACE)
@@ -100,6 +108,13 @@ STORIES = (
         "The limit of the key is 0: the runs of 12:03 and 12:04 wait. At 12:08 it becomes 1.",
         _waits_for_a_key,
         {180: RAN, 240: RAN},
+    ),
+    Story(
+        "waits for a breaker",
+        "The run of 12:03 fails twice, and each failure opens the circuit breaker. The run of 12:04 may wait for it.",
+        _waits_for_a_breaker,
+        {180: Fate(("SUCCEEDED",), 3), 240: RAN},
+        side_by_side=True,
     ),
     Story(
         "replaced",

@@ -93,3 +93,9 @@ def test_limits_breaker_is_set_and_shown() -> None:
     assert "one attempt tests the target" in half
     refused = told(found, "limits", "set", "crm-eu", "--open-seconds", "60")
     assert (refused.exit_code, "--failures" in refused.output) == (2, True)
+
+
+def test_limits_key_is_held_and_closed() -> None:
+    held = told(FULL | {"paused_until": "2026-11-21T07:00:00.000Z"}, "limits", "hold", "crm-eu", "600").output
+    assert "paused until 2026-11-21 07:00:00+00:00" in held
+    assert told(FULL, "limits", "close", "crm-eu").output == "crm-eu: limit 5, 1 active, 12 waiting\n"

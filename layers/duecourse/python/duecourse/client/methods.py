@@ -962,6 +962,31 @@ class Methods(ABC):
         """
         return self._send(Call("DELETE", Call.at("limits/{limit_key}", limit_key=limit_key)), Answer)
 
+    def close_breaker(self, limit_key: str) -> SingleLimit:
+        """Close a circuit breaker.
+
+        Closes the circuit breaker of a key, and ends its hold or its pause by `Retry-After`. Attempts start again.
+        Runs that already wait for the circuit breaker or the rate keep their planned instant.
+
+        `limit_key`: the concurrency key.
+        """
+        return self._send(Call("POST", Call.at("limits/{limit_key}/close", limit_key=limit_key)), SingleLimit)
+
+    def hold_key(self, limit_key: str, seconds: int) -> SingleLimit:
+        """Hold a key.
+
+        No attempt with the key starts for this time, whether its jobs have a limit, a rate or a circuit breaker.
+        Active runs continue. A later end of a pause remains.
+
+        `limit_key`: the concurrency key.
+
+        `seconds`: the length of the hold.
+        """
+        return self._send(
+            Call("POST", Call.at("limits/{limit_key}/hold", limit_key=limit_key), fields={"seconds": seconds}),
+            SingleLimit,
+        )
+
     def release_place(self, limit_key: str, run_id: str) -> SingleLimit:
         """Release a place.
 

@@ -1043,7 +1043,7 @@ class SingleLimit(Answer):
     rate_queue: tuple[RatedRun, ...]
     """The first 100 of them, in order."""
     paused_until: datetime | None
-    """No run with the key starts before, because a target sent Retry-After."""
+    """No run with the key starts before: a target sent Retry-After, or an operator holds it."""
     waiting_for_breaker: int
     """The number of runs that wait for the circuit breaker, among the newest waiting runs."""
     breaker_state: Literal["closed", "open", "half_open"]

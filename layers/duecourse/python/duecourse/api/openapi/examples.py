@@ -33,6 +33,7 @@ from duecourse.api.routes.jobs import ChangeAnswer, RenameBody
 from duecourse.api.routes.keys import CreatedKeyAnswer, KeyAnswer, KeyBody, KeysAnswer, TriggeredAnswer
 from duecourse.api.routes.limits import (
     ActiveRunAnswer,
+    HoldBody,
     LimitAnswer,
     LimitBody,
     ListedLimitAnswer,
@@ -490,6 +491,7 @@ REQUEST_EXAMPLES: Mapping[type[Body], Mapping[str, Document]] = {
         "a webhook": {"scope": f"run:{JOB_ID}", "description": "the repository's webhook", "expires_in_days": 365},
         "debounced": {"scope": f"run:{JOB_ID}", "debounce_seconds": 60, "debounce_key": "{{payload.repository.name}}"},
     },
+    HoldBody: {"ten minutes": {"seconds": 600}},
     ReleaseBody: {"a run": {"run_id": RUN_ID}},
     CalendarBody: {"bank holidays": {"exclude": ["2026-12-24/2026-12-26", "2027-01-01", "* * * * SAT,SUN"]}},
     PauseManyBody: {"a tag": {"tag": "billing", "note": "the ledger is being moved"}},

@@ -21,7 +21,7 @@ from duecourse.api.problems import FieldFault, Problem, invalid, shortened
 from duecourse.api.query import PageQuery, key_page_token, read_key_page_token
 from duecourse.api.request import Request
 from duecourse.domain.ids import parse_run_id
-from duecourse.domain.instants import to_iso
+from duecourse.domain.instants import DAY_SECONDS, to_iso
 from duecourse.domain.jobs.job import MAX_ACTIVE_LIMIT, Breaker, Rate
 from duecourse.domain.runs.document import millisecond
 from duecourse.domain.runs.overlap import KeyLimit
@@ -30,6 +30,7 @@ from duecourse.domain.runs.states import RunState
 from duecourse.usecases.runs.key_limits import (
     MAX_COUNTED,
     MAX_SHOWN,
+    HeldBusyError,
     KeyStatus,
     KeyUnknownError,
     NoPlaceError,
@@ -74,6 +75,12 @@ class ReleaseBody(Body):
     """The run whose place is given to another one."""
 
     run_id: Annotated[str, Field(description="The id of a run that has a place of the key.")]
+
+
+class HoldBody(Body):
+    """How long no attempt with the key starts."""
+
+    seconds: Annotated[Whole, Field(ge=1, le=DAY_SECONDS, description="The length of the hold.")]
 
 
 class StoredRateAnswer(TypedDict):
@@ -157,7 +164,8 @@ class SingleLimitAnswer(LimitAnswer):
     ]
     rate_queue: Annotated[list[RatedRunAnswer], Field(description=f"The first {MAX_SHOWN} of them, in order.")]
     paused_until: Annotated[
-        Millisecond | None, Field(description="No run with the key starts before, because a target sent Retry-After.")
+        Millisecond | None,
+        Field(description="No run with the key starts before: a target sent Retry-After, or an operator holds it."),
     ]
     waiting_for_breaker: Annotated[
         Count, Field(description="The number of runs that wait for the circuit breaker, among the newest waiting runs.")
@@ -291,6 +299,49 @@ def release_place(api: Api, request: Request, parameters: Mapping[str, str]) -> 
     return Answer(HTTPStatus.OK, "place_released", answer, facts={"key": key, "run_id": body.run_id})
 
 
+@route(
+    "POST",
+    "/v1/limits/<limit_key>/hold",
+    "limits",
+    {200: SingleLimitAnswer},
+    body=HoldBody,
+    only_for=frozenset({OPS}),
+    problems=("invalid-limit", "lane-unavailable"),
+)
+def hold_key(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
+    """Hold a key.
+
+    No attempt with the key starts for this time, whether its jobs have a limit, a rate or a circuit breaker. Active
+    runs continue. A later end of a pause remains.
+    """
+    key, body = _key_in(parameters), read_body(request, HoldBody, kind="invalid-limit")
+    with _Refused(key):
+        api.key_limits.hold(request.tenant, key, api.key_limits.clock.now() + body.seconds)
+    answer = _status(api.key_limits.status(request.tenant, key))
+    return Answer(HTTPStatus.OK, "key_held", answer, facts={"key": key, "seconds": body.seconds})
+
+
+@route(
+    "POST",
+    "/v1/limits/<limit_key>/close",
+    "limits",
+    {200: SingleLimitAnswer},
+    only_for=frozenset({OPS}),
+    problems=("invalid-limit", "lane-unavailable"),
+)
+def close_breaker(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
+    """Close a circuit breaker.
+
+    Closes the circuit breaker of a key, and ends its hold or its pause by `Retry-After`. Attempts start again. Runs
+    that already wait for the circuit breaker or the rate keep their planned instant.
+    """
+    key = _key_in(parameters)
+    with _Refused(key):
+        api.key_limits.close(request.tenant, key)
+    answer = _status(api.key_limits.status(request.tenant, key))
+    return Answer(HTTPStatus.OK, "key_closed", answer, facts={"key": key})
+
+
 class _Refused:
     """Turns the errors of the use case into problems."""
 
@@ -307,6 +358,9 @@ class _Refused:
         if isinstance(error, NoStoredLimitError):
             detail = f"The key {self._key} has no stored limit; the limits of its jobs apply."
             raise Problem("unknown-limit", detail) from None
+        if isinstance(error, HeldBusyError):
+            detail = f"Other requests changed the key {self._key} at the same time. Repeat the request."
+            raise Problem("lane-unavailable", detail) from None
         if isinstance(error, WaitQueueUnavailableError):
             detail = "The change is stored, but the first waiting run could not be started now. Repeat the request."
             raise Problem("lane-unavailable", detail) from None

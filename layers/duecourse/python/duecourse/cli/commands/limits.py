@@ -20,7 +20,7 @@ SHOWN = 10
 
 @click.group(cls=Group, example="duecourse limits set crm-eu 5")
 def limits() -> None:
-    """List, show, set and delete the limits of concurrency keys, and release places."""
+    """List, show, set and delete the limits of keys, release places, and hold and close keys."""
 
 
 @limits.command("list", cls=Command, example="duecourse limits list")
@@ -131,6 +131,29 @@ def release(key: str, run_id: str, yes: bool, api: str | None, sign: bool | None
         if not yes:
             confirm(plain(f"Release the place of {run_id}? If it still works, more runs than the limit are active."))
         found = client.release_place(key, run_id)
+    say(plain(f"{found.key}: {_said(found)}"))
+
+
+@limits.command(cls=Command, example="duecourse limits hold crm-eu 600")
+@click.argument("key", metavar="KEY")
+@click.argument("seconds", metavar="SECONDS", type=int)
+@api_options
+def hold(key: str, seconds: int, api: str | None, sign: bool | None) -> None:
+    """Start no attempt with the key for this time. Active runs continue."""
+    with connected(api, sign) as client:
+        found = client.hold_key(key, seconds)
+    say(plain(f"{found.key}: {_said(found)}"))
+
+
+@limits.command(cls=Command, example="duecourse limits close crm-eu")
+@click.argument("key", metavar="KEY")
+@api_options
+def close(key: str, api: str | None, sign: bool | None) -> None:
+    """Close the circuit breaker of the key, and end its hold or its pause. Runs that already wait keep their planned
+    instant.
+    """
+    with connected(api, sign) as client:
+        found = client.close_breaker(key)
     say(plain(f"{found.key}: {_said(found)}"))
 
 

@@ -25,6 +25,9 @@ SPREAD_SECONDS = 30
 PROBING_SECONDS = (5.0, 30.0)
 """While a probe is in progress, other attempts try again after a time between these (seconds)."""
 
+HELD_SECONDS = 60
+"""If the first probe after an operator's hold fails, the breaker opens for twice this time (seconds)."""
+
 _COUNTED = re.compile(r"http\.(429|5\d\d)|timeout|connection|tls")
 _OWN_FAULTS = frozenset({"internal", "secrets_unavailable", "token_unavailable", "tasks_unavailable"})
 
@@ -123,6 +126,15 @@ def decide_end(state: BreakerState, verdict: Verdict, token: str, rule: Breaker,
         case Verdict.FAILS:
             longer = min(2 * state.open_seconds, MAX_OPEN_SECONDS) if state.open_until else rule.open_seconds
             return BreakerState(state.failures, ceil(now) + longer, longer)
+
+
+def held_until(state: BreakerState, until: float) -> BreakerState:
+    """Return the state of a breaker that an operator keeps open until this instant (UTC seconds), or longer if it is
+    open longer.
+    """
+    if state.open_until >= until:
+        return state
+    return BreakerState(state.failures, ceil(until), state.open_seconds or HELD_SECONDS)
 
 
 def _share(run: str) -> float:

@@ -212,15 +212,16 @@ def with_key(found: Explanation, run: Run, around: ExplainContext, now: float) -
     """Return the explanation, with the pause of the key and the circuit breaker for which the run waits."""
     if around.paused_until is not None and around.paused_until > now:
         until, key = to_iso(int(around.paused_until)), run.rate_key or run.key
-        sentence = f"{found.sentence} The key {key} is paused until {until}, because a target sent Retry-After."
-        found = replace(found, sentence=sentence, facts={**found.facts, "paused_until": until})
+        paused = f"The key {key} is paused until {until}: a target sent Retry-After, or an operator holds it."
+        found = replace(found, sentence=f"{found.sentence} {paused}", facts={**found.facts, "paused_until": until})
     if (breaker := around.breaker) is not None:
         failed = f"{breaker.failures} attempt{'s' * (breaker.failures != 1)} in a row failed"
+        because = failed if breaker.failures else "an operator holds the key"
         match breaker.word(now):
             case "open":
-                state = f"open until {to_iso(breaker.open_until)}, because {failed}"
+                state = f"open until {to_iso(breaker.open_until)}, because {because}"
             case "half_open":
-                state = f"half open: one attempt tests the target, after {failed}"
+                state = "half open: one attempt tests the target"
             case "closed":
                 state = "closed again, so the run starts at that time"
         found = replace(

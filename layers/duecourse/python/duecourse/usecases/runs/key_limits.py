@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import ceil
 
 from duecourse.domain.ids import key_line
+from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import Breaker, Rate
-from duecourse.domain.runs.breaker import BreakerState, BreakerWord
+from duecourse.domain.runs.breaker import BreakerState, BreakerWord, held_until
 from duecourse.domain.runs.overlap import PAUSE, KeyLimit, Lock
+from duecourse.domain.runs.rate import Hold, Recount, micro
 from duecourse.domain.runs.states import Queued, Retrying, Run, RunState
 from duecourse.messages import RunMessage
 from duecourse.ports import Clock, JobStore, RunStore, WaitQueues
@@ -36,6 +39,10 @@ class NoStoredLimitError(Exception):
 
 class NoPlaceError(Exception):
     """The run has no place of the key."""
+
+
+class HeldBusyError(Exception):
+    """Other requests changed the key at each attempt to hold or to close it."""
 
 
 class PlaceTakenAgainError(Exception):
@@ -195,6 +202,47 @@ class KeyLimitsInUse:
         if not released:
             self.get(tenant, key)
             raise NoPlaceError(run_id)
+
+    def hold(self, tenant: str, key: str, until: float) -> None:
+        """Start no attempt with the key before `until` (UTC seconds): its places, its rate and its circuit breaker are
+        closed until then. A later end remains. Raises HeldBusyError.
+        """
+        now = self.clock.now()
+        kept = ceil(max(until, now)) + DAY_SECONDS
+        self.overlaps.pause_key(tenant, key, until)
+        self.wait_queues.spend(tenant, key, Hold(micro(until)), expires_at=kept)
+        self._change_breaker(tenant, key, lambda state: held_until(state, until), kept)
+
+    def close(self, tenant: str, key: str) -> None:
+        """Close the circuit breaker of the key and end its pause, and start the first waiting run. Raises HeldBusyError
+        or WaitQueueUnavailableError.
+        """
+        now, line = self.clock.now(), key_line(key)
+        self._change_breaker(tenant, key, lambda _: BreakerState(), int(now) + DAY_SECONDS)
+        spent = self.wait_queues.spent(tenant, key)
+        for _ in range(MAX_TAKE_OVERS):
+            if spent.held <= micro(now):
+                break
+            ended = Recount(spent, replace(spent, held=0))
+            _, spent = self.wait_queues.spend(tenant, key, ended, expires_at=int(now) + DAY_SECONDS)
+        else:
+            raise HeldBusyError(key)
+        pause = self.runs.locks(tenant, line).get(PAUSE)
+        while pause is not None and pause.until > now:
+            pause = self.runs.lock(tenant, line, Lock("", now), pause, place=PAUSE)
+        self._start(tenant, key)
+
+    def _change_breaker(
+        self, tenant: str, key: str, change: Callable[[BreakerState], BreakerState], expires_at: int
+    ) -> None:
+        state = self.wait_queues.breaker(tenant, key)
+        for _ in range(MAX_TAKE_OVERS):
+            if (after := change(state)) == state:
+                return
+            made, state = self.wait_queues.set_breaker(tenant, key, after, state, expires_at=expires_at)
+            if made:
+                return
+        raise HeldBusyError(key)
 
     def _start(self, tenant: str, key: str) -> None:
         self.wait_queue.call_next(tenant, key_line(key), Report())

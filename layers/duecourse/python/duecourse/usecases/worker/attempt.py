@@ -643,7 +643,8 @@ class Starter:
             run = replace(run, deadlines=armed)
             if not self._arm(run, message, armed):
                 return self.requeue.defer(item, decision.previous, now, "the message of its deadline could not be sent")
-        if conflict := self._write_start(run, decision.previous, paid=admitted.rate_key is not None):
+        due = admitted.rate_key is not None or admitted.guarded is not None
+        if conflict := self._write_start(run, decision.previous, due=due):
             return conflict
         self._leave_lines(item, admitted, run, job)
         _count(decision, job, message, item.report)
@@ -684,15 +685,16 @@ class Starter:
         except Exception as problem:  # noqa: BLE001 - whatever the error, the run must end
             item.report.add("breaker_not_changed", alarming=True, key=guarded.key, error=format_error(problem))
 
-    def _write_start(self, run: Running, previous: Run | None, *, paid: bool) -> Conflict | None:
-        """Write the record of a start. If the start is `paid` and a duplicate message has recorded in the meantime that
-        the run waits for the rate again, this start counts: otherwise two messages could hinder each other repeatedly.
+    def _write_start(self, run: Running, previous: Run | None, *, due: bool) -> Conflict | None:
+        """Write the record of a start. If a rate or a circuit breaker lets the run start (`due`), and a duplicate
+        message has recorded in the meantime that it waits again, this start counts: otherwise two messages could hinder
+        each other repeatedly.
         """
         conflict = self.runs.write(run, previous)
         for _ in range(MAX_DECISIONS):
             found = None if conflict is None else conflict.found
             waits = isinstance(found, Queued | Retrying) and found.rate_key is not None
-            if not paid or found is None or not waits or found.attempt != run.attempt - 1:
+            if not due or found is None or not waits or found.attempt != run.attempt - 1:
                 break
             conflict = self.runs.write(run, found)
         return conflict
