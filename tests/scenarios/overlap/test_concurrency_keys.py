@@ -410,6 +410,25 @@ def test_concurrency_keys_wait_queue_without_a_watch_is_found_by_index_repair(wo
     assert states(world) == "SW"
 
 
+def test_concurrency_keys_call_of_a_run_whose_retry_is_not_due_yet_removes_it_from_the_wait_queue(world: World) -> None:
+    """The clock of the worker that put it there was ahead. Each call would otherwise send the next one until then."""
+    again = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=5, max_seconds=5)
+    world.add(keyed(max_runs=1, retry=again, completion=Completion.RESPONSE))
+    world.caller.answer = lambda _: Failed("no")
+    world.until(NOON + 61)
+    assert states(world) == "R"
+    following, *_ = (held.message for held in world.wheel._held if held.message.attempt == 2)
+    entry = replace(following, key="crm", waited=True, replaces=())
+    assert world.wait_queues.enter(entry, expires_at=int(NOON) + 9999)
+    world.office.api.key_limits.put("default", "crm", 1, by="anna")
+    called = world.wheel.receive()
+    assert called is not None
+    world.handle(called)
+    assert line(world) == []
+    world.until(NOON + 100)
+    assert [at - NOON for *_, at in world.caller.calls] == [60, 65]
+
+
 def complete_silently(world: World) -> None:
     """End the first run with a worker that dies before it calls the next one."""
     first = all_runs(world)[0]

@@ -380,8 +380,9 @@ class WaitQueue:
         redrive requests, a retrying one for its next attempt. `waited` is the record before, if it is known.
         """
         through = None if isinstance(run, Succeeded | Cancelled | Skipped | None) else run.attempt
-        if isinstance(run, Retrying) and run.rate_key is not None and self.clock.now() < run.not_before:
-            through = run.attempt + 1  # it waits for the rate, and its own message comes then
+        if isinstance(run, Retrying) and self.clock.now() < run.not_before:
+            # Its own message comes then: it waits for a rate, or another worker's clock, by which it entered, is ahead.
+            through = run.attempt + 1
         line = line or message.line
         entry = _entry(message, line, waited or run)
         return self.wait_queues.leave(message.tenant, line, position_in(line, entry), through=through)
