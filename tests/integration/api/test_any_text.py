@@ -86,12 +86,12 @@ def text_api(tables: Tables) -> ApiClient:
     return api
 
 
-def real(path: str, job_id: str = "steady", run_id: str = NAME, key: str = API_KEY.text) -> str:
+def real(path: str, job_id: str = "steady", run_id: str = NAME, key: str = API_KEY.text, limit_key: str = "crm") -> str:
     found = (
         path.replace("<job_id>", job_id)
         .replace("<run_id>", run_id)
         .replace("<workflow_id>", job_id.replace("steady", "chain"))
-        .replace("<limit_key>", "crm")
+        .replace("<limit_key>", limit_key)
         .replace("<key>", key)
     )
     return found.replace("<instant>", run_id.partition(".")[2])
@@ -186,7 +186,9 @@ def test_arbitrary_text_surrogate_or_nul_in_path_query_or_header_causes_no_serve
     for parameter in map(resolved, operation["parameters"]):
         name, where = parameter["name"], parameter["in"]
         header = {"authorization": f"Bearer {TOKEN}"} if path in VALID and "<run_id>" in path else BY_KEY.get(path, {})
-        at = real(path, f"steady{text}", f"{NAME}{text}", f"key{text}") if where == "path" else real(path)
+        at = (
+            real(path, *(f"{name}{text}" for name in ("steady", NAME, "key", "crm"))) if where == "path" else real(path)
+        )
         event = api_event(
             method,
             at,

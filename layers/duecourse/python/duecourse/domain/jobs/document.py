@@ -55,7 +55,7 @@ def definition_document(job: JobDefinition) -> dict[str, Any]:
         "on_excluded": spec.on_excluded,
         **part_of(job, _PLAIN),
         "exclude": list(without_calendars(job.exclude) if job.exclude else ()),
-        "calendar": _one_or_all(job.calendars),
+        "calendar": _one_or_all(job.calendars) if job.exclude else None,
         "target": target_document(job.target),
         "missed": {
             "policy": missed.mode.value,

@@ -55,7 +55,7 @@ def tags_removed(job: Job, tags: tuple[str, ...], table: str) -> list[dict[str, 
 
 def marks_of(job: Job) -> tuple[str, ...]:
     """Return what a job's markers refer to: its tags and its calendars."""
-    return (*job.tags, *map(calendar_mark, job.calendars))
+    return (*job.tags, *map(calendar_mark, job.calendars)) if job.exclude else job.tags
 
 
 def tags_changed(job: Job, now: Job, table: str) -> list[dict[str, Any]]:
