@@ -22,6 +22,18 @@ def test_workflow_end_cancelled_workflow_starts_no_further_step(world: WorkflowW
     assert world.state("load") is None
 
 
+def test_workflow_end_repeated_cancellation_of_a_step_keeps_the_time_of_its_end(world: WorkflowWorld) -> None:
+    world.begin(graph_of(CHAIN, transform=LATER), NOON + 90)
+    world.cancel("nightly")
+    world.until(NOON + 100)
+    step = world.run("transform")
+    assert (step.state, step.reason) == (C, "workflow_over")
+    world.until(NOON + 200)
+    world.tell(world.about(step, MessageKind.CANCEL, reason="workflow_over"))
+    again = world.run("transform")
+    assert (again.finished_at, again.fencing_token != step.fencing_token) == (step.finished_at, True)
+
+
 def test_workflow_end_deadline_makes_the_workflow_dead_and_cancels_its_steps(world: WorkflowWorld) -> None:
     world.begin(graph_of(CHAIN, transform=LATER), NOON + 1000, deadline_seconds=600)
     run = world.run("nightly")

@@ -562,7 +562,8 @@ def _cancel(event: CancelAsked, run: Run, context: AttemptContext, now: float) -
     match run:
         case Cancelled() | Skipped() if event.reason == WORKFLOW_OVER and stopped_by_workflow(run):
             # Written again, since a start that is about to overwrite it has read that the workflow's run was active.
-            return carried(cancel(run, event.reason, now), event.request, context)
+            ended = run.finished_at if isinstance(run, Cancelled) else now
+            return carried(cancel(run, event.reason, ended), event.request, context)
         case Dead() if event.reason == WORKFLOW_OVER and _is_to_run_again(event.request, run):
             over = replace(cancelled(run, event.reason, now), earlier=earlier_than_next(run))
             return carried(Transition(over, run, event.reason), event.request, context)
