@@ -119,6 +119,7 @@ def test_jobs_are_returned_as_posted_with_derived_fields(api: ApiClient) -> None
         "expect_every": None,
         "results": None,
         "rate": None,
+        "breaker": None,
         "delete_at": None,
     }
     assert api.get("/v1/jobs/weekly-report").json == answer.json

@@ -84,6 +84,7 @@ def test_runs_occurrences_sent_on_creation_are_queued(api: ApiClient) -> None:
         "waiting_for": None,
         "concurrency_key": None,
         "rate_key": None,
+        "breaker_key": None,
         "waiting_since": None,
         "waiting_until": None,
         "heartbeat_until": None,

@@ -8,7 +8,7 @@ a record or message belongs.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, assert_never
 
@@ -224,21 +224,19 @@ Event = (
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Write `run` over `previous` (None: no record may exist) and call the target.
-
-    `continued` is the record of this run before the start. It is None if there is none, or if `previous` is the record
-    of another run: that of a deleted job with the same id.
-    """
+    """Write `run` over `previous` (None: no record may exist) and call the target."""
 
     run: Running
     previous: Run | None
     reason: str
-    continued: Run | None = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
+    @property
+    def continued(self) -> Run | None:
+        """The record of this run before the start. None if there is none, or if `previous` is the record of another
+        run: that of a deleted job with the same id.
+        """
         previous = self.previous
-        other = previous is None or previous.generation < self.run.generation
-        object.__setattr__(self, "continued", None if other else previous)
+        return None if previous is None or previous.generation < self.run.generation else previous
 
 
 @dataclass(frozen=True, slots=True)

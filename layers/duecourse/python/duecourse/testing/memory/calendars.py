@@ -63,6 +63,7 @@ def are_current(items: Items, jobs: Iterable[Job], had: tuple[str, ...] = ()) ->
 
 def use(items: Items, jobs: Iterable[Job], had: tuple[str, ...] = ()) -> None:
     """Increase the revisions of the calendars that these jobs use, except those that they `had`."""
-    for where in {(job.tenant, calendar) for job in jobs for calendar in job.calendars if calendar not in had}:
+    using = [job for job in jobs if job.exclude]
+    for where in {(job.tenant, calendar) for job in using for calendar in job.calendars if calendar not in had}:
         standing = items.calendars[where]
         items.calendars[where] = replace(standing, revision=standing.revision + 1)

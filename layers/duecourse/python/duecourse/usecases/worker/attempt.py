@@ -575,14 +575,14 @@ class Starter:
         """Return the start if its run needs no rate or has paid for it; otherwise the disposition of its message. This
         comes last, since a start is paid only when it can take place.
         """
-        limited, previous = job.rate, admitted.start.continued
+        limited = job.rate
         if limited is None or admitted.start.run.is_workflow or isinstance(admitted.prepared, Failed):
             return admitted
         prepared = admitted.prepared or self.calls.prepared(job, admitted.start.run)
         key = prepared if isinstance(prepared, Failed) else _key_of(limited.key, prepared.job)
         if isinstance(key, Failed):  # nothing is called
             return replace(admitted, prepared=key)
-        now = self.clock.now()
+        now, previous = self.clock.now(), admitted.start.continued
         waits = isinstance(previous, Queued) and previous.rate_key == key and not previous.breaker
         if isinstance(previous, Queued) and waits and (previous.not_before or now) > now:
             # Another message, or the same one: its worker may have died before it sent the message for this instant.
