@@ -142,7 +142,7 @@ def test_tenants_page_shows_a_thousand_tenants_in_pages_and_the_others_last(
 
 def test_tenants_page_says_before_the_first_count_that_there_is_none(operated: ServedConsole, open_page: Open) -> None:
     page = at_tenants(open_page, operated, LIST | {"as_of": None, "tenants": [], "objectives": None})
-    expect(page.get_by_text("Jobs have not been counted yet: a daily check counts them.")).to_be_visible()
+    expect(page.get_by_text("Jobs have not been counted yet. A daily check counts them.")).to_be_visible()
     expect(page.get_by_text("No tenant has jobs yet.")).to_be_visible()
 
 
