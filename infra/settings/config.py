@@ -251,7 +251,7 @@ class StageConfig:
             (
                 "operator_tenant",
                 self.operator_tenant is None or TENANT.fullmatch(self.operator_tenant) is not None,
-                "must be a tenant: 1 to 64 letters (a-z), digits, - or _",
+                "must be a tenant: 1 to 64 letters (A-Z, a-z), digits, - or _",
             ),
             (
                 "oidc_keys",

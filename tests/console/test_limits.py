@@ -32,7 +32,7 @@ def test_limits_page_lists_keys_and_shows_their_runs(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:
     page = open_page(console, "/limits")
-    expect(page.get_by_text("No key has a stored limit, a stored rate or waiting runs.")).to_be_visible()
+    expect(page.get_by_text("No key has a stored limit, rate or circuit breaker, or waiting runs.")).to_be_visible()
     first, second = waiting(scheduler)
     page.reload()
     row = page.get_by_role("row").filter(has_text="crm-eu")
@@ -118,7 +118,7 @@ def test_limits_page_and_run_page_show_a_run_that_waits_for_a_circuit_breaker(
         scheduler.advance(seconds=1)
     page = open_page(console, "/limits")
     page.get_by_role("link", name="shop.example").click()
-    expect(page.get_by_text("The circuit breaker is open after 1 failed attempts")).to_be_visible()
+    expect(page.get_by_text("The circuit breaker is open after 1 failed attempt")).to_be_visible()
     expect(page.get_by_text("Waiting for the circuit breaker: 1.")).to_be_visible()
     assert accessibility_faults(page) == []
     page.get_by_role("button", name="Let attempts start").click()

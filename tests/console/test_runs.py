@@ -27,7 +27,7 @@ def test_runs_page_finds_unsuccessful_runs_across_jobs_by_error(sampled: ServedC
 
 def test_runs_page_lists_everything_of_the_job_named_in_the_address(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled, "/runs?job=nightly-report&state=SUCCEEDED&since=2026-03-27T00:00:00Z")
-    expect(page.get_by_text("All runs of nightly-report, newest occurrence first.")).to_be_visible()
+    expect(page.get_by_text("Runs of nightly-report in the selected states, newest occurrence first.")).to_be_visible()
     expect(page.get_by_role("link", name="2026-03-28 02:00")).to_be_visible()
     expect(page.get_by_role("row")).to_have_count(3)
 
@@ -101,7 +101,7 @@ def test_runs_page_cancels_the_unfinished_runs_that_it_lists(
     expect(dialog.get_by_text(re.compile(rf"^{count} runs will be cancelled"))).to_be_visible()
     assert_fits(page)
     dialog.get_by_role("button", name="Cancel the runs").click()
-    expect(page.get_by_text(f"The end of {count} runs is requested.")).to_be_visible()
+    expect(page.get_by_text(f"The cancellation of {count} runs was requested.")).to_be_visible()
     scheduler.advance(seconds=1)
     ended = scheduler.client.find_runs(job="slow", state=["CANCELLED"]).items
     assert len(ended) == count

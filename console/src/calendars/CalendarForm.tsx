@@ -71,7 +71,11 @@ export function CalendarForm({ stored, reload }: { stored: StoredCalendar | null
         const which = failed.join(", ");
         notices.failed(
           `${id} is saved, but not all of its jobs changed`,
-          new ApiProblem(409, "These jobs keep the previous exclusions", `${which}; save again`),
+          new ApiProblem(
+            409,
+            "These jobs keep the previous exclusions",
+            `${which}. Save again. If this does not help, check the schedules and calendars of these jobs.`,
+          ),
         );
       } else notices.done(`The calendar ${id} is saved.${jobs}`, { next: calendar === null });
       void client.invalidateQueries();
@@ -116,7 +120,11 @@ export function CalendarForm({ stored, reload }: { stored: StoredCalendar | null
         {calendar === null ? "Create calendar" : <span className="text">{calendar.id}</span>}
       </Header>
       {calendar === null && (
-        <FormField label="Id" description="1 to 64 letters (a-z), digits, - or _." errorText={taken && TAKEN}>
+        <FormField
+          label="Id"
+          description="1 to 64 letters (A-Z, a-z), digits, - or _."
+          errorText={taken && TAKEN}
+        >
           <Input value={id} placeholder="de-bank" onChange={({ detail }) => setId(detail.value)} />
         </FormField>
       )}

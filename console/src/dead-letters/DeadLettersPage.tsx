@@ -146,8 +146,8 @@ export default function DeadLettersPage() {
           !list.isPending && (
             <Box textAlign="center">
               {list.hasNextPage
-                ? `${runs.length} dead runs are loaded. More are available. `
-                : `All ${runs.length} dead runs are loaded.`}
+                ? `${runs.length} dead ${runs.length === 1 ? "run is" : "runs are"} loaded. More are available. `
+                : runs.length > 1 && `All ${runs.length} dead runs are loaded.`}
               {list.hasNextPage && (
                 <Button loading={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
                   Load more

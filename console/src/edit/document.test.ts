@@ -21,7 +21,7 @@ test("a field is set, and those that nobody knows stay, in their order", () => {
 });
 
 test("what is no object is no definition", () => {
-  expect(() => read("[1]")).toThrow("the text is no JSON object");
+  expect(() => read("[1]")).toThrow("the text is not a JSON object");
   expect(() => read("{")).toThrow(SyntaxError);
 });
 

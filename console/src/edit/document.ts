@@ -40,7 +40,7 @@ export const written = (value: Json): string => JSON.stringify(value, null, 2);
 /** The object that a text is. Raises a SyntaxError that says where it ends to be one. */
 export function read(text: string): Doc {
   const value = JSON.parse(text) as Json;
-  if (!isDoc(value)) throw new SyntaxError('the text is no JSON object: {"id": "…", "schedule": "…", …}');
+  if (!isDoc(value)) throw new SyntaxError('the text is not a JSON object: {"id": "…", "schedule": "…", …}');
   return value;
 }
 

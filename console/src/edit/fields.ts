@@ -58,8 +58,8 @@ export const SHAPE: Field[] = [
     standard: "skip",
     options: options({
       skip: "Skip the run",
-      previous: "Run on the day before",
-      next: "Run on the day after",
+      previous: "Run on the previous day that is not excluded",
+      next: "Run on the next day that is not excluded",
     }),
   }),
   field("jitter_seconds", "Jitter, in seconds", "number", {

@@ -73,8 +73,8 @@ function Schedule({
 }
 
 const MOVED: Record<string, string> = {
-  previous: "; runs move to the day before",
-  next: "; runs move to the day after",
+  previous: "; runs move to the previous day that is not excluded",
+  next: "; runs move to the next day that is not excluded",
 };
 
 function Excluded({

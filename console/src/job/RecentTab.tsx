@@ -60,7 +60,7 @@ function NotYet({ job }: { job: Schemas["Job"] }) {
     <Box color="text-body-secondary">
       The job has not run yet.{" "}
       {job.next_occurrence === null ? (
-        "The job runs on demand: choose Run now."
+        "To start a run, choose Run now."
       ) : (
         <>
           The first occurrence is <Time at={job.next_occurrence} zone={job.timezone} />.

@@ -74,7 +74,7 @@ function Limit({ limitKey }: { limitKey: string }) {
   const remove = () =>
     ask({
       header: "Delete the limit?",
-      text: "The limits that jobs define for this key apply again. Waiting runs may start.",
+      text: "The stored limit, rate and circuit breaker of this key are deleted, and the values in the jobs apply again. Waiting runs may start.",
       action: "Delete the limit",
       async run() {
         await fetcher.DELETE("/v1/limits/{limit_key}", { params });

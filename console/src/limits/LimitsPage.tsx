@@ -18,12 +18,12 @@ export default function LimitsPage() {
       header={
         <Header
           variant="h1"
-          description="Keys that have a stored limit, a stored rate or waiting runs. The keys of a job are in its concurrency, rate and breaker fields."
+          description="Keys that have a stored limit, rate or circuit breaker, or waiting runs. The keys of a job are in its concurrency, rate and breaker fields."
         >
           Limits
         </Header>
       }
-      empty="No key has a stored limit, a stored rate or waiting runs."
+      empty="No key has a stored limit, rate or circuit breaker, or waiting runs."
       columnDefinitions={[
         {
           id: "key",

@@ -7,6 +7,7 @@ import StatusIndicator from "@cloudscape-design/components/status-indicator";
 import { useState } from "react";
 import { useRefusal } from "../app/context";
 import { to } from "../app/routes";
+import { jobsText } from "../jobs/texts";
 import { Time } from "../shared/Instant";
 import { ProblemBox } from "../shared/ProblemBox";
 import { Bars } from "./Bars";
@@ -27,8 +28,8 @@ export function LoadBox({ load }: { load: ReturnType<typeof useLoad> }) {
           variant="h2"
           description={
             found &&
-            `${found.runs.toLocaleString("en-GB")} runs will come due, according to the schedules of ` +
-              `${found.cut ? "the first " : ""}${found.jobs.toLocaleString("en-GB")} jobs. Manual runs are not included.`
+            `Upcoming runs: ${found.runs.toLocaleString("en-GB")}, according to the schedules of ` +
+              `${found.cut ? "the first " : ""}${jobsText(found.jobs)}. Manual runs are not included.`
           }
         >
           The next 24 hours
@@ -49,14 +50,14 @@ export function LoadBox({ load }: { load: ReturnType<typeof useLoad> }) {
             bars={found.bars.map(({ at, runs, hot }) => ({
               at,
               parts: [{ count: runs, color: hot ? BUSIEST : USUAL }],
-              text: `${runs.toLocaleString("en-GB")} runs${hot ? ", including one of the busiest minutes" : ""}`,
+              text: `${runs.toLocaleString("en-GB")} ${runs === 1 ? "run" : "runs"}${hot ? "; this interval contains one of the busiest minutes" : ""}`,
             }))}
           />
           {found.hot.length > 0 && (
             <Box>
               <span className="key" style={{ background: USUAL }} />
               runs due; <span className="key" style={{ background: BUSIEST }} />
-              runs due, including one of the busiest minutes
+              runs due in an interval with one of the busiest minutes
             </Box>
           )}
           <Hot minutes={found.hot} />

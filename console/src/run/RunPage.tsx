@@ -83,7 +83,10 @@ function Run({ runId }: { runId: string }) {
       header: "Redrive the run?",
       text: (
         <SpaceBetween size="s">
-          <div>The run starts again with up to {run.max_attempts} more attempts.</div>
+          <div>
+            The run starts again with up to {run.max_attempts} more{" "}
+            {run.max_attempts === 1 ? "attempt" : "attempts"}.
+          </div>
           {sent.data !== undefined && <Payload sent={sent.data} />}
         </SpaceBetween>
       ),

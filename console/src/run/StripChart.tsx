@@ -30,7 +30,10 @@ export function StripChart({ strip, zone }: { strip: Strip; zone: string }) {
       aria-label={`The run's attempts and waits over ${whole}; the table below has the same data`}
     >
       {strip.left_out > 0 && (
-        <Box color="text-body-secondary">The first {strip.left_out} attempts are not shown.</Box>
+        <Box color="text-body-secondary">
+          {strip.left_out === 1 ? "The first attempt is" : `The first ${strip.left_out} attempts are`} not
+          shown.
+        </Box>
       )}
       {strip.rows.map((row) => (
         <div key={row.label} style={{ display: "flex", alignItems: "center", gap: 8, marginBlock: 4 }}>

@@ -36,7 +36,7 @@ export function CancelRuns({ choose }: { choose(): Cancellation }) {
         async run() {
           const done = await all(choice, false);
           const refused = done.refused > 0 ? ` ${runs(done.refused)} could not be cancelled; try again.` : "";
-          notices.done(`The end of ${runs(done.cancelled)} is requested.${refused}`);
+          notices.done(`The cancellation of ${runs(done.cancelled)} was requested.${refused}`);
           await client.invalidateQueries();
         },
       });

@@ -122,7 +122,7 @@ export function saidOf(filters: Filters): string {
     case "of all jobs":
       return "All runs, newest first.";
     case "of a job":
-      return `All runs of ${filters.job}, newest occurrence first.`;
+      return `Runs of ${filters.job}${filters.state === undefined ? "" : " in the selected states"}, newest occurrence first.`;
     case "found in a job":
       return `Runs of ${filters.job} that match the filters, newest first.`;
     case "across jobs":

@@ -75,7 +75,7 @@ def test_alarms_each_stage_has_few_and_none_exceeds_the_metric_math_limit() -> N
 def test_alarms_page_of_operations_has_the_numbers_of_alarms_pages_and_metrics() -> None:
     page = (ROOT / "docs" / "operations.md").read_text()
     pages = sum(each["AlarmDescription"].startswith("[page]") for each in alarms("prod").values())
-    assert f"Prod has {len(alarms('prod'))} alarms, {pages} of them pages." in page
+    assert f"Prod has {len(alarms('prod'))} alarms, {pages} of which are pages." in page
     assert f"each metric that an alarm watches ({billed_metrics('prod')} in prod)" in page
 
 

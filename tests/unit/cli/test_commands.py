@@ -440,10 +440,14 @@ def test_cli_list_of_commands_has_whole_sentences_in_80_columns() -> None:
 @pytest.mark.parametrize(
     ("words", "text", "problem"),
     [
-        (("put", "a/b"), "x", "NAME must have 1 to 64 letters (a-z), digits, _, . or -: a/b"),
-        (("put", "key", "--tenant", "../x"), "x", "--tenant must have 1 to 64 letters (a-z), digits, - or _: ../x"),
+        (("put", "a/b"), "x", "NAME must have 1 to 64 letters (A-Z, a-z), digits, _, . or -: a/b"),
+        (
+            ("put", "key", "--tenant", "../x"),
+            "x",
+            "--tenant must have 1 to 64 letters (A-Z, a-z), digits, - or _: ../x",
+        ),
         (("put", "key"), "\n", "the value is empty, so nothing was written; pass a value on standard input"),
-        (("delete", "key\n"), None, "NAME must have 1 to 64 letters (a-z), digits, _, . or -: key"),
+        (("delete", "key\n"), None, "NAME must have 1 to 64 letters (A-Z, a-z), digits, _, . or -: key"),
     ],
     ids=["name", "tenant", "empty", "line-end"],
 )

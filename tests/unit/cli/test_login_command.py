@@ -139,8 +139,14 @@ def test_login_command_lists_selects_and_removes_profiles(home: dict[str, str]) 
         (("login", "prod"), "no profile prod"),
         (("profile", "use", "prod"), "there is no profile prod; list the profiles with duecourse profile list"),
         (("profile", "add", "a b", "--api", "x"), "the name of a profile must have"),
-        (("profile", "add", "é", "--api", "x"), "the name of a profile must have only letters (a-z), digits, - and _"),
-        (("profile", "add", "٣", "--api", "x"), "the name of a profile must have only letters (a-z), digits, - and _"),
+        (
+            ("profile", "add", "é", "--api", "x"),
+            "the name of a profile must have only letters (A-Z, a-z), digits, - and _",
+        ),
+        (
+            ("profile", "add", "٣", "--api", "x"),
+            "the name of a profile must have only letters (A-Z, a-z), digits, - and _",
+        ),
         (("profile", "add", "a", "--api", "x\udcff"), "a profile's values must be UTF-8"),
         (("profile", "add", "a", "--api", "x", "--issuer", "y"), "--issuer and --client-id must be set together"),
     ],

@@ -200,7 +200,10 @@ def test_run_commands_print_a_run_as_json_unchanged(server):
 
 
 def test_run_commands_show_a_cancelled_run(server):
-    assert duecourse(server, "runs", "cancel", "waiting").stdout == f"{RUN['id']} was WAITING; its end is requested\n"
+    assert (
+        duecourse(server, "runs", "cancel", "waiting").stdout
+        == f"{RUN['id']} was WAITING; its cancellation was requested\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -220,7 +223,7 @@ def test_run_commands_show_the_number_of_runs_and_confirm_before_cancelling(serv
 
 def test_run_commands_cancel_waiting_runs_before_active_ones(server, asked):
     result = duecourse(server, "runs", "cancel", "--job", "nightly", "--state", "WAITING", "--state", "QUEUED", "--yes")
-    assert result.stdout == "the end of 8 runs is requested, 2 could not be cancelled; repeat the command\n"
+    assert result.stdout == "the cancellation of 8 runs was requested, 2 could not be cancelled; repeat the command\n"
     queued = {"state": ["QUEUED"], "job_id": "nightly", "limit": 100}
     waiting = queued | {"state": ["WAITING"]}
     following = {"cursor": "page-2"}

@@ -60,7 +60,8 @@ def caller_of(authorizer: Mapping[str, Any], settings: ApiSettings) -> Principal
     if not isinstance(tenant, str) or not is_id(tenant):
         raise Problem(
             "bad-tenant",
-            f"The token's claim {settings.tenant_claim} must contain a tenant: 1 to 64 letters (a-z), digits, - or _.",
+            f"The token's claim {settings.tenant_claim} must contain a tenant: "
+            "1 to 64 letters (A-Z, a-z), digits, - or _.",
         )
     name = next((claims[name] for name in _NAMES if claims.get(name)), "")
     return Principal(tenant, _principal(name), _scopes(claims.get("scope")) | _scopes(claims.get("scp")))

@@ -201,7 +201,7 @@ def job_parameter(component: str, description: str) -> Parameter:
 
 def _tag(text: str) -> str:
     if re.fullmatch(TAG_PATTERN, text) is None:
-        raise refuse("must be one tag: 1 to 64 letters (a-z), digits or _ . : / = + @ -")
+        raise refuse("must be one tag: 1 to 64 letters (A-Z, a-z), digits or _ . : / = + @ -")
     return text
 
 

@@ -54,7 +54,7 @@ def check(name: str, tenant: str, scopes: Sequence[str]) -> None:
     if NAME.fullmatch(name) is None:
         raise UsageError(f"NAME must have 1 to 40 lowercase letters, digits or -: {name}")
     if TENANT.fullmatch(tenant) is None:
-        raise UsageError(f"--tenant must have 1 to 64 letters (a-z), digits, - or _: {tenant}")
+        raise UsageError(f"--tenant must have 1 to 64 letters (A-Z, a-z), digits, - or _: {tenant}")
     for scope in scopes:
         if SCOPE.fullmatch(scope) is None:
             choice = (

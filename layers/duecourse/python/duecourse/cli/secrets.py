@@ -137,9 +137,9 @@ STORES: Mapping[str, type[Parameters | ManagedSecrets]] = {
 def check(name: str | None, tenant: str) -> None:
     """Raises UsageError with the problem."""
     if name is not None and NAME.fullmatch(name) is None:
-        raise UsageError(f"NAME must have 1 to 64 letters (a-z), digits, _, . or -: {name}")
+        raise UsageError(f"NAME must have 1 to 64 letters (A-Z, a-z), digits, _, . or -: {name}")
     if TENANT.fullmatch(tenant) is None:
-        raise UsageError(f"--tenant must have 1 to 64 letters (a-z), digits, - or _: {tenant}")
+        raise UsageError(f"--tenant must have 1 to 64 letters (A-Z, a-z), digits, - or _: {tenant}")
 
 
 def secrets_of(stage: Stage, tenant: str) -> StoredSecrets:

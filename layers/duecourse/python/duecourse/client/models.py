@@ -859,8 +859,8 @@ class PutCalendar(Answer):
     updated_by: str
     changed: int
     failed: tuple[str, ...]
-    """The jobs that keep the previous exclusions: they were changed at the same time, or would have no future
-    occurrence.
+    """The jobs that keep the previous exclusions: they were changed at the same time, would exceed the limit, or would
+    have no future occurrence.
     """
     next_cursor: str | None
 

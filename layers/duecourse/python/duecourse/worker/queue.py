@@ -164,7 +164,7 @@ def read_run(body: str) -> WorkerRun:
     token = callback.get("token") if isinstance(callback, dict) else None
     attempt = event.get("attempt")
     if not isinstance(attempt, int) or isinstance(attempt, bool):
-        raise TaskMessageError("has no attempt that is a whole number")
+        raise TaskMessageError("has no whole number in the field attempt")
     if callback is not None and not isinstance(token, str):
         raise TaskMessageError("has a callback without a token")
     return WorkerRun(

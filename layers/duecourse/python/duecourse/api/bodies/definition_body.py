@@ -160,7 +160,7 @@ def _short_exclude(entries: list[str]) -> list[str]:
 
 def _calendar_id(text: str) -> str:
     if not is_id(text):
-        raise refuse("must be a calendar's id: 1 to 64 letters (a-z), digits, - or _")
+        raise refuse("must be a calendar's id: 1 to 64 letters (A-Z, a-z), digits, - or _")
     return text
 
 
@@ -950,7 +950,7 @@ MIN_DEADLINE_SECONDS = 60
 def read_job_id(text: str) -> str:
     """Return a job's id unchanged. Raises an error if it is not valid."""
     if not is_id(text):
-        raise refuse("must be a job's id: 1 to 64 letters (a-z), digits, - or _")
+        raise refuse("must be a job's id: 1 to 64 letters (A-Z, a-z), digits, - or _")
     return text
 
 

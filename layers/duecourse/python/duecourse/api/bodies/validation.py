@@ -358,8 +358,8 @@ _TYPES = {
 _SECRET_FORM = "must be the name of a secret: 1 to 64 letters, digits, _ . and -"
 _RETRY_WORD = "must be a status (503), a class of them (5xx), a code (timeout) or a pattern (Throttling*)"
 _PATTERNS = {
-    "/id": "must be 1 to 64 letters (a-z), digits, - or _",
-    "/tags": "must be 1 to 64 letters (a-z), digits or _ . : / = + @ -",
+    "/id": "must be 1 to 64 letters (A-Z, a-z), digits, - or _",
+    "/tags": "must be 1 to 64 letters (A-Z, a-z), digits or _ . : / = + @ -",
     "/retry/on": _RETRY_WORD,
     "/retry/never": _RETRY_WORD,
     "/target/container": "must be 1 to 255 letters, digits, - and _",

@@ -272,7 +272,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     ),
     "CorrelationId": _header(
         "X-Correlation-Id",
-        "Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. "
+        "Your own correlation id: 1 to 128 letters (A-Z, a-z), digits or _ . : -; other values are ignored. "
         "The response returns it, and the runs that the request starts have it in their log lines and in the "
         "calls of their HTTP targets.",
         {"type": "string"},

@@ -78,8 +78,10 @@ class PutCalendarAnswer(CalendarAnswer):
     failed: Annotated[
         list[JobId],
         Field(
-            description="The jobs that keep the previous exclusions: they were changed at the same time, or would have "
-            "no future occurrence."
+            description=(
+                "The jobs that keep the previous exclusions: they were changed at the same time, would exceed the "
+                "limit, or would have no future occurrence."
+            )
         ),
     ]
     next_cursor: str | None
@@ -106,7 +108,7 @@ def put_calendar(api: Api, request: Request, parameters: Mapping[str, str]) -> A
     calendar_id, body = _id_in(parameters), read_body(request, CalendarBody, kind="invalid-calendar")
     expected = replace(read_expected(request), absent=read_absent(request))
     if not is_id(calendar_id):
-        fault = FieldFault("must be 1 to 64 letters (a-z), digits, - or _", parameter="calendar_id")
+        fault = FieldFault("must be 1 to 64 letters (A-Z, a-z), digits, - or _", parameter="calendar_id")
         raise invalid([fault], "invalid-calendar")
     try:
         put = api.calendars.put(

@@ -56,7 +56,7 @@ class CallbackApi(Protocol):
 
 def _code(code: str) -> str:
     if _CODE.fullmatch(code) is None:
-        raise refuse("must be 1 to 64 letters (a-z), digits or _ . -")
+        raise refuse("must be 1 to 64 letters (A-Z, a-z), digits or _ . -")
     return code
 
 

@@ -64,7 +64,7 @@ class DryRunQuery(Query):
 
 def _prefix(text: str) -> str:
     if re.fullmatch(ID_PATTERN, text) is None:
-        raise refuse("must be the start of an id: 1 to 64 letters (a-z), digits, - or _")
+        raise refuse("must be the start of an id: 1 to 64 letters (A-Z, a-z), digits, - or _")
     return text
 
 

@@ -369,7 +369,7 @@ class _Refused:
 def _key_in(parameters: Mapping[str, str]) -> str:
     key = unquote(parameters["limit_key"])
     if re.fullmatch(CONCURRENCY_KEY_PATTERN, key) is None:
-        fault = FieldFault("must be 1 to 128 letters (a-z), digits or _ . : @ = + -", parameter="limit_key")
+        fault = FieldFault("must be 1 to 128 letters (A-Z, a-z), digits or _ . : @ = + -", parameter="limit_key")
         raise invalid([fault], "invalid-limit")
     return key
 

@@ -94,7 +94,7 @@ def apply(
     workflows in one plan, and with --prune a workflow can be renamed. A job with `moved_from: OLD` is renamed.
     """
     if prune and not owner:
-        raise CliError("--prune removes jobs by their owner's tag; set the owner with --owner")
+        raise CliError("--prune removes only jobs that have the owner's tag; set the owner with --owner")
     try:
         manifests = [each if owner is None else each.owned(owner) for each in read_files(paths)]
         if prune and not manifests:

@@ -87,7 +87,7 @@ def add(calendar_id: str, days: tuple[str, ...], api: str | None, sign: bool | N
 @click.argument("days", nargs=-1, required=True, metavar="DAYS...")
 @api_options
 def remove(calendar_id: str, days: tuple[str, ...], api: str | None, sign: bool | None) -> None:
-    """Remove entries from a calendar, written as `calendars show` prints them. Jobs that use it are updated."""
+    """Remove entries from a calendar. Write them as `calendars show` prints them. Jobs that use it are updated."""
 
     def left(found: Sequence[str]) -> list[str]:
         if unknown := [each for each in days if each not in found]:

@@ -185,8 +185,9 @@ def _breaker(found: SingleLimit) -> str:
     """Return the state of the circuit breaker unless it is closed without failures."""
     match found.breaker_state:
         case "open":
-            until = f" until {found.breaker_open_until}"
-            return f"; the circuit breaker is open{until} after {found.breaker_failures} failures"
+            count = found.breaker_failures
+            after = f" after {count} failure{'s' * (count != 1)}" if count else ""
+            return f"; the circuit breaker is open until {found.breaker_open_until}{after}"
         case "half_open":
             return "; the circuit breaker is half open: one attempt tests the target"
         case _:

@@ -49,7 +49,7 @@ def add(name: str, chosen: bool, **given: str | None) -> None:
     if not _BARE.fullmatch(name) or name == DEFAULT:
         raise UsageError(
             plain(
-                "the name of a profile must have only letters (a-z), digits, - and _, and must not be "
+                "the name of a profile must have only letters (A-Z, a-z), digits, - and _, and must not be "
                 f"{DEFAULT}: {name}"
             )
         )

@@ -95,7 +95,7 @@ def cancel(
             if as_json:
                 print_json(asked.document)
             else:
-                say(f"{asked.id} was {asked.state}; its end is requested")
+                say(f"{asked.id} was {asked.state}; its cancellation was requested")
             return
         counts = {} if yes and not dry_run else {state: _count(client, state, filters) for state in wanted}
         if dry_run:
@@ -114,7 +114,7 @@ def cancel(
         print_json({"cancelled": done.cancelled, "refused": done.refused})
         return
     refused = f", {done.refused} could not be cancelled; repeat the command" if done.refused else ""
-    say(f"the end of {done.cancelled} run{'s' * (done.cancelled != 1)} is requested{refused}")
+    say(f"the cancellation of {done.cancelled} run{'s' * (done.cancelled != 1)} was requested{refused}")
 
 
 def _count(client: Client, state: State, filters: _Filters) -> int:

@@ -156,5 +156,5 @@ def placed(stage: Stage, tenant: str, **more: Any) -> Place:
     from duecourse.cli.accounts import TENANT
 
     if TENANT.fullmatch(tenant) is None:
-        raise UsageError(f"TENANT must have 1 to 64 letters (a-z), digits, - or _: {tenant}")
+        raise UsageError(f"TENANT must have 1 to 64 letters (A-Z, a-z), digits, - or _: {tenant}")
     return Place(stage, tenant, **more)

@@ -785,11 +785,11 @@ _ROUNDED_UP = ("start", "end")
 
 
 def read_instant(field: str, text: str) -> int:
-    """Parse an ISO-8601 instant, ``2026-03-08T07:00:00Z`` or with another offset. Returns UTC seconds.
+    """Parse an ISO-8601 instant, such as ``2026-03-08T07:00:00Z``; other offsets are accepted. Returns UTC seconds.
 
     A fraction is rounded so that the meaning is the same for occurrences, which are whole seconds. As a ``start`` or
     ``end``, 07:00:00.5 is rounded up to 07:00:01; as ``after``, it is rounded down to 07:00:00. An ``anchor`` must be
-    whole. Raises ScheduleError on ``field``.
+    whole. Raises ScheduleError for ``field``.
     """
     if len(text) > _LONGEST:
         raise _no_instant(field, text)

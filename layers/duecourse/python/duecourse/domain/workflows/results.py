@@ -50,8 +50,8 @@ class UpstreamResultError(TemplateError):
 class Taken:
     """The value to which one placeholder refers.
 
-    It belongs to a step (`job`: a field of its record, or its result), or to the payload of the workflow's run (`job`
-    is None). `path` is the path inside this value.
+    It belongs to the step `job`: it is the `field` of the step's record, or the step's result if `field` is None. If
+    `job` is None, it belongs to the payload of the workflow's run. `path` is the path inside this value.
     """
 
     job: str | None

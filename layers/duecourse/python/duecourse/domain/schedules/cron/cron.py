@@ -394,7 +394,11 @@ def _days_before_last(item: str) -> int:
 
 def _nearest_day(item: str) -> int:
     if not digits(item[:-1]):
-        raise DAY_OF_MONTH.error(item, "write 15W for the Monday-to-Friday day nearest to the 15th, or LW")
+        raise DAY_OF_MONTH.error(
+            item,
+            "write 15W for the day from Monday to Friday nearest to the 15th, "
+            "or LW for the one nearest to the last day",
+        )
     return DAY_OF_MONTH.number(item[:-1], item)
 
 
