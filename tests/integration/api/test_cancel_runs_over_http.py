@@ -68,6 +68,7 @@ CHOICES = [
     ({"error": "no UPSTREAM"}, [1, 0]),
     ({"error": "timeout", "job_id": "beta"}, [3]),
     ({"state": ["QUEUED", "WAITING"]}, []),
+    ({"state": ["RETRYING", "RETRYING"], "tag": "billing"}, [2, 0]),
     ({"tag": "unused"}, []),
 ]
 

@@ -269,7 +269,7 @@ def _to_cancel(api: Api, request: Request, body: CancelRunsBody) -> tuple[tuple[
     """Return a page of the runs that the body selects, and the cursor after it. Raises Problem (422) for an invalid
     cursor.
     """
-    wanted = RunFilter(tuple(map(RunState, body.state)), body.since, body.until, body.error)
+    wanted = RunFilter(tuple(dict.fromkeys(map(RunState, body.state))), body.since, body.until, body.error)
     tenant, job_id, tag = request.tenant, body.job_id, body.tag
     try:
         mark = read_state_page_token(body.cursor) if job_id is None else None
