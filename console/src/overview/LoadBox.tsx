@@ -4,7 +4,7 @@ import Container from "@cloudscape-design/components/container";
 import Header from "@cloudscape-design/components/header";
 import Link from "@cloudscape-design/components/link";
 import StatusIndicator from "@cloudscape-design/components/status-indicator";
-import { useState } from "react";
+import { lazy, Suspense, useState } from "react";
 import { useRefusal } from "../app/context";
 import { to } from "../app/routes";
 import { jobsText } from "../jobs/texts";
@@ -12,8 +12,9 @@ import { Time } from "../shared/Instant";
 import { ProblemBox } from "../shared/ProblemBox";
 import { Bars } from "./Bars";
 import type { Load } from "./load";
-import { SpreadDialog } from "./SpreadDialog";
 import { BAR_MINUTES, type useLoad } from "./useLoad";
+
+const SpreadDialog = lazy(() => import("./SpreadDialog").then((file) => ({ default: file.SpreadDialog })));
 
 const USUAL = "var(--dc-inactive)";
 const BUSIEST = "var(--dc-info)";
@@ -103,7 +104,11 @@ function Hot({ minutes }: { minutes: Load["hot"] }) {
           </li>
         ))}
       </ul>
-      {spreading !== null && <SpreadDialog minute={spreading} close={() => setSpreading(null)} />}
+      {spreading !== null && (
+        <Suspense>
+          <SpreadDialog minute={spreading} close={() => setSpreading(null)} />
+        </Suspense>
+      )}
     </div>
   );
 }
