@@ -11,6 +11,7 @@ import pytest
 from duecourse.domain.jobs.job import Backoff, Breaker, Completion, Concurrency, Overlap, Rate, RetryPolicy
 from duecourse.domain.runs.breaker import BreakerState
 from duecourse.domain.runs.document import run_document
+from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.states import Dead, Queued, RunState, reason_of
 from duecourse.domain.targets.targets import Failed, HttpTarget, LambdaTarget, Outcome, Returned
 from duecourse.messages import MessageKind
@@ -376,3 +377,13 @@ def test_breakers_hold_that_other_writers_outrun_each_time_is_refused(world: Wor
     busy = around(world.wait_queues, set_breaker=lambda _real, *_, **__: (False, BreakerState(1)))
     with pytest.raises(HeldBusyError):
         replace(api, wait_queues=busy).hold("default", "crm", NOON + 60)
+
+
+def test_breakers_end_of_a_pause_that_other_writers_outrun_each_time_is_refused(world: World) -> None:
+    api = world.office.api.key_limits
+    api.hold("default", "crm", NOON + 60)
+    busy = around(world.run_store, lock=lambda _real, *_, **__: Lock("", NOON + 600))
+    with pytest.raises(HeldBusyError):
+        replace(api, runs=busy).close("default", "crm")
+    api.close("default", "crm")
+    assert api.status("default", "crm").paused_until is None

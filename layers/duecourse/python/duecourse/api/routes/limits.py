@@ -17,7 +17,7 @@ from duecourse.api.bodies.definition_body import Burst, Failures, OpenSeconds, P
 from duecourse.api.bodies.models import Body, Whole
 from duecourse.api.bodies.validation import read_body
 from duecourse.api.identity import OPS, WRITE
-from duecourse.api.problems import FieldFault, Problem, invalid, shortened
+from duecourse.api.problems import FieldFault, Problem, invalid, later, shortened
 from duecourse.api.query import PageQuery, key_page_token, read_key_page_token
 from duecourse.api.request import Request
 from duecourse.domain.ids import parse_run_id
@@ -306,7 +306,7 @@ def release_place(api: Api, request: Request, parameters: Mapping[str, str]) -> 
     {200: SingleLimitAnswer},
     body=HoldBody,
     only_for=frozenset({OPS}),
-    problems=("invalid-limit", "lane-unavailable"),
+    problems=("invalid-limit", "busy"),
 )
 def hold_key(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Hold a key.
@@ -327,7 +327,7 @@ def hold_key(api: Api, request: Request, parameters: Mapping[str, str]) -> Answe
     "limits",
     {200: SingleLimitAnswer},
     only_for=frozenset({OPS}),
-    problems=("invalid-limit", "lane-unavailable"),
+    problems=("invalid-limit", "busy", "lane-unavailable"),
 )
 def close_breaker(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Close a circuit breaker.
@@ -360,7 +360,7 @@ class _Refused:
             raise Problem("unknown-limit", detail) from None
         if isinstance(error, HeldBusyError):
             detail = f"Other requests changed the key {self._key} at the same time. Repeat the request."
-            raise Problem("lane-unavailable", detail) from None
+            raise later("busy", detail) from None
         if isinstance(error, WaitQueueUnavailableError):
             detail = "The change is stored, but the first waiting run could not be started now. Repeat the request."
             raise Problem("lane-unavailable", detail) from None

@@ -43,8 +43,8 @@ class Attempt:
 
 
 class RunState(StrEnum):
-    """QUEUED is recorded only for a run that waits for other runs or a rate; other queued runs have no
-    record yet. WAITING: the call returned, and a program works on the run until its callback.
+    """QUEUED is recorded only for a run that waits for other runs, a rate or a circuit breaker; other queued runs
+    have no record yet. WAITING: the call returned, and a program works on the run until its callback.
     """
 
     QUEUED = "QUEUED"

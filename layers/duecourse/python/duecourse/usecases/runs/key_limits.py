@@ -224,12 +224,20 @@ class KeyLimitsInUse:
             if spent.held <= micro(now):
                 break
             ended = Recount(spent, replace(spent, held=0))
-            _, spent = self.wait_queues.spend(tenant, key, ended, expires_at=int(now) + DAY_SECONDS)
+            made, spent = self.wait_queues.spend(tenant, key, ended, expires_at=int(now) + DAY_SECONDS)
+            if made:
+                break
         else:
             raise HeldBusyError(key)
         pause = self.runs.locks(tenant, line).get(PAUSE)
-        while pause is not None and pause.until > now:
+        for _ in range(MAX_TAKE_OVERS):
+            if pause is None or pause.until <= now:
+                break
             pause = self.runs.lock(tenant, line, Lock("", now), pause, place=PAUSE)
+            if pause is None:
+                break
+        else:
+            raise HeldBusyError(key)
         self._start(tenant, key)
 
     def _change_breaker(
