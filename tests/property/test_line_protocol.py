@@ -275,6 +275,14 @@ def test_wait_queue_protocol_three_runs_and_two_workers_keep_the_limit_of_a_key_
     assert Explorer(of).wander(Random(rule), 40).ends
 
 
+@pytest.mark.parametrize("rule", ["allow 2", "allow, key 2", "queue, key 2"])
+def test_wait_queue_protocol_two_runs_that_are_called_at_once_start_in_histories_drawn(rule: str) -> None:
+    left = Left(crashes=1, copies=1, losses=1)
+    of = case(rule, runs=5, workers=3, jobs=1 if rule == "allow 2" else 2, left=left, callback=True)
+    found = Explorer(of).wander(Random(rule), 40)
+    assert found.ends
+
+
 def test_wait_queue_protocol_place_of_a_key_that_is_taken_from_an_active_run_is_found() -> None:
     with pytest.raises(AssertionError, match="may be"):
         explore("allow, key 1", runs=3, workers=1, jobs=2, callback=True, changed=opened)

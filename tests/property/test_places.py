@@ -113,3 +113,11 @@ def test_places_lowered_limit_would_not_hold_if_runs_beyond_it_did_not_count() -
 )
 def test_places_run_takes_the_first_free_place(active: list[int], limit: int, place: int | None) -> None:
     assert free_place(active, limit) == place
+
+
+@pytest.mark.parametrize(
+    ("active", "ahead", "place"),
+    [([], 2, 0), ([0], 1, 1), ([0], 2, None), ([2], 1, 0), ([], 3, None), ([0, 1], 1, None), ([7], 1, 0)],
+)
+def test_places_run_leaves_a_place_for_each_run_ahead_of_it(active: list[int], ahead: int, place: int | None) -> None:
+    assert free_place(active, 3, ahead) == place

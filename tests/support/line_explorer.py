@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from duecourse.domain.ids import RunIdentity
+from duecourse.domain.ids import RunIdentity, key_line
 from duecourse.domain.jobs.job import Completion, Job
+from duecourse.domain.runs.overlap import holder_of
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.messages import Complete, RunMessage
@@ -31,7 +32,7 @@ BUSY = Failed("HTTP 503", code="http.503", retry_after=60)
 OFTEN = 0.02
 """How often something goes wrong at a step of a history that is drawn."""
 
-DOUBLED = frozenset({"lock", "enter", "leave", "set_watch", "spend", "set_breaker", "count_failure"})
+DOUBLED = frozenset({"lock", "enter", "leave", "set_watch", "remove_calls", "spend", "set_breaker", "count_failure"})
 """Conditional writes that the SDK makes again when their answer is lost: what comes back is the second one's."""
 
 
@@ -225,12 +226,18 @@ class Explorer:
         others = _without(state.lane, letter)
         beginning = Beginning(message, letter.message_id, letter.copy, receives, state.time)
         run = self.shared.record(state, str(message.name))
-        keeps_place = run is not None and run.rate_key is not None  # it was first when it took its place
+        of = self.case.job.concurrency
+        line = message.job_id if of is None else key_line(of.key)
+        holders = {lock.holder for lock in self.shared.held(state, line)}
+        # It was first when it took its place.
+        keeps_place = (run is not None and run.rate_key is not None) or holder_of(message, line) in holders
         seen = () if keeps_place else tuple(place for place, _ in state.line)
         killed_at = state.time + LEASE_SECONDS
         # Beside a worker that has read a higher limit, this one may not be the only one to start.
         most = max([limit_of(self.shared.jobs[state.job]) or 0, *(each.most for each in state.workers)])
-        worker = Worker(self._first_node(beginning), letter.message_id, letter.copy, killed_at, seen, most)
+        asked = [self._nodes[each.node].asked for each in state.workers]
+        beside = tuple(sorted(self._promises.alive(state, asked))) if most > 1 else ()
+        worker = Worker(self._first_node(beginning), letter.message_id, letter.copy, killed_at, seen, most, beside)
         taken = state._replace(lane=tuple(sorted([*others, hidden])), workers=tuple(sorted([*state.workers, worker])))
         yield said, self._begun(taken, worker)
         if state.left.copies and not letter.copy:

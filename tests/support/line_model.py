@@ -28,6 +28,9 @@ SEARCHED = {
     "of a key 1, 2 jobs, 2 workers, crash and duplicate": case(
         "allow, key 1", workers=1, jobs=2, left=Left(crashes=1, copies=1), callback=True
     ),
+    "of two calls at once, key 2, 4 runs of 2 jobs, 1 worker, crash": case(
+        "allow, key 2", runs=4, workers=1, jobs=2, left=Left(crashes=1), callback=True
+    ),
     "of a key 2 then 1, 3 runs of 2 jobs, 1 worker, crash": case(
         "skip, key 2", runs=3, workers=1, jobs=2, left=Left(crashes=1, limits=1), callback=True, then="skip, key 1"
     ),
@@ -71,6 +74,19 @@ DRAWN |= {
         "allow, key 1, rate 1", runs=3, workers=2, jobs=2, left=Left(crashes=1, copies=1, failures=1), callback=True
     ),
 }
+
+
+DRAWN |= {
+    f"of two calls at once, {rule}, 5 runs, 3 workers, crash, duplicate and lost answer": case(
+        rule, runs=5, workers=3, jobs=1 if rule == "allow 2" else 2, callback=True,
+        left=Left(crashes=1, copies=1, losses=1),
+    )
+    for rule in ("allow 2", "allow, key 2", "queue, key 2")
+} | {
+    "of two calls at once and a limit that is raised, 5 runs, 3 workers, crash and duplicate": case(
+        "allow, key 1", runs=5, workers=3, jobs=2, left=WRONG, callback=True, then="allow, key 2"
+    ),
+}  # fmt: skip
 
 
 def _told(name: str, of: Case, histories: int | None = None) -> None:

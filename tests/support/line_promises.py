@@ -10,11 +10,9 @@ from duecourse.domain.jobs.job import Completion, Job
 from duecourse.domain.runs.overlap import Lock, has_place, position_in
 from duecourse.domain.runs.states import Queued, Retrying, Run, RunState, is_written_as, reason_of
 from duecourse.messages import MessageKind, RunMessage
+from duecourse.usecases.worker.overlap import MAX_CALLS
 from tests.support.replayed import Asked
 from tests.support.wait_queue_model import Kept, Left, Shared, State, Worker
-
-MAX_CALLS = 1
-"""How many messages may be on their way at once that start a waiting run of a job."""
 
 MAX_ABOUT_ONE_RUN = 4
 """How many messages about one run may be on their way at once: its start or call, its deadline, its completion, and
@@ -60,7 +58,7 @@ class Promises:
 
     def hold(self, state: State, asked: Sequence[Asked]) -> None:
         """In every state."""
-        alive = self._alive(state, asked)
+        alive = self.alive(state, asked)
         if self.job.overlap.rule.alone:
             jobs = Counter(run_id.partition(".")[0] for run_id in alive)
             self._is(all(count == 1 for count in jobs.values()), f"two runs are alive at once: {sorted(alive)}")
@@ -91,7 +89,8 @@ class Promises:
         for (opened, _, until), (again, begin, _) in pairwise(state.probes):
             self._is(opened != again or begin >= until, "a breaker has two probes at once")
 
-    def _alive(self, state: State, asked: Sequence[Asked]) -> set[str]:
+    def alive(self, state: State, asked: Sequence[Asked]) -> set[str]:
+        """The runs whose target works on them."""
         alive = {each.with_[0] for each in asked if each.what == "end of call"}
         if self.job.completion is Completion.CALLBACK:
             runs = [self._run(number) for _, number in state.records]
@@ -109,7 +108,8 @@ class Promises:
             if message.kind is MessageKind.START and message.waited and not self._waits_for_rate(message)
         ]
         most = max(Counter(message.line for message in calls).values(), default=0)
-        self._is(most <= MAX_CALLS + wrong, f"{most} calls of the line are in flight")
+        places = max(limit_of(job) or 1 for job in self.shared.jobs)
+        self._is(most <= min(places, MAX_CALLS) + wrong, f"{most} calls of the line are in flight")
         cancels = [message for message in about if message.kind is MessageKind.CANCEL]
         waiting = len(state.records) + wrong
         self._is(len(cancels) <= MAX_CANCELLATIONS * waiting, f"{len(cancels)} cancellations are in flight")
@@ -145,11 +145,12 @@ class Promises:
         match asked.what, asked.with_:
             case "call", (local, attempt):
                 if limit_of(self.job) is not None:
-                    alive = self._alive(state, others) | {local}
+                    alive = self.alive(state, others) | {local}
                     self._is(len(alive) <= worker.most, f"{len(alive)} runs are alive, and {worker.most} may be", step)
                 self._is((self.kept.of(local), attempt) not in state.called, "an attempt starts twice", step)
                 if attempt == 1:
-                    self._in_order(state, worker, local, step)
+                    still = self.alive(state, others) & set(worker.beside)
+                    self._in_order(state, worker, local, len(still), step)
             case "write", (run, _):
                 standing = self.shared.record(state, str(run.name))
                 if standing is not None and standing.state.final and not is_written_as(run, standing):
@@ -208,19 +209,22 @@ class Promises:
             ends.add((RunState.CANCELLED, "replaced"))
         return ends
 
-    def _in_order(self, state: State, worker: Worker, local: str, step: tuple[object, ...]) -> None:
-        """A run that waited when this worker received its message (`seen`), and waits still, had to start first."""
+    def _in_order(self, state: State, worker: Worker, local: str, still: int, step: tuple[object, ...]) -> None:
+        """Runs that waited when this worker received its message (`seen`), and wait still, had to start first, unless
+        there is a place for each of them. `still` runs have been active since then.
+        """
         run = self.shared.record(state, local)
         assert run is not None
         # A run that waits for its key has the lock of its job, and others may wait for that meanwhile.
         line = run.job_id if self.job.concurrency is None else key_line(run.key or "")
-        mine = position_in(line, run)
+        mine, free = position_in(line, run), max(worker.most - still - 1, 0)
         for place, number in state.line:
             other = self.kept.values[number]
             if place not in worker.seen or other.line != line or other.name == run.name:
                 continue
             before, newest = position_in(line, other) < mine, self.job.overlap.rule.only_newest and not other.key
-            self._is(before is newest, f"{local} starts before {other.name}", step)
+            free -= before is not newest
+            self._is(free >= 0, f"{local} starts before {other.name}", step)
 
     def _lock(self, number: int) -> Lock:
         lock: Lock = self.kept.values[number]

@@ -181,11 +181,13 @@ class Replay:
     def set_watch(self, tenant: str, job_id: str, watch: Any, previous: Any, *, expires_at: int) -> Any:
         return self._ask("set_watch", job_id, watch, previous)
 
+    def remove_calls(self, tenant: str, job_id: str, calls: Collection[str]) -> Any:
+        return self._ask("remove_calls", job_id, tuple(calls))
+
     # Lanes, Received, Caller.
 
     def send(self, outgoing: Sequence[Outgoing]) -> list[bool]:
-        (one,) = outgoing
-        return [self._ask("send", one.message, one.delay_seconds)]
+        return [self._ask("send", one.message, one.delay_seconds) for one in outgoing]
 
     def postpone(self, receipt: str, seconds: int) -> None:
         self._hidden_for = seconds

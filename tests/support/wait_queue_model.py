@@ -14,7 +14,7 @@ from duecourse.domain.runs.overlap import PAUSE, Lock, has_place, has_released, 
 from duecourse.domain.runs.rate import Change, Hold, Move, Recount, Spent, moved
 from duecourse.domain.runs.states import Run, is_written_as
 from duecourse.messages import RunMessage
-from duecourse.ports import Conflict
+from duecourse.ports import Conflict, Watch
 from tests.support.replayed import Asked
 
 VISIBLE_AFTER_SECONDS = 150
@@ -53,9 +53,9 @@ class Letter(NamedTuple):
 
 class Worker(NamedTuple):
     """An invocation with one letter. `node` is what it has been answered; `seen` are the places (numbers of line and
-    position) that stood in line when it received the letter, none if its run had its place already and waited for a
-    rate. `most` is the highest limit of active runs that it or a
-    worker beside it may have read (0: none).
+    position) that stood in line when it received the letter, none if its run had its place already. `most` is the
+    highest limit of active runs that it or a worker beside it may have read (0: none); with a limit above 1, `beside`
+    are the runs that were alive when it received the letter.
     """
 
     node: int
@@ -64,6 +64,7 @@ class Worker(NamedTuple):
     killed_at: int
     seen: tuple[tuple[int, int], ...]
     most: int = 0
+    beside: tuple[str, ...] = ()
 
 
 class Left(NamedTuple):
@@ -181,19 +182,31 @@ class Shared:
                 return self._of_line(state, asked)
             case (("spent" | "spend" | "breaker" | "count_failure" | "set_breaker"), _):
                 return self._of_rate(state, asked) if asked.what.startswith("spen") else self._of_breaker(state, asked)
-            case "watch", (line,):
-                return self.kept.values[dict(state.watches).get(of(line), 0)], state
-            case "set_watch", (line, watch, previous):
-                watches = dict(state.watches)
-                if watches.pop(of(line), 0) != of(previous):  # told apart by the nonce, new each time, and the call
-                    return False, state
-                if watch is not None:
-                    watches[of(line)] = of(watch)
-                return True, state._replace(watches=tuple(sorted(watches.items())))
+            case (("watch" | "set_watch" | "remove_calls"), _):
+                return self._of_watch(state, asked)
             case "send", (message, delay):
                 return True, self.posted(state, message, delay)
             case _:
                 raise AssertionError(f"nobody answers {asked}")
+
+    def _of_watch(self, state: State, asked: Asked) -> tuple[Any, State]:
+        line, *changes = asked.with_
+        watches, number = dict(state.watches), self.kept.of(line)
+        standing: Watch | None = self.kept.values[watches.pop(number, 0)]
+        match asked.what:
+            case "watch":
+                return standing, state
+            case "remove_calls":
+                watch = None if standing is None else replace(standing, calls=standing.calls - set(changes[0]))
+                answer: Any = self.kept.values[self.kept.of(watch)]
+            case _:
+                watch, previous = changes
+                if standing != previous:  # told apart by the nonce, new each time, and the calls
+                    return False, state
+                answer = True
+        if watch is not None:
+            watches[number] = self.kept.of(watch)
+        return answer, state._replace(watches=tuple(sorted(watches.items())))
 
     def _of_record(self, state: State, asked: Asked) -> tuple[Any, State]:
         if asked.what == "get":

@@ -1,8 +1,10 @@
 """Workers with a fault in their line, which a search has to find."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from duecourse.domain.ids import OfRun
 from duecourse.domain.jobs.job import Job, Lane, Rate
 from duecourse.domain.runs.breaker import BreakerState
 from duecourse.domain.runs.overlap import Lock, LockRequest, Wait
@@ -24,12 +26,13 @@ class CallingLine(WaitQueue):
 
     __slots__ = ()
 
-    def received(self, message: RunMessage) -> bool:
-        return False
+    def received(self, message: RunMessage) -> int | None:
+        return None
 
-    def _call(self, first: RunMessage, report: Report) -> None:
-        self._watched(first)
-        self._send(first, self.clock.now())
+    def _call(self, first: Sequence[RunMessage], report: Report) -> None:
+        for each in first:
+            self._watched(each)
+            self._send(each, self.clock.now())
 
 
 class CallingEffects(SideEffects):
@@ -49,8 +52,8 @@ class KeepingLine(WaitQueue):
 
     __slots__ = ()
 
-    def received(self, message: RunMessage) -> bool:
-        return False
+    def received(self, message: RunMessage) -> int | None:
+        return None
 
 
 class BlindOverlaps(Overlaps):
@@ -58,8 +61,8 @@ class BlindOverlaps(Overlaps):
 
     __slots__ = ()
 
-    def is_free(self, job: Job, ended: Run | None = None) -> bool:
-        return self.runs.locked(job.tenant, job.id) is None
+    def free(self, job: Job, ended: Run | None = None) -> int:
+        return int(self.runs.locked(job.tenant, job.id) is None)
 
 
 class RecklessOverlaps(Overlaps):
@@ -103,13 +106,12 @@ class KeepingEffects(SideEffects):
 
 
 class LonelyStart(Overlaps):
-    """Does not call another run if there is room for it."""
+    """Does not call the next runs once the last call has been received."""
 
     __slots__ = ()
 
-    def _take_place(self, places: Places, wanted: Lock, record: Run | None) -> LockResult:
-        taken = super()._take_place(places, wanted, record)
-        return Held() if isinstance(taken, Held) else taken
+    def free_beside(self, job: Job, run: Run, line: str, limit: int | None) -> Callable[[], int] | None:
+        return None
 
 
 class OpenPlaces(Overlaps):
@@ -117,7 +119,7 @@ class OpenPlaces(Overlaps):
 
     __slots__ = ()
 
-    def _take_place(self, places: Places, wanted: Lock, record: Run | None) -> LockResult:
+    def _take_place(self, places: Places, wanted: Lock, record: Run | None, in_turn: OfRun | None) -> LockResult:
         held = self.runs.locks(places.tenant, places.line)
         place = next((each for each in range(places.limit) if each not in held), 0)
         taken = self.runs.lock(places.tenant, places.line, wanted, held.get(place), place=place) is None

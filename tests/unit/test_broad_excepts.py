@@ -56,6 +56,7 @@ REASONS = {
     "usecases/worker/attempt.py:_tell_breaker": "the run ends, and its circuit breaker goes on without this outcome",
     "usecases/worker/attempt.py:_with_located_result": "the run has succeeded; it records the reason of the failure",
     "usecases/worker/attempt.py:_with_stored_result": "the run has succeeded; it keeps the beginning of its result",
+    "usecases/worker/overlap.py:abandon": "the message is delivered again; the wait queue's watch replaces the call",
     "usecases/worker/overlap.py:left": "the attempt is recorded and its call must follow; the line's watch repeats it",
     "usecases/worker/attempt.py:handle": "the message stays in its queue, or is sent again near its receive limit",
     "usecases/worker/requeue.py:requeue": "the message is sent again, later than the attempt that may be alive",

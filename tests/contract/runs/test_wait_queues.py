@@ -145,17 +145,31 @@ def test_wait_queues_watch_is_removed_only_by_a_writer_that_knows_it(any_tables:
     assert lines.watch(*JOB) is None
 
 
-def test_wait_queues_call_is_recorded_once_and_removed_once(any_tables: Tables) -> None:
+def test_wait_queues_calls_are_recorded_together_and_only_over_the_watch_that_was_read(any_tables: Tables) -> None:
     lines = any_tables.wait_queues()
     standing = Watch("one", NOON)
     assert lines.set_watch(*JOB, standing, None, expires_at=LATER)
-    called = replace(standing, call="first")
+    called = replace(standing, calls=frozenset({"first", "second", "third"}))
     assert lines.set_watch(*JOB, called, standing, expires_at=LATER)
-    assert not lines.set_watch(*JOB, replace(standing, call="second"), standing, expires_at=LATER)
+    assert not lines.set_watch(*JOB, replace(standing, calls=frozenset({"fourth"})), standing, expires_at=LATER)
     assert lines.watch(*JOB) == called
-    assert lines.set_watch(*JOB, standing, called, expires_at=LATER)
-    assert not lines.set_watch(*JOB, standing, called, expires_at=LATER)
+    fewer = replace(called, calls=frozenset({"third", "first"}))
+    assert not lines.set_watch(*JOB, None, fewer, expires_at=LATER)
+    assert lines.set_watch(*JOB, fewer, called, expires_at=LATER)
+    assert lines.set_watch(*JOB, standing, fewer, expires_at=LATER)
     assert lines.watch(*JOB) == standing
+
+
+def test_wait_queues_call_is_removed_whatever_the_other_calls_are(any_tables: Tables) -> None:
+    lines = any_tables.wait_queues()
+    called = Watch("one", NOON, frozenset({"first", "second", "third"}))
+    assert lines.remove_calls(*JOB, ["first"]) is None
+    assert lines.watch(*JOB) is None
+    assert lines.set_watch(*JOB, called, None, expires_at=LATER)
+    assert lines.remove_calls(*JOB, ["second"]) == replace(called, calls=frozenset({"first", "third"}))
+    assert lines.remove_calls(*JOB, ["second", "unknown"]) == replace(called, calls=frozenset({"first", "third"}))
+    assert lines.remove_calls(*JOB, ["first", "third"]) == Watch("one", NOON)
+    assert lines.set_watch(*JOB, None, Watch("one", NOON), expires_at=LATER)
 
 
 def test_wait_queues_watch_and_lock_are_not_queued_runs(any_tables: Tables) -> None:

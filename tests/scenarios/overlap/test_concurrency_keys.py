@@ -20,10 +20,10 @@ from duecourse.domain.jobs.job import (
 )
 from duecourse.domain.runs.document import run_document
 from duecourse.domain.runs.overlap import Lock
-from duecourse.domain.runs.states import Run, RunState
+from duecourse.domain.runs.states import Run, Running, RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind
-from duecourse.ports import Call
+from duecourse.ports import Call, Outgoing
 from duecourse.testing.faults import answering, around, before, lost, throttled
 from duecourse.testing.memory.tables import MemoryTables
 from duecourse.usecases.runs.key_limits import KeyUnknownError, NoPlaceError, PlaceTakenAgainError
@@ -140,12 +140,77 @@ def test_concurrency_keys_run_started_by_another_message_leaves_the_queue(world:
     of_key, queues = ("default", key_line("crm")), world.wait_queues
     (start,), watch = queues.waiting(*of_key, limit=9), queues.watch(*of_key)
     assert watch is not None
-    assert queues.set_watch(*of_key, replace(watch, call="in transit"), watch, expires_at=int(NOON) + 999)
+    assert queues.set_watch(*of_key, replace(watch, calls=frozenset({"in transit"})), watch, expires_at=int(NOON) + 999)
     complete(world)
     assert states(world) == "SQ"
     again = replace(start, identity=replace(start.identity, wait_priority=0), waited=False, key=None, nonce="again")
     world.tell(again)
     assert (states(world), line(world)) == ("SW", [])
+
+
+def called(world: World) -> list[str]:
+    """The runs that the wait queue has called so far, except those that its watch has called."""
+    events = [event for report in world.reports for event in report.events if event.action == "run_called"]
+    return [str(event.facts["run_id"]) for event in events]
+
+
+def full(world: World, limit: int, waiting: int) -> None:
+    """`limit` runs are active, and others wait."""
+    world.add(keyed(limit=limit, max_runs=limit + waiting))
+    world.until(NOON + 60 * (limit + waiting) + 10)
+    assert states(world) == "W" * limit + "Q" * waiting
+
+
+def end(world: World, count: int) -> None:
+    """Complete the first active runs. The workers receive all completions before the first call."""
+    active = [run for run in all_runs(world) if run.state is W]
+    world.wheel.send([Outgoing(world.about(run, MessageKind.COMPLETE), 0) for run in active[:count]])
+    world.work()
+
+
+def test_concurrency_keys_worker_calls_a_run_for_each_free_place_and_each_run_once(world: World) -> None:
+    full(world, limit=4, waiting=6)
+    end(world, 4)
+    assert (states(world), len(line(world))) == ("SSSSWWWWQQ", 2)
+    assert called(world) == [str(run.name) for run in all_runs(world)[4:8]]
+
+
+def test_concurrency_keys_raised_limit_starts_the_waiting_runs_in_two_rounds(world: World) -> None:
+    full(world, limit=1, waiting=14)
+    limits(world).put("default", "crm", 13, by="me")
+    world.work()
+    waiting = [str(run.name) for run in all_runs(world)[1:]]
+    assert (states(world), line(world)) == ("W" * 13 + "QQ", waiting[12:])
+    assert called(world) == waiting[1:12]  # the API has called the first one, whose worker calls the next ten
+
+
+@pytest.mark.parametrize(("limit", "expected"), [(6, "WWWQQW"), (4, "WWWQQQ")])
+def test_concurrency_keys_called_run_leaves_a_place_for_each_run_ahead_of_it(
+    world: World, limit: int, expected: str
+) -> None:
+    full(world, limit=2, waiting=4)
+    limits(world).put("default", "crm", 6, by="me")
+    while states(world) == "WWQQQQ" and (first := world.wheel.receive()) is not None:
+        world.handle(first)
+    last, *others = (world.wheel.hold_back(second)[0] for second in (360, 300, 240))
+    limits(world).put("default", "crm", limit, by="me")
+    world.clock.advance(10)  # the limit is read again
+    world.wheel.give_back([last])
+    world.work()
+    assert states(world) == expected
+    world.wheel.give_back(others)
+    world.work()
+    assert states(world) == ("WWWWWW" if limit == 6 else "WWWWQQ")
+
+
+def test_concurrency_keys_failed_start_does_not_delay_the_next_call(world: World) -> None:
+    full(world, limit=2, waiting=3)
+    failing = throttled(times=1, when=lambda run, _: isinstance(run, Running))
+    world.run_store = around(world.run_store, write=failing)
+    end(world, 1)
+    assert (states(world), failing.hits) == ("SWQQQ", 1)
+    end(world, 1)
+    assert states(world) == "SSWWQ"
 
 
 def test_concurrency_keys_values_of_the_payload_and_the_run_make_the_key(world: World) -> None:
@@ -273,7 +338,7 @@ def test_concurrency_keys_released_place_goes_to_the_next_run(world: World) -> N
 def test_concurrency_keys_repeated_release_starts_the_run_that_the_first_one_could_not_start(world: World) -> None:
     two(world, runs=1)
     wait_queue = limits(world).wait_queue
-    refusing = replace(wait_queue, forwarder=around(wait_queue.forwarder, send=answering(False)))
+    refusing = replace(wait_queue, forwarder=around(wait_queue.forwarder, send_now=answering([False])))
     with pytest.raises(WaitQueueUnavailableError):
         replace(limits(world), wait_queue=refusing).release("default", "crm", "tick-tock.20261121T120100Z")
     with pytest.raises(NoPlaceError):

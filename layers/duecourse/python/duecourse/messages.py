@@ -138,7 +138,8 @@ class RunMessage(OfRun):
     next occurrence is due. `rules` are set if the run covers several missed occurrences: they are the rules that
     produced these occurrences. `replaces` has the ids and nonces of the messages that this one replaces and continues,
     newest last. `bulk` is true if the message goes to the bulk queue of its lane (domain.tenants.seats). `key` is set
-    if the message was in the wait queue of a concurrency key.
+    if the message was in the wait queue of a concurrency key. `call` is the id of a call, a message that the wait queue
+    sent to start a run (`ports.Watch`).
     """
 
     identity: RunIdentity
@@ -156,6 +157,7 @@ class RunMessage(OfRun):
     watch: str | None = None
     bulk: bool = False
     key: str | None = None
+    call: str | None = None
 
     @property
     def line(self) -> str:
@@ -339,6 +341,7 @@ _FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
     "deadline_message_id": TEXT,
     "bulk": FLAG,
     "key": TEXT,
+    "call": TEXT,
 }
 _IDENTITY = frozenset(field.name for field in fields(RunIdentity) if field.init)
 _OF_COMMANDS = frozenset(name for names in _COMMAND_FIELDS.values() for name in names)

@@ -122,13 +122,13 @@ class RunStore(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """The watch of a job's wait queue. `nonce` identifies its only message, sent at `at` (UTC seconds). `call` is the
-    nonce of the only message that starts a waiting run; it is removed once a worker has received that message.
+    """The watch of a job's wait queue. `nonce` identifies its only message, sent at `at` (UTC seconds). `calls` has the
+    ids of the messages that were sent to start waiting runs. An id is removed once a worker has decided about its run.
     """
 
     nonce: str
     at: float
-    call: str | None = None
+    calls: frozenset[str] = frozenset()
 
 
 class WaitQueues(Protocol):
@@ -189,8 +189,11 @@ class WaitQueues(Protocol):
         self, tenant: str, job_id: str, watch: Watch | None, previous: Watch | None, *, expires_at: int
     ) -> bool:
         """Replace exactly `previous` (None: there must be no watch) by `watch`, or delete it if `watch` is None. Return
-        False if there is another watch, or the same watch with another `call`.
+        False if there is another watch, or the same watch with other `calls`.
         """
+
+    def remove_calls(self, tenant: str, job_id: str, calls: Collection[str]) -> Watch | None:
+        """Remove these calls from the watch. Return the watch after it, or None if there is none."""
 
 
 @dataclass(frozen=True, slots=True)

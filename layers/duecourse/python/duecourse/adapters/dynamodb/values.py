@@ -21,11 +21,13 @@ def number(value: float) -> dict[str, str]:
 
 
 def pack(values: Mapping[str, object]) -> Item:
-    """Return the attributes of values of the types str, int, float and bool. None is omitted."""
+    """Return the attributes of values of the types str, int, float and bool, and of sets of str. None and empty sets
+    are omitted.
+    """
     item: Item = {}
     for name, value in values.items():
         match value:
-            case None:
+            case None | frozenset() if not value:
                 continue
             case bool():
                 item[name] = {"BOOL": value}
@@ -33,6 +35,8 @@ def pack(values: Mapping[str, object]) -> Item:
                 item[name] = number(value)
             case str():
                 item[name] = {"S": str(value)}
+            case frozenset():
+                item[name] = {"SS": sorted(value)}
             case _:
                 raise TypeError(f"{name}: a value of type {type(value).__name__} cannot be stored")
     return item

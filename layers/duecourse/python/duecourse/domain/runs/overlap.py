@@ -243,15 +243,16 @@ def is_paused(locks: Mapping[int, Lock], now: float) -> bool:
     return PAUSE in locks and now < locks[PAUSE].until
 
 
-def free_place(active: Collection[int], limit: int) -> int | None:
-    """Return the place that a run takes: the first free one. None if `limit` runs are active.
+def free_place(active: Collection[int], limit: int, ahead: int = 0) -> int | None:
+    """Return the place that a run takes: the first free one. None if `limit` runs are active, or if the free places are
+    for the runs `ahead` of it in the wait queue.
 
     `active` are the places of active runs; some may be beyond the limit if it was lowered. It must be the first free
     place, not just any, so that the limit holds although the places are not read at one instant: a run that takes place
     p has counted p runs before it and all active runs after it. So the runs that take places up to p later, and those
     still active after p, are within the limit.
     """
-    if len(active) >= limit:
+    if len(active) + ahead >= limit:
         return None
     return next(place for place in range(limit) if place not in active)
 

@@ -222,13 +222,20 @@ class MemoryWaitQueues:
     ) -> bool:
         with self.items.lock:
             standing = self.watch(tenant, job_id)
-            if (standing and (standing.nonce, standing.call)) != (previous and (previous.nonce, previous.call)):
+            if (standing and (standing.nonce, standing.calls)) != (previous and (previous.nonce, previous.calls)):
                 return False
             if watch is None:
                 self.items.watches.pop((tenant, job_id), None)
             else:
                 self.items.watches[tenant, job_id] = watch
             return True
+
+    def remove_calls(self, tenant: str, job_id: str, calls: Collection[str]) -> Watch | None:
+        with self.items.lock:
+            standing = self.watch(tenant, job_id)
+            if standing is not None:
+                standing = self.items.watches[tenant, job_id] = replace(standing, calls=standing.calls - set(calls))
+            return standing
 
 
 @dataclass(frozen=True)

@@ -222,7 +222,9 @@ class LaneWorker:
                 receive_count=received.receive_count,
                 error=format_error(problem),
             )
-            return self.requeue.requeue(item), report
+            disposition = self.requeue.requeue(item)
+            self.wait_queue.abandon(message, report)
+            return disposition, report
 
     def _work_on_existing(self, item: WorkItem) -> Disposition:
         """Process a message. A message of a workflow that was erased with its tenant is dropped: the graph, the job,
@@ -365,7 +367,7 @@ class LaneWorker:
         """
         message, now = item.message, self.clock.now()
         # It starts nothing, and the next call of its wait queue must not wait for it.
-        called = message.waited and self.wait_queue.received(message)
+        called = self.wait_queue.received(message) is not None
         if suspended:
             return Disposition.ACK if called else self.requeue.defer(item, run, until, reason)
         self.wait_queues.hold(message, expires_at=int(now) + HELD_SECONDS)
@@ -376,7 +378,7 @@ class LaneWorker:
             item.report.add("run_held", reason=reason)
             return Disposition.ACK
         if message.key is not None:  # runs of other jobs wait behind it
-            self.wait_queue.left(message, None, message.line, item.report, room=True)
+            self.wait_queue.left(message, None, message.line, item.report, free=lambda: 1)
         return self.requeue.send(item, until, reason)
 
     def _leave_wait_queue(self, item: WorkItem, run: Run | None) -> None:
@@ -401,23 +403,14 @@ class LaneWorker:
 @dataclass(frozen=True, slots=True)
 class _Admitted:
     """A start that has the lock of its job, the place of its key and its turn in a rate, as far as it needs them.
-    `room`: another run of the job may start too; `key_room`: another run of the key. `prepared`: the job as this run
-    calls it, if it was read. `rate_key`: the key of its rate, of which a start is paid. `guarded`: its circuit breaker.
+    `prepared`: the job as this run calls it, if it was read. `rate_key`: the key of its rate, of which a start is paid.
+    `guarded`: its circuit breaker.
     """
 
     start: Start
-    room: bool
-    key_room: bool = True
     prepared: Prepared | Failed | None = None
     rate_key: str | None = None
     guarded: Guarded | None = None
-
-    def room_in(self, line: str) -> bool:
-        """Return whether another run in this wait queue may start too."""
-        key = self.start.run.key
-        if line == self.start.run.job_id:
-            return self.room
-        return self.key_room if key is not None and line == key_line(key) else True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -491,17 +484,15 @@ class Starter:
         message.
         """
         message = item.message
-        if message.waited:
-            self.wait_queue.received(message)  # before the lock is read
         match self.overlaps.take(job, decision, item.context.lease_until, again=message.waited):
-            case Held(called_until, room):
+            case Held(called_until):
                 earlier = latest(decision.run.called_until, called_until)
                 if decision.run.is_workflow:  # its steps have seats if no other run of the workflow is active
                     earlier = (earlier or 0.0) if job.needs_lock and job.overlap.rule.alone else None
                 decision = replace(decision, run=replace(decision.run, called_until=earlier))
                 if called_until is not None and not message.bulk and not self._has_seat(item, decision, job, turn):
                     return self._to_bulk(item, decision, job)
-                return _Admitted(decision, room)
+                return _Admitted(decision)
             case Conflict() as past:
                 return past
             case RetryLater(until, reason):
@@ -561,11 +552,11 @@ class Starter:
             key = found
         decision = _with_priority(decision, job, key)
         match self.overlaps.take_key(decision, key, limit, item.context.lease_until):
-            case Held(_, key_room):
+            case Held():
                 start = replace(decision, run=replace(decision.run, key=key))
-                return replace(admitted, start=start, key_room=key_room, prepared=prepared)
+                return replace(admitted, start=start, prepared=prepared)
             case Wait() as wait:
-                return self._wait(item, wait, decision, job, key=key, room=admitted.room)
+                return self._wait(item, wait, decision, job, key=key)
             case Conflict() as past:
                 return past
             case RetryLater() | Skip():
@@ -616,7 +607,7 @@ class Starter:
         at, deadline = later.at, job.start_deadline_seconds
         if isinstance(previous, Queued) and deadline is not None:
             at = min(at, newest_due(start_request_of(message), job) + deadline + 1.0)
-        waited = replace(message, waited=True)
+        waited = replace(message, waited=True, call=None)
         return self.requeue.defer(replace(item, message=waited), previous, at, what)
 
     def _leave_lines(self, item: WorkItem, admitted: _Admitted, run: Running | None, job: Job) -> None:
@@ -630,7 +621,9 @@ class Starter:
         if waited is not None:
             lines |= {message.line, line_of(waited)}
         for line in sorted(lines):
-            self.wait_queue.left(message, run, line, item.report, room=admitted.room_in(line), waited=waited)
+            starting = admitted.start.run
+            free = self.overlaps.free_beside(job, starting, line, _key_limit(starting, job))
+            self.wait_queue.left(message, run, line, item.report, free=free, waited=waited)
 
     def _begin(self, item: WorkItem, admitted: _Admitted, job: Job) -> Disposition | Conflict:
         """Send the deadline message, write the record, call the target and record the end."""
@@ -720,11 +713,11 @@ class Starter:
         return self.requeue.defer(bulk, decision.previous, now, "no seat is free", lane=job.lane)
 
     def _wait(
-        self, item: WorkItem, wait: Wait, decision: Start, job: Job, *, key: str | None = None, room: bool = False
+        self, item: WorkItem, wait: Wait, decision: Start, job: Job, *, key: str | None = None
     ) -> Disposition | Conflict:
         """Record that the run waits and put it in the wait queue of its job, or of its key. Then read the lock again,
         since it may have been released in the meantime. The message is deleted: the worker that releases the lock
-        starts the run. `room`: another run of the job may start.
+        starts the run.
         """
         standing, message, report = decision.continued, item.message, item.report
         if standing is None and key is None and (most := self.overlaps.full_at(job)) is not None:
@@ -738,14 +731,18 @@ class Starter:
         entered = self.wait_queue.enter(job, standing, carried_on(item, standing).message, report, key=key)
         line = job.id if key is None else key_line(key)
         if message.waited and message.line != line:  # it has moved from another wait queue
-            self.wait_queue.left(message, None, message.line, report, room=room or message.key is not None)
+            free = self.overlaps.free_beside(job, decision.run, message.line, None)
+            self.wait_queue.left(message, None, message.line, report, free=free)
         if entered:
             report.counts["RunsQueued"] += not isinstance(decision.continued, Queued)  # else it has waited for its job
             report.add("run_queued", reason=wait.reason)
             return Conflict(standing)
+        if message.line == line:
+            self.wait_queue.received(message)  # before the lock is read
         limit = _key_limit(decision.run, job) or 0
-        if self.overlaps.is_free(job) if key is None else self.overlaps.is_key_free(job.tenant, key, limit):
-            self.wait_queue.call_next(job.tenant, line, report)  # another run goes first, or the holder has just ended
+        if most := self.overlaps.free(job) if key is None else self.overlaps.free_of_key(job.tenant, key, limit):
+            # Another run goes first, or a holder has just ended.
+            self.wait_queue.call_next(job.tenant, line, report, most)
         elif wait.preempt is not None:
             self._preempt(wait.preempt, report)
         return Disposition.ACK

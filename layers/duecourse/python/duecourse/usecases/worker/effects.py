@@ -185,10 +185,10 @@ class SideEffects:
         start the next run. No run is started if the message removes nothing and was not sent by the wait queue.
         `waited` is the run's previous record, which names the key for which the run waited.
         """
-        called = message.waited and self.wait_queue.received(message)
+        others = self.wait_queue.received(message)
         lines = {message.line} if waited is None else {message.line, line_of(waited)}
         for line in sorted(lines):
-            if self.wait_queue.leave(message, run, line, waited=waited) or (called and line == message.line):
+            if self.wait_queue.leave(message, run, line, waited=waited) or (others == 0 and line == message.line):
                 self.wait_queue.call_next(message.tenant, line, report)
 
     def _carried_by_another(self, item: WorkItem, run: Run) -> bool:
@@ -218,8 +218,8 @@ class SideEffects:
         """Start the next run in the wait queue, and complete the job if this was its last run."""
         if not isinstance(job, Job):
             return
-        if self.overlaps.release(job, run):
-            self.wait_queue.call_next(run.tenant, run.job_id, report)
+        if free := self.overlaps.release(job, run):
+            self.wait_queue.call_next(run.tenant, run.job_id, report, free)
         now = self.clock.now()
         # Only for a job whose schedule may have no future occurrence. Its cursor is authoritative.
         soon = int(now) + CLOCKS_DIFFER_SECONDS

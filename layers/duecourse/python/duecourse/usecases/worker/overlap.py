@@ -8,21 +8,22 @@ run. So one of the two sees the other's write. A waiting run is started by sendi
 worker that receives the call decides again, so an extra call changes nothing. If a call is lost, the wait queue's
 watch, one message every half minute, starts the first run.
 
-A job with a limit of n active runs has n locks, its places. A run takes one of them, and calls the next waiting run if
-another place is free. A concurrency key also has places (see `key_line`). A run takes the lock of its job first, and
-keeps it while it waits for its key.
+A job with a limit of n active runs has n locks, its places. A concurrency key also has places (see `key_line`). A run
+takes the lock of its job first, and keeps it while it waits for its key. A run may take a place if another place
+remains free for each run that is ahead of it in the wait queue.
 
-A wait queue has one call at a time. The nonce of the call is recorded (`Watch.call`) before the call is sent, and no
-other call is sent until a worker has received this one. That worker removes the nonce before it reads the lock.
-Therefore no release of the lock is missed: the worker that receives the call reads the lock after the release, and
-calls the next run if its own run no longer waits. Only the watch sends a call while another call is recorded, because
-the recorded call may be lost.
+A worker calls as many runs as there are free places, and at most MAX_CALLS. It records the calls (`Watch.calls`) before
+it sends them, and sends none while others are recorded. The receiver of a call removes it once its run has a place, or
+once it is clear that the run still waits. The receiver that removes the last call then reads the places and calls the
+next runs. Therefore no release of a place is missed: a worker that released a place and sent no call, because others
+were recorded, released it before that read. Only the watch replaces recorded calls, because they may be lost.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from duecourse.domain.ids import OfRun, key_line
 from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS, DAY_SECONDS
@@ -72,15 +73,15 @@ from duecourse.usecases.worker.work_item import start_request_of
 
 MAX_TAKE_OVERS = 4
 
+MAX_CALLS = 10
+"""How many runs a worker calls at once: the entries of one request (Amazon SQS API Reference, SendMessageBatch)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """This run may start. Calls of earlier runs that began before `called_until` may still be in progress. `room`:
-    another run of the job, or of the key, may start too.
-    """
+    """This run may start. Calls of earlier runs that began before `called_until` may still be in progress."""
 
     called_until: float | None = None
-    room: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,21 +117,20 @@ class Overlaps:
         """
         run, previous = start.run, start.previous
         if not job.needs_lock:
-            return Held(room=True)
+            return Held()
         # A run that waits for its key, a rate or a breaker has left the wait queue of its job with the lock.
         continued = start.continued
         in_turn = job.rule.waits and (
             continued is None or (isinstance(continued, Queued) and not waits_with_lock(continued))
         )
-        holder = holder_of(run, job.id)
+        wanted = Lock(holder_of(run, job.id), lease_until, rank_of_start(run, previous))
         # A run that has started before (a retry, a redrive) precedes the runs in the wait queue.
+        if job.active_limit is not None:
+            return self._take_place(_places_of(job, job.active_limit), wanted, previous, run if in_turn else None)
         turn = decide_turn(job, position_in(job.id, run), **self._ends(job)) if in_turn else None
         if turn is not None:
             return turn
         fresh = isinstance(continued, Queued | None)
-        wanted = Lock(holder, lease_until, rank_of_start(run, previous))
-        if job.active_limit is not None:
-            return self._take_place(_places_of(job, job.active_limit), wanted, previous)
         if isinstance(previous, Final):
             wanted = self._after(wanted, previous)
         return self._take(job, wanted, LockRequest(run.name.local, job.overlap, fresh, again), previous)
@@ -139,21 +139,32 @@ class Overlaps:
         """Take a place of a concurrency key for a start, as `take` takes the lock of a job. `limit` is the limit of the
         job; a stored limit of the key replaces it.
         """
-        run, previous, line = start.run, start.previous, key_line(key)
-        continued = start.continued
-        if continued is None or (isinstance(continued, Queued) and (continued.rate_key is None or continued.breaker)):
-            mine = position_in(line, run)
-            for first in self.wait_queues.waiting(run.tenant, line, limit=1):
-                if position_in(line, first) < mine:
-                    return Wait(f"{first.name} starts before it with {key}")
-        wanted = Lock(holder_of(run, line), lease_until, rank_of_start(run, previous))
-        return self._take_place(self._places_of_key(run.tenant, key, limit), wanted, previous)
+        run, previous, continued = start.run, start.previous, start.continued
+        in_turn = continued is None or (
+            isinstance(continued, Queued) and (continued.rate_key is None or continued.breaker)
+        )
+        wanted = Lock(holder_of(run, key_line(key)), lease_until, rank_of_start(run, previous))
+        places = self._places_of_key(run.tenant, key, limit)
+        return self._take_place(places, wanted, previous, run if in_turn else None)
 
-    def is_key_free(self, tenant: str, key: str, limit: int) -> bool:
-        """Return whether a place of the key is free. `limit` is the same as in `take_key`."""
+    def free_beside(self, job: Job, run: Run, line: str, limit: int | None) -> Callable[[], int] | None:
+        """Return what counts the runs of a wait queue that may start beside a run that has left it (None: no run may).
+        `limit` is that of the run's key.
+        """
+        if line == run.job_id:
+            alone = job.needs_lock and (job.active_limit or 1) == 1
+            return None if alone else partial(self.free, job)
+        if run.key is None or line != key_line(run.key):  # the run has moved to another wait queue
+            return lambda: 1
+        if self._places_of_key(run.tenant, run.key, limit or 1).limit <= 1:
+            return None
+        return partial(self.free_of_key, run.tenant, run.key, limit or 1)
+
+    def free_of_key(self, tenant: str, key: str, limit: int) -> int:
+        """Return how many runs with the key may start now. `limit` is the same as in `take_key`."""
         places = self._places_of_key(tenant, key, limit)
         held = self.runs.locks(tenant, places.line)
-        return not is_paused(held, self.clock.now()) and len(self._active(places, held, "", None)) < places.limit
+        return 0 if is_paused(held, self.clock.now()) else _free(places, self._active(places, held, "", None))
 
     def pause_key(self, tenant: str, key: str, until: float) -> None:
         """Start no run with the key before `until` (UTC seconds)."""
@@ -185,21 +196,21 @@ class Overlaps:
             limit if limit is not None and self.wait_queues.length(job.tenant, job.id, limit=limit) >= limit else None
         )
 
-    def is_free(self, job: Job, ended: Run | None = None) -> bool:
-        """Return whether the lock (or one of the places) is free. `ended` is a final record that need not be read
-        again.
-        """
+    def free(self, job: Job, ended: Run | None = None) -> int:
+        """Return how many runs of the job may start now. `ended` is a final record that need not be read again."""
+        if not job.needs_lock:
+            return MAX_CALLS
         if job.active_limit is not None:
             name, places = "" if ended is None else holder_of(ended, job.id), _places_of(job, job.active_limit)
-            return len(self._active(places, self.runs.locks(job.tenant, job.id), name, ended)) < job.active_limit
+            return _free(places, self._active(places, self.runs.locks(job.tenant, job.id), name, ended))
         held = self.runs.locked(job.tenant, job.id)
         if held is None or not held.holder:
-            return True
+            return 1
         if held.holder == RENAMED:
-            return False
+            return 0
         mine = ended is not None and held.holder == holder_of(ended, job.id)
         holder = ended if mine else self._holder(job.tenant, job.id, held)
-        return holder is not None and (has_released(held, holder) or own_job(job, holder) is None)
+        return int(holder is not None and (has_released(held, holder) or own_job(job, holder) is None))
 
     def _holder(self, tenant: str, line: str, held: Lock) -> Run | None:
         name = held_by(held.holder, line)
@@ -212,18 +223,18 @@ class Overlaps:
         found = self.runs.get_many(tenant, sorted(set(names.values()), key=str)) if names else {}
         return {holder: found[name] for holder, name in names.items() if name in found}
 
-    def release(self, job: Job, run: Run) -> bool:
+    def release(self, job: Job, run: Run) -> int:
         """Record that calls may still be in progress after `run`, whose record is final and has released the lock.
-        Return whether the lock is free. Return False if runs of the job never wait for it.
+        Return how many runs may start now; 0 if runs of the job never wait for the lock.
         """
         if not job.needs_lock:
-            return False
+            return 0
         free = self._after(Lock("", self.clock.now()), run)
         if free.called_until is not None and job.active_limit is None:
             held = self.runs.locked(job.tenant, job.id)
             if held is not None and held.holder == holder_of(run, job.id) and has_released(held, run):
                 self.runs.lock(job.tenant, job.id, free, held)
-        return job.rule.waits and self.is_free(job, run)
+        return self.free(job, run) if job.rule.waits else 0
 
     def _after(self, wanted: Lock, run: Run | None, held: Lock | None = None) -> Lock:
         """Return the lock after this run, or after the run that held it, with the calls of these runs that may be in
@@ -266,11 +277,14 @@ class Overlaps:
                 return Held(taken.called_until)
         return Wait("its holder changed repeatedly")
 
-    def _take_place(self, places: Places, wanted: Lock, record: Run | None) -> LockResult:
+    def _take_place(self, places: Places, wanted: Lock, record: Run | None, in_turn: OfRun | None) -> LockResult:
         """Take a place, of which at most `places.limit` may be taken. A run that has started keeps its place until its
-        end, even beyond a lowered limit.
+        end, even beyond a lowered limit. A run that is `in_turn` leaves places for those ahead of it.
         """
         tenant, line = places.tenant, places.line
+        ahead = [] if in_turn is None else self._ahead(places, in_turn)
+        if len(ahead) >= MAX_CALLS:
+            return Wait(f"{ahead[0]} and others start before it")
         for _ in range(MAX_TAKE_OVERS):
             held = self.runs.locks(tenant, line)
             limit = 0 if is_paused(held, self.clock.now()) else places.limit
@@ -286,12 +300,22 @@ class Overlaps:
             begun = isinstance(record, Running | Waiting | Retrying if places.job else Running | Waiting)
             # The limit may have been lowered since the run took its place, if its worker died before the start.
             keeps = kept is not None and (begun or len(active) <= limit)
-            place = kept if keeps else free_place(active, limit)
+            started = {held[place].holder for place in active}
+            before = sum(holder not in started for holder in ahead)
+            place = kept if keeps else free_place(active, limit, before)
             if place is None:
-                return Wait(f"{len(active)} runs are active")
+                return Wait(f"{len(active)} runs are active, and {before} start before it")
             if self.runs.lock(tenant, line, wanted, held.get(place), place=place) is None:
-                return Held(room=len(active | {place}) < limit)
+                return Held()
         return Wait("the places changed repeatedly")
+
+    def _ahead(self, places: Places, run: OfRun) -> list[str]:
+        """Return the runs ahead of this one in the wait queue, by the names under which they would hold a place; at
+        most MAX_CALLS.
+        """
+        line, mine = places.line, position_in(places.line, run)
+        first = self.wait_queues.waiting(places.tenant, line, limit=min(max(places.limit, 1), MAX_CALLS))
+        return [each.local for each in (position_in(line, message) for message in first) if each < mine]
 
     def _active(self, places: Places, held: dict[int, Lock], mine: str, record: Run | None) -> set[int]:
         """Return the places of active runs. `record` is that of the run `mine`. This run has a place only if it does
@@ -319,6 +343,10 @@ class Overlaps:
 
 def _places_of(job: Job, limit: int) -> Places:
     return Places(job.tenant, job.id, limit, job)
+
+
+def _free(places: Places, active: set[int]) -> int:
+    return max(places.limit - len(active), 0)
 
 
 def _entry(message: RunMessage, line: str, run: Run | None) -> OfRun:
@@ -356,7 +384,7 @@ class WaitQueue:
 
         The watch is created first: if the worker dies or a request fails, no run is in a wait queue without a watch.
         """
-        entry = replace(message, identity=run.identity, waited=True, watch=None, replaces=(), key=key)
+        entry = replace(message, identity=run.identity, waited=True, watch=None, replaces=(), key=key, call=None)
         if run.through is None:
             entry = replace(entry, rules=None)
         self._watched(entry)
@@ -369,7 +397,7 @@ class WaitQueue:
             if job.rule.only_newest and key is None:
                 for first in self._first(run.tenant, run.job_id):
                     if position_in(run.job_id, first) < position_in(run.job_id, run):
-                        self._call(first, report)
+                        self._call([first], report)
         return entered
 
     def leave(
@@ -394,12 +422,12 @@ class WaitQueue:
         line: str,
         report: Report,
         *,
-        room: bool,
+        free: Callable[[], int] | None,
         waited: Queued | None = None,
     ) -> None:
-        """Remove a run that has started, or has moved to another wait queue (`run` is None), and start the next one if
-        there is `room` for it. A failure here must not affect the run; the wait queue's watch starts the first run
-        again.
+        """Remove a run that has started, or has moved to another wait queue (`run` is None), and start the next ones.
+        `free` returns how many runs may start; None: no run may. A failure here must not affect the run; the wait
+        queue's watch starts the first run again.
         """
         try:
             if run is None:
@@ -407,25 +435,38 @@ class WaitQueue:
                 self.wait_queues.leave(message.tenant, line, position_in(line, entry), through=message.starts)
             else:
                 self.leave(message, run, line, waited=waited)
-            if room:
-                self.call_next(message.tenant, line, report)
+            others = self.received(message) if line == message.line else None
+            if free is not None and not others and (first := self._first(message.tenant, line, MAX_CALLS)):
+                self._call(first[: free()], report)
         except Exception as problem:  # noqa: BLE001 - whatever the error, the call of the run must follow
             report.add("wait_queue_not_left", alarming=True, error=format_error(problem))
 
-    def received(self, message: RunMessage) -> bool:
-        """Remove the wait queue's call if this message is the call, or a copy of it. Return whether it was removed."""
-        standing = self.wait_queues.watch(message.tenant, message.line)
-        names = {message.nonce, *(nonce for _, nonce in message.replaces)}
-        if standing is None or standing.call not in names:
-            return False
-        return self._record(message, replace(standing, call=None), standing)
-
-    def call_next(self, tenant: str, line: str, report: Report) -> None:
-        """Start the first run of the wait queue of a job (by its id) or of a key (`key_line`), unless the wait queue's
-        call is in transit.
+    def received(self, message: RunMessage) -> int | None:
+        """Remove the call if this message is a call of its wait queue, or a copy of one. Return how many other calls
+        are still recorded; None if this one is not.
         """
-        for first in self._first(tenant, line):
-            self._call(first, report)
+        if message.call is None:
+            return None
+        standing = self.wait_queues.watch(message.tenant, message.line)
+        if standing is None or message.call not in standing.calls:
+            return None
+        after = self.wait_queues.remove_calls(message.tenant, message.line, [message.call])
+        return 0 if after is None else len(after.calls)
+
+    def abandon(self, message: RunMessage, report: Report) -> None:
+        """Remove the call of a message whose processing failed, so that other calls do not wait for its next delivery.
+        No other run is called: the first one may be the same run again.
+        """
+        try:
+            self.received(message)
+        except Exception as problem:  # noqa: BLE001 - the watch replaces a call that was not removed
+            report.add("wait_queue_not_left", alarming=True, error=format_error(problem))
+
+    def call_next(self, tenant: str, line: str, report: Report, most: int = 1) -> None:
+        """Start the first `most` runs (at most MAX_CALLS) of the wait queue of a job (by its id) or of a key
+        (`key_line`), unless calls of the wait queue are in transit.
+        """
+        self._call(self._first(tenant, line, most), report)
 
     def look(self, message: RunMessage, report: Report) -> None:
         """Handle the watch's message: start the first run, and send the watch's next message. That message is sent
@@ -447,10 +488,11 @@ class WaitQueue:
                 if not first:
                     return
                 standing = None
-            following = Watch(self.randomness.nonce(), self.clock.now(), self.randomness.nonce())
+            call = self.randomness.nonce()
+            following = Watch(self.randomness.nonce(), self.clock.now(), frozenset({call}))
             self._send(replace(first[0], watch=following.nonce), following.at + WATCH_SECONDS)
             if self._record(message, following, standing):
-                self._send(first[0], following.at, following.call)
+                self._send(replace(first[0], call=call), following.at)
                 report.add("wait_queue_watched", run_id=str(first[0].name))
                 return
         raise WaitQueueUnavailableError(f"the watch of {message.name} changed at each of {MAX_LOOKS} attempts")
@@ -464,7 +506,7 @@ class WaitQueue:
         standing = self.wait_queues.watch(entry.tenant, entry.line)
         if standing is not None and now < standing.at + WATCH_LOST_SECONDS:
             return standing
-        watch = Watch(self.randomness.nonce(), now, None if standing is None else standing.call)
+        watch = Watch(self.randomness.nonce(), now, frozenset() if standing is None else standing.calls)
         self._send(replace(entry, watch=watch.nonce), now + WATCH_SECONDS)
         self._record(entry, watch, standing)
         return watch
@@ -477,32 +519,39 @@ class WaitQueue:
         written = lines.set_watch(tenant, line, watch, standing, expires_at=self._expires_at())
         return written or lines.watch(tenant, line) == watch
 
-    def _first(self, tenant: str, line: str) -> list[RunMessage]:
-        return self.wait_queues.waiting(tenant, line, limit=1)
+    def _first(self, tenant: str, line: str, most: int = 1) -> list[RunMessage]:
+        return self.wait_queues.waiting(tenant, line, limit=min(most, MAX_CALLS))
 
-    def _call(self, first: RunMessage, report: Report) -> None:
-        """Send the wait queue's call to its first run, unless a call is in transit. If another worker has changed the
-        watch in the meantime, that worker has sent a call, or will read the lock after this worker has released it.
+    def _call(self, first: Sequence[RunMessage], report: Report) -> None:
+        """Call the first runs of the wait queue, unless calls are in transit. If another worker has changed the watch
+        in the meantime, that worker has sent calls, or will read the places after this worker has released one.
         """
-        watch = self._watched(first)
-        called = replace(watch, call=self.randomness.nonce())
-        if watch.call is None and self._record(first, called, watch):
-            try:
-                self._send(first, self.clock.now(), called.call)
-            except WaitQueueUnavailableError:
-                self._record(first, watch, called)
-                raise
-            report.add("run_called", run_id=str(first.name), tenant=first.tenant, job_id=first.job_id)
+        if not first or (watch := self._watched(first[0])).calls:
+            return
+        now, draw = self.clock.now(), self.randomness.nonce
+        calls = {draw(): message.again(nonce=draw(), not_before=now) for message in first}
+        if not self._record(first[0], replace(watch, calls=frozenset(calls)), watch):
+            return
+        sent = self.forwarder.send_now([replace(message, call=call) for call, message in calls.items()])
+        failed = [call for call, accepted in zip(calls, sent, strict=True) if not accepted]
+        for call, message in calls.items():
+            if call not in failed:
+                report.add("run_called", run_id=str(message.name), tenant=message.tenant, job_id=message.job_id)
+        if failed:
+            self.wait_queues.remove_calls(first[0].tenant, first[0].line, failed)
+            raise WaitQueueUnavailableError(_not_accepted(calls[failed[0]]))
 
-    def _send(self, message: RunMessage, not_before: float, nonce: str | None = None) -> None:
-        fresh = message.again(nonce=nonce or self.randomness.nonce(), not_before=not_before)
+    def _send(self, message: RunMessage, not_before: float) -> None:
+        fresh = message.again(nonce=self.randomness.nonce(), not_before=not_before)
         if not self.forwarder.send(fresh, not_before, message.lane):
-            raise WaitQueueUnavailableError(
-                f"the queue of the lane did not accept the message that starts {message.name}"
-            )
+            raise WaitQueueUnavailableError(_not_accepted(message))
 
     def _expires_at(self) -> int:
         return int(self.clock.now()) + KEPT_SECONDS
+
+
+def _not_accepted(message: RunMessage) -> str:
+    return f"the queue of the lane did not accept the message that starts {message.name}"
 
 
 class WaitQueueUnavailableError(Exception):

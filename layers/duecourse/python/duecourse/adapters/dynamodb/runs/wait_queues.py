@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -151,19 +151,29 @@ class DynamoWaitQueues(TableStore):
 
     def watch(self, tenant: str, job_id: str) -> Watch | None:
         item = self._item(job_key(tenant, job_id, WATCH))
-        if item is None:
-            return None
-        return Watch(values.text(item, "nonce"), float(item["at"]["N"]), values.optional_text(item, "call"))
+        return None if item is None else _watch(item)
 
     def set_watch(
         self, tenant: str, job_id: str, watch: Watch | None, previous: Watch | None, *, expires_at: int
     ) -> bool:
         key = job_key(tenant, job_id, WATCH)
-        condition = ABSENT if previous is None else holds({"nonce": previous.nonce, "call": previous.call})
+        condition = ABSENT if previous is None else holds({"nonce": previous.nonce, "calls": previous.calls or None})
         if watch is None:
             return conditional(self._client.delete_item, TableName=self._table, Key=key, **condition)
-        item = {"nonce": watch.nonce, "at": watch.at, "call": watch.call, "expires_at": expires_at}
+        item = {"nonce": watch.nonce, "at": watch.at, "calls": watch.calls, "expires_at": expires_at}
         return conditional(self._client.put_item, TableName=self._table, Item=key | values.pack(item), **condition)
+
+    def remove_calls(self, tenant: str, job_id: str, calls: Collection[str]) -> Watch | None:
+        removal = values.expressions(
+            {"calls": frozenset(calls)}, update="DELETE #calls :calls", condition="attribute_exists(PK)"
+        )
+        made, item = self._changed(job_key(tenant, job_id, WATCH), removal)
+        return _watch(item) if made else None
+
+
+def _watch(item: Item) -> Watch:
+    calls = item["calls"]["SS"] if "calls" in item else ()
+    return Watch(values.text(item, "nonce"), float(item["at"]["N"]), frozenset(calls))
 
 
 def _rate_key(tenant: str, key: str) -> Item:
