@@ -30,6 +30,7 @@ from tests.support.wait_queue_mutants import (
     blind,
     doubling,
     forgetting,
+    hasty,
     keeping,
     lonely,
     never_received,
@@ -39,6 +40,7 @@ from tests.support.wait_queue_mutants import (
     placeless,
     prepaying,
     probing,
+    pushy,
     reckless,
     restarting,
     within,
@@ -273,6 +275,19 @@ def test_wait_queue_protocol_three_runs_and_two_workers_keep_the_limit_of_a_key_
     left = Left(crashes=1, copies=1, limits=1, failures=1)
     of = case(rule, runs=3, jobs=2, left=left, callback=True, then=then)
     assert Explorer(of).wander(Random(rule), 40).ends
+
+
+@pytest.mark.parametrize("rule", ["allow 2", "allow, key 2"])
+def test_wait_queue_protocol_start_that_takes_the_place_of_a_run_ahead_is_found(rule: str) -> None:
+    jobs = 1 if rule == "allow 2" else 2
+    with pytest.raises(AssertionError, match="starts before"):
+        explore(rule, runs=4, workers=1, jobs=jobs, callback=True, changed=pushy, most=100_000)
+
+
+def test_wait_queue_protocol_places_that_are_counted_before_the_call_is_removed_are_found() -> None:
+    of = case("allow, key 2", runs=5, workers=3, jobs=2, callback=True, changed=hasty)
+    with pytest.raises(AssertionError, match="the lock is free, and nobody is called"):
+        Explorer(of).wander(Random("hasty"), 400)
 
 
 @pytest.mark.parametrize("rule", ["allow 2", "allow, key 2", "queue, key 2"])

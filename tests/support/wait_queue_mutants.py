@@ -126,6 +126,34 @@ class OpenPlaces(Overlaps):
         return Held() if taken else Wait("another run was first")
 
 
+class PushyStart(Overlaps):
+    """Takes a free place although it is for a run ahead in the wait queue."""
+
+    __slots__ = ()
+
+    def _ahead(self, places: Places, run: OfRun) -> list[str]:
+        return []
+
+
+class HastyLine(WaitQueue):
+    """Counts the free places before it removes its call."""
+
+    __slots__ = ()
+
+    def left(
+        self,
+        message: RunMessage,
+        run: Run | None,
+        line: str,
+        report: Report,
+        *,
+        free: Callable[[], int] | None,
+        waited: Queued | None = None,
+    ) -> None:
+        counted = 0 if free is None else free()
+        super().left(message, run, line, report, free=lambda: counted, waited=waited)
+
+
 class PrepaidRates(Rates):
     """A run that has waited for its instant of the line starts without paying."""
 
@@ -266,6 +294,16 @@ def keeping(worker: LaneWorker) -> LaneWorker:
 def lonely(worker: LaneWorker) -> LaneWorker:
     """A start does not call the next run."""
     return _with_overlaps(worker, LonelyStart)
+
+
+def pushy(worker: LaneWorker) -> LaneWorker:
+    """A start does not leave places for the runs ahead."""
+    return _with_overlaps(worker, PushyStart)
+
+
+def hasty(worker: LaneWorker) -> LaneWorker:
+    """A start counts the free places too early."""
+    return _with(worker, replace(worker.effects, wait_queue=HastyLine(**_fields(worker.wait_queue))))
 
 
 def opened(worker: LaneWorker) -> LaneWorker:
