@@ -136,8 +136,8 @@ MUTANTS = (
     ),
     Mutant(
         "the next run in the wait queue is not called",
-        "if self.overlaps.release(job, run):",
-        "if self.overlaps.release(job, run) and False:",
+        "if free := self.overlaps.release(job, run):",
+        "if (free := self.overlaps.release(job, run)) and False:",
         "turns",
     ),
     Mutant(
@@ -300,13 +300,17 @@ MUTANTS = (
     ),
     Mutant(
         "each late message of a line starts its next run (part 0)",
-        "if self.wait_queue.leave(message, run, line, waited=waited) or (called and line == message.line):",
+        "if self.wait_queue.leave(message, run, line, waited=waited) or (others == 0 and line == message.line):",
         "self.wait_queue.leave(message, run, line, waited=waited)\n            if message.waited:",
         "crowd",
         (
             (
-                "if watch.call is None and self._record(first, called, watch):",
-                "if self._record(first, called, watch) or True:",
+                "if not first or (watch := self._watched(first[0])).calls:",
+                "if not first or not (watch := self._watched(first[0])):",
+            ),
+            (
+                "if not self._record(first[0], replace(watch, calls=frozenset(calls)), watch):",
+                "if not self._record(first[0], replace(watch, calls=frozenset(calls)), watch) and False:",
             ),
         ),
     ),
