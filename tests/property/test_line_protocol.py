@@ -42,6 +42,7 @@ from tests.support.wait_queue_mutants import (
     probing,
     pushy,
     reckless,
+    releasing,
     restarting,
     within,
 )
@@ -275,6 +276,15 @@ def test_wait_queue_protocol_three_runs_and_two_workers_keep_the_limit_of_a_key_
     left = Left(crashes=1, copies=1, limits=1, failures=1)
     of = case(rule, runs=3, jobs=2, left=left, callback=True, then=then)
     assert Explorer(of).wander(Random(rule), 40).ends
+
+
+@pytest.mark.parametrize("rule", ["allow 2", "allow, key 1", "allow, key 2"])
+@pytest.mark.parametrize("wrong", ["a crash", "a lost answer", "a copy", "a failure"])
+def test_wait_queue_protocol_places_that_are_released_by_a_write_hold_after_any_single_fault(
+    rule: str, wrong: str
+) -> None:
+    jobs = 1 if rule == "allow 2" else 2
+    assert explore(rule, runs=3, workers=1, jobs=jobs, left=WRONG[wrong], callback=True, changed=releasing).ends
 
 
 @pytest.mark.parametrize("rule", ["allow 2", "allow, key 2"])

@@ -288,7 +288,10 @@ class AllPromises(KeyPromises):
             for done in self.done[workflow]:
                 if done.operation.what != "delete" or not done.reply.accepted or self.plan.conditions.outage:
                     continue
-                limit = done.reply.answered + self.skew + (PROMPT_SECONDS if self.undisturbed else 30)
+                # The clocks of the API and of a worker may differ in both directions, and a worker that decided before
+                # the cancellation may wait for the instant of a rate.
+                apart = 2 * self.skew + PROMPT_SECONDS
+                limit = done.reply.answered + apart + (PROMPT_SECONDS if self.undisturbed else 30)
                 again = min((put.reply.asked for put in puts if put.reply.answered > done.reply.asked), default=1e12)
                 names = {name for put in puts for name in put.operation.more["body"]["jobs"]}
                 locals_ = {

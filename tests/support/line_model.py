@@ -9,6 +9,7 @@ from random import Random
 from tests.property.test_line_protocol import case
 from tests.support.line_explorer import Case, Explorer
 from tests.support.wait_queue_model import Left
+from tests.support.wait_queue_mutants import as_it_is, releasing
 
 WRONG = Left(crashes=1, copies=1, limits=1)
 
@@ -30,6 +31,9 @@ SEARCHED = {
     ),
     "of two calls at once, key 2, 4 runs of 2 jobs, 1 worker, crash": case(
         "allow, key 2", runs=4, workers=1, jobs=2, left=Left(crashes=1), callback=True
+    ),
+    "of a key 2 whose places are released, 3 runs of 2 jobs, 1 worker, crash": case(
+        "allow, key 2", runs=3, workers=1, jobs=2, left=Left(crashes=1), callback=True, changed=releasing
     ),
     "of a key 2 then 1, 3 runs of 2 jobs, 1 worker, crash": case(
         "skip, key 2", runs=3, workers=1, jobs=2, left=Left(crashes=1, limits=1), callback=True, then="skip, key 1"
@@ -77,11 +81,12 @@ DRAWN |= {
 
 
 DRAWN |= {
-    f"of two calls at once, {rule}, 5 runs, 3 workers, crash, duplicate and lost answer": case(
+    f"of two calls at once, {rule}, {changed.__name__}, 5 runs, 3 workers, crash, duplicate and lost answer": case(
         rule, runs=5, workers=3, jobs=1 if rule == "allow 2" else 2, callback=True,
-        left=Left(crashes=1, copies=1, losses=1),
+        left=Left(crashes=1, copies=1, losses=1, failures=1), changed=changed,
     )
     for rule in ("allow 2", "allow, key 2", "queue, key 2")
+    for changed in (as_it_is, releasing)
 } | {
     "of two calls at once and a limit that is raised, 5 runs, 3 workers, crash and duplicate": case(
         "allow, key 1", runs=5, workers=3, jobs=2, left=WRONG, callback=True, then="allow, key 2"

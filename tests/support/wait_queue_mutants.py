@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from duecourse.domain.ids import OfRun
-from duecourse.domain.jobs.job import Job, Lane, Rate
+from duecourse.domain.jobs.job import Job, JobSnapshot, Lane, Rate
 from duecourse.domain.runs.breaker import BreakerState
 from duecourse.domain.runs.overlap import Lock, LockRequest, Wait
 from duecourse.domain.runs.rate import Change, Move, Recount, Spent
@@ -101,7 +101,7 @@ class KeepingEffects(SideEffects):
 
     __slots__ = ()
 
-    def _give_key_back(self, run: Run, report: Report) -> None:
+    def _give_key_back(self, run: Run, job: JobSnapshot, report: Report) -> None:
         return
 
 
@@ -296,6 +296,16 @@ def lonely(worker: LaneWorker) -> LaneWorker:
     return _with_overlaps(worker, LonelyStart)
 
 
+def as_it_is(worker: LaneWorker) -> LaneWorker:
+    """No fault."""
+    return worker
+
+
+def releasing(worker: LaneWorker) -> LaneWorker:
+    """No fault: places are released by a write, whatever the limit."""
+    return _with_overlaps(worker, Overlaps, released_from=1)
+
+
 def pushy(worker: LaneWorker) -> LaneWorker:
     """A start does not leave places for the runs ahead."""
     return _with_overlaps(worker, PushyStart)
@@ -324,8 +334,8 @@ def _with_counters(worker: LaneWorker, kind: type[UnconditionalQueues]) -> LaneW
     return replace(worker, starter=replace(worker.starter, rates=rates))
 
 
-def _with_overlaps(worker: LaneWorker, kind: type[Overlaps]) -> LaneWorker:
-    overlaps = kind(**_fields(worker.starter.overlaps))
+def _with_overlaps(worker: LaneWorker, kind: type[Overlaps], **changes: Any) -> LaneWorker:
+    overlaps = kind(**_fields(worker.starter.overlaps) | changes)
     changed = _with(worker, replace(worker.effects, overlaps=overlaps))
     return replace(changed, starter=replace(changed.starter, overlaps=overlaps))
 

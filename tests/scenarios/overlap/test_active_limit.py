@@ -294,6 +294,23 @@ def handled(world: World, batch: list[Any]) -> None:
             world.wheel.put_back(each)
 
 
+def test_active_limit_start_of_a_job_with_many_places_reads_no_records_while_one_is_free() -> None:
+    world, asked = World(MemoryTables()), list[str]()
+    world.run_store = CountedStore(world.run_store, asked)  # type: ignore[assignment]
+    world.add(limited(active_limit=5, max_runs=8))
+    world.until(NOON + 260)
+    assert (states(world), asked.count("get_many")) == ("WWWW", 0)
+    complete(world)
+    world.until(NOON + 320)
+    assert (states(world), asked.count("get_many")) == ("SWWWW", 0)
+    held = world.run_store.locks("default", "tick-tock")
+    assert [place for place, lock in held.items() if lock.holder] == [0, 1, 2, 3]
+    world.until(NOON + 370)
+    assert (states(world), asked.count("get_many") > 0) == ("SWWWWW", False)
+    world.until(NOON + 430)
+    assert (states(world), asked.count("get_many") > 0) == ("SWWWWWQ", True)
+
+
 @pytest.mark.parametrize("handled_per_second", [10, 5])
 def test_active_limit_job_that_is_due_every_second_sends_few_messages_after_an_outage(handled_per_second: int) -> None:
     lane = SlowLane(Overlap.ALLOW, handled_per_second, limit=3)

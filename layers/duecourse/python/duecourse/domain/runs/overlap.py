@@ -279,11 +279,11 @@ def rank_of_start(run: Run, previous: Run | None) -> int:
     return 2 * run.attempt + (isinstance(previous, Final))
 
 
-def last_rank_before(final: Run) -> int:
-    """Return the highest rank of the starts that this final record ended or prevented. A start that overwrites this
-    record, and every later start, has a higher rank.
+def last_rank_before(ended: Run) -> int:
+    """Return the highest rank of the starts that this final record ended or prevented, or that a record between two
+    attempts ended. Every later start has a higher rank.
     """
-    return 2 * (final.attempt + 1)
+    return 2 * (ended.attempt + 1) if isinstance(ended, Final) else 2 * ended.attempt + 1
 
 
 def has_released(lock: Lock, holder: Run) -> bool:

@@ -152,10 +152,10 @@ class SideEffects:
         match run:
             case Retrying():
                 self._publish(item, run, job)
-                self._give_key_back(run, item.report)
+                self._give_key_back(run, job, item.report)
                 return self._send_next_attempt(item, run)
             case Succeeded() | Cancelled() | Skipped():
-                self._give_key_back(run, item.report)
+                self._give_key_back(run, job, item.report)
                 self._end(run, job, item.report)
                 self._publish(item, run, job)
                 if isinstance(run, Succeeded) and isinstance(job, Job) and job.failing is not None:
@@ -163,7 +163,7 @@ class SideEffects:
                 return Disposition.ACK
             case Dead():
                 if not run.notified:  # else a delivery on its way to the dead-letter queue: they are many
-                    self._give_key_back(run, item.report)
+                    self._give_key_back(run, job, item.report)
                     self._end(run, job, item.report)
                     self._notify(item, run, job)
                 self._pause_failing(job, item.report)
@@ -209,9 +209,10 @@ class SideEffects:
         item.report.add("send_refused", alarming=True, reason="the next attempt's message")
         return Disposition.RETAIN
 
-    def _give_key_back(self, run: Run, report: Report) -> None:
+    def _give_key_back(self, run: Run, job: JobSnapshot, report: Report) -> None:
         """Start the next run in the wait queue of the run's key. The record has given the place of the key back."""
         if run.key is not None:
+            self.overlaps.release_key(run, job)
             self.wait_queue.call_next(run.tenant, key_line(run.key), report)
 
     def _end(self, run: Run, job: JobSnapshot, report: Report) -> None:

@@ -21,13 +21,13 @@ were recorded, released it before that read. Only the watch replaces recorded ca
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 from duecourse.domain.ids import OfRun, key_line
 from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS, DAY_SECONDS
-from duecourse.domain.jobs.job import Job, Lane
+from duecourse.domain.jobs.job import Job, JobSnapshot, Lane
 from duecourse.domain.runs.decision import RetryLater, Start, own_job
 from duecourse.domain.runs.overlap import (
     PAUSE,
@@ -47,6 +47,7 @@ from duecourse.domain.runs.overlap import (
     held_by,
     holder_of,
     is_paused,
+    last_rank_before,
     latest,
     position_in,
     rank_of_start,
@@ -72,6 +73,11 @@ from duecourse.usecases.report import Report, format_error
 from duecourse.usecases.worker.work_item import start_request_of
 
 MAX_TAKE_OVERS = 4
+
+RELEASED_FROM = 5
+"""From this limit on, a worker writes that a place is free when a run ends. A start then need not read the records of
+all holders, which would cost as much as this write: a write unit costs five read units (Amazon DynamoDB pricing).
+"""
 
 MAX_CALLS = 10
 """How many runs a worker calls at once: the entries of one request (Amazon SQS API Reference, SendMessageBatch)."""
@@ -109,6 +115,7 @@ class Overlaps:
     wait_queues: WaitQueues
     jobs: JobStore
     clock: Clock
+    released_from: int = RELEASED_FROM
 
     def take(self, job: Job, start: Start, lease_until: float, *, again: bool = False) -> LockResult:
         """Take the lock for a start, if necessary from a holder that is final or lost. Idempotent for the holder, but a
@@ -164,7 +171,7 @@ class Overlaps:
         """Return how many runs with the key may start now. `limit` is the same as in `take_key`."""
         places = self._places_of_key(tenant, key, limit)
         held = self.runs.locks(tenant, places.line)
-        return 0 if is_paused(held, self.clock.now()) else _free(places, self._active(places, held, "", None))
+        return 0 if is_paused(held, self.clock.now()) else self._free(places, held)
 
     def pause_key(self, tenant: str, key: str, until: float) -> None:
         """Start no run with the key before `until` (UTC seconds)."""
@@ -201,8 +208,7 @@ class Overlaps:
         if not job.needs_lock:
             return MAX_CALLS
         if job.active_limit is not None:
-            name, places = "" if ended is None else holder_of(ended, job.id), _places_of(job, job.active_limit)
-            return _free(places, self._active(places, self.runs.locks(job.tenant, job.id), name, ended))
+            return self._free(_places_of(job, job.active_limit), self.runs.locks(job.tenant, job.id), ended)
         held = self.runs.locked(job.tenant, job.id)
         if held is None or not held.holder:
             return 1
@@ -229,12 +235,29 @@ class Overlaps:
         """
         if not job.needs_lock:
             return 0
+        if job.active_limit is not None:
+            self._release_place(_places_of(job, job.active_limit), run)
         free = self._after(Lock("", self.clock.now()), run)
         if free.called_until is not None and job.active_limit is None:
             held = self.runs.locked(job.tenant, job.id)
             if held is not None and held.holder == holder_of(run, job.id) and has_released(held, run):
                 self.runs.lock(job.tenant, job.id, free, held)
         return self.free(job, run) if job.rule.waits else 0
+
+    def release_key(self, run: Run, job: JobSnapshot) -> None:
+        """Record that a run whose attempt has ended has no place of its key. Its own record already says so."""
+        if run.key is not None and not (isinstance(run, Retrying) and run.rate_key is not None):
+            concurrency = job.concurrency if isinstance(job, Job) else None
+            limit = run.identity.at_once if concurrency is None else concurrency.limit
+            self._release_place(self._places_of_key(run.tenant, run.key, limit or 1), run)
+
+    def _release_place(self, places: Places, run: Run) -> None:
+        if places.limit < self.released_from:
+            return
+        name, free = holder_of(run, places.line), Lock("", self.clock.now())
+        for place, lock in self.runs.locks(places.tenant, places.line).items():
+            if lock.holder == name and lock.rank <= last_rank_before(run):
+                self.runs.lock(places.tenant, places.line, free, lock, place=place)
 
     def _after(self, wanted: Lock, run: Run | None, held: Lock | None = None) -> Lock:
         """Return the lock after this run, or after the run that held it, with the calls of these runs that may be in
@@ -288,20 +311,19 @@ class Overlaps:
         for _ in range(MAX_TAKE_OVERS):
             held = self.runs.locks(tenant, line)
             limit = 0 if is_paused(held, self.clock.now()) else places.limit
+            if 0 in held and held[0].holder == RENAMED:
+                return Conflict(record)
             mine = {place: lock for place, lock in held.items() if lock.holder == wanted.holder}
             # As in `_take`. The run may have several places: its starts of two messages at once, or before a redrive.
             known = record is not None and all(lock.rank <= wanted.rank for lock in mine.values())
             if mine and not known and (own := self._holder(tenant, line, next(iter(mine.values())))) != record:
                 return Conflict(own)
-            if 0 in held and held[0].holder == RENAMED:
-                return Conflict(record)
-            active = self._active(places, held, wanted.holder, record)
+            active = self._taken(places, held, wanted.holder, record, ahead)
             kept = min(mine.keys() & active, default=None)
             begun = isinstance(record, Running | Waiting | Retrying if places.job else Running | Waiting)
             # The limit may have been lowered since the run took its place, if its worker died before the start.
             keeps = kept is not None and (begun or len(active) <= limit)
-            started = {held[place].holder for place in active}
-            before = sum(holder not in started for holder in ahead)
+            before = _waiting(ahead, held, active)
             place = kept if keeps else free_place(active, limit, before)
             if place is None:
                 return Wait(f"{len(active)} runs are active, and {before} start before it")
@@ -316,6 +338,22 @@ class Overlaps:
         line, mine = places.line, position_in(places.line, run)
         first = self.wait_queues.waiting(places.tenant, line, limit=min(max(places.limit, 1), MAX_CALLS))
         return [each.local for each in (position_in(line, message) for message in first) if each < mine]
+
+    def _free(self, places: Places, held: dict[int, Lock], ended: Run | None = None) -> int:
+        name = "" if ended is None else holder_of(ended, places.line)
+        return max(places.limit - len(self._taken(places, held, name, ended)), 0)
+
+    def _taken(
+        self, places: Places, held: dict[int, Lock], mine: str, record: Run | None, ahead: Sequence[str] = ()
+    ) -> set[int]:
+        """Return the places that are not free: those of active runs or, if that leaves a place and ends are written to
+        the places, all that have a holder. The run `mine` (its record is `record`) leaves places for the runs `ahead`.
+        """
+        named = {place for place, lock in held.items() if lock.holder}
+        released = places.limit >= self.released_from and mine not in {held[place].holder for place in named}
+        if released and len(named) + _waiting(ahead, held, named) < places.limit:
+            return named
+        return self._active(places, held, mine, record)
 
     def _active(self, places: Places, held: dict[int, Lock], mine: str, record: Run | None) -> set[int]:
         """Return the places of active runs. `record` is that of the run `mine`. This run has a place only if it does
@@ -345,8 +383,10 @@ def _places_of(job: Job, limit: int) -> Places:
     return Places(job.tenant, job.id, limit, job)
 
 
-def _free(places: Places, active: set[int]) -> int:
-    return max(places.limit - len(active), 0)
+def _waiting(ahead: Sequence[str], held: Mapping[int, Lock], places: Collection[int]) -> int:
+    """Return how many of the runs `ahead` in the wait queue do not hold one of these places."""
+    holders = {held[place].holder for place in places}
+    return sum(name not in holders for name in ahead)
 
 
 def _entry(message: RunMessage, line: str, run: Run | None) -> OfRun:
