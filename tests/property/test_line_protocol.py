@@ -27,6 +27,7 @@ from tests.support.jobs import job
 from tests.support.line_explorer import Case, Explorer, Found
 from tests.support.wait_queue_model import Left
 from tests.support.wait_queue_mutants import (
+    as_it_is,
     blind,
     doubling,
     forgetting,
@@ -278,6 +279,7 @@ def test_wait_queue_protocol_three_runs_and_two_workers_keep_the_limit_of_a_key_
     assert Explorer(of).wander(Random(rule), 40).ends
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("rule", ["allow 2", "allow, key 1", "allow, key 2"])
 @pytest.mark.parametrize("wrong", ["a crash", "a lost answer", "a copy", "a failure"])
 def test_wait_queue_protocol_places_that_are_released_by_a_write_hold_after_any_single_fault(
@@ -301,10 +303,13 @@ def test_wait_queue_protocol_places_that_are_counted_before_the_call_is_removed_
 
 
 @pytest.mark.parametrize("rule", ["allow 2", "allow, key 2", "queue, key 2"])
-def test_wait_queue_protocol_two_runs_that_are_called_at_once_start_in_histories_drawn(rule: str) -> None:
-    left = Left(crashes=1, copies=1, losses=1)
-    of = case(rule, runs=5, workers=3, jobs=1 if rule == "allow 2" else 2, left=left, callback=True)
-    found = Explorer(of).wander(Random(rule), 40)
+@pytest.mark.parametrize("changed", [as_it_is, releasing])
+def test_wait_queue_protocol_two_runs_that_are_called_at_once_start_in_histories_drawn(
+    rule: str, changed: Callable[[LaneWorker], LaneWorker]
+) -> None:
+    left = Left(crashes=1, copies=1, losses=1, failures=1)
+    of = case(rule, runs=5, workers=3, jobs=1 if rule == "allow 2" else 2, left=left, callback=True, changed=changed)
+    found = Explorer(of).wander(Random(rule), 30)
     assert found.ends
 
 
