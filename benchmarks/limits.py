@@ -56,6 +56,9 @@ SETTLED_SECONDS = 5
 """The time (seconds) without a message after which all runs wait."""
 
 BUDGET_SECONDS = 1.0
+HIDDEN_SECONDS = 200.0
+"""How long (seconds) to wait for the messages of killed workers, whose visibility ends after 150 s."""
+
 PATIENCE_SECONDS = 600.0
 """The maximum time (seconds) without progress."""
 
@@ -236,8 +239,14 @@ class Measurement:
         return sum(int(each["Attributes"][name]) for each in found for name in names)
 
     def _succeeded(self, names: Sequence[str]) -> int:
-        found = (self.client.list_runs(name, state="SUCCEEDED", limit=100) for name in names)
-        return len([run for page in found for run in page])
+        """Return how many runs have succeeded. The message of an end may still be hidden, if a killed worker had it."""
+        begin = time.monotonic()
+        while True:
+            pages = [self.client.list_runs(name, state="SUCCEEDED", limit=100) for name in names]
+            found = sum(1 for page in pages for _ in page)
+            if found == self.plan.runs or time.monotonic() - begin > HIDDEN_SECONDS:
+                return found
+            time.sleep(1)
 
     def _report(self) -> None:
         while (active := self.log.next_end(lambda: self.stopped)) is not None:
