@@ -294,7 +294,7 @@ SERVICES = ("cloudformation", "cloudwatch", "dynamodb", "events", "lambda", "sns
 
 def named() -> set[str]:
     """Actions of the policy in the section about them."""
-    section = (ROOT / "docs" / "operations.md").read_text().split("### Rights of the doctor")[1]
+    section = (ROOT / "docs" / "operations.md").read_text().split("### Permissions for duecourse doctor")[1]
     found = re.search(r"```json\n(.*?)```", section, re.DOTALL)
     (statement,) = json.loads(found.group(1))["Statement"]
     return set(statement["Action"])

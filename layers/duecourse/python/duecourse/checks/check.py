@@ -49,7 +49,9 @@ def bad(name: str, says: str, do: str, runbook: str | None = None) -> Check:
 RIGHTS = "check that your credentials can read it, and try again"
 
 
-def unknown(name: str, why: str, do: str = RIGHTS, runbook: str = "docs/operations.md#rights-of-the-doctor") -> Check:
+def unknown(
+    name: str, why: str, do: str = RIGHTS, runbook: str = "docs/operations.md#permissions-for-duecourse-doctor"
+) -> Check:
     """Return a check that could not be done. `why` is the text of an error."""
     return Check(name, CheckStatus.UNKNOWN, f"could not be checked: {why}", do, runbook)
 
