@@ -59,7 +59,7 @@ def _firing(config: StageConfig, watched: Monitored) -> Iterator[AlarmSpec]:
     )
     yield page(
         name="jobs-not-firing",
-        means="in two of three minutes, dispatch rounds did not start, or due occurrences were not claimed. Due "
+        means="in two of the last three minutes, dispatch rounds did not start, or due occurrences were not claimed. Due "
         "occurrences stay in the index and run once this is fixed.",
         first=(
             "read the errors in the log of the Dispatch function. Common causes: throttling, a missing permission, a "
@@ -86,7 +86,7 @@ def _working(config: StageConfig, watched: Monitored) -> Iterator[AlarmSpec]:
     yield page(
         name="concurrency-exhausted",
         means=f"all {config.account_concurrency} concurrent executions of the account have been in use for three "
-        "minutes. Lambda throttles the workers, and runs start late. Runs are only delayed; after an hour, their "
+        "minutes. Lambda throttles the workers, and runs start late. Runs are delayed; after an hour, their "
         "messages become dead letters.",
         first="find the functions that use them, including functions of other applications; then raise the account's "
         "quota.",
@@ -121,7 +121,7 @@ def _running(config: StageConfig) -> Iterator[AlarmSpec]:
     limits = config.alarms.lateness_seconds
     yield page(
         name="runs-late",
-        means="in two of five minutes, workers report that at least 5 % of their runs start late ("
+        means="in two of the last five minutes, workers report that at least 5 % of their runs start late ("
         + ", ".join(f"{lane} {seconds} s" for lane, seconds in limits.items())
         + ").",
         first="find the bottleneck: workers at their maximum concurrency, a burst, a tenant, or slow rounds.",
@@ -133,7 +133,7 @@ def _running(config: StageConfig) -> Iterator[AlarmSpec]:
     )
     yield page(
         name="targets-failing",
-        means="in two of three minutes, workers report that at least 5 % of their attempts fail, on at least a fifth "
+        means="in two of the last three minutes, workers report that at least 5 % of their attempts fail, on at least a fifth "
         "of their targets and on at least three of them.",
         first=(
             "check the common causes: the network, an allow-list, a role, secrets. Pause the jobs while their targets "
@@ -163,7 +163,7 @@ def _api(watched: Monitored) -> AlarmSpec:
     errors, requests = (of_api(watched.api_id, name, seconds=MINUTE) for name in ("5xx", "Count"))
     return page(
         name="api-failing",
-        means=f"in three of five minutes, more than {FAILURE_SHARE:.0%} of API requests (and at least {MIN_FAILURES}) "
+        means=f"in three of the last five minutes, more than {FAILURE_SHARE:.0%} of API requests (and at least {MIN_FAILURES}) "
         "failed with 500 or 503, or the user pool could not issue tokens. Jobs continue to fire.",
         first="read the error in the logs of the Api, Callbacks and Console functions. Common causes: throttling, a "
         "missing permission, a disabled KMS key, the last deployment.",

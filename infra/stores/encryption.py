@@ -154,9 +154,10 @@ def _actions(policy: iam.Policy) -> Iterator[str]:
 
 
 def _log_groups(stack: Stack, name: str) -> iam.PolicyStatement:
-    """Let CloudWatch Logs use the key as a service principal. In a key policy, `*` means only this key.
+    """Allow the service principal of CloudWatch Logs to use the key. In a key policy, `*` means only this key.
 
-    The bus itself adds EventBridge's statement. docs/security.md has both for keys that the account has created.
+    The bus construct adds the statement for EventBridge. docs/security.md shows both statements, for a key of the
+    account.
     """
     groups = stack.format_arn(
         service="logs",

@@ -8,18 +8,18 @@ from textwrap import fill, indent
 
 
 def snake(name: str) -> str:
-    """`listJobs` as Python spells it."""
+    """Return the name in snake case: `list_jobs` for `listJobs`."""
     return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
 
 
 def python_name(name: str) -> str:
-    """A field's name where Python has no such name: `from_`, `if_match`."""
+    """Return a field's name as a Python identifier, such as `from_` or `if_match`."""
     plain = name.lower().replace("-", "_")
     return f"{plain}_" if iskeyword(plain) else plain
 
 
 def docstring(text: str, depth: int = 4) -> str:
-    """A docstring of this text, wrapped and indented."""
+    """Return the text as a docstring, wrapped and indented."""
     wrapped = "\n\n".join(fill(part, 116 - depth) for part in text.strip().split("\n\n"))
     end = '\n"""' if "\n" in wrapped or len(wrapped) > 108 - depth else '"""'
     return indent(f'"""{wrapped}{end}', " " * depth)

@@ -59,7 +59,7 @@ def test_page_frame_first_tab_stop_skips_the_menu(sampled: ServedConsole, open_p
     page = open_page(sampled, "/jobs")
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     page.keyboard.press("Tab")
-    link = page.get_by_role("button", name="Skip to the content")
+    link = page.get_by_role("button", name="Skip to content")
     expect(link).to_be_focused()
     page.keyboard.press("Enter")
     page.keyboard.press("Tab")

@@ -53,7 +53,7 @@ def test_overview_failed_jobs_are_named_and_redriven(
 
 def test_overview_runs_in_progress_are_named(scheduler: Scheduler, console: ServedConsole, open_page: Open) -> None:
     page = open_page(console)
-    expect(page.get_by_text("No such run is in progress.")).to_be_visible()
+    expect(page.get_by_text("There are no such runs.")).to_be_visible()
     scheduler.client.create_job({"id": "render", "schedule": "0 * * * *", "target": HTTP, "completion": "callback"})
     scheduler.advance(hours=1, seconds=5)
     page.clock.fast_forward(2_000)

@@ -40,7 +40,7 @@ function SkipLink() {
       className="skip"
       onClick={() => document.querySelector<HTMLElement>(`#${CONTENT}`)?.focus()}
     >
-      Skip to the content
+      Skip to content
     </button>
   );
 }

@@ -12,7 +12,7 @@ export const KINDS: { id: Kind; text: string }[] = [
 /** Schedules that many want. */
 export const PRESETS = [
   { id: "0 * * * *", text: "Every hour" },
-  { id: "*/15 * * * *", text: "Every quarter of an hour" },
+  { id: "*/15 * * * *", text: "Every 15 minutes" },
   { id: "0 3 * * *", text: "Every day at 03:00" },
   { id: "0 9 * * MON-FRI", text: "Monday to Friday at 09:00" },
   { id: "0 6 * * MON", text: "Every Monday at 06:00" },

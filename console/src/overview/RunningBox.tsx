@@ -35,7 +35,7 @@ export function RunningBox() {
     >
       <ProblemBox error={running.error} retry={() => void running.refetch()} />
       {running.isPending && <StatusIndicator type="loading">Loading</StatusIndicator>}
-      {found?.items.length === 0 && <Box>No such run is in progress.</Box>}
+      {found?.items.length === 0 && <Box>There are no such runs.</Box>}
       <ul className="entries">
         {found?.items.map((run) => (
           <li key={run.id}>

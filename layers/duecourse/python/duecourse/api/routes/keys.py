@@ -224,7 +224,7 @@ _HOOK: Mapping[str, Any] = {
 
 @route("POST", "/v1/hooks/<key>", "keys", {202: TriggeredAnswer}, **_HOOK)
 def trigger(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
-    """Start a run by a trigger URL.
+    """Start a run with a trigger URL.
 
     The URL contains an API key, so treat it like a password. The body is the payload of the run; its text is not read
     as a template. Without a body, the run has the payload of the job. `Webhook-Id` and `X-GitHub-Delivery` count as
@@ -236,7 +236,7 @@ def trigger(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answe
 
 @route("POST", "/v1/hooks", "keys", {202: TriggeredAnswer}, **_HOOK)
 def trigger_with_header(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
-    """Start a run by an API key.
+    """Start a run with an API key.
 
     Works like the trigger URL, but the key is in the header `Authorization: Bearer <key>`.
     """

@@ -248,7 +248,7 @@ class NoticeFormat(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class NotifyTarget:
-    """The job whose run delivers a notice, and the form of its payload."""
+    """The job whose run delivers a notice, and the format of its payload."""
 
     job: str
     format: NoticeFormat = NoticeFormat.JSON

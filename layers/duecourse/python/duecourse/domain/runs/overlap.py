@@ -321,8 +321,8 @@ def latest(*instants: float | None) -> float | None:
 
 
 def _about_to_start(lock: Lock, asks: LockRequest, now: float) -> Wait | RetryLater:
-    """Decide on a lock whose holder is about to start. A run that may wait enters the wait queue. Another run waits for
-    the holder's record, at most twice.
+    """Decide on a lock whose holder is about to start. A run that may wait enters the wait queue. For any
+    other run, the decision is postponed until the holder has a record, at most twice.
     """
     reason = "its holder is about to start"
     if asks.policy.rule.waits or not asks.fresh:

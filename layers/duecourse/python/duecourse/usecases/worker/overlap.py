@@ -92,7 +92,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The places of a job whose active runs are limited, or of a key (`job` is None)."""
+    """The places of a job that limits its active runs, or of a concurrency key (`job` is None)."""
 
     tenant: str
     line: str

@@ -772,7 +772,7 @@ def _month(days: DaysOfMonth) -> str:
 
 
 def _week(days: DaysOfWeek) -> str:
-    """Return ``on Monday`` or ``on the first Monday of the month``, empty for every day."""
+    """Return ``on Monday`` or ``on the first Monday of the month``, or an empty string for every day."""
     if days.every:
         return ""
     parts = []
