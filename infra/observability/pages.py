@@ -59,8 +59,8 @@ def _firing(config: StageConfig, watched: Monitored) -> Iterator[AlarmSpec]:
     )
     yield page(
         name="jobs-not-firing",
-        means="in two of the last three minutes, dispatch rounds did not start, or due occurrences were not claimed. Due "
-        "occurrences stay in the index and run once this is fixed.",
+        means="in two of the last three minutes, dispatch rounds did not start, or due occurrences were not claimed. "
+        "Due occurrences stay in the index and run once this is fixed.",
         first=(
             "read the errors in the log of the Dispatch function. Common causes: throttling, a missing permission, a "
             "disabled KMS key or event source, the last deployment."
@@ -133,8 +133,8 @@ def _running(config: StageConfig) -> Iterator[AlarmSpec]:
     )
     yield page(
         name="targets-failing",
-        means="in two of the last three minutes, workers report that at least 5 % of their attempts fail, on at least a fifth "
-        "of their targets and on at least three of them.",
+        means="in two of the last three minutes, workers report that at least 5 % of their attempts fail, on at "
+        "least a fifth of their targets and on at least three of them.",
         first=(
             "check the common causes: the network, an allow-list, a role, secrets. Pause the jobs while their targets "
             "are unavailable; then redrive the runs."
@@ -163,8 +163,8 @@ def _api(watched: Monitored) -> AlarmSpec:
     errors, requests = (of_api(watched.api_id, name, seconds=MINUTE) for name in ("5xx", "Count"))
     return page(
         name="api-failing",
-        means=f"in three of the last five minutes, more than {FAILURE_SHARE:.0%} of API requests (and at least {MIN_FAILURES}) "
-        "failed with 500 or 503, or the user pool could not issue tokens. Jobs continue to fire.",
+        means=f"in three of the last five minutes, more than {FAILURE_SHARE:.0%} of API requests (and at least "
+        f"{MIN_FAILURES}) failed with 500 or 503, or the user pool could not issue tokens. Jobs continue to fire.",
         first="read the error in the logs of the Api, Callbacks and Console functions. Common causes: throttling, a "
         "missing permission, a disabled KMS key, the last deployment.",
         find="filter action = 'request_failed' | stats count() by status, tenant, exception",

@@ -226,7 +226,7 @@ DRILLS = (
     Drill(
         "release",
         "a bad release reaches one lane's workers",
-        "operations.md#a-poisoned-deploy",
+        "operations.md#a-faulty-release",
         bad_release,
         "no alarm rolls the release back; the drill puts the old code back itself, without a canary",
     ),

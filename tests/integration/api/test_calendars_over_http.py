@@ -103,7 +103,7 @@ def test_calendars_window_with_catch_up_has_one_occurrence_at_its_end(api: ApiCl
 def test_calendars_exclusions_of_a_job_have_a_maximum_length(api: ApiClient) -> None:
     windows = [f"20{year}-12-24T00:00:00Z/20{year}-12-25T00:00:00Z" for year in range(30, 43)]
     answer = api.post(BODY | {"schedule": "0 18 * * *", "exclude": windows})
-    assert "has 533 characters in all its entries; at most 500 are allowed" in answer.errors["/exclude"]
+    assert "has 533 characters in total; at most 500 are allowed" in answer.errors["/exclude"]
     assert put(api, *windows).status == 201
     assert created(api, exclude=windows[:12])["calendar"] == "bank"
 

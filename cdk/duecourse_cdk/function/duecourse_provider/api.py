@@ -129,7 +129,7 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
     """Rejects redirects, because urllib would send the token to the address of a redirect."""
 
     def redirect_request(self, *_: Any) -> None:
-        """Follow no redirect."""
+        """Do not follow redirects."""
 
 
 _OPENER = urllib.request.build_opener(_NoRedirects, urllib.request.ProxyHandler({}))

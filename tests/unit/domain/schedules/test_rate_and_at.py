@@ -178,7 +178,7 @@ class TestRate:
             ("rate(-5 minutes)", "is not a whole number"),
             ("rate(1.5 hours)", "is not a whole number"),
             ("rate(five minutes)", "is not a whole number"),
-            ("rate(5 weeks)", "the unit is second(s), minute(s), hour(s) or day(s)"),
+            ("rate(5 weeks)", "the unit must be second(s), minute(s), hour(s) or day(s)"),
             ("rate(1 month)", "the unit is"),
             ("rate(5 minutess)", "the unit is"),
             ("rate(5minutes)", "write a number and a unit"),

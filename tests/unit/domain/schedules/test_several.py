@@ -161,7 +161,7 @@ def test_several_schedules_preview_of_several_schedules_has_words_and_a_list_of_
         ([f"{minute} 9 * * 1" for minute in range(11)], "schedule: has 11 entries; at most 10 are allowed"),
         (
             [f"{'1,' * 60}{minute} 9 * * 1" for minute in range(2)],
-            "schedule: has 259 characters in all its entries; at most 256 are allowed",
+            "schedule: has 259 characters in total; at most 256 are allowed",
         ),
         ("0 9 * * 1|0 9 * * 2", "schedule: contains |; write several schedules as a list, each in quotes"),
         (["0 9 * * 1", "0 9|* * 2"], "schedule[1]: contains |; write several schedules as a list"),

@@ -1,4 +1,4 @@
-"""A scheduler for the tests of an application: the domain code, use cases and API of production, on a settable clock.
+"""A scheduler for the tests of an application: the code of production, with a simulated clock.
 
     from duecourse.testing import Scheduler
 

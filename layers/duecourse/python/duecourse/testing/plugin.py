@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def duecourse_scheduler() -> Iterator[Scheduler]:
-    """Provide a Duecourse scheduler on a settable clock, which starts at 2026-01-01T00:00:00Z (docs/testing.md)."""
+    """Provide a Duecourse scheduler with a simulated clock, which starts at 2026-01-01T00:00:00Z (docs/testing.md)."""
     from duecourse.testing import Scheduler
 
     with Scheduler() as scheduler:

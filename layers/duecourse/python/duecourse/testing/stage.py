@@ -1,4 +1,4 @@
-"""A whole stage on a settable clock: the use cases of production, with lanes in memory and any stores."""
+"""A whole stage with a simulated clock: the use cases of production, with lanes in memory and any stores."""
 
 from __future__ import annotations
 

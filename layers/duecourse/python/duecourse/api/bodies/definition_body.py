@@ -154,7 +154,7 @@ def _short_exclude(entries: list[str]) -> list[str]:
     count = sum(map(len, entries))
     if count > MAX_EXCLUSION_CHARACTERS:
         remedy = f"at most {MAX_EXCLUSION_CHARACTERS} are allowed; put the entries into a calendar"
-        raise refuse(f"has {count} characters in all its entries; {remedy}")
+        raise refuse(f"has {count} characters in total; {remedy}")
     return entries
 
 

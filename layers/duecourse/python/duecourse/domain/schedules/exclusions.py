@@ -313,7 +313,7 @@ class Moved:
 
     def origin(self, wall: int) -> int | None:
         """Return the wall second from which an occurrence moved to `wall`; None if the schedule itself contains `wall`,
-        or nothing moves there.
+        or if no occurrence moves there.
         """
         if self._pattern.first_from(wall) == wall:
             return None

@@ -37,9 +37,9 @@ class Moment:
 
 
 def parse_moment(text: str) -> Moment | None:
-    """Parse an ISO-8601 date and time, extended or basic, in upper case. Returns None for text of another form.
+    """Parse an ISO-8601 date and time, extended or basic, in upper case. Returns None for text in another format.
 
-    Raises ScheduleError for text of this form that is invalid: a day that does not exist, or fractions of a second.
+    Raises ScheduleError for text in this format that is invalid: a day that does not exist, or fractions of a second.
     """
     match = _EXTENDED.fullmatch(text) or _BASIC.fullmatch(text)
     if match is None:

@@ -144,7 +144,7 @@ def parse_rate(text: str) -> Rate:
         raise refuse(f"rate({text.lower()}): {shown(number)} is not a whole number")
     single = unit.removesuffix("S")
     if single not in UNITS:
-        raise refuse(f"rate({text.lower()}): the unit is second(s), minute(s), hour(s) or day(s)")
+        raise refuse(f"rate({text.lower()}): the unit must be second(s), minute(s), hour(s) or day(s)")
     count = int(number)
     if count == 0:
         raise refuse(f"rate({text.lower()}): the interval must be at least 1 second")

@@ -135,7 +135,7 @@ class Schedule(ABC):
         """
 
     def upcoming(self, after: int) -> Iterator[int]:
-        """Yield the occurrences strictly after ``after`` in rising order, lazily. The sequence is endless unless the
+        """Yield the occurrences strictly after ``after`` in ascending order, lazily. The sequence is endless unless the
         window or the expression ends it.
         """
         at = self.next(after)
@@ -443,7 +443,7 @@ def joined(schedule: str | Sequence[str] | None) -> str:
             raise ScheduleError("schedule", f"is the same as entry {first}; remove one of them", index)
     whole = SEPARATOR.join(texts)
     if len(whole) > LONGEST:
-        raise refuse(f"has {len(whole)} characters in all its entries; at most {LONGEST} are allowed")
+        raise refuse(f"has {len(whole)} characters in total; at most {LONGEST} are allowed")
     return whole
 
 

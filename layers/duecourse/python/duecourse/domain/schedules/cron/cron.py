@@ -145,7 +145,7 @@ def digits(text: str) -> bool:
 
 
 def members(bits: int) -> list[int]:
-    """Return the values of a set in rising order."""
+    """Return the values of a set in ascending order."""
     found = []
     while bits:
         low = bits & -bits

@@ -27,7 +27,7 @@ class DayTimes:
     """Sets of hours, minutes and seconds, searched by second of the day.
 
     Attributes:
-        table: seconds of the day in rising order: every firing if ``seconds`` is None, else every minute with
+        table: seconds of the day in ascending order: every firing if ``seconds`` is None, else every minute with
             firings. An array, to keep thousands of cached schedules small.
         seconds: the seconds within such a minute, or None.
         first: the first time of the day.

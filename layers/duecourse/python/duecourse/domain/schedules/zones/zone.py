@@ -353,7 +353,7 @@ class Zone:
 
     Attributes:
         name: the IANA name.
-        starts, offsets: the segments known so far, in rising order; the lists only grow.
+        starts, offsets: the segments known so far, in ascending order; the lists only grow.
 
     """
 
