@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What `cdk` runs (see cdk.json): `cdk synth -c stage=local|dev|prod`."""
+"""The CDK app (see cdk.json): `cdk synth -c stage=local|dev|prod`."""
 
 import sys
 from pathlib import Path

@@ -28,7 +28,7 @@ immediately.
 
 
 class Release(Construct):
-    """What all canaries of a stage share: the alarm on failures that new code reports.
+    """The part that all canaries of a stage share: the alarm on failures that new code reports.
 
     The alarms that roll a deployment back need only one datapoint. A false alarm costs another deployment, but a missed
     alarm costs runs.

@@ -54,7 +54,7 @@ def methods(document: Document, *, asynchronous: bool) -> str:
 
 
 def _query_type(kind: Schema, about: str) -> str | None:
-    """The type of a parameter whose schema, made for text, does not say it."""
+    """Return the type of a parameter whose schema, which is for text, does not contain it."""
     if kind.get("enum") == ["true", "false"]:
         return "bool"
     return "datetime | str" if "ISO-8601" in about else None
@@ -66,7 +66,7 @@ def _awaited(kind: str, asynchronous: bool) -> str:
 
 @dataclass
 class _Arguments:
-    """The arguments of a method: how it takes them, what its docstring says of them, and how it passes them on."""
+    """The arguments of a method: its parameters, their descriptions, and the arguments of the call that it makes."""
 
     document: Document
     path: str
@@ -79,7 +79,7 @@ class _Arguments:
     """What the call has beside query and headers."""
 
     def add(self, name: str, kind: Schema, *, required: bool, sent: str | None = None, about: str | None = None) -> str:
-        """Take one more argument; its name in Python. `sent`: its type, where the schema does not say it."""
+        """Add an argument, and return its name in Python. `sent`: its type, if the schema does not contain it."""
         python = python_name(name)
         annotation = sent or self.document.annotation(kind, sent=True)
         if required:
@@ -91,7 +91,7 @@ class _Arguments:
         return python
 
     def add_parameter(self, parameter: Mapping[str, Any]) -> None:
-        """Take a parameter of the path, the query or the headers."""
+        """Add a parameter of the path, the query or the headers."""
         name, place, kind = parameter["name"], parameter["in"], parameter["schema"]
         about = parameter.get("description", "")
         sent = _query_type(kind, about)

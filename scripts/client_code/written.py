@@ -1,4 +1,4 @@
-"""The modules as they are written: formatted as the repository's code is."""
+"""The generated modules, formatted like the repository's code."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TYPESCRIPT = ROOT / "clients" / "typescript" / "src" / "operations.ts"
 
 
 def written() -> dict[Path, str]:
-    """The files' contents, formatted as the repository's code is."""
+    """Return the files' contents, formatted like the repository's code."""
     document = Document(json.loads(FILE.read_bytes()))
     made = (
         models(document),

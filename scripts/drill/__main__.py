@@ -1,4 +1,4 @@
-"""Play disaster drills on a local stack, and report how long each took and what it lost.
+"""Run disaster drills on a local stack, and report the duration and the losses of each.
 
     python -m scripts.drill [--json] [NAME ...]
 

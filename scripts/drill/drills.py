@@ -1,4 +1,4 @@
-"""The drills: one damage each, and the commands of the page that repair it."""
+"""The drills. Each causes one failure, and repairs it with the commands of a page."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Other = Callable[[], AbstractContextManager[DrillStage]]
 
 @dataclass(frozen=True, slots=True)
 class Drill:
-    """A damage with its repair. `play` returns the outcome; `differs` says how the emulator differs from AWS."""
+    """A failure with its repair. `play` returns the outcome; `differs` describes the differences from AWS."""
 
     name: str
     about: str

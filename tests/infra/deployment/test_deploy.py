@@ -404,7 +404,7 @@ def test_deployment_mismatched_account_quota_in_settings_is_reported() -> None:
 @pytest.mark.parametrize(
     ("subscribed", "said"),
     [
-        ((), "no subscription to alarms of the severity page is confirmed"),
+        ((), "no subscription to the topics for pages is confirmed"),
         (("PendingConfirmation",), "1 wait for confirmation"),
     ],
 )

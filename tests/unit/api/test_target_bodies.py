@@ -358,4 +358,4 @@ def test_target_validation_rejects_oidc_tokens_on_a_stage_without_keys() -> None
         read_job(body, "default", replace(RULES, oidc=False), check)
     (fault,) = refused.value.faults
     assert fault.pointer == "/target/auth/type"
-    assert "the stage signs no tokens; ask the operator to set oidc_keys" in fault.detail
+    assert "the stage does not sign tokens; ask the operator to set oidc_keys" in fault.detail

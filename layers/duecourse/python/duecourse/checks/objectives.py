@@ -1,4 +1,4 @@
-"""The objectives of a stage: how many runs start in time, and how many requests the API answers."""
+"""The objectives of a stage: the shares of runs that start in time and of requests that the API answers."""
 
 from __future__ import annotations
 

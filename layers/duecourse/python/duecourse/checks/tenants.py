@@ -1,8 +1,8 @@
 """The items of a tenant in the stores of a stage, their figures, and the marks that close a tenant.
 
-A tenant is closed by marks in items that are read anyway: `closed` in the item of its request rate, which refuses its
-requests; `suspended_at` in each job, which workers read before a start; and the `error` of each cursor, which keeps
-the cursor out of the due index.
+A tenant is closed by marks in items that are read anyway: `closed` in the item of its request rate, so that the API
+rejects its requests; `suspended_at` in each job, which workers read before a start; and the `error` of each cursor,
+which keeps the cursor out of the due index.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ DOLLARS_A_MILLION = 6.11
 
 @dataclass(frozen=True, slots=True)
 class TenantFigures:
-    """What a tenant has in the jobs table, or what one of its items adds to that. `quota_used` is the number of jobs
+    """The figures of a tenant from the jobs table, or the contribution of one item. `quota_used` is the number of jobs
     that count towards the quota, and `runs` that of the expected runs of a day.
     """
 
@@ -91,7 +91,7 @@ class TenantFigures:
 
 
 def figures_of(item: Mapping[str, Any]) -> TenantFigures | None:
-    """Return what an item of the jobs table adds to the figures of its tenant; None if it adds nothing."""
+    """Return the contribution of an item of the jobs table to the figures of its tenant; None if there is none."""
     match item["SK"]["S"].partition("#"):
         case "JOB", "", "" if "job_id" in item:
             return TenantFigures(jobs=1, paused=int(item["state"]["S"] == "PAUSED"))

@@ -78,7 +78,7 @@ def shards(found: Shards) -> Check:
     if found.highest < now:
         return warning(
             "shards",
-            f"{now} shards are configured, {found.highest} have been used; the next tick records the new count",
+            f"{now} shards are configured, but only {found.highest} have been used; the next tick records the count",
             "check again in two minutes; if the problem continues, check the log of the tick function",
             where,
         )

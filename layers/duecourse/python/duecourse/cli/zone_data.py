@@ -65,7 +65,7 @@ def _opened(path: Path) -> Folder:
             return ZipPath(path)
     except (OSError, BadZipFile) as error:
         raise UsageError(f"{path}: {error}") from error
-    raise UsageError(f"{path} is neither a folder, nor a wheel, nor a version such as {TZDATA_VERSION}")
+    raise UsageError(f"{path} must be a folder, a wheel or a version such as {TZDATA_VERSION}")
 
 
 def _read(path: Folder) -> ZoneData:

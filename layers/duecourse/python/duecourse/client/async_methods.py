@@ -900,7 +900,7 @@ class AsyncMethods(ABC):
     def delete_key(self, key_id: str) -> Awaitable[Answer]:
         """Revoke an API key.
 
-        The key starts no more runs.
+        The key can no longer start runs.
 
         `key_id`: the id of the API key.
         """
@@ -946,7 +946,7 @@ class AsyncMethods(ABC):
 
         `rate`: the rate of the attempts with the key.
 
-        `breaker`: the numbers of the circuit breaker of the key.
+        `breaker`: the settings of the circuit breaker of the key.
         """
         return self._send(
             Call(
@@ -980,7 +980,7 @@ class AsyncMethods(ABC):
         """Hold a key.
 
         No attempt with the key starts for this time, whether its jobs have a limit, a rate or a circuit breaker.
-        Active runs continue. A later end of a pause remains.
+        Active runs continue. If the key is already paused for longer, that pause remains.
 
         `limit_key`: the concurrency key.
 

@@ -211,7 +211,7 @@ class LambdaTarget(TypedDict):
 
 
 class LimitBreaker(TypedDict):
-    """The numbers of the circuit breaker of the key."""
+    """The settings of the circuit breaker of the key."""
 
     failures: int
     open_seconds: NotRequired[int]

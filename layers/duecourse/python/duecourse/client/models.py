@@ -679,7 +679,7 @@ class ListedLimit(Answer):
     rate: StoredRate | None
     """The stored rate; null if the rates of the jobs apply."""
     breaker: StoredBreaker | None
-    """The stored numbers of the circuit breaker; null if the numbers of the jobs apply."""
+    """The stored settings of the circuit breaker; null if the settings of the jobs apply."""
     updated_at: datetime | None
     """UTC, to the millisecond."""
     updated_by: str | None
@@ -1029,7 +1029,7 @@ class SingleLimit(Answer):
     rate: StoredRate | None
     """The stored rate; null if the rates of the jobs apply."""
     breaker: StoredBreaker | None
-    """The stored numbers of the circuit breaker; null if the numbers of the jobs apply."""
+    """The stored settings of the circuit breaker; null if the settings of the jobs apply."""
     updated_at: datetime | None
     """UTC, to the millisecond."""
     updated_by: str | None
@@ -1200,7 +1200,7 @@ class StepRun(Answer):
 
 @dataclass(frozen=True, kw_only=True)
 class StoredBreaker(Answer):
-    """The stored numbers of a circuit breaker."""
+    """The stored settings of a circuit breaker."""
 
     failures: int
     open_seconds: int

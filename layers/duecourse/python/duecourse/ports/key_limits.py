@@ -26,7 +26,7 @@ class KeyLimits(Protocol):
         """Return a page of the tenant's limits, beginning after a key. May be stale."""
 
     def put(self, limit: KeyLimit) -> bool:
-        """Write the limit, whatever it was. Return whether there was none."""
+        """Write the limit unconditionally. Return whether there was none before."""
 
     def delete(self, tenant: str, key: str) -> bool:
         """Delete the limit. Return whether there was one."""

@@ -51,7 +51,7 @@ class JobsPage:
 @dataclass(frozen=True, slots=True)
 class IndexPage:
     """A page of cursors, timers and completed jobs. `following` continues after them (None: no more entries).
-    `figures` are what the items of the page add to the figures of their tenants; empty if the store does not read them.
+    `figures` are the contributions of the items to the figures of their tenants; empty if the store does not read them.
     """
 
     entries: Sequence[Entry]

@@ -325,7 +325,7 @@ def _sizes(place: str, part: Any, target: Mapping[str, Any]) -> Iterator[FieldFa
         yield FieldFault(f"has {size} bytes as JSON; at most {limit} are allowed: {_REMEDY}", f"/{place}")
     elif place == "payload" and target.get("type") == "ecs" and (count := len(json.dumps(text))) > MAX_ECS_CHARACTERS:
         limits = f"the environment of an ECS task allows {MAX_ECS_CHARACTERS}"
-        yield FieldFault(f"has {count} characters as JSON inside JSON; {limits}: {_REMEDY}", f"/{place}")
+        yield FieldFault(f"has {count} characters as a JSON string; {limits}: {_REMEDY}", f"/{place}")
 
 
 def _header_problems(target: Mapping[str, Any], names: tuple[str, ...]) -> Iterator[str]:

@@ -234,7 +234,7 @@ class OidcAuthBody(Body):
     @classmethod
     def _available(cls, value: str, info: ValidationInfo) -> str:
         if not rules_of(info).oidc:
-            raise refuse("is not available: the stage signs no tokens; ask the operator to set oidc_keys")
+            raise refuse("is not available: the stage does not sign tokens; ask the operator to set oidc_keys")
         return value
 
 

@@ -204,7 +204,7 @@ def list_keys(api: Api, request: Request, _parameters: Mapping[str, str]) -> Ans
 def delete_key(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Revoke an API key.
 
-    The key starts no more runs.
+    The key can no longer start runs.
     """
     key_id = unquote(parameters["key_id"])
     try:

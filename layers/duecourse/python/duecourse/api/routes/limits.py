@@ -52,7 +52,7 @@ class LimitRateBody(Body):
 
 
 class LimitBreakerBody(Body):
-    """The numbers of the circuit breaker of the key."""
+    """The settings of the circuit breaker of the key."""
 
     failures: Failures
     open_seconds: OpenSeconds = 60
@@ -66,9 +66,9 @@ class LimitBody(Body):
         Field(ge=0, le=MAX_ACTIVE_LIMIT, description="The maximum number of active runs with the key; 0: none starts."),
     ] = None
     rate: Annotated[LimitRateBody | None, Field(description="The rate of the attempts with the key.")] = None
-    breaker: Annotated[LimitBreakerBody | None, Field(description="The numbers of the circuit breaker of the key.")] = (
-        None
-    )
+    breaker: Annotated[
+        LimitBreakerBody | None, Field(description="The settings of the circuit breaker of the key.")
+    ] = None
 
 
 class ReleaseBody(Body):
@@ -91,7 +91,7 @@ class StoredRateAnswer(TypedDict):
 
 
 class StoredBreakerAnswer(TypedDict):
-    """The stored numbers of a circuit breaker."""
+    """The stored settings of a circuit breaker."""
 
     failures: Annotated[int, Field(ge=1)]
     open_seconds: Annotated[int, Field(ge=1)]
@@ -107,7 +107,7 @@ class LimitAnswer(TypedDict):
     rate: Annotated[StoredRateAnswer | None, Field(description="The stored rate; null if the rates of the jobs apply.")]
     breaker: Annotated[
         StoredBreakerAnswer | None,
-        Field(description="The stored numbers of the circuit breaker; null if the numbers of the jobs apply."),
+        Field(description="The stored settings of the circuit breaker; null if the settings of the jobs apply."),
     ]
     updated_at: Millisecond | None
     updated_by: str | None
@@ -312,7 +312,7 @@ def hold_key(api: Api, request: Request, parameters: Mapping[str, str]) -> Answe
     """Hold a key.
 
     No attempt with the key starts for this time, whether its jobs have a limit, a rate or a circuit breaker. Active
-    runs continue. A later end of a pause remains.
+    runs continue. If the key is already paused for longer, that pause remains.
     """
     key, body = _key_in(parameters), read_body(request, HoldBody, kind="invalid-limit")
     with _Refused(key):

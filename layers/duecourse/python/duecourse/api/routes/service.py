@@ -113,7 +113,7 @@ def get_oidc_configuration(api: Api, _request: Request, _parameters: Mapping[str
     """Discover the issuer.
 
     Returns the address of the keys with which receivers verify the tokens in calls (`auth` of type `oidc`). The status
-    is 404 if the stage signs no tokens.
+    is 404 if the stage does not sign tokens.
     """
     if api.settings.oidc is None:
         raise _no_tokens()
@@ -132,7 +132,7 @@ def get_oidc_keys(api: Api, _request: Request, _parameters: Mapping[str, str]) -
 
 
 def _no_tokens() -> Problem:
-    return Problem("unknown-path", "The stage signs no tokens; its setting oidc_keys is empty")
+    return Problem("unknown-path", "The stage does not sign tokens; ask the operator to set oidc_keys.")
 
 
 class JobCountAnswer(TypedDict):

@@ -108,7 +108,9 @@ def apply(
 
 
 def settle(client: Client, steps: Sequence[Step], *, dry_run: bool, yes: bool, as_json: bool) -> None:
-    """Print the plan, and apply it after a yes. Raises SystemExit after a dry run, CliError if a step failed."""
+    """Print the plan, and apply it after a confirmation. Raises SystemExit after a dry run, CliError for a failed
+    step.
+    """
     todo = [step for step in steps if step.action is not Action.KEEP]
     print_json(_document(steps)) if as_json else _show(steps)
     if dry_run:

@@ -135,7 +135,7 @@ def redrive(
 
 
 def _more(count: str, done: Mapping[str, Any]) -> str:
-    """Return how many dead runs are left, if their number was counted before."""
+    """Return the number of dead runs that are left, if they were counted before."""
     left = int(count) - done["redriven"] - done["refused"] if count.isdigit() else 0
     return f"{left} more dead run{'s are' if left != 1 else ' is'} left" if left > 0 else "there are more dead runs"
 

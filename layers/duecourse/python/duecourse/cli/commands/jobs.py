@@ -182,7 +182,7 @@ IDS = 100
 
 
 def _choice(command: F) -> F:
-    """Add the options that choose jobs; they come as `job_ids`, `tag` and `everything`."""
+    """Add the options that choose jobs. The command receives them as `job_ids`, `tag` and `everything`."""
     command = click.option("--all", "everything", is_flag=True, help="All jobs of the tenant (scope ops).")(command)
     command = click.option("--tag", help="All jobs with this tag (scope ops).")(command)
     return click.argument("job_ids", metavar="[JOB]...", nargs=-1, callback=_once)(command)
@@ -335,8 +335,8 @@ def _change(
     as_json: bool,
     only_bulk: bool = False,
 ) -> int:
-    """Change the chosen job, several jobs, or after a yes those of all pages. Return the number of changed jobs; a
-    single job counts as changed.
+    """Change the chosen job, several jobs, or those of all pages after a confirmation. Return the number of changed
+    jobs; a single job counts as changed.
 
     With `only_bulk` they are those that a pause of the same choice paused. Raises UsageError unless there is one
     choice, CliError if there is no such job or some could not be changed.

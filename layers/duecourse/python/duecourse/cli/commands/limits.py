@@ -94,7 +94,7 @@ def set_limit(
     if failures is not None:
         breaker = {"failures": failures, "open_seconds": 60 if open_seconds is None else open_seconds}
     elif open_seconds is not None:
-        raise click.UsageError("--open-seconds needs --failures")
+        raise click.UsageError("--open-seconds requires --failures; set both")
     rate: LimitRate | None = None
     if per_minute is not None:
         rate = {"per_minute": per_minute, "burst": 1 if burst is None else burst}

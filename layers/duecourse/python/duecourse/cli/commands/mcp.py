@@ -220,7 +220,7 @@ class Writes:
         return dict(carry_out().document)
 
     def _plan(self, carry_out: Callable[[], Any], **shown: Any) -> Document:
-        """Keep what a plan does, and return what it shows."""
+        """Store the action of a plan, and return the plan for display."""
         name = uuid4().hex[:8]
         self._planned[name] = carry_out
         while len(self._planned) > MAX_PLANS:

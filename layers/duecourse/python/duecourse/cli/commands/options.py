@@ -23,7 +23,7 @@ yes_option = click.option("--yes", is_flag=True, help="Skip the confirmation pro
 
 
 def confirm(question: str) -> None:
-    """Prompt and continue only after a yes. Raises CliError for a no, UsageError without a terminal."""
+    """Prompt for confirmation. Raises CliError if the user declines, UsageError without a terminal."""
     try:
         agreed = click.confirm(question, err=True)
     except click.Abort:

@@ -37,7 +37,7 @@ class _Filters(TypedDict):
 
 @dataclass(slots=True)
 class _Done:
-    """The number of runs that were handled, and of those that their queue refused."""
+    """The number of runs that were handled, and of those that their queue rejected."""
 
     cancelled: int = 0
     refused: int = 0

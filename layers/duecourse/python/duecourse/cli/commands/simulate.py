@@ -1,4 +1,4 @@
-"""`duecourse simulate`: what a stage would do with its forecast, and the settings that it needs."""
+"""`duecourse simulate`: simulates a stage under its forecast, and recommends settings."""
 
 from __future__ import annotations
 

@@ -31,11 +31,11 @@ def subscribers(stage: Stage) -> Subscribers:
 def judge(found: Subscribers) -> Check:
     """Check whether a page reaches a subscriber."""
     if found.confirmed:
-        return fine("subscribers", f"{found.confirmed} confirmed subscriptions to alarms of the severity page")
+        return fine("subscribers", f"{found.confirmed} confirmed subscriptions to the topics for pages")
     waiting = f"; {found.pending} wait for confirmation" if found.pending else ""
     return bad(
         "subscribers",
-        f"no subscription to alarms of the severity page is confirmed, so no alarm reaches a person{waiting}",
+        f"no subscription to the topics for pages is confirmed, so no alarm reaches a person{waiting}",
         "confirm the subscription with the link in its e-mail, or subscribe an address; then run duecourse alarms test",
         WHERE,
     )

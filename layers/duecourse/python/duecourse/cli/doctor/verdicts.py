@@ -36,9 +36,8 @@ def clock(found: Skew) -> Check:
     return Check(
         "clock",
         verdict,
-        f"the clock of this machine is {ahead}: signed requests fail from a difference of five minutes, and the "
-        "times of one-off "
-        "jobs created here are wrong; the stage itself is not affected",
+        f"the clock of this machine is {ahead}: signed requests fail if the difference exceeds five minutes, "
+        "and the times of one-off jobs created here are wrong; the stage itself is not affected",
         "set the clock (NTP); ages in this report use the clock of AWS",
     )
 

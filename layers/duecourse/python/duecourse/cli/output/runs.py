@@ -76,8 +76,8 @@ def print_run(
 
 
 def progress_of(run: Run) -> str | None:
-    """Return what the last heartbeat of a run reported: `40%, 45 of 112 invoices`. None for a run that succeeded, since
-    its last report was made before the end.
+    """Return the progress in the last heartbeat of a run: `40%, 45 of 112 invoices`. None for a run that succeeded,
+    since its last report was made before the end.
     """
     if run.state == "SUCCEEDED":
         return None

@@ -42,7 +42,7 @@ LEFT = (
 
 
 def counted(place: Place) -> Counter[str]:
-    """Return how many things the tenant has, by kind. Nothing is changed."""
+    """Return the number of the tenant's items, by kind. Nothing is changed."""
     found = Counter[str]()
     for table in (place.jobs, place.runs):
         for items in place.pages(table, only_keys=True):
@@ -176,7 +176,7 @@ class _Record:
         )
 
     def add(self, found: Counter[str]) -> None:
-        """Add to the counts. Those of a pass that was interrupted are missing, but not what it erased."""
+        """Add to the counts. The counts of an interrupted pass are not included, although its items are erased."""
         counts = {f"n_{kind.replace(' ', '_')}": number for kind, number in found.items() if number}
         if counts:
             change = "ADD " + ", ".join(f"{name} :{name}" for name in counts)

@@ -17,7 +17,7 @@ in the meantime, and the second finds these.
 def suspend(place: Place, *, by: str, note: str | None) -> dict[str, Any]:
     """Suspend the tenant and return the report. Raises CliError for an erased tenant.
 
-    First the API refuses the tenant's requests. Then each job is marked, and its cursor leaves the due index. When no
+    First the API rejects the tenant's requests. Then each job is marked, and its cursor leaves the due index. When no
     request can be in progress any longer, another pass finds the jobs that such requests have written.
     """
     closed = close(place, "suspended", by=by, note=note)

@@ -141,7 +141,7 @@ MAX_OPEN_SECONDS = 900
 @dataclass(frozen=True, slots=True)
 class Breaker:
     """The circuit breaker of the runs with the same `key`, a template as in Concurrency (None: the host of the target).
-    After this many `failures` in a row it opens for `open_seconds`, unless other numbers are stored for the key.
+    After this many `failures` in a row it opens for `open_seconds`, unless other settings are stored for the key.
     """
 
     key: str | None
@@ -239,7 +239,7 @@ class NoticeCause(StrEnum):
 
 
 class NoticeFormat(StrEnum):
-    """The form of a notice as a payload."""
+    """The format of a notice as a payload."""
 
     JSON = "json"
     SLACK = "slack"

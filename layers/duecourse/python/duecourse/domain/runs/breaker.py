@@ -75,7 +75,9 @@ class WaitUntil:
 
 
 class Verdict(StrEnum):
-    """What an attempt says about its target. NOTHING: it was not called, or rejected this request only."""
+    """The effect of an attempt on its circuit breaker. NOTHING: the target was not called, or rejected only this
+    request.
+    """
 
     WORKS = "works"
     FAILS = "fails"
@@ -83,7 +85,7 @@ class Verdict(StrEnum):
 
 
 def verdict_of(outcome: Outcome) -> Verdict:
-    """Return what the outcome of a call says about its target. Of the responses of an HTTP target, 429 and 5xx count as
+    """Return the effect of a call's outcome on the circuit breaker. For an HTTP target, 429 and 5xx count as
     failures. Other targets fail if a later attempt may succeed.
     """
     match outcome:

@@ -101,10 +101,11 @@ class StartRequest(OfRun):
     """The content of a message (`messages.RunMessage`, which the domain does not import). As an event: an attempt may
     start.
 
-    - `redrive`: a new set of attempts is requested for a dead run. - `following`: when the next occurrence is due,
-    according to the definition that enqueued this one. - `rules`: the occurrence rules of that definition, in a
-    catch-up. - `replaces`: the ids and nonces of the messages that this message replaces. - `turn`: for a step, the
-    state of its workflow's run.
+    - `redrive`: a new set of attempts is requested for a dead run.
+    - `following`: when the next occurrence is due, according to the definition that enqueued this one.
+    - `rules`: the occurrence rules of that definition, in a catch-up.
+    - `replaces`: the ids and nonces of the messages that this message replaces.
+    - `turn`: for a step, the state of its workflow's run.
     """
 
     identity: RunIdentity

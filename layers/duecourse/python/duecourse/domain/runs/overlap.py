@@ -91,7 +91,7 @@ class KeyLimit:
 
     @property
     def breaker(self) -> Breaker | None:
-        """The stored numbers of the circuit breaker."""
+        """The stored settings of the circuit breaker."""
         if self.failures is None or self.open_seconds is None:
             return None
         return Breaker(self.key, self.failures, self.open_seconds)

@@ -35,7 +35,7 @@ PAUSING = ("http.429", "http.503")
 class Spent:
     """The starts of a rate key (UTC microseconds, 0: none): `paid` is when the counted starts are used up, one of them
     each `step` (microseconds), and `line` is the last instant that was given to a waiting run. No attempt starts
-    before `held`, because the target asked for a pause.
+    before `held`, because the target requested a pause.
     """
 
     paid: int = 0
@@ -170,7 +170,7 @@ def _adapted(spent: Spent, step: int, at: int, most: int | None) -> Spent | None
 
 
 def pause_until(outcome: Outcome, longest: float, now: float) -> float | None:
-    """Return until when no run with the key starts, because the target of an attempt asked for a pause (429 or 503 with
+    """Return until when no run with the key starts, because the target of an attempt requested a pause (429 or 503 with
     Retry-After): at most `longest` seconds, and at most LINE_SECONDS. None without a pause.
     """
     if not isinstance(outcome, Failed) or outcome.code not in PAUSING or not outcome.retry_after:

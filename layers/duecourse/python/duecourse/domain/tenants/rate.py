@@ -125,7 +125,7 @@ def take(bucket: Bucket | None, rules: BucketRules, now: float, *, wanted: int) 
     """Take at least one and at most `wanted` tokens at `now` (UTC seconds). Unused tokens are lost.
 
     At most a quarter of the remaining tokens is taken, and at most MAX_TAKEN. The first instance that requests tokens
-    after the bucket was full may take more than it wants, to make few requests, but leaves KEPT_FOR_OTHERS. It does not
+    after the bucket was full may take more than it needs, to make few requests, but leaves KEPT_FOR_OTHERS. It does not
     if the bucket is slow: the tokens that it would lose would be missed.
     """
     at = _nanoseconds(now)

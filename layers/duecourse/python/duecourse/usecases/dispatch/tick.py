@@ -39,8 +39,8 @@ def in_turn(shards: int, minute: int) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """The result of a tick's look at a shard: whether there is work that wakes it, and work that its rounds should have
-    claimed.
+    """The result of a tick's check of a shard: whether there is work that wakes it, and work that its rounds should
+    have claimed.
     """
 
     wakes: bool

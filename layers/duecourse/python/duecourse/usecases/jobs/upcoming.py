@@ -1,4 +1,4 @@
-"""Upcoming load: how many runs of a tenant's jobs are due, and when."""
+"""Upcoming load: the number of runs of a tenant's jobs by due time."""
 
 from __future__ import annotations
 

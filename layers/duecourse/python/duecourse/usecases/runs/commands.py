@@ -89,7 +89,7 @@ PORTION = 20
 @dataclass(frozen=True, slots=True)
 class ManyResult:
     """The result of a command for many runs: how many runs it was sent to, how many were `refused` by their lane, and
-    how many were `omitted`. `done`: the number of runs that were handled before the time was up.
+    how many were `omitted`. `done`: the number of runs that were handled within the time limit.
     """
 
     sent: int

@@ -653,7 +653,7 @@ class Starter:
         return self.transitions.finish(item, run, job, outcome)
 
     def _pause_key(self, item: WorkItem, admitted: _Admitted, job: Job, key: str, outcome: Outcome) -> None:
-        """Pause the rate of the run, or else its concurrency key, if its target asked for it. A failure here must not
+        """Pause the rate of the run, or else its concurrency key, if its target requested this. A failure here must not
         affect the run: the end of its attempt is not recorded yet.
         """
         now = self.clock.now()

@@ -68,7 +68,7 @@ class Breakers:
         return WaitUntil(self.clock.now() + BUSY_SECONDS)
 
     def ended(self, tenant: str, guarded: Guarded, of_job: Breaker, outcome: Outcome, report: Report) -> None:
-        """Record what the outcome of the attempt says about the target. Repeated failures may be counted twice if the
+        """Record the attempt's outcome for the circuit breaker. Repeated failures may be counted twice if the
         response to a write is lost.
         """
         verdict, key, state = verdict_of(outcome), guarded.key, guarded.state

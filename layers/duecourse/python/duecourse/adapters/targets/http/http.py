@@ -417,7 +417,7 @@ class HttpCaller:
         """
         subject, auth = key
         if self.signer is None:
-            text = "the stage signs no tokens (oidc_keys); ask the operator, or change auth"
+            text = "the stage does not sign tokens; ask the operator to set oidc_keys, or change auth"
             raise RequestError(text, code="token_refused")
         return self.signer.token(subject, auth.audience), REUSED_SECONDS
 

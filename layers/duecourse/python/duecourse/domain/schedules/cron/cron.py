@@ -494,7 +494,7 @@ def _field(text: str, bits: int, low: int, high: int) -> str:
 
 
 def _runs(values: list[int], name: dict[int, str] | tuple[str, ...]) -> list[str]:
-    """Return rising values as ``a``, ``a-b`` (three or more) and, for four or more at equal distances, ``a-b/s``."""
+    """Return ascending values as ``a``, ``a-b`` (three or more) and, for four or more at equal distances, ``a-b/s``."""
     if len(values) > 3:
         step = values[1] - values[0]
         if step > 1 and values == list(range(values[0], values[-1] + 1, step)):
@@ -503,7 +503,7 @@ def _runs(values: list[int], name: dict[int, str] | tuple[str, ...]) -> list[str
 
 
 def _ranges(values: list[int], name: Mapping[int, str] | tuple[str, ...], joint: str) -> list[str]:
-    """Return the names of rising values; of three or more consecutive ones, the first and the last with `joint`."""
+    """Return the names of ascending values; of three or more consecutive ones, the first and the last with `joint`."""
     parts: list[str] = []
     at = 0
     while at < len(values):
@@ -662,7 +662,7 @@ def cron_words(cron: Cron) -> str:
 
 
 def listed(values: list[int], names: tuple[str, ...] | None = None) -> str:
-    """Return rising values in words: ``1, 3 and 5``, ``Monday to Friday``, ``0 to 56 in steps of 7``."""
+    """Return ascending values in words: ``1, 3 and 5``, ``Monday to Friday``, ``0 to 56 in steps of 7``."""
     step = values[1] - values[0] if len(values) > 3 else 0
     if step > 1 and names is None and values == list(range(values[0], values[-1] + 1, step)):
         return f"{values[0]} to {values[-1]} in steps of {step}"
