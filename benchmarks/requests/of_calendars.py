@@ -31,9 +31,9 @@ def user(number: int) -> dict[str, Any]:
 
 def of_calendars() -> Iterator[Case]:
     """Yield the requests that write, read, list and delete."""
-    yield Case("PUT /v1/calendars/{calendar_id}", "other days for 100 jobs of 40 KB", _put)
+    yield Case("PUT /v1/calendars/{calendar_id}", "changed days for 100 jobs of 40 KB", _put)
     yield get("GET /v1/calendars", "100 calendars of 120 days", limit="100")
-    yield get("GET /v1/calendars/{calendar_id}", "100 jobs of 40 KB use it", "/v1/calendars/calendar-000")
+    yield get("GET /v1/calendars/{calendar_id}", "a calendar that 100 jobs of 40 KB use", "/v1/calendars/calendar-000")
     yield Case("DELETE /v1/calendars/{calendar_id}", "120 days", _delete, 204)
 
 

@@ -17,7 +17,7 @@ def of_jobs() -> Iterator[Case]:
     template = "{{payload.a}}" * 14_000
     yield send("POST /v1/jobs", "14,000 unknown fields", lambda: unknown_fields(240_000), status=422)
     yield send("POST /v1/jobs", "a payload of 200 KB", lambda: JOB | {"payload": LARGE}, status=201)
-    yield send("POST /v1/jobs", "all fields as long as can be", lambda: WIDE, status=201)
+    yield send("POST /v1/jobs", "all fields at their maximum length", lambda: WIDE, status=201)
     yield send(
         "PUT /v1/jobs/{job_id}?dry_run",
         "a payload of 190 KB with 14,000 placeholders",
@@ -26,8 +26,8 @@ def of_jobs() -> Iterator[Case]:
         422,
         dry_run="true",
     )
-    yield Case("PUT /v1/jobs/{job_id}", "a payload of 200 KB for another one", _replace)
-    yield Case("PATCH /v1/jobs/{job_id}", "a payload of 200 KB for another one", _patch)
+    yield Case("PUT /v1/jobs/{job_id}", "a payload of 200 KB, instead of another", _replace)
+    yield Case("PATCH /v1/jobs/{job_id}", "a payload of 200 KB, instead of another", _patch)
     yield Case("DELETE /v1/jobs/{job_id}", "a payload of 200 KB, 20 tags", _delete, 204)
     yield Case("DELETE /v1/jobs/{job_id}", "a workflow of 300 jobs of 40 KB", _delete_workflow, 204)
     yield send(
@@ -39,8 +39,8 @@ def of_jobs() -> Iterator[Case]:
     yield get("GET /v1/jobs", "24 jobs with payloads of 200 KB", limit="100", prefix="large")
     yield get("GET /v1/jobs", "100 jobs of 40 KB with a tag", limit="100", tag="wide")
     yield get("GET /v1/jobs", "100 jobs of 40 KB with a tag, and their last runs", limit="100", tag="wide", runs="20")
-    yield get("GET /v1/jobs", "400 jobs of 40 KB with a tag, none of which is found", tag="wide", search="nobody")
-    yield get("GET /v1/jobs", "jobs of 40 KB, none of which is found", prefix="wide", search="nobody")
+    yield get("GET /v1/jobs", "400 jobs of 40 KB with a tag, none of which matches", tag="wide", search="nobody")
+    yield get("GET /v1/jobs", "jobs of 40 KB, none of which matches", prefix="wide", search="nobody")
     yield get("GET /v1/jobs/{job_id}", "a payload of 200 KB", "/v1/jobs/large-000")
     yield get("GET /v1/jobs/{job_id}/history", "100 changes", "/v1/jobs/changed/history", limit="100")
     yield Case("POST /v1/jobs/{job_id}/rename", "a payload of 200 KB, 20 tags", _rename)
@@ -56,21 +56,21 @@ def of_jobs() -> Iterator[Case]:
     )
     yield send(
         "POST /v1/schedules/preview",
-        "100 occurrences, beside those in a gap of the clock",
+        "100 occurrences, not counting those in a clock gap",
         lambda: {"schedule": "30 2 31 3 *", "timezone": "Europe/Berlin", "dst_gap": "skip", "count": 100},
     )
     yield send(
         "POST /v1/jobs/spread",
-        "400 jobs of 40 KB, beside 1,000 jobs, each every two seconds",
+        "400 jobs of 40 KB, among 1,000 jobs that run every two seconds",
         lambda: {"ids": [f"wide-{number:03}" for number in range(400)], "within_minutes": 60},
     )
     yield send(
         "POST /v1/jobs/spread",
-        "500 jobs that are seldom due",
+        "500 jobs that are rarely due",
         lambda: {"ids": [f"zz-{number:03}" for number in range(500)], "within_minutes": 60},
     )
-    yield get("GET /v1/upcoming", "1,000 jobs, each every two seconds, with jitter and 40 exclusions", step="60")
-    yield Case("GET /v1/upcoming", "1,000 jobs that are seldom due", _seldom)
+    yield get("GET /v1/upcoming", "1,000 jobs that run every two seconds, with jitter and 40 exclusions", step="60")
+    yield Case("GET /v1/upcoming", "1,000 jobs that are rarely due", _seldom)
 
 
 def wide(number: int) -> dict[str, Any]:

@@ -22,9 +22,9 @@ SPARE = 10
 
 def of_keys() -> Iterator[Case]:
     """Yield the requests that create, list and revoke keys, and those that start runs with one."""
-    yield Case("POST /v1/keys", f"after {MAX_KEYS - SPARE} keys", _create, 201)
+    yield Case("POST /v1/keys", f"with {MAX_KEYS - SPARE} existing keys", _create, 201)
     yield get("GET /v1/keys", f"{MAX_KEYS - SPARE} keys")
-    yield Case("DELETE /v1/keys/{key_id}", "one of them", _delete, 204)
+    yield Case("DELETE /v1/keys/{key_id}", f"one of {MAX_KEYS - SPARE} keys", _delete, 204)
     yield Case("POST /v1/hooks/{key}", "a payload of 200 KB", lambda desk: _trigger(desk, f"/{TEXT.text}"), 202)
     yield Case("POST /v1/hooks", "a payload of 200 KB", lambda desk: _trigger(desk, ""), 202)
 

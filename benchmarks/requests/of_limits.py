@@ -39,7 +39,7 @@ def of_limits() -> Iterator[Case]:
     yield get("GET /v1/limits", "100 limits", limit="100")
     yield get("GET /v1/limits/{limit_key}", "100 active runs after 20 attempts", PATH)
     yield Case("PUT /v1/limits/{limit_key}", "100 active runs after 20 attempts", _put, 200)
-    yield Case("DELETE /v1/limits/{limit_key}", "one that is stored", _delete, 204)
+    yield Case("DELETE /v1/limits/{limit_key}", "a stored limit", _delete, 204)
     yield Case("POST /v1/limits/{limit_key}/release", "100 active runs after 20 attempts", _release)
     yield Case("POST /v1/limits/{limit_key}/hold", "100 active runs after 20 attempts", _hold)
     yield Case("POST /v1/limits/{limit_key}/close", "100 active runs after 20 attempts", _close)

@@ -44,7 +44,7 @@ def of_runs() -> Iterator[Case]:
     skip = "POST /v1/jobs/{job_id}/skip-next"
     yield send(skip, "100 occurrences", lambda: {"count": 100}, "/v1/jobs/0busy-001/skip-next")
     yield get("GET /v1/jobs/{job_id}/warnings", "20 runs with 20 attempts", "/v1/jobs/dying/warnings")
-    yield Case("POST /v1/jobs/{job_id}/test-notice", "10 jobs of 40 KB deliver it", _test_notice, 202)
+    yield Case("POST /v1/jobs/{job_id}/test-notice", "10 jobs of 40 KB that deliver the notice", _test_notice, 202)
     yield get("POST /v1/jobs/{job_id}/ping", "a payload of 200 KB", "/v1/jobs/silent/ping")
     explain = "GET /v1/jobs/{job_id}/explain"
     yield get(explain, "an instant after 400 records", "/v1/jobs/dying/explain", at=LATER)
@@ -60,7 +60,7 @@ def of_runs() -> Iterator[Case]:
     )
     redrive = "POST /v1/dead-letters/redrive"
     yield send(redrive, "1,000 runs of 400 jobs", lambda: {"limit": 1000})
-    yield send(redrive, "a dry run of the same", lambda: {"limit": 1000, "dry_run": True})
+    yield send(redrive, "a dry run of the same request", lambda: {"limit": 1000, "dry_run": True})
     yield send(redrive, "1,000 runs, none of which has the error", lambda: {"limit": 1000, "error": NONE_SUCH})
     yield get("GET /v1/runs/{run_id}", "20 attempts", f"/v1/runs/dying.{AT}")
     payload = "GET /v1/runs/{run_id}/payload"
@@ -81,8 +81,10 @@ def _test_notice(desk: Desk) -> Event:
 def _lists() -> Iterator[Case]:
     route = "GET /v1/jobs/{job_id}/runs"
     yield get(route, "100 runs with 20 attempts", "/v1/jobs/dying/runs", limit="100")
-    yield get(route, "500 runs, none of which is in the state", "/v1/jobs/dying/runs", state="WAITING")
-    yield get(route, "100 that wait, of two weeks of every second", "/v1/jobs/lagging/runs", limit="100")
+    yield get(route, "500 runs, none of which has the state", "/v1/jobs/dying/runs", state="WAITING")
+    yield get(
+        route, "100 waiting runs of a job that runs every second for two weeks", "/v1/jobs/lagging/runs", limit="100"
+    )
     for route in ("GET /v1/runs", "GET /v1/dead-letters"):
         yield get(route, "100 runs with 20 attempts", limit="100")
         yield get(route, "500 runs, none of which has the error", error=NONE_SUCH)
@@ -94,7 +96,7 @@ def _lists() -> Iterator[Case]:
     worst = "500 successful runs, none of which has the error"
     yield get("GET /v1/runs", worst, state="SUCCEEDED", error=NONE_SUCH, cursor=dying)
     yield get("GET /v1/runs", "500 runs of a job, none of which has the error", job="dying", error=NONE_SUCH)
-    yield get("GET /v1/dead-letters", "a job among the runs of others", job_id="wide-000")
+    yield get("GET /v1/dead-letters", "one job's runs among those of others", job_id="wide-000")
 
 
 def _backfills() -> Iterator[Case]:
@@ -102,9 +104,13 @@ def _backfills() -> Iterator[Case]:
     often, ages = "/v1/jobs/often/backfill", {"from": "1970-01-01T00:00:00Z", "to": "2026-11-20T00:00:00Z"}
     yield send(route, "a dry run of 10,000 occurrences", lambda: span, often)
     yield send(
-        route, "a dry run of too many, with jitter and 40 exclusions", lambda: ages, "/v1/jobs/0busy-000/backfill", 422
+        route,
+        "a dry run of too many occurrences, with jitter and 40 exclusions",
+        lambda: ages,
+        "/v1/jobs/0busy-000/backfill",
+        422,
     )
-    yield send(route, "a dry run of 57 years, seldom due", lambda: ages, "/v1/jobs/zz-000/backfill")
+    yield send(route, "a dry run of 57 years for a job that is rarely due", lambda: ages, "/v1/jobs/zz-000/backfill")
     yield send(route, "10,000 occurrences", lambda: span | {"dry_run": False}, often, 202)
 
 

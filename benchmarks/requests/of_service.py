@@ -25,9 +25,9 @@ TENANTS = {
 def of_service() -> Iterator[Case]:
     """Health, description, stage and figures."""
     for path in ("health", "openapi.json", "stage", "stage/metrics"):
-        yield get(f"GET /v1/{path}", "as it is")
+        yield get(f"GET /v1/{path}", "without parameters")
     for path in (CONFIGURATION_PATH, KEYS_PATH):
-        yield get(f"GET {path}", "as it is")
+        yield get(f"GET {path}", "without parameters")
     yield get("GET /v1/stats", "1,000 dead runs")
     yield Case("GET /v1/tenants", "1,000 tenants, read a minute ago", tenants)
 

@@ -17,7 +17,7 @@ PUT = "PUT /v1/workflows/{workflow_id}"
 def of_workflows() -> Iterator[Case]:
     """Put, read, list, and their runs."""
     yield _look(
-        "1,024 jobs whose `only` rarely meets the schedule",
+        "1,024 jobs whose `only` rarely matches the schedule",
         {f"j{n}": {"only": f"{n % 60} {13 + n % 9} * * *"} for n in range(1024)},
         schedule="rate(1441 minutes)",
     )
@@ -33,13 +33,13 @@ def of_workflows() -> Iterator[Case]:
         {f"j{number}": {"job": JOB | {f"x{field}": 1 for field in range(12)}} for number in range(1000)},
     )
     yield send(
-        PUT, "1,000 defined jobs, as they are", lambda: {"schedule": None, "jobs": DEFINED}, "/v1/workflows/defined"
+        PUT, "1,000 defined jobs without changes", lambda: {"schedule": None, "jobs": DEFINED}, "/v1/workflows/defined"
     )
     yield Case(PUT, "1,000 defined jobs that change", _changed)
     yield send(PUT, "1,000 named jobs, 9,810 edges", lambda: {"schedule": None, "jobs": GRAPH}, "/v1/workflows/big")
-    yield Case(PUT, "300 jobs of 40 KB that are let go", _let_go)
-    yield get("GET /v1/workflows", "24 jobs with payloads of 200 KB, none of which is one", prefix="large")
-    yield get("GET /v1/workflows", "400 jobs of 40 KB with a tag, none of which is one", tag="wide")
+    yield Case(PUT, "300 jobs of 40 KB that are released", _let_go)
+    yield get("GET /v1/workflows", "24 jobs with payloads of 200 KB, none of which is a workflow", prefix="large")
+    yield get("GET /v1/workflows", "400 jobs of 40 KB with a tag, none of which is a workflow", tag="wide")
     yield get("GET /v1/workflows/{workflow_id}", "1,000 jobs, 9,810 edges", "/v1/workflows/big")
     yield get(
         "GET /v1/workflows/{workflow_id}/runs/{instant}",
@@ -48,7 +48,7 @@ def of_workflows() -> Iterator[Case]:
     )
     yield send(
         "POST /v1/runs/{run_id}/rerun",
-        "1,000 jobs, from each",
+        "1,000 jobs, from all of them",
         lambda: {"from": NAMES},
         f"/v1/runs/big.{AT}/rerun",
         202,
