@@ -35,7 +35,9 @@ export async function verify(
   if (!/^[0-9]{1,12}$/.test(timestamp))
     throw new WebhookError("webhook-timestamp is not a number of seconds");
   if (Math.abs(now - Number(timestamp)) > toleranceSeconds) {
-    throw new WebhookError("webhook-timestamp is too far from the current time");
+    throw new WebhookError(
+      `webhook-timestamp differs from the current time by more than ${toleranceSeconds} s`,
+    );
   }
   const encoder = new TextEncoder();
   const sent = typeof body === "string" ? encoder.encode(body) : body;

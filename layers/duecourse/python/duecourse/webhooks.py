@@ -54,7 +54,7 @@ def verify(
     if not (timestamp.isascii() and timestamp.isdigit() and len(timestamp) <= 12):
         raise WebhookError("webhook-timestamp is not a number of seconds")
     if abs((time.time() if now is None else now) - int(timestamp)) > tolerance_seconds:
-        raise WebhookError("webhook-timestamp is too far from the current time")
+        raise WebhookError(f"webhook-timestamp differs from the current time by more than {tolerance_seconds:g} s")
     signed = f"{call_id}.{timestamp}.".encode(errors="replace") + body
     good = [b64encode(hmac.digest(key, signed, "sha256")) for key in _keys(secret)]
     found = [word.removeprefix(_VERSION).encode() for word in signatures.split() if word.startswith(_VERSION)]

@@ -185,7 +185,7 @@ def read_absent(request: Request) -> bool:
     if text is None:
         return False
     if text.strip() != "*":
-        raise bad_header("if-none-match", "must be *, with which the request creates but never replaces")
+        raise bad_header("if-none-match", "must be *; the request then creates the resource, but never replaces it")
     return True
 
 

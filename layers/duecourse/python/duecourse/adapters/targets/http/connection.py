@@ -99,7 +99,7 @@ class _Incoming(io.RawIOBase):
         if self.ended:
             return None  # nothing is available without waiting
         if self.count > MAX_BYTES:
-            raise ConnectionError(f"the response did not end within {MAX_BYTES // 2**20} MB")
+            raise ConnectionError(f"the response is larger than {MAX_BYTES // 2**20} MB")
         self._sock.settimeout(self._deadline.left())
         count = self._sock.recv_into(buffer)
         self.count += count
