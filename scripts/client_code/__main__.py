@@ -1,7 +1,7 @@
 """`python -m scripts.client_code`: write the Python client's models and methods from openapi.json.
 
-Answers become frozen dataclasses, bodies TypedDicts, every operation one method of `Client` and one of `AsyncClient`,
-which differ in nothing but `await`.
+Responses become frozen dataclasses, and bodies become TypedDicts. Each operation becomes one method of `Client` and one
+of `AsyncClient`, which differ only in `await`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The module of what is sent: TypedDicts."""
+"""Generates the module of request bodies: TypedDicts."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from scripts.client_code.document import Document
 from scripts.client_code.names import docstring
 
 DOCUMENTS = {"JobRequest": "job", "JobPatch": "changes", "WorkflowRequest": "workflow"}
-"""Bodies that are handed over whole, by the argument's name; the fields of the others are arguments."""
+"""Bodies that are passed as one argument, by its name. Of other bodies, each field is an argument."""
 
 
 PARTS = ("LimitBreaker", "LimitRate", "RunRequest")
-"""Parts of bodies that are handed over as arguments, alone or in lists."""
+"""Parts of bodies that are passed as arguments, alone or in lists."""
 
 
 def bodies(document: Document) -> str:
-    """The module of what is sent."""
+    """Return the text of the module of request bodies."""
     parts = []
     for name in document.reachable(*DOCUMENTS, *PARTS):
         schema = document.schemas[name]

@@ -1,4 +1,4 @@
-"""The API's document, and what its parts are in Python."""
+"""The API's document, and the Python types of its parts."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 NOT_METHODS = {"getDocument", "getOidcConfiguration", "getOidcKeys", "trigger", "triggerWithHeader"}
-"""Senders of webhooks and receivers of tokens need no client."""
+"""Operations without a method: senders of webhooks and receivers of tokens need no client."""
 
 Schema = Mapping[str, Any]
 
 
 class Document:
-    """The API's document, and what its parts are in Python."""
+    """The API's document, and the Python types of its parts."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         self.paths: Mapping[str, Any] = document["paths"]
@@ -22,11 +22,11 @@ class Document:
         self.parameters: Mapping[str, Any] = document["components"]["parameters"]
 
     def named(self, schema: Schema) -> str | None:
-        """The name of the schema that is referred to."""
+        """Return the name of the schema to which a reference points."""
         return schema["$ref"].rpartition("/")[2] if "$ref" in schema else None
 
     def annotation(self, schema: Schema, *, sent: bool) -> str:
-        """The type of a value that is sent, or answered."""
+        """Return the type of a value in a request or a response."""
         if (name := self.named(schema)) is not None:
             whole = self.schemas[name]
             return name if "properties" in whole else self.annotation(whole, sent=sent)
@@ -63,18 +63,18 @@ class Document:
         return {"string": "str", "integer": "int", "number": "float", "boolean": "bool"}[kind]
 
     def one_or_more(self, words: list[str]) -> str:
-        """The type of one of these words, or of several."""
+        """Return the type of one of these words, or of several."""
         return f"{_literal(words)} | {_many(_literal(words))}"
 
     def operations(self) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-        """Method, path and operation of each route, in the document's order."""
+        """Yield method, path and operation of each route, in the document's order."""
         for path, methods in self.paths.items():
             for method, operation in methods.items():
                 if method in {"get", "put", "post", "patch", "delete"} and operation["operationId"] not in NOT_METHODS:
                     yield method.upper(), path, operation
 
     def reachable(self, *roots: str) -> list[str]:
-        """The schemas with properties that these need, sorted."""
+        """Return the names of the schemas with properties that these schemas need, sorted."""
         found: set[str] = set()
         open_ = list(roots)
         while open_:
@@ -86,14 +86,14 @@ class Document:
         return sorted(name for name in found if "properties" in self.schemas[name])
 
     def answer(self, operation: Mapping[str, Any]) -> str | None:
-        """The schema of an operation's successful answer."""
+        """Return the schema of an operation's successful response."""
         for status, response in operation["responses"].items():
             if status.startswith("2") and "content" in response:
                 return self.named(response["content"]["application/json"]["schema"])
         return None
 
     def body(self, operation: Mapping[str, Any]) -> str | None:
-        """The schema of an operation's body."""
+        """Return the schema of an operation's body."""
         content = operation.get("requestBody", {}).get("content", {})
         return self.named(content["application/json"]["schema"]) if content else None
 
@@ -103,8 +103,8 @@ def _literal(values: list[Any]) -> str:
 
 
 def _many(inner: str) -> str:
-    """The type of several values. A string is a sequence of strings, so a sequence is not the type where a string is
-    accepted.
+    """Return the type of several values. A string is a sequence of strings, so the type is not a sequence if a string
+    is accepted.
     """
     takes_text = {"str", "Any", "datetime"} & set(re.findall(r"\w+", re.sub(r"\[.*\]", "", inner)))
     return f"list[{inner}] | tuple[{inner}, ...]" if takes_text else f"Sequence[{inner}]"

@@ -1,4 +1,4 @@
-"""The modules of the methods: one of `Client` and one of `AsyncClient` for each operation."""
+"""Generates the modules of the methods: one of `Client` and one of `AsyncClient` for each operation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _STATES = re.compile(r"\^\(([A-Z|]+)\)\(,\(\1\)\)\*\$")
 
 
 def methods(document: Document, *, asynchronous: bool) -> str:
-    """The module of the methods."""
+    """Return the text of the module of the methods."""
     prefix = "Async" if asynchronous else ""
     called = [_method(document, *each, asynchronous=asynchronous) for each in document.operations()]
     code = "\n\n".join(called)
@@ -76,7 +76,7 @@ class _Arguments:
     query: list[str] = field(default_factory=list)
     headers: list[str] = field(default_factory=list)
     sent: list[str] = field(default_factory=list)
-    """What the call has beside query and headers."""
+    """The arguments of the call other than query and headers."""
 
     def add(self, name: str, kind: Schema, *, required: bool, sent: str | None = None, about: str | None = None) -> str:
         """Add an argument, and return its name in Python. `sent`: its type, if the schema does not contain it."""
@@ -109,13 +109,13 @@ class _Arguments:
             self.headers.append(f'"{name}": {python}')
 
     def add_token(self) -> None:
-        """Take the token of a run."""
+        """Add the token of a run."""
         self.positional.append("token: str")
         self.told.append("`token`: the attempt's callback token")
         self.sent.append("token=token")
 
     def add_body(self, body: str) -> None:
-        """Take a body: a document as a whole, another one field by field."""
+        """Add a body: a document as one argument, any other body field by field."""
         if body in DOCUMENTS:
             self.positional.append(f"{DOCUMENTS[body]}: bodies.{body}")
             self.sent.append(f"body={DOCUMENTS[body]}")
@@ -129,12 +129,12 @@ class _Arguments:
 
     @property
     def taken(self) -> str:
-        """As the method's head lists them."""
+        """The parameters in the method's signature."""
         return ", ".join(("self", *self.positional, *(("*", *self.keywords) if self.keywords else ())))
 
     @property
     def passed(self) -> list[str]:
-        """As the call takes them."""
+        """The arguments of the call."""
         query = [f"query={{{', '.join(self.query)}}}"] if self.query else []
         headers = [f"headers={{{', '.join(self.headers)}}}"] if self.headers else []
         return [*self.sent, *query, *headers]

@@ -1,4 +1,4 @@
-"""The module of the answers: frozen dataclasses."""
+"""Generates the module of responses: frozen dataclasses."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ BASES = {
     "WorkflowPut": "Workflow",
     "WorkflowRun": "RunExtras, Answer",
 }
-"""Answers that have all of another one's fields, or more than fields."""
+"""Responses that have all fields of another response, or more than fields."""
 
 
 def models(document: Document) -> str:
-    """The module of the answers."""
+    """Return the text of the module of responses."""
     names = document.reachable(*filter(None, (document.answer(operation) for *_, operation in document.operations())))
     parts = []
     for name in sorted(names, key=lambda name: (_depth(name), name)):

@@ -8,7 +8,7 @@ from scripts.client_code.document import Document
 
 
 def typescript(document: Document) -> str:
-    """The module of the operations: method, path and kind of answer of each."""
+    """Return the text of the module of operations: method, path and kind of response of each."""
     entries, callbacks = [], []
     for method, path, operation in document.operations():
         name, answer = operation["operationId"], document.answer(operation)

@@ -2,7 +2,7 @@
 
     python -m scripts.drill [--json] [NAME ...]
 
-Without names all drills are played (an hour). The exit status is 1 if a drill loses an occurrence, a command of a
+Without names, all drills run (an hour). The exit status is 1 if a drill loses an occurrence, a command of a
 page fails, or `duecourse doctor` finds the stage unhealthy after a drill. Needs bash, jq and the AWS command line, as
 the pages do.
 """
@@ -35,9 +35,9 @@ TOOLS = ("bash", "aws", "jq")
 
 
 def main(arguments: list[str]) -> int:
-    """Play the drills, print the report, return the exit status."""
+    """Run the drills, print the report, and return the exit status."""
     parser = argparse.ArgumentParser(prog="make drill", description=(__doc__ or "").split("\n\n")[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", help="a drill; all are played without a name")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="a drill; without a name, all drills run")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     given = parser.parse_args(arguments)
     known = [each.name for each in DRILLS]
@@ -61,7 +61,7 @@ def main(arguments: list[str]) -> int:
 
 
 def play(project: Project, chosen: list[Drill], screen: Screen) -> list[tuple[Drill, Outcome | str]]:
-    """Play the drills one after another on one stage. The result of a drill that fails is its error; no further drill
+    """Run the drills one after another on one stage. The result of a drill that fails is its error; no further drill
     follows, because the stage is damaged, and the files of the stage are kept.
     """
     folder = Path(tempfile.mkdtemp(prefix="duecourse-drill-"))

@@ -1,4 +1,4 @@
-"""A stage whose jobs fire every ten seconds, and an account of what became of their occurrences."""
+"""A stage whose jobs fire every ten seconds, and the outcomes of their occurrences."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ source docs/runbooks.sh
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of the occurrences between the damage and the moment at which all of them had ended.
+    """The outcomes of the occurrences between the failure and the moment at which all of them had ended.
 
     `lost` occurrences have no record; `repeated` runs were called again although a call had succeeded.
     `lost_at_first` is the number before the repair (None: the drill does not count it).

@@ -41,7 +41,7 @@ class ApiKeyQuotaError(Exception):
 
 
 class BadApiKeyError(Exception):
-    """The text is no key, or the key was revoked or has expired."""
+    """The text is not a key, or the key was revoked or has expired."""
 
 
 class SignatureError(Exception):
@@ -134,7 +134,7 @@ class ApiKeys:
         return sorted(self.jobs.api_keys.all(tenant).items, key=lambda key: (-key.created_at, key.id))
 
     def revoke(self, tenant: str, key_id: str, *, by: str) -> ApiKey:
-        """Delete the key: it starts no more runs. Return it. Raises ApiKeyUnknownError."""
+        """Delete the key, so that it can no longer start runs, and return it. Raises ApiKeyUnknownError."""
         # DynamoDB refuses sort keys above 1,024 bytes.
         key = self.jobs.api_keys.get(tenant, key_id) if re.fullmatch(KEY_ID_PATTERN, key_id) else None
         if key is None:

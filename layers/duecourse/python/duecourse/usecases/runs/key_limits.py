@@ -205,7 +205,7 @@ class KeyLimitsInUse:
 
     def hold(self, tenant: str, key: str, until: float) -> None:
         """Start no attempt with the key before `until` (UTC seconds): its places, its rate and its circuit breaker are
-        closed until then. A later end remains. Raises HeldBusyError.
+        closed until then. A hold or pause that ends later remains. Raises HeldBusyError.
         """
         now = self.clock.now()
         kept = ceil(max(until, now)) + DAY_SECONDS

@@ -37,7 +37,7 @@ class Guarded:
 
 @dataclass(frozen=True, slots=True)
 class Breakers:
-    """Reads and changes circuit breakers. Stored numbers of a key replace those of the job."""
+    """Reads and changes circuit breakers. Stored settings of a key replace those of the job."""
 
     jobs: JobStore
     wait_queues: WaitQueues

@@ -390,8 +390,8 @@ def _waiting(ahead: Sequence[str], held: Mapping[int, Lock], places: Collection[
 
 
 def _entry(message: RunMessage, line: str, run: Run | None) -> OfRun:
-    """Return what has the priority of the entry in this wait queue. Another message of the run may not have it: it was
-    set when the run began to wait.
+    """Return the message or the record that has the run's priority in this wait queue. The priority was set when the
+    run began to wait, so another message of the run may not have it.
     """
     return message if (message.waited and line == message.line) or run is None else run
 
