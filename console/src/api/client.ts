@@ -23,14 +23,14 @@ let session: Session | null = null;
 /** The token that the API rejected (401): polling must not send it again. */
 let refused: string | null = null;
 
-/** Whose token the requests show from now on. */
+/** Sets the session whose token the following requests send. */
 export function speakAs(who: Session): void {
   session = who;
 }
 
 const limited = new Set<(seconds: number) => void>();
 
-/** Calls `tell` with the seconds to wait whenever a request was one too many. Returns the end of it. */
+/** Calls `tell` with the seconds to wait after each 429 response. Returns a function that ends this. */
 export function onLimited(tell: (seconds: number) => void): () => void {
   limited.add(tell);
   return () => void limited.delete(tell);
@@ -74,7 +74,7 @@ fetcher.use(checked);
 /** The same as hooks: `api.useQuery("get", "/v1/stats")`. Errors are ApiProblem (see asProblem). */
 export const api = createClient(fetcher);
 
-/** Reads are repeated where that helps; what changes something is repeated by people only. */
+/** Reads are retried if this can help. Only a user repeats a request that changes something. */
 export const queries = new QueryClient({
   defaultOptions: {
     queries: {

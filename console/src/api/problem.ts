@@ -1,6 +1,6 @@
 import { ApiError, ApiUnreachableError } from "duecourse";
 
-/** What is wrong with one part of a request; `field` is a JSON pointer without its first slash, or a parameter. */
+/** An error in one part of a request. `field` is a JSON pointer without its first slash, or a parameter. */
 export interface FieldError {
   field: string;
   message: string;
@@ -10,7 +10,7 @@ const UNREACHABLE = "The API cannot be reached";
 const LATE = "The API did not respond";
 const PASSING = [429, 502, 503, 504];
 
-/** A request that failed: what the API said of it, or what became of it on the way. */
+/** A failed request: the API's error, or the error of the network. */
 export class ApiProblem extends Error {
   constructor(
     /** The HTTP status; 0 where there was no answer, or one that is not the API's. */
@@ -69,7 +69,7 @@ const REMEDIES: Record<number, string> = {
   503: "Try again in a moment; displayed data is reloaded automatically.",
 };
 
-/** What the API says of a rejected request. A page of a gateway in front of it is not shown. */
+/** The API's error for a rejected request. The error page of a gateway in front of the API is not shown. */
 function rejection(error: ApiError): ApiProblem {
   const { status, problem, faults, retryAfter } = error;
   const { title, detail } = error.byDuecourse ? problem : {};

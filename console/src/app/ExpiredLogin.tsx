@@ -5,7 +5,7 @@ import { useEffect, useState } from "react";
 import { asProblem } from "../api/problem";
 import { useStage } from "./context";
 
-/** Says so as soon as any answer was 401: no page is left automatically, so that nothing that was written is lost. */
+/** An alert after the first 401 response. The page is not left automatically, so that no input is lost. */
 export function ExpiredLogin() {
   const { settings, session } = useStage();
   const client = useQueryClient();

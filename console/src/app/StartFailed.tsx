@@ -2,7 +2,7 @@ import Alert from "@cloudscape-design/components/alert";
 import Box from "@cloudscape-design/components/box";
 import Button from "@cloudscape-design/components/button";
 
-/** The page could not begin: no settings, or the issuer refused. */
+/** The console could not start: the settings are missing, or the issuer rejected the login. */
 export function StartFailed({ error }: { error: unknown }) {
   return (
     <Box padding="xxl">

@@ -9,7 +9,7 @@ export interface StageContext {
 
 export const Stage = createContext<StageContext | null>(null);
 
-/** The stage and who looks at it. */
+/** The stage and the current user. */
 export function useStage(): StageContext {
   const stage = useContext(Stage);
   if (stage === null) throw new Error("useStage outside of the page");

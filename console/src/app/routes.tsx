@@ -46,7 +46,7 @@ export const MENU = [
 /** The menu's entry for operators, if the API lists the tenants for them. */
 export const TENANTS = { text: "Tenants", href: "#/tenants" };
 
-/** Addresses of single things. */
+/** Addresses of single items. */
 export const to = {
   job: (id: string) => `#/jobs/${encodeURIComponent(id)}`,
   editJob: (id: string) => `#/jobs/${encodeURIComponent(id)}/edit`,

@@ -5,7 +5,7 @@ import { single } from "./single";
 
 export type Scope = "jobs:read" | "jobs:write" | "ops";
 
-/** Who looks at the page, and what they may do. */
+/** The current user and their permissions. */
 export interface Session {
   /** The access token, renewed before it expires; null if the stage requires no login. */
   token(): Promise<string | null>;
@@ -14,7 +14,7 @@ export interface Session {
   tenant: string | null;
   scopes: readonly string[];
   may(scope: Scope): boolean;
-  /** Leave for the issuer's page and come back to what is looked at now. */
+  /** Opens the issuer's login page, and returns to the current page afterwards. */
   login(): Promise<void>;
   logout(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** What the stage says of itself: `console/settings.json`, written by the deployment (functions/console). */
+/** The settings of the stage: `console/settings.json`, written by the deployment (functions/console). */
 export interface Settings {
   stage: string;
   version: string;
@@ -10,7 +10,7 @@ export interface Settings {
   docs_url: string | null;
   logs: Record<string, string | string[]>;
   traces: boolean;
-  /** Whether the stage has an operator tenant, whose operators see all tenants. An older stage does not say. */
+  /** Whether the stage has an operator tenant, whose operators see all tenants. Missing in older stages. */
   operator_view?: boolean;
 }
 

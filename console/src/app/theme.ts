@@ -2,7 +2,7 @@ import { applyMode, Mode } from "@cloudscape-design/global-styles";
 
 const KEPT = "duecourse-theme";
 
-/** Dark or light, as was chosen here before, else as the system has it. */
+/** Dark or light: the last choice in this browser, or else the system's setting. */
 export function isDark(): boolean {
   const kept = localStorage.getItem(KEPT);
   return kept === null ? matchMedia("(prefers-color-scheme: dark)").matches : kept === "dark";

@@ -9,7 +9,7 @@ import { Rows, useNarrow } from "../shared/Rows";
 import { useSlices } from "../shared/useSlices";
 import type { Group } from "./groups";
 
-/** Dead runs by what went wrong. */
+/** Dead runs, grouped by error. */
 export function Groups({
   groups,
   chosen,

@@ -1,6 +1,6 @@
 import type { Run } from "../runs/columns";
 
-/** Dead runs whose errors differ in numbers and names of single things only. */
+/** Dead runs whose errors differ only in numbers, ids and times. */
 export interface Group {
   pattern: string;
   runs: Run[];
@@ -13,7 +13,7 @@ export interface Group {
 const MOST = 160;
 const NO_ERROR = "(no error was recorded)";
 
-/** An error without what is different each time: instants, ids, numbers. */
+/** An error without the parts that differ between runs: instants, ids, numbers. */
 export function patternOf(error: string | null): string {
   if (error === null || error.trim() === "") return NO_ERROR;
   const letters = [

@@ -4,13 +4,13 @@ export interface Refusal {
   what: string;
   why: string;
 }
-/** What became of some of the runs, and whether there are more. */
+/** The result for some of the runs, and whether there are more. */
 export interface Portion {
   sent: number;
   refused: number;
   refusals: Refusal[];
   more: boolean;
-  /** What kept it from the rest, which the next portion has again. */
+  /** The error that prevented the rest of the portion, which the next portion repeats. */
   failure?: unknown;
 }
 /** Sends up to `count` further runs; the signal ends its waits. */

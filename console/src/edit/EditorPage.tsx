@@ -20,7 +20,7 @@ import { useLeaving } from "./useLeaving";
 
 const WIDE = matchMedia("(min-width: 1100px)");
 
-/** The form with the JSON beside it, or in a tab where the screen is narrow, and what saves it. */
+/** The form with the JSON next to it (on a narrow screen: in a tab), and the buttons that save it. */
 export function EditorPage({
   title,
   editor,

@@ -7,7 +7,7 @@ import { isDoc } from "./document";
 import { shown } from "./texts";
 import { type Editor, errorOf } from "./useEditor";
 
-/** What happens to a run that is due while another of its job runs; the waiting or active runs may have a limit. */
+/** The rule for a run that comes due while another run of its job is active, with an optional limit. */
 export function Overlap({ editor }: { editor: Editor }) {
   const { doc, set } = editor;
   const overlap = doc.overlap ?? "skip";

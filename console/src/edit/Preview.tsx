@@ -46,7 +46,7 @@ function entry(doc: Doc, name: string) {
   return value === undefined || value === null ? [] : [[name, value]];
 }
 
-/** The next occurrences, with what daylight saving does to them. */
+/** The next occurrences, with the effects of daylight saving time. */
 export function Preview({ doc, preview }: { doc: Doc; preview: ReturnType<typeof usePreview> }) {
   const now = useNow(10_000);
   if (schedulesOf(doc.schedule).length === 0) {

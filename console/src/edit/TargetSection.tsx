@@ -17,7 +17,7 @@ const PAYLOAD: Field = {
 };
 const SHORT: Field[] = [{ path: ["task"], label: "Task", kind: "text" }];
 
-/** What is called. Choosing another kind and coming back loses nothing. */
+/** The target. If the user chooses another kind and returns, no input is lost. */
 export function TargetSection({ editor }: { editor: Editor }) {
   const { doc, set } = editor;
   const before = useRef<Record<string, Json>>({});

@@ -25,7 +25,7 @@ import { effectsOf, putWorkflow } from "./workflow";
 /** The pause in typing after which the API checks the text (ms). Each step that defines its job costs a request. */
 const PAUSE_MS = 1_000;
 
-/** The JSON of a workflow with its graph and the result of the API's dry run beside it, and what saves it. */
+/** The JSON of a workflow, with its graph and the result of the API's dry run, and the buttons that save it. */
 export function WorkflowEditor({
   title,
   id,

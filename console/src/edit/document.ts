@@ -37,7 +37,7 @@ export function definitionOf(job: Schemas["Job"] | Schemas["Workflow"]): Doc {
 
 export const written = (value: Json): string => JSON.stringify(value, null, 2);
 
-/** The object that a text is. Raises a SyntaxError that says where it ends to be one. */
+/** The object that a text contains. Throws a SyntaxError with the position of the first error. */
 export function read(text: string): Doc {
   const value = JSON.parse(text) as Json;
   if (!isDoc(value)) throw new SyntaxError('the text is not a JSON object: {"id": "…", "schedule": "…", …}');

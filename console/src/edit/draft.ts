@@ -2,7 +2,7 @@ import type { Session } from "../app/session";
 import { PAGE } from "../app/settings";
 import type { Doc } from "./document";
 
-/** What is being written: the JSON's text, and the last document that it was. */
+/** The unsaved edit: the text of the JSON, and the last valid document. */
 export interface Written {
   text: string;
   doc: Doc;
@@ -26,7 +26,7 @@ export interface Draft {
   at: string;
 }
 
-/** Where the unsaved edit of a job is kept (null: of a new one; of a copy, `(copy) <id>`): in this tab, apart by stage and by who writes it. */
+/** The storage key of the unsaved edit of a job (null: a new job; of a copy: `(copy) <id>`), by stage and user. */
 export const placeOf = ({ tenant, name }: Pick<Session, "tenant" | "name">, jobId: string | null): string =>
   `duecourse-draft ${PAGE.pathname} ${tenant ?? ""} ${name ?? ""} ${jobId ?? "(new)"}`;
 

@@ -5,9 +5,9 @@ export interface Field {
   path: Path;
   label: string;
   kind: "text" | "area" | "number" | "choice" | "list" | "pairs" | "json" | "flag" | "secret" | "auth";
-  /** What it means, or an example. */
+  /** Its meaning, or an example. */
   hint?: string;
-  /** What holds where nothing is said. */
+  /** The default. */
   standard?: string;
   options?: readonly { value: string; label: string }[];
 }
@@ -180,7 +180,7 @@ export const RARE: Field[] = [
 
 type Kind = { label: string; fields: Field[]; first: Doc };
 
-/** The kinds of targets that a job may be given: their fields, and what a new one says (domain/targets/kinds.py). */
+/** The kinds of targets: their fields, and the values of a new target (domain/targets/kinds.py). */
 export const TARGETS: Record<string, Kind> = Object.fromEntries(
   Object.entries(targets as Record<string, Partial<Kind>>).filter(
     (entry): entry is [string, Kind] => "fields" in entry[1],

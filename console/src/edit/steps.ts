@@ -1,6 +1,6 @@
 import { type Doc, isDoc } from "./document";
 
-/** The steps that a document has so far, with what they come after: what is neither is left out. */
+/** The steps of an incomplete document, with their upstream steps. Invalid parts are omitted. */
 export function stepsOf(doc: Doc): { id: string; after: string[] }[] {
   if (!isDoc(doc.jobs)) return [];
   return Object.entries(doc.jobs).map(([id, step]) => {

@@ -9,10 +9,10 @@ export interface Template {
 
 const http = (url: string): Doc => ({ type: "http", url });
 
-/** What a new job says first. */
+/** The first content of a new job. */
 export const FIRST: Doc = { schedule: "0 3 * * *", timezone: "UTC", target: http("https://") };
 
-/** Beginnings of usual jobs; each keeps what it does not say. */
+/** Templates of typical jobs. Fields that a template does not contain keep their values. */
 export const TEMPLATES: Template[] = [
   {
     id: "http",

@@ -16,7 +16,7 @@ export interface Editor {
   errors: readonly FieldError[];
   set(path: Path, value: Json | undefined): void;
   setText(text: string): void;
-  /** A field holds what is no JSON; null: it holds some again. */
+  /** A field contains invalid JSON; null: it is valid again. */
   setBroken(path: Path, text: string | null): void;
   replace(doc: Doc, base?: Base | null): void;
   refuse(errors: readonly FieldError[]): void;
@@ -29,7 +29,7 @@ export interface Editor {
 
 const of = (doc: Doc): Written => ({ text: textOf(doc), doc, syntax: null, broken: {} });
 
-/** What is being written about a job, kept in this tab until it is saved. */
+/** The unsaved edit of a job, kept in this tab until it is saved. */
 export function useEditor(jobId: string | null, first: Doc, stored: Base | null): Editor {
   const { session } = useStage();
   const place = placeOf(session, jobId);
@@ -104,7 +104,7 @@ export function useEditor(jobId: string | null, first: Doc, stored: Base | null)
   };
 }
 
-/** What is said of a field and of what lies in it. */
+/** The errors of a field and of its parts. */
 export function errorOf(errors: readonly FieldError[], path: Path): string | undefined {
   const pointer = path.join("/");
   const found = errors.filter(({ field }) => field === pointer || field.startsWith(`${pointer}/`));

@@ -16,14 +16,14 @@ import type { Base } from "./draft";
 import { readStored, type Stored } from "./stored";
 import type { Editor } from "./useEditor";
 
-/** What is edited: a job or a workflow. */
+/** The edited item: a job or a workflow. */
 export interface Subject<Thing extends Saved> {
   what: "job" | "workflow";
   put(doc: Doc, etag: string, dryRun: boolean): Promise<Thing | undefined>;
   read(): Promise<Stored<Saved>>;
   /** Its page. */
   address: string;
-  /** What else the change has as an effect. */
+  /** Further effects of the change. */
   effects?(wanted: Thing): ReactNode;
 }
 

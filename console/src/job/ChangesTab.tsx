@@ -7,7 +7,7 @@ import { PagedTable } from "../shared/PagedTable";
 import { usePages } from "../shared/usePages";
 import { Zoned } from "../shared/Zoned";
 
-/** Who did what to a job, field by field. */
+/** The changes of a job: author, action, and each field. */
 export function ChangesTab({ job }: { job: Schemas["Job"] }) {
   const zone = useZone(job.timezone);
   const pages = usePages(["changes of", job.id], async (cursor, signal) => {

@@ -23,7 +23,7 @@ type Actable = Pick<
   "id" | "state" | "schedule" | "timezone" | "next_occurrence" | "planned_pause" | "workflow" | "payload"
 >;
 
-/** What can be done with a job, or with a workflow, which is one. */
+/** The actions of a job or a workflow. */
 export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkflow?: boolean }) {
   const refusal = useRefusal("jobs:write");
   const client = useQueryClient();

@@ -10,7 +10,7 @@ import { Time } from "../shared/Instant";
 import { inLine } from "../shared/targets";
 import { State } from "./State";
 
-/** What a job is, in a few lines. */
+/** The main fields of a job. */
 export function JobFacts({ job }: { job: Schemas["Job"] }) {
   const items: { label: string; value: ReactNode }[] = [
     { label: "State", value: <State job={job} /> },

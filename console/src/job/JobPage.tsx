@@ -23,7 +23,7 @@ import { WhyTab } from "./WhyTab";
 
 const FiguresTab = lazy(() => import("./FiguresTab"));
 
-/** One job: its state, what can be done with it, and what became of it. */
+/** One job: its state, actions and runs. */
 export default function JobPage() {
   const { jobId = "" } = useParams();
   const {
@@ -66,7 +66,7 @@ export default function JobPage() {
   );
 }
 
-/** What its last runs say about its definition. */
+/** Warnings about the job from its last runs. */
 function Warnings({ jobId }: { jobId: string }) {
   const { data } = api.useQuery("get", "/v1/jobs/{job_id}/warnings", { params: { path: { job_id: jobId } } });
   return data?.items.map((each) => (

@@ -13,7 +13,7 @@ import { readPreview, readRuns } from "./reading";
 
 const SHOWN = 10;
 
-/** The next ten occurrences, what daylight saving does to them, and which of them will not run. */
+/** The next ten occurrences, the effects of daylight saving time, and those that will not run. */
 export function NextTab({ job }: { job: Schemas["Job"] }) {
   const zone = useZone(job.timezone);
   const query = useQuery({

@@ -23,7 +23,7 @@ const SHOWN = 60;
 const TALL = 40;
 const LOW = 20;
 
-/** The last 60 occurrences: what became of each, how long it took, and how late it was. */
+/** The last 60 occurrences with their outcome, duration and lateness. */
 export function RecentTab({ job }: { job: Schemas["Job"] }) {
   const runs = useQuery({
     queryKey: ["recent", job.id],

@@ -133,7 +133,7 @@ export function RunsTab({
   );
 }
 
-/** What started a run that the schedule did not: the letter after its instant (docs/runs.md). */
+/** The origin of a run that the schedule did not start: the letter after its instant (docs/runs.md). */
 const STARTS: Record<string, string> = { m: "manual", b: "backfill", f: "backfill" };
 
 /** Whether a workflow's run repeats an earlier one: it has the occurrence of that run, and is due when it is requested. */

@@ -94,7 +94,7 @@ export function Shape({ kind }: { kind: Kind }) {
   return <path d={path} style={{ fill: hollow ? "transparent" : color, stroke: color, strokeWidth: 1.5 }} />;
 }
 
-/** What the shapes mean. */
+/** The legend of the shapes. */
 export function Legend({ kinds = KINDS }: { kinds?: readonly Kind[] }) {
   return (
     <div style={{ display: "flex", flexWrap: "wrap", gap: "4px 16px" }}>

@@ -24,7 +24,7 @@ const ZOOMS = [
   { id: "month", text: "4 weeks" },
 ];
 
-/** What became of the occurrences of a day, a week or four, and what is to come. */
+/** The outcomes of the occurrences of a day, a week or four weeks, and the upcoming ones. */
 export function TimelineTab({ job }: { job: Schemas["Job"] }) {
   const [filters, change] = useFilters(["zoom", "until"]);
   const zoom = ZOOMS.some((each) => each.id === filters.zoom) ? (filters.zoom as Zoom) : "week";

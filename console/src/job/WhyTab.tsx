@@ -19,7 +19,7 @@ import { readExpected, readLast, readRuns } from "./reading";
 import { verdictText } from "./reasons";
 import { count, dayOf, summary } from "./timeline";
 
-/** What is asked instead of an instant. */
+/** The choices other than an instant. */
 export const LAST = "last-occurrence";
 export const NIGHT = "last-night";
 

@@ -20,7 +20,7 @@ export function figures(runs: readonly Schemas["Run"][]): { durations: Point[]; 
   };
 }
 
-/** The same in words, for those who do not see the chart. */
+/** The same in words, for screen readers. */
 export function inWords(points: readonly Point[]): string {
   const sorted = points.map((point) => point.y).sort((a, b) => a - b);
   if (sorted.length === 0) return "No run has ended yet.";

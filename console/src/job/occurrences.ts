@@ -14,7 +14,7 @@ export const KINDS = [
   "ran",
   "upcoming",
 ] as const;
-/** What became of an occurrence; the worst first, and what has happened before what has not. */
+/** The outcomes of an occurrence: the worst first, and past outcomes before future ones. */
 export type Kind = (typeof KINDS)[number];
 
 export interface Occurrence {

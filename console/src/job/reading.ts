@@ -83,7 +83,7 @@ export async function readRuns(
   return { items, more: true };
 }
 
-/** With a beginning the API leaves out what is queued: a job of every few seconds has pages of runs to come. */
+/** With a start, the API omits queued runs: a job that runs every few seconds has pages of them. */
 export const EVER = "1970-01-01T00:00:00Z";
 
 /** The newest runs of a job, those that are still to come left out. */

@@ -25,7 +25,7 @@ const REASONS: Record<string, string> = {
   deadline: "it missed a deadline of its job",
 };
 
-/** What the reason in a run's record means; one that a newer release has is shown as it is. */
+/** The meaning of the reason in a run's record. A reason of a newer release is shown unchanged. */
 export function reasonText(reason: string | null): string {
   return reason === null ? "" : (REASONS[reason] ?? reason);
 }
@@ -74,7 +74,7 @@ const VERDICTS: Record<string, string> = {
   unclear: "there is not enough stored data to explain this",
 };
 
-/** What a verdict of the API's explanation means; one that a newer release has is shown as it is. */
+/** The meaning of a verdict of the API's explanation. A verdict of a newer release is shown unchanged. */
 export function verdictText(verdict: string, state?: string): string {
   if (verdict === "fired" && state === "DEAD") return "it failed";
   return VERDICTS[verdict] ?? verdict.replaceAll("_", " ");

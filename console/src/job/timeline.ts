@@ -65,7 +65,7 @@ export interface Mark {
 }
 
 export interface Layout {
-  /** A day each, or an hour: what the zone's clock shows. */
+  /** A day or an hour each, by the zone's clock. */
   rows: string[];
   marks: Mark[];
   /** The width of a place, from 0 to 1. */

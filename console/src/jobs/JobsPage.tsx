@@ -23,7 +23,7 @@ import { useManyJobs } from "./useManyJobs";
 import { useSelectAll } from "./useSelectAll";
 import { useTotal } from "./useTotal";
 
-/** What the menu, the check boxes and the space around the table take (px). */
+/** The width of the menu, the check boxes and the space around the table (px). */
 const AROUND = 385;
 
 /** At first, the columns are shown for which the window has room. */
@@ -223,7 +223,7 @@ export default function JobsPage() {
   );
 }
 
-/** What the search offers: states, and the tags and owners of the jobs that are seen. */
+/** The suggestions of the search: states, and the tags and owners of the loaded jobs. */
 function optionsOf(jobs: readonly Job[]) {
   const owners = new Set(jobs.map((job) => job.owner).filter((owner) => owner !== ""));
   const tags = new Set(jobs.flatMap((job) => job.tags));

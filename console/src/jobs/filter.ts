@@ -1,6 +1,6 @@
 import type { PropertyFilterProps } from "@cloudscape-design/components/property-filter";
 
-/** What jobs are searched by, as the API and the page's address name it. */
+/** The filters of jobs, by their names in the API and in the page's address. */
 export const FILTERS = ["prefix", "search", "tag", "state", "owner"] as const;
 export type Filters = Partial<Record<(typeof FILTERS)[number], string>>;
 
@@ -11,7 +11,7 @@ export const PROPERTIES: PropertyFilterProps.FilteringProperty[] = [
   { key: "owner", propertyLabel: "Owner", groupValuesLabel: "Owners", operators: ["="] },
 ];
 
-/** What is chosen from a list. The text of the search has a field of its own. */
+/** The filters that are chosen from a list. The text of the search has a separate field. */
 const CHOSEN = ["prefix", "tag", "state", "owner"] as const;
 
 /** The filters as Cloudscape's tokens. */
@@ -26,7 +26,7 @@ export function queryOf(filters: Filters): PropertyFilterProps.Query {
   };
 }
 
-/** The filters that tokens say: text alone is a tag, and of two for one property the later counts. */
+/** The filters of tokens: text alone is a tag, and the last token of a property counts. */
 export function filtersOf(
   query: PropertyFilterProps.Query,
 ): Record<(typeof CHOSEN)[number], string | undefined> {

@@ -11,7 +11,7 @@ export interface Failure {
 export interface Many {
   /** How many are worked on at once. */
   width?: number;
-  /** How often one is tried where the API says that it passes. */
+  /** The number of tries for temporary errors. */
   tries?: number;
   /** Waits so many seconds before it is tried again. */
   wait(seconds: number): Promise<void>;

@@ -7,7 +7,7 @@ export interface Bar {
   at: Date;
   /** From the bottom up. */
   parts: readonly { count: number; color: string }[];
-  /** What it shows, in words. */
+  /** Its meaning in words. */
   text: string;
 }
 

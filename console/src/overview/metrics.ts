@@ -1,4 +1,4 @@
-/** What CloudWatch keeps of a stage, by steps of the last 24 hours. */
+/** The CloudWatch metrics of a stage, by steps of the last 24 hours. */
 
 import type { Schemas } from "../api/client";
 

@@ -20,7 +20,7 @@ export function firstHour(now: number): number {
   return (Math.floor(now / HOUR_MS) - HOURS + 1) * HOUR_MS;
 }
 
-/** The last hours, oldest first. What came into its state earlier is left out. */
+/** The last hours, oldest first. Runs that entered their state earlier are omitted. */
 export function byHour(runs: readonly Found[], now: number): Hour[] {
   const begin = firstHour(now);
   const hours: Hour[] = Array.from({ length: HOURS }, (_, number) => ({

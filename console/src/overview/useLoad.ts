@@ -7,13 +7,13 @@ import { type Load, loadOf, type Upcoming } from "./load";
 const MINUTE = 60_000;
 const TEN_MINUTES = 10 * MINUTE;
 const DAY = 86_400_000;
-/** Of some 400 jobs each; what more jobs add is not worth a person's waiting for it. */
+/** Pages of about 400 jobs each. Further jobs are not counted, because this would take too long. */
 const PAGES = 40;
 
 export const BAR_MINUTES = 10;
 
 export interface Coming extends Load {
-  /** There are more jobs than were looked at. */
+  /** There are more jobs than were counted. */
   cut: boolean;
 }
 

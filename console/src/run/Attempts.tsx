@@ -18,7 +18,7 @@ const OUTCOMES: Record<string, StatusIndicatorProps.Type> = {
   cancelled: "stopped",
 };
 
-/** What a run's attempts were and how long it waited between them. */
+/** The attempts of a run, and the waits between them. */
 export function Attempts({ run, zone, isWorkflow }: { run: SingleRun; zone: string; isWorkflow: boolean }) {
   const now = useNow(isOver(run) ? null : 1_000);
   const strip = stripOf(run, now);

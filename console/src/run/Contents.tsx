@@ -53,7 +53,7 @@ export function Failure({ run }: { run: SingleRun }) {
   );
 }
 
-/** What the target answered. */
+/** The target's response. */
 export function Result({ run }: { run: ReadRun }) {
   const link = webAddress(run.result_url);
   const bytes = run.result_bytes;
@@ -82,7 +82,7 @@ export function Result({ run }: { run: ReadRun }) {
   );
 }
 
-/** What the run's target gets. */
+/** The payload that the target receives. */
 export function Message({ sent, error }: { sent: ReadPayload | undefined; error: unknown }) {
   return (
     <Container header={<Header>Payload</Header>}>

@@ -13,14 +13,14 @@ const COLOURS: Record<Kind, string> = {
   lost: "var(--dc-error)",
   cancelled: "var(--dc-inactive)",
 };
-/** What a bar is called; the names of the attempts' outcomes are words already. */
+/** The name of a bar. The names of the attempts' outcomes need no translation. */
 const WORDS: Partial<Record<Kind, string>> = {
   queued: "waiting for a worker",
   "in wait queue": "in the wait queue",
   backoff: "waiting for the next attempt",
 };
 
-/** A run's attempts and waits along one axis of time. The table beside it says the same in words. */
+/** A run's attempts and waits on one time axis. The table below shows the same in words. */
 export function StripChart({ strip, zone }: { strip: Strip; zone: string }) {
   const kinds = [...new Set(strip.rows.flatMap((row) => row.bars.map((bar) => bar.kind)))];
   const whole = duration((strip.until - strip.from) / 1000);

@@ -1,7 +1,7 @@
 import type { Settings } from "../app/settings";
 import { isOver } from "./strip";
 
-/** A run's time with what came before and after it, for searches. */
+/** The time of a run with a margin before and after it, for searches. */
 export interface Window {
   from: Date;
   until: Date;
@@ -66,7 +66,7 @@ export function tracesLink(settings: Pick<Settings, "region" | "traces">, window
   return `${cloudWatch(settings.region)}#xray:traces/query?${query}`;
 }
 
-/** A text as the AWS console's addresses have it: `*` and hexadecimal digits for what is not a letter or a digit. */
+/** A text as in addresses of the AWS console: `*` and hexadecimal digits replace all but letters and digits. */
 function escaped(text: string): string {
   return text.replace(/[^A-Za-z0-9_.-]/g, (unit) => {
     const code = unit.charCodeAt(0);

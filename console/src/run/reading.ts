@@ -9,7 +9,7 @@ export async function readRun(run_id: string, signal: AbortSignal) {
   return { ...(JSON.parse(text) as Schemas["SingleRun"]), resultText: fieldText(text, "result") };
 }
 
-/** What a run sends, with its payload as the API sent it. */
+/** The call of a run, with the payload exactly as the API returned it. */
 export async function readPayload(run_id: string, signal: AbortSignal) {
   const params = { path: { run_id } };
   const { data } = await fetcher.GET("/v1/runs/{run_id}/payload", { params, signal, parseAs: "text" });

@@ -33,7 +33,7 @@ export function queryOf(filters: Filters): PropertyFilterProps.Query {
   return { tokens, operation: "and" };
 }
 
-/** What the filter's tokens say. The last of those of one property counts; text without a property is of the error. */
+/** The filters of tokens. The last token of a property counts; text without a property is part of the error. */
 export function changesOf(query: PropertyFilterProps.Query): Changes {
   const changes: Changes = { state: undefined, job: undefined, tag: undefined, error: undefined };
   for (const { propertyKey = "error", value } of query.tokens) {
@@ -116,7 +116,7 @@ export function cancellationOf(filters: Filters, now: number): Cancellation | un
   return { state, job_id, tag, error, since, until };
 }
 
-/** What the list has. */
+/** A description of the list. */
 export function saidOf(filters: Filters): string {
   switch (listOf(filters)) {
     case "of all jobs":

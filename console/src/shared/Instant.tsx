@@ -35,7 +35,7 @@ export function Time({
   );
 }
 
-/** The present, looked at again every so many milliseconds; null: once. */
+/** The current time, updated at this interval (ms); null: not updated. */
 export function useNow(every: number | null): number {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {

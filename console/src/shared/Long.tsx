@@ -1,7 +1,7 @@
 import Popover from "@cloudscape-design/components/popover";
 import type { ReactNode } from "react";
 
-/** What a line can show of a text at most; the browser need not lay out the rest. */
+/** The longest text that a line can show. The browser does not need to lay out the rest. */
 const MOST = 300;
 
 /** A text in one line; a click shows all of it. `-` where there is none. */
@@ -12,7 +12,7 @@ export function Long({
 }: {
   text: string | null;
   header: string;
-  /** What is shown below the whole text. */
+  /** The content below the whole text. */
   children?: ReactNode;
 }) {
   if (text === null || text === "") return <>-</>;

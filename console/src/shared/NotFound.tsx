@@ -3,7 +3,7 @@ import Header from "@cloudscape-design/components/header";
 import Link from "@cloudscape-design/components/link";
 import SpaceBetween from "@cloudscape-design/components/space-between";
 
-/** What a page shows if its job, run or workflow does not exist. */
+/** The content of a page whose job, run or workflow does not exist. */
 export function NotFound({ what, list }: { what: string; list?: { href: string; text: string } }) {
   return (
     <SpaceBetween size="m">

@@ -12,7 +12,7 @@ export function PagedTable<Item>({
   ...table
 }: Omit<RowsProps<Item>, "items" | "loading" | "pagination" | "empty"> & {
   pages: Pages<Item>;
-  /** What to say and offer where there is nothing. */
+  /** The text and the actions of an empty table. */
   empty: ReactNode;
 }) {
   const several = pages.pagination.pagesCount > 1;

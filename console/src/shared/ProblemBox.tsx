@@ -2,7 +2,7 @@ import Alert from "@cloudscape-design/components/alert";
 import Button from "@cloudscape-design/components/button";
 import { asProblem } from "../api/problem";
 
-/** Why something could not be read or done, in the API's own words, and what to do. */
+/** The API's error for a failed request, and the remedy. */
 export function ProblemBox({ error, retry }: { error: unknown; retry?: () => void }) {
   if (error === null || error === undefined) return null;
   const problem = asProblem(error);

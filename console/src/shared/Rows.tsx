@@ -5,7 +5,7 @@ import { fitted, fitting } from "./fitted";
 
 /** A column, which is a part of a card on a small screen. */
 export interface Column<Item> extends TableProps.ColumnDefinition<Item> {
-  /** In pixels: what its usual content needs. */
+  /** The width of its usual content (px). */
   width?: number;
   /** Its share of the room that the widths leave. */
   grow?: number;
@@ -105,7 +105,7 @@ export function Rows<Item>({ columnDefinitions, ...table }: RowsProps<Item>) {
 /** The column of the check boxes, and the borders of the table (px). */
 const SELECTION = 54;
 const BORDERS = 2;
-/** What a table within a container leaves at both sides (px). */
+/** The space at both sides of a table within a container (px). */
 const PADDING = 40;
 /** The place may change by less than this (px) without another layout: a scroll bar comes and goes. */
 const SLACK = 24;

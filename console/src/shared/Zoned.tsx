@@ -1,6 +1,6 @@
 import Box from "@cloudscape-design/components/box";
 
-/** The header of a column of times: what they are, and by whose clock. */
+/** The header of a column of times, with their time zone. */
 export function Zoned({ text, zone }: { text: string; zone: string }) {
   return (
     <>

@@ -1,6 +1,6 @@
 import type { Schemas } from "../api/client";
 
-/** What daylight saving and exclusions do to an occurrence, in words; null where it does nothing. */
+/** The effects of daylight saving time and exclusions on an occurrence, in words; null without an effect. */
 export function clockNote({ mark, named, wall, count }: Schemas["Occurrence"], zone: string): string | null {
   const clock = (text: string) => text.slice(11, 16);
   switch (mark) {

@@ -4,7 +4,7 @@ interface Sized {
   grow?: number;
 }
 
-/** The widths of columns (px, by id): what each needs, and its share of the room that is left. */
+/** The widths of columns (px, by id): the needed width of each, and its share of the remaining space. */
 export function fitted(columns: readonly Sized[], room: number): Map<string | undefined, number> {
   const spare = Math.max(0, room - columns.reduce((all, each) => all + each.width, 0));
   const shares = columns.reduce((all, each) => all + (each.grow ?? 0), 0);

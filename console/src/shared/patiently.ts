@@ -1,6 +1,6 @@
 import { asProblem } from "../api/problem";
 
-/** Ends after so many seconds, or as soon as the signal says so. */
+/** Ends after this number of seconds, or when the signal is aborted. */
 export type Wait = (seconds: number, signal: AbortSignal) => Promise<void>;
 
 const TRIES = 5;

@@ -8,7 +8,7 @@ import { ProblemBox } from "./ProblemBox";
 
 export interface Question {
   header: string;
-  /** What will be done, with numbers. */
+  /** The effect of the action, with numbers. */
   text: ReactNode;
   /** The verb on the button. */
   action: string;

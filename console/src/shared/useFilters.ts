@@ -1,7 +1,7 @@
 import { useCallback } from "react";
 import { useSearchParams } from "react-router";
 
-/** The filters of a page, kept in its address: a link to the page is a link to what is seen. Empty ones are left out. */
+/** The filters of a page, kept in its address, so that a link shows the same list. Empty filters are omitted. */
 export function useFilters<Name extends string>(
   names: readonly Name[],
 ): [Partial<Record<Name, string>>, (changes: Partial<Record<Name, string | undefined>>) => void] {

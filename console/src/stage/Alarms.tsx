@@ -56,7 +56,7 @@ export function Alarms({ stage }: { stage: Schemas["Stage"] | undefined }) {
   );
 }
 
-/** What an alarm says, part by part: what is wrong, what to do first, and what to search for. */
+/** The parts of an alarm's description: the meaning, the first step, and the query. */
 export function partsOf(description: string, runbook: string | null): string[] {
   return description
     .split(/\s+(?=(?:First|Find|Runbook): )/)

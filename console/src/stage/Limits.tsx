@@ -8,7 +8,7 @@ import { duration } from "../shared/time";
 
 const number = (count: number) => count.toLocaleString("en-GB");
 
-/** What the tenant has, and what it may still have. */
+/** The tenant's limits and their usage. */
 export function Limits({ stats }: { stats: Schemas["Stats"] | undefined }) {
   return (
     <Container header={<Header variant="h2">Limits and usage of the tenant</Header>}>

@@ -10,7 +10,7 @@ import { RunStatus } from "../shared/Status";
 import { duration, elapsed } from "../shared/time";
 import { whyOf } from "./graph";
 
-/** The jobs of a workflow's run: the graph's facts in words, and what can be done from each. */
+/** The steps of a workflow's run: the content of the graph in words, and the actions of each step. */
 export function StepTable({
   steps,
   occurrence,

@@ -94,7 +94,7 @@ export function ruleText(rule: string): string {
   return RULES[rule] ?? rule;
 }
 
-/** Why a job of a run is as it is; empty where its state says it all. */
+/** The reason for the state of a step; empty if the state is sufficient. */
 export function whyOf(step: StepRun): string {
   if (step.carried_over) return "Not run again: the result of the previous run is used";
   if (step.state === "WAITS") {
