@@ -34,7 +34,7 @@ export class RetryLater extends Error {
   }
 }
 
-/** What a task can use while it works. */
+/** The methods that a task can use while it works. */
 export interface Work {
   /** Aborted if the work is no longer needed: the run was cancelled, or its attempt is over. */
   readonly signal: AbortSignal;

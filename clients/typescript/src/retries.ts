@@ -12,7 +12,7 @@ const BUSY = new Set([502, 503, 504]);
 
 export type Failure = ApiError | ApiUnreachableError;
 
-/** What the rules need to know about a request. */
+/** The properties of a request that determine its retries. */
 export interface Repeatable {
   readonly method: string;
   /** Whether the request applies to one version only. After a success, a repetition would be rejected. */

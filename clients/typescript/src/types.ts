@@ -10,7 +10,7 @@ export type Schemas = components["schemas"];
 /** The operations that the client offers, by their `operationId`. */
 export type OperationName = Exclude<keyof operations, "getDocument">;
 
-/** What belongs to a response as a whole. These properties are not enumerable. */
+/** Properties of the whole response. They are not enumerable. */
 export interface Meta {
   /** The ETag for `ifMatch`; null without one. */
   readonly etag: string | null;
@@ -18,7 +18,7 @@ export interface Meta {
   readonly answeredAt: Date | null;
 }
 
-/** What every call accepts. */
+/** The options of every call. */
 export interface CallOptions {
   /** Ends the call, its retries and its waits. */
   signal?: AbortSignal;
@@ -78,7 +78,7 @@ type Success<R> =
     : never;
 type Document<Name extends OperationName> = Success<operations[Name]["responses"]>;
 
-/** What a method returns: a page of a list, nothing for a deletion, else the document. */
+/** The result of a method: a page of a list, nothing for a deletion, otherwise the document. */
 export type Answer<Name extends OperationName> = [Document<Name>] extends [never]
   ? undefined
   : Document<Name> extends { items: (infer Item)[]; next_cursor: string | null }

@@ -67,7 +67,7 @@ function session(users: UserManager, first: User, leave: () => Promise<void>): S
   return {
     async token() {
       const user = await users.getUser();
-      // What cannot be renewed is shown all the same: the API rejects it, and the page says what to do.
+      // A token that cannot be renewed is still sent: the API rejects it, and the page shows the remedy.
       const renewed = user?.expired && user.refresh_token ? await renew() : null;
       return (renewed ?? user)?.access_token ?? null;
     },

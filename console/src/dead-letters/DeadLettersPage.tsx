@@ -170,7 +170,7 @@ async function read(filters: Filters, cursor: string | undefined, signal: AbortS
   return data;
 }
 
-/** The same filters as a redrive has them, with their range of time as it is now. */
+/** The same filters in the form of a redrive, with their current time range. */
 function choiceOf(filters: Filters) {
   const { since = null, until = null } = rangeOf(filters, Date.now());
   return {

@@ -7,7 +7,7 @@ import Textarea from "@cloudscape-design/components/textarea";
 import { inexact } from "./document";
 import type { Editor } from "./useEditor";
 
-/** The job, or the workflow, as it is sent. */
+/** The job or the workflow in the form that is sent. */
 export function JsonSide({ editor, what = "job" }: { editor: Editor; what?: "job" | "workflow" }) {
   const { doc, written } = editor;
   const rounded = inexact(doc);

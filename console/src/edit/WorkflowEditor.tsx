@@ -132,7 +132,7 @@ export function WorkflowEditor({
   );
 }
 
-/** Why the API does not accept it. A version that it does not expect (412) has a remedy of its own. */
+/** The API's errors. An unexpected version (412) has its own remedy. */
 function Refused({ id = "", exists, error }: { id?: string; exists: boolean; error: unknown }) {
   if (asProblem(error).status !== 412) return <ProblemBox error={error} />;
   return exists ? (

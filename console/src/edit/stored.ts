@@ -20,7 +20,7 @@ export async function readWorkflow(id: string, signal?: AbortSignal): Promise<St
   const { data, response } = await fetcher.GET("/v1/workflows/{workflow_id}", { params, signal });
   if (data === undefined) throw new SyntaxError("an empty response");
   const { schedule = null, timezone = null, jobs = null, ...rest } = definitionOf(data);
-  // What is edited most comes first.
+  // The fields that are edited most often come first.
   const doc = { id, schedule, timezone, jobs, ...rest };
   return { job: data, doc, etag: response.headers.get("etag") ?? "" };
 }

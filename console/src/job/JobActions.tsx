@@ -273,7 +273,7 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
   );
 }
 
-/** A job's payload as it is shown for a change; empty if there is none, or if the browser has rounded its numbers. */
+/** The initial text for a changed payload; empty if the job has none, or if the browser has rounded its numbers. */
 function payloadText(payload: Json): string {
   return payload === null || inexact(payload).length > 0 ? "" : written(payload);
 }

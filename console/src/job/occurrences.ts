@@ -61,7 +61,7 @@ export function occurrences(
     } else if (instant > now) found.push({ at, kind: "upcoming", ...UNKNOWN });
     else found.push({ at, kind: "without a record", ...UNKNOWN });
   }
-  // What a record covers and the schedule no longer names is counted with it.
+  // Occurrences that a record covers, but that the schedule no longer contains, are counted with the record.
   const records = runs.map((run) => ({
     ...ofRun(run, now, grace),
     count: run.count - (covered.get(run.id) ?? 0),

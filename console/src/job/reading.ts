@@ -86,7 +86,7 @@ export async function readRuns(
 /** With a start, the API omits queued runs: a job that runs every few seconds has pages of them. */
 export const EVER = "1970-01-01T00:00:00Z";
 
-/** The newest runs of a job, those that are still to come left out. */
+/** The newest runs of a job, without upcoming ones. */
 export async function readLast(jobId: string, limit: number, signal: AbortSignal): Promise<Schemas["Run"][]> {
   const { data } = await fetcher.GET("/v1/jobs/{job_id}/runs", {
     params: { path: { job_id: jobId }, query: { limit, from: EVER } },

@@ -19,7 +19,7 @@ const JOBS: Record<string, StatusIndicatorProps.Type> = {
   COMPLETED: "info",
 };
 
-/** The state of a run, or of a step of a workflow's run; a state that a newer release has is shown as it is. */
+/** The state of a run, or of a step of a workflow's run. A state of a newer release is shown unchanged. */
 export function RunStatus({ state }: { state: string }) {
   return <StatusIndicator type={RUNS[state] ?? "info"}>{state}</StatusIndicator>;
 }

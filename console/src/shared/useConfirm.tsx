@@ -53,7 +53,7 @@ function Confirmation({ question, close }: { question: Question; close(): void }
     <Modal
       visible
       header={question.header}
-      // What was typed is not lost by a click beside it.
+      // A click outside of the dialog does not discard the input.
       onDismiss={({ detail }) => detail.reason !== "overlay" && close()}
       footer={
         <Box float="right">

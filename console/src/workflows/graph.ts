@@ -112,7 +112,7 @@ export function isOver(state: string): boolean {
   return OVER.includes(state);
 }
 
-/** Whether a run stays as it is shown: its jobs are read at moments of their own and may end after it. */
+/** Whether a run no longer changes. Its steps are read at different moments, and may end after the run. */
 export function isSettled(
   run: Pick<Schemas["WorkflowRun"], "state"> & { jobs: readonly { state: string }[] },
 ): boolean {
