@@ -96,11 +96,11 @@ class AsyncMethods(ABC):
 
         `if_match`: make the change only if the resource still has this ETag (412 otherwise); `*` matches any ETag.
 
-        `if_none_match`: with `*`: only if the resource does not exist yet.
+        `if_none_match`: with `*`, make the change only if the resource does not exist yet.
 
         `exclude`: dates, ranges of dates (2026-12-24/2027-01-01), windows
-        (2026-12-01T22:00:00Z/2026-12-02T02:00:00Z) and cron expressions (* * * * SAT,SUN). The occurrences in a
-        window with /catch_up at its end are replaced by one at its end.
+        (2026-12-01T22:00:00Z/2026-12-02T02:00:00Z) and cron expressions (* * * * SAT,SUN). If a window is written
+        with /catch_up, one occurrence at its end replaces those in it.
         """
         return self._send(
             Call(
@@ -332,7 +332,7 @@ class AsyncMethods(ABC):
 
         `if_match`: make the change only if the resource still has this ETag (412 otherwise); `*` matches any ETag.
 
-        `if_none_match`: with `*`: only if the resource does not exist yet.
+        `if_none_match`: with `*`, make the change only if the resource does not exist yet.
         """
         return self._send(
             Call(
@@ -421,7 +421,7 @@ class AsyncMethods(ABC):
 
         `to`: ISO-8601 with an offset, preferably UTC with Z.
 
-        `at_once`: the maximum number of active runs; further runs wait. Null: what the job's overlap allows.
+        `at_once`: the maximum number of active runs; further runs wait. Null: the job's overlap rule applies.
         """
         return self._send(
             Call(
@@ -1280,7 +1280,7 @@ class AsyncMethods(ABC):
         Returns the schedule in words, and its next occurrences with the effects of daylight saving time. Nothing is
         stored.
 
-        `schedule`: cron with five fields, or six with seconds first; @daily and the like; rate(5 minutes);
+        `schedule`: cron with five fields, or six with seconds first; names such as @daily; rate(5 minutes);
         at(2026-12-31T09:00:00); EventBridge's cron(...); an ISO-8601 instant; R/start/period. A list: up to 10 of
         these; an instant that several of them produce is one occurrence.
 
@@ -1294,8 +1294,8 @@ class AsyncMethods(ABC):
 
         `exclude`: as in a job, and the window of its planned pause.
 
-        `calendar`: the id of a calendar whose days are excluded, too, or a list of up to 5 of them. A day that one
-        of them excludes is excluded.
+        `calendar`: the id of a calendar whose days are also excluded, or a list of up to 5 ids. A day that one of
+        the calendars excludes is excluded.
 
         `on_excluded`: on an excluded day: skip the occurrence, or move it to the previous or next day that is not
         excluded.
@@ -1474,7 +1474,7 @@ class AsyncMethods(ABC):
 
         `if_match`: make the change only if the resource still has this ETag (412 otherwise); `*` matches any ETag.
 
-        `if_none_match`: with `*`: only if the resource does not exist yet.
+        `if_none_match`: with `*`, make the change only if the resource does not exist yet.
         """
         return self._send(
             Call(

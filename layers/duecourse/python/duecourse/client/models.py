@@ -439,9 +439,9 @@ class Job(Answer):
     """A stored job: the posted fields with their defaults, and the state of the job."""
 
     schedule: str | tuple[str, ...] | None
-    """Cron with five fields, or six with seconds first; @daily and the like; rate(5 minutes); at(2026-12-31T09:00:00);
-    EventBridge's cron(...); an ISO-8601 instant; R/start/period. A list: up to 10 of these; an instant that several
-    of them produce is one occurrence. Null: the job runs only on demand.
+    """Cron with five fields, or six with seconds first; names such as @daily; rate(5 minutes);
+    at(2026-12-31T09:00:00); EventBridge's cron(...); an ISO-8601 instant; R/start/period. A list: up to 10 of
+    these; an instant that several of them produce is one occurrence. Null: the job runs only on demand.
     """
     timezone: str
     """An IANA zone."""
@@ -455,12 +455,12 @@ class Job(Answer):
     """UTC."""
     exclude: tuple[str, ...]
     """Times without runs: instants, dates, ranges of dates (2026-12-24/2027-01-06), windows between two instants, and
-    cron expressions (* * * * SAT,SUN). The occurrences in a window with /catch_up at its end are replaced by one
-    occurrence at its end. At most 500 characters.
+    cron expressions (* * * * SAT,SUN). If a window is written with /catch_up, one occurrence at its end replaces
+    those in it. At most 500 characters.
     """
     calendar: str | tuple[str, ...] | None
-    """The id of a calendar whose days are excluded, too, or a list of up to 5 of them. A day that one of them excludes
-    is excluded.
+    """The id of a calendar whose days are also excluded, or a list of up to 5 ids. A day that one of the calendars
+    excludes is excluded.
     """
     on_excluded: Literal["skip", "previous", "next"]
     """On an excluded day: skip the occurrence, or move it to the previous or next day that is not excluded."""
@@ -482,9 +482,9 @@ class Job(Answer):
     priority: Literal["high", "normal", "low"]
     start_deadline_seconds: int | None
     start_within_seconds: int | None
-    """A run is announced if it has not started within this time after it was due."""
+    """A notice is sent if a run has not started within this time after it was due."""
     finish_by: int | str | None
-    """A run is announced if it has not finished by then: this many seconds after it was due, or at the next such time
+    """A notice is sent if a run has not finished by then: this many seconds after it was due, or at the next such time
     of day (06:00, in the time zone).
     """
     on_deadline: Literal["notify", "cancel"]
@@ -733,7 +733,7 @@ class NotifyTargetShown(Answer):
 
     job: str
     format: Literal["json", "slack", "teams"]
-    """The form of the payload."""
+    """The format of the payload."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -951,7 +951,7 @@ class Results(Answer):
     """Occurrences whose run is dead."""
     succeeded: int
     active: int
-    """Occurrences whose run is in progress, or was due a moment ago."""
+    """Occurrences whose run is in progress, or may still start within the grace period."""
     skipped: int
     """Occurrences that were skipped for another reason, or cancelled."""
 
@@ -1043,7 +1043,8 @@ class SingleLimit(Answer):
     rate_queue: tuple[RatedRun, ...]
     """The first 100 of them, in order."""
     paused_until: datetime | None
-    """No run with the key starts before: a target sent Retry-After, or an operator holds it."""
+    """No run with the key starts before this time, because a target sent Retry-After or an operator holds the key.
+    """
     waiting_for_breaker: int
     """The number of runs that wait for the circuit breaker, among the newest waiting runs."""
     breaker_state: Literal["closed", "open", "half_open"]
@@ -1250,7 +1251,7 @@ class Tenants(Answer):
     """All tenants of the stage."""
 
     as_of: datetime | None
-    """When the count of jobs began; null before the first one. Only runs in progress are newer."""
+    """When the count of jobs began; null before the first one. The numbers of runs in progress are newer."""
     quota: int
     """The job quota of each tenant."""
     all_runs_counted: bool
@@ -1345,9 +1346,9 @@ class WorkflowSummary(Answer):
     """A workflow without its steps."""
 
     schedule: str | tuple[str, ...] | None
-    """Cron with five fields, or six with seconds first; @daily and the like; rate(5 minutes); at(2026-12-31T09:00:00);
-    EventBridge's cron(...); an ISO-8601 instant; R/start/period. A list: up to 10 of these; an instant that several
-    of them produce is one occurrence. Null: the job runs only on demand.
+    """Cron with five fields, or six with seconds first; names such as @daily; rate(5 minutes);
+    at(2026-12-31T09:00:00); EventBridge's cron(...); an ISO-8601 instant; R/start/period. A list: up to 10 of
+    these; an instant that several of them produce is one occurrence. Null: the job runs only on demand.
     """
     timezone: str
     """An IANA zone."""
@@ -1361,12 +1362,12 @@ class WorkflowSummary(Answer):
     """UTC."""
     exclude: tuple[str, ...]
     """Times without runs: instants, dates, ranges of dates (2026-12-24/2027-01-06), windows between two instants, and
-    cron expressions (* * * * SAT,SUN). The occurrences in a window with /catch_up at its end are replaced by one
-    occurrence at its end. At most 500 characters.
+    cron expressions (* * * * SAT,SUN). If a window is written with /catch_up, one occurrence at its end replaces
+    those in it. At most 500 characters.
     """
     calendar: str | tuple[str, ...] | None
-    """The id of a calendar whose days are excluded, too, or a list of up to 5 of them. A day that one of them excludes
-    is excluded.
+    """The id of a calendar whose days are also excluded, or a list of up to 5 ids. A day that one of the calendars
+    excludes is excluded.
     """
     on_excluded: Literal["skip", "previous", "next"]
     """On an excluded day: skip the occurrence, or move it to the previous or next day that is not excluded."""
@@ -1388,9 +1389,9 @@ class WorkflowSummary(Answer):
     priority: Literal["high", "normal", "low"]
     start_deadline_seconds: int | None
     start_within_seconds: int | None
-    """A run is announced if it has not started within this time after it was due."""
+    """A notice is sent if a run has not started within this time after it was due."""
     finish_by: int | str | None
-    """A run is announced if it has not finished by then: this many seconds after it was due, or at the next such time
+    """A notice is sent if a run has not finished by then: this many seconds after it was due, or at the next such time
     of day (06:00, in the time zone).
     """
     on_deadline: Literal["notify", "cancel"]

@@ -105,7 +105,7 @@ from duecourse.ports import Tasks
 from duecourse.usecases.jobs.change import Draft
 
 _FORMS = (
-    "Cron with five fields, or six with seconds first; @daily and the like; rate(5 minutes); at(2026-12-31T09:00:00); "
+    "Cron with five fields, or six with seconds first; names such as @daily; rate(5 minutes); at(2026-12-31T09:00:00); "
     "EventBridge's cron(...); an ISO-8601 instant; R/start/period."
 )
 
@@ -204,16 +204,16 @@ class ScheduleBody(Body):
         Field(
             max_length=MAX_EXCLUSIONS,
             description="Times without runs: instants, dates, ranges of dates (2026-12-24/2027-01-06), windows between "
-            "two instants, and cron expressions (* * * * SAT,SUN). The occurrences in a window with /catch_up at its "
-            f"end are replaced by one occurrence at its end. At most {MAX_EXCLUSION_CHARACTERS} characters.",
+            "two instants, and cron expressions (* * * * SAT,SUN). If a window is written with /catch_up, one "
+            f"occurrence at its end replaces those in it. At most {MAX_EXCLUSION_CHARACTERS} characters.",
         ),
         AfterValidator(_short_exclude),
     ] = Field(default_factory=list)
     calendar: Annotated[
         CalendarIds | None,
         Field(
-            description="The id of a calendar whose days are excluded, too, or a list of up to "
-            f"{MAX_CALENDARS} of them. A day that one of them excludes is excluded."
+            description="The id of a calendar whose days are also excluded, or a list of up to "
+            f"{MAX_CALENDARS} ids. A day that one of the calendars excludes is excluded."
         ),
     ] = None
     on_excluded: Annotated[
@@ -589,7 +589,7 @@ class NotifyTargetBody(Body):
     """The job whose run delivers a notice as its payload."""
 
     job: Annotated[str, Field(pattern=f"^{ID_PATTERN}$")]
-    format: Annotated[Literal["json", "slack", "teams"], Field(description="The form of the payload.")] = "json"
+    format: Annotated[Literal["json", "slack", "teams"], Field(description="The format of the payload.")] = "json"
 
 
 class NotifyBody(Body):
@@ -657,13 +657,13 @@ class DefinitionBody(ScheduleBody):
         Field(
             ge=1,
             le=MAX_START_DEADLINE_SECONDS,
-            description="A run is announced if it has not started within this time after it was due.",
+            description="A notice is sent if a run has not started within this time after it was due.",
         ),
     ] = None
     finish_by: Annotated[
         FinishBy | None,
         Field(
-            description="A run is announced if it has not finished by then: this many seconds after it was due, or "
+            description="A notice is sent if a run has not finished by then: this many seconds after it was due, or "
             "at the next such time of day (06:00, in the time zone)."
         ),
     ] = None

@@ -261,7 +261,10 @@ PARAMETERS: dict[str, dict[str, Any]] = {
         '"1795262400000-1"',
     ),
     "IfNoneMatch": _header(
-        "If-None-Match", "With `*`: only if the resource does not exist yet.", {"type": "string", "const": "*"}, "*"
+        "If-None-Match",
+        "With `*`, make the change only if the resource does not exist yet.",
+        {"type": "string", "const": "*"},
+        "*",
     ),
     "IdempotencyKey": _header(
         "Idempotency-Key",

@@ -42,8 +42,8 @@ class CalendarBody(Body):
             min_length=1,
             max_length=MAX_CALENDAR_ENTRIES,
             description="Dates, ranges of dates (2026-12-24/2027-01-01), windows "
-            "(2026-12-01T22:00:00Z/2026-12-02T02:00:00Z) and cron expressions (* * * * SAT,SUN). The occurrences in a "
-            "window with /catch_up at its end are replaced by one at its end.",
+            "(2026-12-01T22:00:00Z/2026-12-02T02:00:00Z) and cron expressions (* * * * SAT,SUN). If a window is "
+            "written with /catch_up, one occurrence at its end replaces those in it.",
         ),
     ]
     description: Annotated[

@@ -165,7 +165,10 @@ class SingleLimitAnswer(LimitAnswer):
     rate_queue: Annotated[list[RatedRunAnswer], Field(description=f"The first {MAX_SHOWN} of them, in order.")]
     paused_until: Annotated[
         Millisecond | None,
-        Field(description="No run with the key starts before: a target sent Retry-After, or an operator holds it."),
+        Field(
+            description="No run with the key starts before this time, because a target sent Retry-After or an operator "
+            "holds the key."
+        ),
     ]
     waiting_for_breaker: Annotated[
         Count, Field(description="The number of runs that wait for the circuit breaker, among the newest waiting runs.")

@@ -94,7 +94,7 @@ class BackfillBody(Body):
         Field(
             ge=1,
             le=MAX_ACTIVE_LIMIT,
-            description="The maximum number of active runs; further runs wait. Null: what the job's overlap allows.",
+            description="The maximum number of active runs; further runs wait. Null: the job's overlap rule applies.",
         ),
     ] = None
     newest_first: bool = False
@@ -123,7 +123,10 @@ class ResultsAnswer(TypedDict):
     missing: Annotated[int, Field(ge=0, description="Occurrences without a record, or skipped because they were late.")]
     failed: Annotated[int, Field(ge=0, description="Occurrences whose run is dead.")]
     succeeded: Annotated[int, Field(ge=0)]
-    active: Annotated[int, Field(ge=0, description="Occurrences whose run is in progress, or was due a moment ago.")]
+    active: Annotated[
+        int,
+        Field(ge=0, description="Occurrences whose run is in progress, or may still start within the grace period."),
+    ]
     skipped: Annotated[int, Field(ge=0, description="Occurrences that were skipped for another reason, or cancelled.")]
 
 

@@ -45,7 +45,10 @@ class TenantsAnswer(TypedDict):
 
     as_of: Annotated[
         Second | None,
-        Field(description="When the count of jobs began; null before the first one. Only runs in progress are newer."),
+        Field(
+            description="When the count of jobs began; null before the first one. The numbers of runs in progress are "
+            "newer."
+        ),
     ]
     quota: Annotated[Count, Field(description="The job quota of each tenant.")]
     all_runs_counted: Annotated[

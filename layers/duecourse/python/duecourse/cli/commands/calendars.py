@@ -111,7 +111,7 @@ def remove(calendar_id: str, days: tuple[str, ...], api: str | None, sign: bool 
 @click.option("--country", metavar="CODE", help="Import the public holidays of a country, such as DE.")
 @click.option("--subdivision", metavar="CODE", help="Also import the holidays of a part of the country, such as BE.")
 @click.option("--years", metavar="YEARS", help="The years of the holidays, such as 2026-2028.")
-@click.option("--weekends", is_flag=True, help="Exclude all Saturdays and Sundays, too.")
+@click.option("--weekends", is_flag=True, help="Also exclude all Saturdays and Sundays.")
 @click.option("--dry-run", is_flag=True, help="Print the days; write nothing.")
 @description_option
 @api_options

@@ -70,12 +70,16 @@ def show(key: str, api: str | None, sign: bool | None, as_json: bool) -> None:
 @limits.command("set", cls=Command, example="duecourse limits set crm-eu 5")
 @click.argument("key", metavar="KEY")
 @click.argument("concurrency", metavar="[NUMBER]", type=int, required=False)
-@click.option("--per-minute", type=int, metavar="NUMBER", help="How many attempts with the key start per minute.")
 @click.option(
-    "--burst", type=int, metavar="NUMBER", help="The maximum number of attempts that start at once. Default: 1."
+    "--per-minute", type=int, metavar="NUMBER", help="The number of attempts with the key that start per minute."
 )
-@click.option("--failures", type=int, metavar="NUMBER", help="The circuit breaker opens after so many failures.")
-@click.option("--open-seconds", type=int, metavar="NUMBER", help="How long it opens. Default: 60.")
+@click.option(
+    "--burst", type=int, metavar="NUMBER", help="The maximum number of attempts that start at once.  [default: 1]"
+)
+@click.option(
+    "--failures", type=int, metavar="NUMBER", help="The number of failures in a row that open the circuit breaker."
+)
+@click.option("--open-seconds", type=int, metavar="NUMBER", help="The seconds for which it opens.  [default: 60]")
 @api_options
 def set_limit(
     key: str,
