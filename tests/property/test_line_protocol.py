@@ -174,7 +174,7 @@ def test_wait_queue_protocol_model_detects_a_lock_taken_from_an_active_run(rule:
 
 
 @pytest.mark.parametrize(("rule", "then"), [("allow 1", "allow 2"), ("allow 2", "allow 1")])
-@pytest.mark.parametrize("wrong", [Left(limits=1), Left(limits=1, crashes=1)])
+@pytest.mark.parametrize("wrong", [Left(limits=1), pytest.param(Left(limits=1, crashes=1), marks=pytest.mark.extended)])
 def test_wait_queue_protocol_three_runs_and_one_worker_keep_them_while_the_limit_changes(
     rule: str, then: str, wrong: Left
 ) -> None:
@@ -302,8 +302,15 @@ def test_wait_queue_protocol_places_that_are_counted_before_the_call_is_removed_
         Explorer(of).wander(Random("hasty"), 400)
 
 
-@pytest.mark.parametrize("rule", ["allow 2", "allow, key 2", "queue, key 2"])
-@pytest.mark.parametrize("changed", [as_it_is, releasing])
+@pytest.mark.parametrize(
+    ("rule", "changed"),
+    [
+        ("allow 2", releasing),
+        ("allow, key 2", as_it_is),
+        pytest.param("queue, key 2", as_it_is, marks=pytest.mark.extended),
+        pytest.param("queue, key 2", releasing, marks=pytest.mark.extended),
+    ],
+)
 def test_wait_queue_protocol_two_runs_that_are_called_at_once_start_in_histories_drawn(
     rule: str, changed: Callable[[LaneWorker], LaneWorker]
 ) -> None:
