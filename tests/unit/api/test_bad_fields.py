@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duecourse.api.answers import job_document
-from duecourse.api.bodies.definition_body import MAX_PAYLOAD_BYTES
 from duecourse.api.bodies.models import MAX_DEPTH, read_json, unfit, write_json
+from duecourse.api.bodies.validation import MAX_PAYLOAD_BYTES
 from duecourse.api.problems import MAX_FAULTS, Problem
 from duecourse.domain.jobs.job import Completion, EventKind, OnDeadline, Overlap, RetryPolicy
 from duecourse.usecases.jobs.view import JobView

@@ -13,8 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duecourse.api.bodies.definition_body import MAX_PAYLOAD_BYTES
-from duecourse.api.bodies.validation import postable
+from duecourse.api.bodies.validation import MAX_PAYLOAD_BYTES, postable
 from duecourse.api.problems import MAX_FAULTS, Problem
 from duecourse.domain.ids import is_id
 from duecourse.domain.instants import from_iso

@@ -11,7 +11,7 @@ from aws_lambda_powertools import Logger
 from duecourse.api.answers import Answering
 from duecourse.api.api import Answer, Api, Route, admit, charge, check_route
 from duecourse.api.identity import admitted
-from duecourse.api.refusals import refusing
+from duecourse.api.refusals import refusal
 from duecourse.api.routes.keys import opened
 from duecourse.api.routes.table import ROUTES
 from duecourse.domain.tenants.rate import Budget
@@ -40,6 +40,10 @@ class Application(Answering):
             self.request = replace(self.request, budget=Budget(pay=partial(charge, self._api, self.request.tenant)))
             # Charge before the body is parsed: to check 64 KB of small values takes 200 ms.
             self.request.budget.charge(1 + len(self.request.body or "") // BODY_A_REQUEST)
-        with refusing(self._api.settings.job_quota, parameters, route.problems):
+        try:
             checked = check_route(self._api, route, self.request, parameters)
             return route.handler(self._api, checked, parameters)
+        except Exception as error:
+            if (problem := refusal(error, self._api.settings.job_quota, parameters, route.problems)) is None:
+                raise
+            raise problem from None

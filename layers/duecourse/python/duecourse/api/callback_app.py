@@ -10,7 +10,7 @@ from aws_lambda_powertools import Logger
 
 from duecourse.api.answers import Answering
 from duecourse.api.api import Answer, Route, declared
-from duecourse.api.refusals import refusing
+from duecourse.api.refusals import refusal
 from duecourse.api.routes import callbacks  # noqa: F401
 from duecourse.usecases.runs.commands import Callbacks
 
@@ -32,6 +32,11 @@ class CallbackApplication(Answering):
 
     def answer(self, route: Route, parameters: Mapping[str, str]) -> Answer:
         """Call the handler of the route."""
-        with refusing(0, parameters, route.problems):  # no request creates a job, so the quota is not needed
+        try:
             # A callback's handler needs only CallbackApi, but the type of Route requires an Api.
             return route.handler(cast(Any, self._parts), self.request, parameters)
+        except Exception as error:
+            # No request creates a job, so the quota is not needed.
+            if (problem := refusal(error, 0, parameters, route.problems)) is None:
+                raise
+            raise problem from None

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import unquote
 
@@ -61,26 +60,21 @@ class StateProblem(Problem):
         return super().document(request_id) | {"state": self.state.value}
 
 
-@contextmanager
-def refusing(job_quota: int, path: Mapping[str, str], kinds: Sequence[str]) -> Iterator[None]:
-    """Convert each rejection of a use case to a Problem. `path` has the id of the job or run. `kinds` are the route's
-    own kinds of problem. An invalid schedule is the caller's error only if they contain `invalid-job`.
+def refusal(error: Exception, job_quota: int, path: Mapping[str, str], kinds: Sequence[str]) -> Problem | None:
+    """Return the Problem of a rejection by a use case; None if the error is no rejection. `path` has the id of the job
+    or run. `kinds` are the route's own kinds of problem. An invalid schedule is the caller's error only if they contain
+    `invalid-job`.
     """
-    try:
-        yield
-    except Problem:
-        raise
-    except Exception as error:
-        problem = (
-            _of_job(error, path)
-            or _of_creation(error, job_quota)
-            or _of_schedule(error)
-            or _of_run(error)
-            or _of_workflow(error)
-        )
-        if problem is None or (problem.kind == "invalid-job" and problem.kind not in kinds):
-            raise
-        raise problem from None
+    if isinstance(error, Problem):
+        return error
+    problem = (
+        _of_job(error, path)
+        or _of_creation(error, job_quota)
+        or _of_schedule(error)
+        or _of_run(error)
+        or _of_workflow(error)
+    )
+    return None if problem is not None and problem.kind == "invalid-job" and problem.kind not in kinds else problem
 
 
 def busy() -> Problem:

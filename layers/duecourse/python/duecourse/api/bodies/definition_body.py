@@ -1,17 +1,12 @@
 """The bodies of POST /v1/jobs and PUT /v1/workflows/<id>.
 
-The fields that jobs and workflows share are in `ScheduleBody` and `DefinitionBody`. This module also checks the
-templates of a job and the maximum size of its requests. It checks the size before the templates are filled in, and with
-the longest values that a run can have.
+The fields that jobs and workflows share are in `ScheduleBody` and `DefinitionBody`.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from dataclasses import replace
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import (
@@ -28,7 +23,6 @@ from pydantic import Tag as Variant
 
 from duecourse.api.bodies.models import LINE, UNIQUE, Body, Instant, Whole, each_once, no_controls, refuse
 from duecourse.api.bodies.target_bodies import HttpTargetBody, TargetBody, Url, rules_of, url_problem
-from duecourse.api.problems import FieldFault, pointer
 from duecourse.domain.ids import ID_PATTERN, is_id
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.cursor import MAX_FIRINGS
@@ -42,9 +36,7 @@ from duecourse.domain.jobs.job import (
     MAX_QUEUE_LIMIT,
     MAX_RUNS,
     MAX_SPREAD_MINUTES,
-    Completion,
     EventKind,
-    Job,
     NoticeCause,
     Overlap,
     ResultLocation,
@@ -53,23 +45,14 @@ from duecourse.domain.jobs.result_buckets import bucket_refusal, prefix_of, pref
 from duecourse.domain.runs.rendering import (
     MAX_CONCURRENCY_KEY,
     MAX_KEY_CHARACTERS,
-    TemplateTooLargeError,
     check_concurrency_key,
-    check_document_size,
-    check_headers_size,
-    longest_values,
 )
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
 from duecourse.domain.schedules.calendars import MAX_CALENDARS, PREFIX
-from duecourse.domain.schedules.exclusions import MAX_EXCLUSION_CHARACTERS, MAX_EXCLUSIONS, ExclusionError
-from duecourse.domain.schedules.schedule import MAX_JITTER_SECONDS, MAX_SCHEDULES, SEPARATOR, joined, read_instant
-from duecourse.domain.targets.kinds import TARGETS
-from duecourse.domain.targets.targets import AwsTarget, HttpTarget, Target, TaskTarget
+from duecourse.domain.schedules.exclusions import MAX_EXCLUSION_CHARACTERS, MAX_EXCLUSIONS
+from duecourse.domain.schedules.schedule import MAX_JITTER_SECONDS, MAX_SCHEDULES, joined
 from duecourse.domain.targets.template import (
-    CALL_NAMES,
-    CALLBACK_NAMES,
     IDEMPOTENCY_NAMES,
-    check_document,
     check_template,
 )
 from duecourse.domain.tenants.quota import (
@@ -99,10 +82,7 @@ from duecourse.domain.tenants.quota import (
     MIN_HEARTBEAT_SECONDS,
 )
 from duecourse.domain.workflows.check import DEADLINE_SECONDS, MAX_DIRECT, MAX_STEPS
-from duecourse.domain.workflows.results import blanked
 from duecourse.limits import RESULT_BUCKET, RESULT_PREFIX
-from duecourse.ports import Tasks
-from duecourse.usecases.jobs.change import Draft
 
 _FORMS = (
     "Cron with five fields, or six with seconds first; names such as @daily; rate(5 minutes); at(2026-12-31T09:00:00); "
@@ -223,166 +203,6 @@ class ScheduleBody(Body):
             "excluded."
         ),
     ] = "skip"
-
-
-ALWAYS = "* * * * *"
-
-CheckSchedule = Callable[[ScheduleSpec, tuple[str, ...]], None]
-"""A check of a schedule and its exclusions. It raises ScheduleError or ExclusionError if a job must not use them."""
-
-
-def schedule_faults(
-    value: Mapping[str, Any], known: Mapping[str | None, FieldFault], check: CheckSchedule
-) -> Iterator[FieldFault]:
-    """Yield the faults of the schedule's fields. Fields with `known` faults are not checked."""
-    if any(place == "/schedule" or (place or "").startswith("/schedule/") for place in known):
-        return
-
-    def usable(name: str, default: str) -> str:
-        given = value.get(name)
-        return given if isinstance(given, str) and f"/{name}" not in known else default
-
-    def instant(name: str) -> int | None:
-        given = usable(name, "")
-        return read_instant(name, given) if given else None
-
-    excluded = value.get("exclude")
-    usable_exclude = isinstance(excluded, list) and not any((place or "").startswith("/exclude") for place in known)
-    exclude = tuple(str(entry) for entry in excluded or ()) if usable_exclude else ()
-    gap, fold = usable("dst_gap", "next"), usable("dst_fold", "first")
-    given = value.get("schedule")  # null: no schedule
-    spec = ScheduleSpec(
-        *("", usable("timezone", "UTC"), gap, fold, instant("anchor"), instant("start"), instant("end")),
-        on_excluded=usable("on_excluded", "skip"),
-    )
-    try:
-        expression = given if isinstance(given, str) and SEPARATOR not in given else joined(given)
-        check(replace(spec, expression=expression), exclude)
-    except ExclusionError as problem:
-        yield FieldFault(problem.detail, f"/exclude/{problem.index}")
-    except ScheduleError as problem:
-        yield FieldFault(problem.detail, problem.pointer)
-        # The engine stops at the first fault. The other field is checked separately.
-        if problem.field == "timezone":
-            yield from schedule_faults({"schedule": given}, {}, check)
-        elif problem.field == "schedule" and spec.timezone != "UTC":
-            yield from schedule_faults({"schedule": ALWAYS, "timezone": spec.timezone}, {}, check)
-
-
-MAX_PAYLOAD_BYTES = 200 * 1024
-MAX_PARAMETER_BYTES = 16 * 1024
-MAX_ECS_CHARACTERS = 7000
-"""The maximum length of a payload for ECS. ECS allows 8,192 characters of overrides, and other parts of an event use
-some of these.
-"""
-
-_TEMPLATED = {word: [name for name, field in kind.fields.items() if field.template] for word, kind in TARGETS.items()}
-"""The fields of each type of target that are templates, except headers and parameters."""
-
-_REMEDY = "store the data elsewhere and pass its address"
-
-_MAX_ID = "x" * 64
-"""A placeholder for an id that has not been generated yet."""
-
-
-def payload_faults(value: Mapping[str, Any], known: Mapping[str | None, FieldFault]) -> Iterator[FieldFault]:
-    """Yield the faults of the payload and the target that the models do not find. Fields with `known` faults are not
-    checked.
-
-    The payload of a workflow is not a template. The payload of a job without a schedule may use results of other jobs.
-    """
-    target = value.get("target")
-    target = target if isinstance(target, dict) else {}
-    names = CALLBACK_NAMES if value.get("completion") == "callback" else CALL_NAMES
-    parts: dict[str, Any] = {"payload": value.get("payload")}
-    if target.get("type") == "aws":
-        parts["target/parameters"] = target.get("parameters")
-    for place, part in parts.items():
-        if not _within(f"/{place}", known):
-            yield from _sizes(place, part, target)
-            handed_down = place == "payload" and value.get("schedule", "") is None
-            plain = target.get("type") == "workflow"
-            found = () if plain else check_document(part, names, blanked if handed_down else str)
-            for path, problem in found:
-                yield FieldFault(_hint(problem, value), pointer([*place.split("/"), *path]))
-    if not _within("/target/headers", known) and (problems := list(_header_problems(target, names))):
-        yield FieldFault(_hint("; ".join(problems[:5]), value), "/target/headers")
-    for field in _TEMPLATED.get(str(target.get("type")), ()):
-        text = target.get(field)
-        if isinstance(text, str) and not _within(f"/target/{field}", known) and (wrong := check_template(text, names)):
-            yield FieldFault(_hint("; ".join(wrong[:5]), value), f"/target/{field}")
-
-
-def _within(place: str, known: Mapping[str | None, FieldFault]) -> bool:
-    """Return whether a fault is known for the value at `place`, for a part of it, or for a value that contains it."""
-    return any(at == place or at.startswith(f"{place}/") or place.startswith(f"{at}/") for at in known if at)
-
-
-def _sizes(place: str, part: Any, target: Mapping[str, Any]) -> Iterator[FieldFault]:
-    text = json.dumps(part, ensure_ascii=False, separators=(",", ":"))
-    limit = MAX_PARAMETER_BYTES if place == "target/parameters" else MAX_PAYLOAD_BYTES
-    if (size := len(text.encode())) > limit:
-        yield FieldFault(f"has {size} bytes as JSON; at most {limit} are allowed: {_REMEDY}", f"/{place}")
-    elif place == "payload" and target.get("type") == "ecs" and (count := len(json.dumps(text))) > MAX_ECS_CHARACTERS:
-        limits = f"the environment of an ECS task allows {MAX_ECS_CHARACTERS}"
-        yield FieldFault(f"has {count} characters as a JSON string; {limits}: {_REMEDY}", f"/{place}")
-
-
-def _header_problems(target: Mapping[str, Any], names: tuple[str, ...]) -> Iterator[str]:
-    """Yield the errors in the templates of the headers of an HTTP target. Only headers may contain secrets."""
-    headers = target.get("headers")
-    if target.get("type") == "http" and isinstance(headers, dict):
-        for name, text in headers.items():
-            if isinstance(text, str):
-                yield from (f"header {name[:40]}: {wrong}" for wrong in check_template(text, names, secrets=True))
-
-
-def _hint(problem: str, value: Mapping[str, Any]) -> str:
-    """Return the problem. If the placeholder requires `completion: callback`, the problem includes a hint."""
-    if "{{callback_token}}" in problem and value.get("completion") != "callback":
-        return f"{problem}; callback_token needs completion: callback"
-    return problem
-
-
-def rendering_faults(job: Draft | Job, tasks: Tasks) -> list[FieldFault]:
-    """Return a fault for each part of the job's call that would be too large. The length of a secret is known only at
-    the call, so secrets have length 0 here.
-    """
-    faults: list[FieldFault] = []
-    with _noted(faults, "/idempotency_key", "choose a shorter template"):
-        callback = job.completion is Completion.CALLBACK
-        key = job.idempotency_key
-        values = longest_values(job.tenant, job.id or _MAX_ID, job.name, key, callback=callback)
-    if faults:
-        return faults
-    with _noted(faults, "/payload", "use fewer placeholders, or store the data elsewhere and pass its address"):
-        check_document_size(job.payload, values)
-    faults += _target_faults(job.target, values, tasks)
-    return faults
-
-
-def _target_faults(target: Target, values: Mapping[str, str], tasks: Tasks) -> list[FieldFault]:
-    faults: list[FieldFault] = []
-    match target:
-        case HttpTarget(headers=headers):
-            with _noted(faults, "/target/headers", "shorten them, or move long values to the payload"):
-                check_headers_size(headers, values, {})
-        case AwsTarget(parameters=parameters):
-            with _noted(faults, "/target/parameters", "use fewer placeholders in them"):
-                check_document_size(parameters, values)
-        case TaskTarget(name=name) if (task := tasks.get(name)) is not None:
-            found = [fault.detail for fault in _target_faults(task.target, values, tasks)]
-            faults += [FieldFault(f"the request of the task {detail}", "/target/name") for detail in found]
-    return faults
-
-
-@contextmanager
-def _noted(faults: list[FieldFault], place: str, remedy: str) -> Iterator[None]:
-    """Convert a TemplateTooLargeError in the block to a fault at `place`."""
-    try:
-        yield
-    except TemplateTooLargeError as problem:
-        faults.append(FieldFault(f"can have {problem}: {remedy}", place))
 
 
 Line = Annotated[str, Field(max_length=MAX_NAME, json_schema_extra=LINE), AfterValidator(no_controls)]

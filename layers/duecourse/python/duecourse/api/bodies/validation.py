@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
@@ -28,7 +28,6 @@ from duecourse.api.bodies.definition_body import (
     SILENCE,
     AfterCompletionBody,
     BreakerBody,
-    CheckSchedule,
     ConcurrencyBody,
     JobBody,
     MissedBody,
@@ -38,9 +37,6 @@ from duecourse.api.bodies.definition_body import (
     SpreadBody,
     StepBody,
     WorkflowBody,
-    payload_faults,
-    rendering_faults,
-    schedule_faults,
     silence,
 )
 from duecourse.api.bodies.models import OWN, Body, Rules, unfit, write_json
@@ -50,12 +46,19 @@ from duecourse.api.request import MAX_BODY_BYTES, Request
 from duecourse.domain.ids import is_id
 from duecourse.domain.jobs.document import definition_fields
 from duecourse.domain.jobs.job import COMPLETION_SECONDS, Completion, Job, JobState, Overlap
+from duecourse.domain.runs.rendering import oversized_parts
+from duecourse.domain.schedules import ScheduleError, ScheduleSpec
+from duecourse.domain.schedules.exclusions import ExclusionError
+from duecourse.domain.schedules.schedule import SEPARATOR, joined, read_instant
 from duecourse.domain.targets.kinds import TARGETS
+from duecourse.domain.targets.targets import TaskTarget
+from duecourse.domain.targets.template import CALL_NAMES, CALLBACK_NAMES, check_document, check_template
 from duecourse.domain.tenants.quota import MAX_FINISH_SECONDS
 from duecourse.domain.workflows.check import workflow_fields
 from duecourse.domain.workflows.graph import Rule, Step, own_job
+from duecourse.domain.workflows.results import blanked
 from duecourse.ports import Tasks
-from duecourse.usecases.jobs.change import Draft
+from duecourse.usecases.jobs.change import CheckSchedule, Draft
 from duecourse.usecases.jobs.view import JobView
 from duecourse.usecases.workflows.manage import WorkflowDraft
 
@@ -373,6 +376,145 @@ _PATTERNS = {
     "/results/prefix": "must be folders of letters, digits and _ . = -, each followed by a slash: reports/daily/",
     "/target/action": "must be the name of an action in capitals, such as UpdateService",
 }
+
+ALWAYS = "* * * * *"
+
+
+def schedule_faults(
+    value: Mapping[str, Any], known: Mapping[str | None, FieldFault], check: CheckSchedule
+) -> Iterator[FieldFault]:
+    """Yield the faults of the schedule's fields. Fields with `known` faults are not checked."""
+    if any(place == "/schedule" or (place or "").startswith("/schedule/") for place in known):
+        return
+
+    def usable(name: str, default: str) -> str:
+        given = value.get(name)
+        return given if isinstance(given, str) and f"/{name}" not in known else default
+
+    def instant(name: str) -> int | None:
+        given = usable(name, "")
+        return read_instant(name, given) if given else None
+
+    excluded = value.get("exclude")
+    usable_exclude = isinstance(excluded, list) and not any((place or "").startswith("/exclude") for place in known)
+    exclude = tuple(str(entry) for entry in excluded or ()) if usable_exclude else ()
+    gap, fold = usable("dst_gap", "next"), usable("dst_fold", "first")
+    given = value.get("schedule")  # null: no schedule
+    spec = ScheduleSpec(
+        *("", usable("timezone", "UTC"), gap, fold, instant("anchor"), instant("start"), instant("end")),
+        on_excluded=usable("on_excluded", "skip"),
+    )
+    try:
+        expression = given if isinstance(given, str) and SEPARATOR not in given else joined(given)
+        check(replace(spec, expression=expression), exclude)
+    except ExclusionError as problem:
+        yield FieldFault(problem.detail, f"/exclude/{problem.index}")
+    except ScheduleError as problem:
+        yield FieldFault(problem.detail, problem.pointer)
+        # The engine stops at the first fault. The other field is checked separately.
+        if problem.field == "timezone":
+            yield from schedule_faults({"schedule": given}, {}, check)
+        elif problem.field == "schedule" and spec.timezone != "UTC":
+            yield from schedule_faults({"schedule": ALWAYS, "timezone": spec.timezone}, {}, check)
+
+
+MAX_PAYLOAD_BYTES = 200 * 1024
+MAX_PARAMETER_BYTES = 16 * 1024
+MAX_ECS_CHARACTERS = 7000
+"""The maximum length of a payload for ECS. ECS allows 8,192 characters of overrides, and other parts of an event use
+some of these.
+"""
+
+_TEMPLATED = {word: [name for name, field in kind.fields.items() if field.template] for word, kind in TARGETS.items()}
+"""The fields of each type of target that are templates, except headers and parameters."""
+
+_REMEDY = "store the data elsewhere and pass its address"
+
+_MAX_ID = "x" * 64
+"""A placeholder for an id that has not been generated yet."""
+
+
+def payload_faults(value: Mapping[str, Any], known: Mapping[str | None, FieldFault]) -> Iterator[FieldFault]:
+    """Yield the faults of the payload and the target that the models do not find. Fields with `known` faults are not
+    checked.
+
+    The payload of a workflow is not a template. The payload of a job without a schedule may use results of other jobs.
+    """
+    target = value.get("target")
+    target = target if isinstance(target, dict) else {}
+    names = CALLBACK_NAMES if value.get("completion") == "callback" else CALL_NAMES
+    parts: dict[str, Any] = {"payload": value.get("payload")}
+    if target.get("type") == "aws":
+        parts["target/parameters"] = target.get("parameters")
+    for place, part in parts.items():
+        if not _within(f"/{place}", known):
+            yield from _sizes(place, part, target)
+            handed_down = place == "payload" and value.get("schedule", "") is None
+            plain = target.get("type") == "workflow"
+            found = () if plain or not part else check_document(part, names, blanked if handed_down else str)
+            for path, problem in found:
+                yield FieldFault(_hint(problem, value), pointer([*place.split("/"), *path]))
+    if not _within("/target/headers", known) and (problems := list(_header_problems(target, names))):
+        yield FieldFault(_hint("; ".join(problems[:5]), value), "/target/headers")
+    for field in _TEMPLATED.get(str(target.get("type")), ()):
+        text = target.get(field)
+        if isinstance(text, str) and not _within(f"/target/{field}", known) and (wrong := check_template(text, names)):
+            yield FieldFault(_hint("; ".join(wrong[:5]), value), f"/target/{field}")
+
+
+def _within(place: str, known: Mapping[str | None, FieldFault]) -> bool:
+    """Return whether a fault is known for the value at `place`, for a part of it, or for a value that contains it."""
+    return any(at == place or at.startswith(f"{place}/") or place.startswith(f"{at}/") for at in known if at)
+
+
+def _sizes(place: str, part: Any, target: Mapping[str, Any]) -> Iterator[FieldFault]:
+    text = json.dumps(part, ensure_ascii=False, separators=(",", ":"))
+    limit = MAX_PARAMETER_BYTES if place == "target/parameters" else MAX_PAYLOAD_BYTES
+    if (size := len(text.encode())) > limit:
+        yield FieldFault(f"has {size} bytes as JSON; at most {limit} are allowed: {_REMEDY}", f"/{place}")
+    elif place == "payload" and target.get("type") == "ecs" and (count := len(json.dumps(text))) > MAX_ECS_CHARACTERS:
+        limits = f"the environment of an ECS task allows {MAX_ECS_CHARACTERS}"
+        yield FieldFault(f"has {count} characters as a JSON string; {limits}: {_REMEDY}", f"/{place}")
+
+
+def _header_problems(target: Mapping[str, Any], names: tuple[str, ...]) -> Iterator[str]:
+    """Yield the errors in the templates of the headers of an HTTP target. Only headers may contain secrets."""
+    headers = target.get("headers")
+    if target.get("type") == "http" and isinstance(headers, dict):
+        for name, text in headers.items():
+            if isinstance(text, str):
+                yield from (f"header {name[:40]}: {wrong}" for wrong in check_template(text, names, secrets=True))
+
+
+def _hint(problem: str, value: Mapping[str, Any]) -> str:
+    """Return the problem. If the placeholder requires `completion: callback`, the problem includes a hint."""
+    if "{{callback_token}}" in problem and value.get("completion") != "callback":
+        return f"{problem}; callback_token needs completion: callback"
+    return problem
+
+
+_TOO_LARGE = {
+    "idempotency_key": ("/idempotency_key", "choose a shorter template"),
+    "payload": ("/payload", "use fewer placeholders, or store the data elsewhere and pass its address"),
+    "headers": ("/target/headers", "shorten them, or move long values to the payload"),
+    "parameters": ("/target/parameters", "use fewer placeholders in them"),
+}
+"""The place and the remedy of each part of a call that is too large."""
+
+
+def rendering_faults(job: Draft | Job, tasks: Tasks) -> list[FieldFault]:
+    """Return a fault for each part of the job's call that would be too large."""
+    task = tasks.get(job.target.name) if isinstance(job.target, TaskTarget) else None
+    target = job.target if task is None else task.target
+    faults: list[FieldFault] = []
+    for part, problem in oversized_parts(job, job.tenant, job.id or _MAX_ID, target):
+        place, remedy = _TOO_LARGE[part]
+        detail = f"can have {problem}: {remedy}"
+        if task is not None and place.startswith("/target/"):
+            place, detail = "/target/name", f"the request of the task {detail}"
+        faults.append(FieldFault(detail, place))
+    return faults
+
 
 Model = TypeVar("Model", bound=Body)
 

@@ -18,7 +18,7 @@ from duecourse.api.bodies.job_answer import JobAnswer
 from duecourse.api.bodies.models import Body
 from duecourse.api.bodies.validation import read_body
 from duecourse.api.problems import FieldFault, Problem, internal, unavailable
-from duecourse.api.refusals import busy, refusing
+from duecourse.api.refusals import busy, refusal
 from duecourse.api.request import Request, read_key, request_key
 from duecourse.api.routes.jobs import JOB_PROBLEMS, created_answer, new_draft
 from duecourse.usecases.jobs.batch import JobBatch, Outcome, job_of
@@ -80,11 +80,11 @@ def create_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> A
     request.budget.charge(len(jobs))
     for index, outcome in enumerate(_outcomes(api, request, jobs, key, until)):
         try:
-            with refusing(api.settings.job_quota, {}, JOB_PROBLEMS):
-                answer = created_answer(request, job_of(outcome))
-        except Problem as problem:
-            items.append({"status": int(problem.status), "problem": _placed(problem, index, request.request_id)})
+            answer = created_answer(request, job_of(outcome))
         except Exception as error:
+            if (problem := refusal(error, api.settings.job_quota, {}, JOB_PROBLEMS)) is not None:
+                items.append({"status": int(problem.status), "problem": _placed(problem, index, request.request_id)})
+                continue
             # The jobs before this one have been created, so the caller must get a response.
             ids = {"request_id": request.request_id, "correlation_id": request.correlation_id}
             logger.exception("job_failed", extra={"action": "job_failed", "index": index, **ids})

@@ -13,12 +13,11 @@ from typing_extensions import TypedDict
 
 from duecourse.api.answers import Count, Document, ProblemAnswer, RunAnswer, Second, run_document
 from duecourse.api.api import Answer, Api, route
-from duecourse.api.bodies.definition_body import payload_faults, rendering_faults
 from duecourse.api.bodies.job_answer import JobAnswer
 from duecourse.api.bodies.models import Body, Instant, Whole, refuse
-from duecourse.api.bodies.validation import read_body
-from duecourse.api.problems import FieldFault, Problem, internal, invalid, unavailable
-from duecourse.api.refusals import refusing
+from duecourse.api.bodies.validation import payload_faults, read_body, rendering_faults
+from duecourse.api.problems import FieldFault, internal, invalid, unavailable
+from duecourse.api.refusals import refusal
 from duecourse.api.request import Request, read_expected, read_key
 from duecourse.api.routes.batch import BATCH_SECONDS, MAX_BATCH, check_time
 from duecourse.api.routes.jobs import job_answer, job_id_in
@@ -237,14 +236,13 @@ def _one_of_many(api: Api, request: Request, job: Job, body: RunBody, place: Run
     """Return the result for one run. An error does not affect the other runs, which may have been requested already."""
     try:
         check_time(api, until)
-        with refusing(api.settings.job_quota, {}, _PROBLEMS):
-            run = api.manual.run(job, place, _own_payload(body), _later(job, body))
-    except Problem as problem:
-        return {"status": int(problem.status), "problem": problem.document(request.request_id)}
+        run = api.manual.run(job, place, _own_payload(body), _later(job, body))
     except Exception as error:
-        logger.exception("run_failed", extra={"action": "run_failed", "request_id": request.request_id})
-        fault = unavailable(error) or internal()
-        return {"status": int(fault.status), "problem": fault.document(request.request_id)}
+        problem = refusal(error, api.settings.job_quota, {}, _PROBLEMS)
+        if problem is None:
+            logger.exception("run_failed", extra={"action": "run_failed", "request_id": request.request_id})
+            problem = unavailable(error) or internal()
+        return {"status": int(problem.status), "problem": problem.document(request.request_id)}
     return {"status": int(HTTPStatus.ACCEPTED), "run": run_document(run)}
 
 

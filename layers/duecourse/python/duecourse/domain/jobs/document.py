@@ -98,6 +98,7 @@ def definition_fields(document: Mapping[str, Any]) -> dict[str, Any]:
     rule = Overlap(word)
     calendars = calendar_ids(document.get("calendar"))
     exclude = tuple(map(canonical_exclusion, document["exclude"]))
+    limits = {name: limit if name == rule.rule.limits else None for name in ("queue_limit", "active_limit")}
     return read_fields(
         JobDefinition,
         document,
@@ -107,7 +108,7 @@ def definition_fields(document: Mapping[str, Any]) -> dict[str, Any]:
         completion_seconds=COMPLETION_SECONDS if seconds is None else seconds,
         missed=MissedPolicy(MissedMode(missed["policy"]), missed["grace_seconds"], missed["max_missed"]),
         overlap=rule,
-        **{name: limit if name == rule.rule.limits else None for name in ("queue_limit", "active_limit")},
+        **limits,
     )
 
 

@@ -11,17 +11,18 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from hashlib import sha256
 from typing import Any
 from urllib.parse import urlsplit
 
 from duecourse.domain.ids import RunName, to_basic
 from duecourse.domain.instants import to_iso
-from duecourse.domain.jobs.job import Breaker, Job
+from duecourse.domain.jobs.job import Breaker, Completion, Job, JobDefinition
 from duecourse.domain.runs.callbacks import CallbackToken
 from duecourse.domain.runs.states import Run, Running
 from duecourse.domain.schedules import load_zone
-from duecourse.domain.targets.targets import HttpTarget
+from duecourse.domain.targets.targets import AwsTarget, HttpTarget, Target
 from duecourse.domain.targets.template import (
     IDEMPOTENCY_NAMES,
     TemplateError,
@@ -119,6 +120,31 @@ def longest_values(tenant: str, job_id: str, job_name: str, key: str | None, *, 
     return values
 
 
+def oversized_parts(job: JobDefinition, tenant: str, job_id: str, target: Target) -> list[tuple[str, str]]:
+    """Return the parts of a job's call that could be too large (`idempotency_key`, `payload`, `headers`, `parameters`),
+    each with the problem. `target` is the job's target, or that of its task. The length of a secret is known only at
+    the call, so secrets have length 0 here.
+    """
+    callback = job.completion is Completion.CALLBACK
+    try:
+        values = longest_values(tenant, job_id, job.name, job.idempotency_key, callback=callback)
+    except TemplateTooLargeError as problem:
+        return [("idempotency_key", str(problem))]
+    checks = [("payload", partial(check_document_size, job.payload, values))]
+    match target:
+        case HttpTarget(headers=headers):
+            checks.append(("headers", partial(check_headers_size, headers, values, {})))
+        case AwsTarget(parameters=parameters):
+            checks.append(("parameters", partial(check_document_size, parameters, values)))
+    oversized = []
+    for part, check in checks:
+        try:
+            check()
+        except TemplateTooLargeError as problem:
+            oversized.append((part, str(problem)))
+    return oversized
+
+
 def idempotency_key(run: Run, job: Job) -> str:
     """Return the idempotency key of all attempts of a run.
 
@@ -183,7 +209,7 @@ def _with_values(template: str, job_id: str, payload: Any, form: Callable[[str],
 
 def check_document_size(value: Any, values: Mapping[str, str]) -> None:
     """Check the size of a JSON value after rendering. Raises TemplateTooLargeError above MAX_BODY_BYTES."""
-    templates = [text for _, text in texts_in(value) if "{{" in text]
+    templates = [text for _, text in texts_in(value) if "{{" in text] if value else []
     if not templates:
         return
     sizes = {name: _json_bytes(text) - 2 for name, text in values.items()}  # without the quotes

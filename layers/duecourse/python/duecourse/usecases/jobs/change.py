@@ -399,6 +399,7 @@ class Jobs:
 EDIT_TRIES = 5
 
 CheckSchedule = Callable[[ScheduleSpec, tuple[str, ...]], None]
+"""A check of a schedule and its exclusions. It raises ScheduleError or ExclusionError if a job must not use them."""
 
 
 @dataclass(frozen=True, slots=True)
