@@ -153,15 +153,14 @@ class Cursor:
 
 def cursor_for(job: Job, after: float) -> Cursor:
     """Return the cursor of a job at its first occurrence strictly after `after` (UTC seconds)."""
-    occurrences = job.occurrences()
-    first = occurrences.next(int(after))
+    first, due = job.occurrences().next_due(int(after))
     return Cursor(
         tenant=job.tenant,
         job_id=job.id,
         generation=job.generation,
         schedule=job.schedule,
         occurrence=first,
-        due=None if first is None else occurrences.due(first),
+        due=due,
         after=int(after),
         lane=job.lane,
         precision=job.precision,
@@ -242,7 +241,9 @@ def plan(cursor: Cursor, *, now: float, horizon: float, on_time: Collection[int]
         # one.
         ended = cursor.after if cursor.last is None else cursor.last
         return Plan((), (), _moved(cursor, None, None, cursor.after, cursor.remaining, ended), "exhausted")
-    row = Row(occurrences, at, cursor.remaining)
+    # The stored due time is that of the stored occurrence, except in the cursor of a paused job.
+    stored = cursor.tzdata == TZDATA_VERSION and cursor.resume is None
+    row = Row(occurrences, at, cursor.remaining, cursor.due if stored else None)
     firings, skipped = _catch_up(cursor, row, int(now) - cursor.missed.grace_seconds, on_time)
     caught_up = bool(firings or skipped)
     due = row.due
@@ -284,27 +285,26 @@ class Row:
     `passed` the last one that was passed.
     """
 
-    def __init__(self, occurrences: Occurrences, at: int, remaining: int | None) -> None:
+    def __init__(self, occurrences: Occurrences, at: int, remaining: int | None, due: int | None = None) -> None:
+        """`due` is the due time of `at`, if it is known."""
         self.occurrences = occurrences
-        self.stop_at(at if remaining is None or remaining > 0 else None)
         self.passed = at - 1
         self.remaining = remaining
+        self.at: int | None = None
+        self.due: int | None = None
+        if remaining is None or remaining > 0:
+            self.at, self.due = at, occurrences.due(at) if due is None else due
 
     @classmethod
     def after(cls, occurrences: Occurrences, instant: int, remaining: int | None) -> Row:
         """Return a row at the first occurrence that is due after `instant` (UTC seconds)."""
-        at = occurrences.next(instant - occurrences.longest_delay)
-        while at is not None and occurrences.due(at) <= instant:
-            at = occurrences.next(at)
-        row = cls(occurrences, at if at is not None else instant + 1, remaining)
+        at, due = occurrences.next_due(instant - occurrences.longest_delay)
+        while at is not None and due is not None and due <= instant:
+            at, due = occurrences.next_due(at)
+        row = cls(occurrences, at if at is not None else instant + 1, remaining, due)
         if at is None:
-            row.stop_at(None)
+            row.at = row.due = None
         return row
-
-    def stop_at(self, at: int | None) -> None:
-        """Move to this occurrence, or to the end (None), without counting the occurrences that are passed."""
-        self.at = at
-        self.due = None if at is None else self.occurrences.due(at)
 
     def step(self) -> None:
         """Pass one occurrence."""
@@ -313,7 +313,8 @@ class Row:
         self.passed = self.at
         if self.remaining is not None:
             self.remaining -= 1
-        self.stop_at(self.occurrences.next(self.at) if self.remaining is None or self.remaining > 0 else None)
+        over = self.remaining is not None and self.remaining <= 0
+        self.at, self.due = (None, None) if over else self.occurrences.next_due(self.at)
 
     def before(self, on_time: int) -> Iterator[int]:
         """Pass and yield all occurrences that were due before `on_time`."""
@@ -323,7 +324,8 @@ class Row:
 
     def jump(self, on_time: int) -> None:
         """Pass all occurrences that were due before `on_time` without counting them."""
-        self.stop_at(self.occurrences.next(max(on_time - 1 - self.occurrences.longest_delay, self.passed)))
+        before = max(on_time - 1 - self.occurrences.longest_delay, self.passed)
+        self.at, self.due = self.occurrences.next_due(before)
         while self.due is not None and self.due < on_time:
             self.step()
         self.passed = max(self.passed, on_time - 1 if self.at is None else min(on_time, self.at) - 1)

@@ -102,11 +102,11 @@ def rescheduled(job: Job, cursor: Cursor, edited: Job, now: float, sent_until: i
     # More jitter or a later offset may delay an occurrence that has already come due. It already has its run and counts
     # only once.
     while row.at is not None and _came_due(cursor, row.at, now):
-        row.stop_at(occurrences.next(row.at))
+        row.at, row.due = occurrences.next_due(row.at)
     # Less jitter or an earlier offset may move an occurrence into the past before its run. It is late then.
     delayed = _delayed(cursor, now)
     if delayed is not None and row.remaining != 0 and occurrences.next(delayed - 1) == delayed:
-        row.stop_at(delayed)
+        row.at, row.due = delayed, occurrences.due(delayed)
     if row.at is None:
         reject_past(edited.schedule, edited.exclude, now)
     paused = job.state is JobState.PAUSED

@@ -646,6 +646,11 @@ class Occurrences:
         """Return the first occurrence strictly after `after` that is not excluded, or None."""
         return self.schedule.next(after) if self.exclusions is None else self.exclusions.first(self.schedule, after)
 
+    def next_due(self, after: int) -> tuple[int, int] | tuple[None, None]:
+        """Return the first occurrence strictly after `after`, and when it is due. Both are None if there is none."""
+        following = self.next(after)
+        return (None, None) if following is None else (following, self.due(following))
+
     def due(self, occurrence: int) -> int:
         """Return the time when an occurrence is due: its nominal time plus offset and jitter, in elapsed seconds. This
         time is always before the next occurrence.
