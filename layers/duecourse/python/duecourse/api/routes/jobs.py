@@ -481,7 +481,7 @@ def _own_draft(api: Api, request: Request, job_id: str, value: Any, job: Job | N
     """
     if job is not None and isinstance(job.target, WorkflowTarget):
         raise Problem("is-workflow", f"{job_id} is a workflow; change it with PUT /v1/workflows/{job_id}.")
-    check, rules = api.editing.check_over(job), rules_of_stage(api, request.tenant)
+    check, rules = partial(api.jobs.check, job=job), rules_of_stage(api, request.tenant)
 
     def read(own: Any) -> Draft:
         return read_job(own | {"id": job_id} if isinstance(own, dict) else own, request.tenant, rules, check)

@@ -186,7 +186,7 @@ def _draft(api: Api, tenant: str, workflow_id: str, value: Any, job: Job | None)
 
     The value may repeat the id in the path.
     """
-    check, rules = api.editing.check_over(job), rules_of_stage(api, tenant)
+    check, rules = partial(api.jobs.check, job=job), rules_of_stage(api, tenant)
 
     def read(own: Any) -> WorkflowDraft:
         named = {name: each for name, each in own.items() if name != "id"} if isinstance(own, dict) else own

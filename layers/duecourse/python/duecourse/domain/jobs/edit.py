@@ -14,9 +14,9 @@ from duecourse.domain.jobs.cursor import Cursor, Row, SkippedRange, cursor_for, 
 from duecourse.domain.jobs.job import Job, JobDefinition, JobState
 from duecourse.domain.jobs.pause import PauseChange, ending_at, given_back
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
-from duecourse.domain.schedules.calendars import PAUSE, PREFIX, id_of
-from duecourse.domain.schedules.exclusions import ExclusionError, excluding
-from duecourse.domain.schedules.schedule import SEPARATOR, counted_from, rates
+from duecourse.domain.schedules.calendars import PAUSE, PREFIX, id_of, without_calendars
+from duecourse.domain.schedules.exclusions import ExclusionError, canonical_exclusion, excluding, reject_begun
+from duecourse.domain.schedules.schedule import SEPARATOR, check_interval, counted_from, occurrences_of, rates
 from duecourse.domain.targets.kinds import target_document
 
 KEPT = {field.name for field in fields(Job)} - {field.name for field in fields(JobDefinition)}
@@ -71,6 +71,29 @@ def resolve_anchor(spec: ScheduleSpec, job: Job | None, now: float) -> ScheduleS
     kept = job is not None and any(rate in job.schedule.expression.split(SEPARATOR) for rate in rates(spec.expression))
     anchor = job.schedule.anchor if job is not None and kept else None
     return counted_from(spec, int(now) if anchor is None else anchor)
+
+
+def check_schedule(
+    spec: ScheduleSpec, exclude: tuple[str, ...], job: Job | None, now: float, smallest_interval: int
+) -> None:
+    """Check a schedule for `job` (None: a new job). A job may keep its schedule even if it has no more occurrences.
+
+    Raises ScheduleError or ExclusionError for a schedule that is invalid, has no occurrence after `now`, fires more
+    often than every `smallest_interval` seconds, or has a planned pause that has begun.
+    """
+    wanted = resolve_anchor(spec, job, now)
+    occurrences = occurrences_of("", "", wanted, exclude=exclude)
+    kept = job is not None and (wanted, tuple(map(canonical_exclusion, exclude))) == (
+        job.schedule,
+        without_calendars(job.exclude),
+    )
+    if kept:
+        return
+    if occurrences.next(int(now)) is None:
+        reject_past(wanted, exclude, now)
+    check_interval(occurrences.schedule, int(now), smallest_interval)
+    if exclude:
+        reject_begun(exclude, () if job is None else job.exclude, now)
 
 
 def reject_past(spec: ScheduleSpec, exclude: tuple[str, ...], now: float) -> None:

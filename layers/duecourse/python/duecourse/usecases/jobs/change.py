@@ -10,7 +10,7 @@ from typing import Any
 
 from duecourse.domain.jobs.cursor import Cursor, Plan, cursor_for, plan
 from duecourse.domain.jobs.document import ChangeAction, author, changed, deleted
-from duecourse.domain.jobs.edit import edit, reject_past, resolve_anchor
+from duecourse.domain.jobs.edit import check_schedule, edit, reject_past, resolve_anchor
 from duecourse.domain.jobs.job import Job, JobDefinition, JobState, Lane, Reservation, Tombstone
 from duecourse.domain.jobs.pause import PauseChange
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
@@ -25,10 +25,8 @@ from duecourse.domain.schedules.calendars import (
     id_of,
     pause_of,
     with_entries,
-    without_calendars,
 )
-from duecourse.domain.schedules.exclusions import ExclusionError, canonical_exclusion, reject_begun
-from duecourse.domain.schedules.schedule import check_interval, occurrences_of
+from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.domain.tenants.rate import Budget
 from duecourse.ports import (
     EVERY_JOB,
@@ -164,21 +162,9 @@ class Jobs:
         """The use case that assigns seats."""
         return Seating(self.store.seats, self.clock, self.limits.seats)
 
-    def check(self, spec: ScheduleSpec, exclude: tuple[str, ...] = ()) -> None:
-        """Raise ScheduleError or ExclusionError for a schedule that is invalid, has no future occurrence or fires too
-        often.
-        """
-        now = self.clock.now()
-        self.check_anchored(resolve_anchor(spec, None, now), exclude, now)
-        if exclude:
-            reject_begun(exclude, (), now)
-
-    def check_anchored(self, spec: ScheduleSpec, exclude: tuple[str, ...], now: float) -> None:
-        """Check a schedule whose rate has an anchor or start. Raises the errors of `check`."""
-        occurrences = occurrences_of("", "", spec, exclude=exclude)
-        if occurrences.next(int(now)) is None:
-            reject_past(spec, exclude, now)
-        check_interval(occurrences.schedule, int(now), self.limits.smallest_interval_seconds)
+    def check(self, spec: ScheduleSpec, exclude: tuple[str, ...] = (), job: Job | None = None) -> None:
+        """Check a schedule for `job` (None: a new job), as `domain.jobs.edit.check_schedule`."""
+        check_schedule(spec, exclude, job, self.clock.now(), self.limits.smallest_interval_seconds)
 
     def create(
         self,
@@ -430,23 +416,6 @@ class EditJobs:
     store: JobStore
     skipping: Skipping
     clock: Clock
-
-    def check_over(self, job: Job | None) -> CheckSchedule:
-        """Return the check of a schedule for `job` (None: a new job). A job may keep its schedule even if it has no
-        more occurrences.
-        """
-
-        def check(spec: ScheduleSpec, exclude: tuple[str, ...]) -> None:
-            now = self.clock.now()
-            wanted = resolve_anchor(spec, job, now)
-            occurrences_of("", "", wanted, exclude=exclude)
-            excluded = tuple(canonical_exclusion(entry) for entry in exclude)
-            if job is None or (wanted, excluded) != (job.schedule, without_calendars(job.exclude)):
-                self.jobs.check_anchored(wanted, exclude, now)
-                if exclude:
-                    reject_begun(exclude, () if job is None else job.exclude, now)
-
-        return check
 
     def put(
         self,
