@@ -18,7 +18,7 @@ from duecourse.domain.jobs.job import Job, Lane
 from duecourse.domain.jobs.pause import PauseChange
 from duecourse.domain.tenants.quota import counted_places
 from duecourse.domain.tenants.rate import LEASE_SECONDS, Bucket, BucketRules, ahead, charge, take, tokens_left
-from duecourse.domain.tenants.seats import LOOK_SECONDS, Seats, keeps_seat, loses_seat, may_have_seat
+from duecourse.domain.tenants.seats import Seats, keeps_seat, loses_seat, may_have_seat, placed
 from duecourse.ports import (
     BucketConflict,
     Clock,
@@ -230,7 +230,7 @@ class Seating:
         """
         for left in reversed(range(SEAT_TRIES)):
             asks = left and may_have_seat(job, step=step)
-            seats, given = self._with(job) if asks else (None, [])
+            seats, given = self._with(job) if asks else (None, ())
             made = placed(PauseChange(job, cursor), seated=bool(given))
             try:
                 written = store.create(made.job, made.cursor, replace(terms, seats=seats if given else None))
@@ -261,25 +261,17 @@ class Seating:
             if may_have_seat(job):
                 asking.setdefault(job.lane, []).append(job)
         found = [(seats, given) for each in asking.values() for seats, given in [self._with(*each)] if given]
-        return [seats for seats, _ in found], {job.id for _, given in found for job in given}
+        return [seats for seats, _ in found], {each for _, given in found for each in given}
 
-    def _with(self, *jobs: Job) -> tuple[Seats, list[Job]]:
-        """Return the seats of a lane after free seats were given to these jobs, and the jobs that got a seat."""
+    def _with(self, *jobs: Job) -> tuple[Seats, Sequence[str]]:
+        """Return the seats of a lane after free seats were given to these jobs, and the ids of those that got one."""
+        asking = [job.id for job in jobs]
         tenant, lane = jobs[0].tenant, jobs[0].lane
         seats, now, most = self.store.seats(tenant, lane), self.clock.now(), self.most[lane]
-        looks = len(seats.holders) >= most and now >= seats.looked_at + LOOK_SECONDS
-        # An id that has a seat belonged to this job, or to a deleted job with the same id whose run may still be
-        # active.
-        if looks or any(job.id in seats.holders for job in jobs):
-            seats, looks = seats.without_leavers(self.store.holders(seats), now=now), True
-        free = [job for job in jobs if job.id not in seats.holders][: max(most - len(seats.holders), 0)]
-        if looks and not free:
+        looks = seats.must_look(asking, most, now=now)
+        if looks:
+            seats = seats.without_leavers(self.store.holders(seats), now=now)
+        given = seats.free_for(asking, most)
+        if looks and not given:
             self.store.note(seats)
-        for job in free:
-            seats = seats.given_to(job.id)
-        return seats, free
-
-
-def placed(change: PauseChange, *, seated: bool) -> PauseChange:
-    """Return the job and its cursor, with or without a seat."""
-    return replace(change, job=replace(change.job, seated=seated), cursor=replace(change.cursor, bulk=not seated))
+        return seats.given_to(*given), given

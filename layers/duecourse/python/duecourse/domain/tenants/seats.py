@@ -10,12 +10,13 @@ as another run goes through the bulk queue.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 from itertools import pairwise
 
 from duecourse.domain.jobs.job import Completion, Job, JobSnapshot, JobState, Lane, Tombstone
+from duecourse.domain.jobs.pause import PauseChange
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.limits import WORKER_SECONDS
@@ -52,9 +53,23 @@ class Seats:
         left = {each for each, snapshot in found.items() if has_left(self.lane, snapshot, now=now)}
         return replace(self, holders=tuple(each for each in self.holders if each not in left), looked_at=now)
 
-    def given_to(self, job_id: str) -> Seats:
-        """Return the seats with this job added."""
-        return replace(self, holders=(*self.holders, job_id))
+    def must_look(self, asking: Sequence[str], most: int, *, now: float) -> bool:
+        """Return whether the holders must be checked before jobs with these ids get a seat. Either all `most` seats are
+        taken, or one of the ids has a seat: it belonged to this job, or to a deleted job with the same id whose run may
+        still be active.
+        """
+        looks = len(self.holders) >= most and now >= self.looked_at + LOOK_SECONDS
+        return looks or not set(self.holders).isdisjoint(asking)
+
+    def free_for(self, asking: Sequence[str], most: int) -> list[str]:
+        """Return which of the jobs with these ids can get a free seat, of `most` in total. Earlier ids have
+        precedence.
+        """
+        return [each for each in asking if each not in self.holders][: max(most - len(self.holders), 0)]
+
+    def given_to(self, *job_ids: str) -> Seats:
+        """Return the seats with these jobs added."""
+        return replace(self, holders=(*self.holders, *job_ids))
 
     def renamed(self, job_id: str, new_id: str) -> Seats:
         """Return the seats after a holder got a new id."""
@@ -122,6 +137,11 @@ def _coming(job: Job) -> Iterator[int]:
             return
         yield at
         at = occurrences.next(at)
+
+
+def placed(change: PauseChange, *, seated: bool) -> PauseChange:
+    """Return the job and its cursor, with or without a seat."""
+    return replace(change, job=replace(change.job, seated=seated), cursor=replace(change.cursor, bulk=not seated))
 
 
 def keeps_seat(job: Job, changed: Job) -> bool:

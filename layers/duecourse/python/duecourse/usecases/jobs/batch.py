@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from duecourse.domain.jobs.pause import PauseChange
+from duecourse.domain.tenants.seats import placed
 from duecourse.ports import Creation, JobQuotaError, KeyUsedError, Refusal, SeatsChangedError, StoreBusyError
 from duecourse.usecases.jobs.change import Created, Draft, Jobs, RequestKey
 from duecourse.usecases.jobs.view import JobView
-from duecourse.usecases.tenants import SEAT_TRIES, placed
+from duecourse.usecases.tenants import SEAT_TRIES
 
 MAX_WRITES = 90
 """The maximum number of writes of jobs in a transaction. A transaction can have 100 writes; the others are for the
