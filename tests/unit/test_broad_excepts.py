@@ -33,7 +33,7 @@ REASONS = {
     "usecases/dispatch/claim.py:_announce": "logs and counts the notice; the records of the claim are written",
     "usecases/dispatch/claim.py:_on_time": "leaves the cursor to the next round; it stays in the index",
     "usecases/dispatch/round.py:_resume": "reported as an error of this job; the others go on",
-    "usecases/dispatch/round.py:_claim": "leaves the claim to the next round; the cursor stays in the index",
+    "usecases/dispatch/claim.py:_claim": "leaves the claim to the next round; the cursor stays in the index",
     "usecases/dispatch/tick.py:_look": "logs; the shard is woken, and its round finds the error",
     "usecases/dispatch/tick.py:_marks": "logs; all shards are woken",
     "usecases/dispatch/tick.py:_mark": "logs; the rounds have begun and the next tick writes the mark",

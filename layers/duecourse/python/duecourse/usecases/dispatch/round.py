@@ -6,35 +6,27 @@ again, and workers drop the repeated messages. There is no other recovery.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
-from itertools import chain
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from traceback import format_exc
 from typing import TypeGuard
 
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.cursor import BUCKET_SECONDS, Cursor, bucket_of, bucket_start, buckets
-from duecourse.domain.jobs.job import NO_DEADLINES
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.ports import (
     BrokenCursor,
-    Claim,
-    Claimed,
-    ClaimResult,
     Clock,
     CursorStore,
     Executor,
     InlineExecutor,
     Lanes,
-    Outgoing,
     Randomness,
     StoreBusyError,
     Timer,
 )
 from duecourse.usecases.dispatch.claim import (
-    ALIGNED_SECONDS,
     MIN_GROUP,
     OUT_OF_TIME,
     Claiming,
@@ -42,149 +34,11 @@ from duecourse.usecases.dispatch.claim import (
     Planned,
     Planning,
     Rejected,
-    checks_of,
-    outgoing,
+    SendAndClaim,
     send_due_timers,
 )
 from duecourse.usecases.report import Report, format_error
 from duecourse.usecases.write_retry import MAX_WAIT_SECONDS, WriteRetry
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimOutcome:
-    """The results of a group's claims. `refused` contains the table's errors."""
-
-    won: list[Planned]
-    refused: list[tuple[Planned, str]]
-    failed: str | None
-    """The reason for which a claim failed, other than its condition; None if there is no such claim."""
-    throttled: int
-    all_sent: bool
-
-    @property
-    def well(self) -> bool:
-        """Whether the lanes accepted all messages and the table throttled no request."""
-        return self.all_sent and not self.throttled and self.failed is None
-
-
-@dataclass(frozen=True, slots=True)
-class SendAndClaim:
-    """Sends the messages of a group and claims its cursors. `shards` is the shard count for claimed cursors. `executor`
-    creates the claims that need reads concurrently.
-    """
-
-    cursors: CursorStore
-    lanes: Lanes
-    clock: Clock
-    randomness: Randomness
-    claiming: Claiming
-    executor: Executor
-    shards: int
-    correlation_id: str | None = None
-    """The correlation id of the messages."""
-
-    def __call__(
-        self, group: list[Planned], retry: WriteRetry, report: Report, *, aligned: bool = True
-    ) -> ClaimOutcome:
-        """Send the messages, and claim the cursors whose messages were all accepted. Throttled claims are retried with
-        `retry`, because their messages are already sent. Nothing else is sent until these retries end. `aligned`: wait
-        for the start of the next second before sending, so that messages become visible at the start of their second.
-        """
-        sent = self._send(group, report, aligned=aligned)
-        wanted = self._claims(sent, report)
-        claims = retry.write_all(partial(self.cursors.claim, shards=self.shards), [claim for _, claim in wanted])
-        done = _sorted(wanted, claims, all_sent=len(wanted) == len(group))
-        counted = [claimed.result for claimed in claims]
-        report.counts["ClaimsWon"] += len(done.won)
-        report.counts["ClaimsLost"] += counted.count(ClaimResult.LOST)
-        report.counts["ClaimsRefused"] += len(done.refused)
-        report.counts["ClaimsFailed"] += counted.count(ClaimResult.FAILED) + counted.count(ClaimResult.BUSY)
-        report.counts["StatementsThrottled"] += done.throttled
-        for (planned, claim), claimed in zip(wanted, claims, strict=True):
-            if claimed.result is ClaimResult.WON and planned.plan.missed:
-                self.claiming.tell(planned, claim.records, report)
-        return done
-
-    def _send(self, group: list[Planned], report: Report, *, aligned: bool) -> list[Planned]:
-        """Send the messages of a group. Return the cursors whose messages were all accepted."""
-        now = self._aligned(group) if aligned else self.clock.now()
-        nonce, named = self.randomness.nonce, self.correlation_id
-        batches = [outgoing(p.cursor, p.plan, now=now, nonce=nonce, correlation_id=named) for p in group]
-        for planned, batch in zip(group, batches, strict=True):
-            if planned.cursor.deadlines != NO_DEADLINES:
-                zone = planned.cursor.schedule.timezone
-                batch.extend(checks_of(batch, planned.cursor.deadlines, zone, now=now, nonce=nonce))
-        flat: list[Outgoing] = list(chain.from_iterable(batches))
-        accepted = iter(self.lanes.send(flat) if flat else [])
-        sent: list[Planned] = []
-        for planned, batch in zip(group, batches, strict=True):
-            fine = [next(accepted) for _ in batch]
-            report.counts["Enqueued"] += sum(fine[: len(planned.plan.firings)])
-            if all(fine):
-                sent.append(planned)
-            else:
-                report.counts["SendsRefused"] += fine.count(False)
-                whose = {"tenant": planned.cursor.tenant, "job_id": planned.cursor.job_id}
-                report.add("send_refused", alarming=True, refused=fine.count(False), **whose)
-        return sent
-
-    def _aligned(self, group: Iterable[Planned]) -> float:
-        """Wait for the start of the next second if this makes messages visible at the start of their second. Return the
-        time after the wait.
-        """
-        now = self.clock.now()
-        waits = any(planned.plan.firings and planned.plan.firings[-1].due > now for planned in group)
-        if waits and now % 1 > ALIGNED_SECONDS:
-            self.clock.sleep_until(int(now) + 1)
-            return self.clock.now()
-        return now
-
-    def _claims(self, sent: list[Planned], report: Report) -> list[tuple[Planned, Claim]]:
-        """Return the claims of these plans. Most claims only move the cursor. A claim whose records cannot be read now
-        is left to the next round.
-        """
-        claims: list[tuple[Planned, Claim]] = []
-        others: list[Planned] = []
-        for planned in sent:
-            if self.claiming.is_plain(planned.plan):
-                claims.append((planned, Claim(planned.cursor, planned.plan.cursor)))
-            else:
-                others.append(planned)
-        for planned, claim, part in self.executor.map(lambda one: self._claim(one, report.part()), others):
-            report.merge(part)
-            if claim is not None:
-                claims.append((planned, claim))
-        return claims
-
-    def _claim(self, planned: Planned, report: Report) -> tuple[Planned, Claim | None, Report]:
-        try:
-            return planned, self.claiming.claim(planned), report
-        except Exception as problem:  # noqa: BLE001 - no error of one claim may stop the others
-            whose = {"tenant": planned.cursor.tenant, "job_id": planned.cursor.job_id}
-            report.counts["ClaimsDeferred"] += 1
-            report.add(
-                "claim_deferred", alarming=True, reason=planned.plan.reason, error=format_error(problem), **whose
-            )
-            return planned, None, report
-
-
-def _sorted(wanted: list[tuple[Planned, Claim]], claims: list[Claimed], *, all_sent: bool) -> ClaimOutcome:
-    """Return the claims by result. A lost claim means that another dispatcher made it."""
-    won: list[Planned] = []
-    refused: list[tuple[Planned, str]] = []
-    failed: str | None = None
-    for (planned, claim), claimed in zip(wanted, claims, strict=True):
-        match claimed.result:
-            case ClaimResult.WON:
-                won.append(Planned(planned.cursor, replace(planned.plan, cursor=claim.moved)))
-            case ClaimResult.REFUSED:
-                refused.append((planned, claimed.error or "refused"))
-            case ClaimResult.FAILED | ClaimResult.BUSY:
-                failed = claimed.error or "no reason given"
-            case ClaimResult.LOST:
-                pass
-    return ClaimOutcome(won, refused, failed, sum(claimed.throttled for claimed in claims), all_sent)
-
 
 BEHIND_SECONDS = 12_600
 """The age of a shard's oldest bucket above which the shard is behind, in seconds."""
@@ -404,11 +258,11 @@ class _Round:
             self._check_time()
             self.groups += 1
             done = self.send_and_claim(group, self.retry, self.report, aligned=self.groups <= ALIGNED_GROUPS)
-            self.size.record_outcome(well=done.well)
             refused = done.refused[: MAX_REFUSED - len(self.refused)]
             self.refused += [Rejected(planned.cursor, f"its claim was rejected: {error}") for planned, error in refused]
             if done.failed is not None:
                 raise _StopSending(f"a claim failed for a reason other than its condition: {done.failed}")
+            self.size.record_outcome(well=done.well)
             group = self.planning.again(done.won, until, rejected)
 
     def _check_time(self) -> None:
