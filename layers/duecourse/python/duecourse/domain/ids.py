@@ -41,20 +41,27 @@ def from_basic(text: str) -> int:
 @dataclass(frozen=True, slots=True)
 class RunName:
     """The job and the nominal instant (UTC seconds) of a run. Manual runs have a suffix `.m…`, runs of backfills
-    `.b…`, or `.f…` if the backfill forces new idempotency keys. `local` is the name within its job, which is part of
-    the sort key of the run's record. It sorts by occurrence.
+    `.b…`, or `.f…` if the backfill forces new idempotency keys.
+
+    These follow from the other fields: `at` is the occurrence in the form of `to_basic`. `local` is the name within its
+    job, which is part of the sort key of the run's record and sorts by occurrence. `id` is the run's id.
     """
 
     job_id: str
     occurrence: int
     suffix: str = ""
+    at: str = field(init=False, repr=False, compare=False)
     local: str = field(init=False, repr=False, compare=False)
+    id: str = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "local", to_basic(self.occurrence) + self.suffix)
+        at = to_basic(self.occurrence)
+        object.__setattr__(self, "at", at)
+        object.__setattr__(self, "local", at + self.suffix)
+        object.__setattr__(self, "id", f"{self.job_id}.{at}{self.suffix}")
 
     def __str__(self) -> str:
-        return f"{self.job_id}.{self.local}"
+        return self.id
 
     @property
     def backfilled(self) -> bool:
@@ -175,6 +182,7 @@ class OfRun:
     at_once: int | None = _of_identity("at_once")
     wait_priority: int = _of_identity("wait_priority")
     name: RunName = _of_identity("name")
+    run_id: str = _of_identity("name.id")
     is_step: bool = _of_identity("is_step")
     is_workflow: bool = _of_identity("is_workflow")
     manual: bool = _of_identity("manual")

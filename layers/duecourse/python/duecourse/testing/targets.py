@@ -160,7 +160,7 @@ class Targets:
     def _answered(self, call: Call, headers: Mapping[str, str]) -> Answer:
         run = call.run
         made = TargetCall(
-            run_id=str(run.name),
+            run_id=run.run_id,
             job_id=run.job_id,
             attempt=run.attempt,
             scheduled_at=datetime.fromtimestamp(run.occurrence, UTC),

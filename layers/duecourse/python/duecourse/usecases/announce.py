@@ -62,4 +62,4 @@ class Announcements:
         report.counts["EventsPublished"] += len(details) - refused
         if refused:
             report.counts["EventsRefused"] += refused
-            report.add("event_refused", alarming=True, tenant=run.tenant, run_id=str(run.name), events=list(details))
+            report.add("event_refused", alarming=True, tenant=run.tenant, run_id=run.run_id, events=list(details))

@@ -87,5 +87,5 @@ class Report:
 
 def about(message: RunMessage) -> dict[str, object]:
     """Return the facts for every log line about a message: its tenant, job and run."""
-    named: dict[str, object] = {"tenant": message.tenant, "job_id": message.job_id, "run_id": str(message.name)}
+    named: dict[str, object] = {"tenant": message.tenant, "job_id": message.job_id, "run_id": message.run_id}
     return named if message.correlation_id is None else named | {"correlation_id": message.correlation_id}

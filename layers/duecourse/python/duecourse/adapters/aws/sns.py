@@ -58,7 +58,7 @@ class SnsNotifier:
             "cause": cause,
             "tenant": run.tenant,
             "job_id": run.job_id,
-            "run_id": str(run.name),
+            "run_id": run.run_id,
             "occurrence": to_iso(run.occurrence),
             **facts,
             "owner": notice.owner or None,
@@ -72,7 +72,7 @@ class SnsNotifier:
         } | ({"owner": notice.owner} if notice.owner else {})
         self._client.publish(
             TopicArn=self._topic_arn,
-            Subject=_subject(subject_line, str(run.name)),
+            Subject=_subject(subject_line, run.run_id),
             Message=orjson.dumps(document).decode(),
             MessageAttributes={
                 name: {"DataType": "String", "StringValue": value} for name, value in attributes.items()

@@ -255,7 +255,7 @@ def call_values(call: Call) -> dict[str, str]:
 def run_headers(call: Call) -> dict[str, str]:
     """Return the headers for targets that are called over HTTP."""
     headers = {
-        "X-Duecourse-Run-Id": str(call.run.name),
+        "X-Duecourse-Run-Id": call.run.run_id,
         "X-Duecourse-Job-Id": call.run.job_id,
         "X-Duecourse-Tenant": call.run.tenant,
         "X-Duecourse-Scheduled-At": to_iso(call.run.occurrence),
@@ -282,7 +282,7 @@ def run_event(call: Call) -> dict[str, Any]:
     in the API.
     """
     event = {
-        "run_id": str(call.run.name),
+        "run_id": call.run.run_id,
         "job_id": call.run.job_id,
         "tenant": call.run.tenant,
         "scheduled_at": to_iso(call.run.occurrence),
@@ -294,7 +294,7 @@ def run_event(call: Call) -> dict[str, Any]:
     if call.run.correlation_id is not None:
         event["correlation_id"] = call.run.correlation_id
     if call.callback_token is not None:
-        event["callback"] = {"token": call.callback_token, "run": str(call.run.name)}
+        event["callback"] = {"token": call.callback_token, "run": call.run.run_id}
     return event
 
 
@@ -310,7 +310,7 @@ def message_text(call: Call) -> str:
 
 def message_attributes(call: Call) -> dict[str, Any]:
     """Return run, job and tenant as the message attributes that receivers and subscriptions can filter by."""
-    words = {"run_id": str(call.run.name), "job_id": call.run.job_id, "tenant": call.run.tenant}
+    words = {"run_id": call.run.run_id, "job_id": call.run.job_id, "tenant": call.run.tenant}
     return {name: {"DataType": "String", "StringValue": word} for name, word in words.items()}
 
 

@@ -143,7 +143,7 @@ def run_view_document(view: WorkflowRunView) -> WorkflowRunAnswer:
     run, counts = view.run, Counter(each.progress for each in view.steps)
     deadlines = run.deadlines if isinstance(run, Alive) else None
     return WorkflowRunAnswer(
-        run=str(run.name),
+        run=run.run_id,
         state=run.state,
         reason=reason_of(run),
         occurrence=to_iso(run.occurrence),
@@ -167,7 +167,7 @@ def _step_run(view: StepView) -> StepRunAnswer:
         job_id=step.job_id,
         state=_state(view),
         reason=None if run is None else reason_of(run),
-        run=None if run is None else str(run.name),
+        run=None if run is None else run.run_id,
         carried_over=step.carried_over is not None,
         after=list(step.after),
         when=step.when,

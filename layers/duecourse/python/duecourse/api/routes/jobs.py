@@ -152,7 +152,7 @@ def job_page(
 
 
 def _last_run(run: LastRun) -> LastRunAnswer:
-    return {"id": str(run.name), "occurrence": to_iso(run.name.occurrence), "state": run.state}
+    return {"id": run.name.id, "occurrence": to_iso(run.name.occurrence), "state": run.state}
 
 
 class ChangedFieldAnswer(TypedDict):

@@ -278,9 +278,9 @@ def _run(api: Api, request: Request) -> Answer:
         raise invalid(
             [FieldFault(f"does not fit debounce_key of the API key: {error}", "")], "invalid-command"
         ) from None
-    facts = {"job_id": job.id, "run_id": str(run.name), "key_id": key.id, "own_payload": own is not None}
+    facts = {"job_id": job.id, "run_id": run.run_id, "key_id": key.id, "own_payload": own is not None}
     answer: TriggeredAnswer = {
-        "id": str(run.name),
+        "id": run.run_id,
         "job_id": job.id,
         "due": to_iso(run.due),
         "requested_by": key.principal,

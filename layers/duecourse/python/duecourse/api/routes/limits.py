@@ -410,12 +410,12 @@ def _status(found: KeyStatus) -> SingleLimitAnswer:
         ],
         "waiting": found.waiting,
         "queue": [
-            {"id": str(each.name), "job_id": each.job_id, "due": to_iso(each.due), "place": place}
+            {"id": each.run_id, "job_id": each.job_id, "due": to_iso(each.due), "place": place}
             for place, each in enumerate(found.first, 1)
         ],
         "waiting_for_rate": len(found.rated),
         "rate_queue": [
-            {"id": str(run.name), "job_id": run.job_id, "next_attempt_at": millisecond(run.not_before)}
+            {"id": run.run_id, "job_id": run.job_id, "next_attempt_at": millisecond(run.not_before)}
             for run in found.rated[:MAX_SHOWN]
         ],
         "paused_until": millisecond(found.paused_until),

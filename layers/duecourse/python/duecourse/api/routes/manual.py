@@ -187,7 +187,7 @@ def run_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer
     run = api.manual.run(job, run_request, own, _later(job, body))
     facts = {
         "job_id": job_id,
-        "run_id": str(run.name),
+        "run_id": run.run_id,
         "by": request.principal,
         "own_payload": own is not None,
         "due": run.due,

@@ -384,7 +384,7 @@ def _asked(command: Command, parameters: Mapping[str, str], ask: Callable[[str],
 def accepted(command: Command, run: Run) -> Answer:
     """Return 202 with the current run. The worker applies the command later."""
     body = AcceptedAnswer(run=run_document(run), accepted=command)
-    facts = {"tenant": run.tenant, "run_id": str(run.name), "attempt": run.attempt, "state": run.state}
+    facts = {"tenant": run.tenant, "run_id": run.run_id, "attempt": run.attempt, "state": run.state}
     return Answer(HTTPStatus.ACCEPTED, f"{command}_accepted", body, facts=facts)
 
 

@@ -168,7 +168,7 @@ def rerun(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     run_request = RunRequest(request.principal, read_key(request), request.correlation_id)
     start = read_body(request, RerunBody).start
     run = api.reruns.rerun(request.tenant, run_id, start, run_request)
-    facts = {"run_id": str(run.name), "rerun_of": run_id, "by": request.principal}
+    facts = {"run_id": run.run_id, "rerun_of": run_id, "by": request.principal}
     headers = {"location": f"/v1/runs/{run.name}"}
     return Answer(HTTPStatus.ACCEPTED, "rerun_requested", run_document(run), headers, facts)
 

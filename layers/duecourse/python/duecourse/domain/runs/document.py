@@ -38,7 +38,7 @@ def run_document(run: Run) -> dict[str, Any]:
     deadlines = run.deadlines if isinstance(run, Alive) else None
     result = run if isinstance(run, Succeeded) else None
     return {
-        "id": str(run.name),
+        "id": run.run_id,
         "job_id": run.job_id,
         "state": run.state.value,
         "reason": reason_of(run),
@@ -165,7 +165,7 @@ def detail_of(run: Run, kind: str) -> dict[str, Any]:
         "event": f"{run.tenant}/{run.name}/{run.attempt}/{kind}",
         "tenant": run.tenant,
         "job_id": run.job_id,
-        "run_id": str(run.name),
+        "run_id": run.run_id,
         "state": run.state.value,
         "reason": reason_of(run),
         "attempt": run.attempt,

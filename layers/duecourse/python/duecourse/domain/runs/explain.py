@@ -198,9 +198,9 @@ def _told(run: Run) -> str:
 
 def in_wait_queue(found: Explanation, run: Run, line: Sequence[str]) -> Explanation:
     """Return the explanation, with the run's position in the wait queue and the run ahead of it if it waits there."""
-    if not isinstance(run, Queued) or str(run.name) not in line:
+    if not isinstance(run, Queued) or run.run_id not in line:
         return found
-    before = line[: line.index(str(run.name))]
+    before = line[: line.index(run.run_id)]
     behind = {"behind": before[-1]} if before else {}
     where = f"number {len(before) + 1} in the wait queue, behind {before[-1]}" if before else "first in the wait queue"
     return replace(

@@ -47,7 +47,7 @@ def notices_of(run: Run, job: Job) -> list[Notice]:
     if not wanted or run.requested_by == NOTIFIER:
         return []
     found: list[Notice] = []
-    name = str(run.name)
+    name = run.run_id
     match run:
         case Dead() if not run.is_step:
             error = "" if run.error is None else f": {run.error}"
@@ -96,7 +96,7 @@ def document_of(notice: Notice, form: NoticeFormat) -> Any:
         "text": notice.text,
         "tenant": job.tenant,
         "job_id": job.id,
-        "run_id": None if run is None else str(run.name),
+        "run_id": None if run is None else run.run_id,
         "at": to_iso(int(notice.at)),
         "error": None if run is None else run.error,
         "code": None if run is None else run.code,

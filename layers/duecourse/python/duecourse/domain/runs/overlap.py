@@ -105,7 +105,7 @@ def holder_of(run: OfRun, job_id: str) -> str:
     """Return the name with which a run holds the lock of the job `job_id`: its local name, or its whole name if it has
     a former id of the job, or if the lock is that of a concurrency key (`key_line`).
     """
-    return run.name.local if run.job_id == job_id else str(run.name)
+    return run.name.local if run.job_id == job_id else run.run_id
 
 
 def held_by(holder: str, job_id: str) -> RunName:

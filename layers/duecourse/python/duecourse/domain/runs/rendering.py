@@ -80,8 +80,8 @@ def values_for(run: Run, job: Job) -> dict[str, str]:
     year, week, _ = wall.isocalendar()
     return {
         "job_id": run.job_id,
-        "run_id": str(run.name),
-        "occurrence": to_basic(run.occurrence),
+        "run_id": run.run_id,
+        "occurrence": run.name.at,
         "tenant": run.tenant,
         "scheduled_at": to_iso(run.occurrence),
         "due_at": to_iso(run.due),
@@ -153,7 +153,7 @@ def idempotency_key(run: Run, job: Job) -> str:
     """
     if run.idempotency_key is not None:
         return run.idempotency_key
-    run_id = str(run.name.of_key)
+    run_id = run.name.of_key.id
     if job.idempotency_key is not None:
         return _rendered_key(job.idempotency_key, values_for(run, job) | {"run_id": run_id})
     return DEFAULT_KEY.format(run.tenant, run_id)

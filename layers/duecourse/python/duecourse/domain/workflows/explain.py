@@ -53,7 +53,7 @@ def step_in(whole: Explanation, view: WorkflowRunView, job: Job, *, now: float) 
         found = Explanation(Verdict.WAITS, f"It waits for {_few(each.waits_for)} of {of.name}.", waits)
     else:
         found = _due(f"Its start in {of.name}", due, job, now)
-    facts = {**found.facts, "workflow_run": str(of.name)}
+    facts = {**found.facts, "workflow_run": of.run_id}
     return replace(found, facts=facts, before=whole.before, after=whole.after, run=found.run or of)
 
 

@@ -161,7 +161,7 @@ def _value(name: str, records: Mapping[str, Run], workflow_payload: Callable[[],
 
 
 def _fields(run: Run) -> dict[str, str | None]:
-    return {"state": run.state.value, "run_id": str(run.name), "code": run.code, "error": run.error}
+    return {"state": run.state.value, "run_id": run.run_id, "code": run.code, "error": run.error}
 
 
 def _inside(value: Any, path: tuple[str, ...], name: str) -> Any:

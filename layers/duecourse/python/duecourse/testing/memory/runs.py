@@ -141,7 +141,7 @@ def _same(standing: Run, read: Run) -> bool:
 
 
 def _newest_first(run: Run) -> tuple[float, str, str]:
-    return -state_since(run), run.state.value, str(run.name)
+    return -state_since(run), run.state.value, run.run_id
 
 
 @dataclass(frozen=True)

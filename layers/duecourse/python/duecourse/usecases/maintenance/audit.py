@@ -517,7 +517,7 @@ class _Invocation:
         still: list[OccurrenceRange] = []
         for each in self.uses.steps(tenant, job_id, ranges, self.served):
             if each.verdict is Verdict.LOST:
-                found = Finding("lost", tenant, each.name.job_id, each.range, str(each.name))
+                found = Finding("lost", tenant, each.name.job_id, each.range, each.name.id)
                 self._found(found, "StepsLost", run_id=found.run_id, workflow_run=str(each.workflow_run))
             elif each.range not in still:
                 still.append(each.range)

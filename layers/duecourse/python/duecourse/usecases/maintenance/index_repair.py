@@ -184,7 +184,7 @@ class _Mend:
         if uses.runs.get(entry.tenant, entry.job_id, name.local) is None and self._placed(
             self.slots.slot_for(entry, timer.due, self.now)
         ):
-            self._found(None, "requested_run_sent_again", alarming=True, run_id=str(name), due=timer.due)
+            self._found(None, "requested_run_sent_again", alarming=True, run_id=name.id, due=timer.due)
 
     def _move(self) -> None:
         entry = self.entry
@@ -267,7 +267,7 @@ class _Mend:
             watch = uses.wait_queues.watch(tenant, line)
             if watch is None or self.now >= watch.at + WATCH_LOST_SECONDS:
                 uses.timers.put(Timer(replace(first, not_before=self.now), int(self.now)))
-                self._found(None, "wait_queue_found", alarming=True, run_id=str(first.name))
+                self._found(None, "wait_queue_found", alarming=True, run_id=first.run_id)
 
     def _given_up(self) -> bool:
         job, cursor = self._current()

@@ -60,13 +60,13 @@ class CommandSender:
     def send_one(self, command: Command, run: Run) -> None:
         """Send a message about one run. Raises LaneUnavailableError."""
         if not all(self.send(command, [run])):
-            raise LaneUnavailableError(str(run.name))
+            raise LaneUnavailableError(run.run_id)
 
     def records(self, what: ChangeAction, runs: Sequence[Run], by: str | None) -> list[ChangeRecord]:
         """Return the change records of a command: one for each job of these runs, with the ids of its first runs."""
         now, of_jobs = self.clock.now(), defaultdict[tuple[str, str], list[str]](list)
         for run in runs:
-            of_jobs[run.tenant, run.job_id].append(str(run.name))
+            of_jobs[run.tenant, run.job_id].append(run.run_id)
         return [
             asked(what, job, by, now, self.randomness.nonce(), None, runs=len(ids), run_ids=ids[:NAMED_RUNS])
             for job, ids in of_jobs.items()

@@ -195,7 +195,7 @@ class Explain:
         """Return the wait queue that contains the run, if it waits. This takes one query."""
         if run.state is not RunState.QUEUED or run.rate_key is not None:
             return ()
-        return tuple(str(each.name) for each in self.wait_queues.waiting(run.tenant, line_of(run), limit=MAX_WAITING))
+        return tuple(each.run_id for each in self.wait_queues.waiting(run.tenant, line_of(run), limit=MAX_WAITING))
 
     def _sent_until(self, job: JobSnapshot) -> int | None:
         if not isinstance(job, Job):

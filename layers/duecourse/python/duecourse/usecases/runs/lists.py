@@ -292,7 +292,7 @@ class RunSearch:
 
 def mark_of(run: Run) -> StateMark:
     """Return the mark for the page after this run."""
-    return StateMark(state_since(run), str(run.name), run.state)
+    return StateMark(state_since(run), run.run_id, run.state)
 
 
 DEAD_COUNTED = 100

@@ -62,7 +62,7 @@ class JobNotices:
                     continue
                 run = self._deliver(deliverer, to, notice)
                 report.counts["NoticesSent"] += 1
-                report.add("notice_sent", delivered_by=str(run.name), **whose)
+                report.add("notice_sent", delivered_by=run.run_id, **whose)
 
     def test(self, job: Job, key: str | None) -> NotifyTest:
         """Deliver a test notice to the target of each of the job's rules. With a `key`, a repeated call delivers

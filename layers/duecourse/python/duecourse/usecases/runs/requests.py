@@ -297,7 +297,7 @@ class Manual:
                 self.inputs.mark_sent(job.tenant, job.id, asked.suffix)
             return run
         if later is None:
-            self.jobs.note([run_request.record(ChangeAction.RUN_NOW, job, asked, run_id=str(run.name))])
+            self.jobs.note([run_request.record(ChangeAction.RUN_NOW, job, asked, run_id=run.run_id)])
         start = Outgoing(message, max(ceil(run.due - now), 0))
         zone, nonce = job.schedule.timezone, self.randomness.nonce
         messages = [start, *checks_of([start], job.deadlines, zone, now=now, nonce=nonce)]

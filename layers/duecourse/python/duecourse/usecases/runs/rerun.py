@@ -83,7 +83,7 @@ class Reruns:
             record = self.records.get(tenant, job.id, new.name.local)
             if record is not None or standing.sent:
                 return record or new
-        noted = run_request.record(ChangeAction.RUN_NOW, job, asked, run_id=str(new.name), rerun_of=run_id)
+        noted = run_request.record(ChangeAction.RUN_NOW, job, asked, run_id=new.run_id, rerun_of=run_id)
         self.jobs.note([noted])
         start = Outgoing(message_of(job, new, self.randomness.nonce()), 0)
         run_request.send(self.lanes, self.inputs, job, asked, [start])
@@ -96,7 +96,7 @@ class Reruns:
             "m",
             job,
             self.randomness.nonce(),
-            ["rerun", str(run.name), begin],
+            ["rerun", run.run_id, begin],
             now=now,
             until=int(now) + (self.run_retention_days + KEPT_LONGER_DAYS) * DAY_SECONDS,
             occurrence=run.occurrence,
@@ -122,7 +122,7 @@ def rerun_graph(graph: Graph, run: Run, begin: Sequence[str], ends: StepOutcomes
     return replace(
         graph,
         steps=steps,
-        rerun_of=str(run.name),
+        rerun_of=run.run_id,
         rerun_from=tuple(sorted(set(begin))),
         timed=graph.is_timed(run.suffix),
     )

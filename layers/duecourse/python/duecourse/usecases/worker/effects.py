@@ -235,7 +235,7 @@ class SideEffects:
             self.notices.death(FailureNotification(run, run.finished_at, *told))
         self._publish(item, run, job)
         if isinstance(job, Job) and NoticeCause.RECOVERED in job.notices_wanted and run.requested_by != NOTIFIER:
-            self.failing.mark(job, str(run.name))
+            self.failing.mark(job, run.run_id)
         self.runs.write(replace(run, notified=True), run)
         item.report.counts["DeathsAnnounced"] += 1
         item.report.add("death_announced", alarming=True, code=run.code, error=run.error)

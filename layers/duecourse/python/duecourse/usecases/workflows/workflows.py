@@ -300,7 +300,7 @@ class Workflows:
         graph = self._graph(run)
         following = self._after_step(run, graph) if run.is_step else self._after_run(run, graph)
         if following:
-            report.add("workflow_went_on", run_id=str(run.name), sent=len(following))
+            report.add("workflow_went_on", run_id=run.run_id, sent=len(following))
         if not self.forwarder.send_all(following):
             raise NotSentError(f"the actions after the end of {run.name}")
 
