@@ -143,7 +143,7 @@ def test_costs_only_a_call_longer_than_ten_seconds_writes_a_list_entry(
 
     def call(_: Call) -> Outcome:
         world.clock.advance(seconds)
-        worker.starter.long_calls.list_runs()
+        worker.starter.calls.list_long()
         return Returned("fine")
 
     world.caller.answer = call

@@ -60,7 +60,7 @@ def test_long_call_list_excludes_short_calls(world: World) -> None:
 
     def call(_: Call) -> Outcome:
         world.clock.advance(9)
-        world.worker().starter.long_calls.list_runs()
+        world.worker().starter.calls.list_long()
         seen.extend(running(world))
         return Returned()
 

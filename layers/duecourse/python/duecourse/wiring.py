@@ -505,7 +505,7 @@ class Wiring(Generic[S_co]):
         """Return a worker for the messages of `received`."""
         from duecourse.usecases.worker.attempt import Coverage, LaneWorker, Starter
         from duecourse.usecases.worker.breakers import Breakers
-        from duecourse.usecases.worker.call import Calls, LongCalls
+        from duecourse.usecases.worker.call import Calls
         from duecourse.usecases.worker.rates import Rates
         from duecourse.usecases.worker.requeue import Requeue
 
@@ -513,7 +513,7 @@ class Wiring(Generic[S_co]):
         forwarder = self.forwarder(received, rules.lane)
         effects = self.effects(forwarder)
         transitions, coverage, wait_queue = self.transitions(effects), Coverage(runs), effects.wait_queue
-        requeue = Requeue(runs, clock, randomness, forwarder, rules)
+        requeue = Requeue(runs, clock, randomness, forwarder)
         starter = Starter(
             jobs=jobs,
             runs=runs,
@@ -522,8 +522,7 @@ class Wiring(Generic[S_co]):
             rates=Rates(jobs, self.wait_queues, clock, randomness),
             breakers=Breakers(jobs, self.wait_queues, clock, randomness),
             wait_queue=wait_queue,
-            calls=Calls(caller, self.payloads, clock, randomness, effects.workflows),
-            long_calls=LongCalls(runs, clock),
+            calls=Calls(caller, self.payloads, runs, clock, randomness, effects.workflows),
             transitions=transitions,
             requeue=requeue,
             forwarder=forwarder,

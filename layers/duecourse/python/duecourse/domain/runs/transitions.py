@@ -130,7 +130,7 @@ def held_by_pause(request: StartRequest, job: Job, now: float) -> Hold | None:
     None if it may start.
     """
     of_workflow = request.is_step or (request.manual and job.workflow is not None)
-    if not job.is_paused(now) or not of_workflow:
+    if not of_workflow or not job.is_paused(now):
         return None
     again = now + min(max((now - request.due) / 2, MIN_PAUSE_SECONDS), MAX_PAUSE_SECONDS)
     if job.paused_until is not None and now < job.paused_until:

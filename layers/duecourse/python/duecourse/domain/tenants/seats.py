@@ -206,9 +206,10 @@ def has_seat(job: Job, lane: Lane, start: Starting) -> bool:
     """Return whether a run may start on the workers of `lane` that are reserved for seats."""
     if not calls_are_over(start.called_until, lane, start.now):
         return False
+    apart = kept_apart(job)
     if not job.seated or job.lane is not lane or job.state is JobState.COMPLETED:
         return False
-    match kept_apart(job):
+    match apart:
         case Apart.LOCK:
             return job.recurring or (not start.manual and start.generation == job.generation)
         case Apart.SCHEDULE:

@@ -93,7 +93,7 @@ from duecourse.usecases.dispatch.claim import HOLD_SECONDS
 from duecourse.usecases.forwarder import Forwarder
 from duecourse.usecases.report import Report, about, format_error
 from duecourse.usecases.worker.breakers import Breakers, Guarded
-from duecourse.usecases.worker.call import FINISH_MARGIN_SECONDS, LOOK_SECONDS, Calls, LongCalls
+from duecourse.usecases.worker.call import FINISH_MARGIN_SECONDS, LOOK_SECONDS, Calls
 from duecourse.usecases.worker.effects import SideEffects
 from duecourse.usecases.worker.overlap import Held, Overlaps, WaitQueue
 from duecourse.usecases.worker.rates import Later, Rates
@@ -183,7 +183,7 @@ class LaneWorker:
         with ThreadPoolExecutor(max_workers=max(len(received), 1), thread_name_prefix="run") as threads:
             futures = [threads.submit(self.handle, one, deadline) for one in received]
             while wait(futures, timeout=self.look_seconds).not_done:
-                report.merge(self.starter.long_calls.list_runs())
+                report.merge(self.starter.calls.list_long())
             handled = [future.result() for future in futures]
         for _, part in handled:
             report.merge(part)
@@ -210,7 +210,8 @@ class LaneWorker:
             report.add("message_unreadable", alarming=True, message_id=received.message_id, error=str(problem))
             return Disposition.RETAIN, report
         report.about = about(message)
-        item = WorkItem(message, received, self._context(received, deadline), report)
+        last = received.receive_count >= self.rules.max_receive_count - 1
+        item = WorkItem(message, received, self._context(received, deadline), report, near_limit=last)
         try:
             return self._work_on_existing(item), report
         except Exception as problem:  # noqa: BLE001 - an error of one message must not fail the others
@@ -236,7 +237,7 @@ class LaneWorker:
             message = item.message
             if self.requeue.record(message) or self.jobs.snapshot(message.tenant, message.job_id) is not None:
                 raise
-            item.report.add("message_dropped", reason="the workflow does not exist", asked=message.kind)
+            item.report.add("message_dropped", reason="the workflow does not exist", asked=message.command.kind)
             return Disposition.ACK
 
     def _context(self, received: ReceivedMessage, deadline: float) -> AttemptContext:
@@ -306,7 +307,7 @@ class LaneWorker:
                 return self.transitions.write(item, decision, job)
             case Drop(reason):
                 report.counts["DuplicatesDropped"] += 1
-                report.add("message_dropped", reason=reason, asked=message.kind)
+                report.add("message_dropped", reason=reason, asked=message.command.kind)
                 # A redriven dead run waits for its next attempt, unless its job is deleted.
                 self._leave_wait_queue(item, run if run is not None and isinstance(own_job(job, run), Job) else None)
                 return Disposition.ACK
@@ -333,7 +334,7 @@ class LaneWorker:
                 self.workflows.withdraw(message, withdraw)
                 return Conflict(final)
             case RetryLater(until, reason):
-                if self.rules.near_limit(item):
+                if item.near_limit:
                     return self.requeue.defer(item, run, until, reason)
                 self.forwarder.postpone(item.received.receipt, ceil(until - now))
                 report.add("message_left", until=until, reason=reason)
@@ -425,7 +426,6 @@ class Starter:
     breakers: Breakers
     wait_queue: WaitQueue
     calls: Calls
-    long_calls: LongCalls
     transitions: TransitionWriter
     requeue: Requeue
     forwarder: Forwarder
@@ -453,7 +453,7 @@ class Starter:
         """Return the disposition of a message whose run this worker cannot start; None if it can."""
         message, rules = item.message, self.rules
         defer = partial(self.requeue.defer, item, decision.previous, message.not_before)
-        if rules.near_limit(item):
+        if item.near_limit:
             return defer("near the receive limit")
         if item.context.lease_until - self.clock.now() < job.timeout_seconds + FINISH_MARGIN_SECONDS:
             # To the job's current lane: the workers of this lane may never have enough time.
@@ -474,7 +474,7 @@ class Starter:
             if not self.forwarder.send(rest, now):
                 return self.requeue.defer(item, None, now, "the remaining occurrences of a catch-up could not be sent")
             reason = "the remaining occurrences of a catch-up"
-            item.report.add("message_forwarded", not_before=now, reason=reason, run_id=str(rest.name))
+            item.report.add("message_forwarded", not_before=now, reason=reason, run_id=rest.run_id)
         return replace(decision, run=fitted.run)
 
     def _locked(
@@ -515,7 +515,7 @@ class Starter:
         if isinstance(key, Failed):  # nothing is called
             return replace(admitted, prepared=key)
         token, lease = item.context.fencing_token, item.context.lease_until
-        guarded = self.breakers.read(job.tenant, key, str(run.name), token, lease)
+        guarded = self.breakers.read(job.tenant, key, run.run_id, token, lease)
         if isinstance(wait := self.breakers.look(guarded), WaitUntil):
             return self._wait_for_breaker(item, admitted, job, key, wait)
         return replace(admitted, prepared=prepared, guarded=guarded)
@@ -644,8 +644,7 @@ class Starter:
         if run.is_workflow and own_job(self.jobs.get(run.tenant, run.job_id), run) is None:
             # Deleted before this record existed: the deletion found no run to cancel.
             return self.transitions.write(item, cancel(run, "deleted", now), job)
-        with self.long_calls.during(run):
-            outcome = self.calls.call(item, run, prepared)
+        outcome = self.calls.call(item, run, prepared)
         if job.breaker is not None and admitted.guarded is not None:
             self._tell_breaker(item, admitted.guarded, job, job.breaker, outcome)
         if key := admitted.rate_key or (None if job.concurrency is None else admitted.start.run.key):
@@ -761,7 +760,7 @@ class Starter:
         nonce = self.randomness.nonce()
         asked = message_about(holder, Cancel("replaced"), now=now, nonce=nonce)
         sent = self.forwarder.send(asked, now)
-        report.add("run_replaced", alarming=not sent, tenant=holder.tenant, run_id=str(holder.name), sent=sent)
+        report.add("run_replaced", alarming=not sent, tenant=holder.tenant, run_id=holder.run_id, sent=sent)
 
 
 def _with_priority(decision: Start, job: Job, key: str) -> Start:
@@ -783,7 +782,7 @@ def _key_limit(run: Run, job: Job) -> int | None:
         return None
     if job.concurrency is not None:
         return job.concurrency.limit
-    return None if job.rule.only_newest else run.identity.at_once
+    return None if run.at_once is None or job.rule.only_newest else run.at_once
 
 
 def _key_of(template: str, job: Job) -> str | Failed:
@@ -834,10 +833,10 @@ class TransitionWriter:
         """
         previous, report = transition.previous, item.report
         run = self._with_stored_result(transition.run, job, report)
+        target = type_of(job.target) if isinstance(job, Job) else None
         write = partial(self.runs.write, run, previous)
         if conflict := write() if retry is None else retry.until_deadline(write, partial(_not_written, report)):
             return conflict
-        target = type_of(job.target) if isinstance(job, Job) else None
         report.add(
             "run_skipped" if isinstance(run, Skipped) else "run_settled",
             alarming=isinstance(run, Dead),
@@ -847,7 +846,7 @@ class TransitionWriter:
             lateness_seconds=run.lateness,
             code=run.code,
             error=run.error,
-            asked=item.message.kind,
+            asked=item.message.command.kind,
         )
         # A record of another generation belongs to a deleted job of the same id.
         before = None if previous is None or previous.generation != run.generation else previous
@@ -882,7 +881,7 @@ class TransitionWriter:
         except Exception as problem:  # noqa: BLE001 - after any error of the store the run has still succeeded
             report.counts["ResultsLost"] += 1
             error = format_error(problem)
-            report.add("result_lost", alarming=True, tenant=run.tenant, run_id=str(run.name), error=error)
+            report.add("result_lost", alarming=True, tenant=run.tenant, run_id=run.run_id, error=error)
             beginning = document.decode()[:EXCERPT_CHARACTERS]
             return replace(run, result={"body": beginning, "truncated": True}, result_bytes=len(document))
         return replace(run, result=None, result_key=key, result_bytes=len(document))
@@ -905,7 +904,7 @@ class TransitionWriter:
         if error is None:
             return replace(run, result_location=f"s3://{location.bucket}/{key}", result_bytes=len(document))
         report.counts["ResultsRefused"] += 1
-        report.add("result_refused", tenant=run.tenant, run_id=str(run.name), bucket=location.bucket, error=error)
+        report.add("result_refused", tenant=run.tenant, run_id=run.run_id, bucket=location.bucket, error=error)
         return replace(run, result_error=shown)
 
     def finish(self, item: WorkItem, run: Running, job: Job, outcome: Outcome) -> Disposition:
@@ -970,11 +969,12 @@ class Coverage:
         """Return the record of a catch-up that covers a late occurrence. A dispatcher counted the occurrence as missed
         while its message waited.
         """
-        starts = (message.starts_run or message.deadline is not None) and not message.suffix
-        if not starts or message.count > 1 or not isinstance(job, Job):
+        if message.suffix or message.count > 1 or not isinstance(job, Job):
             return None
         # A dispatcher whose clock is ahead counts as missed an occurrence that is on time here.
         if now <= message.due + job.missed.grace_seconds - CLOCKS_DIFFER_SECONDS:
+            return None
+        if not message.starts_run and message.deadline is None:
             return None
         nearby = self.runs.page(message.tenant, message.job_id, limit=NEARBY, before=message.name.local)
         return next((run for run in nearby if not run.suffix and (run.through or 0) >= message.occurrence), None)

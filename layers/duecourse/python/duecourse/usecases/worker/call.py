@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from traceback import format_tb
 
@@ -36,46 +34,18 @@ LOOK_SECONDS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class LongCalls:
-    """Holds the calls in progress in a worker's invocation, and lists the runs with long calls."""
-
-    runs: RunStore
-    clock: Clock
-    _runs: dict[str, Running] = field(default_factory=dict)
-
-    @contextmanager
-    def during(self, run: Running) -> Iterator[None]:
-        """Count the run as in progress while the body of the `with` statement calls its target."""
-        self._runs[run.fencing_token] = run
-        try:
-            yield
-        finally:
-            self._runs.pop(run.fencing_token, None)
-
-    def list_runs(self) -> Report:
-        """List the runs whose calls have lasted LONG_CALL_SECONDS. An error has no effect on the calls, and the next
-        call of this method tries again.
-        """
-        report, began = Report(), self.clock.now() - LONG_CALL_SECONDS
-        for run in [run for run in tuple(self._runs.values()) if run.started_at <= began]:
-            try:
-                self.runs.list_running(run)
-            except Exception as problem:  # noqa: BLE001 - the list is less important than the calls
-                report.add("run_not_listed", run_id=str(run.name), error=format_error(problem))
-            else:
-                self._runs.pop(run.fencing_token, None)
-        return report
-
-
-@dataclass(frozen=True, slots=True)
 class Calls:
-    """Calls targets, with the payload of the run's request if the request had one."""
+    """Calls targets, with the payload of the run's request if the request had one. Holds the calls in progress in a
+    worker's invocation, and lists the runs whose calls are long.
+    """
 
     caller: Caller
     payloads: Payloads
+    runs: RunStore
     clock: Clock
     randomness: Randomness
     workflows: Workflows
+    _in_progress: dict[str, Running] = field(default_factory=dict)
 
     def prepared(self, job: Job, run: Run) -> Prepared | Failed:
         """Return the job as this run calls it, or a failure if a value that its payload's templates need is missing."""
@@ -84,12 +54,13 @@ class Calls:
         except TemplateError as problem:
             return Failed(str(problem), retryable=False, code=problem.code)
 
-    def call(self, item: WorkItem, run: Run, prepared: Prepared | Failed) -> Outcome:
+    def call(self, item: WorkItem, run: Running, prepared: Prepared | Failed) -> Outcome:
         """Return the outcome of the call. Never raises: any error ends the attempt."""
         if isinstance(prepared, Failed):
             return prepared
         spare = item.context.lease_until - self.clock.now() - FINISH_MARGIN_SECONDS
         token = None if run.callback_hash is None else str(CallbackToken(run.tenant, run.attempt, item.context.secret))
+        self._in_progress[run.fencing_token] = run
         try:
             if isinstance(prepared.job.target, WorkflowTarget):
                 return self._begin(item, run)
@@ -100,9 +71,25 @@ class Calls:
             return Failed(f"a template of the job cannot be filled in: {problem}", retryable=False, code=problem.code)
         except Exception as problem:  # noqa: BLE001 - any error in the call ends the attempt, not its worker
             return _broken(item, problem)
+        finally:
+            self._in_progress.pop(run.fencing_token, None)
         if isinstance(outcome, Failed) and outcome.detail is not None:
             item.report.add("target_refused", code=outcome.code, detail=outcome.detail)
         return outcome
+
+    def list_long(self) -> Report:
+        """List the runs whose calls have lasted LONG_CALL_SECONDS. An error has no effect on the calls, and the next
+        call of this method tries again.
+        """
+        report, began = Report(), self.clock.now() - LONG_CALL_SECONDS
+        for run in [run for run in tuple(self._in_progress.values()) if run.started_at <= began]:
+            try:
+                self.runs.list_running(run)
+            except Exception as problem:  # noqa: BLE001 - the list is less important than the calls
+                report.add("run_not_listed", run_id=run.run_id, error=format_error(problem))
+            else:
+                self._in_progress.pop(run.fencing_token, None)
+        return report
 
     def _begin(self, item: WorkItem, run: Run) -> Outcome:
         """Start a workflow's steps. An error of the store does not fail the workflow: the start is retried until

@@ -14,7 +14,7 @@ from duecourse.messages import START, Command, Redrive, RunMessage
 from duecourse.ports import Clock, Randomness, RunStore
 from duecourse.usecases.forwarder import Forwarder
 from duecourse.usecases.report import format_error
-from duecourse.usecases.worker.work_item import Disposition, WorkerRules, WorkItem
+from duecourse.usecases.worker.work_item import Disposition, WorkItem
 
 MIN_REST_SECONDS = 60
 """The shortest delay of a message that is requeued near its receive limit."""
@@ -45,7 +45,6 @@ class Requeue:
     clock: Clock
     randomness: Randomness
     forwarder: Forwarder
-    rules: WorkerRules
 
     def send(self, item: WorkItem, not_before: float, reason: str, *, lane: Lane | None = None) -> Disposition:
         """Send a copy with a new nonce to `lane`, or to this worker's lane."""
@@ -72,7 +71,7 @@ class Requeue:
     def requeue(self, item: WorkItem) -> Disposition:
         """Handle a fault of Duecourse or AWS: retain the message, or requeue it before it reaches the receive limit."""
         message, received, report = item.message, item.received, item.report
-        if not self.rules.near_limit(item):
+        if not item.near_limit:
             self.forwarder.postpone(item.received.receipt, self._pause(item))
             return Disposition.RETAIN
         now = self.clock.now()

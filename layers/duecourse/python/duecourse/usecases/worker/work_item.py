@@ -58,13 +58,15 @@ class ReceivedMessage:
 @dataclass(frozen=True, slots=True)
 class WorkItem:
     """A parsed received message. `context` has the deadline and the token of this delivery; `report` collects the
-    actions.
+    actions. `near_limit`: another failed delivery could move the message to the dead-letter queue although the run is
+    not dead.
     """
 
     message: RunMessage
     received: ReceivedMessage
     context: AttemptContext
     report: Report
+    near_limit: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +79,6 @@ class WorkerRules:
     max_receive_count: int
     run_retention_days: int
     late_seconds: float = 5.0
-
-    def near_limit(self, item: WorkItem) -> bool:
-        """Return whether another failed delivery could move the message to the dead-letter queue although the run is
-        not dead.
-        """
-        return item.received.receive_count >= self.max_receive_count - 1
 
 
 CANCELLED = "cancelled"
