@@ -90,7 +90,6 @@ class MemoryJobStore:
                 items.put_cursor(creation.cursor, self._shards, self._clock.now())
                 if creation.terms.key is not None:
                     items.used_keys[tenant, creation.terms.key.digest] = creation.terms.key
-                self._written(None, None if creation.job.created_by is None else created(creation.job))
             for each in seats:
                 self._written(each, None)
             return {}
@@ -173,6 +172,7 @@ class MemoryJobStore:
             if again and quota is not None and job_count(items, job.tenant) >= quota:
                 raise JobQuotaError
             use(items, [changed], job.calendars)
+            self._note_creation(job)
             items.jobs[where] = changed
             if changed.expires_at is not None:
                 items.expiring.add(where)
@@ -204,8 +204,7 @@ class MemoryJobStore:
             held = locks(job) and locked not in (None, released)
             if held or not (vacant and unmoved and unchanged(items, job) and (seats is None or _stand(items, seats))):
                 return False
-            if job.created_by is not None:
-                self._written(None, created(job))
+            self._note_creation(job)
             items.remove_job(old)
             items.reserved_ids.pop(new, None)
             for job_id, reservation in noted.items():
@@ -225,6 +224,7 @@ class MemoryJobStore:
         with items.lock:
             if not unchanged(items, job):
                 return False
+            self._note_creation(job)
             items.remove_job(where)
             items.gone[where] = Tombstone(deleted_at, job.generation)
             self._written(None, record)
@@ -271,7 +271,8 @@ class MemoryJobStore:
                 if standing.revision != job.revision:
                     return False
                 items.expiring.add(where)
-            ended = replace(standing, state=JobState.COMPLETED, updated_at=at, expires_at=expires_at)
+            self._note_creation(standing)
+            ended = replace(standing, state=JobState.COMPLETED, updated_at=at, expires_at=expires_at, created_by=None)
             items.jobs[where] = replace(ended, revision=standing.revision + 1)
             return True
 
@@ -285,6 +286,9 @@ class MemoryJobStore:
             job = self.get(tenant, job_id)
             names = (job_id,) if job is None else job.names(self._clock.now())
             changes = {place: each for name in names for place, each in self._items.changes[tenant, name].items()}
+            if job is not None and job.created_by is not None:
+                creation = created(job)
+                changes[_place_of(creation)] = creation
             places = sorted((place for place in changes if before is None or place < before), reverse=True)
         following = places[limit - 1] if len(places) > limit else None
         return ChangePage(tuple(changes[place] for place in places[:limit]), following)
@@ -337,8 +341,16 @@ class MemoryJobStore:
         if seats is not None:
             _put(self._items, seats)
         if record is not None:
-            place = f"{int(record.at * 1000):013}#{record.key}"
-            self._items.changes[record.tenant, record.job_id][place] = record
+            self._items.changes[record.tenant, record.job_id][_place_of(record)] = record
+
+    def _note_creation(self, job: Job) -> None:
+        """Write the record of a job's creation before the job is no longer this record."""
+        if job.created_by is not None:
+            self._written(None, created(job))
+
+
+def _place_of(record: ChangeRecord) -> str:
+    return f"{int(record.at * 1000):013}#{record.key}"
 
 
 def _passes(where: JobFilter, job: Job) -> bool:
