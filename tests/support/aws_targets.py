@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from botocore.exceptions import ClientError
@@ -11,7 +10,7 @@ from botocore.exceptions import ClientError
 from duecourse.adapters.targets.aws.names import Arns
 from duecourse.domain.targets.targets import Target
 from duecourse.ports import Call
-from tests.support.calls import a_call
+from tests.support.calls import a_call, revised
 
 ARNS = Arns("aws", "eu-west-1", "123456789012")
 TOKEN = "dc1.acme.1.s-e-c-r-e-t_0123456789"
@@ -19,7 +18,7 @@ TOKEN = "dc1.acme.1.s-e-c-r-e-t_0123456789"
 
 def a_waiting_call(target: Target, *, token: str = TOKEN, **fields: Any) -> Call:
     """The call of a run that waits for its callback."""
-    return replace(a_call(target, **fields), callback_token=token)
+    return revised(a_call(target, **fields), callback_token=token)
 
 
 def refusal(code: str, status: int, message: str = "because", **headers: str) -> ClientError:

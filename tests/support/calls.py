@@ -1,9 +1,11 @@
 """Calls as the worker makes them, with only what a test cares about spelt out."""
 
+from dataclasses import replace
 from typing import Any
 
 from duecourse.domain.ids import RunIdentity, from_basic
 from duecourse.domain.jobs.job import Job
+from duecourse.domain.runs.rendering import call_values
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.targets import HttpTarget, Target
@@ -48,9 +50,16 @@ def a_call(
     idempotency_key: str = "key-1",
 ) -> Call:
     """The call of that attempt."""
-    return Call(
+    call = Call(
         job=a_job(target=target, payload=payload),
         run=a_run(attempt=attempt),
         idempotency_key=idempotency_key,
         timeout_seconds=timeout_seconds,
     )
+    return revised(call)
+
+
+def revised(call: Call, **fields: Any) -> Call:
+    """The call with changed fields, and with the values for its templates that follow from them."""
+    made = replace(call, **fields)
+    return replace(made, values=call_values(made.run, made.job, made.idempotency_key, {}, made.callback_token))

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from duecourse.adapters.dynamodb.keys import RUN_PREFIX, job_key
-from duecourse.adapters.targets.invocation import call_values
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.rendering import render_document
 from duecourse.domain.runs.states import Run, RunState, reason_of
@@ -35,7 +34,7 @@ class Answers:
         self.payloads: dict[str, Any] = {}
 
     def __call__(self, call: Call) -> Outcome:
-        self.payloads[call.job.id] = render_document(call.job.payload, call_values(call))
+        self.payloads[call.job.id] = render_document(call.job.payload, call.values)
         if call.job.id in self.failing:
             return Failed("no", retryable=False, code="http.500")
         return Returned(self.results.get(call.job.id))

@@ -6,7 +6,6 @@
 
 import io
 import zipfile
-from dataclasses import replace
 from functools import partial
 from typing import Any
 from uuid import uuid4
@@ -20,7 +19,7 @@ from duecourse.adapters.targets.aws.message_targets import SqsCaller
 from duecourse.domain.targets.targets import LambdaMode, LambdaTarget, Returned, SqsTarget
 from duecourse.testing.clock import SettableClock
 from tests.support.aws_targets import ARNS, TOKEN, a_waiting_call
-from tests.support.calls import a_call
+from tests.support.calls import a_call, revised
 from tests.support.queues import create_queue, receive
 from tests.support.varied import varied
 from tests.support.waiting import PATIENCE_SECONDS
@@ -158,7 +157,7 @@ def test_targets_tenants_with_equal_keys_do_not_drop_each_others_messages(sqs_ca
     target = SqsTarget(name_of(fifo_url), group="{{tenant}}")
     call = a_call(target, idempotency_key="report")
     sqs_caller.call(call, target)
-    sqs_caller.call(replace(call, run=varied(call.run, tenant="other")), target)
+    sqs_caller.call(revised(call, run=varied(call.run, tenant="other")), target)
     assert len(receive(sqs, fifo_url)) == 2
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from duecourse.adapters.targets.http.http import HttpCaller
 from duecourse.domain.targets.targets import HttpTarget
-from tests.support.calls import a_call
+from tests.support.calls import a_call, revised
 from tests.support.http_target import answering, http_target
 from tests.support.secrets import InMemorySecrets
 from tests.support.varied import varied
@@ -49,6 +49,6 @@ def call(http: HttpCaller):
             target = HttpTarget(server.url(path, host), method, headers, expect, sign)
             asked = a_call(target, **fields)
             of = {"run": varied(asked.run, **(run or {})), "job": replace(asked.job, **(job or {}))}
-            return by.call(replace(asked, callback_token=token, **of), target), server.seen
+            return by.call(revised(asked, callback_token=token, **of), target), server.seen
 
     return made

@@ -33,7 +33,7 @@ from duecourse.domain.targets.template import TemplateError
 from duecourse.testing.clock import SettableClock
 from tests.support.aws_targets import ARNS, TOKEN, Service, a_waiting_call
 from tests.support.aws_targets import refusal as refused
-from tests.support.calls import a_call, a_run
+from tests.support.calls import a_call, a_run, revised
 from tests.support.varied import varied
 
 TARGET = SqsTarget("orders")
@@ -219,7 +219,7 @@ def test_aws_credentials_are_used_until_five_minutes_before_they_expire(roles, s
 def test_aws_credentials_are_not_shared_between_roles_or_jobs(roles, sts):
     assume(roles)
     assume(roles, role="duecourse-target-other")
-    assume(roles, replace(a_call(ROLES_TARGET), run=a_run(job_id="other")))
+    assume(roles, revised(a_call(ROLES_TARGET), run=a_run(job_id="other")))
     assert len(sts.asked) == 3
 
 
@@ -232,7 +232,7 @@ def test_aws_credentials_rejected_by_a_service_are_not_reused(roles, sts):
 
 
 def test_aws_longest_session_name_begins_with_the_tenant(roles, sts):
-    call = replace(a_call(ROLES_TARGET), run=varied(a_run(job_id="j" * 64), tenant="t" * 60))
+    call = revised(a_call(ROLES_TARGET), run=varied(a_run(job_id="j" * 64), tenant="t" * 60))
     assume(roles, call)
     assert sts.asked[0]["RoleSessionName"] == "t" * 60 + ".jjj"
 

@@ -6,7 +6,6 @@
 - Secrets are struck out in time that is bounded, whatever they are and whatever a target answers.
 """
 
-from dataclasses import replace
 from itertools import pairwise
 from threading import Event
 
@@ -21,7 +20,7 @@ from duecourse.adapters.targets.invocation import MAX_FORMS_BYTES, READ_BYTES, A
 from duecourse.domain.targets.targets import Failed, HttpTarget, Returned
 from duecourse.version import VERSION
 from duecourse.webhooks import WebhookError, verify
-from tests.support.calls import a_call, a_run
+from tests.support.calls import a_call, a_run, revised
 from tests.support.http_target import answering
 from tests.support.steps import steps
 
@@ -335,7 +334,7 @@ def test_http_request_does_not_redact_the_run_id_in_a_header(outcome_of):
 
 def test_http_request_does_not_show_its_secrets_when_printed(secrets, api_key):
     target = HttpTarget("https://example.test/hook", headers=HEADERS)
-    call = replace(a_call(target, payload={"pass": "word"}), run=a_run(), callback_token=TOKEN)
+    call = revised(a_call(target, payload={"pass": "word"}), run=a_run(), callback_token=TOKEN)
     request = request_of(call, target, secrets, Deadline(5), now=0)
     assert SECRET in request.secrets
     assert SECRET not in repr(request)

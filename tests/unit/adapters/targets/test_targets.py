@@ -32,7 +32,7 @@ from duecourse.domain.targets.targets import AwsTarget, EcsTarget, Failed, Lambd
 from duecourse.domain.targets.template import TemplateError
 from duecourse.ports import RegisteredTask, TasksUnavailableError
 from tests.support.aws_targets import ARNS, a_waiting_call
-from tests.support.calls import a_call, a_run
+from tests.support.calls import a_call, a_run, revised
 from tests.support.every_target import EVERY_TARGET
 from tests.support.varied import varied
 
@@ -168,7 +168,7 @@ TOKEN = "dc1.acme.1.AbCdEfGhIjKlMnOp"
 
 def test_targets_event_identifies_the_run_and_contains_the_rendered_payload():
     call = a_call(TARGET, payload={"week": "{{week}}", "key": "{{idempotency_key}}", "n": 1}, attempt=2)
-    call = replace(call, run=varied(call.run, due=call.run.due + 30))
+    call = revised(call, run=varied(call.run, due=call.run.due + 30))
     assert run_event(call) == {
         "run_id": "nightly.20261121T064700Z",
         "job_id": "nightly",
@@ -182,7 +182,7 @@ def test_targets_event_identifies_the_run_and_contains_the_rendered_payload():
 
 
 def test_targets_event_of_run_waiting_for_callback_contains_run_and_token():
-    event = run_event(replace(a_call(TARGET, payload="{{callback_token}}"), callback_token=TOKEN))
+    event = run_event(revised(a_call(TARGET, payload="{{callback_token}}"), callback_token=TOKEN))
     assert event["callback"] == {"token": TOKEN, "run": "nightly.20261121T064700Z"}
     assert event["payload"] == TOKEN
 
@@ -201,19 +201,19 @@ def test_targets_event_contains_no_secrets():
 def test_targets_event_contains_the_correlation_id_if_it_is_known():
     call = a_call(TARGET)
     assert "correlation_id" not in run_event(call)
-    assert run_event(replace(call, run=varied(call.run, correlation_id="order-4711")))["correlation_id"] == "order-4711"
+    assert run_event(revised(call, run=varied(call.run, correlation_id="order-4711")))["correlation_id"] == "order-4711"
 
 
 NAMES_TARGET = SqsTarget("orders")
 
 
 def of(call, **fields):
-    return replace(call, run=varied(call.run, **fields))
+    return revised(call, run=varied(call.run, **fields))
 
 
 @pytest.mark.parametrize("limit", [64, 80])
 def test_targets_attempt_name_fits_the_limit_and_has_only_safe_characters(limit):
-    call = replace(a_call(NAMES_TARGET), run=a_run(job_id="j" * 64, suffix=".b" + "s" * 32, attempt=123))
+    call = revised(a_call(NAMES_TARGET), run=a_run(job_id="j" * 64, suffix=".b" + "s" * 32, attempt=123))
     name = attempt_name(call, limit)
     assert len(name) == limit
     assert re.fullmatch(r"[A-Za-z0-9_-]+", name)
@@ -238,7 +238,7 @@ def test_targets_attempt_name_is_unique_and_stable():
 
 
 def test_targets_attempt_names_remain_distinct_when_truncated():
-    long = replace(a_call(NAMES_TARGET), run=a_run(job_id="j" * 64))
+    long = revised(a_call(NAMES_TARGET), run=a_run(job_id="j" * 64))
     assert attempt_name(long, 64) != attempt_name(of(long, attempt=2), 64)
 
 

@@ -7,7 +7,7 @@ times. Its messages, start requests and record share one identity.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from operator import attrgetter
 from typing import Any
@@ -44,7 +44,8 @@ class RunName:
     `.b…`, or `.f…` if the backfill forces new idempotency keys.
 
     These follow from the other fields: `at` is the occurrence in the form of `to_basic`. `local` is the name within its
-    job, which is part of the sort key of the run's record and sorts by occurrence. `id` is the run's id.
+    job, which is part of the sort key of the run's record and sorts by occurrence. `id` is the run's id. `backfilled`:
+    the run belongs to a backfill.
     """
 
     job_id: str
@@ -53,32 +54,22 @@ class RunName:
     at: str = field(init=False, repr=False, compare=False)
     local: str = field(init=False, repr=False, compare=False)
     id: str = field(init=False, repr=False, compare=False)
+    backfilled: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         at = to_basic(self.occurrence)
         object.__setattr__(self, "at", at)
         object.__setattr__(self, "local", at + self.suffix)
         object.__setattr__(self, "id", f"{self.job_id}.{at}{self.suffix}")
+        object.__setattr__(self, "backfilled", self.suffix.startswith((".b", ".f")))
 
     def __str__(self) -> str:
         return self.id
 
     @property
-    def backfilled(self) -> bool:
-        """Whether the run belongs to a backfill."""
-        return self.suffix.startswith((".b", ".f"))
-
-    @property
     def own_key(self) -> str:
         """The concurrency key of all runs of this backfill, such as `nightly.bkQ1xEo2a`."""
         return f"{self.job_id}{self.suffix}"
-
-    @property
-    def of_key(self) -> RunName:
-        """The name of the run in its idempotency key. Runs of a backfill have the keys of the scheduled runs, unless
-        the backfill forces new keys.
-        """
-        return replace(self, suffix="") if self.suffix.startswith(".b") else self
 
 
 def parse_run_id(text: str) -> RunName:

@@ -14,8 +14,8 @@ from duecourse.domain.targets.targets import CallableTarget, Outcome
 @dataclass(frozen=True, slots=True)
 class Call:
     """The call of one attempt. `timeout_seconds` is the job's timeout, or less if the worker has less time left.
-    `callback_token` is the attempt's callback token, if the run waits for a callback. `taken` contains the workflow
-    values that the job's templates may use, as text (`upstream.extract.result.rows`).
+    `callback_token` is the attempt's callback token, if the run waits for a callback. `values` contains the values of
+    the job's templates (domain.runs.rendering.call_values).
     """
 
     job: Job
@@ -23,7 +23,7 @@ class Call:
     idempotency_key: str
     timeout_seconds: float
     callback_token: str | None = field(default=None, repr=False)  # not shown: it can complete the run
-    taken: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 class Caller(Protocol):

@@ -11,7 +11,7 @@ import orjson
 
 from duecourse.adapters.targets.http.connection import Deadline
 from duecourse.adapters.targets.http.http import HttpAnswer, HttpCaller, HttpRequest
-from duecourse.adapters.targets.invocation import call_values, kept
+from duecourse.adapters.targets.invocation import kept
 from duecourse.domain.runs.rendering import render_document
 from duecourse.domain.targets.kinds import target_document, type_of
 from duecourse.domain.targets.targets import Failed, HttpTarget, OAuth, Outcome, Returned
@@ -166,7 +166,7 @@ class Targets:
             scheduled_at=datetime.fromtimestamp(run.occurrence, UTC),
             at=datetime.fromtimestamp(self.clock.now(), UTC),
             target=_json(target_document(call.job.target)),
-            payload=_json(render_document(call.job.payload, call_values(call))),
+            payload=_json(render_document(call.job.payload, call.values)),
             headers=headers,
             idempotency_key=call.idempotency_key,
             callback_token=call.callback_token,

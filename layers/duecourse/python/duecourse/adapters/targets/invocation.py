@@ -18,8 +18,7 @@ import orjson
 
 from duecourse.adapters.aws.tracing import trace_header, trace_headers
 from duecourse.adapters.targets.aws.names import deduplication_id
-from duecourse.domain.instants import to_iso
-from duecourse.domain.runs.rendering import render_document, values_for
+from duecourse.domain.runs.rendering import render_document
 from duecourse.domain.targets.template import render_template
 from duecourse.ports import Call
 
@@ -244,22 +243,14 @@ def excerpt(body: bytes, redaction: Redaction) -> str:
     return line if len(line) <= EXCERPT_CHARACTERS else f"{line[: EXCERPT_CHARACTERS - 3]}..."
 
 
-def call_values(call: Call) -> dict[str, str]:
-    """Return the values for the templates of a call: CALL_NAMES, the values from its workflow, and `callback_token` if
-    the run waits for a callback.
-    """
-    values = values_for(call.run, call.job) | dict(call.taken) | {"idempotency_key": call.idempotency_key}
-    return values if call.callback_token is None else values | {"callback_token": call.callback_token}
-
-
 def run_headers(call: Call) -> dict[str, str]:
     """Return the headers for targets that are called over HTTP."""
     headers = {
-        "X-Duecourse-Run-Id": call.run.run_id,
-        "X-Duecourse-Job-Id": call.run.job_id,
-        "X-Duecourse-Tenant": call.run.tenant,
-        "X-Duecourse-Scheduled-At": to_iso(call.run.occurrence),
-        "X-Duecourse-Attempt": str(call.run.attempt),
+        "X-Duecourse-Run-Id": call.values["run_id"],
+        "X-Duecourse-Job-Id": call.values["job_id"],
+        "X-Duecourse-Tenant": call.values["tenant"],
+        "X-Duecourse-Scheduled-At": call.values["scheduled_at"],
+        "X-Duecourse-Attempt": call.values["attempt"],
         "Idempotency-Key": call.idempotency_key,
     }
     if call.callback_token is not None:
@@ -282,14 +273,10 @@ def run_event(call: Call) -> dict[str, Any]:
     in the API.
     """
     event = {
-        "run_id": call.run.run_id,
-        "job_id": call.run.job_id,
-        "tenant": call.run.tenant,
-        "scheduled_at": to_iso(call.run.occurrence),
-        "due_at": to_iso(call.run.due),
+        **{name: call.values[name] for name in ("run_id", "job_id", "tenant", "scheduled_at", "due_at")},
         "attempt": call.run.attempt,
         "idempotency_key": call.idempotency_key,
-        "payload": render_document(call.job.payload, call_values(call)),
+        "payload": render_document(call.job.payload, call.values),
     }
     if call.run.correlation_id is not None:
         event["correlation_id"] = call.run.correlation_id
@@ -323,7 +310,7 @@ def group_fields(call: Call, name: str, group: str | None) -> dict[str, str]:
     fields = {}
     fifo = name.endswith(".fifo")
     if group is not None:
-        fields["MessageGroupId"] = render_template(group, call_values(call))
+        fields["MessageGroupId"] = render_template(group, call.values)
     elif fifo:
         fields["MessageGroupId"] = call.run.job_id
     if fifo:

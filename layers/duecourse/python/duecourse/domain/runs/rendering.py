@@ -93,6 +93,14 @@ def values_for(run: Run, job: Job) -> dict[str, str]:
     }
 
 
+def call_values(run: Run, job: Job, key: str, taken: Mapping[str, str], token: str | None) -> dict[str, str]:
+    """Return the values for the templates of a call with this idempotency key: CALL_NAMES, the values `taken` from the
+    workflow, and `callback_token` if the run waits for a callback.
+    """
+    values = values_for(run, job) | dict(taken) | {"idempotency_key": key}
+    return values if token is None else values | {"callback_token": token}
+
+
 def longest_values(tenant: str, job_id: str, job_name: str, key: str | None, *, callback: bool) -> dict[str, str]:
     """Return the longest possible values for a run of a job, including its idempotency key and, for a callback, its
     token.
@@ -153,7 +161,8 @@ def idempotency_key(run: Run, job: Job) -> str:
     """
     if run.idempotency_key is not None:
         return run.idempotency_key
-    run_id = run.name.of_key.id
+    # Runs of a backfill have the keys of the scheduled runs, unless the backfill forces new keys (suffix `.f…`).
+    run_id = f"{run.job_id}.{run.name.at}" if run.suffix.startswith(".b") else run.run_id
     if job.idempotency_key is not None:
         return _rendered_key(job.idempotency_key, values_for(run, job) | {"run_id": run_id})
     return DEFAULT_KEY.format(run.tenant, run_id)

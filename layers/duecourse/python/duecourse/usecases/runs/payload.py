@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from duecourse.domain.runs.decision import own_job
-from duecourse.domain.runs.rendering import idempotency_key, render_document, values_for
+from duecourse.domain.runs.rendering import call_values, idempotency_key, render_document
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.domain.targets.template import TemplateError
@@ -63,8 +63,7 @@ class RunPayloads:
             key = idempotency_key(run, prepared.job)
             payload = prepared.job.payload
             if not isinstance(job.target, WorkflowTarget):
-                values = values_for(run, prepared.job) | dict(prepared.taken)
-                payload = render_document(payload, values | {"idempotency_key": key, "callback_token": TOKEN})
+                payload = render_document(payload, call_values(run, prepared.job, key, prepared.taken, TOKEN))
         except (TemplateError, GraphMissingError) as problem:
             return SentPayload(None, None, run.own_payload, changed, str(problem))
         return SentPayload(payload, key, run.own_payload, changed)

@@ -7,7 +7,7 @@ from traceback import format_tb
 
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.callbacks import CallbackToken
-from duecourse.domain.runs.rendering import idempotency_key
+from duecourse.domain.runs.rendering import call_values, idempotency_key
 from duecourse.domain.runs.states import Run, Running
 from duecourse.domain.targets.targets import Failed, Outcome, WorkflowTarget
 from duecourse.domain.targets.template import TemplateError
@@ -66,7 +66,8 @@ class Calls:
                 return self._begin(item, run)
             job, key = prepared.job, idempotency_key(run, prepared.job)
             timeout = min(float(job.timeout_seconds), spare)
-            outcome = self.caller.call(Call(job, run, key, timeout, token, prepared.taken))
+            values = call_values(run, job, key, prepared.taken, token)
+            outcome = self.caller.call(Call(job, run, key, timeout, token, values))
         except TemplateError as problem:
             return Failed(f"a template of the job cannot be filled in: {problem}", retryable=False, code=problem.code)
         except Exception as problem:  # noqa: BLE001 - any error in the call ends the attempt, not its worker

@@ -36,7 +36,7 @@ from duecourse.adapters.aws.clients import Credentials
 from duecourse.adapters.targets.aws.names import Arns
 from duecourse.adapters.targets.callers import Means
 from duecourse.adapters.targets.http.connection import Deadline
-from duecourse.adapters.targets.invocation import READ_BYTES, Redaction, call_values, cut, retry_after_seconds
+from duecourse.adapters.targets.invocation import READ_BYTES, Redaction, cut, retry_after_seconds
 from duecourse.domain.runs.rendering import render_document
 from duecourse.domain.targets.targets import AwsTarget, Failed, Outcome, Returned
 from duecourse.domain.targets.template import TemplateError
@@ -381,7 +381,7 @@ class AwsCaller:
         return attempted(name, call, self._clock, partial(self._ask, name, call, target))
 
     def _ask(self, name: str, call: Call, target: AwsTarget, deadline: Deadline) -> Outcome:
-        parameters = render_document(target.parameters, call_values(call))
+        parameters = render_document(target.parameters, call.values)
         credentials = self._roles.assume(target.role, call, deadline)
         client = self._client_for(target.service, wait_of(deadline), credentials)
         method = xform_name(target.action)

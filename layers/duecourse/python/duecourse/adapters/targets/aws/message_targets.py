@@ -9,7 +9,7 @@ from duecourse.adapters.aws.sns import subject
 from duecourse.adapters.targets.aws.aws_call import ClientFor, ServiceCaller, handed_over, refusal, wait_of
 from duecourse.adapters.targets.aws.names import Arns
 from duecourse.adapters.targets.http.connection import Deadline
-from duecourse.adapters.targets.invocation import call_values, group_fields, message_attributes, message_text
+from duecourse.adapters.targets.invocation import group_fields, message_attributes, message_text
 from duecourse.domain.targets.targets import EventBridgeTarget, Outcome, Returned, SnsTarget, SqsTarget
 from duecourse.domain.targets.template import render_template
 from duecourse.ports import Call, Clock
@@ -60,7 +60,7 @@ class SnsCaller(ServiceCaller):
             **group_fields(call, target.topic, target.group),
         }
         if target.subject is not None:
-            message["Subject"] = subject(render_template(target.subject, call_values(call)))
+            message["Subject"] = subject(render_template(target.subject, call.values))
         answer = self._client_for(wait_of(deadline)).publish(**message)
         return Returned({"message_id": answer["MessageId"]})
 

@@ -50,7 +50,6 @@ from duecourse.adapters.targets.http.connection import (
 from duecourse.adapters.targets.invocation import (
     READ_BYTES,
     Redaction,
-    call_values,
     excerpt,
     kept,
     retry_after_seconds,
@@ -147,7 +146,8 @@ def request_of(
         host = endpoint.authority
     except EndpointError as problem:
         raise RequestError(str(problem)) from None
-    values = call_values(call)
+    values = call.values
+    standard, traced = run_headers(call), tracing_headers(call)
     signed = target.sign is not None
     templates = [
         (name, value)
@@ -167,8 +167,8 @@ def request_of(
     body = None if method in _WITHOUT_BODY else _body(call.job.payload, values, given.get("content-type"))
     reusable = endpoint.scheme == "https" and call.job.delivery is not Delivery.AT_MOST_ONCE
     connection = "keep-alive" if reusable else "close"
-    ours = {"Host": host, "Connection": connection, "Accept-Encoding": "identity", **run_headers(call)}
-    ours |= {name: value for name, value in tracing_headers(call).items() if name.lower() not in given}
+    ours = {"Host": host, "Connection": connection, "Accept-Encoding": "identity", **standard}
+    ours |= {name: value for name, value in traced.items() if name.lower() not in given}
     if "user-agent" not in given:
         ours["User-Agent"] = f"duecourse/{VERSION}"
     if body is not None and "content-type" not in given:
