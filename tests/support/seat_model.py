@@ -145,11 +145,11 @@ def _workflow(rules: Rules, state: State, number: int, one: One) -> Iterator[tup
         return
     if _may_start(record, now):
         started = _started(record, number, now)
-        taken = overlaps.take(WORKFLOW, Start(started, record, "due"), now + INVOCATION)
+        taken = overlaps.take(WORKFLOW, Start(started, record, "due", record), now + INVOCATION)
         if isinstance(taken, Held):
             until = rules.written(latest(started.called_until, taken.called_until, 0.0) or 0.0)
             lock = store.items.locks["default", WORKFLOW.id]
-            starts = Start(replace(started, called_until=until), record, "due")
+            starts = Start(replace(started, called_until=until), record, "due", record)
             yield "takes the lock", lock, one._replace(starts=starts)
     if record is None or isinstance(record, Final):
         return

@@ -199,6 +199,7 @@ def test_existing_run_next_attempt_starts_and_keeps_the_run_history() -> None:
         ),
         waiting,
         "retry",
+        continued=waiting,
     )
 
 

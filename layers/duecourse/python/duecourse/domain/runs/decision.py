@@ -225,19 +225,15 @@ Event = (
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Write `run` over `previous` (None: no record may exist) and call the target."""
+    """Write `run` over `previous` (None: no record may exist) and call the target. `continued` is the record of this
+    run before the start. It is None if there is none, or if `previous` is the record of another run: that of a deleted
+    job with the same id.
+    """
 
     run: Running
     previous: Run | None
     reason: str
-
-    @property
-    def continued(self) -> Run | None:
-        """The record of this run before the start. None if there is none, or if `previous` is the record of another
-        run: that of a deleted job with the same id.
-        """
-        previous = self.previous
-        return None if previous is None or previous.generation < self.run.generation else previous
+    continued: Run | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -391,7 +387,23 @@ def _redriven_from(run: Run, context: AttemptContext) -> str:
     return " ".join([*run.redriven_from.split(), run.message_id][-MAX_REDRIVEN_FROM:])
 
 
-def begun(run: Run, request: StartRequest, job: Job, context: AttemptContext, now: float) -> Running:
+def started(
+    record: Run | None,
+    request: StartRequest,
+    job: Job,
+    context: AttemptContext,
+    now: float,
+    reason: str,
+    changed: Run | None = None,
+) -> Start:
+    """Return the start of the next attempt of a run with this record (None: it has none). `changed` is the record as
+    the attempt finds it, if it differs.
+    """
+    run = changed or record or first_record(request, job, context)
+    return Start(_begun(run, request, job, context, now), record, reason, continued=record)
+
+
+def _begun(run: Run, request: StartRequest, job: Job, context: AttemptContext, now: float) -> Running:
     """Return the run after the start of its next attempt, with this message as its message.
 
     The callback's token and deadlines are stored before the call, since the callback may arrive before the call

@@ -37,7 +37,6 @@ from duecourse.domain.runs.decision import (
     Transition,
     Withdraw,
     WorkflowOutcome,
-    begun,
     cancelled,
     dead,
     first_record,
@@ -47,6 +46,7 @@ from duecourse.domain.runs.decision import (
     of_predecessor,
     own_job,
     skipped,
+    started,
     stopped_by_workflow,
 )
 from duecourse.domain.runs.overlap import LOST_SECONDS
@@ -133,9 +133,7 @@ def decide_step_start(
     if now < turn.not_before:
         return Reschedule(turn.not_before, "its own start time is in the future")
     if run is None:
-        return Start(
-            begun(first_record(request, job, context), request, job, context, now), None, "it is ready to start"
-        )
+        return started(None, request, job, context, now, "it is ready to start")
     if not withdrawn:
         return Withdraw(run, run.round + 1, "it is ready after all")
     again = replace(
@@ -145,10 +143,9 @@ def decide_step_start(
         round=turn.round,
         error=None,
         code=None,
+        earlier=earlier_than_next(run),
     )
-    return Start(
-        begun(replace(again, earlier=earlier_than_next(run)), request, job, context, now), run, "it is ready to start"
-    )
+    return started(run, request, job, context, now, "it is ready to start", again)
 
 
 def _skipped(
@@ -190,7 +187,7 @@ def decide_evaluated(
         case Dead() | Succeeded() if goes_on(run, outcome) and isinstance(job, Job):
             # The workflow's run was not redriven itself: its other dead steps stay dead.
             allowed = replace(run, attempts_allowed=run.attempt + job.attempts_allowed, redriven_at=None)
-            return Start(begun(allowed, request, job, context, now), run, "a step was redriven")
+            return started(run, request, job, context, now, "a step was redriven", allowed)
         case _:
             return Drop(f"the workflow's run is {run.state}")
 

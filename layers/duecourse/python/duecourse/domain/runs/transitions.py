@@ -27,10 +27,8 @@ from duecourse.domain.runs.decision import (
     RemainingCatchUp,
     Reschedule,
     RetryLater,
-    Start,
     StartRequest,
     Transition,
-    begun,
     cancelled,
     dead,
     first_record,
@@ -40,6 +38,7 @@ from duecourse.domain.runs.decision import (
     own_job,
     retrying,
     skipped,
+    started,
     stopped_by_workflow,
     succeeded,
     waiting,
@@ -122,7 +121,7 @@ def decide_start(
         return late
     if held := held_by_pause(request, job, now):
         return held
-    return Start(begun(first_record(request, job, context), request, job, context, now), None, "due")
+    return started(None, request, job, context, now, "due")
 
 
 def held_by_pause(request: StartRequest, job: Job, now: float) -> Hold | None:
@@ -257,7 +256,7 @@ def go_on(request: StartRequest, job: JobSnapshot, run: Run, context: AttemptCon
                 return held
             # A new set of attempts, even with at_most_once: a person decided to redrive.
             allowed = replace(run, attempts_allowed=run.attempt + job.attempts_allowed, redriven_at=now)
-            return Start(begun(allowed, request, job, context, now), run, "redriven")
+            return started(run, request, job, context, now, "redriven", allowed)
         case Running() if _continued_first(request, run):
             return RetryLater(now + CONTINUES_SECONDS, "a redriven step continues it at this moment")
         case Dead() | Waiting() | Retrying() if _continued_first(request, run) and isinstance(job, Job):
@@ -267,7 +266,8 @@ def go_on(request: StartRequest, job: JobSnapshot, run: Run, context: AttemptCon
             earlier = (*run.earlier, ended) if isinstance(run, Waiting) else run.earlier
             attempts = run.attempt + job.attempts_allowed
             again = replace(run, attempts_allowed=attempts, redriven_at=now, earlier=earlier)
-            return Start(begun(again, request, job, context, now), run, "redriven, after a redriven step continued it")
+            reason = "redriven, after a redriven step continued it"
+            return started(run, request, job, context, now, reason, again)
         case Dead() if run.message_id == context.message_id:
             return FollowUp(run, "dead")
         case Dead() if request.carries(run, context.message_id):
@@ -321,7 +321,7 @@ def _retry(request: StartRequest, job: JobSnapshot, run: Retrying, context: Atte
         return Transition(cancelled(run, "deleted", now, context), run, "the job was deleted")
     if now < run.not_before:
         return FollowUp(run, "the next attempt is not due yet")
-    return Start(begun(run, request, job, context, now), run, "retry")
+    return started(run, request, job, context, now, "retry")
 
 
 def _in_wait_queue(
@@ -342,7 +342,7 @@ def _in_wait_queue(
         return never("start_deadline")
     if held := held_by_pause(request, job, now):
         return held
-    return Start(begun(run, request, job, context, now), run, "it is ready to start")
+    return started(run, request, job, context, now, "it is ready to start")
 
 
 def _take_over(request: StartRequest, job: JobSnapshot, run: Running, context: AttemptContext, now: float) -> Decision:
@@ -361,10 +361,9 @@ def _take_over(request: StartRequest, job: JobSnapshot, run: Running, context: A
     if once or run.attempt >= run.attempts_allowed:
         lost = replace(run, error=run.error or LOST_ERROR, code=LOST, nonce=request.nonce)
         return Transition(dead(lost, "lost", now, context), run, "the last attempt's worker vanished")
-    again = begun(run, request, job, context, now)
-    if run.is_workflow:  # whose deadline counts from its start, not from that of the worker that continues it
-        again = replace(again, deadlines=run.deadlines)
-    return Start(again, run, "taken over")
+    start = started(run, request, job, context, now, "taken over")
+    # The deadline of a workflow counts from its start, not from that of the worker that continues it.
+    return replace(start, run=replace(start.run, deadlines=run.deadlines)) if run.is_workflow else start
 
 
 def decide_finish(run: Running | Waiting, job: JobSnapshot, outcome: Outcome, *, now: float, draw: float) -> Transition:
