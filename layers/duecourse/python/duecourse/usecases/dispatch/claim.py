@@ -340,8 +340,10 @@ def outgoing(
     final = plan.firings[-1] if plan.firings and plan.cursor.occurrence is None else None
     return [
         Outgoing(
-            message(cursor, firing, now=now, nonce=nonce(), final=firing is final, correlation_id=correlation_id),
-            delay(firing.due, cursor.precision, now),
+            delay_seconds=delay(firing.due, cursor.precision, now),
+            message=message(
+                cursor, firing, now=now, nonce=nonce(), final=firing is final, correlation_id=correlation_id
+            ),
         )
         for firing in plan.firings
     ]
@@ -448,7 +450,7 @@ class SendAndClaim:
         report.counts["ClaimsFailed"] += counted.count(ClaimResult.FAILED) + counted.count(ClaimResult.BUSY)
         report.counts["StatementsThrottled"] += done.throttled
         for (planned, claim), claimed in zip(wanted, claims, strict=True):
-            if claimed.result is ClaimResult.WON and planned.plan.missed:
+            if claimed.result is ClaimResult.WON:
                 self.claiming.tell(planned, claim.records, report)
         return done
 
