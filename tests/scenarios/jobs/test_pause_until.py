@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from duecourse.domain.jobs.cursor import Cursor, PlannedResume
-from duecourse.domain.jobs.document import DUECOURSE, ChangeRecord
-from duecourse.domain.jobs.job import Job, JobState, MissedMode, MissedPolicy, Overlap
+from duecourse.domain.jobs.document import ChangeRecord
+from duecourse.domain.jobs.job import DUECOURSE, Job, JobState, MissedMode, MissedPolicy, Overlap
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.ports import CursorStore, StoreBusyError

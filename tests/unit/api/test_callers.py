@@ -9,7 +9,7 @@ from duecourse.api.identity import SCOPES, Principal, admitted, caller_of, tags_
 from duecourse.api.problems import Problem
 from duecourse.api.request import Request
 from duecourse.api.routes.table import OPEN, ROUTES
-from duecourse.domain.jobs.document import MAX_PRINCIPAL
+from duecourse.domain.jobs.job import MAX_PRINCIPAL
 from tests.support.api import api_settings
 from tests.support.api_events import iam_caller, jwt_caller
 

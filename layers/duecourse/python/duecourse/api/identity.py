@@ -14,7 +14,7 @@ from duecourse.api.bodies.definition_body import TAG_PATTERN
 from duecourse.api.problems import FieldFault, Problem
 from duecourse.api.request import Request
 from duecourse.domain.ids import is_id
-from duecourse.domain.jobs.document import MAX_PRINCIPAL
+from duecourse.domain.jobs.job import MAX_PRINCIPAL
 from duecourse.settings import ApiSettings
 
 READ, WRITE, OPS = "jobs:read", "jobs:write", "ops"

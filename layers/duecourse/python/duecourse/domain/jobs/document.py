@@ -12,12 +12,14 @@ from duecourse.domain.documents import part_of, read_fields
 from duecourse.domain.instants import DAY_SECONDS, to_iso
 from duecourse.domain.jobs.job import (
     COMPLETION_SECONDS,
+    DUECOURSE,
     Completion,
     Job,
     JobDefinition,
     MissedMode,
     MissedPolicy,
     Overlap,
+    author,
 )
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.schedules.calendars import (
@@ -118,11 +120,6 @@ def _second(instant: int | None) -> str | None:
 
 KEPT_DAYS = 400
 """How many days a record is kept: long enough for a yearly review."""
-
-DUECOURSE = "duecourse"
-"""The author of changes without a request: a pause after failures, or the deletion of a completed job."""
-
-MAX_PRINCIPAL = 256
 
 VALUE_CHARACTERS = 200
 TOTAL_CHARACTERS = 2_000
@@ -228,11 +225,6 @@ def asked(
 def _changed(action: ChangeAction, job: Job, by: str | None, at: float, changes: list[Document]) -> ChangeRecord:
     key = f"{job.revision:06}-{action}"
     return ChangeRecord(job.tenant, job.id, at, author(by), action, key, job.revision, tuple(_bounded(changes)))
-
-
-def author(by: str | None) -> str:
-    """Return the author in a record of a request by this principal (None: Duecourse itself)."""
-    return DUECOURSE if by is None else by[:MAX_PRINCIPAL]
 
 
 def _shown(job: Job) -> Document:

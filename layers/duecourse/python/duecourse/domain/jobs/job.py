@@ -19,6 +19,16 @@ from duecourse.domain.schedules.calendars import calendars_of
 from duecourse.domain.schedules.schedule import Occurrences, occurrences_of
 from duecourse.domain.targets.targets import Failed, Target, WorkflowTarget
 
+DUECOURSE = "duecourse"
+"""The author of changes without a request: a pause after failures, or the deletion of a completed job."""
+
+MAX_PRINCIPAL = 256
+
+
+def author(by: str | None) -> str:
+    """Return the author in a record of a request by this principal (None: Duecourse itself)."""
+    return DUECOURSE if by is None else by[:MAX_PRINCIPAL]
+
 
 class JobState(StrEnum):
     """ACTIVE jobs fire, PAUSED jobs do not. A COMPLETED job has no more occurrences, and its last run has ended."""

@@ -9,9 +9,9 @@ from itertools import islice
 from typing import Any
 
 from duecourse.domain.jobs.cursor import Cursor, Plan, cursor_for, plan
-from duecourse.domain.jobs.document import ChangeAction, author, changed, deleted
+from duecourse.domain.jobs.document import ChangeAction, changed, deleted
 from duecourse.domain.jobs.edit import check_schedule, edit, reject_past, resolve_anchor
-from duecourse.domain.jobs.job import Job, JobDefinition, JobState, Lane, Reservation, Tombstone
+from duecourse.domain.jobs.job import Job, JobDefinition, JobState, Lane, Reservation, Tombstone, author
 from duecourse.domain.jobs.pause import PauseChange
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
 from duecourse.domain.schedules.calendars import (
@@ -357,7 +357,8 @@ class Jobs:
         """Send the `planned` occurrences, or those that are due soon, without a claim. The next tick sends them again,
         and the workers drop the repeated messages. `correlation_id` belongs to the request.
         """
-        return self.send_all([(view, cursor, self.soon(cursor) if planned is None else planned)], correlation_id)[0]
+        planned = self.soon(cursor) if planned is None else planned
+        return self.send_all([(view, cursor, planned)], correlation_id)[0] if planned.firings else Created(view, 0, 0)
 
     def send_all(
         self, ready: Sequence[tuple[JobView, Cursor, Plan]], correlation_id: str | None = None
