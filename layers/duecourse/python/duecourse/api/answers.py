@@ -32,8 +32,8 @@ from duecourse.domain.instants import to_iso
 from duecourse.domain.jobs.document import definition_document
 from duecourse.domain.runs import document as documents
 from duecourse.domain.runs.states import MAX_ATTEMPTS, MAX_ERROR, AttemptOutcome, Run, RunState
-from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
 from duecourse.domain.schedules.calendars import planned_pause
+from duecourse.domain.schedules.schedule import understood
 from duecourse.limits import METRICS_NAMESPACE
 from duecourse.telemetry import failures, loggable
 from duecourse.usecases.jobs.view import JobView
@@ -235,7 +235,7 @@ def job_document(view: JobView) -> Document:
         "tenant": job.tenant,
         "state": job.state.value,
         **definition_document(job),
-        **_understood(job.schedule),
+        **understood(job.schedule),
         "next_occurrence": None if following is None else to_iso(following),
         "paused_by": job.paused_by,
         "paused_because": job.paused_because,
@@ -258,17 +258,6 @@ def run_document(run: Run) -> RunAnswer:
 def single_run_document(run: Run) -> SingleRunAnswer:
     """Return the run with its attempts."""
     return cast(SingleRunAnswer, documents.run_document(run) | {"attempt_list": documents.attempt_documents(run)})
-
-
-def _understood(spec: ScheduleSpec) -> Document:
-    """Return the schedule in words and in canonical form. If the schedule is no longer valid, both are null and `error`
-    has the reason.
-    """
-    try:
-        schedule = compile_schedule(spec)
-    except ScheduleError:
-        return {"understood_as": None, "schedule_canonical": None}
-    return {"understood_as": schedule.words, "schedule_canonical": schedule.canonical_document}
 
 
 JSON = "application/json"
@@ -338,15 +327,17 @@ class Answering(ABC):
             answer = Answer(fault.status, "request_failed", document, fault.headers, counts={"InternalErrors": 1})
             response = _response(answer, request, PROBLEM_JSON)
         line = {"action": answer.action, "status": int(answer.status), **self._caller(), **ids}
-        facts, failed = loggable(answer.facts), failures(answer.counts)
-        self._logger.info(answer.action, extra={**line, **facts})
-        measured = [(name, count, "function", "api") for name, count in answer.counts.items()]
-        measured += [("Failures", count, "symptom", symptom) for symptom, count in failed.items()]
-        for name, count, dimension, value in measured:
-            namespace = METRICS_NAMESPACE.format(stage=self._stage)
-            with single_metric(name=name, unit=MetricUnit.Count, value=count, namespace=namespace) as metric:
-                metric.add_dimension(name=dimension, value=value)
+        self._logger.info(answer.action, extra={**line, **loggable(answer.facts)})
+        for name, count in answer.counts.items():
+            self._measure(name, count, "function", "api")
+        for symptom, count in failures(answer.counts).items():
+            self._measure("Failures", count, "symptom", symptom)
         return response
+
+    def _measure(self, name: str, count: int, dimension: str, value: str) -> None:
+        namespace = METRICS_NAMESPACE.format(stage=self._stage)
+        with single_metric(name=name, unit=MetricUnit.Count, value=count, namespace=namespace) as metric:
+            metric.add_dimension(name=dimension, value=value)
 
     def _refuse_route(self, method: str, path: str) -> Answer:
         """Return 404 for an unknown path, or 405 for a method that the path does not support."""

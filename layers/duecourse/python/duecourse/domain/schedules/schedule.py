@@ -820,6 +820,15 @@ def read_instant(field: str, text: str) -> int:
     return at
 
 
+def understood(spec: ScheduleSpec) -> dict[str, str | list[str] | None]:
+    """Return a schedule in words and in canonical form. Both are None if the schedule is no longer valid."""
+    try:
+        schedule = compile_schedule(spec)
+    except ScheduleError:
+        return {"understood_as": None, "schedule_canonical": None}
+    return {"understood_as": schedule.words, "schedule_canonical": schedule.canonical_document}
+
+
 def counted_from(spec: ScheduleSpec, at: int) -> ScheduleSpec:
     """Return the spec with ``at`` as the anchor if it is a rate without anchor and start, otherwise the spec itself.
 
