@@ -8,7 +8,7 @@ from typing import Any
 from duecourse.domain.runs.decision import own_job
 from duecourse.domain.runs.rendering import call_values, idempotency_key, render_document
 from duecourse.domain.runs.states import RunState
-from duecourse.domain.targets.targets import WorkflowTarget
+from duecourse.domain.targets.targets import Failed, WorkflowTarget
 from duecourse.domain.targets.template import TemplateError
 from duecourse.ports import GraphMissingError, JobStore
 from duecourse.usecases.runs.commands import JobGoneError
@@ -60,6 +60,8 @@ class RunPayloads:
         run = replace(run, attempt=max(run.attempt, 1))
         try:
             prepared = self.payloads.prepared(job, run)
+            if isinstance(prepared, Failed):
+                return SentPayload(None, None, run.own_payload, changed, prepared.error)
             key = idempotency_key(run, prepared.job)
             payload = prepared.job.payload
             if not isinstance(job.target, WorkflowTarget):

@@ -107,7 +107,7 @@ from duecourse.usecases.worker.work_item import (
     event_of,
     start_request_of,
 )
-from duecourse.usecases.workflows.workflows import Found, Prepared, Workflows
+from duecourse.usecases.workflows.workflows import Found, Payloads, Prepared, Workflows
 from duecourse.usecases.write_retry import WriteRetry
 
 MAX_DECISIONS = 6
@@ -425,6 +425,7 @@ class Starter:
     rates: Rates
     breakers: Breakers
     wait_queue: WaitQueue
+    payloads: Payloads
     calls: Calls
     transitions: TransitionWriter
     requeue: Requeue
@@ -510,7 +511,7 @@ class Starter:
         breaker, run = job.breaker, admitted.start.run
         if breaker is None or run.is_workflow:
             return admitted
-        prepared = self.calls.prepared(job, run)
+        prepared = self.payloads.prepared(job, run)
         key = prepared if isinstance(prepared, Failed) else _rendered(partial(breaker_key, breaker, prepared.job))
         if isinstance(key, Failed):  # nothing is called
             return replace(admitted, prepared=key)
@@ -545,7 +546,7 @@ class Starter:
         prepared: Prepared | Failed | None = admitted.prepared
         key = decision.run.name.own_key
         if job.concurrency is not None:
-            prepared = admitted.prepared or self.calls.prepared(job, decision.run)
+            prepared = admitted.prepared or self.payloads.prepared(job, decision.run)
             found = prepared if isinstance(prepared, Failed) else _key_of(job.concurrency.key, prepared.job)
             if isinstance(found, Failed):  # nothing is called
                 return replace(admitted, prepared=found)
@@ -569,7 +570,7 @@ class Starter:
         limited = job.rate
         if limited is None or admitted.start.run.is_workflow or isinstance(admitted.prepared, Failed):
             return admitted
-        prepared = admitted.prepared or self.calls.prepared(job, admitted.start.run)
+        prepared = admitted.prepared or self.payloads.prepared(job, admitted.start.run)
         key = prepared if isinstance(prepared, Failed) else _key_of(limited.key, prepared.job)
         if isinstance(key, Failed):  # nothing is called
             return replace(admitted, prepared=key)
@@ -629,7 +630,7 @@ class Starter:
         """Send the deadline message, write the record, call the target and record the end."""
         decision, message, now = admitted.start, item.message, self.clock.now()
         # Before any write: if the payload cannot be read, no attempt is used up.
-        prepared = admitted.prepared or self.calls.prepared(job, decision.run)
+        prepared = admitted.prepared or self.payloads.prepared(job, decision.run)
         run = with_its_key(decision.run, job)
         if run.deadlines is not None:
             armed = replace(run.deadlines, deadline_message_id=self.randomness.nonce())

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from traceback import format_tb
 
-from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.callbacks import CallbackToken
 from duecourse.domain.runs.rendering import call_values, idempotency_key
 from duecourse.domain.runs.states import Run, Running
@@ -14,7 +13,7 @@ from duecourse.domain.targets.template import TemplateError
 from duecourse.ports import Call, Caller, Clock, Randomness, RunStore
 from duecourse.usecases.report import UNREADABLE, Report, format_error
 from duecourse.usecases.worker.work_item import WorkItem
-from duecourse.usecases.workflows.workflows import Payloads, Prepared, Workflows
+from duecourse.usecases.workflows.workflows import Prepared, Workflows
 from duecourse.usecases.write_retry import WriteRetry
 
 FINISH_MARGIN_SECONDS = 3
@@ -35,24 +34,14 @@ LOOK_SECONDS = 5
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """Calls targets, with the payload of the run's request if the request had one. Holds the calls in progress in a
-    worker's invocation, and lists the runs whose calls are long.
-    """
+    """Calls targets. Holds the calls in progress in a worker's invocation, and lists the runs whose calls are long."""
 
     caller: Caller
-    payloads: Payloads
     runs: RunStore
     clock: Clock
     randomness: Randomness
     workflows: Workflows
     _in_progress: dict[str, Running] = field(default_factory=dict)
-
-    def prepared(self, job: Job, run: Run) -> Prepared | Failed:
-        """Return the job as this run calls it, or a failure if a value that its payload's templates need is missing."""
-        try:
-            return self.payloads.prepared(job, run)
-        except TemplateError as problem:
-            return Failed(str(problem), retryable=False, code=problem.code)
 
     def call(self, item: WorkItem, run: Running, prepared: Prepared | Failed) -> Outcome:
         """Return the outcome of the call. Never raises: any error ends the attempt."""

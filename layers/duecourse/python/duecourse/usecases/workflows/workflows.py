@@ -109,12 +109,6 @@ def run_of(identity: RunIdentity, job_id: str) -> RunName:
     return RunName(job_id, identity.occurrence, identity.suffix)
 
 
-class PayloadGoneError(TemplateError):
-    """The payload of the run has expired."""
-
-    code = "payload_gone"
-
-
 @dataclass(frozen=True, slots=True)
 class Prepared:
     """A job as a run calls it. `taken` has the values of the workflow's run that its templates may use."""
@@ -131,17 +125,20 @@ class Payloads:
     jobs: JobStore
     inputs: Inputs
 
-    def prepared(self, job: Job, run: Run) -> Prepared:
-        """Return the job as this run calls it. Raises PayloadGoneError, UpstreamResultError or GraphMissingError if a
-        part of its payload is missing.
+    def prepared(self, job: Job, run: Run) -> Prepared | Failed:
+        """Return the job as this run calls it, or a failure if a part of its payload is missing. Raises
+        GraphMissingError.
         """
         if run.is_step:
-            return self._step(job, run)
+            try:
+                return self._step(job, run)
+            except TemplateError as problem:
+                return Failed(str(problem), retryable=False, code=problem.code)
         if not run.own_payload:
             return Prepared(job)
         given = self.inputs.get(run.tenant, run.job_id, run.suffix)
         if given is None:
-            raise PayloadGoneError("the payload of this run has expired")
+            return Failed("the payload of this run has expired", retryable=False, code="payload_gone")
         return Prepared(replace(job, payload=given.payload))
 
     def _step(self, job: Job, run: Run) -> Prepared:
