@@ -11,7 +11,7 @@ import duecourse
 from duecourse.testing import Scheduler
 
 FILES = 52
-RETURNS = 124
+RETURNS = 118
 """The returns to a file that was already left. Lower both numbers when a change makes the story shorter."""
 
 PACKAGE = f"{Path(duecourse.__file__).parent}/"

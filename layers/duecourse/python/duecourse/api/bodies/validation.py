@@ -530,7 +530,8 @@ def read_job(value: Any, tenant: str, rules: Rules, check_schedule: CheckSchedul
     draft = None
     if body is not None and not faults:
         draft = _draft(body, tenant, rules)
-        faults = {fault.pointer: fault for fault in rendering_faults(draft, rules.tasks)}
+        for fault in rendering_faults(draft, rules.tasks):
+            faults[fault.pointer] = fault
     if draft is None or faults or written.faults:
         faults_by_pointer = {fault.pointer: fault for fault in map(written.placed, faults.values())}
         faults_by_pointer |= {fault.pointer: fault for fault in written.faults}

@@ -79,7 +79,7 @@ def check_schedule(
     """Check a schedule for `job` (None: a new job). A job may keep its schedule even if it has no more occurrences.
 
     Raises ScheduleError or ExclusionError for a schedule that is invalid, has no occurrence after `now`, fires more
-    often than every `smallest_interval` seconds, or has a planned pause that has begun.
+    often than every `smallest_interval` seconds, or has a planned pause that has started.
     """
     wanted = resolve_anchor(spec, job, now)
     occurrences = occurrences_of("", "", wanted, exclude=exclude)

@@ -649,7 +649,9 @@ class Occurrences:
     def next_due(self, after: int) -> tuple[int, int] | tuple[None, None]:
         """Return the first occurrence strictly after `after`, and when it is due. Both are None if there is none."""
         following = self.next(after)
-        return (None, None) if following is None else (following, self.due(following))
+        if following is None:
+            return None, None
+        return following, self.due(following) if self.offset_seconds or self.jitter_seconds else following
 
     def due(self, occurrence: int) -> int:
         """Return the time when an occurrence is due: its nominal time plus offset and jitter, in elapsed seconds. This

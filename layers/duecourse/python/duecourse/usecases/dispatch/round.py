@@ -258,8 +258,8 @@ class _Round:
             self._check_time()
             self.groups += 1
             done = self.send_and_claim(group, self.retry, self.report, aligned=self.groups <= ALIGNED_GROUPS)
-            refused = done.refused[: MAX_REFUSED - len(self.refused)]
-            self.refused += [Rejected(planned.cursor, f"its claim was rejected: {error}") for planned, error in refused]
+            for planned, error in done.refused[: MAX_REFUSED - len(self.refused)]:
+                self.refused.append(Rejected(planned.cursor, f"its claim was rejected: {error}"))
             if done.failed is not None:
                 raise _StopSending(f"a claim failed for a reason other than its condition: {done.failed}")
             self.size.record_outcome(well=done.well)
