@@ -11,13 +11,10 @@ from typing_extensions import TypedDict
 
 from duecourse.api.answers import Count, PageAnswer, RunAnswer, run_document
 from duecourse.api.api import Answer, Api, listed_tag, page_answer, route
-from duecourse.api.bodies.definition_body import JobName, Tag
-from duecourse.api.bodies.models import Body, Instant, Whole, refuse
+from duecourse.api.bodies.models import refuse
 from duecourse.api.bodies.validation import read_body
 from duecourse.api.identity import OPS
-from duecourse.api.problems import FieldFault, invalid
 from duecourse.api.query import (
-    MAX_ERROR_TEXT,
     RUN_ERROR,
     RUN_TAG,
     SINCE,
@@ -31,10 +28,9 @@ from duecourse.api.query import (
     read_dead_page_token,
 )
 from duecourse.api.request import Request
+from duecourse.api.routes.runs import SelectRunsBody
 from duecourse.usecases.runs.dead_letters import DeadRuns
 from duecourse.usecases.runs.lists import mark_of
-
-MAX_REDRIVEN = 1000
 
 
 def _cursor(text: str) -> str:
@@ -43,17 +39,11 @@ def _cursor(text: str) -> str:
     return text
 
 
-class RedriveBody(Body):
+class RedriveBody(SelectRunsBody):
     """A filter for dead runs: the job, the time of death (from `since`, before `until`), a current tag of the job, and
     a text in the error.
     """
 
-    job_id: JobName | None = None
-    since: Instant | None = None
-    until: Instant | None = None
-    tag: Tag | None = None
-    error: Annotated[str, Field(min_length=1, max_length=MAX_ERROR_TEXT)] | None = None
-    limit: Annotated[Whole, Field(ge=1, le=MAX_REDRIVEN)] = 100
     cursor: Annotated[str, AfterValidator(_cursor)] | None = None
     dry_run: Annotated[
         bool, Field(description="Redrive nothing; return the number of runs that would be redriven.")
@@ -117,8 +107,7 @@ def redrive_dead_runs(api: Api, request: Request, _parameters: Mapping[str, str]
     `dry_run`, no run is redriven, and `redriven` is the number of runs that would be redriven.
     """
     body = read_body(request, RedriveBody, optional=True)
-    if body.since is not None and body.until is not None and body.since >= body.until:
-        raise invalid([FieldFault("must be later than since", "/until")], "invalid-command")
+    body.check_times()
     choice = DeadRuns(body.job_id, body.since, body.until, body.tag, body.error)
     before = None if body.cursor is None else open_dead_page_token(body.cursor)
     redriven = api.dead_letters.redrive(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from http import HTTPStatus
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import unquote
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 from typing_extensions import TypedDict
 
 from duecourse.api.answers import (
@@ -189,24 +189,42 @@ def _of_all_jobs(api: Api, request: Request, query: RunsQuery, wanted: RunFilter
     return replace(answer, body={**answer.body, "searched": searched})
 
 
-MAX_CANCELLED = 1000
-
-UnendedState = Literal["QUEUED", "RETRYING", "WAITING", "RUNNING"]
+MAX_SELECTED = 1000
 
 
-class CancelRunsBody(Body):
+class SelectRunsBody(Body):
+    """A filter for runs: the job, the time at which they entered their state (from `since`, before `until`), a current
+    tag of the job, and a text in the error.
+    """
+
+    model_config = ConfigDict(defer_build=True)  # only its subclasses validate values
+
+    job_id: JobName | None = None
+    since: Instant | None = None
+    until: Instant | None = None
+    tag: Tag | None = None
+    error: Annotated[str, Field(min_length=1, max_length=MAX_ERROR_TEXT)] | None = None
+    limit: Annotated[Whole, Field(ge=1, le=MAX_SELECTED)] = 100
+
+    def check_times(self) -> None:
+        """Raise Problem (422) if `until` is not later than `since`."""
+        if self.since is not None and self.until is not None and self.since >= self.until:
+            raise invalid([FieldFault("must be later than since", "/until")], "invalid-command")
+
+
+if TYPE_CHECKING:
+    UnendedState = str
+else:
+    UnendedState = Literal[tuple(each.value for each in UNENDED)]
+
+
+class CancelRunsBody(SelectRunsBody):
     """The runs to cancel: those in the states in `state`, of one job or of all jobs, filtered by the time at which they
     entered their state (from `since`, before `until`), a current tag of the job, and a text in the error. `cursor` is
     the `next_cursor` of the previous response.
     """
 
     state: Annotated[list[UnendedState], Field(min_length=1, max_length=len(UNENDED))]
-    job_id: JobName | None = None
-    since: Instant | None = None
-    until: Instant | None = None
-    tag: Tag | None = None
-    error: Annotated[str, Field(min_length=1, max_length=MAX_ERROR_TEXT)] | None = None
-    limit: Annotated[Whole, Field(ge=1, le=MAX_CANCELLED)] = 100
     cursor: Annotated[str, Field(min_length=1, max_length=768)] | None = None
     dry_run: Annotated[
         bool, Field(description="Cancel nothing; return the number of runs that would be cancelled.")
@@ -246,8 +264,7 @@ def cancel_runs(api: Api, request: Request, _parameters: Mapping[str, str]) -> A
         raise insufficient_scope(
             "The cancellation of runs of all jobs requires the scope ops; set job_id", frozenset({OPS})
         )
-    if body.since is not None and body.until is not None and body.since >= body.until:
-        raise invalid([FieldFault("must be later than since", "/until")], "invalid-command")
+    body.check_times()
     runs, following = _to_cancel(api, request, body)
     request.budget.charge(len(runs))
     done = api.commands.cancel_many(runs, by=request.principal, dry_run=body.dry_run)
