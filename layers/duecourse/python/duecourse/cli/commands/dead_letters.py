@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, TypedDict, TypeVar
+from typing import Any
 
 import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
-from duecourse.cli.commands.listing import instant_option, output_option, print_page
+from duecourse.cli.commands.listing import ChosenRuns, RunFilters, output_option, print_page, run_filter
 from duecourse.cli.commands.options import answer_options, confirm, connected, page_options, yes_option
 from duecourse.cli.output.runs import print_dead_letters
 from duecourse.cli.output.values import print_json
@@ -30,54 +30,14 @@ SAID_SECONDS = 10.0
 MAX_PAGES = 10
 """The maximum number of pages of dead runs that are counted for the prompt."""
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-class _Filters(TypedDict):
-    job_id: str | None
-    since: datetime | None
-    until: datetime | None
-    tag: str | None
-    error: str | None
-
 
 @click.group("dead-letters", cls=Group, example="duecourse dead-letters list --job nightly")
 def dead_letters() -> None:
     """List and redrive dead runs."""
 
 
-def chosen_by(command: F) -> F:
-    """Add the options that filter dead runs. The command receives them as `chosen`."""
-    command = click.option("--error", metavar="TEXT", help="Only runs with this text in the error.")(command)
-    command = click.option("--tag", help="Only runs of jobs with this tag.")(command)
-    command = click.option("--until", metavar="TIME", help="Only runs that died before this time.")(command)
-    since = "Only runs that died at this time or later: today, 3h, 02:30, ISO-8601."
-    command = click.option("--since", metavar="TIME", help=since)(command)
-    return click.option("--job", "job_id", metavar="JOB", help="Only runs of this job.")(command)
-
-
-@dataclass(frozen=True, slots=True)
-class _Chosen:
-    """The filter of dead runs, with the values of the options."""
-
-    job_id: str | None
-    since: str | None
-    until: str | None
-    tag: str | None
-    error: str | None
-
-    def filters(self) -> _Filters:
-        """Return the filter for the API. Raises UsageError for an invalid time."""
-        since, until = instant_option("since", self.since), instant_option("until", self.until)
-        return {"job_id": self.job_id, "since": since, "until": until, "tag": self.tag, "error": self.error}
-
-    def __str__(self) -> str:
-        said = (("since", self.since), ("until", self.until), ("tagged", self.tag), ("with the error", self.error))
-        return (self.job_id or "ALL jobs") + "".join(f" {word} {text}" for word, text in said if text)
-
-
 @dead_letters.command("list", cls=Command, example="duecourse dead-letters list --since today --tag billing")
-@chosen_by
+@run_filter("died")
 @page_options("runs")
 @output_option
 @answer_options
@@ -85,7 +45,7 @@ def list_dead(
     limit: int, cursor: str | None, output: str, api: str | None, sign: bool | None, as_json: bool, **chosen: str | None
 ) -> None:
     """List dead runs, newest first."""
-    filters = _Chosen(**chosen).filters()
+    filters = ChosenRuns(**chosen).filters()
     with connected(api, sign) as client:
         page = client.list_dead_runs(**filters, limit=limit, cursor=cursor)
     given = [(name.replace("job_id", "job"), text) for name, text in chosen.items() if text]
@@ -100,7 +60,7 @@ def list_dead(
 
 
 @dead_letters.command(cls=Command, example="duecourse dead-letters redrive --job nightly --since today --pace 5/s")
-@chosen_by
+@run_filter("died")
 @click.option("--limit", type=click.IntRange(1), help="The maximum number of runs.  [default: all]")
 @click.option("--pace", metavar="N/s", help="The rate: N/s or N/m, to limit the load on the targets.")
 @click.option("--dry-run", is_flag=True, help="Print the number of dead runs, without redriving them.")
@@ -117,7 +77,7 @@ def redrive(
     **chosen: str | None,
 ) -> None:
     """Redrive dead runs: start them again with a new set of attempts."""
-    asked, steps = _Chosen(**chosen), _Pace.read(pace)
+    asked, steps = ChosenRuns(**chosen), _Pace.read(pace)
     filters = asked.filters()
     with connected(api, sign) as client:
         if dry_run:
@@ -177,7 +137,7 @@ def _left(done: int, total: int | None, pace: _Pace) -> str:
     return f"{done} of {total} runs, ends at about {ends:%H:%M:%S %Z}"
 
 
-def _redriven(client: Client, filters: _Filters, limit: int | None, pace: _Pace, total: int | None) -> dict[str, Any]:
+def _redriven(client: Client, filters: RunFilters, limit: int | None, pace: _Pace, total: int | None) -> dict[str, Any]:
     """Redrive the runs in several calls and return the sums. `total` is their expected number. Each call continues
     after the previous one, because a run remains in the list until its worker has started it again.
     """
@@ -203,7 +163,7 @@ def _redriven(client: Client, filters: _Filters, limit: int | None, pace: _Pace,
             time.sleep(max(0.0, begin + pace.seconds - time.monotonic()))
 
 
-def _count(client: Client, filters: _Filters) -> str:
+def _count(client: Client, filters: RunFilters) -> str:
     """Return the number of the runs, or a lower bound if there are many. Empty if there are none."""
     count, cursor = 0, None
     for _ in range(MAX_PAGES):
@@ -221,6 +181,6 @@ def _print_count(count: str, as_json: bool) -> None:
         click.echo(f"{count or 'no'} dead run{'' if count == '1' else 's'} would be redriven")
 
 
-def _question(count: str, asked: _Chosen, limit: int | None) -> str:
+def _question(count: str, asked: ChosenRuns, limit: int | None) -> str:
     some = limit is not None and (not count.isdigit() or limit < int(count))
     return f"Redrive {f'{limit} of ' if some else ''}{count} dead run{'s' * (count != '1')} of {asked}?"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, tzinfo
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar
 
 import click
 
@@ -36,6 +36,62 @@ wide_option = click.option(
     show_default=True,
     help="`wide`: values are not truncated.",
 )
+
+
+class RunFilters(TypedDict):
+    """The filter of runs for the API."""
+
+    job_id: str | None
+    since: datetime | None
+    until: datetime | None
+    tag: str | None
+    error: str | None
+
+
+def run_filter(event: str) -> Callable[[F], F]:
+    """Return a decorator that adds the options that filter runs, which ChosenRuns takes. `event`: what the runs did at
+    the filtered time.
+    """
+    options = (
+        click.option("--job", "job_id", metavar="JOB", help="Only runs of this job."),
+        click.option(
+            "--since", metavar="TIME", help=f"Only runs that {event} at this time or later: today, 3h, 02:30, ISO-8601."
+        ),
+        click.option("--until", metavar="TIME", help=f"Only runs that {event} before this time."),
+        click.option("--tag", help="Only runs of jobs with this tag."),
+        click.option("--error", metavar="TEXT", help="Only runs with this text in the error."),
+    )
+
+    def add(command: F) -> F:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenRuns:
+    """The filter of runs, with the values of the options."""
+
+    job_id: str | None
+    since: str | None
+    until: str | None
+    tag: str | None
+    error: str | None
+
+    def options(self) -> list[str]:
+        """Return the names of the options that have a value."""
+        return [f"--{name.removesuffix('_id')}" for name, text in asdict(self).items() if text]
+
+    def filters(self) -> RunFilters:
+        """Return the filter for the API. Raises UsageError for an invalid time."""
+        since, until = instant_option("since", self.since), instant_option("until", self.until)
+        return {"job_id": self.job_id, "since": since, "until": until, "tag": self.tag, "error": self.error}
+
+    def __str__(self) -> str:
+        said = (("since", self.since), ("until", self.until), ("tagged", self.tag), ("with the error", self.error))
+        return (self.job_id or "ALL jobs") + "".join(f" {word} {text}" for word, text in said if text)
 
 
 def print_page(

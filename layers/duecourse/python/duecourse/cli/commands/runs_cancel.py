@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Literal, TypedDict, get_args
+from typing import Literal, get_args
 
 import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from duecourse.cli.commands.listing import instant_option
+from duecourse.cli.commands.listing import ChosenRuns, RunFilters, run_filter
 from duecourse.cli.commands.options import answer_options, confirm, connected, yes_option
 from duecourse.cli.output.values import print_json
 from duecourse.cli.terminal import Command, UsageError, say
@@ -27,14 +26,6 @@ MAX_PER_CALL = 100
 """The maximum number of runs that one call cancels. They take the API some seconds."""
 
 
-class _Filters(TypedDict):
-    job_id: str | None
-    since: datetime | None
-    until: datetime | None
-    tag: str | None
-    error: str | None
-
-
 @dataclass(slots=True)
 class _Done:
     """The number of runs that were handled, and of those that their queue rejected."""
@@ -45,57 +36,43 @@ class _Done:
 
 @click.command("cancel", cls=Command, example="duecourse runs cancel --job nightly --state QUEUED --dry-run")
 @click.argument("run_id", metavar="[RUN]", required=False)
-@click.option("--job", "job_id", metavar="JOB", help="All unfinished runs of this job.")
-@click.option("--tag", help="Runs of jobs with this tag.")
 @click.option(
     "--state", "states", multiple=True, type=click.Choice(STATES), help="Only runs in this state; can be repeated."
 )
-@click.option("--error", metavar="TEXT", help="Only runs with this text in the error.")
-@click.option("--since", metavar="TIME", help="Only runs that entered their state at this time or later: today, 3h.")
-@click.option("--until", metavar="TIME", help="Only runs that entered their state before this time.")
+@run_filter("entered their state")
 @click.option("--dry-run", is_flag=True, help="Print the number of runs, without cancelling them.")
 @yes_option
 @answer_options
 def cancel(
     run_id: str | None,
-    job_id: str | None,
-    tag: str | None,
     states: tuple[State, ...],
-    error: str | None,
-    since: str | None,
-    until: str | None,
     dry_run: bool,
     yes: bool,
     api: str | None,
     sign: bool | None,
     as_json: bool,
+    **chosen: str | None,
 ) -> None:
     """Cancel a run, or the unfinished runs that the options select.
 
     A run that has not started does not start. The worker of a running attempt receives the cancellation with its next
     heartbeat.
     """
-    words = {"--job": job_id, "--tag": tag, "--state": states, "--error": error, "--since": since, "--until": until}
-    given = [name for name, value in words.items() if value]
+    asked = ChosenRuns(**chosen)
+    given = [*asked.options(), *(["--state"] if states else [])]
     if run_id is not None and (given or dry_run):
         raise UsageError(f"RUN cannot be combined with {(*given, '--dry-run')[0]}; remove one of them")
     if run_id is None and not given:
         raise UsageError("there is no run to cancel; name a RUN, or select runs with --job, --tag or --state")
-    filters = _Filters(
-        job_id=job_id,
-        since=instant_option("since", since),
-        until=instant_option("until", until),
-        tag=tag,
-        error=error,
-    )
+    filters = asked.filters()
     wanted = [state for state in STATES if state in (states or STATES)]
     with connected(api, sign) as client:
         if run_id is not None:
-            asked = client.cancel_run(run_id).run
+            run = client.cancel_run(run_id).run
             if as_json:
-                print_json(asked.document)
+                print_json(run.document)
             else:
-                say(f"{asked.id} was {asked.state}; its cancellation was requested")
+                say(f"{run.id} was {run.state}; its cancellation was requested")
             return
         counts = {} if yes and not dry_run else {state: _count(client, state, filters) for state in wanted}
         if dry_run:
@@ -106,9 +83,7 @@ def cancel(
             if not total:
                 say("No runs match.")
                 return
-            said = (("tagged", tag), ("with the error", error), ("since", since), ("until", until))
-            chosen = (job_id or "ALL jobs") + "".join(f" {word} {text}" for word, text in said if text)
-            confirm(f"Cancel {_named(counts)} of {chosen}?")
+            confirm(f"Cancel {_named(counts)} of {asked}?")
         done = _cancelled(client, wanted, filters, None if yes else total)
     if as_json:
         print_json({"cancelled": done.cancelled, "refused": done.refused})
@@ -117,7 +92,7 @@ def cancel(
     say(f"the cancellation of {done.cancelled} run{'s' * (done.cancelled != 1)} was requested{refused}")
 
 
-def _count(client: Client, state: State, filters: _Filters) -> int:
+def _count(client: Client, state: State, filters: RunFilters) -> int:
     """Return the number of runs in this state that the filters select."""
     count, cursor = 0, None
     while True:
@@ -127,7 +102,7 @@ def _count(client: Client, state: State, filters: _Filters) -> int:
             return count
 
 
-def _cancelled(client: Client, states: Sequence[State], filters: _Filters, total: int | None) -> _Done:
+def _cancelled(client: Client, states: Sequence[State], filters: RunFilters, total: int | None) -> _Done:
     """Cancel the runs in several calls, state by state, and return the sums. `total` is their expected number. Each
     call continues after the previous one, because a run is listed until its worker has ended it.
     """
