@@ -14,7 +14,8 @@ from duecourse.domain.runs.states import RunState
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.ports import CursorStore, StoreBusyError
 from duecourse.testing.clock import SettableClock
-from duecourse.usecases.jobs.pausing import JobSelection, PauseEndError
+from duecourse.usecases.jobs.job_errors import PauseEndError
+from duecourse.usecases.jobs.pausing import JobSelection
 from tests.support.jobs import NOON, job
 from tests.support.world import Killed, Office, World, dying
 

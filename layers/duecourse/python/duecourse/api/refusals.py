@@ -36,6 +36,7 @@ from duecourse.usecases.jobs.job_errors import (
     JobVersionError,
     KeyReusedError,
     NoPingExpectedError,
+    PauseEndError,
 )
 from duecourse.usecases.jobs.membership import StepError
 from duecourse.usecases.runs.commands import AttemptOverError, BadTokenError, JobGoneError, NotDeadError, RunStateError
@@ -164,6 +165,8 @@ def _of_schedule(error: Exception) -> Problem | None:
             return _too_large(error)
         case AtOnceError():
             return invalid([FieldFault(str(error), "/at_once")], "invalid-command")
+        case PauseEndError():
+            return invalid([FieldFault(str(error), f"/{error.field}")], "invalid-command")
         case NothingToSkipError():
             detail = "The job has no future occurrence to skip; check its schedule, its end and max_runs."
             return Problem("nothing-to-skip", detail)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Annotated
 
@@ -22,7 +21,7 @@ from duecourse.api.query import job_page_token, read_job_page_token
 from duecourse.api.request import Request, read_expected
 from duecourse.api.routes.jobs import job_answer, job_id_in
 from duecourse.domain.jobs.cursor import PlannedResume
-from duecourse.usecases.jobs.pausing import MAX_PER_CALL, BulkResult, JobSelection, PauseEndError
+from duecourse.usecases.jobs.pausing import MAX_PER_CALL, BulkResult, JobSelection
 
 MAX_NOTE = 500
 
@@ -155,16 +154,15 @@ def pause_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
     """
     job_id, expected = job_id_in(parameters), read_expected(request)
     body = read_body(request, PauseBody, optional=True)
-    with _ending():
-        view = api.pausing.pause(
-            request.tenant,
-            job_id,
-            by=request.principal,
-            note=body.note,
-            start=body.start,
-            end=body.end,
-            expected=expected,
-        )
+    view = api.pausing.pause(
+        request.tenant,
+        job_id,
+        by=request.principal,
+        note=body.note,
+        start=body.start,
+        end=body.end,
+        expected=expected,
+    )
     return job_answer("job_paused", view)
 
 
@@ -215,17 +213,16 @@ def pause_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> An
     """
     body = read_body(request, PauseManyBody)
     choice, after = _chosen(body, request)
-    with _ending():
-        result = api.pausing.pause_many(
-            request.tenant,
-            choice,
-            by=request.principal,
-            note=body.note,
-            start=body.start,
-            end=body.end,
-            after=after,
-            charge=request.budget.charge,
-        )
+    result = api.pausing.pause_many(
+        request.tenant,
+        choice,
+        by=request.principal,
+        note=body.note,
+        start=body.start,
+        end=body.end,
+        after=after,
+        charge=request.budget.charge,
+    )
     return _answer("jobs_paused", choice, result)
 
 
@@ -260,15 +257,6 @@ def resume_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> A
         charge=request.budget.charge,
     )
     return _answer("jobs_resumed", choice, result)
-
-
-@contextmanager
-def _ending() -> Iterator[None]:
-    """Convert the error of a pause that cannot start or end at the requested time to a Problem."""
-    try:
-        yield
-    except PauseEndError as error:
-        raise invalid([FieldFault(str(error), f"/{error.field}")], "invalid-command") from None
 
 
 def _chosen(body: ManyBody, request: Request) -> tuple[JobSelection, str | None]:

@@ -103,3 +103,11 @@ class Precondition:
 
 ANYTHING = Precondition()
 """A precondition without any expectation."""
+
+
+class PauseEndError(Exception):
+    """A pause cannot start (`field`: from) or end at the requested time."""
+
+    def __init__(self, detail: str, field: str = "until") -> None:
+        super().__init__(detail)
+        self.field = field

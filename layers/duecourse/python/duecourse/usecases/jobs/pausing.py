@@ -32,6 +32,7 @@ from duecourse.usecases.jobs.job_errors import (
     JobChangedError,
     JobUnknownError,
     JobUnreadableError,
+    PauseEndError,
     Precondition,
 )
 from duecourse.usecases.jobs.view import JobView
@@ -77,14 +78,6 @@ class BulkResult:
     changed: int
     failed: tuple[str, ...]
     following: str | None
-
-
-class PauseEndError(Exception):
-    """A pause cannot start (`field`: from) or end at the requested time."""
-
-    def __init__(self, detail: str, field: str = "until") -> None:
-        super().__init__(detail)
-        self.field = field
 
 
 class _LeftAlone(Exception):
