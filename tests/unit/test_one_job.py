@@ -10,7 +10,7 @@ from types import FrameType
 import duecourse
 from duecourse.testing import Scheduler
 
-FILES = 52
+FILES = 51
 RETURNS = 118
 """The returns to a file that was already left. Lower both numbers when a change makes the story shorter."""
 

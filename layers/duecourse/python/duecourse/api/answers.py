@@ -28,7 +28,7 @@ from duecourse.api.bodies.models import write_json
 from duecourse.api.problems import Problem, internal, unavailable
 from duecourse.api.request import Request, read_request
 from duecourse.domain.ids import ID_PATTERN
-from duecourse.domain.instants import to_iso
+from duecourse.domain.instants import millisecond, to_iso
 from duecourse.domain.jobs.document import definition_document
 from duecourse.domain.runs import document as documents
 from duecourse.domain.runs.states import MAX_ATTEMPTS, MAX_ERROR, AttemptOutcome, Run, RunState
@@ -229,7 +229,7 @@ def job_document(view: JobView) -> Document:
     `JobAnswer`.
     """
     job = view.job
-    following = view.next_occurrence
+    paused_until, following = job.pause_ends_at, view.next_occurrence
     return {
         "id": job.id,
         "tenant": job.tenant,
@@ -239,10 +239,10 @@ def job_document(view: JobView) -> Document:
         "next_occurrence": None if following is None else to_iso(following),
         "paused_by": job.paused_by,
         "paused_because": job.paused_because,
-        "paused_until": None if job.pause_ends_at is None else to_iso(job.pause_ends_at),
+        "paused_until": None if paused_until is None else to_iso(paused_until),
         "planned_pause": planned_pause(job.exclude) if job.exclude else None,
-        "created_at": documents.millisecond(job.created_at),
-        "updated_at": documents.millisecond(job.updated_at),
+        "created_at": millisecond(job.created_at),
+        "updated_at": millisecond(job.updated_at),
         "error": view.error,
         "workflow": job.workflow,
         "former": list(map(attrgetter("id"), job.former)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import overload
 
 FIRST, LAST = -62_135_596_800, 253_402_300_799
 """The first and last second that :func:`to_iso` can format: 0001-01-01T00:00:00Z and 9999-12-31T23:59:59Z."""
@@ -21,6 +22,21 @@ def to_iso(seconds: float) -> str:
     moment = datetime.fromtimestamp(seconds, UTC)
     whole = moment.microsecond < 1000
     return moment.isoformat(timespec="seconds" if whole else "milliseconds").replace("+00:00", "Z")
+
+
+@overload
+def millisecond(instant: float) -> str: ...
+
+
+@overload
+def millisecond(instant: float | None) -> str | None: ...
+
+
+def millisecond(instant: float | None) -> str | None:
+    """Format an instant (UTC seconds), always with milliseconds. Returns None for None."""
+    if instant is None:
+        return None
+    return datetime.fromtimestamp(instant, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def from_iso(text: str) -> float:

@@ -12,8 +12,7 @@ from duecourse.api.answers import Count, Document, JobId, Millisecond, RunId, Se
 from duecourse.api.bodies.definition_body import DefinitionBody
 from duecourse.api.bodies.job_answer import KeptBody
 from duecourse.domain.documents import part_of
-from duecourse.domain.instants import to_iso
-from duecourse.domain.runs.document import millisecond
+from duecourse.domain.instants import millisecond, to_iso
 from duecourse.domain.runs.states import Alive, RunState, finished_at, reason_of
 from duecourse.domain.workflows.graph import Graph, Rule, StepOutcome
 from duecourse.domain.workflows.view import Pending, StepView, WorkflowRunView

@@ -21,7 +21,7 @@ from duecourse.api.query import PageQuery, job_page_token, read_job_page_token
 from duecourse.api.request import Request, read_absent, read_expected
 from duecourse.api.routes.pausing import PageCursor
 from duecourse.domain.ids import is_id
-from duecourse.domain.runs.document import millisecond
+from duecourse.domain.instants import millisecond
 from duecourse.domain.schedules.calendars import (
     MAX_CALENDAR_CHARACTERS,
     MAX_CALENDAR_ENTRIES,

@@ -37,11 +37,10 @@ from duecourse.api.query import (
 )
 from duecourse.api.request import Request, etag_of, read_absent, read_expected, read_key, request_key
 from duecourse.domain.ids import ID_PATTERN, is_id
-from duecourse.domain.instants import to_iso
+from duecourse.domain.instants import millisecond, to_iso
 from duecourse.domain.jobs.document import ChangeAction, ChangeRecord
 from duecourse.domain.jobs.job import Job, JobState
 from duecourse.domain.jobs.spread import Minute, Place
-from duecourse.domain.runs.document import millisecond
 from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.domain.tenants.quota import MAX_NAME, MAX_OWNER
 from duecourse.domain.workflows.results import result_faults

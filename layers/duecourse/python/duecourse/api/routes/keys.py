@@ -21,7 +21,7 @@ from duecourse.api.problems import FieldFault, Problem, invalid, later, shortene
 from duecourse.api.request import IDEMPOTENCY_KEY, Request, read_key, request_key
 from duecourse.api.routes.manual import payload_faults_of
 from duecourse.domain.ids import ID_PATTERN
-from duecourse.domain.instants import to_iso
+from duecourse.domain.instants import millisecond, to_iso
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.api_keys import (
     DEFAULT_DAYS,
@@ -35,7 +35,6 @@ from duecourse.domain.runs.api_keys import (
     ApiKey,
     literal,
 )
-from duecourse.domain.runs.document import millisecond
 from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.domain.targets.template import TemplateError
 from duecourse.domain.tenants.quota import MAX_DESCRIPTION

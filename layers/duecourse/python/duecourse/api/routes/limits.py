@@ -21,9 +21,8 @@ from duecourse.api.problems import FieldFault, Problem, invalid, later, shortene
 from duecourse.api.query import PageQuery, key_page_token, read_key_page_token
 from duecourse.api.request import Request
 from duecourse.domain.ids import parse_run_id
-from duecourse.domain.instants import DAY_SECONDS, to_iso
+from duecourse.domain.instants import DAY_SECONDS, millisecond, to_iso
 from duecourse.domain.jobs.job import MAX_ACTIVE_LIMIT, Breaker, Rate
-from duecourse.domain.runs.document import millisecond
 from duecourse.domain.runs.overlap import KeyLimit
 from duecourse.domain.runs.rendering import CONCURRENCY_KEY_PATTERN
 from duecourse.domain.runs.states import RunState

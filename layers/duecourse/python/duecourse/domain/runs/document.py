@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any, overload
+from typing import Any
 
-from duecourse.domain.instants import to_iso
+from duecourse.domain.instants import millisecond, to_iso
 from duecourse.domain.jobs.job import Deadline, EventKind, Job
 from duecourse.domain.runs.states import (
     Alive,
@@ -96,21 +95,6 @@ def attempt_documents(run: Run) -> list[dict[str, Any]]:
         }
         for attempt in attempts_of(run)
     ]
-
-
-@overload
-def millisecond(instant: float) -> str: ...
-
-
-@overload
-def millisecond(instant: float | None) -> str | None: ...
-
-
-def millisecond(instant: float | None) -> str | None:
-    """Format an instant (UTC seconds), always with milliseconds. Returns None for None."""
-    if instant is None:
-        return None
-    return datetime.fromtimestamp(instant, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 LATE_REASONS = frozenset({"missed", "superseded", "start_deadline"})
