@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import Backoff, Breaker, Completion, Concurrency, Overlap, Rate, RetryPolicy
 from duecourse.domain.runs.breaker import BreakerState
 from duecourse.domain.runs.document import run_document
@@ -355,6 +356,32 @@ def test_breakers_closed_key_starts_the_runs_in_its_wait_queue(world: World) -> 
     world.office.api.key_limits.close("default", "crm")
     world.work()
     assert states(world) == "SS"
+
+
+def test_breakers_closed_key_starts_runs_that_already_wait_within_15_minutes(world: World) -> None:
+    guarded(world)
+    answer(world, UP)
+    world.office.api.key_limits.hold("default", "crm", NOON + DAY_SECONDS)
+    asked(world, 3)
+    world.clock.advance(100)
+    world.office.api.key_limits.close("default", "crm")
+    world.until(NOON + 905)
+    assert states(world) == "SSS"
+    assert all(870 <= second <= 900 for second in seconds(world))
+
+
+def test_breakers_held_run_asks_every_15_minutes_and_uses_no_attempt(world: World) -> None:
+    guarded(world)
+    answer(world, UP)
+    world.office.api.key_limits.hold("default", "crm", NOON + 7200)
+    asked(world, 1)
+    requests: list[str] = []
+    world.wait_queues = CountedStore(world.wait_queues, requests)
+    world.until(NOON + 7199)
+    assert (states(world), seconds(world)) == ("Q", [])
+    assert 8 <= requests.count("breaker") <= 9
+    world.until(NOON + 7240)
+    assert (states(world), all_runs(world)[0].attempt) == ("S", 1)
 
 
 def test_breakers_probe_of_a_breaker_that_was_closed_meanwhile_changes_nothing(world: World) -> None:

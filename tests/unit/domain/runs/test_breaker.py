@@ -16,11 +16,13 @@ from duecourse.domain.runs.breaker import (
     WaitUntil,
     decide_end,
     decide_start,
+    held_until,
     verdict_of,
 )
 from duecourse.domain.runs.rendering import breaker_key
 from duecourse.domain.targets.targets import Failed, HttpTarget, LambdaTarget, Outcome, Returned
 from duecourse.domain.targets.template import TemplateError
+from duecourse.limits import MAX_DELAY_SECONDS
 from tests.support.jobs import job
 
 NOW = 1_000_000.0
@@ -67,6 +69,13 @@ def test_breaker_attempts_wait_for_an_open_breaker_and_are_spread_after_it() -> 
     assert waits["7"] == start(OPEN, NOW + 59, "7", draw=0.1)
     short = BreakerState(3, int(NOW) + 4, 4)
     assert all(NOW + 4 <= wait.at < NOW + 8 for run in waits if isinstance(wait := start(short, NOW, run), WaitUntil))
+
+
+def test_breaker_attempts_try_again_after_15_minutes_if_it_is_open_longer() -> None:
+    held = held_until(BreakerState(), NOW + 86400)
+    wait = start(held, NOW)
+    assert isinstance(wait, WaitUntil)
+    assert NOW + MAX_DELAY_SECONDS - SPREAD_SECONDS <= wait.at < NOW + MAX_DELAY_SECONDS
 
 
 def test_breaker_first_attempt_after_it_is_the_probe_and_the_others_wait() -> None:

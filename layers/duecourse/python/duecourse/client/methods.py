@@ -966,7 +966,8 @@ class Methods(ABC):
         """Close a circuit breaker.
 
         Closes the circuit breaker of a key, and ends its hold or its pause by `Retry-After`. Attempts start again.
-        Runs that already wait for the circuit breaker or the rate keep their planned instant.
+        Runs that already wait for the circuit breaker or the rate keep their planned instant: 15 minutes later at
+        most.
 
         `limit_key`: the concurrency key.
         """

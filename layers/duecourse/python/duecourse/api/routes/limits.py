@@ -335,7 +335,7 @@ def close_breaker(api: Api, request: Request, parameters: Mapping[str, str]) -> 
     """Close a circuit breaker.
 
     Closes the circuit breaker of a key, and ends its hold or its pause by `Retry-After`. Attempts start again. Runs
-    that already wait for the circuit breaker or the rate keep their planned instant.
+    that already wait for the circuit breaker or the rate keep their planned instant: 15 minutes later at most.
     """
     key = _key_in(parameters)
     with _Refused(key):

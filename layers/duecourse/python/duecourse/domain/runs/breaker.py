@@ -18,6 +18,7 @@ from typing import Literal
 
 from duecourse.domain.jobs.job import MAX_OPEN_SECONDS, Breaker
 from duecourse.domain.targets.targets import Failed, Outcome
+from duecourse.limits import MAX_DELAY_SECONDS
 
 SPREAD_SECONDS = 30
 """Attempts that wait for an open breaker start within this time (seconds) after it, at most as long as it was open."""
@@ -107,7 +108,9 @@ def decide_start(
     if not state.open_until or state.probe == token:
         return Closed()
     if now < state.open_until:
-        return WaitUntil(state.open_until + min(SPREAD_SECONDS, state.open_seconds) * _share(run))
+        # An operator may hold a key for a day and close it before: a run finds that out when it tries again.
+        at = min(state.open_until, now + MAX_DELAY_SECONDS - SPREAD_SECONDS)
+        return WaitUntil(at + min(SPREAD_SECONDS, state.open_seconds) * _share(run))
     if now < state.probe_until:
         first, last = PROBING_SECONDS
         return WaitUntil(now + first + (last - first) * draw)
