@@ -7,6 +7,7 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
+from tests.prove.draw_breakers import breakers, guarded, probes
 from tests.prove.draw_keys import edits, keyed, keys, paces, places, rates
 from tests.prove.draw_workflows import RIVAL, WORKFLOW, steps
 from tests.prove.faults import Fault
@@ -366,6 +367,9 @@ FOCUS: dict[str, Callable[[Random, int], Plan]] = {
         rates,
         edits,
         keyed,
+        breakers,
+        probes,
+        guarded,
         crowd,
         missed,
         sends,

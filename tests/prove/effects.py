@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
+from tests.prove.breaker_promises import BreakerPromises
 from tests.prove.draw import at
-from tests.prove.key_promises import KeyPromises
 from tests.prove.operations import Done
 from tests.prove.plan import START
 from tests.prove.promises import SLACK, Finding, shown, told
@@ -26,7 +26,7 @@ MOST_REQUESTS_EACH = 80
 """For each attempt, request to the API and occurrence."""
 
 
-class AllPromises(KeyPromises):
+class AllPromises(BreakerPromises):
     """All that is promised."""
 
     def findings(self) -> Iterator[Finding]:
@@ -68,6 +68,7 @@ class AllPromises(KeyPromises):
         happened = Counter(int(call.began // 60) for calls in self.calls.values() for call in calls)
         happened.update(int(asked.reply.asked // 60) for asked in self.world.asked)
         happened.update(int(at(run["due"]) // 60) for run in self.result.runs.values())
+        happened.update(self._waits_for_breakers())
         for minute, number in self.world.cloud.observed.requests.items():
             bound = IDLE_REQUESTS + MOST_REQUESTS_EACH * (happened[minute] + happened[minute - 1])
             if number > bound:
@@ -75,6 +76,12 @@ class AllPromises(KeyPromises):
                     "requests of a minute are bounded",
                     f"{number} in minute {minute - int(START // 60)}, {happened[minute]} things happened (<= {bound})",
                 )
+
+    def _waits_for_breakers(self) -> Iterator[int]:
+        """The minutes in which runs may have waited for a circuit breaker, which they ask again and again."""
+        for run in self.result.runs.values():
+            if run["finished_at"] and any(each.get("breaker") for each in self.definitions(run["job_id"])):
+                yield from range(int(at(run["due"]) // 60), int(at(run["finished_at"]) // 60) + 1)
 
     # Callbacks and cancellations.
 
@@ -160,7 +167,8 @@ class AllPromises(KeyPromises):
             given = self.definitions(job)
             manual = all(each.get("overlap") == "queue" and each.get("schedule") is None for each in given)
             runs = [run for run in self.result.runs.values() if run["job_id"] == job]
-            keyed = any(each.get("concurrency") for each in given)  # it may wait for a run of another job, too
+            # It may wait for a run of another job or for a target, too.
+            keyed = any(each.get("concurrency") or each.get("breaker") for each in given)
             if not given or not manual or keyed or self._stopped(job) or any(run["workflow"] for run in runs):
                 continue
             asked = {
@@ -231,7 +239,7 @@ class AllPromises(KeyPromises):
         """Whether a job of a workflow has a time of its own, or may wait elsewhere."""
         puts = [done for done in self.done[name.partition(".")[0]] if done.operation.what == "put"]
         given = {} if len(puts) != 1 else puts[0].operation.more["body"]["jobs"].get(step, {})
-        limited = any(given.get("job", {}).get(name) for name in ("concurrency", "rate"))
+        limited = any(given.get("job", {}).get(name) for name in ("concurrency", "rate", "breaker"))
         return len(puts) != 1 or limited or bool(given.get("not_before"))
 
     def _ends_in_time(self) -> Iterator[Finding]:

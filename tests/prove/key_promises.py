@@ -48,7 +48,7 @@ class KeyPromises(WorkflowPromises):
         """A run starts once a place of its key is free. A run that waits for its next attempt has no place."""
         limits, calls = self._limits()
         keyed = {call.job for call in calls}
-        others = ("rate", "completion", "schedule")
+        others = ("rate", "breaker", "completion", "schedule")
         given = [each for job in keyed for each in self.definitions(job)]
         if any(each["overlap"] != "allow" or any(each.get(name) for name in others) for each in given):
             return
@@ -132,7 +132,8 @@ class KeyPromises(WorkflowPromises):
         rates, calls = self._rated()
         given = [each for job in {call.job for call in calls} for each in self.definitions(job)]
         paces = {each["per_minute"] for each in rates}
-        if len(paces) != 1 or any(each["overlap"] != "allow" or each.get("concurrency") for each in given):
+        limited = any(each.get("concurrency") or each.get("breaker") for each in given)
+        if len(paces) != 1 or limited or any(each["overlap"] != "allow" for each in given):
             return
         if any(call.outcome == "throttles" for call in calls):
             return

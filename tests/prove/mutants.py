@@ -196,6 +196,111 @@ MUTANTS = (
         "return Disposition.ACK",
         "paces",
     ),
+    Mutant(
+        "an open circuit breaker lets attempts start",
+        "    if now < state.open_until:\n        # An operator",
+        "    if False:\n        # An operator",
+        "probes",
+    ),
+    Mutant(
+        "failures are not counted for a circuit breaker",
+        "            if state.probe != guarded.token:\n                state = self.wait_queues.count_failure(",
+        "            if False:\n                state = self.wait_queues.count_failure(",
+        "probes",
+    ),
+    Mutant(
+        "429 does not count as a failure of a target",
+        r'"http\.(429|5\d\d)',
+        r'"http\.(5\d\d)',
+        "probes",
+    ),
+    Mutant(
+        "a failed probe does not open its circuit breaker again",
+        "        case Verdict.FAILS:\n            longer = ",
+        "        case Verdict.FAILS if state.open_until:\n            return replace(state, probe='', probe_until=0)\n"
+        "        case Verdict.FAILS:\n            longer = ",
+        "probes",
+    ),
+    Mutant(
+        "a circuit breaker opens for the same time again",
+        "longer = min(2 * state.open_seconds, MAX_OPEN_SECONDS)",
+        "longer = min(state.open_seconds, MAX_OPEN_SECONDS)",
+        "probes",
+    ),
+    Mutant(
+        "two runs become probes at once",
+        "request = _replaced(BREAKER_FIELDS, previous, state, expires_at)",
+        "request = _replaced(BREAKER_FIELDS, self.breaker(tenant, key), state, expires_at)",
+        "probes",
+    ),
+    Mutant(
+        "a success does not clear the failures of a circuit breaker",
+        "        case Verdict.WORKS:\n            return BreakerState()",
+        "        case Verdict.WORKS:\n            return BreakerState() if state.open_until else state",
+        "probes",
+    ),
+    Mutant(
+        "a successful probe does not close its circuit breaker",
+        "        case Verdict.WORKS:\n            return BreakerState()",
+        "        case Verdict.WORKS if state.open_until:\n            return replace(state, probe='', probe_until=0)\n"
+        "        case Verdict.WORKS:\n            return BreakerState()",
+        "probes",
+    ),
+    Mutant(
+        "attempts from before its opening close a circuit breaker",
+        "    if state.open_until and state.probe != token:\n        return state",
+        "    if state.open_until and state.probe != token and verdict is not Verdict.WORKS:\n        return state",
+        "probes",
+    ),
+    Mutant(
+        "a refused probe keeps its circuit breaker half open",
+        '        case Verdict.NOTHING:\n            return replace(state, probe="", probe_until=0)',
+        "        case Verdict.NOTHING:\n            return state",
+        "probes",
+    ),
+    Mutant(
+        "a dead probe keeps its circuit breaker half open",
+        "    if now < state.probe_until:",
+        "    if state.probe:",
+        "breakers",
+    ),
+    Mutant(
+        "a run that waits for a circuit breaker uses an attempt",
+        "return Queued(**start.run.common(**_NOT_BEGUN, **waits), not_before=not_before)",
+        "return Queued(**start.run.common(**{**_NOT_BEGUN, **waits, 'attempt': int(breaker)}), not_before=not_before)",
+        "probes",
+    ),
+    Mutant(
+        "a run that waits for a circuit breaker has no message",
+        "        waited = replace(message, waited=True, call=None)\n        return self.requeue.defer(",
+        "        waited = replace(message, waited=True, call=None)\n        if breaker:\n            return Disposition.ACK\n"
+        "        return self.requeue.defer(",
+        "probes",
+    ),
+    Mutant(
+        "a run that waits for a circuit breaker shows a rate",
+        "in_turn=later.in_turn, breaker=breaker)",
+        "in_turn=later.in_turn, breaker=False)",
+        "probes",
+    ),
+    Mutant(
+        "a hold does not open the circuit breaker of its key",
+        "self._change_breaker(tenant, key, lambda state: held_until(state, until), kept)",
+        "pass",
+        "probes",
+    ),
+    Mutant(
+        "close leaves a circuit breaker open",
+        "self._change_breaker(tenant, key, lambda _: BreakerState(), ",
+        "self._change_breaker(tenant, key, lambda state: state, ",
+        "probes",
+    ),
+    Mutant(
+        "runs of a held key wait for the end of its hold",
+        "at = min(state.open_until, now + MAX_DELAY_SECONDS - SPREAD_SECONDS)",
+        "at = state.open_until",
+        "probes",
+    ),
     Mutant("jobs are not completed", "if ending and complete_if_ended(", "if False and complete_if_ended(", "plain"),
     Mutant(
         "claimed though not all was sent",

@@ -78,15 +78,30 @@ class Operator:
                 self._note(operation, self.world.ask("PUT", f"/v1/workflows/{job}", more["body"]))
             case "redrive" | "cancel" | "rerun":
                 self._about_a_run(operation)
-            case "limit":
-                body = {name: more[name] for name in ("concurrency", "rate") if more.get(name) is not None}
-                self._note(operation, self.world.ask("PUT" if body else "DELETE", f"/v1/limits/{job}", body or None))
+            case "look":
+                waiting = {"limit": "100", "state": "QUEUED,RETRYING"}
+                self._note(operation, self.world.ask("GET", f"{path}/runs", query=waiting))
+            case "limit" | "hold" | "close" | "look-key":
+                self._about_a_key(operation)
             case "redrive-many":
                 self._note(operation, self.world.ask("POST", "/v1/dead-letters/redrive", {"job_id": job}))
             case "console-redrive":
                 self._console_redrive()
             case other:
                 raise ValueError(other)
+
+    def _about_a_key(self, operation: Operation) -> None:
+        key, more = f"/v1/limits/{operation.job}", operation.more
+        match operation.what:
+            case "limit":
+                body = {name: more[name] for name in ("concurrency", "rate", "breaker") if more.get(name) is not None}
+                self._note(operation, self.world.ask("PUT" if body else "DELETE", key, body or None))
+            case "hold":
+                self._note(operation, self.world.ask("POST", f"{key}/hold", {"seconds": more["seconds"]}))
+            case "close":
+                self._note(operation, self.world.ask("POST", f"{key}/close"))
+            case _:
+                self._note(operation, self.world.ask("GET", key))
 
     def _planned(self, more: dict[str, Any]) -> dict[str, Any]:
         """A pause that ends by itself. Its end is kept with the operation, for the promises."""

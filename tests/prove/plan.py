@@ -59,7 +59,7 @@ class Operation:
 @dataclass(frozen=True)
 class Plan:
     """A history. `targets`: by job, the outcomes that its calls have, with their weights and longest duration, or
-    the one that they `always` have."""
+    the one that they `always` have. While it is `down` (spans), they have those of `down_outcomes`."""
 
     seed: int
     seconds: float
@@ -68,11 +68,12 @@ class Plan:
     conditions: Conditions
     targets: dict[str, dict[str, Any]]
 
-    def behaviour(self, run: str, attempt: int) -> tuple[str, float]:
-        """How a call ends and after how many seconds; the same whenever it is asked."""
+    def behaviour(self, run: str, attempt: int, now: float) -> tuple[str, float]:
+        """How a call that begins now ends and after how many seconds; the same whenever it is asked."""
         random = Random(f"{self.seed}/{run}/{attempt}")
         target = self.targets.get(run.partition(".")[0], {})
-        outcomes = target.get("outcomes", {"succeeds": 1})
+        down = any(begin <= now - START < end for begin, end in target.get("down", ()))
+        outcomes = target["down_outcomes"] if down else target.get("outcomes", {"succeeds": 1})
         outcome = random.choices(list(outcomes), list(outcomes.values()))[0]
         if target.get("always"):
             return outcome, target["seconds"]

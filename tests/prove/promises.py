@@ -126,6 +126,12 @@ class Promises:
             asked = len(self.done[job]) + len(self.world.plan.faults) * 16
             reports = sum(run.startswith(f"{job}.") for run, _, _ in self.result.operator.callbacks)
             bound = 4 * count + 6 * attempts + 4 * reports + 10 * asked + 20  # a heartbeat moves a deadline
+            if any(each.get("breaker") for each in self.definitions(job)):  # whose runs look at it again and again
+                bound += sum(
+                    int((times[-1] - times[0]) / LOOKS_SECONDS)
+                    for run, times in self.world.cloud.observed.about.items()
+                    if run.partition(".")[0] == job
+                )
             if sent > bound:
                 yield (
                     "messages are bounded",

@@ -77,7 +77,7 @@ class Targets:
 
     def _answer(self, call: TargetCall, left: float, fault: str | None) -> bytes:
         outcome, seconds = self.behave(call)
-        if seconds >= left:
+        if seconds >= left or outcome == "hangs":
             self.simulation.sleep(left)
             call.outcome = "timeout"
             raise TimeoutError("timed out")

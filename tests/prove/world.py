@@ -87,7 +87,7 @@ class World:
                 self._schedule(rule)
 
     def _behave(self, call: TargetCall) -> tuple[str, float]:
-        return self.plan.behaviour(call.run, call.attempt)
+        return self.plan.behaviour(call.run, call.attempt, call.began)
 
     def _called(self, call: TargetCall) -> None:
         self.called(call)
