@@ -148,6 +148,17 @@ def _dies(real: Any, *arguments: Any, **named: Any) -> Any:
     raise SystemExit
 
 
+def test_breakers_late_message_of_an_ended_run_does_not_keep_the_probe(world: World) -> None:
+    guarded(world, failures=1)
+    answer(world, DOWN, UP)
+    asked(world, 1)
+    world.clock.advance(61)
+    world.tell(world.about(all_runs(world)[0], MessageKind.START))
+    assert (state(world).word(world.clock.now()), state(world).probe) == ("half_open", "")
+    asked(world, 1)
+    assert (sorted_states(world), state(world)) == ("DS", BreakerState())
+
+
 def test_breakers_retries_wait_for_the_breaker_too_and_are_not_used_up(world: World) -> None:
     retry = RetryPolicy(max_attempts=3, backoff=Backoff.FIXED, min_seconds=1, max_seconds=1)
     guarded(world, retry=retry)

@@ -125,12 +125,17 @@ def decide_end(state: BreakerState, verdict: Verdict, token: str, rule: Breaker,
         case Verdict.WORKS:
             return BreakerState()
         case Verdict.NOTHING:
-            return replace(state, probe="", probe_until=0)
+            return without_probe(state)
         case Verdict.FAILS if not state.open_until and state.failures < rule.failures:
             return state
         case Verdict.FAILS:
             longer = min(2 * state.open_seconds, MAX_OPEN_SECONDS) if state.open_until else rule.open_seconds
             return BreakerState(state.failures, ceil(now) + longer, longer)
+
+
+def without_probe(state: BreakerState) -> BreakerState:
+    """Return the state of a half-open breaker whose next attempt is the probe."""
+    return replace(state, probe="", probe_until=0)
 
 
 def held_until(state: BreakerState, until: float) -> BreakerState:

@@ -636,9 +636,11 @@ class Starter:
             armed = replace(run.deadlines, deadline_message_id=self.randomness.nonce())
             run = replace(run, deadlines=armed)
             if not self._arm(run, message, armed):
+                self._give_probe_back(admitted, job)
                 return self.requeue.defer(item, decision.previous, now, "the message of its deadline could not be sent")
         due = admitted.rate_key is not None or admitted.guarded is not None
         if conflict := self._write_start(run, decision.previous, due=due):
+            self._give_probe_back(admitted, job)
             return conflict
         self._leave_lines(item, admitted, run, job)
         _count(decision, job, message, item.report)
@@ -651,6 +653,10 @@ class Starter:
         if key := admitted.rate_key or (None if job.concurrency is None else admitted.start.run.key):
             self._pause_key(item, admitted, job, key, outcome)
         return self.transitions.finish(item, run, job, outcome)
+
+    def _give_probe_back(self, admitted: _Admitted, job: Job) -> None:
+        if admitted.guarded is not None:
+            self.breakers.not_started(job.tenant, admitted.guarded)
 
     def _pause_key(self, item: WorkItem, admitted: _Admitted, job: Job, key: str, outcome: Outcome) -> None:
         """Pause the rate of the run, or else its concurrency key, if its target requested this. A failure here must not

@@ -15,6 +15,7 @@ from duecourse.domain.runs.breaker import (
     decide_end,
     decide_start,
     verdict_of,
+    without_probe,
 )
 from duecourse.domain.targets.targets import Outcome
 from duecourse.ports import Clock, JobStore, Randomness, WaitQueues
@@ -66,6 +67,14 @@ class Breakers:
                     state = self._set(tenant, guarded.key, after, guarded.state)[1]
                     guarded = replace(guarded, state=state)
         return WaitUntil(self.clock.now() + BUSY_SECONDS)
+
+    def not_started(self, tenant: str, guarded: Guarded) -> None:
+        """Let another attempt be the probe if this one was to be it and does not start: a late message of a run that
+        has ended finds this out when it writes the start.
+        """
+        state = guarded.state
+        if state.open_until and state.probe == guarded.token:
+            self._set(tenant, guarded.key, without_probe(state), state)
 
     def ended(self, tenant: str, guarded: Guarded, of_job: Breaker, outcome: Outcome, report: Report) -> None:
         """Record the attempt's outcome for the circuit breaker. Repeated failures may be counted twice if the
