@@ -254,7 +254,7 @@ MUTANTS = (
     ),
     Mutant(
         "a refused probe keeps its circuit breaker half open",
-        '        case Verdict.NOTHING:\n            return replace(state, probe="", probe_until=0)',
+        "        case Verdict.NOTHING:\n            return without_probe(state)",
         "        case Verdict.NOTHING:\n            return state",
         "probes",
     ),
