@@ -393,8 +393,8 @@ MUTANTS = (
     ),
     Mutant(
         "who takes a workflow's run over sets its deadline anew (A.7)",
-        "if run.is_workflow:  # whose deadline",
-        "if False:  # whose deadline",
+        "deadlines=run.deadlines)) if run.is_workflow else start",
+        "deadlines=run.deadlines)) if False else start",
         "over",
     ),
     Mutant(
