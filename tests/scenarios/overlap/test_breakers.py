@@ -17,7 +17,8 @@ from duecourse.domain.runs.states import Dead, Queued, RunState, reason_of
 from duecourse.domain.targets.targets import Failed, HttpTarget, LambdaTarget, Outcome, Returned
 from duecourse.messages import MessageKind
 from duecourse.testing.faults import around, throttled
-from duecourse.usecases.runs.key_limits import HeldBusyError, KeyUnknownError
+from duecourse.usecases.runs.key_limits import KeyUnknownError
+from duecourse.usecases.worker.overlap import KeyBusyError
 from tests.scenarios.overlap.test_concurrency_keys import all_runs, line, states
 from tests.scenarios.overlap.test_rates import asked, seconds, sorted_states
 from tests.support.faulty import CountedStore
@@ -413,15 +414,22 @@ def test_breakers_probe_of_a_breaker_that_was_closed_meanwhile_changes_nothing(w
 def test_breakers_hold_that_other_writers_outrun_each_time_is_refused(world: World) -> None:
     api = world.office.api.key_limits
     busy = around(world.wait_queues, set_breaker=lambda _real, *_, **__: (False, BreakerState(1)))
-    with pytest.raises(HeldBusyError):
+    with pytest.raises(KeyBusyError):
         replace(api, wait_queues=busy).hold("default", "crm", NOON + 60)
+
+
+def test_breakers_hold_whose_pause_other_writers_outrun_each_time_is_refused(world: World) -> None:
+    api = world.office.api.key_limits
+    busy = around(world.run_store, lock=lambda _real, *_, **__: Lock("", NOON + 30))
+    with pytest.raises(KeyBusyError):
+        replace(api, overlaps=replace(api.overlaps, runs=busy)).hold("default", "crm", NOON + 60)
 
 
 def test_breakers_end_of_a_pause_that_other_writers_outrun_each_time_is_refused(world: World) -> None:
     api = world.office.api.key_limits
     api.hold("default", "crm", NOON + 60)
     busy = around(world.run_store, lock=lambda _real, *_, **__: Lock("", NOON + 600))
-    with pytest.raises(HeldBusyError):
+    with pytest.raises(KeyBusyError):
         replace(api, runs=busy).close("default", "crm")
     api.close("default", "crm")
     assert api.status("default", "crm").paused_until is None

@@ -29,14 +29,13 @@ from duecourse.domain.runs.states import RunState
 from duecourse.usecases.runs.key_limits import (
     MAX_COUNTED,
     MAX_SHOWN,
-    HeldBusyError,
     KeyStatus,
     KeyUnknownError,
     NoPlaceError,
     NoStoredLimitError,
     PlaceTakenAgainError,
 )
-from duecourse.usecases.worker.overlap import WaitQueueUnavailableError
+from duecourse.usecases.worker.overlap import KeyBusyError, WaitQueueUnavailableError
 
 CHANGE = frozenset({WRITE, OPS})
 
@@ -360,7 +359,7 @@ class _Refused:
         if isinstance(error, NoStoredLimitError):
             detail = f"The key {self._key} has no stored limit; the limits of its jobs apply."
             raise Problem("unknown-limit", detail) from None
-        if isinstance(error, HeldBusyError):
+        if isinstance(error, KeyBusyError):
             detail = f"Other requests changed the key {self._key} at the same time. Repeat the request."
             raise later("busy", detail) from None
         if isinstance(error, WaitQueueUnavailableError):

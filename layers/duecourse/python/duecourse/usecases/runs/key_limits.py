@@ -17,7 +17,7 @@ from duecourse.domain.runs.states import Queued, Retrying, Run, RunState
 from duecourse.messages import RunMessage
 from duecourse.ports import Clock, JobStore, RunStore, WaitQueues
 from duecourse.usecases.report import Report
-from duecourse.usecases.worker.overlap import MAX_TAKE_OVERS, Overlaps, WaitQueue
+from duecourse.usecases.worker.overlap import MAX_TAKE_OVERS, KeyBusyError, Overlaps, WaitQueue
 
 MAX_SHOWN = 100
 """The maximum number of waiting runs that are shown."""
@@ -39,10 +39,6 @@ class NoStoredLimitError(Exception):
 
 class NoPlaceError(Exception):
     """The run has no place of the key."""
-
-
-class HeldBusyError(Exception):
-    """Other requests changed the key at each attempt to hold or to close it."""
 
 
 class PlaceTakenAgainError(Exception):
@@ -205,7 +201,7 @@ class KeyLimitsInUse:
 
     def hold(self, tenant: str, key: str, until: float) -> None:
         """Start no attempt with the key before `until` (UTC seconds): its places, its rate and its circuit breaker are
-        closed until then. A hold or pause that ends later remains. Raises HeldBusyError.
+        closed until then. A hold or pause that ends later remains. Raises KeyBusyError.
         """
         now = self.clock.now()
         kept = ceil(max(until, now)) + DAY_SECONDS
@@ -214,7 +210,7 @@ class KeyLimitsInUse:
         self._change_breaker(tenant, key, lambda state: held_until(state, until), kept)
 
     def close(self, tenant: str, key: str) -> None:
-        """Close the circuit breaker of the key and end its pause, and start the first waiting run. Raises HeldBusyError
+        """Close the circuit breaker of the key and end its pause, and start the first waiting run. Raises KeyBusyError
         or WaitQueueUnavailableError.
         """
         now, line = self.clock.now(), key_line(key)
@@ -228,7 +224,7 @@ class KeyLimitsInUse:
             if made:
                 break
         else:
-            raise HeldBusyError(key)
+            raise KeyBusyError(key)
         pause = self.runs.locks(tenant, line).get(PAUSE)
         for _ in range(MAX_TAKE_OVERS):
             if pause is None or pause.until <= now:
@@ -237,7 +233,7 @@ class KeyLimitsInUse:
             if pause is None:
                 break
         else:
-            raise HeldBusyError(key)
+            raise KeyBusyError(key)
         self._start(tenant, key)
 
     def _change_breaker(
@@ -250,7 +246,7 @@ class KeyLimitsInUse:
             made, state = self.wait_queues.set_breaker(tenant, key, after, state, expires_at=expires_at)
             if made:
                 return
-        raise HeldBusyError(key)
+        raise KeyBusyError(key)
 
     def _start(self, tenant: str, key: str) -> None:
         self.wait_queue.call_next(tenant, key_line(key), Report())

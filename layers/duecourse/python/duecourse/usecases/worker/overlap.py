@@ -174,13 +174,13 @@ class Overlaps:
         return 0 if is_paused(held, self.clock.now()) else self._free(places, held)
 
     def pause_key(self, tenant: str, key: str, until: float) -> None:
-        """Start no run with the key before `until` (UTC seconds)."""
-        pause = Lock("", until)
-        standing = self.runs.lock(tenant, key_line(key), pause, None, place=PAUSE)
-        for _ in range(MAX_TAKE_OVERS):
+        """Start no run with the key before `until` (UTC seconds). Raises KeyBusyError."""
+        pause, standing = Lock("", until), None
+        for _ in range(1 + MAX_TAKE_OVERS):
+            standing = self.runs.lock(tenant, key_line(key), pause, standing, place=PAUSE)
             if standing is None or standing.until >= until:
                 return
-            standing = self.runs.lock(tenant, key_line(key), pause, standing, place=PAUSE)
+        raise KeyBusyError(key)
 
     def holders(self, tenant: str, key: str) -> dict[int, tuple[Lock, Run | None]]:
         """Return the taken places of a key, each with the record of the run that has it (None: it is about to
@@ -594,6 +594,10 @@ class WaitQueue:
 
 def _not_accepted(message: RunMessage) -> str:
     return f"the queue of the lane did not accept the message that starts {message.name}"
+
+
+class KeyBusyError(Exception):
+    """Other requests changed the key at each attempt to hold or to close it."""
 
 
 class WaitQueueUnavailableError(Exception):
