@@ -28,11 +28,11 @@ def missing_in_china(config: StageConfig) -> Iterator[str]:
     """
     if config.auth.kind == "cognito":
         others = "-c issuer=... -c audience=..., or -c auth=iam"
-        yield f"auth.kind must be jwt or iam, because Cognito has no user pools there: {others}"
+        yield f"auth.kind must be jwt or iam, because Cognito has no user pools in China (set {others})"
     if config.tracing:
-        yield "tracing must be false, because X-Ray does not trace functions"
+        yield "tracing must be false, because X-Ray does not trace functions in China"
     if config.loop_detection:
-        yield "loop_detection must be false, because Lambda has none"
+        yield "loop_detection must be false, because Lambda does not detect recursive loops in China"
     for name, lane in config.lanes.items():
         for field in ("pollers", "bulk_pollers"):
             if getattr(lane, field) is not None:

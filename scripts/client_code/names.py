@@ -1,4 +1,4 @@
-"""Names and docstrings of the code that is written."""
+"""Names and docstrings of the generated code."""
 
 from __future__ import annotations
 

@@ -208,7 +208,7 @@ def test_job_page_backfill_shows_its_runs_and_cost_first(
     choose(page, "Backfill")
     dialog = page.get_by_role("dialog")
     dialog.get_by_label("From").fill("2026-03-27 25:00")
-    expect(dialog.get_by_text("Use the format 2026-03-29 02:30.").first).to_be_visible()
+    expect(dialog.get_by_text("Use the format 2026-03-30 02:30.").first).to_be_visible()
     dialog.get_by_label("From").fill("2026-03-27 00:00")
     dialog.get_by_label("Before").fill("2026-03-27 06:00")
     dialog.get_by_label("Maximum active runs").fill("3")

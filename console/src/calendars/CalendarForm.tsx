@@ -134,7 +134,7 @@ export function CalendarForm({ stored, reload }: { stored: StoredCalendar | null
       <FormField
         label="Exclusions"
         description="One per line: a date, a range of dates, a window between two instants, or a cron expression."
-        constraintText="2026-12-24, 2026-12-24/2027-01-01, 2026-12-05T22:00:00Z/2026-12-06T02:00:00Z, such a window with /catch_up (one run at the end of the window), or * * * * SAT,SUN"
+        constraintText="Examples: 2026-12-24, 2026-12-24/2027-01-01, 2026-12-05T22:00:00Z/2026-12-06T02:00:00Z, * * * * SAT,SUN. To start one run at the end of a window, append /catch_up to the window."
         errorText={fault}
         stretch
       >

@@ -50,11 +50,13 @@ export function EditorPage({
   }, [save.error, reported]);
 
   const { syntax, broken } = editor.written;
-  const unreadable = syntax !== null || Object.keys(broken).length > 0;
   const rounded = inexact(editor.doc).length > 0;
   const why =
     refusal ??
-    (unreadable ? "Some fields are not valid JSON; correct the marked fields." : undefined) ??
+    (syntax === null ? undefined : "The JSON is not valid.") ??
+    (Object.keys(broken).length > 0
+      ? "Some fields are not valid JSON; correct the marked fields."
+      : undefined) ??
     (rounded ? "A number would be rounded; see the message next to the JSON." : undefined);
   const shown: Editor = {
     ...editor,

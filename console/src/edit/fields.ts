@@ -46,7 +46,7 @@ export const SHAPE: Field[] = [
   field("start", "Start", "text", { hint: "An instant in UTC, such as 2026-12-01T00:00:00Z." }),
   field("end", "End (exclusive)", "text", { hint: "An instant in UTC." }),
   field("anchor", "Anchor", "text", {
-    hint: "The instant from which a rate counts, such as 2026-12-01T00:00:00Z.",
+    hint: "The start of the intervals of a rate expression, such as 2026-12-01T00:00:00Z.",
   }),
   field("exclude", "Exclusions", "list", {
     hint: "Times without runs, separated by commas: dates, instants, ranges of either (2026-12-24/2027-01-06), or cron expressions (* * * * SAT-SUN).",

@@ -79,9 +79,9 @@ export function BackfillDialog({ job, onClose }: { job: Job; onClose(): void }) 
   const time = (field: "from" | "to", label: string, read: string | null) => (
     <FormField
       label={label}
-      constraintText={`2026-03-29 or 2026-03-29 02:30, in the time zone ${zone}`}
+      constraintText={`2026-03-30 or 2026-03-30 02:30, in the time zone ${zone}`}
       errorText={
-        refused(field) ?? (form[field] !== "" && read === null && "Use the format 2026-03-29 02:30.")
+        refused(field) ?? (form[field] !== "" && read === null && "Use the format 2026-03-30 02:30.")
       }
     >
       <Input value={form[field]} onChange={({ detail }) => change({ [field]: detail.value })} />

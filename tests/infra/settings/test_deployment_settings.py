@@ -338,7 +338,7 @@ def test_deployment_settings_features_missing_in_a_region_are_refused_with_the_r
         build(context={"stage": "prod"}, environ={"CDK_DEFAULT_REGION": region})
     first, *others = str(refused.value).split("; ")
     assert first.startswith(
-        f"stage 'prod' in {region}: auth.kind must be jwt or iam, because Cognito has no user pools there"
+        f"stage 'prod' in {region}: auth.kind must be jwt or iam, because Cognito has no user pools in China"
     )
     assert [each.split()[0] for each in others] == ["tracing", "loop_detection"]
 

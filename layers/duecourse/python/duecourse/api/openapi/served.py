@@ -27,7 +27,7 @@ def document() -> dict[str, Any]:
 
 @route("GET", "/v1/openapi.json", "service", {200: OpenApiDocument}, only_for=frozenset())
 def get_document(_api: Api, _request: Request, _parameters: Mapping[str, str]) -> Answer:
-    """Read this document.
+    """Read the OpenAPI document.
 
     Returns the OpenAPI 3.1 document of the deployed version.
     """

@@ -256,7 +256,7 @@ def opened(api: Api, request: Request, parameters: Mapping[str, str]) -> Request
         raise Problem("bad-key", detail, headers={"www-authenticate": "Bearer"}) from None
     except SignatureError:
         detail = (
-            "X-Hub-Signature-256 is missing or does not fit the body; sign the body with the secret of the API key."
+            "X-Hub-Signature-256 is missing or does not match the body; sign the body with the secret of the API key."
         )
         raise Problem("bad-signature", detail, headers={"www-authenticate": "Bearer"}) from None
     except ApiKeyRateError as error:

@@ -116,7 +116,7 @@ def _by_browser(http: httpx.Client, issuer: Issuer, known: Mapping[str, Any], br
 
 
 class _Return(HTTPServer):
-    """The server that waits for the browser."""
+    """The local server to which the issuer redirects the browser after the login."""
 
     came: Mapping[str, list[str]] | None = None
 

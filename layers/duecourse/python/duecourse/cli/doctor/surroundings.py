@@ -140,7 +140,7 @@ def quotas(found: Quotas) -> Check:
 
 
 def audit(found: AuditState) -> Check:
-    """Check whether the completeness audit makes progress, and its findings of the last day."""
+    """Check the progress of the completeness audit, and its findings of the last day."""
     if found.last is None or found.last > AUDIT_SECONDS:
         if found.last is None and found.stack_age < AUDIT_SECONDS:
             return fine("audit", "the stack is new; its first audit has not run yet")

@@ -31,7 +31,7 @@ def author(by: str | None) -> str:
 
 
 class JobState(StrEnum):
-    """ACTIVE jobs fire, PAUSED jobs do not. A COMPLETED job has no more occurrences, and its last run has ended."""
+    """ACTIVE jobs fire; PAUSED jobs do not. A COMPLETED job has no more occurrences, and its last run has ended."""
 
     ACTIVE = "ACTIVE"
     PAUSED = "PAUSED"

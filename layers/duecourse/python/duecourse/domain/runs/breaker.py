@@ -102,8 +102,8 @@ def verdict_of(outcome: Outcome) -> Verdict:
 def decide_start(
     state: BreakerState, run: str, token: str, *, now: float, lease_until: float, draw: float
 ) -> Closed | Probe | WaitUntil:
-    """Decide whether an attempt of the run (its id) with this fencing token may start. `state` may be stale: the probe
-    has a condition. `draw` is a random number in [0, 1).
+    """Decide whether an attempt may start. `run` is the id of its run, and `token` is its fencing token. `state` may be
+    stale, because the write that starts a probe is conditional. `draw` is a random number in [0, 1).
     """
     if not state.open_until or state.probe == token:
         return Closed()

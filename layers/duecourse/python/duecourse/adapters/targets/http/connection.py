@@ -251,7 +251,7 @@ def _ask(host: str, port: int, resolve: Resolver) -> list[str]:
     try:
         return resolve(host, port)
     except UnicodeError:
-        raise OSError("the name of the host cannot be resolved") from None
+        raise OSError("the host name cannot be resolved") from None
 
 
 MAX_IDLE_SECONDS = 5
