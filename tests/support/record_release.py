@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from tests.support import emulators
+from tests.support.public_names import public
 from tests.support.release_code import RELEASES, ROOT, ask, pack
 from tests.support.release_stage import pack_stage
 from tests.support.tables import create_tables
@@ -32,6 +33,8 @@ def record(name: str, tree: Path) -> None:
     with TemporaryDirectory(prefix="duecourse-release-") as scratch, emulators.ministack(Path(scratch)) as endpoint:
         scene = ask(archive, "play", tables=fresh_tables(endpoint))
         scene["endings"] = ask(archive, "carry on", definitions=table_definitions(), scene=scene)
+    if tree == ROOT:  # the names of another tree cannot be read by this code
+        (folder / "public.json").write_text(json.dumps(public(), indent=0, sort_keys=True) + "\n")
     for part in PARTS:
         write(folder / f"{part}.json", scene[part])
     newest = max(RELEASES.iterdir())
