@@ -80,7 +80,7 @@ export const SHAPE: Field[] = [
   }),
   field("missed/grace_seconds", "Grace period, in seconds", "number", {
     standard: "60",
-    hint: "An occurrence that has not started within this time after it was due is missed.",
+    hint: "An occurrence that is not enqueued within this time after it was due is missed.",
   }),
   field("missed/max_missed", "Maximum missed occurrences", "number", {
     standard: "10",

@@ -70,7 +70,7 @@ const VERDICTS: Record<string, string> = {
   waits: "it waits for other steps of its workflow",
   lost: "it was enqueued, but has neither a record nor a message",
   expired: "its record has expired",
-  changed: "the job was changed later",
+  changed: "unknown, because the job was changed later",
   unclear: "there is not enough stored data to explain this",
 };
 

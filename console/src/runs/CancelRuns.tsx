@@ -32,7 +32,7 @@ export function CancelRuns({ choose }: { choose(): Cancellation }) {
       }
       ask({
         header: "Cancel runs?",
-        text: `${more ? "More than " : ""}${runs(cancelled)} will be cancelled. A run that has not started does not start. A call in progress is not interrupted; if it fails, it is not retried.`,
+        text: `${more ? "More than " : ""}${runs(cancelled)} will be cancelled. A run that has not started yet will not start. A call in progress is not interrupted; if it fails, it is not retried.`,
         action: "Cancel the runs",
         async run() {
           const show = (count: number) =>

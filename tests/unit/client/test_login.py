@@ -266,7 +266,7 @@ def test_login_profile_of_a_service_account_requires_its_secret(tmp_path: Path) 
     home = profiles_in(tmp_path, 'account = "reports"')
     assert access("prod", home | SECRET).issuer == Issuer("https://login", "cli", account="reports", secret="s")
     for environment in (home, home | SECRET | {"DUECOURSE_ACCOUNT": "other"}):
-        with pytest.raises(ValueError, match="to the service account reports; set DUECOURSE_CLIENT_SECRET, and"):
+        with pytest.raises(ValueError, match="of the service account reports; set DUECOURSE_CLIENT_SECRET, and"):
             access("prod", environment)
 
 

@@ -134,5 +134,7 @@ def _secret_of(name: str, profile: Mapping[Any, object], environment: Mapping[st
         return secret
     if "account" in profile:
         remedy = f"set {SECRET}, and DUECOURSE_ISSUER to {issuer}"
-        raise ValueError(f"the profile {name} belongs to the service account {profile['account']}; {remedy}")
+        raise ValueError(
+            f"the profile {name} requires the secret of the service account {profile['account']}; {remedy}"
+        )
     return None

@@ -1085,7 +1085,7 @@ class Methods(ABC):
     def cancel_run(self, run_id: str) -> Accepted:
         """Cancel a run.
 
-        A run that has not started does not start. A call in progress is not interrupted; if it fails, it is not
+        A run that has not started yet will not start. A call in progress is not interrupted; if it fails, it is not
         retried. A run that waits for a callback without heartbeats ends immediately; with heartbeats, the response
         to the next heartbeat has `cancel_requested`. A run of a workflow ends immediately.
 

@@ -61,9 +61,9 @@ def expressions(
 
 
 def read_fields(kind: type, item: Item, names: Iterable[str]) -> dict[str, Any]:
-    """Return these fields of a dataclass, which an item has under their names. A field whose attribute is absent is
-    None, or keeps its default if it cannot be None. Raises KeyError for an absent attribute without a default, and
-    ValueError.
+    """Return these fields of a dataclass, read from the item's attributes of the same names. If an attribute is absent,
+    its field is None, or keeps its default if it cannot be None. Raises KeyError if it has no default either, and
+    ValueError for an invalid value.
     """
     readers = _readers(kind)
     found: dict[str, Any] = {}

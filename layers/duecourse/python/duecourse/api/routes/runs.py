@@ -368,9 +368,9 @@ def get_run_payload(api: Api, request: Request, parameters: Mapping[str, str]) -
 def cancel_run(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Cancel a run.
 
-    A run that has not started does not start. A call in progress is not interrupted; if it fails, it is not retried. A
-    run that waits for a callback without heartbeats ends immediately; with heartbeats, the response to the next
-    heartbeat has `cancel_requested`. A run of a workflow ends immediately.
+    A run that has not started yet will not start. A call in progress is not interrupted; if it fails, it is not
+    retried. A run that waits for a callback without heartbeats ends immediately; with heartbeats, the response to the
+    next heartbeat has `cancel_requested`. A run of a workflow ends immediately.
     """
     return _asked("cancel", parameters, lambda run_id: api.commands.cancel(request.tenant, run_id, request.principal))
 

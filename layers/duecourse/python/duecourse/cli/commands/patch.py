@@ -111,7 +111,7 @@ def _say_load(places: Iterable[PlannedSpread]) -> None:
 def _plan(
     client: Client, wanted: dict[str, Any], names: Sequence[str], places: Mapping[str, PlannedSpread]
 ) -> list[Step]:
-    """Return the change of each job. Raises FaultsError with all faults, the same ones of several jobs once."""
+    """Return the change of each job. Raises FaultsError with all faults; a fault of several jobs is listed once."""
 
     def planned(name: str) -> Step | list[str]:
         place = places.get(name)

@@ -55,8 +55,8 @@ def cancel(
 ) -> None:
     """Cancel a run, or the unfinished runs that the options select.
 
-    A run that has not started does not start. The worker of a running attempt receives the cancellation with its next
-    heartbeat.
+    A run that has not started yet will not start. The worker of a running attempt receives the cancellation with its
+    next heartbeat.
     """
     asked = ChosenRuns(**chosen)
     given = [*asked.options(), *(["--state"] if states else [])]

@@ -73,7 +73,7 @@ class StepTurn:
 
     - `over`: the workflow's run has ended.
     - `round`: the last recorded round of the step (domain.workflows.graph). If it is one above the round of the step's
-      final record, that end was withdrawn and the step runs again.
+      final record, the end in this record was withdrawn and the step runs again.
     - `not_before`: the step does not start before this instant (UTC seconds).
     - `called_until`: the latest start of calls by earlier runs of the workflow that may still be in progress
       (domain.runs.overlap.called_in_workflow).

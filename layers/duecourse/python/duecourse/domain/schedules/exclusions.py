@@ -491,8 +491,8 @@ def _instant(entry: str) -> int:
         at = from_iso(entry)
     except ValueError:
         raise ValueError(
-            "write an instant as 2026-12-25T09:00:00Z, a date as 2026-12-25, a range as two dates or two instants with "
-            "a slash between them"
+            "write an instant as 2026-12-25T09:00:00Z, a date as 2026-12-25, or a range as two dates or two instants "
+            "with a slash between them"
         ) from None
     if at != int(at):
         raise ValueError("an instant must have whole seconds; remove the fraction")

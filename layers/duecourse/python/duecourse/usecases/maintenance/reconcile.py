@@ -1,4 +1,6 @@
-"""The dead-letter reconciler. It finds messages in the dead-letter queue whose run is not dead, and records the run."""
+"""The dead-letter reconciler. It reads the messages in the dead-letter queue. It records a run as dead if no other
+message carries it, sends commands again, and deletes messages that are not needed.
+"""
 
 from __future__ import annotations
 

@@ -260,8 +260,8 @@ class Overlaps:
                 self.runs.lock(places.tenant, places.line, free, lock, place=place)
 
     def _after(self, wanted: Lock, run: Run | None, held: Lock | None = None) -> Lock:
-        """Return the lock after this run, or after the run that held it, with the calls of these runs that may be in
-        progress.
+        """Return `wanted` with the latest start of calls that may still be in progress, by this run or by the run that
+        held the lock.
         """
         now, earlier = self.clock.now(), None if held is None else held.called_until
         lane = Lane.LONG if run is None or run.is_workflow else run.lane  # its steps may be in any lane
@@ -357,7 +357,7 @@ class Overlaps:
 
     def _active(self, places: Places, held: dict[int, Lock], mine: str, record: Run | None) -> set[int]:
         """Return the places of active runs. `record` is that of the run `mine`. This run has a place only if it does
-        not count as lost for any other worker: its clock may be ahead.
+        not count as lost for any other worker, whose clock may be ahead.
         """
         now, job = self.clock.now(), places.job
         records = self._records(places.tenant, places.line, held, mine)

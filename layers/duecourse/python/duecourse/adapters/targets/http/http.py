@@ -112,7 +112,7 @@ class HttpRequest:
 
     @property
     def name(self) -> str:
-        """The name of the request for messages."""
+        """The name of the request in error messages."""
         return f"{self.method} {self.endpoint.origin}"
 
     def written(self) -> bytes:
@@ -134,7 +134,8 @@ def request_of(
     authorization: Authorization | None = None,
 ) -> HttpRequest:
     """Return the request of an attempt. Its templates are rendered and its secrets are fetched before the deadline.
-    `now` (UTC seconds) is the time of its signature. `authorization` replaces a header of the job. Raises RequestError.
+    `now` (UTC seconds) is the time of its signature. `authorization` replaces the job's `Authorization` header. Raises
+    RequestError.
 
     The headers of the job come first, without those that it may not set (see `is_reserved_header`).
     """
