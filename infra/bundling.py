@@ -1,5 +1,5 @@
-"""Builds the functions' code and their layers without Docker, if necessary for a machine of another type. uv installs
-the dependencies from their lock file with hashes.
+"""Builds the functions' code and their layers without Docker, also for a machine of another type. uv installs the
+dependencies from their lock file with hashes.
 """
 
 import hashlib

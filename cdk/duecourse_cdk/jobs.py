@@ -145,7 +145,7 @@ def _id(construct: Construct, given: str | None) -> str:
             construct, max_length=ID_LENGTH, separator="-", allowed_special_characters="_-"
         )
     if ID.fullmatch(given) is None:
-        raise ValueError(f"{construct.node.path}: a job id must be 1 to 64 letters (a-z), digits, - or _: {given!r}")
+        raise ValueError(f"{construct.node.path}: the id must be 1 to 64 letters (A-Z, a-z), digits, - or _: {given!r}")
     return given
 
 

@@ -39,7 +39,7 @@ class PastRun:
 
     @property
     def left_out(self) -> bool:
-        """Whether the run was skipped, but not on request, or covers several occurrences."""
+        """Whether the run covers several occurrences, or was skipped for a reason other than a request."""
         return self.skipped in LEFT_OUT_REASONS or self.count > 1
 
 

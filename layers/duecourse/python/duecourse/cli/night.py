@@ -140,8 +140,8 @@ def _records(client: Client, job: Job, begin: datetime, end: datetime) -> Mappin
 def _outcomes(
     instants: Sequence[datetime], records: Mapping[datetime, Run], explain: Callable[[datetime], Explained]
 ) -> dict[datetime, Outcome]:
-    """Return the outcome of each occurrence. Among consecutive ones without a record, two with the same verdict are
-    taken to have no other between them.
+    """Return the outcome of each occurrence. If two of several consecutive occurrences without a record have the
+    same verdict, those between them are assumed to have it too.
     """
     found = {at: (run.state, run.reason or "", run.code or "") for at, run in records.items()}
     outcomes: dict[datetime, Outcome] = dict(found)

@@ -663,7 +663,7 @@ class Lateness(Answer):
 
 @dataclass(frozen=True, kw_only=True)
 class Limits(Answer):
-    """The other limits."""
+    """The minimum interval of a schedule (seconds), and the maximum number of runs of a backfill."""
 
     smallest_interval_seconds: int
     backfill: int

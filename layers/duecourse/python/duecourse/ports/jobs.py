@@ -263,8 +263,8 @@ class JobStore(Protocol):
         """
 
     def get_both(self, tenant: str, job_id: str) -> tuple[Job | None, Cursor | None]:
-        """Return a job and its cursor with one request; None has the same meaning as in `get` and `get_cursor`. Each
-        read is strongly consistent, but the two are not read together.
+        """Return a job and its cursor with one request; None has the same meaning as in `get` and `get_cursor`. Both
+        reads are strongly consistent, but are not a snapshot.
         """
 
     def get_all(self, tenant: str, job_ids: Iterable[str]) -> Mapping[str, tuple[Job, Cursor | None]]:

@@ -74,9 +74,9 @@ class Worker:
         DUECOURSE_API).
 
         `concurrency` is the number of concurrent runs. `hidden_seconds` is the visibility timeout of a message: it is
-        extended while the task works. If this machine stops, another one takes over after it. `grace_seconds` is how
-        long running tasks may continue after the worker is stopped. By default, `sqs` and `client` are created from the
-        environment.
+        extended while the task works. If this machine stops, another one takes over after this time. `grace_seconds`
+        is how long running tasks may continue after the worker is stopped. By default, `sqs` and `client` are created
+        from the environment.
 
         Raises ValueError for invalid arguments, and BotoCoreError or ClientError if the queue is not found.
         """

@@ -159,7 +159,7 @@ class RequestRateAnswer(TypedDict):
 
 
 class LimitsAnswer(TypedDict):
-    """The other limits."""
+    """The minimum interval of a schedule (seconds), and the maximum number of runs of a backfill."""
 
     smallest_interval_seconds: Count
     backfill: Count

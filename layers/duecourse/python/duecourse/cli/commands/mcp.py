@@ -194,7 +194,7 @@ class Writes:
         return self._plan(pause, pauses=job_id, state=job.state, until=until)
 
     def plan_resume(self, job_id: str, catch_up: bool = False, note: str | None = None) -> Document:
-        """Plan to resume a job. `catch_up`: run the occurrences of the pause as missed ones instead of skipping."""
+        """Plan to resume a job. `catch_up`: treat the occurrences during the pause as missed, not as skipped."""
         job = self._client.get_job(job_id)
         resume = partial(self._client.resume_job, job_id, catch_up=catch_up, note=note, if_match=job.etag)
         return self._plan(resume, resumes=job_id, state=job.state)

@@ -71,7 +71,7 @@ def _pass(place: Place) -> int:
 
 def _mark(place: Place, item: Item) -> bool:
     """Mark one item. A job is marked before its cursor leaves the index, so that a message that dispatch sends
-    in the meantime waits at the worker. The new revision makes an edit fail that has read the job before.
+    in the meantime waits at the worker. Because of the new revision, an edit that has read the job before fails.
     """
     key = {name: item[name] for name in ("PK", "SK")}
     if item["SK"]["S"] == "JOB":
@@ -90,7 +90,8 @@ def resume(place: Place) -> dict[str, Any]:
     """Resume the tenant and return the report. Raises CliError for a tenant that is not suspended.
 
     The jobs are resumed before their cursors return to the index, so that no run that dispatch starts waits at the
-    worker. Occurrences that came due since are missed ones, as after an outage. Finally, the API accepts requests.
+    worker. Occurrences that came due in the meantime count as missed, as after an outage. Finally, the API accepts
+    requests.
     """
     closed = place.closed()
     if closed is None:

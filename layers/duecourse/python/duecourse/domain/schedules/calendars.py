@@ -115,7 +115,7 @@ def pause_window(entry: str) -> tuple[int, int, bool]:
 
 def extended_pause(had: str | None, entry: str, now: float) -> str:
     """Return the entry of a new planned pause that replaces `had` at `now` (UTC seconds). If it continues a pause that
-    is in progress, it keeps the begin of that pause, and is caught up if one of them is.
+    is in progress, it keeps the start of that pause, and is caught up if one of them is.
     """
     if had is None:
         return entry

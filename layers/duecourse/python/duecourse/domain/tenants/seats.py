@@ -189,7 +189,8 @@ class Starting:
     - `following`: when the next occurrence is due.
     - `last`: there is no next occurrence.
     - `called_until`: the latest start of calls of the same job that may still be in progress.
-    - `in_workflow`: the same by the record of its workflow's run. None if other runs of the workflow may be active.
+    - `in_workflow`: the same, according to the record of its workflow's run. None if other runs of the workflow may be
+      active.
     """
 
     generation: int

@@ -344,7 +344,7 @@ class MemoryJobStore:
             self._items.changes[record.tenant, record.job_id][_place_of(record)] = record
 
     def _note_creation(self, job: Job) -> None:
-        """Write the record of a job's creation before the job is no longer this record."""
+        """Write the record of a job's creation, which until now is the job itself."""
         if job.created_by is not None:
             self._written(None, created(job))
 

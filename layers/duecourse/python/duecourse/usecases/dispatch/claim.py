@@ -163,8 +163,8 @@ class Planning:
     def groups(
         self, page: Sequence[Cursor | BrokenCursor], size: GroupSize, rejected: list[Rejected]
     ) -> Iterator[list[Planned]]:
-        """Yield the groups of a page, each with the current size of `size`. A cursor that appears twice in the page is
-        planned once. Cursors that cannot be read or planned are added to `rejected`.
+        """Yield the groups of a page, each with the size that `size` currently has. A cursor that appears twice in the
+        page is planned once. Cursors that cannot be read or planned are added to `rejected`.
         """
         group: list[Planned] = []
         firings = 0

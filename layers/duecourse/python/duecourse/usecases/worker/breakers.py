@@ -69,8 +69,8 @@ class Breakers:
         return WaitUntil(self.clock.now() + BUSY_SECONDS)
 
     def not_started(self, tenant: str, guarded: Guarded) -> None:
-        """Let another attempt be the probe if this one was to be it and does not start: a late message of a run that
-        has ended finds this out when it writes the start.
+        """Let another attempt be the probe if this one has become the probe but does not start, because its message is
+        late and its run has ended: the write of the start shows this.
         """
         state = guarded.state
         if state.open_until and state.probe == guarded.token:

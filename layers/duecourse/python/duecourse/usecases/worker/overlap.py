@@ -155,8 +155,8 @@ class Overlaps:
         return self._take_place(places, wanted, previous, run if in_turn else None)
 
     def free_beside(self, job: Job, run: Run, line: str, limit: int | None) -> Callable[[], int] | None:
-        """Return what counts the runs of a wait queue that may start beside a run that has left it (None: no run may).
-        `limit` is that of the run's key.
+        """Return a function that counts the runs of a wait queue that may start in addition to `run`, which has left
+        it. None: no run may start. `limit` is that of the run's key.
         """
         if line == run.job_id:
             alone = job.needs_lock and (job.active_limit or 1) == 1

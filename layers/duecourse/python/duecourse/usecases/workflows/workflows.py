@@ -407,7 +407,7 @@ class NoWorkflowRunError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class WorkflowRuns:
-    """Reads the runs of a workflow's steps. Each item is read strongly consistently, but not all at the same time."""
+    """Reads the runs of a workflow's steps. Reads are strongly consistent, but are not a snapshot."""
 
     workflows: WorkflowStore
 

@@ -45,7 +45,7 @@ def page(
     creation: ChangeRecord | None = None,
 ) -> ChangePage:
     """Return a page of the change records under the ids `names` of a job. See ports.JobStore.history. `creation` is the
-    record that the job itself is.
+    record of the job's creation, if that is the job itself.
     """
     places = [(table, changes_partition(tenant, name)) for name in names]
     places += [(jobs_table, job_partition(tenant, name)) for name in names]

@@ -659,7 +659,7 @@ class DynamoJobStore(JobPages):
         return True
 
     def _note_creation(self, job: Job) -> None:
-        """Write the record of a job's creation before the job is no longer this record. Each try writes the same."""
+        """Write the record of a job's creation, which until now is the job itself. A repeated call writes the same."""
         if job.created_by is not None:
             change_items.put_one(self._client, self._runs_table, created(job))
 
