@@ -158,7 +158,7 @@ class BreakerShown(Answer):
     failures: int
     """The number of failed attempts in a row after which it opens."""
     open_seconds: int
-    """How long no attempt starts; twice as long after a failed try."""
+    """How long it stays open. If the first attempt after that fails, it opens for twice as long."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -353,7 +353,12 @@ Failures = Annotated[
     Whole, Field(ge=1, le=MAX_FAILURES, description="The number of failed attempts in a row after which it opens.")
 ]
 OpenSeconds = Annotated[
-    Whole, Field(ge=1, le=MAX_OPEN_SECONDS, description="How long no attempt starts; twice as long after a failed try.")
+    Whole,
+    Field(
+        ge=1,
+        le=MAX_OPEN_SECONDS,
+        description="How long it stays open. If the first attempt after that fails, it opens for twice as long.",
+    ),
 ]
 
 

@@ -140,7 +140,7 @@ def _show(answer: dict[str, Any]) -> None:
         say(f"change settings/{answer['stage']}.json; for pollers, see docs/sizing.md:")
         click.echo(json.dumps(answer["settings"], indent=2))
     if not answer["met"]:
-        say(f"99 of 100 runs do not start within {answer['within_seconds']:g} s with any of these settings")
+        say(f"none of the simulated settings starts 99 of 100 runs within {answer['within_seconds']:g} s")
     elif answer["settings"] is None:
         say("the settings are sufficient")
 
