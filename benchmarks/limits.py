@@ -1,13 +1,14 @@
 """A concurrency key on the local stack: how soon the next run starts when a place is free, and whether more runs are
 active than allowed while workers die.
 
-    python -m benchmarks.limits [--runs 10000] [--limit 50] [--seconds 3] [--json]
+    python -m benchmarks.limits [--runs 10000] [--limit 50] [--seconds 5.2] [--json]
 
 Starts the local stack in a temporary folder, as `duecourse demo` does. Runs of 40 jobs with one concurrency key are
-backfilled while the limit of the key is 0. When all of them wait, the limit is set. Their calls are asynchronous
-(`completion: callback`): a run is active from the arrival of its call until this program reports its end, --seconds
-later. So more runs can be active than the stack has workers. When half of the runs have been called, every worker
-process is killed. Messages that they held come back when their visibility ends (150 s).
+backfilled, a little faster than they can run. The limit of the key is 0 until 100 of them wait: a query of the local
+stack reads all runs of the wait queue, unlike DynamoDB, so a longer queue would only slow it down. Calls are
+asynchronous (`completion: callback`): a run is active from the arrival of its call until this program reports its end,
+--seconds later. So more runs can be active than the stack has workers. When half of the runs have been called, every
+worker process is killed. Messages that they held come back when their visibility ends (150 s).
 
 A hand-over is the time from the report of an end to the arrival of the next call: the request, the record, the release
 of the place, the message, its delivery and the next worker's own work, on this machine's processors. Meanwhile a job
@@ -29,6 +30,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from math import inf
 from pathlib import Path
 from typing import Any, Self
 
@@ -38,7 +40,6 @@ from benchmarks.line import figures
 from benchmarks.on_stack import report
 from duecourse.cli.local.demo.console import Screen
 from duecourse.cli.local.demo.demo import passing_place
-from duecourse.cli.local.emulator import aws
 from duecourse.cli.local.emulator.environment import LOOPBACK, free_port
 from duecourse.cli.local.project import find_project
 from duecourse.cli.local.stack import Stack, local_stack
@@ -52,8 +53,8 @@ BEGIN = datetime(2020, 1, 1, tzinfo=UTC)
 REPORTERS = 4
 """The number of threads that report ends."""
 
-SETTLED_SECONDS = 5
-"""The time (seconds) without a message after which all runs wait."""
+WAITING = 100
+"""The number of waiting runs at which the limit is set."""
 
 BUDGET_SECONDS = 1.0
 HIDDEN_SECONDS = 200.0
@@ -161,6 +162,7 @@ class Measurement:
     log: Log
     target: str
     stopped: bool = False
+    killed_at: float = inf
 
     def run(self) -> dict[str, Any]:
         """Measure, and return the figures."""
@@ -194,6 +196,9 @@ class Measurement:
             "workers_killed": killed,
             "seconds": round(seconds, 1),
             "hand_over_seconds": figures(hand_overs(self.log.calls, self.log.ends, self.plan.limit)),
+            "hand_over_before_the_kill_seconds": figures(
+                hand_overs(self.log.calls, self.log.ends, self.plan.limit, until=self.killed_at)
+            ),
             "other_job_seconds": figures(self.log.late),
         }
 
@@ -213,30 +218,21 @@ class Measurement:
             )
 
     def _request(self, names: Sequence[str]) -> None:
-        self.screen.step("runs", f"{self.plan.runs:,} runs are requested")
+        pace = max(1, int(JOBS * self.plan.seconds / self.plan.limit))
+        self.screen.step("runs", f"{self.plan.runs:,} runs are requested, {JOBS} every {pace} s")
         for number, name in enumerate(names):
             count = (self.plan.runs + number) // len(names)
-            self.client.backfill_job(name, BEGIN, BEGIN + timedelta(minutes=count), pace_seconds=1, dry_run=False)
+            self.client.backfill_job(name, BEGIN, BEGIN + timedelta(minutes=count), pace_seconds=pace, dry_run=False)
 
     def _wait_for_queue(self) -> None:
-        """Wait until no message of a run is left: all of them wait for the key."""
-        self.screen.step("queue", "the runs enter the wait queue, one of each job per second")
-        time.sleep(self.plan.runs / JOBS)
-        idle_since, begin = time.monotonic(), time.monotonic()
-        while time.monotonic() - idle_since < SETTLED_SECONDS:
+        """Wait until enough runs wait for the key."""
+        self.screen.step("queue", "the first runs enter the wait queue")
+        begin, enough = time.monotonic(), min(WAITING, self.plan.runs)
+        while self.client.get_limit(KEY).waiting < enough:
             self.stack.ministack.require_running()
-            if self._messages():
-                idle_since = time.monotonic()
-            if time.monotonic() - begin > self.plan.runs + PATIENCE_SECONDS:
+            if time.monotonic() - begin > PATIENCE_SECONDS:
                 raise CliError("the runs have not entered the wait queue")
             time.sleep(0.5)
-
-    def _messages(self) -> int:
-        """Return the number of messages in the queues of the lanes that are not delayed. The watch of the key is."""
-        sqs = aws.client(self.stack.endpoint, "sqs")
-        names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
-        found = (sqs.get_queue_attributes(QueueUrl=url, AttributeNames=names) for url in sqs.list_queues()["QueueUrls"])
-        return sum(int(each["Attributes"][name]) for each in found for name in names)
 
     def _succeeded(self, names: Sequence[str]) -> int:
         """Return how many runs have succeeded. The message of an end may still be hidden, if a killed worker had it."""
@@ -267,6 +263,7 @@ class Measurement:
             if time.monotonic() - moved_at > PATIENCE_SECONDS:
                 raise CliError(f"{ended} of {self.plan.runs} runs have ended")
             if not killed and ended > self.plan.runs // 2:
+                self.killed_at = time.time()
                 for worker in workers(self.stack.endpoint):
                     os.kill(worker, signal.SIGKILL)
                     killed += 1
@@ -287,12 +284,14 @@ def most_active(calls: Iterable[tuple[float, str]], ends: Iterable[tuple[float, 
     return found
 
 
-def hand_overs(calls: Sequence[tuple[float, str]], ends: Sequence[tuple[float, str]], limit: int) -> list[float]:
-    """Return the time from each end to the start that follows it (seconds): the start that finds a place free because
-    of it, if all places were taken.
+def hand_overs(
+    calls: Sequence[tuple[float, str]], ends: Sequence[tuple[float, str]], limit: int, until: float = inf
+) -> list[float]:
+    """Return the time from each end to the start that follows it (seconds), up to an instant: the start that finds a
+    place free because of it, if all places were taken.
     """
     starts, freed = sorted(at for at, _ in calls)[limit:], sorted(at for at, _ in ends)
-    return [start - end for start, end in zip(starts, freed, strict=False)]
+    return [start - end for start, end in zip(starts, freed, strict=False) if start <= until]
 
 
 def measure(plan: Plan, screen: Screen) -> dict[str, Any]:
@@ -326,7 +325,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--runs", type=positive, default=10_000, help="the runs that wait (10,000)")
     parser.add_argument("--limit", type=positive, default=50, help="the limit of the key (50)")
-    parser.add_argument("--seconds", type=float, default=3.0, help="how long each run is active (3)")
+    parser.add_argument("--seconds", type=float, default=5.2, help="how long each run is active (5.2)")
     given = parser.parse_args(arguments)
     plan = Plan(given.runs, given.limit, given.seconds)
     return report("limits", lambda screen: measure(plan, screen), budgets)
