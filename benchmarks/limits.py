@@ -1,7 +1,7 @@
 """A concurrency key on the local stack: how soon the next run starts when a place is free, and whether more runs are
 active than allowed while workers die.
 
-    python -m benchmarks.limits [--runs 10000] [--limit 50] [--seconds 5.2] [--json]
+    python -m benchmarks.limits [--runs 10000] [--limit 50] [--seconds 10.4] [--json]
 
 Starts the local stack in a temporary folder, as `duecourse demo` does. Runs of 40 jobs with one concurrency key are
 backfilled, a little faster than they can run. The limit of the key is 0 until 100 of them wait: a query of the local
@@ -325,7 +325,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--runs", type=positive, default=10_000, help="the runs that wait (10,000)")
     parser.add_argument("--limit", type=positive, default=50, help="the limit of the key (50)")
-    parser.add_argument("--seconds", type=float, default=5.2, help="how long each run is active (5.2)")
+    parser.add_argument("--seconds", type=float, default=10.4, help="how long each run is active (10.4)")
     given = parser.parse_args(arguments)
     plan = Plan(given.runs, given.limit, given.seconds)
     return report("limits", lambda screen: measure(plan, screen), budgets)
