@@ -470,18 +470,19 @@ class WaitQueue:
         queue's watch starts the first run again.
         """
         try:
-            try:
-                if run is None:
-                    entry = _entry(message, line, waited)
-                    self.wait_queues.leave(message.tenant, line, position_in(line, entry), through=message.starts)
-                else:
-                    self.leave(message, run, line, waited=waited)
-            finally:  # after the run has left, else the next caller would find it in the wait queue
-                others = self.received(message) if line == message.line else None
+            if run is None:
+                entry = _entry(message, line, waited)
+                self.wait_queues.leave(message.tenant, line, position_in(line, entry), through=message.starts)
+            else:
+                self.leave(message, run, line, waited=waited)
+            # After the run has left: else the next caller would find it in the wait queue.
+            others = self.received(message) if line == message.line else None
             if free is not None and not others and (first := self._first(message.tenant, line, MAX_CALLS)):
                 self._call(first[: free()], report)
         except Exception as problem:  # noqa: BLE001 - whatever the error, the call of the run must follow
             report.add("wait_queue_not_left", alarming=True, error=format_error(problem))
+            if line == message.line:
+                self.abandon(message, report)
 
     def received(self, message: RunMessage) -> int | None:
         """Remove the call if this message is a call of its wait queue, or a copy of one. Return how many other calls
