@@ -13,7 +13,7 @@ from tests.support.waiting import awaited
 
 def with_the_emulators_own_actions(template: Template) -> None:
     """For batches, the emulator asks for actions that IAM does not have; AWS asks for those of the single requests. Of
-    streams it asks for all of them.
+    streams it asks for all of them, and for one event source it asks for the list.
     """
     for resource in template["Resources"].values():
         if resource["Type"] != "AWS::IAM::Policy":
@@ -28,6 +28,8 @@ def with_the_emulators_own_actions(template: Template) -> None:
                 statements.append({**statement, "Action": "dynamodb:BatchExecuteStatement", "Resource": "*"})
             if "dynamodb:GetShardIterator" in statement["Action"]:  # the emulator does not see which stream is asked
                 statements.append({**statement, "Resource": "*"})
+            if "lambda:GetEventSourceMapping" in statement["Action"]:  # which the tick needs once in 15 minutes
+                statements.append({**statement, "Action": "lambda:ListEventSourceMappings", "Resource": "*"})
 
 
 def refusals(endpoint: str) -> list[str]:

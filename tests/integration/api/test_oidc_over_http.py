@@ -26,4 +26,4 @@ def test_oidc_documents_do_not_exist_on_a_stage_without_keys(api: ApiClient, tab
     for path in (DISCOVERY, KEYS):
         answer = without.get(path)
         assert (answer.status, answer.json["type"]) == (404, "/problems/unknown-path")
-        assert "its setting oidc_keys is empty" in answer.json["detail"]
+        assert "ask the operator to set oidc_keys" in answer.json["detail"]

@@ -186,7 +186,7 @@ def test_constructs_id_derived_from_a_long_path_is_valid() -> None:
 
 @pytest.mark.parametrize("job_id", ["", "a b", "a.b", "x" * 65])
 def test_constructs_invalid_id_is_rejected(site: Site, job_id: str) -> None:
-    with pytest.raises(ValueError, match="Billing/Nightly: a job id"):
+    with pytest.raises(ValueError, match="Billing/Nightly: the id must be"):
         site.job(job_id=job_id)
 
 
