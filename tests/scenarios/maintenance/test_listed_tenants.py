@@ -78,11 +78,11 @@ def test_listed_tenants_search_without_an_answer_says_what_to_do(full: World, ta
         tenants_of(stage, cost=True)
 
 
-def test_listed_tenants_price_is_the_published_one() -> None:
+def test_listed_tenants_price_is_within_two_percent_of_the_published_one() -> None:
     page = (Path(__file__).parents[3] / "docs/operations.md").read_text()
     published = re.search(r"n:million\.distinct\.skip -->([\d.]+)<", page)
     assert published is not None
-    assert float(published[1]) == DOLLARS_A_MILLION
+    assert pytest.approx(float(published[1]), rel=0.02) == DOLLARS_A_MILLION
 
 
 def test_listed_tenants_objectives_come_from_the_metrics_of_the_stage_and_of_its_api(

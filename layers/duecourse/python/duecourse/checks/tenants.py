@@ -63,8 +63,10 @@ class Closed:
 ACTIVE = "active"
 """The state of a tenant that is not closed."""
 
-DOLLARS_A_MILLION = 6.11
-"""The cost of a million firings (docs/operations.md, "Cost by volume": daily jobs, overlap forbidden)."""
+DOLLARS_A_MILLION = 6.1
+"""The approximate cost (USD) of a million firings (docs/operations.md, "Cost by volume": daily jobs, overlap
+forbidden).
+"""
 
 
 @dataclass(frozen=True, slots=True)
