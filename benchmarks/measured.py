@@ -1,14 +1,18 @@
 """The source files that each benchmark measures, and their fingerprints.
 
 Each result records the fingerprint of its run (`measured` in its head). A result whose fingerprint differs from that of
-the current files is stale: benchmarks/RESULTS.md marks it until the benchmark runs again.
+the current files is stale: benchmarks/RESULTS.md marks it until the benchmark runs again. Docstrings, comments and
+empty lines of Python files do not count, because they do not change a measurement.
 """
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable, Mapping
 from hashlib import sha256
+from io import StringIO
 from pathlib import Path
+from tokenize import COMMENT, generate_tokens
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -66,7 +70,8 @@ def fingerprint(name: str, root: Path = ROOT) -> str:
     """Return a hash of the current content of a benchmark's files: 16 hexadecimal digits. Missing files are omitted."""
     digest = sha256()
     for path in sorted(_files(SOURCES.get(name, ()), root)):
-        content = sha256(path.read_bytes()).hexdigest()
+        source = path.read_bytes()
+        content = sha256(code(source.decode()).encode() if path.suffix == ".py" else source).hexdigest()
         digest.update(f"{path.relative_to(root).as_posix()} {content}\n".encode())
     return digest.hexdigest()[:16]
 
@@ -78,6 +83,23 @@ def stale(documents: Mapping[str, Mapping[str, Any]], root: Path = ROOT) -> froz
         for name, document in documents.items()
         if name in SOURCES and document.get("measured") != fingerprint(name, root)
     )
+
+
+def code(source: str) -> str:
+    """Return the lines of a Python file without docstrings, comments and empty lines.
+
+    The result depends only on the text, and not on the version of Python, as `ast.dump` does.
+    """
+    lines = source.splitlines()
+    for token in generate_tokens(StringIO(source).readline):
+        if token.type == COMMENT:
+            row, column = token.start
+            lines[row - 1] = lines[row - 1][:column]
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            first, last = node.lineno - 1, node.end_lineno or node.lineno
+            lines[first:last] = [lines[first][: node.col_offset], *[""] * (last - first - 1)]
+    return "\n".join(line.rstrip() for line in lines if line.strip())
 
 
 def _files(sources: Iterable[str], root: Path) -> set[Path]:

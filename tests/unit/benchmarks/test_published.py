@@ -127,6 +127,17 @@ def test_published_stale_results_are_those_whose_files_have_changed(tmp_path: Pa
     assert stale({"line": {}}, tmp_path) == {"line"}
 
 
+def test_published_stale_results_are_not_those_whose_docstrings_and_comments_have_changed(tmp_path: Path) -> None:
+    (tmp_path / "benchmarks").mkdir()
+    source = tmp_path / "benchmarks" / "line.py"
+    source.write_text('"""One."""\nLIMIT = 1  # runs\n"""One\nrun."""\ntext = \'# 1\'\n')
+    documents = {"line": {"measured": fingerprint("line", tmp_path)}}
+    source.write_text('# Two.\n\nLIMIT = 1\n"""The limit."""\n\ntext = \'# 1\'  # a comment\n')
+    assert not stale(documents, tmp_path)
+    source.write_text("LIMIT = 1\ntext = '# 2'\n")
+    assert stale(documents, tmp_path) == {"line"}
+
+
 def test_published_stale_results_are_marked_on_their_page() -> None:
     documents = {"line": {"date": "2026-11-21", "budgets": {"a": True}}}
     assert f"| line | 2026-11-21 | kept{STALE} |" in results_page(documents, stale={"line"})
