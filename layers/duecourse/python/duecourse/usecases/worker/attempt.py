@@ -448,7 +448,13 @@ class Starter:
             if not isinstance(admitted, _Admitted):
                 return admitted
             admitted = admit(item, admitted, job)
-        return self._begin(item, admitted, job) if isinstance(admitted, _Admitted) else admitted
+        if not isinstance(admitted, _Admitted):
+            return admitted
+        try:
+            return self._begin(item, admitted, job)
+        except Exception:
+            self._give_probe_back(admitted, job)
+            raise
 
     def _deferred(self, item: WorkItem, decision: Start, job: Job, turn: StepTurn | None) -> Disposition | None:
         """Return the disposition of a message whose run this worker cannot start; None if it can."""
