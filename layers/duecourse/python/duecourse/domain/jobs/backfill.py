@@ -173,8 +173,8 @@ def due_in(occurrences: Occurrences, asked: Backfill, occurrence: int, *, now: f
     """Return the time when the run of one occurrence starts (UTC seconds) in a backfill requested at `now`. None if the
     backfill does not contain the occurrence.
 
-    The preceding occurrences are counted by the current schedule, up to COUNTED. A later run is assumed to start
-    together with the last counted one.
+    The preceding occurrences are counted according to the current schedule, up to COUNTED. A later run is assumed to
+    start together with the last counted one.
     """
     if asked.chosen is not None:
         found = occurrence in asked.chosen

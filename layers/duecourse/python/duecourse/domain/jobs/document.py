@@ -123,7 +123,9 @@ KEPT_DAYS = 400
 
 VALUE_CHARACTERS = 200
 TOTAL_CHARACTERS = 2_000
-"""The limit for all values of a record together. Further values are omitted, because a record is one small item."""
+"""The limit for the total length of a record's values, in characters. Further values are omitted, because a record is
+one small item.
+"""
 
 NEVER_SHOWN = frozenset({"payload", "target.headers", "target.parameters"})
 """A record lists these fields without their values, which may contain data that should not be kept for so long."""
@@ -159,9 +161,9 @@ class ChangeRecord:
     seconds).
 
     `key` distinguishes records of the same millisecond. A repeated request has the same key. `revision` is the job's
-    revision after the change; None for a request about a run that did not read the job. `changes` are `{"field": …,
-    "before": …, "after": …}`, or only the field if its values are long or not shown. `facts` describe a request about
-    runs.
+    revision after the change; None if the request concerned a run and did not read the job. `changes` are
+    `{"field": …, "before": …, "after": …}`, or only the field if its values are long or not shown. `facts` describe a
+    request about runs.
     """
 
     tenant: str
@@ -208,8 +210,8 @@ def renamed(before: Job, after: Job, by: str | None) -> ChangeRecord:
 
 
 def moved(job: tuple[str, str], at: float, tzdata: tuple[str, str], occurrence: tuple[int, int]) -> ChangeRecord:
-    """Return the record of a job (tenant, id) whose next occurrence new time zone data moved. The pairs are the version
-    and the occurrence (UTC seconds) before and after.
+    """Return the record of a job (tenant, id) whose next occurrence was moved by new time zone data. The pairs are the
+    version and the occurrence (UTC seconds) before and after.
     """
     shown = [_difference("next_occurrence", *map(to_iso, occurrence)), _difference("tzdata", *tzdata)]
     return ChangeRecord(*job, at, DUECOURSE, ChangeAction.MOVED, f"{tzdata[1]}-{occurrence[1]}", changes=tuple(shown))
@@ -245,7 +247,7 @@ def _summary(before: Job | None, after: Job | None) -> list[Document]:
 
 
 def _summed(job: Job) -> Document:
-    """Return the fields of the record of a creation or deletion: the schedule, the state, and those of the target."""
+    """Return the fields in the record of a creation or deletion: schedule, state, and the fields of the target."""
     shown = {"schedule": _listed(job.schedule.expression), "timezone": job.schedule.timezone}
     shown |= {**_with_prefix(target_document(job.target)), "state": job.state.value}
     return {name: value for name, value in shown.items() if value is not None}

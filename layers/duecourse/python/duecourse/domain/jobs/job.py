@@ -123,7 +123,7 @@ class Concurrency:
 
 @dataclass(frozen=True, slots=True)
 class ResultLocation:
-    """A bucket in which results are stored, and the start of their keys (domain.jobs.result_buckets)."""
+    """A bucket in which results are stored, and the prefix of their keys (domain.jobs.result_buckets)."""
 
     bucket: str
     prefix: str
@@ -135,8 +135,8 @@ MAX_PER_MINUTE = 30_000
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """Runs with the same `key`, a template as in Concurrency, share a rate: `per_minute` of their attempts start per
-    minute, up to `burst` of them at once, unless a rate is stored for the key.
+    """Runs with the same `key`, a template as in Concurrency, share a rate: at most `per_minute` of their attempts
+    start per minute, and at most `burst` of them at once, unless a rate is stored for the key.
     """
 
     key: str
@@ -468,7 +468,7 @@ MAX_SPREAD_MINUTES = 60
 @dataclass(frozen=True, slots=True)
 class Spread:
     """The job runs `offset_minutes` after each of its occurrences, at a quiet minute of the first `within_minutes`.
-    None: the offset is not chosen yet; in a stored job, it is always set.
+    `offset_minutes` is None until the offset is chosen; in a stored job, it is always set.
     """
 
     within_minutes: int
@@ -579,8 +579,9 @@ class Job(JobDefinition):
     - `former`: the ids that the job had, latest first. Its runs from that time keep these ids.
     - `failing`: the run with which the job began to fail (None: it succeeded since). Set if `notify` has RECOVERED.
     - `seed`: the id with which the job was created, if it was renamed. The jitter of its occurrences depends on it.
-    - `waits`: runs of a backfill may have entered a wait queue that no scheduled run calls.
-    - `suspended_at`: when the job's tenant was suspended (None: it is not suspended). No run starts while it is.
+    - `waits`: runs of a backfill may be in a wait queue from which no scheduled run would start them.
+    - `suspended_at`: when the job's tenant was suspended (None: it is not suspended). Its runs do not start during the
+      suspension.
     """
 
     tenant: str
@@ -689,7 +690,7 @@ class Job(JobDefinition):
 
     @property
     def deadlines(self) -> DeadlineRules:
-        """The deadlines of the job's runs. Runs as a step of a workflow, and those of a backfill, have none."""
+        """The deadlines of the job's runs. Runs of a workflow step and runs of a backfill have none."""
         if self.start_within_seconds is None and self.finish_by is None:
             return NO_DEADLINES
         return DeadlineRules(self.start_within_seconds, self.finish_by)

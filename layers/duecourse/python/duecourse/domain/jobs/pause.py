@@ -109,7 +109,7 @@ def with_exclusions(job: Job, cursor: Cursor, exclude: tuple[str, ...], *, now: 
 
 def ending_at(cursor: Cursor, end: PlannedResume | None) -> Cursor:
     """Return the cursor of a paused job, in the index if the pause has an `end`. The error that keeps a quarantined
-    cursor out of the index is then removed: the resume finds it again.
+    cursor out of the index is then removed: the resume detects the error again.
     """
     if end is None:
         return replace(cursor, due=None, resume=None)

@@ -25,9 +25,9 @@ the load of a job that fires more often depends on the minute of the hour.
 
 COMPARED = 100
 WEEK_SECONDS = 7 * 86_400
-"""The number of next occurrences whose intervals are compared, within a week, divided by the cost of each. A shorter
-interval may follow later, for example when clocks change. Then the offset of that occurrence is reduced
-(schedule.Occurrences.due).
+"""The maximum number of next occurrences whose intervals are compared (divided by the steps that each takes), and the
+period in which they are. A shorter interval may follow later, for example when clocks change. Then the offset of that
+occurrence is reduced (schedule.Occurrences.due).
 """
 
 STEPS = 500_000
@@ -67,7 +67,7 @@ class Wanted:
 
     @property
     def reach(self) -> int:
-        """The longest time from the minute of an occurrence to the end of that of its run (seconds)."""
+        """The longest time from the minute of an occurrence to the end of the minute of its run (seconds)."""
         minutes = max(self.minutes, (self.cursor.offset_seconds or 0) // MINUTE + 1)
         return MINUTE * (minutes - (-self.cursor.jitter_seconds // MINUTE))
 
@@ -199,7 +199,7 @@ def place_all(wanted: Sequence[Wanted], load: Minutes | None, windows: Sequence[
     these jobs, so the same jobs get the same places again; None if it is not complete.
 
     The chosen minute has the fewest runs of other jobs at its fullest occurrence, then in total. Of equal minutes, a
-    hash of the job's id decides. Raises TooManyRuns if the budget is used up; not without a forecast.
+    hash of the job's id decides. Raises TooManyRuns if the budget is used up, but never without a forecast.
     """
     before, runs, chosen = Counter(load), Counter(load), list[int]()
     for each in wanted:

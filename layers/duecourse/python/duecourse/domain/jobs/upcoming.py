@@ -21,8 +21,8 @@ LARGEST_JOBS = 3
 
 MAX_LARGEST_JOBS = 1000
 MAX_NAMED_JOBS = 10_000
-"""How many jobs all buckets of a page may list: they take less than 1 MB, and are three in each minute of the longest
-window.
+"""The maximum number of jobs that all buckets of a page list in total: three for each minute of the longest window,
+less than 1 MB.
 """
 
 LATE_SECONDS = 60
@@ -111,8 +111,8 @@ def dues(cursor: Cursor, window: Window) -> Iterator[int]:
 
 
 def _first(occurrences: Occurrences, begin: int) -> int | None:
-    """Return an occurrence from which all are listed that come due from `begin` on (UTC seconds). Each comes due before
-    the following one, so a frequent job with a long jitter is walked for a minute only.
+    """Return an occurrence from which a walk finds all occurrences that come due from `begin` on (UTC seconds). Each
+    comes due before the following one, so a frequent job with a long jitter is walked for a minute only.
     """
     back = min(MIN_STEP_SECONDS, occurrences.longest_delay)
     while True:

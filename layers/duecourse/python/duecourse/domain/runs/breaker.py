@@ -1,10 +1,9 @@
 """Decides whether an attempt may start while the target of a job with a circuit breaker fails.
 
-The failures of a key are counted until an attempt succeeds. After enough of them the breaker opens: attempts wait
-until a known instant. The first attempt after it is the probe. Its success closes the breaker, its failure opens it
-for twice as long. Each change but the count replaces exactly the state that was read, so late, repeated or lost
-messages never make two probes of one opening. If the worker of a probe dies, the next attempt after its lease is the
-probe.
+The failures of a key are counted until an attempt succeeds. After enough of them the breaker opens: attempts wait until
+a known instant. The first attempt after it is the probe. Its success closes the breaker, its failure opens it for twice
+as long. Each change except the count replaces exactly the state that was read, so late, repeated or lost messages never
+cause two probes after one opening. If the worker of a probe dies, the next attempt after its lease is the probe.
 """
 
 from __future__ import annotations
@@ -21,7 +20,9 @@ from duecourse.domain.targets.targets import Failed, Outcome
 from duecourse.limits import MAX_DELAY_SECONDS
 
 SPREAD_SECONDS = 30
-"""Attempts that wait for an open breaker start within this time (seconds) after it, at most as long as it was open."""
+"""Attempts that wait for an open breaker start within this time (seconds) after `open_until`, or within `open_seconds`
+if that is shorter.
+"""
 
 PROBING_SECONDS = (5.0, 30.0)
 """While a probe is in progress, other attempts try again after a time between these (seconds)."""
@@ -38,9 +39,9 @@ BreakerWord = Literal["closed", "open", "half_open"]
 
 @dataclass(frozen=True, slots=True)
 class BreakerState:
-    """The state of a breaker (UTC seconds; 0: none). No attempt starts before `open_until`, and only the probe after
-    it; 0: the breaker is closed. It was opened for `open_seconds`. `failures` are those since the last success.
-    `probe` is the fencing token of the probe, whose lease ends at `probe_until`.
+    """The state of a breaker (UTC seconds; 0: none). No attempt starts before `open_until`; after it, only the probe
+    may start. If `open_until` is 0, the breaker is closed. It was opened for `open_seconds`. `failures` are those since
+    the last success. `probe` is the fencing token of the probe, whose lease ends at `probe_until`.
     """
 
     failures: int = 0
@@ -86,8 +87,8 @@ class Verdict(StrEnum):
 
 
 def verdict_of(outcome: Outcome) -> Verdict:
-    """Return the effect of a call's outcome on the circuit breaker. For an HTTP target, 429 and 5xx count as
-    failures. Other targets fail if a later attempt may succeed.
+    """Return the effect of a call's outcome on the circuit breaker. For an HTTP target, 429 and 5xx count as failures.
+    For other targets, errors count after which a later attempt may succeed.
     """
     match outcome:
         case Failed(code=code) if _COUNTED.fullmatch(code):
@@ -108,7 +109,7 @@ def decide_start(
     if not state.open_until or state.probe == token:
         return Closed()
     if now < state.open_until:
-        # An operator may hold a key for a day and close it before: a run finds that out when it tries again.
+        # An operator may hold a key for a day and close the breaker earlier: a run detects this when it tries again.
         at = min(state.open_until, now + MAX_DELAY_SECONDS - SPREAD_SECONDS)
         return WaitUntil(at + min(SPREAD_SECONDS, state.open_seconds) * _share(run))
     if now < state.probe_until:
@@ -118,7 +119,7 @@ def decide_start(
 
 
 def decide_end(state: BreakerState, verdict: Verdict, token: str, rule: Breaker, *, now: float) -> BreakerState:
-    """Return the state after an attempt with this fencing token. Its failure is counted in `state` already."""
+    """Return the state after an attempt with this fencing token. `state` already counts its failure."""
     if state.open_until and state.probe != token:
         return state  # only its probe changes an open breaker
     match verdict:

@@ -163,7 +163,7 @@ class Completed:
 
 @dataclass(frozen=True, slots=True)
 class GivenUp:
-    """A callback failed this attempt."""
+    """A callback reported the failure of this attempt."""
 
     request: StartRequest
     failed: Failed

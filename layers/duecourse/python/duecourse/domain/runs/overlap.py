@@ -68,10 +68,10 @@ class Lock:
 
 @dataclass(frozen=True, slots=True)
 class KeyLimit:
-    """A stored limit of a key: at most `concurrency` of its runs are active (0: no run starts), and `per_minute` of
-    their attempts start per minute, up to `burst` at once. After `failures` in a row, their circuit breaker opens for
-    `open_seconds`. It replaces the limits of the jobs; None: the limits of the jobs apply. `updated_at` is in UTC
-    seconds.
+    """A stored limit of a key: at most `concurrency` of its runs are active (0: no run starts), and at most
+    `per_minute` of their attempts start per minute, at most `burst` of them at once. After `failures` in a row, their
+    circuit breaker opens for `open_seconds`. It replaces the limits of the jobs; None: the limits of the jobs apply.
+    `updated_at` is in UTC seconds.
     """
 
     tenant: str

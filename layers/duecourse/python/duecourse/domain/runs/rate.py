@@ -24,7 +24,8 @@ LINE_SECONDS = 900
 """The maximum time (seconds) until the instant of a waiting run: the maximum delay of a queue."""
 
 AGAIN_SECONDS = 600
-"""If no instant is free, a run tries again after this time (seconds) up to LINE_SECONDS, so that not all try at once.
+"""If no instant is free, a run tries again after a time between this (seconds) and LINE_SECONDS, so that the runs do
+not all try at once.
 """
 
 PAUSING = ("http.429", "http.503")
@@ -33,9 +34,9 @@ PAUSING = ("http.429", "http.503")
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """The starts of a rate key (UTC microseconds, 0: none): `paid` is when the counted starts are used up, one of them
-    each `step` (microseconds), and `line` is the last instant that was given to a waiting run. No attempt starts
-    before `held`, because the target requested a pause.
+    """The starts of a rate key (UTC microseconds, 0: none): `paid` is when the counted starts are used up, one every
+    `step` (microseconds), and `line` is the last instant that was given to a waiting run. No attempt starts before
+    `held`, because the target requested a pause.
     """
 
     paid: int = 0
@@ -170,8 +171,9 @@ def _adapted(spent: Spent, step: int, at: int, most: int | None) -> Spent | None
 
 
 def pause_until(outcome: Outcome, longest: float, now: float) -> float | None:
-    """Return until when no run with the key starts, because the target of an attempt requested a pause (429 or 503 with
-    Retry-After): at most `longest` seconds, and at most LINE_SECONDS. None without a pause.
+    """Return the instant (UTC seconds) until which no run with the key starts, because the target of an attempt
+    requested a pause (429 or 503 with Retry-After): at most `longest` seconds, and at most LINE_SECONDS. None without a
+    pause.
     """
     if not isinstance(outcome, Failed) or outcome.code not in PAUSING or not outcome.retry_after:
         return None

@@ -39,7 +39,7 @@ values.
 """
 
 MAX_HEADER_BYTES = 8 * 1024
-"""The limit for one header, name and value together. Common servers reject longer lines."""
+"""The limit for the name and value of one header together. Common servers reject longer lines."""
 
 MAX_HEADERS_BYTES = 32 * 1024
 """The limit for all headers that a job sends."""
@@ -203,7 +203,7 @@ def group_key(template: str, job_id: str, payload: Any) -> str:
 
 
 def _with_values(template: str, job_id: str, payload: Any, form: Callable[[str], str]) -> str:
-    """Return the rendered template with each value of the payload in this form, in which it is no template."""
+    """Return the rendered template with each value of the payload in this form, in which it is not a template."""
 
     def found(match: re.Match[str]) -> str:
         value = payload
@@ -243,7 +243,7 @@ def check_headers_size(headers: Headers, values: Mapping[str, str], secrets: Map
         size = len(name) + rendered_size(value, sizes)
         _bound(size, MAX_HEADER_BYTES, f"in header {name[:40]}")
         total += size
-    _bound(total, MAX_HEADERS_BYTES, "in its headers together")
+    _bound(total, MAX_HEADERS_BYTES, "in all headers together")
 
 
 def render_headers(headers: Headers, values: Mapping[str, str], secrets: Mapping[str, str]) -> list[tuple[str, str]]:

@@ -18,13 +18,13 @@ PREFIX = "calendar:"
 """The prefix of a calendar's entry. No entry written by a user starts with it."""
 
 PAUSE = f"{PREFIX}#pause:"
-"""The prefix of the entry of a planned pause, which is a window of one job. No calendar has this id."""
+"""The prefix of the entry of a planned pause, which is a window of one job. No calendar can have the id `#pause`."""
 
 NO_PAUSE = f"{PAUSE}:"
 """The entry with which a change removes the planned pause."""
 
 CATCH_UP = "/catch_up"
-"""The end of a window whose occurrences are replaced by one at its end."""
+"""The suffix of a window whose occurrences are replaced by one occurrence at the end of the window."""
 
 MAX_CALENDAR_ENTRIES = 500
 
@@ -32,8 +32,8 @@ MAX_CALENDARS = 5
 """The maximum number of calendars of a job."""
 
 MAX_CALENDAR_CHARACTERS = 600
-"""The maximum length of a job's copies together. The job's cursor contains them, is rewritten at each claim and must
-stay below 1 KB. Ten single days a year for 15 years need about 550 characters, and so do 60 weekly windows.
+"""The maximum total length of a job's copies of calendars. The job's cursor contains them, is rewritten at each claim
+and must stay below 1 KB. Ten single days a year for 15 years need about 550 characters, and so do 60 weekly windows.
 """
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -115,7 +115,7 @@ def pause_window(entry: str) -> tuple[int, int, bool]:
 
 def extended_pause(had: str | None, entry: str, now: float) -> str:
     """Return the entry of a new planned pause that replaces `had` at `now` (UTC seconds). If it continues a pause that
-    is in progress, it keeps the start of that pause, and is caught up if one of them is.
+    is in progress, it keeps the start of that pause, and is caught up if either pause is.
     """
     if had is None:
         return entry
@@ -129,8 +129,9 @@ def extended_pause(had: str | None, entry: str, now: float) -> str:
 def resumed_pause(entry: str, now: float, *, catch_up: bool) -> str | None:
     """Return the entry of a planned pause after a resume at `now` (UTC seconds): None if it is removed.
 
-    A pause that is over remains: its replacement may not have run yet. A pause that is in progress ends now if it is
-    caught up, or with `catch_up`. Its end is later than `now`, so that the replacement is an occurrence in the future.
+    A pause that is over remains: its replacement may not have run yet. A pause that is in progress is removed, unless
+    it is caught up, or `catch_up` is set. Then it ends just after `now`, so that the replacement is an occurrence in
+    the future.
     """
     begin, last, caught_up = pause_window(entry)
     if last < now:
@@ -162,7 +163,7 @@ def id_of(entry: str) -> str:
 
 
 def characters_of(entries: Iterable[str]) -> int:
-    """Return the length of the copies in these entries together."""
+    """Return the total length of the copies in these entries."""
     return sum(len(entry.split(":", 3)[3]) for entry in entries)
 
 
@@ -190,8 +191,8 @@ def pack(ranges: Sequence[tuple[int, int]], windows: Sequence[tuple[int, int, bo
     """Return the packed form of sorted, disjoint ranges of days (days since 1970, inclusive), sorted windows (UTC
     seconds, inclusive; True: caught up) and cron expressions.
 
-    A range is the number of days since the last one and, after `+`, its length: `fcz.1+3.8`. Windows follow in the same
-    form in seconds, after `@`; `!` marks those that are caught up. Raises CalendarSizeError.
+    A range is the number of days since the end of the previous range and, after `+`, its length: `fcz.1+3.8`. Windows
+    follow in the same form in seconds, after `@`; `!` marks those that are caught up. Raises CalendarSizeError.
     """
     parts = _packed((begin, end) for begin, end, _ in windows).split(".")
     marked = (part + "!" * caught_up for part, (_, _, caught_up) in zip(parts, windows, strict=False))

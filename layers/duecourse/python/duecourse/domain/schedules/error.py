@@ -7,9 +7,10 @@ class ScheduleError(ValueError):
     """A schedule that is rejected.
 
     Attributes:
-        field: the invalid one: ``schedule``, ``timezone``, ``dst_gap``, ``dst_fold``, ``start``, ``end`` or ``anchor``.
+        field: the invalid field: ``schedule``, ``timezone``, ``dst_gap``, ``dst_fold``, ``start``, ``end`` or
+            ``anchor``.
         detail: one clear sentence with the fault and the remedy.
-        index: the position of the invalid one of several schedules; None if there is only one, or if the fault
+        index: the position of the invalid schedule if there are several; None if there is only one, or if the fault
             concerns all of them.
 
     """

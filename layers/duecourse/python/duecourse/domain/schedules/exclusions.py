@@ -52,7 +52,7 @@ class _Times(Protocol):
 
 
 MAX_PASSES = 400
-"""The maximum number of excluded parts of days that a search passes. One pass covers a range of excluded days."""
+"""The maximum number of steps of a search through exclusions. One step passes a whole range of excluded days."""
 
 _HORIZON_DAYS = HORIZON_YEARS * 366
 _HORIZON = _HORIZON_DAYS * DAY_SECONDS
@@ -421,8 +421,8 @@ def packed_days(entries: Sequence[str]) -> str:
 
 
 def reject_begun(exclude: Sequence[str], had: Sequence[str], now: float) -> None:
-    """Reject a window with `/catch_up` that is in progress at `now` (UTC seconds), unless such a window of `had`
-    contains its past part: the occurrence at its end would replace occurrences that have run.
+    """Reject a window with `/catch_up` that is in progress at `now` (UTC seconds), since the occurrence at its end
+    would replace occurrences that have run. It is accepted if such a window of `had` contains its past part.
 
     Raises ExclusionError.
     """
@@ -445,7 +445,7 @@ def _is_window(entry: str) -> bool:
 
 
 def _window(entry: str) -> tuple[int, int]:
-    """Return the first and the last second of a maintenance window, which ends before its second instant."""
+    """Return the first and the last second of a maintenance window. Its second instant is not part of it."""
     first, _, end = entry.removesuffix(CATCH_UP).partition("/")
     begin, until = _instant(first), _instant(end)
     if until <= begin:

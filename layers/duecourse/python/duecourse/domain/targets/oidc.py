@@ -21,7 +21,9 @@ TOKEN_SECONDS = 3_600
 """The lifetime of a token, from `iat` to `exp`."""
 
 SKEW_SECONDS = 60
-"""How long before its signature a token was issued: receivers whose clock is behind reject an `iat` of the future."""
+"""How far `iat` is before the time of the signature (seconds): a receiver whose clock is behind would reject an `iat`
+in the future.
+"""
 
 REUSED_SECONDS = TOKEN_SECONDS - SKEW_SECONDS - 600
 """How long a worker sends the same token: a call that it starts has at least ten minutes left."""
@@ -73,8 +75,8 @@ def configuration(issuer: OidcIssuer) -> dict[str, Any]:
 
 
 def key_set(keys: Iterable[tuple[str, bytes]]) -> dict[str, Any]:
-    """Return the published keys (JWKS) of ids and public keys (DER, SubjectPublicKeyInfo). Raises ValueError for a key
-    that is not one of RSA_2048.
+    """Return the key set (JWKS) of these pairs of an id and a public key (DER, SubjectPublicKeyInfo). Raises ValueError
+    for a key that is not one of RSA_2048.
     """
     return {"keys": [_jwk(key_id, der) for key_id, der in keys]}
 

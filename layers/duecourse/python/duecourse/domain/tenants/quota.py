@@ -53,7 +53,7 @@ MAX_RETRY_WORDS = 20
 """Each entry is compared with each failure. A pattern (`Throttling*`) covers many codes."""
 
 MAX_BACKOFF_SECONDS = DAY_SECONDS
-"""For a longer delay, another occurrence is a better choice."""
+"""The maximum delay in seconds. For a longer delay, use another occurrence."""
 
 MIN_GRACE_SECONDS = 5
 """The minimum grace period in seconds. A normal start is up to two seconds late and must not count as missed."""
@@ -76,7 +76,7 @@ MAX_NOTIFY = 10
 """Each rule causes another run for each notice."""
 
 MAX_DEATHS_IN_A_ROW = 100
-"""Every dead run reads twice this number of records, to check whether the runs died in a row."""
+"""After each dead run, twice this number of records are read, to check whether the runs died in a row."""
 
 MIN_COMPLETION_SECONDS = 10
 """The called program needs time to start, and its callback passes through the API and a lane."""

@@ -125,8 +125,8 @@ def take(bucket: Bucket | None, rules: BucketRules, now: float, *, wanted: int) 
     """Take at least one and at most `wanted` tokens at `now` (UTC seconds). Unused tokens are lost.
 
     At most a quarter of the remaining tokens is taken, and at most MAX_TAKEN. The first instance that requests tokens
-    after the bucket was full may take more than it needs, to make few requests, but leaves KEPT_FOR_OTHERS. It does not
-    if the bucket is slow: the tokens that it would lose would be missed.
+    from a full bucket may take more than it needs, to make fewer requests, but leaves KEPT_FOR_OTHERS. From a slow
+    bucket it takes only what it needs, since unused tokens would be lost.
     """
     at = _nanoseconds(now)
     left = _left(bucket, rules, at)
@@ -138,7 +138,8 @@ def take(bucket: Bucket | None, rules: BucketRules, now: float, *, wanted: int) 
     if _in_use(bucket, rules, at) is None and rules.rate * LEASE_SECONDS >= MAX_TAKEN:
         wanted = max(wanted, tokens - KEPT_FOR_OTHERS)
     granted = max(min(wanted, tokens // 4, MAX_TAKEN), 1)
-    # The bucket that this instance has read may be outdated. It only takes several tokens if they are still a quarter.
+    # The bucket that this instance has read may be outdated. It takes several tokens only if they are at most a quarter
+    # of the tokens left at the write.
     needed = granted if granted == 1 else 4 * granted
     high = at + rules.filled_in(rules.burst) - rules.filled_in(needed)
     return Taken(_change(bucket, rules, at, rules.filled_in(granted), high=high), granted)

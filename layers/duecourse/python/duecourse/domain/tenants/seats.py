@@ -77,8 +77,8 @@ class Seats:
 
 
 def has_left(lane: Lane, snapshot: JobSnapshot, *, now: float) -> bool:
-    """Return whether the holder of a seat in `lane` no longer needs it, and no run of it can be active there. A
-    deletion is recorded for a day.
+    """Return whether the holder of a seat in `lane` no longer needs it, and none of its runs can be active there. A job
+    that is not found (None) was deleted more than a day ago.
     """
     gone_at = now - WORKER_SECONDS[lane] - CLOCK_MARGIN_SECONDS
     match snapshot:
@@ -115,8 +115,7 @@ def kept_apart(job: Job) -> Apart:
 def may_have_seat(job: Job, *, step: bool = False) -> bool:
     """Return whether the job can use a seat. `step`: it is a step of a workflow, or is about to become one.
 
-    The distance between its occurrences is
-    estimated from the next few of them. Each run is checked again at its start.
+    The distance between its occurrences is estimated from the next few of them. Each run is checked again at its start.
     """
     match kept_apart(job):
         case Apart.LOCK:

@@ -50,8 +50,8 @@ class Field:
     """The possible values of one field: its name in messages, its lowest and highest number, and its names.
 
     Attributes:
-        size: the number of different values, which is also the largest step (for the day of week 7: 0 and 7 are one
-            day).
+        size: the number of different values, which is also the largest step (7 for the day of week, since 0 and 7 are
+            the same day).
 
     """
 
@@ -425,8 +425,8 @@ def canonical_cron(cron: Cron) -> str:
     """Return a cron expression in canonical form, in its original dialect.
 
     Values are sorted, and ranges and steps have one form. In crontab's dialect ``?`` becomes ``*``, and a second field
-    of 0 is omitted. A field that begins with ``*`` keeps it, since it decides between interval and fixed times, and
-    between matching both day fields and either. EventBridge's weekdays are written by name, since its numbers differ
+    of 0 is omitted. A field that begins with ``*`` keeps it, since it distinguishes interval times from fixed times,
+    and decides whether both day fields must match. EventBridge's weekdays are written by name, since its numbers differ
     from crontab's.
     """
     second, minute, hour, day_of_month, month, day_of_week, year = cron.fields
@@ -503,7 +503,9 @@ def _runs(values: list[int], name: dict[int, str] | tuple[str, ...]) -> list[str
 
 
 def _ranges(values: list[int], name: Mapping[int, str] | tuple[str, ...], joint: str) -> list[str]:
-    """Return the names of ascending values; of three or more consecutive ones, the first and the last with `joint`."""
+    """Return the names of ascending values. Three or more consecutive values become the first and the last, with
+    `joint` between them.
+    """
     parts: list[str] = []
     at = 0
     while at < len(values):

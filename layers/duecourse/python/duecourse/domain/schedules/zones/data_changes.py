@@ -20,11 +20,13 @@ from duecourse.domain.schedules.schedule import (
 from duecourse.domain.schedules.zones.zone import Zone, ZoneSource
 
 MAX_COMPARED = 10_000
-"""The maximum number of occurrences that are computed with each of the data. An hourly schedule has 8,784 a year."""
+"""The maximum number of occurrences that are computed with each version of the data. An hourly schedule has 8,784 a
+year.
+"""
 
 _MARGIN = 2 * DAY_SECONDS
-"""Occurrences that are farther away (seconds) from all differences of the clocks are the same: a time in a gap or a
-fold happens within hours.
+"""Occurrences farther than this (seconds) from every time at which the clocks differ are unchanged: a time in a gap or
+a fold happens within hours.
 """
 
 
@@ -47,8 +49,8 @@ def changed_occurrences(
 ) -> ChangedOccurrences:
     """Compare the occurrences of a schedule with old and new zone data, after < occurrence < until (UTC seconds).
 
-    Only the times near those at which the clocks differ are searched. Raises ScheduleError or ExclusionError if one of
-    the data does not permit the schedule, for example because its zone is missing.
+    Only the times near those at which the clocks differ are searched. Raises ScheduleError or ExclusionError if the
+    schedule is not valid with one of the two versions, for example because its zone is missing.
     """
     (was, was_excluded), (becomes, excluded) = (excluded_schedule(spec, exclude, zones) for zones in (old, new))
     spans = [(after, until)]
