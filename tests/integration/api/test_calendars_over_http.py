@@ -337,7 +337,7 @@ def test_calendars_none_of_several_is_deleted_while_a_job_uses_it(api: ApiClient
         (["bank", "bank"], "/calendar", "contains bank more than once; keep one of each"),
         ([], "/calendar", "must have at least 1 entry"),
         (list("abcdef"), "/calendar", "at most 5 entries are allowed"),
-        (["bank", "long", "longer"], "/calendar", "bytes in packed form, and 600 are allowed together"),
+        (["bank", "long", "longer"], "/calendar", "bytes in packed form; at most 600 in total are allowed"),
         (7, "/calendar", "must be text"),
     ],
 )

@@ -1,5 +1,5 @@
-"""The plans of due cursors: the messages of planned firings, the writes of a claim in addition to the cursor, and the
-records of the occurrences that it skips. Also the messages of timers that are due soon.
+"""Plans due cursors, and creates the messages of the planned firings, the writes of a claim in addition to the cursor,
+and the records of skipped occurrences. Also sends the messages of timers that are due soon.
 
 Nothing needs to happen after a claim: records of skipped occurrences are written in the claim's transaction, and a job
 whose schedule has ended is completed before the claim. If the last run is still active, the claimed cursor stays in the
@@ -98,11 +98,11 @@ class Skipping:
 
 
 MIN_GROUP = 100
-"""The minimum number of cursors: ten full batches of messages, four of claims."""
+"""The minimum number of cursors in a group: ten full batches of messages, four of claims."""
 
 MAX_GROUP = 1000
-"""The maximum number of cursors. A DynamoDB partition has a throughput of 1,000 write units per second, so one group
-per second is the full speed of a shard.
+"""The maximum number of cursors in a group. A DynamoDB partition has a throughput of 1,000 write units per second, so
+one group per second is the full speed of a shard.
 """
 
 GROUP_FIRINGS = 2000
@@ -419,7 +419,7 @@ class ClaimOutcome:
 @dataclass(frozen=True, slots=True)
 class SendAndClaim:
     """Sends the messages of a group and claims its cursors. `shards` is the shard count for claimed cursors. `executor`
-    creates the claims that need reads concurrently.
+    concurrently creates the claims that need reads.
     """
 
     cursors: CursorStore

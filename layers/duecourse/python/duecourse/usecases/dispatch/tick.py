@@ -84,8 +84,7 @@ class Tick:
                 report.counts["ShardsOverdue"] = len(overdue)
                 report.add("shards_overdue", alarming=True, overdue=overdue)
         refused = self.queue.send(woken, minute) if woken else []
-        # A shard without due work is served as well. A queue that does not accept a message is a tick that was not
-        # sent.
+        # Shards without due work count as served. If the queue accepted no message, no tick was sent.
         served = 0 if woken and len(refused) == len(woken) else shards - len(refused)
         report.counts["TicksSent"] = served
         report.counts["TicksRefused"] = len(refused)

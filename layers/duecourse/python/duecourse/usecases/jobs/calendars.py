@@ -40,7 +40,7 @@ class CalendarUnknownError(Exception):
 
 
 class CalendarInUseError(Exception):
-    """Jobs use the calendar `calendar_id`, so it is not deleted. `jobs` are the first of their ids."""
+    """Jobs use the calendar `calendar_id`, so it is not deleted. `jobs` has the ids of the first of these jobs."""
 
     def __init__(self, calendar_id: str, jobs: Sequence[str]) -> None:
         super().__init__(calendar_id)
@@ -80,7 +80,7 @@ class Calendars:
         return self.jobs.calendars.page(tenant, limit=limit, after=after)
 
     def users(self, tenant: str, calendar_id: str) -> tuple[Sequence[str], str | None]:
-        """Return the ids of the first jobs that use the calendar, and the last of them if there are more."""
+        """Return the ids of the first jobs that use the calendar and, if there are more jobs, the last of these ids."""
         return self.jobs.calendars.users(tenant, calendar_id, limit=MAX_PER_CALL, after=None)
 
     def put(

@@ -222,8 +222,8 @@ class Jobs:
 
     def excluded(self, tenant: str, exclude: tuple[str, ...], had: tuple[str, ...] = ()) -> tuple[str, ...]:
         """Return exclusions with the current days of their calendars, and with the planned pause. If the days of a
-        calendar are the same as in `had`, its entry is kept, and so is the planned pause unless there is another one.
-        Raises ScheduleError.
+        calendar are the same as in `had`, its entry is kept, and so is the planned pause unless `exclude` has another
+        one. Raises ScheduleError.
         """
         if not exclude and not had:
             return exclude
@@ -244,7 +244,9 @@ class Jobs:
             entry = before.get(calendar_id)
             entries.append(found.entry if entry is None or days_of(entry) != list(found.exclude) else entry)
         if (count := characters_of(entries)) > MAX_CALENDAR_CHARACTERS:
-            said = f"has calendars of {count} bytes in packed form, and {MAX_CALENDAR_CHARACTERS} are allowed together"
+            said = (
+                f"has calendars of {count} bytes in packed form; at most {MAX_CALENDAR_CHARACTERS} in total are allowed"
+            )
             raise ScheduleError("calendar", f"{said}; remove past days from them, or use fewer calendars")
         return with_entries(exclude, entries)
 

@@ -55,7 +55,7 @@ class Membership:
         return is_fresh(job, now) or self.graph(job) is not None
 
     def keep(self, job: Job, now: float) -> None:
-        """Raises StepError if the job is a step."""
+        """Raise StepError if the job is a step."""
         if job.workflow is not None and self.holds(job, now):
             raise StepError(job.id, job.workflow)
 

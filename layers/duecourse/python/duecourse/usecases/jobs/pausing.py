@@ -373,9 +373,9 @@ class Pausing:
 
 
 def _plan_for(name: str | None, start: int, end: PlannedResume, *, together: bool) -> PlanFor:
-    """Return the plan of a pause. A pause of many jobs (`together`) replaces no plan with another name that ends at
-    the same time or later. The job fails if it would run at times for which it has a plan: between two plans of many
-    jobs, or because the new one begins after the end of a pause that is in progress.
+    """Return the plan of a pause. A pause of many jobs (`together`) does not replace a plan with another name that ends
+    at the same time or later. The job is rejected if it would lose a part of its plan: if the new plan covers only one
+    end of a plan of many jobs, or begins after the end of a pause that is in progress.
     """
     entry = pause_entry(name, start, end.at, catch_up=end.catch_up)
 

@@ -56,7 +56,7 @@ class Renaming:
         by: str | None = None,
         dry_run: bool = False,
     ) -> Created:
-        """Give the job the id `new_id`. A job that already has been renamed to it stays unchanged. `by` is the caller.
+        """Give the job the id `new_id`. A job that has already been renamed to it stays unchanged. `by` is the caller.
         With `dry_run` nothing is written, and active runs are not considered.
 
         Raises JobUnknownError, JobVersionError, JobExistsError, JobReservedError, JobUnreadableError, JobChangedError,
@@ -154,7 +154,7 @@ class Renaming:
         except (ScheduleError, ExclusionError) as problem:
             raise RenameError(f"the schedule is not valid ({problem}); change it first") from problem
         if cursor.error is not None or planned.missed:
-            raise RenameError(f"{job.id} has overdue occurrences; rename it after they have been started, or pause it")
+            raise RenameError(f"{job.id} has overdue occurrences; rename it after they have started, or pause it first")
         if planned.firings:
             made = self.jobs.send(view_of(job, cursor, now=now), cursor, correlation_id, planned)
             if made.unsent:

@@ -453,7 +453,7 @@ class _Invocation:
         store, clock = self.uses.store, self.uses.clock
         reached = scan(turn, going=self._going, page=self._page, save=lambda turn: store.save(turn, now=clock.now()))
         if reached is None:
-            self.report.add("audit_overtaken", reason="another invocation is in the same audit")
+            self.report.add("audit_overtaken", reason="another invocation has continued this audit")
         elif reached.done:
             window, counted = {"after": to_iso(turn.low), "until": to_iso(turn.high)}, dict(reached.counts)
             self.report.add("audited", segment=turn.segment, segments=turn.segments, window=window, counts=counted)

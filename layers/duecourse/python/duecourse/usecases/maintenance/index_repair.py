@@ -422,7 +422,7 @@ class IndexRepair:
             save=lambda position: self.store.save(position, now=self.clock.now()),
         )
         if reached is None:
-            report.add("repair_overtaken", reason="another invocation is in the same repair")
+            report.add("repair_overtaken", reason="another invocation has continued this pass")
         else:
             counts = dict(reached.counts)
             report.add("index_checked", complete=reached.done, begun_at=reached.begun_at, counts=counts)

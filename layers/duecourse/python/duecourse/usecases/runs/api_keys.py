@@ -82,9 +82,9 @@ class ApiKeys:
     def create(
         self, tenant: str, draft: ApiKeyDraft, *, by: str, request: RequestKey | None = None
     ) -> tuple[ApiKey, KeyText]:
-        """Create a key. Return it with its text, which cannot be read again. The key of a repeated `request`
-        replaces the first one, whose text may not have arrived. Raises JobUnknownError, ApiKeyQuotaError,
-        KeyReusedError, or StoreBusyError (also if the same request is answered meanwhile).
+        """Create a key. Return it with its text, which cannot be read again. The key of a repeated `request` replaces
+        the first one, whose text may not have arrived. Raises JobUnknownError, ApiKeyQuotaError, KeyReusedError, or
+        StoreBusyError (also if a repetition of the request has just been answered).
         """
         job = self.jobs.get(tenant, draft.job_id)
         if job is None:

@@ -27,7 +27,9 @@ RIGHTS = "docs/security.md#what-each-function-may-do"
 
 @dataclass(frozen=True, slots=True)
 class StageLook:
-    """The results of the checks, in the order of the steps of a run. `alarms` is None if CloudWatch did not respond."""
+    """The results of the checks, in the order in which a run passes the checked parts. `alarms` is None if CloudWatch
+    did not respond.
+    """
 
     checks: tuple[Check, ...]
     alarms: Alarms | None

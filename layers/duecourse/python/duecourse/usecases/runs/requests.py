@@ -71,7 +71,7 @@ RECORDS_PER_OCCURRENCE = 3
 """The number of records that are read for each allowed occurrence: earlier backfills have separate records."""
 
 TRIES = 3
-"""How often a job is marked before its backfill, if other requests change it at the same time."""
+"""The maximum number of attempts to mark a job before its backfill, while other requests change the job."""
 
 EARLIER_RECORDS = 10
 """The number of records before a range among which the last scheduled run is searched."""
@@ -409,8 +409,9 @@ class Backfills:
         return BackfillStarted(look, made.suffix)
 
     def _mark(self, job: Job, wanted: Input) -> None:
-        """Record that runs of the job may be in a wait queue that no scheduled run calls, so that index repair looks at
-        it. If other requests keep changing the job, it is not recorded: then only the watch monitors the wait queue.
+        """Record that runs of the job may be in a wait queue from which no scheduled run starts them, so that index
+        repair checks it. If other requests keep changing the job, it is not recorded: then only the watch monitors the
+        wait queue.
         """
         limited = wanted.backfill is not None and wanted.backfill.at_once is not None
         found: Job | None = job

@@ -127,8 +127,8 @@ MAX_FINISHES = 6
 """How often the decision about the end of a call is repeated because its record changed in the meantime."""
 
 LAST_FINISH_SECONDS = 8
-"""In this many last seconds of its lease, a worker does not try again to write the end of an attempt. The SDK's four
-tries pause for at most seven seconds (AWS SDKs and Tools Reference Guide, "Retry behavior": 1, 2 and 4 s in mode
+"""In the last seconds of its lease (this many), a worker does not try again to write the end of an attempt. The SDK's
+four tries pause for at most seven seconds (AWS SDKs and Tools Reference Guide, "Retry behavior": 1, 2 and 4 s in mode
 standard). Without a response they take half a minute, and the next try needs as much time.
 """
 
@@ -788,8 +788,8 @@ def _with_priority(decision: Start, job: Job, key: str) -> Start:
 
 
 def _key_limit(run: Run, job: Job) -> int | None:
-    """Return the limit of the run's key: that of its job, or else that of its backfill. None if it has no key. Only
-    rules that run all runs take the key of a backfill.
+    """Return the limit of the run's key: that of its job, or else that of its backfill. None if it has no key. Runs of
+    a job that keeps only its newest waiting run do not take the key of a backfill.
     """
     if run.is_workflow:
         return None

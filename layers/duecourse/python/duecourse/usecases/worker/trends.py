@@ -15,20 +15,20 @@ from duecourse.usecases.report import Report
 WINDOW_MINUTES = 5
 
 MIN_FAILED = 6
-"""The fewest failed attempts in the window for which targets count as failing."""
+"""The minimum number of failed attempts in the window for which targets count as failing."""
 
 FAILED_SHARE = 0.05
-"""The smallest share of failed attempts for which targets count as failing."""
+"""The minimum share of failed attempts for which targets count as failing."""
 
 MIN_TARGETS = 3
 TARGETS_SHARE = 0.2
-"""The fewest targets with failed attempts, and their share of all targets. The jobs of one broken target are the
-concern of their owner (the topic of deaths), not of the person on call.
+"""The minimum number of targets with failed attempts, and their minimum share of all targets. The jobs of one broken
+target are the concern of their owner (notified of dead runs), not of the person on call.
 """
 
 MIN_LATE = 3
 LATE_SHARE = 0.05
-"""The fewest late starts in the window, and their share of all starts."""
+"""The minimum number of late starts in the window, and their minimum share of all starts."""
 
 
 @dataclass(frozen=True, slots=True)
