@@ -22,10 +22,10 @@ class _Entry(Generic[Value]):
     until: float
 
 
-@dataclass(slots=True, eq=False)  # not frozen: Python 3.11 fails to create a subscripted class that is
+@dataclass(slots=True, eq=False)  # not frozen: Python 3.11 fails to create a subscripted class that is frozen
 class SharedCache(Generic[Value]):
-    """Caches the `kept` values that were used last, but no errors. Safe to share between threads: concurrent callers
-    for the same key wait for one fetch, so a batch of ten runs sends one request.
+    """Caches the `kept` values that were used last. Errors are not cached. Safe to share between threads: concurrent
+    callers for the same key wait for one fetch, so a batch of ten runs sends one request.
     """
 
     clock: Clock

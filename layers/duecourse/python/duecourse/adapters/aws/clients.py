@@ -203,8 +203,8 @@ class AwsClients:
         self._lock = Lock()  # a session must not create two clients at the same time
 
     def get(self, service: str, *, short_timeouts: bool = False, once: bool = False) -> Client:
-        """Return the client for a service of the stage's infrastructure. It has short timeouts, and makes a few
-        attempts with backoff, also after throttling. With `short_timeouts`, it has shorter timeouts and makes fewer
+        """Return the client for a service of the stage's infrastructure. It has timeouts of seconds, and makes a few
+        attempts with backoff, also after throttling. With `short_timeouts`, its timeouts are shorter and it makes fewer
         attempts. With `once`, it makes a single attempt, for requests that must not be repeated.
         """
         connect, read, attempts = _SHORT if short_timeouts else (_CONNECT_SECONDS, self._read_seconds, _ATTEMPTS)

@@ -40,10 +40,10 @@ def trace_headers(header: str | None) -> dict[str, str]:
 def for_messages(header: str | None) -> str | None:
     """Return the trace header for messages: only that of a recorded trace, and without the lineage.
 
-    The header of an unrecorded trace would prevent the receivers from recording their traces. From the lineage Lambda
-    counts how many times a function was invoked in one chain, and it ends the chain after about sixteen invocations
-    (AWS Lambda Developer Guide, "Use Lambda recursive loop detection"). The attempts and waits of a run are such a
-    chain of the worker and the function that it calls, and have separate limits.
+    The header of an unrecorded trace would prevent the receivers from recording their traces. Lambda uses the lineage
+    to count how many times a function was invoked in one chain, and ends the chain after about sixteen invocations (AWS
+    Lambda Developer Guide, "Use Lambda recursive loop detection"). The attempts and waits of a run are such a chain of
+    the worker and the function that it calls, and have separate limits.
     """
     if header is None or RECORDED not in header:
         return None

@@ -126,8 +126,8 @@ def _update(table: str, claim: Claim, shards: int, now: float) -> dict[str, Any]
 
 
 PAGE = 1000
-"""Cursors read in one page: together with the runs planned for them they need far less memory than a small function
-has.
+"""The number of cursors in one page: together with the runs planned for them, they need far less memory than a small
+function has.
 """
 
 

@@ -88,21 +88,21 @@ from duecourse.ports import (
 )
 
 SEARCHED = 2_000
-"""Jobs that one part of a search reads at most: one query reads at most 1 MB (Amazon DynamoDB Developer Guide,
-"Querying tables"), and the item of a typical job has about 550 bytes.
+"""The maximum number of jobs that one part of a search reads: one query reads at most 1 MB (Amazon DynamoDB Developer
+Guide, "Querying tables"), and the item of a typical job has about 550 bytes.
 """
 
 TAGGED = 400
-"""Jobs with a tag that one part of a search reads at most. They are read by key."""
+"""The maximum number of jobs with a tag that one part of a search reads. They are read by key."""
 
 PARTS = 10
-"""Parts that one search reads at most: 10 MB, or 4,000 jobs with a tag."""
+"""The maximum number of parts that one search reads: 10 MB, or 4,000 jobs with a tag."""
 
 logger = logging.getLogger("duecourse.adapters.dynamodb")
 
 
 MAX_REFERENCES = 4
-"""How often a reference from a former id to the current id of a job is followed."""
+"""The maximum number of references from a former id to the current id of a job that are followed."""
 
 
 class JobPages(TableStore):
@@ -659,7 +659,9 @@ class DynamoJobStore(JobPages):
         return True
 
     def _note_creation(self, job: Job) -> None:
-        """Write the record of a job's creation, which until now is the job itself. A repeated call writes the same."""
+        """Write the record of a job's creation. Until now, the job itself was this record. A repeated call writes the
+        same item.
+        """
         if job.created_by is not None:
             change_items.put_one(self._client, self._runs_table, created(job))
 

@@ -279,8 +279,8 @@ def wait_of(deadline: Deadline) -> int:
 
 
 def refusal_of(refused: ClientError, what: str, now: float) -> Failed:
-    """Return the failure for the error of a service: its code, and whether and when to retry. `now`
-    is in UTC seconds.
+    """Return the failure for the error of a service: its code, and whether and when to retry. `now` is in UTC
+    seconds.
     """
     error, meta = refused.response.get("Error", {}), refused.response.get("ResponseMetadata", {})
     status = int(meta.get("HTTPStatusCode", 500))
@@ -347,8 +347,8 @@ def _throttles(code: str) -> bool:
 
 
 class ClientInName(Protocol):
-    """Creates an AWS client that acts in the name of a role: for a service, with the role's credentials, a read timeout
-    (in seconds) and no retries.
+    """Creates an AWS client that uses an assumed role: for a service, with the role's credentials, a read timeout (in
+    seconds) and no retries.
     """
 
     def __call__(self, service: str, seconds: int, credentials: Credentials) -> Any:
