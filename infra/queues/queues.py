@@ -100,7 +100,7 @@ class ShardFifoQueue(Construct):
         )
         acknowledge(
             self.queue,
-            "A lost round of dispatch does not need a dead-letter queue: the next tick sends the same shard again "
+            "A lost dispatch round does not need a dead-letter queue: the next tick sends the same shard again "
             "one minute later, and a kept message would only repeat an old round.",
             "SQS3",
         )

@@ -62,8 +62,8 @@ def buckets(first: str, until: float) -> list[str]:
 
 
 RESUME_AHEAD_SECONDS = 90
-"""How long before the end of a pause a round of dispatch resumes the job, in seconds. The round of the next minute
-could be too late for the occurrences that follow the end.
+"""How long before the end of a pause a dispatch round resumes the job, in seconds. The round of the next minute could
+be too late for the occurrences that follow the end.
 """
 
 

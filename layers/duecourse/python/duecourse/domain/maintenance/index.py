@@ -54,7 +54,7 @@ days (Amazon SQS Developer Guide, "Amazon SQS message quotas").
 class IndexFault(StrEnum):
     """A fault of a cursor or a timer.
 
-    UNREAD: no round of dispatch reads its slot. OUTDATED: according to the current zone data, its due time differs from
+    UNREAD: no dispatch round reads its slot. OUTDATED: according to the current zone data, its due time differs from
     that in its entry. OUTSIDE: it is in no slot although it has a future occurrence, or its pause has a planned end.
     QUARANTINED: it was removed from the index. ENDED: its schedule is exhausted and its last occurrence has come due,
     but its job is ACTIVE. NO_SCHEDULE: its place is correct, but no later run of its schedule would start a waiting

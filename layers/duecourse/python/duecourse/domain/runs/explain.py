@@ -490,7 +490,7 @@ def _to_come(
             Verdict.MAX_RUNS, f"Its limit of {job.max_runs} runs (max_runs) is reached before this occurrence.", facts
         )
     if due <= now:
-        said = f"It has been due since {to_iso(due)} and is not enqueued yet; the next round of dispatch enqueues it."
+        said = f"It has been due since {to_iso(due)} and is not enqueued yet; the next dispatch round enqueues it."
         return Explanation(Verdict.LATE, said, {"due": to_iso(due)})
     begin, end = to_iso(due - around.horizon), to_iso(due - around.lookahead)
     said = f"It is in the future: it is due at {to_iso(due)} and is enqueued between {begin} and {end}."
