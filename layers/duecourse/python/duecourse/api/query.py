@@ -37,7 +37,7 @@ DEFAULT_LIMIT = 50
 MAX_LIMIT = 100
 
 MAX_ERROR_TEXT = 200
-"""The maximum number of characters of the text to search errors for."""
+"""The maximum number of characters of the search text for errors."""
 
 LINE_PATTERN = r"[^\u0000-\u001f\u007f-\u009f\ud800-\udfff]{1,%d}"
 

@@ -62,9 +62,9 @@ class StateProblem(Problem):
 
 
 def refusal(error: Exception, job_quota: int, path: Mapping[str, str], kinds: Sequence[str]) -> Problem | None:
-    """Return the Problem of a rejection by a use case; None if the error is no rejection. `path` has the id of the job
-    or run. `kinds` are the route's own kinds of problem. An invalid schedule is the caller's error only if they contain
-    `invalid-job`.
+    """Return the Problem of a rejection by a use case; None if the error is not a rejection. `path` has the id of the
+    job or run. `kinds` are the route's own kinds of problem. An invalid schedule is the caller's error only if they
+    contain `invalid-job`.
     """
     if isinstance(error, Problem):
         return error

@@ -836,8 +836,8 @@ class AsyncMethods(ABC):
         account, so the jobs are also spread relative to each other. Nothing is stored: to apply the plan, set
         `spread` of each job (PATCH). `before` and `after` are null if the tenant has too many jobs (about 5,000) or
         runs for a forecast; then only a hash of the id chooses the minute. They are also null for callers with tag-
-        scoped permissions. The request counts as one for each job, in addition to those of the forecast (GET
-        /v1/upcoming).
+        scoped permissions. The request counts as one request for each job, in addition to the requests of the
+        forecast (GET /v1/upcoming).
         """
         return self._send(
             Call("POST", "jobs/spread", fields={"ids": ids, "within_minutes": within_minutes}), SpreadPlan
@@ -969,9 +969,9 @@ class AsyncMethods(ABC):
     def close_breaker(self, limit_key: str) -> Awaitable[SingleLimit]:
         """Close a circuit breaker.
 
-        Closes the circuit breaker of a key, and ends its hold or its pause by `Retry-After`. Attempts start again.
-        Runs that already wait for the circuit breaker or the rate keep their planned instant: 15 minutes later at
-        most.
+        Closes the circuit breaker of a key, and ends its hold or its pause after a `Retry-After`. Attempts start
+        again. Runs that already wait for the circuit breaker or the rate keep their planned instant, which is at
+        most 15 minutes away.
 
         `limit_key`: the concurrency key.
         """
@@ -980,8 +980,8 @@ class AsyncMethods(ABC):
     def hold_key(self, limit_key: str, seconds: int) -> Awaitable[SingleLimit]:
         """Hold a key.
 
-        No attempt with the key starts for this time, whether its jobs have a limit, a rate or a circuit breaker.
-        Active runs continue. If the key is already paused for longer, that pause remains.
+        No attempt with the key starts for this time, regardless of whether its jobs have a limit, a rate or a
+        circuit breaker. Active runs continue. If the key is already paused for longer, that pause remains.
 
         `limit_key`: the concurrency key.
 
@@ -1146,8 +1146,8 @@ class AsyncMethods(ABC):
         """Send a heartbeat.
 
         Extends the deadline by `heartbeat_seconds` and stores the reported progress with the run. At most one
-        heartbeat per run is stored in five seconds, but always the first progress. The body can have up to 4 KB.
-        Stop working if `cancel_requested` is true, and on every 401 and 409.
+        heartbeat per run is stored every five seconds; the first reported progress is always stored. The body can
+        be up to 4 KB. Stop working if `cancel_requested` is true, and on every 401 and 409.
 
         `run_id`: the id of the run: job, occurrence (UTC) and, for manual runs, a suffix.
 
@@ -1293,7 +1293,7 @@ class AsyncMethods(ABC):
 
         `end`: ISO-8601 with an offset, preferably UTC with Z.
 
-        `exclude`: as in a job, and the window of its planned pause.
+        `exclude`: the exclusions of a job, and the window of its planned pause.
 
         `calendar`: the id of a calendar whose days are also excluded, or a list of up to 5 ids. A day that one of
         the calendars excludes is excluded.
@@ -1373,11 +1373,11 @@ class AsyncMethods(ABC):
 
         Counts the runs from `from` (default: now) to `to` (exclusive; default and maximum: 48 hours later), in
         intervals of `step` seconds (default: 3600). A page counts the runs of some of the jobs: pass `next_cursor`,
-        with `from` and `to` of the first page, and add up the pages. With a step of one minute, the largest buckets
-        are the busiest minutes. With a step as long as the window, and `largest=1000`, a page has the number of
-        runs of each job. The counts include the occurrences of the current schedules, but not manual runs,
-        backfills or the runs of steps. A page also has the numbers of jobs that are paused, that are late now, and
-        that do not fire.
+        with `from` and `to` of the first page, and add up the pages. With a step of one minute, the intervals with
+        the most runs are the busiest minutes. With a step as long as the window, and `largest=1000`, a page has the
+        number of runs of each job. The counts include the occurrences of the current schedules, but not manual
+        runs, backfills or the runs of steps. A page also has the numbers of jobs that are paused, that are late
+        now, and that do not fire.
 
         `from_`: only items at this instant or later.
 

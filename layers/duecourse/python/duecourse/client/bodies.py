@@ -324,7 +324,7 @@ class SnsTarget(TypedDict):
 
 
 class Spread(TypedDict):
-    """The minutes after each occurrence from which a quiet one is chosen, and the choice."""
+    """The range of minutes after each occurrence from which a quiet minute is chosen, and the chosen minute."""
 
     within_minutes: int
     offset_minutes: NotRequired[int | None]

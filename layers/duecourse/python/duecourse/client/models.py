@@ -936,7 +936,7 @@ class ResultLocationShown(Answer):
 
     bucket: str
     prefix: str | None
-    """The start of the objects' keys: folders, such as reports/daily/. It must start with your prefix in this bucket,
+    """The prefix of the objects' keys: folders, such as reports/daily/. It must start with your prefix in this bucket,
     which is the default.
     """
 
@@ -1093,7 +1093,7 @@ class SpreadPlan(Answer):
 
 @dataclass(frozen=True, kw_only=True)
 class SpreadShown(Answer):
-    """The minutes after each occurrence from which a quiet one is chosen, and the choice."""
+    """The range of minutes after each occurrence from which a quiet minute is chosen, and the chosen minute."""
 
     within_minutes: int
     """The number of minutes, including that of the occurrence."""
@@ -1127,7 +1127,7 @@ class Stage(Answer):
     default_precision: Literal["second", "exact"]
     shards: int
     checks: tuple[Check, ...]
-    """In the order of the steps of a run."""
+    """In the order in which a run passes the checked parts."""
     alarms: Alarms | None
     """Null if the alarms cannot be read; a check contains the reason."""
 

@@ -303,7 +303,7 @@ class ConcurrencyBody(Body):
 
 
 class SpreadBody(Body):
-    """The minutes after each occurrence from which a quiet one is chosen, and the choice."""
+    """The range of minutes after each occurrence from which a quiet minute is chosen, and the chosen minute."""
 
     within_minutes: Annotated[
         Whole,
@@ -384,7 +384,7 @@ class ResultLocationBody(Body):
         Field(
             pattern=f"^{RESULT_PREFIX}$",
             validate_default=True,
-            description="The start of the objects' keys: folders, such as reports/daily/. It must start with your "
+            description="The prefix of the objects' keys: folders, such as reports/daily/. It must start with your "
             "prefix in this bucket, which is the default.",
         ),
     ] = None

@@ -705,7 +705,7 @@ def read_workflow(
         for name, job_id, job in _defined(value, workflow_id):
             if not is_id(job_id):
                 place = pointer(["jobs", name])
-                detail = f"is too long: the id of its job, {job_id}, may have 64 characters; shorten it, or set job_id"
+                detail = f"is too long: its job id {job_id} may have at most 64 characters; shorten it, or set job_id"
                 faults.setdefault(place, FieldFault(detail, place))
                 continue
             try:

@@ -120,8 +120,8 @@ def heartbeat_run(api: CallbackApi, request: Request, parameters: Mapping[str, s
     """Send a heartbeat.
 
     Extends the deadline by `heartbeat_seconds` and stores the reported progress with the run. At most one heartbeat per
-    run is stored in five seconds, but always the first progress. The body can have up to 4 KB. Stop working if
-    `cancel_requested` is true, and on every 401 and 409.
+    run is stored every five seconds; the first reported progress is always stored. The body can be up to 4 KB. Stop
+    working if `cancel_requested` is true, and on every 401 and 409.
     """
     run_id, token = run_id_in(parameters), _token(request)
     run = api.callbacks.admitted(run_id, token)

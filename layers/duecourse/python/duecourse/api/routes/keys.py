@@ -275,7 +275,7 @@ def _run(api: Api, request: Request) -> Answer:
         run = api.api_keys.run(key, job, own, _name_of(request), request.correlation_id)
     except TemplateError as error:
         raise invalid(
-            [FieldFault(f"does not fit debounce_key of the API key: {error}", "")], "invalid-command"
+            [FieldFault(f"lacks a value for debounce_key of the API key: {error}", "")], "invalid-command"
         ) from None
     facts = {"job_id": job.id, "run_id": run.run_id, "key_id": key.id, "own_payload": own is not None}
     answer: TriggeredAnswer = {
@@ -295,7 +295,7 @@ def _own_payload(api: Api, request: Request, job: Job) -> OwnPayload | None:
         return None
     value = request.json()
     faults = list(unfit({"payload": value}))
-    # The payload of a workflow is no template; values from it are inserted as they are.
+    # The payload of a workflow is not a template; values from it are inserted as they are.
     own = OwnPayload(value if isinstance(job.target, WorkflowTarget) or faults else literal(value))
     if faults := faults or payload_faults_of(api, job, own):
         raise invalid(list(_at_root(faults)), "invalid-command")

@@ -70,7 +70,7 @@ class LimitBody(Body):
 
 
 class ReleaseBody(Body):
-    """The run whose place is given to another one."""
+    """The run whose place is given to another run."""
 
     run_id: Annotated[str, Field(description="The id of a run that has a place of the key.")]
 
@@ -312,8 +312,8 @@ def release_place(api: Api, request: Request, parameters: Mapping[str, str]) -> 
 def hold_key(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Hold a key.
 
-    No attempt with the key starts for this time, whether its jobs have a limit, a rate or a circuit breaker. Active
-    runs continue. If the key is already paused for longer, that pause remains.
+    No attempt with the key starts for this time, regardless of whether its jobs have a limit, a rate or a circuit
+    breaker. Active runs continue. If the key is already paused for longer, that pause remains.
     """
     key, body = _key_in(parameters), read_body(request, HoldBody, kind="invalid-limit")
     with _Refused(key):
@@ -333,8 +333,9 @@ def hold_key(api: Api, request: Request, parameters: Mapping[str, str]) -> Answe
 def close_breaker(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Close a circuit breaker.
 
-    Closes the circuit breaker of a key, and ends its hold or its pause by `Retry-After`. Attempts start again. Runs
-    that already wait for the circuit breaker or the rate keep their planned instant: 15 minutes later at most.
+    Closes the circuit breaker of a key, and ends its hold or its pause after a `Retry-After`. Attempts start again.
+    Runs that already wait for the circuit breaker or the rate keep their planned instant, which is at most 15 minutes
+    away.
     """
     key = _key_in(parameters)
     with _Refused(key):

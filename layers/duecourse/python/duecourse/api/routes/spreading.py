@@ -70,10 +70,10 @@ def plan_spread(api: Api, request: Request, _parameters: Mapping[str, str]) -> A
     """Plan the spread of jobs.
 
     Chooses a quiet minute for each job from the upcoming load. Each choice takes the previous ones into account, so the
-    jobs are also spread relative to each other. Nothing is stored: to apply the plan, set `spread` of each job
-    (PATCH). `before` and `after` are null if the tenant has too many jobs (about 5,000) or runs for a forecast; then
-    only a hash of the id chooses the minute. They are also null for callers with tag-scoped permissions. The request
-    counts as one for each job, in addition to those of the forecast (GET /v1/upcoming).
+    jobs are also spread relative to each other. Nothing is stored: to apply the plan, set `spread` of each job (PATCH).
+    `before` and `after` are null if the tenant has too many jobs (about 5,000) or runs for a forecast; then only a hash
+    of the id chooses the minute. They are also null for callers with tag-scoped permissions. The request counts as one
+    request for each job, in addition to the requests of the forecast (GET /v1/upcoming).
     """
     body = read_body(request, SpreadPlanBody)
     request.budget.charge(len(body.ids))

@@ -63,7 +63,7 @@ class StageAnswer(TypedDict):
     auth: Annotated[Literal["none", "iam", "jwt"], Field(description="The authentication of callers.")]
     default_precision: Precision
     shards: Count
-    checks: Annotated[list[CheckAnswer], Field(description="In the order of the steps of a run.")]
+    checks: Annotated[list[CheckAnswer], Field(description="In the order in which a run passes the checked parts.")]
     alarms: Annotated[
         AlarmsAnswer | None, Field(description="Null if the alarms cannot be read; a check contains the reason.")
     ]

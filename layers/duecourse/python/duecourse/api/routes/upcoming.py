@@ -47,7 +47,9 @@ class PreviewBody(ScheduleBody):
     schedule: Annotated[Schedules, Field(description=SCHEDULES_TEXT)]
     exclude: Annotated[
         list[Excluded],
-        Field(max_length=MAX_EXCLUSIONS + 1, description="As in a job, and the window of its planned pause."),
+        Field(
+            max_length=MAX_EXCLUSIONS + 1, description="The exclusions of a job, and the window of its planned pause."
+        ),
     ] = Field(default_factory=list)
     after: Instant | None = None
     count: Annotated[Whole, Field(ge=1, le=MAX_COUNT)] = 10
@@ -202,10 +204,10 @@ def list_upcoming(api: Api, request: Request, _parameters: Mapping[str, str]) ->
 
     Counts the runs from `from` (default: now) to `to` (exclusive; default and maximum: 48 hours later), in intervals of
     `step` seconds (default: 3600). A page counts the runs of some of the jobs: pass `next_cursor`, with `from` and `to`
-    of the first page, and add up the pages. With a step of one minute, the largest buckets are the busiest minutes.
-    With a step as long as the window, and `largest=1000`, a page has the number of runs of each job. The counts include
-    the occurrences of the current schedules, but not manual runs, backfills or the runs of steps. A page also has the
-    numbers of jobs that are paused, that are late now, and that do not fire.
+    of the first page, and add up the pages. With a step of one minute, the intervals with the most runs are the busiest
+    minutes. With a step as long as the window, and `largest=1000`, a page has the number of runs of each job. The
+    counts include the occurrences of the current schedules, but not manual runs, backfills or the runs of steps. A page
+    also has the numbers of jobs that are paused, that are late now, and that do not fire.
     """
     query = UpcomingQuery.of(request)
     window, last = _window(query, int(api.upcoming.clock.now())), read_job_page_token(query.cursor)
