@@ -60,7 +60,7 @@ def mark_text(entry: PreviewEntry) -> str:
 
 
 def _pass(entry: PreviewEntry, zone: str) -> str:
-    """Return which one it is, for an occurrence at a time that the clock shows twice."""
+    """Return whether an occurrence is the first or the second at a time that the clock shows twice."""
     if entry.offset is None:
         return ""
     wall = datetime.fromisoformat(entry.wall).replace(tzinfo=ZoneInfo(zone))

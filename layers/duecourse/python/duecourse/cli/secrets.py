@@ -1,6 +1,6 @@
 """The secrets of a tenant in the store of a stage. The command writes values and never reads one.
 
-Where workers find a secret: `adapters/aws/secrets.py`.
+`adapters/aws/secrets.py` describes where workers find a secret.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from duecourse.cli.doctor.stage import Stage
 from duecourse.cli.terminal import CliError, UsageError
 
 NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
-"""What names of secrets match."""
+"""The pattern for names of secrets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class StoredSecret:
     changed_at: datetime
 
     def document(self) -> dict[str, str]:
-        """For programs."""
+        """Return the JSON document of the secret."""
         return {"name": self.name, "changed_at": self.changed_at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")}
 
 
@@ -46,7 +46,7 @@ class StoredSecrets(ABC):
 
     @abstractmethod
     def all(self) -> Iterator[StoredSecret]:
-        """The secrets, without their values."""
+        """Yield the secrets, without their values."""
 
     @abstractmethod
     def delete(self, name: str) -> None:
@@ -57,7 +57,7 @@ class StoredSecrets(ABC):
         self.delete(name)
 
     def unknown(self, name: str) -> CliError:
-        """The error for a name without a secret."""
+        """Return the error for a name without a secret."""
         options = f"--stage {self.stage} --tenant {self.tenant}"
         return CliError(f"there is no secret {name}; list the secrets with duecourse secrets list {options}")
 
@@ -74,7 +74,7 @@ class Parameters(StoredSecrets):
         self.client.put_parameter(Name=f"{self._folder}/{name}", Value=value, Type="SecureString", Overwrite=True)
 
     def all(self) -> Iterator[StoredSecret]:
-        """The parameters of the tenant's folder."""
+        """Yield the parameters of the tenant's folder."""
         chosen = [{"Key": "Path", "Option": "OneLevel", "Values": [self._folder]}]
         for page in self.client.get_paginator("describe_parameters").paginate(ParameterFilters=chosen):
             for each in page["Parameters"]:
@@ -108,7 +108,7 @@ class ManagedSecrets(StoredSecrets):
         self.client.put_secret_value(SecretId=secret, SecretString=value)
 
     def all(self) -> Iterator[StoredSecret]:
-        """The secrets with the tenant's prefix."""
+        """Yield the secrets with the tenant's prefix."""
         chosen = [{"Key": "name", "Values": [self._prefix]}]
         for page in self.client.get_paginator("list_secrets").paginate(Filters=chosen):
             for each in page["SecretList"]:
@@ -123,7 +123,7 @@ class ManagedSecrets(StoredSecrets):
             raise self.unknown(name) from None
 
     def erase(self, name: str) -> None:
-        """Delete the secret at once."""
+        """Delete the secret immediately."""
         self.client.delete_secret(SecretId=self._prefix + name, ForceDeleteWithoutRecovery=True)
 
 
@@ -135,7 +135,7 @@ STORES: Mapping[str, type[Parameters | ManagedSecrets]] = {
 
 
 def check(name: str | None, tenant: str) -> None:
-    """Raises UsageError with the problem."""
+    """Raise UsageError if the name or the tenant is not valid."""
     if name is not None and NAME.fullmatch(name) is None:
         raise UsageError(f"NAME must have 1 to 64 letters (A-Z, a-z), digits, _, . or -: {name}")
     if TENANT.fullmatch(tenant) is None:
@@ -143,7 +143,7 @@ def check(name: str | None, tenant: str) -> None:
 
 
 def secrets_of(stage: Stage, tenant: str) -> StoredSecrets:
-    """The secrets of a tenant in the store that the stage's workers read."""
+    """Return the secrets of a tenant in the store that the stage's workers read."""
     worker = stage.clients("lambda").get_function_configuration(FunctionName=stage.functions["ExecuteHigh"])
     store = worker["Environment"]["Variables"]["DUECOURSE_SECRET_STORE"]
     service = "ssm" if store == "parameters" else "secretsmanager"

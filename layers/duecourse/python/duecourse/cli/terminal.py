@@ -130,7 +130,7 @@ MEANT = {
     "ls": ("list",),
     "logs": ("tail", "show"),
 }
-"""The commands here, by their names in other programs."""
+"""The names of commands, by the names that other programs use."""
 
 
 class Group(_WithExample, click.Group):

@@ -38,7 +38,7 @@ def instant_of(text: str, zone: tzinfo, now: datetime) -> datetime:
 
 def coming(text: str, zone: tzinfo, now: datetime) -> datetime:
     """Return the future instant that a text means at `now`: a time of day is the next one, in `zone`. Raises ValueError
-    for a text that is no future instant.
+    for a text that is not a future instant.
     """
     forms = "write 06:00, 2026-11-21, 2026-11-21 06:00, or ISO-8601 with an offset"
     if not re.match(r"\d{4}-|\d{1,2}:", text):
@@ -60,7 +60,7 @@ def duration_of(text: str) -> timedelta:
 
 
 def last_night(zone: tzinfo, now: datetime) -> tuple[datetime, datetime]:
-    """Return the night that ended last, from 18:00 of the day before to 08:00 in this timezone. Between midnight and
+    """Return the night that ended last, from 18:00 of the day before to 08:00 in this time zone. Between midnight and
     08:00 it is the night in progress, until now. `tests/fixtures/nights.json` has examples, also for the console.
     """
     today = now.astimezone(zone).date()
@@ -69,7 +69,7 @@ def last_night(zone: tzinfo, now: datetime) -> tuple[datetime, datetime]:
 
 
 def moment(value: datetime | None, zone: tzinfo = UTC) -> str:
-    """Return an instant for people: `2026-11-21 03:00:00Z`, in another timezone `2026-11-21 04:00:00+01:00`."""
+    """Return an instant for people: `2026-11-21 03:00:00Z`, in another time zone `2026-11-21 04:00:00+01:00`."""
     if value is None:
         return "-"
     text = value.astimezone(zone).isoformat(sep=" ", timespec="seconds")
@@ -77,7 +77,7 @@ def moment(value: datetime | None, zone: tzinfo = UTC) -> str:
 
 
 def zoned(text: str, zone: tzinfo) -> str:
-    """Return a sentence of the API, whose instants are in UTC (`2026-11-21T03:00:00Z`), with these in a timezone."""
+    """Return a sentence of the API, whose instants are in UTC (`2026-11-21T03:00:00Z`), with these in a time zone."""
 
     def shown(found: re.Match[str]) -> str:
         try:
@@ -107,7 +107,7 @@ def relative(value: datetime, now: datetime) -> str:
 
 
 def zone_of(name: str | None) -> tzinfo:
-    """Return the timezone of a job, or UTC if this machine does not know it."""
+    """Return the time zone of a job, or UTC if this machine does not know it."""
     try:
         return ZoneInfo(name or "UTC")
     except (KeyError, ValueError, OSError):
@@ -115,7 +115,7 @@ def zone_of(name: str | None) -> tzinfo:
 
 
 def local_zone() -> tzinfo:
-    """The zone of this machine's clock: that of TZ or /etc/localtime, else its present offset from UTC."""
+    """Return the time zone of this machine's clock: that of TZ or /etc/localtime, else its present offset from UTC."""
     linked = os.path.realpath("/etc/localtime").partition("zoneinfo/")[2]
     with suppress(KeyError, ValueError, OSError):
         return ZoneInfo(os.environ.get("TZ", "").removeprefix(":") or linked)

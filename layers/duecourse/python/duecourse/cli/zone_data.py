@@ -31,7 +31,7 @@ _STATED = {
     "__init__.py": re.compile(r'^__version__ = "([^"]+)"', re.MULTILINE),
     "tzdata.zi": re.compile(r"# version (\S+)"),
 }
-"""The files that state the version: of the package, and of a system's folder."""
+"""The files that contain the version, and its pattern: in the package, and in a system's folder."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,7 +96,9 @@ def remove(calendar_id: str, days: tuple[str, ...], api: str | None, sign: bool 
             )
         kept = [each for each in found if each not in days]
         if not kept:
-            raise CliError(plain(f"a calendar needs an entry; delete it with duecourse calendars delete {calendar_id}"))
+            raise CliError(
+                plain(f"a calendar must have an entry; to delete it, run duecourse calendars delete {calendar_id}")
+            )
         return kept
 
     with connected(api, sign) as client:

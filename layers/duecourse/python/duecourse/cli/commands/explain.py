@@ -25,7 +25,7 @@ from duecourse.client.models import Explained, Run
     "night",
     is_flag=True,
     help="Every occurrence from yesterday 18:00 to today 08:00 in the job's time zone; consecutive ones with the same "
-    "outcome are one line.",
+    "outcome share a line.",
 )
 @answer_options
 def explain(job_id: str, at: str | None, night: bool, api: str | None, sign: bool | None, as_json: bool) -> None:
@@ -54,7 +54,7 @@ def explain(job_id: str, at: str | None, night: bool, api: str | None, sign: boo
     elif none_yet:
         _print_none_yet(one, run, zone)
     else:
-        # The sentence has the time that the clock does not show, which no instant has.
+        # The sentence contains the local time that the clock skips: no instant corresponds to it.
         _print("" if one.verdict == "gap" else moment(one.at, zone), one, zone)
 
 
@@ -63,7 +63,9 @@ def _say(text: str, indent: int = 4) -> None:
 
 
 def _say_command(run_id: str) -> None:
-    """Print the command that shows a run. If it has no room in a line, it can still be copied."""
+    """Print the command that shows a run. If it is too long for a line, it is continued so that it can still be
+    copied.
+    """
     click.echo(" \\\n".join(fitted(f"    duecourse runs show {run_id}", 8)))
 
 

@@ -90,6 +90,6 @@ def delete(key_id: str, yes: bool, api: str | None, sign: bool | None) -> None:
     """Revoke a key, so that it cannot start runs. KEY is its id."""
     with connected(api, sign) as client:
         if not yes:
-            confirm(plain(f"Revoke the key {key_id}? Systems that use it can start no more runs."))
+            confirm(plain(f"Revoke the key {key_id}? Systems that use it can no longer start runs."))
         client.delete_key(key_id)
     say(plain(f"the key {key_id} is revoked"))

@@ -116,7 +116,7 @@ def print_page(
 
 
 def instant_option(option: str, text: str | None, zone: tzinfo | None = None) -> datetime | None:
-    """Return the instant of an option. A time of day is in `zone`, or else in this machine's timezone. Raises
+    """Return the instant of an option. A time of day is in `zone`, or else in this machine's time zone. Raises
     UsageError.
     """
     if text is None:

@@ -54,8 +54,8 @@ def restore(
     progress: Callable[[str], None] = lambda _: None,
 ) -> str:
     """Copy every item and return a summary. With `tenant`, only items of this tenant change. With `delete_others`,
-    items that are missing in the restored table are deleted: they were written after the restored point in time. Raises
-    ValueError if both tables are the same.
+    items that are missing from the restored table are deleted: they were written after the restored point in time.
+    Raises ValueError if both tables are the same.
     """
     if restored == table:
         raise ValueError(f"{table} is given twice; pass the restored table first, then the table of the stage")

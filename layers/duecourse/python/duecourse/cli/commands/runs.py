@@ -134,7 +134,7 @@ def _none(page: Page[Run]) -> str:
 
 
 def zone_of_job(client: Client, job_id: str) -> tzinfo:
-    """Return the timezone of a job, or UTC if the job was deleted."""
+    """Return the time zone of a job, or UTC if the job was deleted."""
     job = _job_of(client, job_id)
     return UTC if job is None else zone_of(job.timezone)
 

@@ -1,4 +1,4 @@
-"""`duecourse secrets`: the secrets that jobs of a stage name, for its operator."""
+"""`duecourse secrets`: write, list and delete the secrets that the jobs of a stage refer to, for its operator."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def delete(name: str, tenant: str, yes: bool, stage: str) -> None:
 
 
 def _value() -> str:
-    """The value. Raises UsageError for an empty one."""
+    """Return the value. Raises UsageError if it is empty."""
     if sys.stdin.isatty():
         value: str = click.prompt("Value", hide_input=True, confirmation_prompt=True, err=True)
     else:

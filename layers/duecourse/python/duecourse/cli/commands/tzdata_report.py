@@ -36,7 +36,7 @@ YEAR_SECONDS = 366 * 86_400
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A job whose occurrences change. `error`: the new data do not permit its schedule."""
+    """A job whose occurrences change. `error`: the reason why its schedule is not valid with the new data."""
 
     job: Job
     changed: ChangedOccurrences | None

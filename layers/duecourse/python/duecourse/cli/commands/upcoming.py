@@ -22,7 +22,7 @@ from duecourse.client import Client
 MOST_HOURS = 48
 JOBS_SHOWN = 3
 MOST_NAMED, MOST_JOBS = 10_000, 1000
-"""The API names this many jobs in all intervals of a page, and in one."""
+"""The maximum number of jobs that the API lists in all intervals of a page, and in one interval."""
 NAMED = 10
 BAR_COLUMNS = 16
 
@@ -164,7 +164,7 @@ def _print(load: Load, chosen: list[datetime], begin: str, *, wide: bool) -> Non
 
 
 def _bar(part: int, whole: int) -> str:
-    """A bar in eighths of a column, at least one."""
+    """Return a bar in eighths of a column, of at least one eighth."""
     eighths = max(1, round(8 * BAR_COLUMNS * part / whole))
     return "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()
 

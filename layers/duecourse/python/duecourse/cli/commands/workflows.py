@@ -125,7 +125,7 @@ def delete(workflow_id: str, yes: bool, api: str | None, sign: bool | None) -> N
         if not yes:
             confirm(f"Delete {workflow_id}, and cancel its runs?")
         client.delete_job(workflow_id)
-    say(f"{workflow_id} deleted; its jobs stay")
+    say(f"{workflow_id} deleted; the jobs of its steps are kept")
 
 
 def run_of(client: Client, run_id: str) -> WorkflowRun:
@@ -160,7 +160,7 @@ def _follow(client: Client, run_id: str, every: float, *, quiet: bool) -> Workfl
 
 
 def _begun(client: Client, run_id: str, every: float, *, quiet: bool) -> WorkflowRun:
-    """Return the run when it has started. The API has no steps of a run that is queued. Raises ApiError."""
+    """Return the run when it has started. The API returns no steps for a queued run. Raises ApiError."""
     told = False
     while True:
         try:

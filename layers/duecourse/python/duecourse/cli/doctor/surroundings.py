@@ -9,7 +9,9 @@ from duecourse.checks.facts import Queue
 from duecourse.cli.doctor.facts import AuditState, Function, Quotas, RepairState, Table
 
 ROUND_SECONDS = 150.0
-"""A round takes up to 46 s, and the next tick of its shard waits for its end."""
+"""The maximum age of a waiting round, in seconds. A round takes up to 46 s, and the next round of its shard waits for
+its end.
+"""
 
 CONCURRENCY_SHARE = 0.8
 MIN_CONCURRENCY = 100
@@ -23,7 +25,7 @@ CLOCKWORK = ("Tick", "Dispatch")
 
 DAY = 86_400.0
 AUDIT_SECONDS = 3 * 3_600.0
-"""An audit runs every hour."""
+"""The maximum time without progress of an audit, in seconds. An audit runs every hour."""
 
 REPAIR_FINDS: Mapping[str, str] = {
     "EntriesBelowWatermark": "entries below their watermark (corrected)",

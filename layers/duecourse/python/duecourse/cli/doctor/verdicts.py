@@ -10,10 +10,14 @@ from duecourse.checks.verdicts import ticked
 from duecourse.cli.doctor.facts import ClockRules, Cursors, Due, LastRuns, LastTick, Skew, Source
 
 SKEW_WARNING, SKEW_BAD = 5.0, 240.0
-"""AWS rejects a signature that is five minutes old (AWS General Reference, "Signing AWS API requests")."""
+"""The differences between the clocks, in seconds, from which the check is a warning, and bad. AWS rejects a signature
+that is five minutes old (AWS General Reference, "Signing AWS API requests").
+"""
 
 OVERDUE_OK, OVERDUE_BAD = 120.0, 300.0
-"""The API enqueues an immediately due run itself. The next round, a minute later, claims its entry."""
+"""The ages of an overdue entry, in seconds, up to which the check is ok, and from which it is bad. The API enqueues an
+immediately due run itself. The next round, a minute later, claims its entry.
+"""
 
 SHOWN = 5
 

@@ -27,7 +27,7 @@ def country_days(country: str, subdivision: str | None, years: str) -> list[str]
 
 
 def _code(country: str) -> str:
-    """Return the remedy for a text that is no code of a country: the code of the country with this name."""
+    """Return the remedy for a text that is not a country code: the code of the country with this name."""
     from holidays.registry import COUNTRIES
 
     wanted = re.sub(r"[^a-z]", "", country.lower())

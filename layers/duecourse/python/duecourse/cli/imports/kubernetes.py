@@ -32,7 +32,7 @@ _TEMPLATE = "its jobTemplate stays in the cluster; suspend the CronJob there, so
 
 
 def read_cronjobs(text: str, *, file: str, runner: Runner, names: Names, zone: str, now: float) -> list[Entry]:
-    """Return the result for each CronJob. `zone` is the timezone of the cluster's controller manager. Raises
+    """Return the result for each CronJob. `zone` is the time zone of the cluster's controller manager. Raises
     NotReadableError.
     """
     try:
@@ -90,7 +90,7 @@ def _entry(value: Mapping[str, Any], place: str, runner: Runner, names: Names, z
 
 
 def _schedule(schedule: str, zone: str) -> tuple[str, str]:
-    """Return the expression and its timezone. In older clusters, the expression can start with the timezone."""
+    """Return the expression and its time zone. In older clusters, the expression can start with the time zone."""
     if found := re.match(r"(?:CRON_)?TZ=(\S+)\s+(.*)", schedule):
         return found[2], found[1]
     if found := re.fullmatch(r"@every (\d+)([smh])", schedule):

@@ -129,7 +129,9 @@ def set_aside(folder: Path) -> list[Path]:
 
 
 def delete(folders: Iterable[Path]) -> subprocess.Popen[bytes]:
-    """Delete folders in a process that continues after this one, and return it. It ignores what cannot be deleted."""
+    """Delete folders in a process that continues after this one, and return it. Files that cannot be deleted are
+    ignored.
+    """
     quiet = subprocess.DEVNULL
     command = ["rm", "-rf", "--", *map(str, folders)]
     return subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True)
@@ -182,7 +184,7 @@ def _run(
 
 @dataclass(slots=True)
 class Arrivals:
-    """Prints each call that the receiver got once."""
+    """Prints each call that the receiver got, exactly once."""
 
     log: CallLog
     screen: Screen

@@ -68,7 +68,7 @@ def _step(job: Job, defaults: Mapping[str, Any]) -> Document:
 
 
 def _fits(job: Job, workflow: Workflow) -> bool:
-    """Return whether the workflow's document can contain the job. Jobs in it get its timezone; others have separate
+    """Return whether the workflow's document can contain the job. Jobs in it get its time zone; others have separate
     documents.
     """
     return job.timezone == workflow.timezone

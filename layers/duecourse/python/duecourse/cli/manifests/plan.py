@@ -176,7 +176,7 @@ def _faults(found: Step | list[str]) -> list[str]:
 
 _OF_ANOTHER = re.compile(r".+: (?P<name>\S+) (?P<why>belongs to the owner [^;]+); .+")
 SHOWN = 3
-"""How many jobs of the same other owner have a line of their own."""
+"""The maximum number of jobs of one other owner that are listed on separate lines."""
 
 
 def _grouped(faults: Sequence[str]) -> list[str]:

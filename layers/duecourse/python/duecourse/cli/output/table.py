@@ -14,7 +14,7 @@ from duecourse.cli.terminal import plain
 from duecourse.cli.when import local_zone
 
 PIPE_WIDTH = 200
-"""Columns of a table in a pipe."""
+"""The width of a table in a pipe, in columns."""
 
 CUT = {
     "state": 25,
@@ -36,15 +36,15 @@ CUT = {
         16,
     ),
 }
-"""The columns of text that are cut (of a state, its reason), and what they keep as long as a spare column can be left
-out instead. The first get room first.
+"""The columns whose text can be truncated (in a state, its reason), and the width that each keeps as long as a spare
+column can be omitted instead. The first columns get free space first.
 """
 
 MIN_CUT = 10
-"""Columns that a cut text keeps in any case; a state without its reason fits."""
+"""The minimum width of a truncated text, in columns; a state without its reason fits."""
 
 LAST = ("waits for", "error", "code", "schedule", "next occurrence")
-"""Columns that are left out in this order if the ids would not fit otherwise."""
+"""The columns that are omitted, in this order, if the ids would not fit otherwise."""
 
 GAP = 2
 """The number of columns between two cells."""
@@ -54,7 +54,9 @@ Cell = str | Text | datetime | None
 
 
 READABLE = 48
-"""The room that a cut error has in a line of a terminal. If it has less, it is printed below the line."""
+"""The minimum width of a truncated error in a row, in columns. If the row has less space, the error is printed below
+it.
+"""
 
 INDENT = 4
 
@@ -68,10 +70,10 @@ def print_table(
     zone: tzinfo | None = None,
     jobs: Sequence[str] | None = None,
 ) -> None:
-    """Print a table that fits the terminal, if its ids and times do. A `wide` one has everything, in lines of any
-    length. See `table`. A terminal gets a last line with the columns that are omitted. `jobs`: the table has runs of
-    these jobs. On a terminal, their errors are in lines of their own if they have no room, and the jobs replace the
-    ids (the first column) if these have none.
+    """Print a table that fits the terminal, if its ids and times do. A `wide` table has all values, in lines of any
+    length. See `table`. On a terminal, the last line lists the omitted columns. `jobs`: the table has runs of these
+    jobs. On a terminal without enough space, their errors are printed on separate lines, and the jobs replace the ids
+    (the first column).
     """
     rows = list(rows)
     console = Console(highlight=False)
@@ -113,7 +115,7 @@ def table(
     width: int | None = None,
     zone: tzinfo | None = None,
 ) -> Text:
-    """A header with the zone of its times (by default this machine's), and a line for each row.
+    """Return a table: a header with the zone of its times (by default this machine's), and a line for each row.
 
     Empty columns are omitted. To fit the width, values are truncated and columns are omitted in the order of
     `spare`, then of LAST.
@@ -144,7 +146,7 @@ def _laid_out(
 
 
 def _widths(wanted: Mapping[str, int], spare: Sequence[str], width: int, cut: Mapping[str, int]) -> dict[str, int]:
-    """The widths of the columns that fit, by name."""
+    """Return the widths of the columns that fit, by name."""
     widths = {name: min(size, cut.get(name, size)) for name, size in wanted.items()}
     _leave_out(spare, widths, width)
     if _total(widths) > width:
@@ -170,7 +172,7 @@ def _at(cell: Cell, zone: tzinfo) -> Cell:
 
 
 def _title(name: str, cells: Sequence[Cell]) -> Text:
-    """The column's name, with the short names of the zone that its times have, such as CET and CEST."""
+    """Return the column's name, with the short names of the zone that its times have, such as CET and CEST."""
     zones = dict.fromkeys(cell.tzname() or "" for cell in cells if isinstance(cell, datetime))
     return Text(f"{name} ({'/'.join(zones)})" if zones else name, "bold")
 

@@ -1,9 +1,9 @@
 """Erases a tenant: counts first, then passes over all stores until a pass finds nothing.
 
-Every step can be repeated, so a command that was interrupted continues. A worker that had read a job and not
-its deletion may still write for it, and the archive may still receive expired runs. So the last pass begins when no
-invocation of that time can be active any longer (QUIET_SECONDS). Messages that arrive later find neither a job nor a
-tombstone, and are dropped without a write.
+Every step can be repeated, so a command that was interrupted continues. A worker that read a job before its deletion
+may still write for it, and the archive may still receive expired runs. So the last pass begins when no invocation of
+that time can be active any longer (QUIET_SECONDS). Messages that arrive later find neither a job nor a tombstone, and
+are dropped without a write.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from duecourse.cli.tenants.place import BATCH, MAX_WAIT_SECONDS, MIN_WAIT_SECOND
 from duecourse.cli.tenants.suspending import close
 
 SIDE_BY_SIDE = 8
-"""Requests at the same time."""
+"""The maximum number of concurrent requests."""
 
 RECORD = "ERASURE#"
 
@@ -38,7 +38,7 @@ LEFT = (
     "backups and exports of your own",
     "the item that keeps the tenant closed for 15 days, and the record of this erasure for 400 days",
 )
-"""What an erasure leaves. The report has it."""
+"""The data that remain after an erasure, for the report."""
 
 
 def counted(place: Place) -> Counter[str]:
@@ -95,14 +95,14 @@ def _quiet(at: Item) -> Mapping[str, object]:
 
 
 def _stays(item: Item) -> bool:
-    """Return whether an erasure keeps the item: what closes the tenant, and the records of erasures."""
+    """Return whether an erasure keeps the item: the item that closes the tenant, and the records of erasures."""
     kind, sort = item["PK"]["S"].partition("#")[0], item["SK"]["S"]
     closing: bool = sort == "RATE" or sort.startswith(RECORD)
     return kind == "TENANT" and closing
 
 
 def _pass(place: Place) -> Counter[str]:
-    """Erase what is there, the jobs first: without a job, nothing starts and nothing is recorded."""
+    """Erase all data that is found, the jobs first: without a job, nothing starts and nothing is recorded."""
     found = Counter[str]()
     for table in (place.jobs, place.runs):
         for items in place.pages(table, only_keys=True):
@@ -166,7 +166,7 @@ class _Record:
         self._key = place.rate_key | {"SK": {"S": f"{RECORD}{int(since * 1000)}"}}
 
     def begin(self, by: str) -> None:
-        """Write it, unless an earlier call has."""
+        """Write the record, unless an earlier call has written it."""
         self._place.write(
             self._place.jobs,
             self._key,
@@ -183,7 +183,7 @@ class _Record:
             self._place.write(self._place.jobs, self._key, change, "attribute_exists(PK)", counts)
 
     def end(self) -> None:
-        """Record the end, unless an earlier call has."""
+        """Record the end, unless an earlier call has recorded it."""
         values = {"now": self._place.now()}
         self._place.write(self._place.jobs, self._key, "SET ended_at = :now", "attribute_not_exists(ended_at)", values)
 

@@ -22,7 +22,7 @@ ENDED = """\
 filter action = 'run_skipped' or (action = 'run_settled' and state in ['SUCCEEDED', 'DEAD', 'CANCELLED'])
 | stats count() as runs by tenant
 | limit 10000"""
-"""Each run that ended is one such line."""
+"""The query of the log, in which each line is a run that ended."""
 
 ANSWER_SECONDS, TRY_SECONDS = 120.0, 1.0
 
@@ -52,7 +52,7 @@ class Tenant:
 
 def tenants_of(stage: Stage, *, cost: bool, progress: Progress = quiet) -> list[Tenant]:
     """Return all tenants, those with the most jobs first. With `cost`, the logs of the workers are searched for the
-    runs of the last 24 hours. Raises ClientError, and CliError if that search has no answer.
+    runs of the last 24 hours. Raises ClientError, and CliError if that search returns no result.
     """
     figures: defaultdict[str, TenantFigures] = defaultdict(TenantFigures)
     for item in _scan(stage, stage.outputs["JobsTable"], progress, "items of jobs"):

@@ -15,7 +15,7 @@ from duecourse.cli.tenants.place import Place
 from duecourse.cli.terminal import CliError
 
 NUMBER = 1000
-"""Objects of one DeleteObjects (Amazon S3 API Reference, "DeleteObjects")."""
+"""The maximum number of objects of one DeleteObjects (Amazon S3 API Reference, "DeleteObjects")."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,13 +15,13 @@ from duecourse.cli.terminal import UsageError
 
 Item = dict[str, Any]
 Progress = Callable[[str, int, int | None], None]
-"""Called with the present step, the number of things that it has looked at, and their number if that is known."""
+"""Called with the current step, the number of items that it has processed, and the total number if it is known."""
 
 PAGE = 100
-"""Jobs that one step reads: BatchGetItem takes 100 keys."""
+"""The number of jobs that one step reads: BatchGetItem accepts 100 keys."""
 
 BATCH = 25
-"""Items of one BatchWriteItem (Amazon DynamoDB API Reference, "BatchWriteItem")."""
+"""The maximum number of items of one BatchWriteItem (Amazon DynamoDB API Reference, "BatchWriteItem")."""
 
 MIN_WAIT_SECONDS, MAX_WAIT_SECONDS = 0.1, 20.0
 
@@ -32,8 +32,8 @@ def quiet(step: str, done: int, of: int | None) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A tenant of a stage. `now` (UTC seconds) and `sleep` are the clock, `progress` shows what a command does. All
-    methods raise ClientError.
+    """A tenant of a stage. `now` (UTC seconds) and `sleep` are the clock, `progress` shows the progress of a command.
+    All methods raise ClientError.
     """
 
     stage: Stage

@@ -9,8 +9,8 @@ from duecourse.cli.tenants.place import Item, Place
 from duecourse.cli.terminal import CliError
 
 PASSES = 5
-"""Passes over the jobs before a suspension gives up. The first one finds all but those that requests in progress write
-in the meantime, and the second finds these.
+"""The maximum number of passes over the jobs. After them, a suspension fails. The first one finds all but those that
+requests in progress write in the meantime, and the second finds these.
 """
 
 
