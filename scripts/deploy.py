@@ -36,7 +36,7 @@ ROOT = Path(__file__).resolve().parent.parent
 UNPROTECTED = ("-c", "deletion_protection=off")
 
 NEVER_MADE = frozenset({"CREATE_FAILED", "ROLLBACK_COMPLETE", "ROLLBACK_FAILED"})
-"""The states of a stack after its first deployment failed, or was kept as it failed (`--no-rollback`). Such a stack can
+"""The states of a stack whose first deployment failed, with or without a rollback (`--no-rollback`). Such a stack can
 only be deleted. `cdk deploy` deletes it and creates it again (AWS CloudFormation User Guide, "Stack status codes").
 """
 NOT_DELETED = "DELETE_FAILED"
@@ -132,7 +132,9 @@ def deploy(
 
 
 def _say_what_is_wrong(config: StageConfig, clients: Clients, say: Callable[[str], None]) -> None:
-    """Say if no confirmed subscription gets the pages of the deployed stage, or if its lanes exceed the account."""
+    """Warn if no confirmed subscription receives the pages of the deployed stage, or if its lanes exceed the quota of
+    the account.
+    """
     try:
         quota = int(clients("lambda").get_account_settings()["AccountLimit"]["ConcurrentExecutions"])
         check = topics.judge(topics.subscribers(find_stage(config.stage, clients)))
@@ -145,8 +147,8 @@ def _say_what_is_wrong(config: StageConfig, clients: Clients, say: Callable[[str
 
 
 def problem_of_lanes(config: StageConfig, *, quota: int) -> str | None:
-    """Return a warning if the lanes can use more executions than the account's `quota`, or if the alarm on it watches
-    another number. Otherwise None.
+    """Return a warning if the lanes can use more executions than the account's `quota`, or if the alarm on the quota
+    uses another number. Otherwise return None.
     """
     lanes = sum(lane.most_concurrent + lane.most_concurrent_in_bulk for lane in config.lanes.values())
     taken = lanes + config.reserved_concurrency.whole

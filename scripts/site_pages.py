@@ -141,7 +141,7 @@ def commands() -> str:
     """Return the page with the `--help` text of every command."""
     from duecourse.cli.main import main
 
-    lines = ["# Commands", "", "What `duecourse COMMAND --help` says.", ""]
+    lines = ["# Commands", "", "The output of `duecourse COMMAND --help`.", ""]
     for path, command in _commands(main, ()):
         context = click.Context(command, info_name=" ".join(("duecourse", *path)), max_content_width=100)
         lines += [f"## duecourse {' '.join(path)}", "", "```", command.get_help(context).rstrip(), "```", ""]
@@ -166,7 +166,7 @@ def settings() -> str:
     lines = [
         "# Settings of a stage",
         "",
-        "In `settings/<stage>.json` or `infra/stages.py`; the defaults are those of `StageConfig`.",
+        "Set them in `settings/<stage>.json` or `infra/stages.py`. The defaults are those of `StageConfig`.",
         "",
     ]
     lines += ["| setting | default | |", "|---|---|---|"]

@@ -1,6 +1,6 @@
 """The pre token generation trigger of Cognito: it sets tenant and scopes of an access token.
 
-Access tokens do not contain attributes of their users, and contain scopes only after a sign-in with a browser. So the
+Access tokens do not contain attributes of their users, and contain scopes only after a login with a browser. So the
 tenant is copied from the `custom:tenant` attribute into the `tenant` claim, and the scopes are the groups to which an
 operator has added the user, whatever the client requested. A group may be a tag-scoped permission
 (`jobs:read:tag=billing`). The token of a service account has no scope of the user pool itself, so that a holder of its

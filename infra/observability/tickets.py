@@ -18,8 +18,8 @@ from infra.settings.config import StageConfig
 HOUR = 3600
 
 BURN = 6
-"""The alarm's threshold: how many times faster than the objectives allow one hour may use the error budget. One such
-hour uses a quarter of a day's budget.
+"""The alarm's threshold: within one hour, the error budget may be used this many times faster than the objectives
+allow. Such an hour uses a quarter of a day's budget.
 """
 
 FEWEST = 10

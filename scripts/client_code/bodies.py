@@ -6,7 +6,9 @@ from scripts.client_code.document import Document
 from scripts.client_code.names import docstring
 
 DOCUMENTS = {"JobRequest": "job", "JobPatch": "changes", "WorkflowRequest": "workflow"}
-"""Bodies that are passed as one argument, by its name. Of other bodies, each field is an argument."""
+"""The bodies that are passed as one argument, with the name of the argument. The fields of other bodies are separate
+arguments.
+"""
 
 
 PARTS = ("LimitBreaker", "LimitRate", "RunRequest")

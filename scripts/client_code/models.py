@@ -13,7 +13,7 @@ BASES = {
     "WorkflowPut": "Workflow",
     "WorkflowRun": "RunExtras, Answer",
 }
-"""Responses that have all fields of another response, or more than fields."""
+"""Responses that extend another response, or that have methods as well as fields."""
 
 
 def models(document: Document) -> str:

@@ -32,7 +32,7 @@ BACKFILL = Commands(RUNBOOKS, "OccurrencesLost", 1)
 EMPTIED = Commands(OPERATIONS, "A bucket was emptied", 0)
 
 OUTAGE_SECONDS = 60.0
-"""How long a damage lasts before its repair: people need longer, and a drill should end."""
+"""The time between the damage and its repair, in seconds. People need longer, but a drill should end soon."""
 AHEAD = timedelta(minutes=15)
 """Messages are sent at most this long before their run is due."""
 BROKEN = 'raise ImportError("a bad release")\n'
@@ -62,7 +62,9 @@ def stopped_lanes(stage: DrillStage, _other: Other) -> Outcome:
 
 
 def bad_release(stage: DrillStage, _other: Other) -> Outcome:
-    """Give one lane's workers code that fails, while dispatch and API keep theirs; then deploy the old code again."""
+    """Deploy failing code to one lane's workers, while dispatch and API keep their code; then deploy the old code
+    again.
+    """
     since = datetime.now(UTC)
     functions = stage.aws("lambda")
     name = stage.output_of("ExecuteNormalFunction")
@@ -117,7 +119,7 @@ def jobs_table(stage: DrillStage, _other: Other) -> Outcome:
 
 
 def runs_table(stage: DrillStage, _other: Other) -> Outcome:
-    """Delete the runs table. Its stream and the archive's event source are new, and come before TTL."""
+    """Delete the runs table. Its stream and the archive's event source are created again before TTL is enabled."""
     return _deleted_table(stage, "RunsTable")
 
 
@@ -148,7 +150,7 @@ def _deleted_table(stage: DrillStage, output: str) -> Outcome:
 
 
 def purged_queue(stage: DrillStage, _other: Other) -> Outcome:
-    """Purge a lane with messages, and backfill what was lost."""
+    """Purge a lane with messages, and backfill the lost occurrences."""
     since = datetime.now(UTC)
     lanes = {each: stage.run(f"event_sources {each}").split()[0] for each in ("LaneNormalUrl", "LaneNormalBulkUrl")}
     for source in lanes.values():
@@ -162,7 +164,7 @@ def purged_queue(stage: DrillStage, _other: Other) -> Outcome:
 
 
 def _backfilled(stage: DrillStage, since: datetime, until: datetime) -> Outcome:
-    """Backfill the missing occurrences of that time, once it is over: until then, messages are missing."""
+    """Backfill the missing occurrences of that period after it has ended. Until then, messages are missing."""
     seconds = 2 * AHEAD.total_seconds()
     stage.wait("waiting for the end of the lost time", lambda: datetime.now(UTC) > until, seconds=seconds)
     at_first = stage.outcome(since, lost=True).lost
@@ -274,7 +276,7 @@ DRILLS = (
         "another emulator is the other region; the drill copies the items as AWS Backup would",
     ),
 )
-"""In the order in which `make drill` plays them."""
+"""The drills, in the order in which `make drill` runs them."""
 
 
 def _started() -> str:

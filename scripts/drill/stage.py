@@ -26,7 +26,7 @@ from duecourse.client.models import Run
 JOBS = tuple(f"drill-{number}" for number in range(1, 6))
 EVERY = timedelta(seconds=10)
 MISSED = 100
-"""The most missed occurrences that a job catches up, so a drill ends within 1,000 seconds."""
+"""The maximum number of missed occurrences that a job catches up, so that a drill ends within 1,000 seconds."""
 SETTLE_SECONDS = 420.0
 HEALTHY_SECONDS = 180.0
 POLL_SECONDS = 2.0

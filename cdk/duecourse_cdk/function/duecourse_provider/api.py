@@ -49,7 +49,7 @@ class Clock:
     now: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
     spread: Callable[[], float] = random.random
-    """0 to 1, so that the functions of one deployment do not all retry at the same time."""
+    """Returns a number from 0 to 1, so that the functions of one deployment do not all retry at the same time."""
 
 
 @dataclass(frozen=True, slots=True)
