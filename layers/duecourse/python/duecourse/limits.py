@@ -22,14 +22,15 @@ MAX_SHARDS = 9_999
 """The maximum number of shards: slot names have four digits for the shard."""
 
 DISPATCH_SECONDS = 58
-"""The timeout of the dispatcher: nearly the minute between two ticks, which a shard needs at its busiest.
+"""The timeout of the dispatcher, in seconds: nearly the minute between two ticks, because a busy shard needs
+all of it.
 """
 
 ROUND_MARGIN_SECONDS = 12
 """The time of an invocation that a round reserves for the group in progress, if every response is slow."""
 
 ROUND_SECONDS = DISPATCH_SECONDS - ROUND_MARGIN_SECONDS
-"""The longest time that a round works."""
+"""The maximum working time of a round, in seconds."""
 
 SHARD_VISIBILITY_SECONDS = 65
 """The time in seconds after which the shard of a stopped dispatcher is free again: slightly longer than the function's
@@ -60,4 +61,6 @@ bytes (Amazon S3 User Guide, "Naming Amazon S3 objects").
 
 EVERY_TENANT = "*"
 TENANT_IN_PREFIX = "{tenant}"
-"""In the settings of a bucket for results: all other tenants, and the part of their prefix that is the tenant."""
+"""In the settings of a bucket for results, `*` means all other tenants, and `{tenant}` in their prefix is replaced by
+the tenant.
+"""

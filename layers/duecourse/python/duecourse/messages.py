@@ -243,8 +243,8 @@ def deadline_checks(
 
 
 def message_about(run: Run, command: Command, *, now: float, nonce: str) -> RunMessage:
-    """Return a message about a run's current attempt, to be executed now. For a redrive,
-    `unstarted` is set from the run.
+    """Return a message about a run's current attempt, to be executed now. For a redrive, `unstarted` is set from the
+    run.
     """
     if isinstance(command, Redrive):
         command = Redrive(unstarted=run.attempt == 0)

@@ -1,7 +1,7 @@
 """One container for all functions: only this module binds adapters to ports and builds use cases.
 
 Each object is created at its first use, and its modules are imported there: a function imports only the modules of the
-use case that it requests. Tests and duecourse.testing assign other objects, such as stores in memory and a settable
+use case that it requests. Tests and duecourse.testing assign other objects, such as stores in memory and a simulated
 clock, before they request a use case.
 
 A property declares in the type of `self` the settings that it reads: mypy rejects a use case for a function whose

@@ -79,7 +79,8 @@ def profiles(environment: Mapping[str, str] = os.environ) -> Mapping[str, object
 
 
 def access(profile: str | None = None, environment: Mapping[str, str] = os.environ) -> Access:
-    """Return the API of this profile, of the profile in DUECOURSE_PROFILE, in DUECOURSE_API, or of the default profile.
+    """Return the API of this profile, of the profile in DUECOURSE_PROFILE, of DUECOURSE_API, or of the default profile:
+    the first that is set.
 
     Raises ValueError with the remedy if no API is configured, or if it is unclear whether the secret in the environment
     belongs to the profile.

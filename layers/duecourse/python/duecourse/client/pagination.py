@@ -95,8 +95,8 @@ def in_order(pages: Iterable[Page[T]]) -> Iterator[T]:
 
 
 def _ready(page: Page[T] | AsyncPage[T], held: list[T]) -> tuple[list[T], list[T]]:
-    """Return the items of a page, and of earlier pages that were `held` back, that no item of a later page precedes, in
-    the order of the list; and the others.
+    """Divide the items of a page and those `held` back from earlier pages. Return the items that no item of a later
+    page can precede, in the order of the list, and then the others.
     """
     runs: list[Any] = [*held, *page.items]
     if page.searched is None:

@@ -101,8 +101,8 @@ class RunStore(Protocol):
         job_id: str | None = None,
     ) -> list[Run]:
         """Return a tenant's runs (of one job, if `job_id` is set) in these states after the mark. The runs that entered
-        their state last come first. All states must be in LISTED. Only listed runs
-        (`states.is_listed`) are found. May be stale.
+        their state last come first. All states must be in LISTED. Only listed runs (`states.is_listed`) are found. May
+        be stale.
         """
 
     def lock(self, tenant: str, job_id: str, lock: Lock, previous: Lock | None, *, place: int = 0) -> Lock | None:

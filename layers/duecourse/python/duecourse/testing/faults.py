@@ -64,17 +64,17 @@ class Fault:
 
 
 def before(act: Callable[[], object], *, times: int | None = None, when: Callable[..., bool] | None = None) -> Fault:
-    """A fault for `around` that runs `act` before the call."""
+    """Return a fault for `around` that runs `act` before the call."""
     return Fault(lambda call: (act(), call())[1], times, when)
 
 
 def after(act: Callable[[], object], *, times: int | None = None, when: Callable[..., bool] | None = None) -> Fault:
-    """A fault for `around` that runs `act` between the call's effect and its response."""
+    """Return a fault for `around` that runs `act` between the call's effect and its response."""
     return Fault(lambda call: (call(), act())[0], times, when)
 
 
 def failing(error: BaseException, *, times: int | None = None, when: Callable[..., bool] | None = None) -> Fault:
-    """A fault for `around`: the call has no effect and raises `error`."""
+    """Return a fault for `around`: the call has no effect and raises `error`."""
 
     def fail() -> None:
         raise error
@@ -83,7 +83,7 @@ def failing(error: BaseException, *, times: int | None = None, when: Callable[..
 
 
 def lost(error: BaseException, *, times: int | None = None, when: Callable[..., bool] | None = None) -> Fault:
-    """A fault for `around`: the call takes effect, but its response is lost, and it raises `error`."""
+    """Return a fault for `around`: the call takes effect, but its response is lost, and it raises `error`."""
 
     def fail() -> None:
         raise error
@@ -92,15 +92,17 @@ def lost(error: BaseException, *, times: int | None = None, when: Callable[..., 
 
 
 def throttled(*, times: int | None = None, when: Callable[..., bool] | None = None) -> Fault:
-    """A fault for `around`: the call fails as if DynamoDB had throttled it."""
+    """Return a fault for `around`: the call fails as if DynamoDB had throttled it."""
     return failing(OSError("ThrottlingException: throughput exceeds the current capacity"), times=times, when=when)
 
 
 def twice(*, times: int | None = None, when: Callable[..., bool] | None = None) -> Fault:
-    """A fault for `around`: the call is executed twice, as if the client had received no response to the first one."""
+    """Return a fault for `around`: the call is executed twice, as if the client had received no response to the first
+    one.
+    """
     return Fault(lambda call: (call(), call())[1], times, when)
 
 
 def answering(answer: Any) -> Callable[..., Any]:
-    """A fault for `around`: the call has no effect and returns `answer`."""
+    """Return a fault for `around`: the call has no effect and returns `answer`."""
     return lambda _, *__, **___: answer

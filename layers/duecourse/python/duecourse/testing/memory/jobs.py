@@ -344,7 +344,7 @@ class MemoryJobStore:
             self._items.changes[record.tenant, record.job_id][_place_of(record)] = record
 
     def _note_creation(self, job: Job) -> None:
-        """Write the record of a job's creation, which until now is the job itself."""
+        """Write the record of a job's creation. Until now, the job itself was this record."""
         if job.created_by is not None:
             self._written(None, created(job))
 
