@@ -113,8 +113,8 @@ def from_context(context: Callable[[str], Any]) -> StageConfig:
     (infra/settings/deployment_settings.py lists all of them). Raises ConfigError.
 
     `alarm_email` subscribes an address to the alarms. `docs_url` is the address of this release's docs/, for the links
-    from alarms to their runbooks. `ping_url` is the address of an external monitor. `operator_tenant` is the tenant of
-    those who may read the figures of all tenants. `reserved_concurrency=none` reserves nothing; new accounts with a
+    from alarms to their runbooks. `ping_url` is the address of an external monitor. `operator_tenant` is the tenant
+    whose callers may read the figures of all tenants. `reserved_concurrency=none` reserves nothing; new accounts with a
     concurrency of 10 have nothing to reserve. `issuer` and `audience` (several separated by commas) replace the stage's
     own authorization with tokens of that issuer, and `auth=iam` replaces it with signatures. `tenant_claim` is the
     claim with the tenant, `console_client` the public client for logins to the console at such an issuer, and

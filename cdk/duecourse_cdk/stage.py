@@ -66,7 +66,7 @@ class Duecourse(Construct):
 
 
 class Provider(Construct):
-    """The function. Its role has only the permissions that `Auth` grants, and those for its logs."""
+    """The function. Its role has only the permissions that `Auth` grants, and the permissions for its logs."""
 
     def __init__(self, scope: Construct, construct_id: str) -> None:
         super().__init__(scope, construct_id)

@@ -9,7 +9,7 @@ KINDS = ("cognito", "jwt", "iam", "none")
 CLAIM = "tenant"
 MAX_CLAIM_LENGTH = 64
 OPEN_TO_READ = ("/v1/health", "/v1/openapi.json")
-"""Routes without authorization that only read. `infra/functions/api.py` has those of callbacks."""
+"""Routes without authorization that only read. `infra/functions/api.py` has the callback routes."""
 WELL_KNOWN = ("/.well-known/openid-configuration", "/.well-known/jwks.json")
 """Routes without authorization that targets read to verify OIDC tokens."""
 

@@ -18,9 +18,9 @@ from infra.settings.stores_config import OWN
 ROTATION_DAYS = 365
 
 DATA_KEY_REUSE = Duration.hours(1)
-"""The time for which SQS reuses a data key before it requests another from KMS. Requests cost a fraction of those with
-the default of five minutes, and a disabled key still stops the queues within an hour (Amazon SQS Developer Guide,
-"Amazon SQS Key management").
+"""The time for which SQS reuses a data key before it requests another from KMS. With the default of five minutes, the
+requests would cost several times as much. A disabled key still stops the queues within an hour (Amazon SQS Developer
+Guide, "Amazon SQS Key management").
 """
 
 _READ, _WRITE = frozenset({"kms:Decrypt"}), frozenset({"kms:Decrypt", "kms:GenerateDataKey"})

@@ -84,7 +84,7 @@ def bad_release(stage: DrillStage, _other: Other) -> Outcome:
 
 
 def wrong_items(stage: DrillStage, _other: Other) -> Outcome:
-    """Delete the items of all jobs, and copy those of a restored table back."""
+    """Delete the items of all jobs, and copy the items of a restored table back."""
     stage.run(RESTORE.text())  # the emulator restores the present, so this happens before the damage
     since = datetime.now(UTC)
     jobs = stage.output_of("JobsTable")

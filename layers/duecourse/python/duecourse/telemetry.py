@@ -22,7 +22,8 @@ emitted. An alarm on a sum treats a missing count as 0.
 """
 
 LOGGED_ONLY = frozenset({"SlotsRead", "CursorsRead", "ClaimsWon", "TicksSent"})
-"""Counts of a round or tick that are in its log line but are not metrics. `Enqueued` increases with those of a round.
+"""Counts of a round or tick that are in its log line but are not metrics. For a round, the metric `Enqueued` increases
+with them.
 """
 
 ENDS = frozenset({"RunsSucceeded", "RunsDead", "RunsSkipped", "RunsCancelled"})

@@ -16,7 +16,7 @@ of text; and surrogates, which cannot be printed.
 """
 
 _UNPRINTABLE = re.compile(f"[{_BEYOND_ASCII}]")
-"""The same characters without those that JSON escapes itself."""
+"""The same characters, except the ones that JSON itself escapes."""
 
 
 def plain(text: str) -> str:

@@ -244,5 +244,7 @@ def transact(client: Any, writes: list[dict[str, Any]], clock: Clock) -> list[in
 
 
 def _spread(writes: list[dict[str, Any]], attempt: int) -> float:
-    """Return a number in [0, 1) that differs between transactions, so that those that collided do not collide again."""
+    """Return a number in [0, 1) that differs between transactions, so that transactions that collided do not collide
+    again.
+    """
     return crc32(repr((writes[0], attempt)).encode()) / 2**32

@@ -227,7 +227,7 @@ class _Wanted:
             written(jobs, self._folder, "yaml")
             if others:
                 names = ", ".join(path.name for path in others[:10]) + (", ..." if len(others) > 10 else "")
-                remedy = "delete those whose entries are gone; apply --prune then deletes their jobs"
+                remedy = "delete those whose entries no longer exist; apply --prune then deletes their jobs"
                 said = f"{self._folder} has files that this import did not write: {names}; {remedy}"
                 click.echo(plain(said), err=True)
         if self._allow is not None:

@@ -335,11 +335,11 @@ def _change(
     as_json: bool,
     only_bulk: bool = False,
 ) -> int:
-    """Change the chosen job, several jobs, or those of all pages after a confirmation. Return the number of changed
+    """Change the chosen job, several jobs, or the jobs of all pages after a confirmation. Return the number of changed
     jobs; a single job counts as changed.
 
-    With `only_bulk` they are those that a pause of the same choice paused. Raises UsageError unless there is one
-    choice, CliError if there is no such job or some could not be changed.
+    With `only_bulk`, only jobs that a pause of the same choice paused are changed. Raises UsageError unless there is
+    one choice, CliError if there is no such job or some could not be changed.
     """
     job_ids, tag, _ = choice
     if sum(map(bool, choice)) != 1:

@@ -28,7 +28,7 @@ MAX_PER_CALL = 100
 
 @dataclass(slots=True)
 class _Done:
-    """The number of runs that were handled, and of those that their queue rejected."""
+    """The number of runs that were handled, and the number of runs that their queue rejected."""
 
     cancelled: int = 0
     refused: int = 0

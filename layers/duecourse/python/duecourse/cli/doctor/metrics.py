@@ -42,7 +42,7 @@ def functions(stage: Stage) -> list[Function]:
 
 
 def tables(stage: Stage) -> list[Table]:
-    """Return the throttled requests of the last hour. Those of an index are separate metrics."""
+    """Return the throttled requests of the last hour. Indexes have separate metrics."""
     asked = {}
     for table, (output, indexes) in TABLES.items():
         for metric in ("ReadThrottleEvents", "WriteThrottleEvents"):

@@ -74,7 +74,7 @@ def find_stage(name: str, clients: Clients) -> Stage:
 
 
 def clients_for(name: str) -> Clients:
-    """Return clients with the caller's credentials and region. Those for the local stage can only reach this machine.
+    """Return clients with the caller's credentials and region. Clients for the local stage can only reach this machine.
 
     Raises UsageError if no local stack is running.
     """

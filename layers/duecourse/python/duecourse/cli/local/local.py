@@ -118,8 +118,8 @@ def run_local(project: Project, screen: Screen, *, port: int | None, fresh: bool
 
 
 def set_aside(folder: Path) -> list[Path]:
-    """Rename a folder of temporary files, so that the next stack gets a new one. Return all renamed folders, also those
-    of earlier stacks whose deletion was interrupted.
+    """Rename a folder of temporary files, so that the next stack gets a new one. Return all renamed folders, including
+    folders of earlier stacks whose deletion was interrupted.
 
     A busy stack leaves 100,000 files, and their deletion can take minutes.
     """

@@ -43,7 +43,7 @@ class Settings:
 
 
 def choose(kept: Settings | None, wanted_port: int | None) -> Settings:
-    """Return the ports of this start: those of the earlier one, the requested one, or free ones."""
+    """Return the ports of this start: the ports of the earlier start, the requested port, or free ports."""
     if kept is None:
         if wanted_port is not None:
             require_free(wanted_port, "choose another with --port, or remove --port")

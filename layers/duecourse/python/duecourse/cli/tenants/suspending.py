@@ -9,8 +9,8 @@ from duecourse.cli.tenants.place import Item, Place
 from duecourse.cli.terminal import CliError
 
 PASSES = 5
-"""The maximum number of passes over the jobs. After them, a suspension fails. The first one finds all but those that
-requests in progress write in the meantime, and the second finds these.
+"""The maximum number of passes over the jobs. After them, a suspension fails. The first pass finds all jobs except
+those that requests in progress write in the meantime. The second pass finds these jobs.
 """
 
 

@@ -49,8 +49,8 @@ def expected_runs(entry: Entry, now: float) -> int:
 def counted(
     before: Mapping[str, TenantFigures], found: Iterable[tuple[str, TenantFigures]], most: int = MAX_NAMED
 ) -> dict[str, TenantFigures]:
-    """Return the figures with those that were found. At most `most` tenants have figures of their own; since they are
-    never removed, no tenant is counted in two places.
+    """Return the figures `before`, with the `found` figures added. At most `most` tenants have figures of their own;
+    since they are never removed, no tenant is counted in two places.
     """
     together = dict(before)
     for tenant, more in found:

@@ -129,7 +129,7 @@ class ApiKey:
 
     @property
     def rules(self) -> BucketRules:
-        """The limit of its requests: all requests of a minute may come at once."""
+        """The limit of its requests: all requests of a minute may arrive at the same time."""
         return BucketRules(self.requests_per_minute / 60, self.requests_per_minute)
 
     def opens(self, text: KeyText, now: float) -> bool:

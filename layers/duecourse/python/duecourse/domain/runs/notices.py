@@ -40,8 +40,8 @@ class Notice:
 
 
 def notices_of(run: Run, job: Job) -> list[Notice]:
-    """Return the notices about a record that was just written, without those that the job does not want. The notice of
-    a step's death is that of its workflow's run.
+    """Return the notices about a record that was just written, as far as the job requests them. A dead step is
+    announced by the notice of its workflow's run.
     """
     wanted = job.notices_wanted
     if not wanted or run.requested_by == NOTIFIER:

@@ -121,7 +121,9 @@ def preview(
 
 
 def _replacing(first: int, at: int, exclusions: Exclusions) -> PreviewEntry:
-    """Return the entry of an occurrence at `at` that replaces those of a window, of which `first` is the first one."""
+    """Return the entry of an occurrence at `at` that replaces the occurrences of a window. `first` is the first of
+    them.
+    """
     offset, was = exclusions.zone.offset(at), exclusions.zone.offset(first)
     return PreviewEntry(at, iso(at + offset), offset, "shifted", iso(first + was))
 

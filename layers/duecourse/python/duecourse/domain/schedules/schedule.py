@@ -844,9 +844,7 @@ def counted_from(spec: ScheduleSpec, at: int) -> ScheduleSpec:
 
 
 def rates(expression: str) -> tuple[str, ...]:
-    """Return the schedules that count from an anchor (``rate(...)``) among those of an `expression`. Raises
-    ScheduleError.
-    """
+    """Return the schedules of an `expression` that count from an anchor (``rate(...)``). Raises ScheduleError."""
     return tuple(text for text, form in _forms(expression) if isinstance(form, Rate) and form.start is None)
 
 

@@ -52,7 +52,9 @@ class MemoryCalendars:
 
 
 def are_current(items: Items, jobs: Iterable[Job], had: tuple[str, ...] = ()) -> bool:
-    """Return whether the jobs' copies of their calendars are current, except those of calendars that they `had`."""
+    """Return whether the jobs' copies of their calendars are current. Calendars that they `had` before are not
+    compared.
+    """
     for job in (each for each in jobs if each.exclude):
         for entry in entries_of(job.exclude):
             calendar = items.calendars.get((job.tenant, id_of(entry)))
@@ -62,7 +64,7 @@ def are_current(items: Items, jobs: Iterable[Job], had: tuple[str, ...] = ()) ->
 
 
 def use(items: Items, jobs: Iterable[Job], had: tuple[str, ...] = ()) -> None:
-    """Increase the revisions of the calendars that these jobs use, except those that they `had`."""
+    """Increase the revisions of the calendars that these jobs use, except calendars that they `had` before."""
     using = [job for job in jobs if job.exclude]
     for where in {(job.tenant, calendar) for job in using for calendar in job.calendars if calendar not in had}:
         standing = items.calendars[where]

@@ -222,10 +222,10 @@ class _Round:
             self._quarantine(rejected[begin : begin + MIN_GROUP])
 
     def _resumed(self, paused: Sequence[Cursor], rejected: list[Rejected]) -> Iterator[list[Cursor]]:
-        """Resume the jobs whose pause ends, and yield those of their cursors that are due within the lookahead. Other
-        jobs are dispatched first, because these jobs are resumed before their first occurrence is due. A cursor that
-        cannot be computed is added to `rejected`, and its job stays paused. After an error of the store, the next round
-        tries again.
+        """Resume the jobs whose pause ends, and yield the cursors of these jobs that are due within the lookahead.
+        Other jobs are dispatched first, because these jobs are resumed before their first occurrence is due. A cursor
+        that cannot be computed is added to `rejected`, and its job stays paused. After an error of the store, the next
+        round tries again.
         """
         uses = self.uses
         due = [cursor for cursor in paused if cursor.due is not None and cursor.due <= uses.clock.now()]

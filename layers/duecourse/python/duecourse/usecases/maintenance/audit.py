@@ -5,8 +5,8 @@ definition in the window (from the segment's last turn up to three hours ago) wi
 classifies the missing ones. An occurrence is lost if it was enqueued, is no longer in any lane and has no record. An
 occurrence whose message may still be in transit is kept open and classified again each hour. The audit leaves out
 occurrences before a job's last change of schedule (the former definition is not kept), occurrences during a pause, and
-quarantined jobs (index repair counts those). If new zone data move a time back across a window, an occurrence that
-never existed can look lost. For the runs of a workflow in the window, the steps are audited too (AuditSteps).
+quarantined jobs (index repair counts them). If new zone data move a time back across a window, an occurrence that never
+existed can look lost. For the runs of a workflow in the window, the steps are audited too (AuditSteps).
 
 A full pass over 1 million jobs that all fire in the window costs about 310,000 read units for the scan, at least half a
 unit for each job's records, and one per 8 KB of them (an unread record is half a KB). Together this is about 1 million

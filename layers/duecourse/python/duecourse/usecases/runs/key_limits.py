@@ -99,7 +99,7 @@ class KeyLimitsInUse:
         return found
 
     def status(self, tenant: str, key: str) -> KeyStatus:
-        """Return the status of a key, also of an unknown one."""
+        """Return the status of a key, even if the key is unknown."""
         line, breaker = key_line(key), self.wait_queues.breaker(tenant, key)
         timed = [run for run in self._waiting(tenant) if run.rate_key == key]
         return KeyStatus(

@@ -622,7 +622,7 @@ class Starter:
         be, and start the next run there if there is room.
         """
         message, previous = item.message, admitted.start.previous
-        # A redriven run may have waited in the wait queue, and another message than the one there may start it.
+        # A redriven run may have waited in the wait queue, and a message other than the one in the queue may start it.
         lines = {message.line} if message.waited or (isinstance(previous, Final) and job.needs_lock) else set[str]()
         waited = previous if isinstance(previous, Queued) else None
         if waited is not None:

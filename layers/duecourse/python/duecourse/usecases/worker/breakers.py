@@ -56,7 +56,9 @@ class Breakers:
         return decide_start(guarded.state, guarded.run, guarded.token, now=now, lease_until=lease, draw=draw)
 
     def enter(self, tenant: str, guarded: Guarded) -> Guarded | WaitUntil:
-        """Return the breaker with which the attempt starts, after it has become the probe if there must be one."""
+        """Return the breaker with which the attempt starts. If a probe is required, the attempt becomes the probe
+        first.
+        """
         for _ in range(MAX_MOVES):
             match self.look(guarded):
                 case Closed():

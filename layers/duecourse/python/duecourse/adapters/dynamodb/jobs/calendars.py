@@ -74,8 +74,8 @@ class DynamoCalendars(TableStore):
 
 
 def used(jobs: list[Job], table: str, had: tuple[str, ...] = ()) -> list[dict[str, Any]]:
-    """Return the writes by which jobs start to use their calendars, except those that they `had`: one for each
-    calendar.
+    """Return the writes, one for each calendar, by which jobs start to use their calendars. Calendars that they `had`
+    before are omitted.
     """
     entries = {
         (job.tenant, calendar): entry

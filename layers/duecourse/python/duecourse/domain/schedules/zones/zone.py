@@ -185,7 +185,9 @@ def _suggestion(name: str) -> str:
 
 
 def near_names(name: str, count: int = 3) -> list[str]:
-    """Return up to ``count`` similar names: first those with the same letters, then by common pairs of letters."""
+    """Return up to ``count`` similar names: first the names with the same letters, then the names with the most pairs
+    of letters in common.
+    """
     wanted = _folded(name)
     if not 2 <= len(wanted) <= 64:
         return []
