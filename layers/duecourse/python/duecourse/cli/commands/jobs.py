@@ -231,7 +231,7 @@ def pause(
     if catch_up and until is None and length is None:
         raise UsageError("--catch-up requires --until or --for; without an end, use jobs resume --catch-up")
     if begin is not None and until is None and length is None:
-        raise UsageError("--from requires --until or --for")
+        raise UsageError("--from requires --until or --for; add one of them")
     with connected(api, sign) as client:
         named = until is not None or begin is not None
         zone = zone_of_job(client, job_ids[0]) if named and len(job_ids) == 1 else local_zone()

@@ -71,7 +71,9 @@ def locked(folder: Path) -> Iterator[Callable[[str], None]]:
         except OSError as error:
             lock.seek(0)
             where = lock.read() or "it is still starting"
-            raise UsageError(f"a local stack is already running: {where} (its data is in {folder})") from error
+            raise UsageError(
+                f"a local stack is already running: {where} (its data is in {folder}); stop it first"
+            ) from error
 
         def announce(address: str) -> None:
             lock.truncate(0)

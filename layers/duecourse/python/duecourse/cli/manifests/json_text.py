@@ -30,7 +30,7 @@ def read_json(text: str) -> Any:
     except UnicodeEncodeError as error:
         raise ValueError("a string contains an unpaired surrogate; send the complete character") from error
     except RecursionError as error:
-        raise ValueError("the text is nested too deeply") from error
+        raise ValueError("the text is nested too deeply; use fewer levels") from error
     return value
 
 

@@ -81,7 +81,7 @@ def parse(text: str) -> Iterator[Parsed]:
     except yaml.reader.ReaderError as error:
         raise NotYamlError(f"#x{error.character:04x} is not a printable character", 1) from error
     except RecursionError as error:
-        raise NotYamlError("the text is nested too deeply", 1) from error
+        raise NotYamlError("the text is nested too deeply; use fewer levels", 1) from error
     finally:
         if loader is not None:
             loader.dispose()

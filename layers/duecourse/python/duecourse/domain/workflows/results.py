@@ -155,7 +155,8 @@ def _value(name: str, records: Mapping[str, Run], workflow_payload: Callable[[],
         return None
     if run.result is None and run.result_bytes is not None:
         raise UpstreamResultError(
-            f"the result of {taken.job} is too large to be passed to other steps ({run.result_bytes} bytes)"
+            f"the result of {taken.job} is too large to be passed to other steps ({run.result_bytes} bytes); "
+            "return a smaller result"
         )
     return _inside(run.result, taken.path, name)
 

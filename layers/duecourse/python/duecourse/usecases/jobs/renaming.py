@@ -158,7 +158,7 @@ class Renaming:
         if planned.firings:
             made = self.jobs.send(view_of(job, cursor, now=now), cursor, correlation_id, planned)
             if made.unsent:
-                raise StoreBusyError(f"the lane of {job.id} did not accept the due occurrences")
+                raise StoreBusyError(f"the lane of {job.id} did not accept the due occurrences; try again")
 
     def _reserved_until(self, job: Job, now: float) -> int:
         """Return when all records under the old id have expired (UTC seconds)."""
