@@ -88,7 +88,7 @@ def test_a_missing_zone_is_an_error_of_its_jobs(api, tmp_path):
     done = report(api, "--tzdata", str(package_with(tmp_path, "2099.2", Tokyo=None)), "--json")
     assert done.exit_code == 2
     assert json.loads(done.output)["items"] == [
-        {"job": "tokyo", "timezone": "Asia/Tokyo", "error": "timezone: Asia/Tokyo is missing in the time zone data"}
+        {"job": "tokyo", "timezone": "Asia/Tokyo", "error": "timezone: Asia/Tokyo is missing from the time zone data"}
     ]
 
 

@@ -350,7 +350,9 @@ def all_runs_page_token(place: Place) -> str:
 
 
 def read_all_runs_page_token(sealed: str | None) -> Place | None:
-    """Return the place where the page starts. The id of a run is also a token: of the page after this run."""
+    """Return the place where the page starts. The id of a run is also accepted as a token, for the page after
+    this run.
+    """
     if sealed is None:
         return None
     text = _unsealed(sealed, _ALL_RUNS)

@@ -98,7 +98,7 @@ def notify_warnings(missing: Sequence[str]) -> list[JobWarning]:
 
 
 def calendar_warnings(calendar: str, days: Iterable[str], today: date) -> list[JobWarning]:
-    """Return the warning about a job of which a calendar has no day after the next CALENDAR_DAYS days."""
+    """Return the warning about a job with a calendar that has no day after the next CALENDAR_DAYS days."""
     last = last_day(days)
     if last is None or last - today >= timedelta(days=CALENDAR_DAYS):
         return []

@@ -103,7 +103,7 @@ def api_metrics(api_id: str, seconds: int = STEP_SECONDS) -> dict[tuple[str, str
 
 def stage_metrics(stage: str, queue_urls: Iterable[str], api_id: str = "") -> dict[tuple[str, str], Asked]:
     """Return the metrics that `figures` needs for a stage. The dimensions are those of duecourse.telemetry, over all
-    lanes. Without an `api_id` those of the API are omitted.
+    lanes. Without an `api_id` the metrics of the API are omitted.
     """
     namespace = METRICS_NAMESPACE.format(stage=stage)
 

@@ -72,7 +72,7 @@ forbidden).
 @dataclass(frozen=True, slots=True)
 class TenantFigures:
     """The figures of a tenant from the jobs table, or the contribution of one item. `quota_used` is the number of jobs
-    that count towards the quota, and `runs` that of the expected runs of a day.
+    that count towards the quota, and `runs` is the number of expected runs in a day.
     """
 
     jobs: int = 0

@@ -115,7 +115,7 @@ def zone_of(name: str | None) -> tzinfo:
 
 
 def local_zone() -> tzinfo:
-    """Return the time zone of this machine's clock: that of TZ or /etc/localtime, else its present offset from UTC."""
+    """Return the time zone of this machine's clock, from TZ or /etc/localtime, or else its current offset from UTC."""
     linked = os.path.realpath("/etc/localtime").partition("zoneinfo/")[2]
     with suppress(KeyError, ValueError, OSError):
         return ZoneInfo(os.environ.get("TZ", "").removeprefix(":") or linked)

@@ -1,4 +1,4 @@
-"""Time zone data of other versions than this machine's: a folder, a wheel, or a version of the package tzdata."""
+"""Time zone data of a version other than this machine's: a folder, a wheel, or a version of the package tzdata."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _read(path: Folder) -> ZoneData:
     def zone(name: str) -> Zone:
         file = files.joinpath(*name.split("/"))
         if not _NAME.fullmatch(name) or not file.is_file():
-            raise ScheduleError("timezone", f"{name} is missing in the time zone data")
+            raise ScheduleError("timezone", f"{name} is missing from the time zone data")
         return Zone(name, *parse_tzif(file.read_bytes()))
 
     return ZoneData(_version(package) or str(path), zone)

@@ -932,9 +932,9 @@ class Methods(ABC):
     ) -> SingleLimit:
         """Set a concurrency limit.
 
-        The limit replaces those of the jobs with this key, from the next start on. A higher limit starts waiting
-        runs. A lower limit stops no run; the next run starts when fewer runs are active. With 0, all runs with the
-        key wait. A run that waits for the rate keeps its planned instant.
+        The limit replaces the limits of the jobs with this key, from the next start on. A higher limit starts
+        waiting runs. A lower limit stops no run; the next run starts when fewer runs are active. With 0, all runs
+        with the key wait. A run that waits for the rate keeps its planned instant.
 
         `limit_key`: the concurrency key.
 

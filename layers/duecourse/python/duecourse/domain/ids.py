@@ -43,9 +43,9 @@ class RunName:
     """The job and the nominal instant (UTC seconds) of a run. Manual runs have a suffix `.m…`, runs of backfills
     `.b…`, or `.f…` if the backfill forces new idempotency keys.
 
-    These follow from the other fields: `at` is the occurrence in the form of `to_basic`. `local` is the name within its
-    job, which is part of the sort key of the run's record and sorts by occurrence. `id` is the run's id. `backfilled`:
-    the run belongs to a backfill.
+    The other attributes are derived from these fields: `at` is the occurrence in the form of `to_basic`. `local` is the
+    name within its job, which is part of the sort key of the run's record and sorts by occurrence. `id` is the run's
+    id. `backfilled`: the run belongs to a backfill.
     """
 
     job_id: str

@@ -58,7 +58,7 @@ class NamesPage:
     following: str | None
 
     def first(self, names: int) -> NamesPage:
-        """Return the first jobs, whose ids are at most `names`."""
+        """Return the first jobs: as many as have at most `names` ids in total."""
         ends = accumulate(len(job) for job in self.items)
         count = sum(end <= names for end in ends)
         return self if count == len(self.items) else NamesPage(self.items[:count], self.items[count - 1][0])

@@ -17,7 +17,7 @@ class KeyLimitPage:
 
 
 class KeyLimits(Protocol):
-    """Limits that replace those of the jobs with the same key."""
+    """Limits of keys. A stored limit replaces the limits of the jobs with the same key."""
 
     def get(self, tenant: str, key: str) -> KeyLimit | None:
         """Return the limit of a key; None if there is none. Strongly consistent."""

@@ -55,7 +55,7 @@ class RunStore(Protocol):
     def write(self, run: Run, previous: Run | None) -> Conflict | None:
         """Write `run` if the current record is exactly `previous` (None: if there is no record). Return None if it was
         written. If the write is rejected or does not get a response, the record is read back; it counts as written if
-        the record is this write (`Run.written_as`).
+        the record is this write (`states.is_written_as`).
         """
 
     def page(self, tenant: str, job_id: str, *, limit: int, before: str | None, strongly: bool = True) -> list[Run]:
@@ -132,9 +132,9 @@ class Watch:
 
 
 class WaitQueues(Protocol):
-    """The runs that wait for the lock of a job (by its id), or for a place of a concurrency key (`key_line` instead of
-    the id), each with the message that starts it, the messages held by a pause of a job, the starts of rate keys, and
-    the circuit breakers of keys.
+    """The wait queues: of a job (by its id), whose runs wait for its lock, and of a concurrency key (`key_line` instead
+    of the id), whose runs wait for a place. Each waiting run is stored with the message that starts it. The store also
+    has the messages held by a pause of a job, the starts of rate keys, and the circuit breakers of keys.
     """
 
     def hold(self, message: RunMessage, *, expires_at: int) -> None:

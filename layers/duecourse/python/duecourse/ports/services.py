@@ -132,6 +132,6 @@ class StageMetrics(Protocol):
     """The stage's metrics in CloudWatch."""
 
     def figures(self, api_id: str = "") -> StageFigures:
-        """Return the figures of the last 24 hours, at most a minute old. The request figures are those of the API with
-        this id. Raises CloudWatchUnavailableError.
+        """Return the figures of the last 24 hours, at most a minute old. The request figures concern the API with this
+        id. Raises CloudWatchUnavailableError.
         """

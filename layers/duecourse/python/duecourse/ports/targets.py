@@ -108,8 +108,8 @@ class Results(Protocol):
     """The store of large results. A result is kept as long as its run."""
 
     def put(self, key: str, document: bytes, bucket: str | None = None) -> None:
-        """Write a result (JSON), by default to the stage's own bucket. Raises if it was not accepted: if a given
-        `bucket` rejected it, ResultRefusedError.
+        """Write a result (JSON), by default to the stage's own bucket. Raises if it was not accepted:
+        ResultRefusedError if a given `bucket` rejected it.
         """
 
     def link(self, key: str) -> str:

@@ -42,7 +42,7 @@ class Announcements:
             self._publish(run, {kind: detail_of(run, kind) for kind in outbound_events_of(run, job)}, report)
 
     def publish_deadline(self, missed: MissedDeadline, job: Job, report: Report) -> None:
-        """Publish a missed deadline, in the same way."""
+        """Publish a missed deadline and deliver the notices about it, like `publish`."""
         if NoticeCause.DEADLINE in job.notices_wanted:
             self.notify([deadline_notice(missed.run, job, missed.deadline, missed.at)], report)
         if set(job.events) & {EventKind.ALL, EventKind.DEADLINES}:

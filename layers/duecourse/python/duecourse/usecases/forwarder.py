@@ -15,7 +15,7 @@ from duecourse.ports import Clock, Lanes, Outgoing, Received, Timer, Timers
 @dataclass(frozen=True, slots=True)
 class Forwarder:
     """Sends messages to the worker's lane, where the run already is, unless another lane is passed. If `lane` is None,
-    each message goes to the lane that it specifies. The API has `received` no messages.
+    each message goes to the lane that it specifies. In the API, which receives no messages, `received` is None.
     """
 
     lanes: Lanes

@@ -57,7 +57,9 @@ class LimitBreakerBody(Body):
 
 
 class LimitBody(Body):
-    """The limits of a key. Each value replaces that of the jobs; without it, the values of the jobs apply."""
+    """The limits of a key. Each value replaces the corresponding values of the jobs; without it, the values of the jobs
+    apply.
+    """
 
     concurrency: Annotated[
         Whole | None,
@@ -232,9 +234,9 @@ def get_limit(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
 def put_limit(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Set a concurrency limit.
 
-    The limit replaces those of the jobs with this key, from the next start on. A higher limit starts waiting runs. A
-    lower limit stops no run; the next run starts when fewer runs are active. With 0, all runs with the key wait. A run
-    that waits for the rate keeps its planned instant.
+    The limit replaces the limits of the jobs with this key, from the next start on. A higher limit starts waiting runs.
+    A lower limit stops no run; the next run starts when fewer runs are active. With 0, all runs with the key wait. A
+    run that waits for the rate keeps its planned instant.
     """
     key, body = _key_in(parameters), read_body(request, LimitBody, kind="invalid-limit")
     if body.concurrency is None and body.rate is None and body.breaker is None:

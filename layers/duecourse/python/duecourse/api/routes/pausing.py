@@ -43,7 +43,8 @@ class PauseBody(Body):
     """`note`: the reason, for people; it is returned as `paused_because`. `until`: when the pause ends automatically,
     at most 366 days ahead; without it the pause has no planned end. `catch_up`: when the pause ends at that time, treat
     its occurrences as missed, according to the job's policy, instead of skipping them. `from`: plan the pause as an
-    excluded window of the job that starts then; with `catch_up`, one occurrence at its end replaces those in it.
+    excluded window of the job that starts then; with `catch_up`, one occurrence at its end replaces the occurrences in
+    it.
     """
 
     note: Note | None = None

@@ -88,7 +88,7 @@ def _edited(client: Client, step: Step, text: str) -> Manifest | None:
 
 
 def _one_of(text: str, step: Step) -> Manifest:
-    """Return the document of this job. Raises FaultsError if there is another one."""
+    """Return the document of this job. Raises FaultsError if there is another document."""
     found = manifests(text, "line")
     if [(each.id, each.is_workflow) for each in found] != [(step.id, step.is_workflow)]:
         raise FaultsError([f"the file must contain only the {step.kind} {step.id}; do not change the id"])

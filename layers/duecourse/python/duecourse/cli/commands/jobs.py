@@ -301,7 +301,8 @@ def resume(
     """Resume paused jobs, or all jobs with a tag. Occurrences during the pause are skipped, unless --catch-up is
     used.
 
-    --tag resumes the jobs that were paused with the same --tag or with --all; --all resumes those paused with --all.
+    --tag resumes the jobs that were paused with the same --tag or with --all; --all resumes the jobs that were paused
+    with --all.
     """
     with connected(api, sign) as client:
         _change(
@@ -400,7 +401,9 @@ def _count(client: Client, tag: str | None, state: Literal["PAUSED"] | None, mos
 
 
 def _chosen(tag: str | None, count: int | None, only_bulk: bool) -> str:
-    """Return the jobs that a bulk change concerns, in words. `count` is their number, or that of all paused ones."""
+    """Return the jobs that a bulk change concerns, in words. `count` is their number, or the number of all
+    paused jobs.
+    """
     number = "" if count is None else f"{count:,} "
     if only_bulk:
         paused = "" if count is None else f" (at most {count:,})"

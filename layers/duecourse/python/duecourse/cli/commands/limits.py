@@ -92,7 +92,7 @@ def set_limit(
     sign: bool | None,
 ) -> None:
     """Set the limit of active runs with a key (0: no run starts), the rate of its attempts, and its circuit breaker.
-    These values replace those of the jobs.
+    These values replace the values of the jobs.
     """
     breaker: LimitBreaker | None = None
     if failures is not None:

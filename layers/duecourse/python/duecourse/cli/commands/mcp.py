@@ -120,7 +120,7 @@ class Reads:
 
     def explain(self, job_id: str, at: str | None = None) -> Document:
         """Explain why a job ran, did not run or waits. `at`: an ISO 8601 instant with an offset; the default is now,
-        and `nearest` in the answer has the occurrences before and after it.
+        and `nearest` in the response has the occurrences before and after it.
         """
         return dict(self._client.explain_job(job_id, at=at).document)
 

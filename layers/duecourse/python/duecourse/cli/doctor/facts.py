@@ -83,7 +83,9 @@ class Cursors:
 
 @dataclass(frozen=True, slots=True)
 class LastRuns:
-    """How many of the last `runs` of a job (`tenant/job`) were skipped without a request, or merged."""
+    """The last runs of a job (`tenant/job`): `runs` in total, of which `skipped` were skipped without a request, or
+    merged.
+    """
 
     job: str
     skipped: int

@@ -180,7 +180,9 @@ SHOWN = 3
 
 
 def _grouped(faults: Sequence[str]) -> list[str]:
-    """Return the faults with one line for the further jobs of the same other owner."""
+    """Return the faults. Of the jobs of one other owner, the first SHOWN have a line each, and all further ones share a
+    line.
+    """
     seen: dict[str, list[str]] = {}
     lines = []
     for line in faults:

@@ -31,7 +31,7 @@ ANSWER_SECONDS, TRY_SECONDS = 120.0, 1.0
 class Tenant:
     """A tenant. `quota_used` counts the jobs that count towards its quota. `running` and `waiting` are its runs in
     progress; `running` counts only calls that have lasted ten seconds. `oldest_waiting_seconds` is the age of the
-    oldest waiting run (None: none waits). `runs` and `dollars` are those of the last 24 hours (None: not read).
+    oldest waiting run (None: none waits). `runs` and `dollars` are for the last 24 hours (None: not read).
     """
 
     tenant: str

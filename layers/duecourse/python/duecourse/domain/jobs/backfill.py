@@ -118,7 +118,7 @@ class BackfillPlan:
 
 
 class BackfillTooLargeError(Exception):
-    """The range has more occurrences than one backfill may have: `count`, or more with `at_least`."""
+    """The range has more occurrences than one backfill may have: `count` or, with `at_least`, possibly more."""
 
     def __init__(self, count: int, limit: int, *, at_least: bool) -> None:
         super().__init__(f"{'more than ' if at_least else ''}{count} occurrences; at most {limit}")

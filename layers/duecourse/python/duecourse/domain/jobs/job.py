@@ -445,7 +445,8 @@ class Reservation:
     """A request's reservation of a job that it replaces in several writes.
 
     No other request changes the job's definition until `until` (UTC seconds). `by` is the digest of the request; a
-    repetition of the request has the same digest. The former id of a renamed job is reserved `for_renamed` that job.
+    repetition of the request has the same digest. A reservation of the method `for_renamed` has no request: it keeps a
+    former id of a renamed job.
     """
 
     by: str
@@ -495,10 +496,10 @@ class JobDefinition:
       `exclude` also contains copies of calendars (domain.schedules.calendars).
     - `queue_limit`: with `overlap` QUEUE, the maximum number of runs in the wait queue (None: no limit).
     - `active_limit`: with `overlap` ALLOW, the maximum number of active runs (None: no limit). Further runs wait.
-    - `concurrency`: the key whose limit the runs share with those of other jobs.
+    - `concurrency`: the key whose limit the runs share with runs of other jobs.
     - `results`: the bucket and prefix that receive a copy of each result (None: the stage's own bucket).
-    - `rate`: the key whose rate the runs share with those of other jobs.
-    - `breaker`: the circuit breaker that the runs share with those of other jobs.
+    - `rate`: the key whose rate the runs share with runs of other jobs.
+    - `breaker`: the circuit breaker that the runs share with runs of other jobs.
     - `ping_url`: the address of an external monitor, which is requested after each successful run.
     - `expect_every`: the job expects pings at least this often (seconds), and runs if they stop. Its schedule is the
       rate of this interval, whose anchor is the last ping.

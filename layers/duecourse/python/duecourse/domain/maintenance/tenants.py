@@ -29,7 +29,7 @@ class TenantReport:
 
 @dataclass(frozen=True, slots=True)
 class TenantRow:
-    """A tenant (OTHERS: all further ones) with its figures and its runs in progress."""
+    """A tenant (OTHERS: all other tenants together) with its figures and its runs in progress."""
 
     tenant: str
     figures: TenantFigures
@@ -63,7 +63,7 @@ def counted(
 def rows(
     figures: Mapping[str, TenantFigures], runs: Mapping[str, InProgress], most: int = MAX_NAMED
 ) -> list[TenantRow]:
-    """Return a row for each tenant, those with the most jobs first, and OTHERS last."""
+    """Return a row for each tenant: tenants with the most jobs first, OTHERS last."""
     together = counted(figures, ((tenant, TenantFigures()) for tenant in sorted(runs)), most)
     of_rows: dict[str, InProgress] = {}
     for tenant, more in runs.items():

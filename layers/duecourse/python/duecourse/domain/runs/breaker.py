@@ -40,8 +40,8 @@ BreakerWord = Literal["closed", "open", "half_open"]
 @dataclass(frozen=True, slots=True)
 class BreakerState:
     """The state of a breaker (UTC seconds; 0: none). No attempt starts before `open_until`; after it, only the probe
-    may start. If `open_until` is 0, the breaker is closed. It was opened for `open_seconds`. `failures` are those since
-    the last success. `probe` is the fencing token of the probe, whose lease ends at `probe_until`.
+    may start. If `open_until` is 0, the breaker is closed. It was opened for `open_seconds`. `failures` counts the
+    failures since the last success. `probe` is the fencing token of the probe, whose lease ends at `probe_until`.
     """
 
     failures: int = 0

@@ -454,7 +454,7 @@ def rated(
     start: Start, rate_key: str, not_before: float, now: float, *, in_turn: bool, breaker: bool = False
 ) -> Run | None:
     """Return the record of a run that waits for a rate, or for a circuit breaker, until `not_before`. None if its
-    record does not show the wait: that of a redriven run, or of one whose worker was lost.
+    record does not show the wait, because the run was redriven or its worker was lost.
     """
     since = _waiting_since(start.continued, rate_key, now)
     waits: dict[str, Any] = {"rate_key": rate_key, "in_turn": in_turn, "breaker": breaker, "waiting_since": since}
@@ -512,7 +512,7 @@ def succeeded(run: Run, result: object, now: float) -> Succeeded:
 
 
 def dead(run: Run, reason: str, now: float, by: AttemptContext | None = None) -> Dead:
-    """Return the run as dead. `by` is the message that writes the record; by default the one that carries the
+    """Return the run as dead. `by` is the message that writes the record; by default the message that carries the
     attempt.
     """
     return Dead(**_over(run, by), reason=reason, finished_at=now, cancel_requested=cancel_requested(run))

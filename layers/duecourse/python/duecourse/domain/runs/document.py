@@ -30,8 +30,8 @@ from duecourse.domain.runs.states import (
 
 
 def run_document(run: Run) -> dict[str, Any]:
-    """Return the document of a run. `started_at` and `lateness_seconds` are those of its first start. For a result in
-    the result store only the size is shown.
+    """Return the document of a run. `started_at` and `lateness_seconds` refer to its first start. For a result in the
+    result store only the size is shown.
     """
     started = run.started_at if run.first_started_at is None else run.first_started_at
     deadlines = run.deadlines if isinstance(run, Alive) else None

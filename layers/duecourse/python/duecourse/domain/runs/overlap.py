@@ -103,7 +103,7 @@ RENAMED = "renamed"
 
 def holder_of(run: OfRun, job_id: str) -> str:
     """Return the name with which a run holds the lock of the job `job_id`: its local name, or its whole name if it has
-    a former id of the job, or if the lock is that of a concurrency key (`key_line`).
+    a former id of the job, or if the lock belongs to a concurrency key (`key_line`).
     """
     return run.name.local if run.job_id == job_id else run.run_id
 

@@ -109,9 +109,9 @@ class Record(OfRun):
     - `progress` (0 to 1), `note`: the values that its heartbeats reported.
     - `waiting_since`: the time at which the run entered the wait queue. It remains after the wait.
     - `key`: the concurrency key whose place the last attempt had, or for which the run waits if it is QUEUED.
-    - `rate_key`: the key of the rate for which the run waits (QUEUED or RETRYING) until `not_before`. `in_turn`: this
-      is its instant of the rate's line; otherwise the line was full, and the run tries again. `breaker`: the run waits
-      for the circuit breaker of this key instead of its rate.
+    - `rate_key`: the key of the rate for which the run waits (QUEUED or RETRYING) until `not_before`. `in_turn`: the
+      rate gave the run this instant; otherwise no instant was free, and the run tries again then. `breaker`: the run
+      waits for the circuit breaker of this key instead of its rate.
     - `redriven_at`: the time of the last redrive.
     - `caught_up`: the run was enqueued because the occurrences that it covers were missed.
     - `idempotency_key`: the key of the first call. None before that call, empty if it is the default (the run id).

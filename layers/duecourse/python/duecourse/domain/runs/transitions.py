@@ -300,7 +300,9 @@ def redriven(request: StartRequest, run: Run, context: AttemptContext) -> bool:
 
 
 def asked_again(request: StartRequest, run: Run) -> bool:
-    """Return whether the API's redrive is for this death, not for an earlier one or one after that redrive."""
+    """Return whether the API's redrive was requested after this death of the run. False if the run died at another
+    attempt, or if it died again after this redrive had started it.
+    """
     return request.redrive and run.nonce != request.nonce and run.attempt == request.attempt - 1
 
 

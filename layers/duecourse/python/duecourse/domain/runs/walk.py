@@ -37,7 +37,7 @@ class Place:
       the job), or an instant (UTC seconds), up to which the slice has occurrences. None: the newest run.
     - `low`: the first instant of the slice, which is `seconds` long.
     - `after`: the last job of the groups that were read in this slice.
-    - `last`: the last run that was read of the present group.
+    - `last`: the last run that was read of the current group.
     - `jobs`, `pages`, `runs`: the numbers of jobs, pages and runs that were read in this slice.
     - `older`: the latest occurrence before the slice among these jobs.
     """

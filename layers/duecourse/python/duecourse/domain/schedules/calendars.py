@@ -192,7 +192,7 @@ def pack(ranges: Sequence[tuple[int, int]], windows: Sequence[tuple[int, int, bo
     seconds, inclusive; True: caught up) and cron expressions.
 
     A range is the number of days since the end of the previous range and, after `+`, its length: `fcz.1+3.8`. Windows
-    follow in the same form in seconds, after `@`; `!` marks those that are caught up. Raises CalendarSizeError.
+    follow in the same form in seconds, after `@`; `!` marks windows that are caught up. Raises CalendarSizeError.
     """
     parts = _packed((begin, end) for begin, end, _ in windows).split(".")
     marked = (part + "!" * caught_up for part, (_, _, caught_up) in zip(parts, windows, strict=False))

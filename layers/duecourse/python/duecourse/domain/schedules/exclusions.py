@@ -141,8 +141,8 @@ class Exclusions:
         return next((at for begin, end, at in self.caught_up if begin <= occurrence <= end), None)
 
     def replaced_by(self, schedule: _Times, at: int) -> int | None:
-        """Return the first occurrence that the one at `at` replaces; None if it replaces none, or if the schedule
-        itself has an occurrence at `at`.
+        """Return the first occurrence that the occurrence at `at` replaces; None if it replaces none, or if the
+        schedule itself has an occurrence at `at`.
         """
         found = None if schedule.next(at - 1) == at else self.replacement(schedule, at - 1, at + 1)
         return None if found is None else found[0]
@@ -254,7 +254,7 @@ def moved_day(days: Days, step: int, day: int) -> int | None:
 
 class Moved:
     """A pattern whose occurrences on excluded days move, at the same time of day, to the nearest day that is not
-    excluded: with `step` -1 to the one before, with 1 to the one after.
+    excluded: with `step` -1 to an earlier day, with 1 to a later day.
 
     Several days can move to the same day. Each time of that day counts once. All days of a cron expression have the
     same times.

@@ -49,7 +49,7 @@ class PreviewEntry:
             ``dropped``: the clock never shows the named time, so there is no occurrence.
             ``repeated``: the clock shows this time again, and the job fires again.
             ``excluded``: the first occurrence of excluded days, or an excluded instant; the job does not fire.
-            ``shifted``: the occurrence moved here from an excluded day, or replaces those of a window.
+            ``shifted``: the occurrence moved here from an excluded day, or replaces the occurrences of a window.
             None: no rule applies.
         named: the (first) wall time in the gap that the expression names, if moved; the wall time on the excluded day,
             or the first one in the window, if shifted.

@@ -519,7 +519,7 @@ class SendAndClaim:
 
 
 def _sorted(wanted: list[tuple[Planned, Claim]], claims: list[Claimed], *, all_sent: bool) -> ClaimOutcome:
-    """Return the claims by result. A lost claim means that another dispatcher made it."""
+    """Return the claims by result. A claim is lost if another dispatcher has already made it."""
     won: list[Planned] = []
     refused: list[tuple[Planned, str]] = []
     failed: str | None = None

@@ -33,7 +33,7 @@ SOURCE_MINUTES = 15
 @dataclass(frozen=True, slots=True)
 class Watch:
     """Checks once a minute. `lanes` and `bulk` are the names of the lanes' queues; the bulk queues are checked every
-    other minute. `letters` are the dead-letter queues other than that of the lanes.
+    other minute. `letters` are all dead-letter queues except the lanes' own.
     """
 
     depths: QueueDepths

@@ -157,9 +157,9 @@ class Pausing:
         after: str | None = None,
         charge: Charge = free,
     ) -> BulkResult:
-        """Pause active jobs among some of the selected jobs, beginning after `after`, until `end` if there is one. For
-        jobs that are already paused, `pause_again` applies, but not if they are selected by their ids: these do not
-        change. Raises PauseEndError, and the errors of `charge` for their number.
+        """Pause active jobs among some of the selected jobs, beginning after `after`, until `end` if there is one. A
+        job that is already paused is handled by `pause_again`, but does not change if the jobs are selected by their
+        ids. Raises PauseEndError, and the errors of `charge` for their number.
         """
         self._check_end(start, end)
 
@@ -183,9 +183,9 @@ class Pausing:
         correlation_id: str | None = None,
         charge: Charge = free,
     ) -> BulkResult:
-        """Resume some of the selected jobs, beginning after `after`: those that a pause of all jobs or of the same tag
-        paused, and with `others`, or if they are selected by their ids, also those that were paused in another way.
-        Raises the errors of `pause_many`.
+        """Resume some of the selected jobs, beginning after `after`: the jobs that were paused with the same tag or
+        with all jobs. With `others`, or if the jobs are selected by their ids, jobs that were paused in another way are
+        resumed too. Raises the errors of `pause_many`.
         """
         only = None if others else choice.pauses
 

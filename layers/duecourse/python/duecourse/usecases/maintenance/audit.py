@@ -303,7 +303,7 @@ class StalledStep:
 
     @property
     def range(self) -> OccurrenceRange:
-        """The instant of both runs, as a range."""
+        """The instant of the step's run and of the workflow's run, as a range."""
         return OccurrenceRange(self.name.occurrence, self.name.occurrence, 1)
 
 

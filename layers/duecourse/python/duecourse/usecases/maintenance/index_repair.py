@@ -1,7 +1,7 @@
-"""Index repair: scans the jobs table once a day. Each page passes two checks: one repairs the due index, and one
-removes expired jobs.
+"""Index repair: scans the jobs table once a day. Each page passes three checks: one repairs the due index, one removes
+expired jobs, and one continues interrupted changes of calendars (calendar_check).
 
-It compares the slot of every cursor and timer in the due index with the correct slot, and repairs it.
+The first check compares the slot of every cursor and timer in the due index with the correct slot, and repairs it.
 
 Dispatch reads each shard from its watermark on, so it never reads entries below the watermark. Such an entry is moved
 to the slot of the current hour, with its due time unchanged. A round's query has no lower bound for the due time, so

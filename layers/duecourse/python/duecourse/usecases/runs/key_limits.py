@@ -42,16 +42,16 @@ class NoPlaceError(Exception):
 
 
 class PlaceTakenAgainError(Exception):
-    """The run took its place of the key again at each attempt to release it."""
+    """Each time the place of the run was released, the run took it again."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeyStatus:
-    """A key: its stored limit (None: the limits of its jobs apply), the runs that have its places by the names of the
-    runs (None: the run is about to start), the number of runs that wait for a place (MAX_COUNTED at most), and the
-    first of them. `rated` are the runs that wait for the rate, among the newest MAX_WAITING_READ in each state. No run
-    starts before `paused_until` (UTC seconds; None: no pause). `guarded` is the number of runs that wait for the
-    circuit breaker, counted like `rated`.
+    """A key: its stored limit (None: the limits of its jobs apply), the runs that have its places, by name (None: the
+    run is about to start), the number of runs that wait for a place (at most MAX_COUNTED), and the first of them.
+    `rated` are the runs that wait for the rate, among the newest MAX_WAITING_READ in each state. No run starts before
+    `paused_until` (UTC seconds; None: no pause). `guarded` is the number of runs that wait for the circuit breaker,
+    counted like `rated`.
     """
 
     key: str

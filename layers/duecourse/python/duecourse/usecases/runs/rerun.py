@@ -26,7 +26,7 @@ class RunNotEndedError(RunStateError):
 
 
 class NoStepError(Exception):
-    """The workflow's run does not have these jobs. `names` has their names by their index in the request."""
+    """The request names steps that the workflow's run does not have: `names`, by their index in the request."""
 
     def __init__(self, names: Mapping[int, str]) -> None:
         super().__init__(", ".join(names.values()))

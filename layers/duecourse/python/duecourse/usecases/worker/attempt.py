@@ -404,8 +404,8 @@ class LaneWorker:
 @dataclass(frozen=True, slots=True)
 class _Admitted:
     """A start that has the lock of its job, the place of its key and its turn in a rate, as far as it needs them.
-    `prepared`: the job as this run calls it, if it was read. `rate_key`: the key of its rate, of which a start is paid.
-    `guarded`: its circuit breaker.
+    `prepared`: the job as this run calls it, if it was read. `rate_key`: the key of the rate in which the start was
+    counted. `guarded`: its circuit breaker.
     """
 
     start: Start
@@ -788,7 +788,7 @@ def _with_priority(decision: Start, job: Job, key: str) -> Start:
 
 
 def _key_limit(run: Run, job: Job) -> int | None:
-    """Return the limit of the run's key: that of its job, or else that of its backfill. None if it has no key. Runs of
+    """Return the limit of the run's key: the limit of its job, or else of its backfill. None if it has no key. Runs of
     a job that keeps only its newest waiting run do not take the key of a backfill.
     """
     if run.is_workflow:

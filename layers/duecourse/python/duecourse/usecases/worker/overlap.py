@@ -156,7 +156,7 @@ class Overlaps:
 
     def free_beside(self, job: Job, run: Run, line: str, limit: int | None) -> Callable[[], int] | None:
         """Return a function that counts the runs of a wait queue that may start in addition to `run`, which has left
-        it. None: no run may start. `limit` is that of the run's key.
+        it. None: no run may start. `limit` is the limit of the run's key.
         """
         if line == run.job_id:
             alone = job.needs_lock and (job.active_limit or 1) == 1
@@ -223,7 +223,7 @@ class Overlaps:
         return self.runs.get(tenant, name.job_id, name.local)
 
     def _records(self, tenant: str, line: str, held: Mapping[int, Lock], mine: str = "") -> dict[str, Run]:
-        """Return the records of the runs that hold these locks, except those of the holder `mine`, by holder."""
+        """Return the records of the runs that hold these locks, by holder, without the holder `mine`."""
         holders = {lock.holder for lock in held.values()} - {"", RENAMED, mine}
         names = {holder: held_by(holder, line) for holder in sorted(holders)}
         found = self.runs.get_many(tenant, sorted(set(names.values()), key=str)) if names else {}
@@ -302,7 +302,7 @@ class Overlaps:
 
     def _take_place(self, places: Places, wanted: Lock, record: Run | None, in_turn: OfRun | None) -> LockResult:
         """Take a place, of which at most `places.limit` may be taken. A run that has started keeps its place until its
-        end, even beyond a lowered limit. A run that is `in_turn` leaves places for those ahead of it.
+        end, even beyond a lowered limit. A run that is `in_turn` leaves places for the runs ahead of it.
         """
         tenant, line = places.tenant, places.line
         ahead = [] if in_turn is None else self._ahead(places, in_turn)
@@ -356,8 +356,8 @@ class Overlaps:
         return self._active(places, held, mine, record)
 
     def _active(self, places: Places, held: dict[int, Lock], mine: str, record: Run | None) -> set[int]:
-        """Return the places of active runs. `record` is that of the run `mine`. This run has a place only if it does
-        not count as lost for any other worker, whose clock may be ahead.
+        """Return the places of active runs. `record` is the record of the run `mine`. This run has a place only if it
+        does not count as lost for any other worker, whose clock may be ahead.
         """
         now, job = self.clock.now(), places.job
         records = self._records(places.tenant, places.line, held, mine)
@@ -486,7 +486,7 @@ class WaitQueue:
 
     def received(self, message: RunMessage) -> int | None:
         """Remove the call if this message is a call of its wait queue, or a copy of one. Return how many other calls
-        are still recorded; None if this one is not.
+        are still recorded; None if this call is not recorded.
         """
         if message.call is None:
             return None

@@ -26,7 +26,9 @@ class Paid:
 
 @dataclass(frozen=True, slots=True)
 class Later:
-    """The run waits until `at` (UTC seconds) and then tries again. `in_turn`: this is the instant that it was given."""
+    """The run waits until `at` (UTC seconds) and then tries again. `in_turn`: the rate has given the run this
+    instant.
+    """
 
     at: float
     in_turn: bool

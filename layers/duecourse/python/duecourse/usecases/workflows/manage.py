@@ -122,7 +122,7 @@ CLAIM_TRIES = 4
 @dataclass(frozen=True, slots=True)
 class Claims:
     """The claims of a request that puts `workflow`. `made` has the ids of the jobs that the request has claimed.
-    `steps` are those of the request. `reach` raises for a job that the caller may not access.
+    `steps` are the steps in the request. `reach` raises for a job that the caller may not access.
     """
 
     editing: EditJobs

@@ -16,7 +16,7 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
 
 @dataclass(frozen=True, slots=True)
 class Arns:
-    """The partition (`aws`), region and account of the stage, which are also those of its targets."""
+    """The partition (`aws`), region and account that the stage shares with its targets."""
 
     partition: str
     region: str
