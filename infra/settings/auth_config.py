@@ -117,19 +117,15 @@ class ApiConfig:
     """
     open_burst: int = 10
     callback_requests_per_second: int = 200
-    """The separate limits of heartbeat, complete and fail (one value for each), which require no authorization. A
-    rejected call does not reduce the limit of the others.
+    """The limit of each of the routes heartbeat, complete and fail, which require no authorization. Calls to one route
+    do not reduce the limits of the others.
     """
     callback_burst: int = 400
     hook_requests_per_second: int = 100
-    """The separate limits of the routes that require an API key (one value for each). They also limit how fast callers
-    can try keys.
-    """
+    """The limit of each route that requires an API key. It also limits how fast callers can try keys."""
     hook_burst: int = 200
     well_known_requests_per_second: int = 100
-    """The separate limits of the documents with which targets verify OIDC tokens (one value for each). Above them,
-    targets may reject calls.
-    """
+    """The limit of each document with which targets verify OIDC tokens. Above it, targets may reject calls."""
     well_known_burst: int = 200
     console_requests_per_second: int = 100
     """The limit of the console's page, and of its files. A first visit requests about twenty files, which browsers

@@ -19,15 +19,15 @@ MINUTE = 60
 HOUR_SECONDS = 3600
 
 EXAMINED = 3
-"""The minimum number of occurrences whose load is compared. In addition, those of the first hour are compared, because
-the load of a job that fires more often depends on the minute of the hour.
+"""The minimum number of occurrences whose load is compared. In addition, the occurrences of the first hour are
+compared, because the load of a job that fires more often depends on the minute of the hour.
 """
 
 COMPARED = 100
 WEEK_SECONDS = 7 * 86_400
 """The maximum number of next occurrences whose intervals are compared (divided by the steps that each takes), and the
-period in which they are. A shorter interval may follow later, for example when clocks change. Then the offset of that
-occurrence is reduced (schedule.Occurrences.due).
+length of the period (seconds) in which these occurrences are. A shorter interval may follow later, for example when
+clocks change. Then the offset of that occurrence is reduced (schedule.Occurrences.due).
 """
 
 STEPS = 500_000

@@ -17,7 +17,7 @@ MIN_STEP_SECONDS = 60
 DEFAULT_STEP_SECONDS = 3600
 
 LARGEST_JOBS = 3
-"""How many jobs a bucket lists by default: those with the most runs in it."""
+"""How many jobs a bucket lists by default: the jobs with the most runs in it."""
 
 MAX_LARGEST_JOBS = 1000
 MAX_NAMED_JOBS = 10_000

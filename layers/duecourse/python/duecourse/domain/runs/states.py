@@ -66,8 +66,8 @@ UNSUCCESSFUL = (RunState.DEAD, RunState.RETRYING, RunState.CANCELLED, RunState.S
 """The states of unsuccessful runs, which are listed across jobs (ports.RunStore.by_state)."""
 
 UNENDED = (RunState.QUEUED, RunState.RETRYING, RunState.WAITING, RunState.RUNNING)
-"""The states of runs that have not ended, in the order in which many are cancelled: no run starts because an active one
-has ended.
+"""The states of runs that have not ended, in the order in which many runs are cancelled, so that no run starts because
+an active one has ended.
 """
 
 LISTED = tuple(state for state in RunState if state is not RunState.SUCCEEDED)

@@ -30,8 +30,8 @@ REUSED_SECONDS = TOKEN_SECONDS - SKEW_SECONDS - 600
 
 _PREFIX = bytes.fromhex("30820122300d06092a864886f70d01010105000382010f003082010a0282010100")
 _SUFFIX = bytes.fromhex("0203010001")
-"""What surrounds the modulus in a public RSA key of 2,048 bits with the exponent 65537 (RFC 5280, SubjectPublicKeyInfo;
-RFC 8017, appendix A.1.1). KMS creates no others for RSA_2048.
+"""The bytes around the modulus in a public RSA key of 2,048 bits with the exponent 65537 (RFC 5280,
+SubjectPublicKeyInfo; RFC 8017, appendix A.1.1). KMS creates no others for RSA_2048.
 """
 
 

@@ -127,7 +127,7 @@ MAX_FINISHES = 6
 """How often the decision about the end of a call is repeated because its record changed in the meantime."""
 
 LAST_FINISH_SECONDS = 8
-"""In the last seconds of its lease (this many), a worker does not try again to write the end of an attempt. The SDK's
+"""A worker does not try again to write the end of an attempt if its lease ends within this time (seconds). The SDK's
 four tries pause for at most seven seconds (AWS SDKs and Tools Reference Guide, "Retry behavior": 1, 2 and 4 s in mode
 standard). Without a response they take half a minute, and the next try needs as much time.
 """

@@ -20,8 +20,8 @@ FINISH_MARGIN_SECONDS = 3
 """The time of an invocation that a worker reserves for recording the end of an attempt (seconds)."""
 
 BEGIN_MARGIN_SECONDS = 15
-"""In the last seconds of its lease (this many), a worker does not try again to start a workflow's steps, because it
-must record the end of the attempt.
+"""A worker does not try again to start a workflow's steps if its lease ends within this time (seconds), because it must
+record the end of the attempt.
 """
 
 

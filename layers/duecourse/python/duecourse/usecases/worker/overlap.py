@@ -443,13 +443,15 @@ class WaitQueue:
     def leave(
         self, message: RunMessage, run: Run | None, line: str | None = None, *, waited: Queued | None = None
     ) -> bool:
-        """Remove the run of a message from the wait queue `line` (by default that of the message) if, according to its
-        record `run`, it no longer waits. Return whether it was removed. A dead run may wait for the attempt that its
-        redrive requests, a retrying one for its next attempt. `waited` is the record before, if it is known.
+        """Remove the run of a message from the wait queue `line` (by default the wait queue of the message) if,
+        according to its record `run`, it no longer waits. Return whether it was removed. A dead run may wait for the
+        attempt that its redrive requests, a retrying run for its next attempt. `waited` is the previous record, if it
+        is known.
         """
         through = None if isinstance(run, Succeeded | Cancelled | Skipped | None) else run.attempt
         if isinstance(run, Retrying) and self.clock.now() < run.not_before:
-            # Its own message comes then: it waits for a rate, or another worker's clock, by which it entered, is ahead.
+            # The run's own message comes then: the run waits for a rate, or it entered by another worker's clock, which
+            # is ahead.
             through = run.attempt + 1
         line = line or message.line
         entry = _entry(message, line, waited or run)

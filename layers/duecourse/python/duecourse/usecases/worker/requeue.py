@@ -20,8 +20,9 @@ MIN_REST_SECONDS = 60
 """The shortest delay of a message that is requeued near its receive limit."""
 
 MAX_REST_SECONDS = 300
-"""The longest delay of such a message. A start is delayed by a quarter of the time it has already waited: a start that
-fails for hours is not retried every few seconds, and still begins within minutes after the fault is over.
+"""The longest delay of a message that is requeued near its receive limit. A start is delayed by a quarter of the time
+it has already waited: a start that fails for hours is not retried every few seconds, and still begins within minutes
+after the fault is over.
 """
 
 MAX_REQUEUED_SECONDS = DAY_SECONDS
