@@ -41,7 +41,7 @@ MAX_DOUBLINGS = 16
 
 MAX_CHANGES = 24
 CLAIM_SECONDS = 180
-"""In so many seconds all jobs of a burst should be claimed (docs/sizing.md)."""
+"""The time (seconds) within which all jobs of a burst should be claimed (docs/sizing.md)."""
 
 SHARDS = frozenset(
     {
@@ -54,12 +54,14 @@ SHARDS = frozenset(
         PARTITION_WRITES.name,
     }
 )
-"""Limits of the enqueuing that more shards raise."""
+"""The limits of enqueuing that more shards raise."""
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """The forecast: `runs` in `hours`, and the runs of the busiest minute, taken as due in its first second."""
+    """The forecast: `runs` in `hours`, and the runs of the busiest minute, which are assumed to be due in its first
+    second.
+    """
 
     runs: int
     hours: float
@@ -67,13 +69,13 @@ class Load:
 
     @property
     def runs_of_month(self) -> float:
-        """If every day were as the forecast."""
+        """The runs of a month in which every day is like the forecast."""
         return self.runs / self.hours * 24 * DAYS_OF_MONTH
 
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """What the models take from the results of other benchmarks."""
+    """The values that the models take from the results of other benchmarks."""
 
     given: Assumptions
     counts: Counts
@@ -83,7 +85,7 @@ class Rates:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What the models say of a stage. Seconds count from the due second; negative ones are before it."""
+    """The predictions of the models for a stage. Seconds count from the due second; values before it are negative."""
 
     config: StageConfig
     enqueued: Enqueued | None
@@ -91,7 +93,7 @@ class Outcome:
     month_usd: Mapping[str, float]
 
     def document(self) -> dict[str, Any]:
-        """For programs."""
+        """Return the outcome as JSON data."""
         last = None if self.enqueued is None else self.enqueued.last
         late = {} if self.started is None else self.started.lateness
         return {
@@ -104,7 +106,9 @@ class Outcome:
         }
 
     def missed(self, within: float) -> str | None:
-        """The limit to raise first, if the burst is enqueued too late or 1 of 100 runs starts later than `within`."""
+        """Return the limit to raise first if the burst is enqueued too late, or if 1 of 100 runs starts later than
+        `within`.
+        """
         if self.enqueued is None:
             return None
         if self.enqueued.last is None or self.enqueued.last > 0:
@@ -115,8 +119,8 @@ class Outcome:
 
 
 def setting_of(config: StageConfig, lane: str) -> Setting:
-    """The stage's settings as the burst model meets them. The burst is in the bulk queue of the lane: that of one
-    tenant, beyond its seats. Overlap is forbidden, a job's default.
+    """Return the stage's settings in the form of the burst model. The burst belongs to one tenant beyond its seats, so
+    it is in the bulk queue of the lane. Overlap is forbidden, as by default.
     """
     warm, worker = config.throughput, config.lanes[lane]
     writes, reads = NEW_TABLE_WRITES.value, NEW_TABLE_READS.value
@@ -145,7 +149,7 @@ def setting_of(config: StageConfig, lane: str) -> Setting:
 
 @dataclass(slots=True)
 class Models:
-    """The models over one load. A burst is enqueued again only if a setting of the enqueuing changed."""
+    """The models for one load. A burst is simulated again only if a setting that affects enqueuing has changed."""
 
     load: Load
     lane: str
@@ -155,11 +159,11 @@ class Models:
 
     @classmethod
     def of(cls, load: Load, lane: str, rates: Rates, shards: int) -> Models:
-        """For a stage that has so many shards now."""
+        """Return the models for a stage that currently has this number of shards."""
         return cls(load, lane, rates, Placement.of(load.busiest, shards * MAX_DOUBLINGS), {})
 
     def outcome(self, config: StageConfig) -> Outcome:
-        """What the stage does with the burst, and what it costs."""
+        """Return the predictions for the burst and the cost."""
         month = self.month(config)
         if not self.load.busiest:
             return Outcome(config, None, None, month)
@@ -175,7 +179,9 @@ class Models:
         return Outcome(config, enqueued, start(enqueued.visible, due, setting, self.rates.given), month)
 
     def month(self, config: StageConfig) -> dict[str, float]:
-        """USD a month: idle, with pollers, and for the runs of the forecast, taken as daily jobs."""
+        """Return the cost of a month in USD: idle, with pollers, and for the runs of the forecast (assumed to be daily
+        jobs).
+        """
         prices = Prices(tracing=config.tracing, call_seconds=self.rates.given.call)
         idle = idle_of(config, self.rates.rounds, self.rates.alarm_metrics)
         counts = self.rates.counts
@@ -188,8 +194,8 @@ class Models:
         return {name: round(usd, 2) for name, usd in (*items.items(), ("total", sum(items.values())))}
 
     def recommended(self, now: Outcome, within: float) -> tuple[dict[str, Any], Outcome]:
-        """The settings that let the burst start in time, and what the models say of the stage with them. What no
-        setting of a stage can raise ends the search.
+        """Return the settings with which the burst starts in time, and the outcome with them. The search ends at a
+        limit that no setting of a stage can raise.
         """
         settings: dict[str, Any] = {}
         outcome = now
@@ -269,7 +275,7 @@ def _merge(settings: dict[str, Any], change: Mapping[str, Any]) -> None:
 
 
 def _with_room(config: StageConfig, settings: dict[str, Any]) -> StageConfig:
-    """Add to `settings` the concurrency of the account that they need. Return the stage to which they apply."""
+    """Add the account concurrency that they require to `settings`. Return the stage with these settings."""
     probe = changed(replace(config, account_concurrency=10**9), {k: v for k, v in settings.items() if k != _ACCOUNT})
     lanes = sum(lane.most_concurrent + lane.most_concurrent_in_bulk for lane in probe.lanes.values())
     needed = ceil((lanes + probe.reserved_concurrency.whole) / 100) * 100
@@ -282,8 +288,9 @@ _ACCOUNT = "account_concurrency"
 
 
 def advise(config: StageConfig, load: Load, *, lane: str, within: float, rates: Rates) -> dict[str, Any]:
-    """The document of `duecourse simulate`: the stage as it is, and with the settings that are recommended, if any.
-    `within`: so many seconds after its due second, 99 of 100 runs should have started.
+    """Return the document of `duecourse simulate`: the outcome for the stage as it is and, if there is a
+    recommendation, with the recommended settings. 99 of 100 runs should have started `within` this many seconds after
+    their due second.
     """
     models = Models.of(load, lane, rates, config.shards)
     now = models.outcome(config)

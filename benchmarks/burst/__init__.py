@@ -1,1 +1,1 @@
-"""A burst of jobs, simulated: the real dispatcher over ports that keep AWS's published limits."""
+"""A simulated burst of jobs: the real dispatcher, with ports that enforce AWS's published limits."""

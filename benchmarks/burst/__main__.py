@@ -19,7 +19,7 @@ from benchmarks.burst.simulate import FINEST, Simulated, scenarios, simulate
 
 
 def main() -> int:
-    """Simulate, report, and say whether the budget is kept."""
+    """Simulate the scenarios and print the report. Return 1 if a budget is missed."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.burst",
         description="Simulates bursts of 500,000 jobs in a second and 20 million in a minute from AWS's published "
@@ -67,7 +67,7 @@ def _simulate(given: Assumptions, *, quick: bool) -> list[Simulated]:
     began, placements, done = time.monotonic(), dict[int, Placement](), []
     for scenario in scenarios(given, quick=quick):
         if scenario.jobs not in placements:
-            placements.clear()  # the largest takes 80 MB
+            placements.clear()  # the largest placement takes 80 MB
             print(f"placing {scenario.jobs:,} jobs", file=sys.stderr)
             placements[scenario.jobs] = Placement.of(scenario.jobs, FINEST)
         done.append(simulate(scenario, placements[scenario.jobs]))

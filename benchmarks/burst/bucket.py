@@ -1,10 +1,12 @@
-"""A throughput as AWS keeps it: units that come back continuously, and never more in store than a second's worth."""
+"""A throughput with AWS's rules: units are replenished continuously, and at most those of one second are stored."""
 
 from __future__ import annotations
 
 
 class Bucket:
-    """`rate` units a second. In any t seconds it gives at most `rate * (t + 1)`, as it starts full."""
+    """A bucket that receives `rate` units a second. It starts full, so in t seconds it
+    gives at most `rate * (t + 1)`.
+    """
 
     def __init__(self, name: str, rate: float, now: float) -> None:
         self.name = name
@@ -14,13 +16,13 @@ class Bucket:
         self._at = now
 
     def has(self, units: float, now: float) -> bool:
-        """Whether so many could be taken at `now`, which never runs backwards."""
+        """Return whether this number of units is available at `now`, which never decreases."""
         if now > self._at:
             self._left = min(self._left + (now - self._at) * self.rate, self.rate)
             self._at = now
         return self._left >= units - 1e-9
 
     def take(self, units: float) -> None:
-        """Take what `has` found there."""
+        """Take the units that `has` has found."""
         self._left -= units
         self.taken += units

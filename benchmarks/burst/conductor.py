@@ -1,7 +1,7 @@
-"""Virtual time for code that blocks: each process is a thread, and only one of them runs, the one whose time it is.
+"""Virtual time for code that blocks. Each process is a thread, and only the thread whose time it is runs.
 
-So the real use cases run as they are. What they do next depends on virtual time alone, never on the machine: two runs
-of a scenario are the same to the last message.
+So the real use cases run unchanged. The order of events depends only on virtual time and not on the machine: two runs
+of a scenario are identical, down to the last message.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from threading import Semaphore, Thread
 
 
 class _Stopped(BaseException):
-    """Ends a process whose simulation is over. No Exception, so that nothing on its way holds it up."""
+    """Ends a process after its simulation. It is not an Exception, so that no handler in the process catches it."""
 
 
 class Conductor:
@@ -28,15 +28,15 @@ class Conductor:
         self._over = False
 
     def at(self, instant: float, event: Callable[[], None]) -> None:
-        """Call `event` at an instant; it must not sleep."""
+        """Call `event` at an instant. It must not sleep."""
         heappush(self._events, (max(instant, self.now), next(self._numbers), event))
 
     def spawn(self, instant: float, process: Callable[[], None]) -> None:
-        """Begin a process at an instant; it may sleep."""
+        """Start a process at an instant. It may sleep."""
         self.at(instant, lambda: self._begin(process))
 
     def run(self, enough: Callable[[], bool]) -> None:
-        """Until nothing is left to happen or `enough` is true. What a process raises is raised here."""
+        """Run until no events are left or `enough` returns true. Raises the exceptions of processes."""
         while self._events and self._problem is None and not enough():
             self._step()
         self._over = True
@@ -46,7 +46,7 @@ class Conductor:
             raise self._problem
 
     def sleep_until(self, instant: float) -> None:
-        """For processes: let everything else happen that comes before `instant`."""
+        """Called by processes: process all events before `instant`."""
         if instant <= self.now:
             return
         if not self._over and (not self._events or self._events[0][0] > instant):

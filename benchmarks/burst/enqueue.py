@@ -1,4 +1,6 @@
-"""The burst's way into its lane: a sample of shards through the real dispatcher, until they are in."""
+"""The enqueuing of a burst: the real dispatcher processes a sample of the shards until all their jobs are in their
+lane.
+"""
 
 from __future__ import annotations
 
@@ -19,56 +21,60 @@ from duecourse.ports import InlineExecutor
 from duecourse.usecases.dispatch.tick import Tick
 
 SAMPLE_JOBS = 40_000
-"""Jobs that a simulation works on at least, where there are that many; a sample is made of whole shards."""
+"""The minimum number of jobs in a simulation, if the burst has that many. A sample consists of whole shards."""
 
 GRACE_SECONDS = MissedPolicy().grace_seconds
 
 MANY_SHARDS, FEW_SHARDS, MANY_JOBS = 16, 4, 300_000
-"""A sample whose shards compete for a table: that many of them, as long as they have fewer jobs than that (with 16
-shards of 64 the end comes within 5 % of where all 64 put it). Where each has enough in its own slot, one says all.
+"""The number of shards in a sample whose shards compete for a table: 16 or, if these have more than MANY_JOBS jobs,
+fewer (at least 4). 16 of 64 shards predict the end within 5 % of all 64. If each shard is limited only by its own slot,
+one shard is sufficient.
 """
 
 SPEED_SECONDS = 120
-"""Once this long after the last job's second and its grace, a burst that is still not in is carried on by its speed:
-a round keeps nothing of the round before, so minutes repeat.
+"""If the burst is not enqueued this many seconds after the due second and the grace period of the last job, the end is
+extrapolated from the speed so far. Rounds keep no state, so minutes repeat.
 """
 
 
 @dataclass(slots=True)
 class Enqueued:
-    """What became of a burst: times are seconds after its first due second, negative before it."""
+    """The result of enqueuing. Times are seconds after the first due second; values before it are negative."""
 
     jobs: int
     last: float | None
-    """When the last job's message was accepted; None: it never ends, since nothing moves."""
+    """When the last job's message was accepted; None if enqueuing never ends because nothing progresses."""
     limited_by: str
     waited: Mapping[str, float]
-    """Where the time of the shard that finished last went (s)."""
+    """The waiting times (s) of the shard that finished last, by reason."""
     refused: Mapping[str, float]
-    """Claims that were throttled, for each job, by whom."""
+    """The throttled claims per job, by the limit that throttled them."""
     sends_per_job: float
     simulated_jobs: int
     simulated_shards: int
     carried_on: bool
-    """The end was reckoned from the speed of the last minutes."""
+    """Whether the end was extrapolated from the speed of the last minutes."""
     soonest: float = 0.0
-    """When AWS's limits alone would have let the last one in (see `soonest`)."""
+    """The earliest possible time for the last message by AWS's limits alone (see `soonest`)."""
     curve: list[tuple[float, float]] = field(default_factory=list)
-    """(second, jobs enqueued by then)."""
+    """Pairs of a second and the number of jobs that were enqueued by then."""
     visible: Counter[int] = field(default_factory=Counter)
-    """Messages by the tenth of a second in which workers can see them, repeats included; scaled to the whole burst."""
+    """The number of messages, including repeats, that become visible in each tenth of a second, scaled to the whole
+    burst.
+    """
 
 
 def shard_speed(scenario: Scenario) -> float:
-    """Claims a second that AWS's limits leave to a shard when all are busy."""
+    """Return the claims a second that AWS's limits allow for each shard when all are busy."""
     setting = scenario.setting
     shared = min(setting.due_writes / INDEX_WRITES.value, setting.jobs_writes) / scenario.shards
     return min(PARTITION_WRITES.value, shared)
 
 
 def soonest(scenario: Scenario, fullest: int) -> float:
-    """When AWS's limits alone would have let the last job in (s after the first due second): from the first tick on,
-    each table, index and slot at its full rate and with its first second's store, without a moment's pause.
+    """Return the earliest time at which AWS's limits alone allow the last message (seconds after the first due second).
+    From the first tick on, each table, index and slot works without a pause at its full rate, with the stored units of
+    its first second.
     """
     setting, jobs = scenario.setting, scenario.jobs
     slowest = max(
@@ -81,7 +87,9 @@ def soonest(scenario: Scenario, fullest: int) -> float:
 
 
 def _growing(units: float, rate: float, quota: float) -> float:
-    """Seconds that a table takes for so many units, twice as fast after each half hour, up to its quota."""
+    """Return the seconds that a table needs for this number of units if its rate doubles every half hour, up to its
+    quota.
+    """
     took = 0.0
     while units > rate * DOUBLING_SECONDS.value and rate < quota:
         took += DOUBLING_SECONDS.value
@@ -91,9 +99,10 @@ def _growing(units: float, rate: float, quota: float) -> float:
 
 
 def sampled_shards(scenario: Scenario) -> int:
-    """How many shards to simulate: enough jobs, and a whole number of dispatchers for them."""
+    """Return the number of shards to simulate: enough for SAMPLE_JOBS, with a whole number of dispatchers."""
     shards, most = scenario.shards, min(scenario.setting.dispatchers, scenario.shards)
-    # The fewest shards that have a whole number of dispatchers; where nearly all have one, rounding down costs little.
+    # The smallest number of shards with a whole number of dispatchers. If nearly all shards have one, rounding down has
+    # little effect.
     step = 1 if 2 * most > shards else shards // gcd(shards, most)
     speed = shard_speed(scenario)
     each = min(scenario.jobs / shards, speed * (scenario.lookahead + scenario.seconds + SPEED_SECONDS))
@@ -104,7 +113,7 @@ def sampled_shards(scenario: Scenario) -> int:
 
 
 def enqueue(scenario: Scenario, placement: Placement, count: int | None = None) -> Enqueued:
-    """Simulate `count` shards (all of them for an exact answer) with their share of everything that shards share."""
+    """Simulate `count` shards (all of them for an exact result). They have a proportional share of shared resources."""
     count = sampled_shards(scenario) if count is None else count
     chosen = placement.sample(count)
     jobs = {shard: ShardJobs(placement.numbers(shard), scenario.seconds) for shard in chosen}
@@ -170,8 +179,8 @@ def _enqueued(scenario: Scenario, stations: list[Station], simulated: int, left:
 
 
 def _limited_by(waited: Mapping[str, float], refused: Counter[str]) -> str:
-    """The limit behind what took longest. Rounds that stop for a refusal, or that hold up others' dispatchers by it,
-    are limited by whoever refused.
+    """Return the limit that caused the longest waits. If rounds stopped after a rejection, or kept dispatchers from
+    other shards because of one, it is the limit that caused the rejection.
     """
     name = next(iter(waited))
     if refused and (name == DISPATCHERS or name.startswith(STOPPED)):
@@ -197,8 +206,8 @@ def _carry_on(
     curve: list[tuple[float, float]],
     seen: Counter[int],
 ) -> float | None:
-    """The rest at the speed of the last minutes: a round keeps nothing of the round before, so minutes repeat. A table
-    that was busy for half an hour takes twice as much from then on, up to its quota.
+    """Extrapolate the remaining part from the speed of the last minutes: rounds keep no state, so minutes repeat. A
+    table that was busy for half an hour takes twice as much afterwards, up to its quota.
     """
     if speed <= 0:
         return None

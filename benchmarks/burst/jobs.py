@@ -1,4 +1,4 @@
-"""The jobs of a burst: who they are, when they are due, and which shard each is in."""
+"""The jobs of a burst: their ids, due times and shards."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from duecourse.domain.schedules import ScheduleSpec
 
 TENANT = "acme"
 BURST = 1_795_305_600
-"""2026-11-22T00:00:00Z, when everybody's daily job is due."""
+"""2026-11-22T00:00:00Z, when all daily jobs are due."""
 DAY_SECONDS = 86_400
 
 
 def job_id(number: int) -> str:
-    """As a client might name it."""
+    """Return an id as a client might choose it."""
     return f"burst-{number:08d}"
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Which jobs are in which of `shards` shards, as the real placement has them. `finest` is it for a multiple of that
-    count: a hash modulo 1,024 says all about the same hash modulo 16.
+    """The jobs in each of `shards` shards, as the real hash assigns them. `finest` is the assignment for a multiple of
+    that count: a hash modulo 1,024 determines the hash modulo 16.
     """
 
     shards: int
@@ -32,31 +32,33 @@ class Placement:
 
     @classmethod
     def of(cls, jobs: int, shards: int) -> Placement:
-        """Ask the real code for every job."""
+        """Compute the shard of each job with the real code."""
         finest = [array("I") for _ in range(shards)]
         for number in range(jobs):
             finest[shard_of(TENANT, job_id(number), shards)].append(number)
         return cls(shards, finest)
 
     def coarser(self, shards: int) -> Placement:
-        """The same jobs in fewer shards. Raises ValueError where this count is no multiple."""
+        """Return the placement of the same jobs in fewer shards. Raises ValueError if `shards` does not divide this
+        count.
+        """
         if len(self.finest) % shards:
             raise ValueError(f"{len(self.finest)} is no multiple of {shards}")
         return Placement(shards, self.finest)
 
     def count(self, shard: int) -> int:
-        """How many jobs a shard has."""
+        """Return the number of jobs of a shard."""
         return sum(map(len, self.finest[shard :: self.shards]))
 
     def numbers(self, shard: int) -> array[int]:
-        """The jobs of a shard."""
+        """Return the jobs of a shard."""
         numbers = array("I")
         for part in self.finest[shard :: self.shards]:
             numbers += part
         return numbers
 
     def sample(self, count: int) -> list[int]:
-        """The fullest shard and `count - 1` others."""
+        """Return the fullest shard and `count - 1` others."""
         fullest = max(range(self.shards), key=self.count)
         return [fullest, *(shard for shard in range(self.shards) if shard != fullest)][:count]
 
@@ -67,7 +69,7 @@ def _daily(second: int) -> ScheduleSpec:
 
 
 class ShardJobs:
-    """The jobs of a shard as the due index has them, oldest first."""
+    """The jobs of a shard as in the due index, oldest first."""
 
     def __init__(self, numbers: Sequence[int], seconds: int) -> None:
         self._seconds = seconds
@@ -78,13 +80,13 @@ class ShardJobs:
         self._at: dict[str, int] = {}
         self.left = len(numbers)
         self.sent = 0
-        """Jobs that were sent at least once."""
+        """The number of jobs that were sent at least once."""
 
     def __len__(self) -> int:
         return len(self._numbers)
 
     def pages(self, until: float, size: int) -> Iterator[list[Cursor]]:
-        """What stands in the index and is due by `until`."""
+        """Yield pages of the jobs in the index that are due by `until`."""
         claimed, numbers = self._claimed, self._numbers
         while self._first < len(numbers) and claimed[self._first]:
             self._first += 1
@@ -101,7 +103,7 @@ class ShardJobs:
             yield page
 
     def send(self, name: str) -> bool:
-        """Note that a job's message was accepted; False for a repeat."""
+        """Record that a job's message was accepted. Return False for a repeated message."""
         at = self._at[name]
         first = not self._sent[at]
         self._sent[at] = 1
@@ -109,7 +111,7 @@ class ShardJobs:
         return first
 
     def claim(self, name: str) -> bool:
-        """Take a job out of today's slot; False when it is gone."""
+        """Remove a job from the slot of the day. Return False if it is no longer there."""
         at = self._at.pop(name, None)
         if at is None or self._claimed[at]:
             return False

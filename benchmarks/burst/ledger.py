@@ -1,4 +1,4 @@
-"""Where a shard's time goes, by the name of what it waits for."""
+"""The waiting times of a shard, by reason."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ DUE_WRITES = "write throughput of the due index"
 DUE_READS = "read throughput of the due index"
 CALLS = "calls to the shard queue"
 STOPPED = "next tick, since a claim failed ("
-"""And who refused it."""
+"""The beginning of a reason; the limit that rejected the claim follows."""
 COLD = "cold starts and invocation"
 
 
 class Ledger:
-    """Seconds by name. `refused_by` is whom a claim of the present round failed for, `busy` who put off the last
-    ones.
+    """Seconds by reason. `refused_by` is the limit that rejected a claim of the current round, `busy` the limit that
+    throttled the last claims.
     """
 
     def __init__(self) -> None:
@@ -34,10 +34,10 @@ class Ledger:
         self.busy: str | None = None
 
     def charge(self, name: str, seconds: float) -> None:
-        """Add to what a shard waited for."""
+        """Add to the waiting time for a reason."""
         if seconds > 0:
             self.seconds[name] += seconds
 
     def top(self, count: int = 3) -> dict[str, float]:
-        """Those that took longest."""
+        """Return the reasons with the longest times."""
         return {name: round(seconds, 1) for name, seconds in nlargest(count, self.seconds.items(), key=itemgetter(1))}

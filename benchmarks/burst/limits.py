@@ -1,4 +1,4 @@
-"""AWS's published limits that a burst meets, each with where AWS says so."""
+"""AWS's published limits that affect a burst, each with its source in AWS's documentation."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A figure of AWS's documentation. `source`: the document and its page; `quota`: whether it can be raised."""
+    """A limit from AWS's documentation. `source`: the document and its page. `quota`: whether it can be raised."""
 
     name: str
     value: float

@@ -1,4 +1,4 @@
-"""The CPU of a firing and of a run, as the other benchmarks have measured it."""
+"""The CPU time of a firing and of a run, as measured by other benchmarks."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from benchmarks.found import result_of
 
 
 def measured() -> Assumptions:
-    """The assumptions with what results/dispatch.json and execute.json say, where they are there."""
+    """Return the assumptions with the values from results/dispatch.json and results/execute.json, if they exist."""
     return with_counts(Counts.from_results(result_of("dispatch"), result_of("execute")))
 
 
 def with_counts(counts: Counts) -> Assumptions:
-    """Seconds on a whole core; what was not measured stays as it is assumed."""
+    """Return the assumptions with the measured CPU times (seconds of a whole core). Other values keep their
+    assumption.
+    """
     given = Assumptions()
     if counts.sources["dispatch distinct"] == MEASURED:
         given = replace(given, dispatch_cpu=counts.firings["distinct"].cpu_ms_per_firing / 1000)

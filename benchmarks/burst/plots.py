@@ -1,4 +1,4 @@
-"""Pictures of the bursts, as PNG."""
+"""Plots of the bursts, as PNG."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from matplotlib import pyplot as plt
 
 COLOURS = {"prod": "#b45309", "raised": "#1d4ed8", "quotas": "#047857"}
 BEST = {SMALL: RAISED.name, LARGE: "quotas"}
-"""The setting whose course is shown: the least that a burst of that size asks for."""
+"""The setting whose course is plotted for each burst: the smallest that is sufficient for its size."""
 
 
 def plot(done: Sequence[Simulated], folder: Path) -> Iterator[Path]:
-    """Write what there is to see in these scenarios; the files."""
+    """Write the plots of these scenarios. Yield the files."""
     folder.mkdir(parents=True, exist_ok=True)
     for burst, name in ((SMALL, "500k"), (LARGE, "20m")):
         chosen = [each for each in done if (each.scenario.jobs, each.scenario.seconds) == burst]
@@ -48,14 +48,14 @@ def _size(each: Simulated) -> str:
 
 
 def _when(seconds: float) -> str:
-    """`3 min 10 s before`."""
+    """Return a time as text, such as `3 min 10 s before`."""
     whole = abs(round(seconds))
     text = f"{whole} s" if whole < 120 else f"{whole // 60} min {whole % 60} s"
     return f"{text} {'before' if seconds < 0 else 'after'}"
 
 
 def _course(each: Simulated) -> Any:
-    """Enqueued and started over time."""
+    """Plot the enqueued and the started jobs over time."""
     figure, axes = plt.subplots(figsize=(9, 4.8), layout="constrained")
     enqueued, started, jobs = each.enqueued, each.started, each.scenario.jobs
     _line(axes, enqueued.curve, jobs, "enqueued (their messages wait in the lane)", COLOURS["raised"])
@@ -88,7 +88,7 @@ def _line(axes: Any, curve: Iterable[tuple[float, float]], jobs: int, label: str
 
 
 def _shards(chosen: Sequence[Simulated]) -> Any:
-    """The last job against the number of shards: enqueued beside started."""
+    """Plot the last job by number of shards: enqueued and started."""
     figure, both = plt.subplots(1, 2, figsize=(12, 4.8), layout="constrained", sharex=True)
     figure.get_layout_engine().set(w_pad=0.15)
     for axes, what in zip(both, ("enqueued", "started"), strict=True):

@@ -1,4 +1,4 @@
-"""The simulation for people."""
+"""The report of the simulation."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ from benchmarks.burst.limits import LIMITS
 from benchmarks.burst.settings import ALL_SETTINGS, SIZING_LOCKED, SIZING_SHARDS, Assumptions
 
 JUDGED = SIZING_LOCKED.name
-"""The setting by which the budget is judged: what docs/sizing.md recommends, with a job's default policies."""
+"""The setting for which the budget is checked: the recommendation of docs/sizing.md, with the default policies of a
+job.
+"""
 
 MAX_P99_SECONDS = 10.0
-"""Budget of the starts: ninety-nine of a hundred runs start within so many seconds of their second."""
+"""The budget for starts: 99 of 100 runs start within this many seconds after their due second."""
 
 
 def budgets(documents: Sequence[dict[str, Any]]) -> dict[str, bool]:
-    """Whether the burst of the budget is in before its second, and whether it starts soon after."""
+    """Return whether the burst of the budget is enqueued before its due second, and whether it starts soon after."""
     judged = [
         document
         for document in documents
@@ -34,7 +36,7 @@ def budgets(documents: Sequence[dict[str, Any]]) -> dict[str, bool]:
 
 
 def report(documents: Sequence[dict[str, Any]], given: Assumptions) -> Iterator[str]:
-    """Lines: a table of each burst, then what limits it, then what it all rests upon."""
+    """Yield the lines: a table for each burst, its limits, and all assumptions."""
     yield from wrap(KEY, WIDTH)
     for setting in ALL_SETTINGS:
         yield from _item(f"{setting.name}: {setting.says}")

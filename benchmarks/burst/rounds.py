@@ -1,4 +1,4 @@
-"""The clock of the system: ticks, the shard queue, and as many dispatchers as there may be."""
+"""The clock of the system: ticks, the shard queue, and the maximum number of dispatchers."""
 
 from __future__ import annotations
 
@@ -23,36 +23,36 @@ from duecourse.usecases.report import Report
 
 TICK_SECONDS = 60
 RETENTION_SECONDS = 300
-"""Of the shard queue: an older round is worth nothing."""
+"""The retention of the shard queue. An older round has no value."""
 
 
 class Untouched:
-    """A port that a burst never needs: a call of it is a mistake of the model."""
+    """A port that a burst does not use. A call of it is an error of the model."""
 
     def __getattr__(self, name: str) -> Callable[..., object]:
-        """Any call."""
+        """Raise AssertionError at any call."""
         raise AssertionError(f"a burst of daily jobs has nothing to {name}")
 
 
 class Numbered:
-    """ports.Randomness, the same in every run and another for each shard."""
+    """Implementation of ports.Randomness with the same values in every simulation, different for each shard."""
 
     def __init__(self, shard: int) -> None:
         self._numbers = count()
         self._drawn = Random(shard)
 
     def draw(self) -> float:
-        """From a row that the shard's number begins."""
+        """Return the next value of a sequence that depends on the shard."""
         return self._drawn.random()
 
     def nonce(self) -> str:
-        """The next number."""
+        """Return the next number."""
         return f"{next(self._numbers):016d}"
 
 
 @dataclass(frozen=True, slots=True)
 class Station:
-    """A shard with its jobs, and the real dispatcher over its ports."""
+    """A shard with its jobs, and the real dispatcher with simulated ports."""
 
     shard: int
     jobs: ShardJobs
@@ -64,7 +64,7 @@ class Station:
 
     @classmethod
     def of(cls, scenario: Scenario, shard: int, jobs: ShardJobs, tables: Tables, conductor: Conductor) -> Station:
-        """With every port simulated."""
+        """Return the station with all ports simulated."""
         ledger, given = Ledger(), scenario.assumptions
         clock = RoundClock(conductor, ledger)
         lanes = Lanes(clock, jobs, given)
@@ -81,13 +81,13 @@ class Station:
         return cls(shard, jobs, ledger, clock, lanes, cursors, dispatch)
 
     def round(self, deadline: float) -> Report:
-        """One, of the real code."""
+        """Run one round of the real dispatcher."""
         self.ledger.refused_by = None
         return self.dispatch(self.shard, deadline)
 
 
 class Mark:
-    """ports.TickMark."""
+    """Implementation of ports.TickMark."""
 
     def __init__(self) -> None:
         self._last: float | None = None
@@ -101,19 +101,21 @@ class Mark:
         return self._last
 
     def beat(self, function: str, at: float) -> None:
-        """See ports.TickMark. There is no maintenance."""
+        """See ports.TickMark. The simulation has no maintenance functions."""
 
     def marks(self) -> Mapping[str, float]:
         """See ports.TickMark."""
         return {} if self._last is None else {"tick": self._last}
 
     def progress(self) -> Progress:
-        """See ports.TickMark. Nobody asks."""
+        """See ports.TickMark. It is not used."""
         raise AssertionError("the tick asks for no progress")
 
 
 class Dispatchers:
-    """ports.ShardQueue, and the functions behind it: a group's messages one at a time, oldest first."""
+    """Implementation of ports.ShardQueue, and the functions that read the queue: the messages of a group are processed
+    one at a time, oldest first.
+    """
 
     def __init__(
         self, conductor: Conductor, stations: Sequence[Station], scenario: Scenario, most: int, began: float
@@ -123,7 +125,8 @@ class Dispatchers:
         self._scenario = scenario
         self._most = most
         self._waiting: deque[tuple[int, float]] = deque()
-        # Each round is a message of its own, so a receive and a deletion: as many calls of either action.
+        # Each round is a separate message, which is received and deleted: the number of calls is the same for both
+        # actions.
         self._calls = Bucket(CALLS, FIFO_CALLS.value * len(stations) / scenario.shards, began)
         self._held = False
         self._asked_in_vain: set[int] = set()
@@ -135,7 +138,7 @@ class Dispatchers:
         self.reports: list[Report] = []
 
     def send(self, shards: Iterable[int], minute: int) -> list[int]:
-        """See ports.ShardQueue: ten a request, one request after the other."""
+        """See ports.ShardQueue. Requests of ten messages are sent one after another."""
         asked, size = list(shards), int(SEND_BATCH.value)
         for begin in range(0, len(asked), size):
             self._conductor.sleep_until(self._conductor.now + self._scenario.assumptions.send)
@@ -147,7 +150,7 @@ class Dispatchers:
         return []
 
     def _pump(self) -> None:
-        """Start what may start."""
+        """Start the rounds that may start."""
         kept: deque[tuple[int, float]] = deque()
         while self._waiting and len(self._busy) < self._most:
             if not self._calls.has(min(1.0, self._calls.rate), self._conductor.now):
@@ -160,10 +163,10 @@ class Dispatchers:
                 self._start(shard, since)
         self._waiting.extendleft(reversed(kept))
         if len(self._busy) >= self._most:
-            self._asked_in_vain.clear()  # who waits on does so for a dispatcher
+            self._asked_in_vain.clear()  # shards that still wait then wait for a dispatcher
 
     def _hold(self) -> None:
-        """Nobody may receive now: look again when a call has come back."""
+        """The rate of receive calls is used up: check again when it allows another call."""
         if not self._held:
             self._held = True
             self._asked_in_vain.update(shard for shard, _ in self._waiting)
@@ -201,7 +204,7 @@ class Dispatchers:
 
 
 def _why(refused_by: str | None, *, late: bool) -> str:
-    """What a shard waits for after a round."""
+    """Return the reason for which a shard waits after a round."""
     if refused_by is not None:
         return f"{STOPPED}{refused_by})"
     return ROUND if late else NEXT_TICK

@@ -1,4 +1,4 @@
-"""What a scenario varies: the burst, the stage's settings, and what AWS does not publish."""
+"""The parameters of a scenario: the burst, the stage's settings, and assumptions where AWS publishes no figures."""
 
 from __future__ import annotations
 
@@ -23,58 +23,63 @@ _PROD = STAGES["prod"]
 _LANE = _PROD.lanes["normal"]
 
 READ_BYTES = 4_096
-"""Of a read unit."""
+"""The size of a read unit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Assumptions:
-    """What AWS publishes no figure for. Seconds, where nothing else is said."""
+    """Values for which AWS publishes no figures, in seconds unless stated otherwise."""
 
     query: float = 0.030
-    """A page of the due index: 600 KB, read and parsed."""
+    """One query for a page of the due index: 600 KB, read and parsed."""
     get: float = 0.005
     claim: float = 0.020
-    """One BatchExecuteStatement of 25."""
+    """One BatchExecuteStatement with 25 statements."""
     send: float = 0.015
-    """One SendMessageBatch of ten."""
+    """One SendMessageBatch with ten messages."""
     connections: int = MAX_WORKERS
-    """Requests that a dispatcher has under way side by side."""
+    """The number of concurrent requests of a dispatcher."""
     tries: int = TRIES
-    """Of a throttled statement."""
+    """The number of tries of a throttled statement."""
     backoff: float = FIRST_WAIT_SECONDS
-    """Before the second try; it doubles."""
+    """The pause before the second try. It doubles before each further try."""
     dispatch_cpu: float = 0.000_2
-    """Of one firing on a whole core: what benchmarks/README.md says. `python -m benchmarks.burst` takes what
-    benchmarks.dispatch has measured (its case `distinct`)."""
+    """The CPU time of one firing on a whole core (benchmarks/README.md). `python -m benchmarks.burst` uses the value
+    that benchmarks.dispatch has measured (case `distinct`).
+    """
     dispatch_memory: int = 1_024
     cold_start: float = 1.5
     invoke: float = 0.05
-    """From a message in a queue to its function, when an environment is warm."""
+    """The time from a message in a queue to the start of its function, if an environment is warm."""
     tick_phase: float = 59.0
-    """How long (s) after the lookahead begins the first tick finds the burst, at worst: ticks come each minute."""
+    """The maximum time (s) from the beginning of the lookahead to the first tick that finds the burst: there is one
+    tick a minute.
+    """
     call: float = 0.2
-    """What a run's target takes."""
+    """The duration of the call to a run's target."""
     write: float = 0.010
-    """A start, or a finish."""
+    """The write of a run's start or end."""
     execute_cpu: float = 0.003
-    """Of one run on a whole core: start, call and finish; as `dispatch_cpu`, by benchmarks.execute (`http`)."""
+    """The CPU time of one run on a whole core: start, call and end. Like `dispatch_cpu`, from benchmarks.execute (case
+    `http`).
+    """
     page: int = PAGE
     cursor_bytes: int = 600
-    """Of an entry of the due index (benchmarks.dispatch shows what one has)."""
+    """The size of an entry of the due index (benchmarks.dispatch reports it)."""
 
     def page_units(self, cursors: int) -> float:
-        """Read units of a page that may be stale, at least half a one."""
+        """Return the read units of a page that may be stale, at least half a unit."""
         return max(ceil(cursors * self.cursor_bytes / READ_BYTES), 1) / 2
 
     @property
     def cpu_per_firing(self) -> float:
-        """On the dispatcher's share of a vCPU."""
+        """The CPU time of a firing on the dispatcher's share of a vCPU."""
         return self.dispatch_cpu * max(VCPU_MEMORY.value / self.dispatch_memory, 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A stage's settings, as far as a burst meets them; throughput in units/s."""
+    """The settings of a stage that affect a burst. Throughput is in units per second."""
 
     name: str
     says: str
@@ -84,17 +89,19 @@ class Setting:
     jobs_reads: float = NEW_TABLE_READS.value
     table_quota: float = TABLE_QUOTA.value
     dispatchers: int = _PROD.reserved_concurrency.dispatch or int(MAXIMUM_CONCURRENCY.value)
-    """Rounds side by side: reserved concurrency, which is the shard queue's maximum concurrency too."""
+    """The number of concurrent rounds: the reserved concurrency, which is also the maximum concurrency of the shard
+    queue.
+    """
     lane_concurrency: int | None = _LANE.max_concurrency
     pollers: tuple[int, int] | None = None
-    """Provisioned: minimum and maximum."""
+    """The minimum and maximum of provisioned pollers."""
     account_concurrency: float = ACCOUNT_CONCURRENCY.value
     batch: int = _LANE.batch_size
     worker_memory: int = _LANE.memory_mb
     round_seconds: float = ROUND_SECONDS
     due_reads: float = NEW_TABLE_READS.value
     overlap_skip: bool = False
-    """Overlap is forbidden, a job's default: a run takes its lock."""
+    """Whether overlap is forbidden, as by default: each run takes its lock."""
 
 
 SETTINGS = (
@@ -147,7 +154,7 @@ SIZING = Setting(
 
 
 def locked(setting: Setting) -> Setting:
-    """The same where overlap is forbidden, a job's default."""
+    """Return the setting with overlap forbidden, as by default."""
     return replace(setting, name=f"{setting.name}, overlap skip", says="the same, overlap forbidden", overlap_skip=True)
 
 
@@ -162,7 +169,9 @@ SHIPPED_SHARDS, SIZING_SHARDS = _PROD.shards, 32
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """A burst of `jobs`, evenly over `seconds`, in a stage of so many shards that looks `lookahead` seconds ahead."""
+    """A burst of `jobs`, spread evenly over `seconds`, in a stage with this number of shards and this lookahead
+    (seconds).
+    """
 
     jobs: int
     seconds: int

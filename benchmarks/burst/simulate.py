@@ -1,4 +1,4 @@
-"""A scenario from the first tick to the last finish, and what to change about it."""
+"""A scenario from the first tick to the last end of a run, and the recommended changes."""
 
 from __future__ import annotations
 
@@ -85,20 +85,20 @@ CHANGES: Mapping[str, str] = {
     JOBS_READS: "warm throughput of the jobs table for reads (1 a run)",
     ENQUEUE: "what limits the enqueuing",
 }
-"""What to do about each limit."""
+"""The recommended change for each limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Simulated:
-    """What a burst comes to."""
+    """The result of a burst."""
 
     scenario: Scenario
     enqueued: Enqueued
     started: Started | None
-    """None where the burst is never in."""
+    """None if enqueuing never ends."""
 
     def document(self) -> dict[str, Any]:
-        """For programs. Seconds count from the first due second; negative ones are before it."""
+        """Return the result as JSON data. Seconds count from the first due second; values before it are negative."""
         scenario, enqueued, started = self.scenario, self.enqueued, self.started
         return {
             "jobs": scenario.jobs,
@@ -125,14 +125,14 @@ class Simulated:
         }
 
     def changes(self) -> Iterator[str]:
-        """What to change, enqueuing first."""
+        """Yield the recommended changes, first for enqueuing."""
         yield CHANGES[self.enqueued.limited_by.removeprefix(STOPPED).removesuffix(")")]
         if self.started is not None and self.started.limited_by != ENQUEUE:
             yield CHANGES[self.started.limited_by]
 
 
 def simulate(scenario: Scenario, placement: Placement) -> Simulated:
-    """The whole way of a burst."""
+    """Simulate a burst from enqueuing to the end of its runs."""
     enqueued = enqueue(scenario, placement.coarser(scenario.shards))
     if enqueued.last is None:
         return Simulated(scenario, enqueued, None)
@@ -141,7 +141,9 @@ def simulate(scenario: Scenario, placement: Placement) -> Simulated:
 
 
 def scenarios(given: Assumptions, *, quick: bool) -> list[Scenario]:
-    """Each burst over shard counts, settings and lookaheads; `quick`: those of the budget alone."""
+    """Return the scenarios: each burst with several shard counts, settings and lookaheads. `quick`: only those of the
+    budget.
+    """
     judged = [
         *(Scenario(*SMALL, SHIPPED_SHARDS, LOOKAHEAD, setting, given) for setting in (SHIPPED_LOCKED, SHIPPED)),
         *(Scenario(*SMALL, SIZING_SHARDS, LOOKAHEAD, setting, given) for setting in (SIZING_LOCKED, SIZING)),

@@ -1,4 +1,4 @@
-"""The dispatcher's ports over the model: what AWS would take, when, and what it would refuse."""
+"""The dispatcher's ports with the model of AWS: which requests are accepted, when, and which are throttled."""
 
 from __future__ import annotations
 
@@ -17,11 +17,13 @@ from duecourse.domain.jobs.cursor import Cursor, bucket_of
 from duecourse.ports import BrokenCursor, Claim, Claimed, ClaimResult, Outgoing, StoreBusyError, Timer
 
 TENTH = 10
-"""Curves are kept by the tenth of a second."""
+"""Curves have one value per tenth of a second."""
 
 
 class Tables:
-    """The jobs table and its due index, shared by all shards. `share`: of their throughput, for a sample of shards."""
+    """The jobs table and its due index, shared by all shards. `share`: the part of their throughput that a sample of
+    shards has.
+    """
 
     def __init__(self, setting: Setting, now: float, share: float = 1.0) -> None:
         self.jobs = Bucket(JOBS_WRITES, setting.jobs_writes * share, now)
@@ -32,27 +34,31 @@ class Tables:
         self._began = now
 
     def slot(self, name: str) -> Bucket:
-        """The partition of a slot. It is one partition: AWS may split it, which nobody can count on."""
+        """Return the bucket of a slot's partition. AWS may split a partition, but this is not guaranteed."""
         if name not in self._slots:
             self._slots[name] = Bucket(PARTITION_WRITES.name, PARTITION_WRITES.value, self._began)
         return self._slots[name]
 
     def write(self, old: str | None, new: str | None, now: float) -> str | None:
-        """One claim: the cursor, and its entry out of one slot and into another. None, or who refused it."""
+        """Make a claim: write the cursor, and move its entry from one slot to another. Return None, or the limit that
+        throttled it.
+        """
         entries = Counter(name for name in (old, new) if name is not None)
         wanted: list[tuple[Bucket, float]] = [(self.jobs, 1), (self.due, entries.total())]
         wanted += [(self.slot(name), units) for name, units in entries.items()]
         return _taken(wanted, now)
 
     def read(self, slot: str, units: float, now: float) -> str | None:
-        """A page of a slot. None, or who refused it."""
+        """Read a page of a slot. Return None, or the limit that throttled it."""
         if slot not in self._read_slots:
             self._read_slots[slot] = Bucket(PARTITION_READS.name, PARTITION_READS.value, self._began)
         return _taken([(self.due_reads, units), (self._read_slots[slot], units)], now)
 
 
 def _taken(wanted: Sequence[tuple[Bucket, float]], now: float) -> str | None:
-    """All of it, or nothing: then who has too little. So a full index lets no write through to its table, either."""
+    """Take the units from all buckets, or none. Return None, or the name of the bucket that has too little. So a
+    throttled index also prevents the write to its table.
+    """
     for bucket, needed in wanted:
         if not bucket.has(needed, now):
             return bucket.name
@@ -62,7 +68,7 @@ def _taken(wanted: Sequence[tuple[Bucket, float]], now: float) -> str | None:
 
 
 class RoundClock:
-    """ports.Clock of a round."""
+    """Implementation of ports.Clock for a round."""
 
     def __init__(self, conductor: Conductor, ledger: Ledger) -> None:
         self._conductor = conductor
@@ -73,30 +79,32 @@ class RoundClock:
         return self._conductor.now
 
     def sleep_until(self, instant: float) -> None:
-        """See ports.Clock. The use case sleeps until its next second, or until it makes claims again."""
+        """See ports.Clock. The use case sleeps until the next second, or until it retries claims."""
         self.wait(instant, self._ledger.busy or ALIGNMENT)
 
     def wait(self, instant: float, reason: str) -> None:
-        """Sleep, and note why."""
+        """Sleep, and record the reason."""
         self._ledger.charge(reason, instant - self._conductor.now)
         self._conductor.sleep_until(instant)
 
     def spend(self, seconds: float, reason: str) -> None:
-        """Sleep for so long."""
+        """Sleep for this many seconds."""
         self.wait(self._conductor.now + seconds, reason)
 
 
 class Lanes:
-    """ports.Lanes. A standard queue takes what it is given; `enqueued` and `visible` count messages by time."""
+    """Implementation of ports.Lanes. A standard queue accepts every message; `enqueued` and `visible` count messages by
+    time.
+    """
 
     def __init__(self, clock: RoundClock, jobs: ShardJobs, given: Assumptions) -> None:
         self._clock = clock
         self._jobs = jobs
         self._given = given
         self.enqueued: Counter[int] = Counter()
-        """First messages of jobs, by tenths of a second."""
+        """The first messages of jobs, by tenth of a second."""
         self.visible: Counter[int] = Counter()
-        """All messages, repeats included, by the tenth in which workers can see them."""
+        """All messages, including repeats, by the tenth of a second from which they are visible."""
         self.last = 0.0
 
     def send(self, outgoing: Sequence[Outgoing]) -> list[bool]:
@@ -116,7 +124,7 @@ class Lanes:
 
 
 class Cursors:
-    """ports.CursorStore of one shard."""
+    """Implementation of ports.CursorStore for one shard."""
 
     def __init__(
         self,
@@ -132,12 +140,12 @@ class Cursors:
         self._ledger = ledger
         self._given = given
         self.claimed: Counter[int] = Counter()
-        """Claims that were won, by tenths of a second."""
+        """The successful claims, by tenth of a second."""
         self.refused: Counter[str] = Counter()
 
     def due(self, slot: str, until: float) -> Iterator[Sequence[Cursor | BrokenCursor | Timer]]:
-        """See ports.CursorStore. All pages but the first are read while the one before is worked on: that they are
-        throttled is found out when they are wanted.
+        """See ports.CursorStore. Each page after the first is read while the previous one is processed. Throttling is
+        only noticed when the page is needed.
         """
         self._clock.spend(self._given.query, TABLE)
         if not slot.startswith(bucket_of(BURST)):
@@ -149,12 +157,14 @@ class Cursors:
 
     def has_due(self, slot: str, until: float) -> bool:
         """See ports.CursorStore. A burst is due in every slot of its hour. The tick's concurrent queries take no time
-        here.
+        in the simulation.
         """
         return slot.startswith(bucket_of(BURST)) and until >= BURST
 
     def _read(self, slot: str, cursors: int) -> None:
-        """One page, as the client asks for it: again after a wait, so many times. Raises StoreBusyError then."""
+        """Read one page as the client does: with retries after a pause. Raises StoreBusyError if all tries are
+        throttled.
+        """
         units = self._given.page_units(cursors)
         for attempt in range(self._given.tries):
             refusal = self._tables.read(slot, units, self._clock.now())
@@ -165,8 +175,8 @@ class Cursors:
         raise StoreBusyError(f"{self._ledger.busy} is used up")
 
     def claim(self, claims: Sequence[Claim], shards: int) -> list[Claimed]:
-        """See ports.CursorStore. As many requests side by side as there are connections; a statement that is throttled
-        is tried again automatically, with backoff.
+        """See ports.CursorStore. There are as many concurrent requests as connections. Throttled statements are retried
+        with backoff.
         """
         given, size = self._given, int(STATEMENTS.value)
         results = [Claimed(ClaimResult.FAILED)] * len(claims)
@@ -198,7 +208,7 @@ class Cursors:
     def _statements(
         self, claims: Sequence[Claim], asked: Sequence[int], results: list[Claimed], shards: int, attempt: int
     ) -> tuple[list[int], str | None]:
-        """Those that were throttled, and by whom."""
+        """Return the statements that were throttled, and the limit that throttled them."""
         now, again, refused_by = self._clock.now(), [], None
         for index in asked:
             claim = claims[index]
@@ -215,7 +225,7 @@ class Cursors:
         return again, refused_by
 
     def watermark(self, shard: int) -> str | None:  # noqa: ARG002 - the port's name
-        """See ports.CursorStore. Where a live shard's stands."""
+        """See ports.CursorStore. Returns the usual watermark of a running shard."""
         self._clock.spend(self._given.get, TABLE)
         return bucket_of(self._clock.now() - 2 * 3600)
 
@@ -229,9 +239,9 @@ class Cursors:
         return shards
 
     def clear(self, timers: Sequence[Timer]) -> list[Claimed]:
-        """See ports.CursorStore. There are no timers in a burst."""
+        """See ports.CursorStore. A burst has no timers."""
         return [Claimed(ClaimResult.WON)] * len(timers)
 
     def quarantine(self, cursor: Cursor | BrokenCursor, error: str) -> bool:  # noqa: ARG002 - the port's name
-        """See ports.CursorStore. A burst has no bad cursors, so that one here is a mistake of the model."""
+        """See ports.CursorStore. A burst has no invalid cursors, so a call is an error of the model."""
         raise AssertionError(f"a cursor of the burst was quarantined: {error}")

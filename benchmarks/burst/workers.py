@@ -1,7 +1,7 @@
-"""The burst's way out of its lane: pollers, executions, starts and finishes, by tenths of a second.
+"""The execution of a burst: pollers, executions, starts and ends of runs, by tenths of a second.
 
-A fluid model: messages are many and alike, so how many of them start in a tenth of a second says all. Each limit
-is a rate; the smallest one that leaves messages waiting is what limits that moment.
+This is a fluid model: messages are numerous and alike, so the number that start in each tenth of a second is
+sufficient. Each limit is a rate; the lowest rate for which messages wait limits that moment.
 """
 
 from __future__ import annotations
@@ -40,27 +40,27 @@ JOBS_READS = "read throughput of the jobs table"
 ENQUEUE = "when the jobs were enqueued"
 
 START_WRITES, FINISH_WRITES, LOCK_WRITES = 1.0, 1.0, 1.0
-"""Write units; those of the lock where overlap is forbidden."""
+"""Write units of a start, an end and the lock (the lock only if overlap is forbidden)."""
 
 
 @dataclass(slots=True)
 class Started:
-    """When the runs of a burst began: seconds after its first due second."""
+    """When the runs of a burst started: seconds after its first due second."""
 
     last: float
     last_finished: float
     limited_by: str
     waited: Mapping[str, float]
-    """Seconds in which messages waited, by what they waited for."""
+    """The seconds in which messages waited, by reason."""
     lateness: Mapping[str, float]
-    """Of starts after their due seconds: p50, p99, max."""
+    """The time from the due second to the start: p50, p99 and max."""
     most_concurrent: int
     curve: list[tuple[float, float]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class Workers:
-    """A lane's pollers and executions, over time. `batch_seconds`: how long an execution holds its messages."""
+    """The pollers and executions of a lane over time. `batch_seconds`: how long an execution holds its messages."""
 
     setting: Setting
     given: Assumptions
@@ -71,18 +71,20 @@ class Workers:
 
     @property
     def batch_seconds(self) -> float:
-        """Its messages run side by side; what they compute shares the function's part of a vCPU."""
+        """The messages of a batch run concurrently; their computations share the function's part of a vCPU."""
         share = min(self.setting.worker_memory / VCPU_MEMORY.value, 1)
         computing = self.setting.batch * self.given.execute_cpu / share
         return self.given.invoke + self.given.call + 2 * self.given.write + computing
 
     @property
     def writes_of_a_run(self) -> float:
-        """Write units."""
+        """The write units of a run."""
         return START_WRITES + FINISH_WRITES + (LOCK_WRITES if self.setting.overlap_skip else 0.0)
 
     def polled(self, elapsed: float) -> tuple[float, str]:
-        """Executions that the pollers keep going `elapsed` seconds after the first message, and the limit's name."""
+        """Return the executions that the pollers keep busy `elapsed` seconds after the first message, and the name of
+        the limit.
+        """
         setting = self.setting
         if setting.pollers is None:
             grown = FIRST_POLLERS.value + POLLER_GROWTH.value * elapsed / 60
@@ -97,7 +99,7 @@ class Workers:
         return min(limits)
 
     def rates(self, elapsed: float) -> Iterator[tuple[float, str]]:
-        """Starts a second that each limit allows now."""
+        """Yield the starts a second that each limit currently allows."""
         setting = self.setting
         polled, name = self.polled(elapsed)
         self._grow(elapsed, polled)
@@ -112,7 +114,7 @@ class Workers:
         yield min(setting.jobs_reads * doubled, max(setting.table_quota, setting.jobs_reads)), JOBS_READS
 
     def _grow(self, elapsed: float, wanted: float) -> None:
-        """Order environments as fast as a function may have new ones; they serve after their cold start."""
+        """Request environments as fast as a function may get new ones. They are ready after their cold start."""
         self._store = min(self._store + FUNCTION_SCALING.value / SCALING_SECONDS * STEP, FUNCTION_SCALING.value)
         new = max(min(wanted - self._ordered, self._store), 0.0)
         self._store -= new
@@ -124,10 +126,9 @@ class Workers:
 
 
 def start(visible: Counter[int], due: Mapping[int, float], setting: Setting, given: Assumptions) -> Started:
-    """Start every message: `visible` by tenths of a second (UTC), `due` how many jobs by seconds after the first.
-
-    Messages start in the order in which they are due. A repeat of a job's message counts as one of its own here, which
-    is too much: it is one write that fails, and no call.
+    """Start all messages: `visible` by tenth of a second (UTC), `due` is the number of jobs by second after the first.
+    Messages start in the order in which they are due. A repeated message counts as a separate one, which overestimates
+    it: it is one failed write without a call.
     """
     workers = Workers(setting, given)
     tenth = min(visible)
@@ -167,7 +168,9 @@ def start(visible: Counter[int], due: Mapping[int, float], setting: Setting, giv
 
 
 def lateness(spans: list[tuple[float, float]], due: Mapping[int, float]) -> dict[str, float]:
-    """p50, p99 and max of how long after their due seconds jobs start: the n-th to start is the n-th that is due."""
+    """Return p50, p99 and max of the time from the due second to the start: the n-th start belongs to the
+    n-th due job.
+    """
     dues = deque(sorted(due.items()))
     late: list[tuple[float, float]] = []
     second, open_ = dues.popleft()
