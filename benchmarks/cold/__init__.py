@@ -1,1 +1,1 @@
-"""What a cold start costs: the import of each function, what it makes of itself, and its first client."""
+"""The cost of a cold start: the import of each function, the objects that it creates, and its first client."""

@@ -1,13 +1,13 @@
-"""Cold starts of each function beside `import boto3` alone.
+"""Compare the cold start of each function with `import boto3` alone.
 
     python -m benchmarks.cold [--repeats 15] [--json]
 
-Every start is a fresh interpreter, boto3's and the functions' in turns. Modules are compiled already (.pyc files in a
-folder of their own, filled before the clock starts), as they are in a layer that holds them; `uncompiled` is the same
-where they are not, as in a layer without them, which nothing can write to later. Timed in each: the import of the
-handler, which makes what it calls (settings, stores), the first use of that, and the first client, DynamoDB's. Who
-contributes what beyond boto3 comes from `python -X importtime`, whose own cost makes its figures larger. Budgets
-(benchmarks/README.md): dispatch and execute at most 300 ms more than boto3.
+Every start is a new interpreter, for boto3 and the functions in turn. Modules are already compiled (.pyc files in a
+separate folder, written before the measurement), as in a layer that contains them. `uncompiled` is the same without
+.pyc files, as in a layer without them, to which nothing can be written later. Three parts are measured: the import of
+the handler, which creates what it calls (settings, stores); the first use of these objects; and the first client
+(DynamoDB). The shares of packages beyond boto3 come from `python -X importtime`, whose overhead increases its figures.
+Budgets (benchmarks/README.md): dispatch and execute take at most 300 ms more than boto3.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ TOP = 8
 
 
 def main() -> int:
-    """Measure and print; the status is 1 where a budget is missed."""
+    """Measure, and print the result. Return 1 if a budget is missed."""
     given = _arguments()
     with TemporaryDirectory(prefix="duecourse-cold-") as name:
         folder = Path(name)
@@ -70,7 +70,7 @@ def _document(repeats: int, warm: dict[str, str], bare: dict[str, str]) -> dict[
 
 
 def _turns(repeats: int, environment: dict[str, str]) -> dict[str, list[Start]]:
-    """Each function once a turn, boto3 first."""
+    """Start each function once per turn, boto3 first."""
     taken: dict[str, list[Start]] = {each.name: [] for each in (BOTO3, *FUNCTIONS)}
     for turn in range(repeats):
         print(f"turn {turn + 1} of {repeats} ...", file=sys.stderr)
@@ -80,9 +80,9 @@ def _turns(repeats: int, environment: dict[str, str]) -> dict[str, list[Start]]:
 
 
 def _environment(compiled: Path) -> dict[str, str]:
-    """Nothing of this process's but what finds programs; compiled modules are kept in `compiled`.
-
-    Lambda has no awscrt, which the command line brings (requirements/dev.in), and botocore imports it where it is.
+    """Return an environment with only the variables of this process that are needed to find programs. Compiled modules
+    are stored in `compiled`. Lambda does not have awscrt, which the command line requires (requirements/dev.in) and
+    botocore imports if it is installed.
     """
     lacking = compiled.with_name("lacking")
     lacking.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""What was taken of cold starts, and what it comes to."""
+"""The measurements of cold starts, and the figures that follow from them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from benchmarks.spread import spread
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """One cold start's seconds: importing the handler, building what it calls, making the first client (DynamoDB)."""
+    """The duration of one cold start in seconds: the import of the handler, the creation of the objects that it calls,
+    and the creation of the first client (DynamoDB).
+    """
 
     imported: float
     built: float
@@ -20,12 +22,12 @@ class Start:
 
     @property
     def ready(self) -> float:
-        """Until the first request could be sent."""
+        """The time until the first request could be sent."""
         return self.imported + self.built + self.client
 
 
 def compared(starts: Sequence[Start], base: Sequence[Start]) -> dict[str, Any]:
-    """A function's starts beside those of boto3 alone, taken in pairs."""
+    """Return the figures of a function's starts, compared in pairs with starts of boto3 alone."""
     pairs = list(zip(starts, base, strict=True))
     return {
         "import_ms": spread([_ms(start.imported) for start in starts], 1),
@@ -38,7 +40,7 @@ def compared(starts: Sequence[Start], base: Sequence[Start]) -> dict[str, Any]:
 
 
 def alone(base: Sequence[Start]) -> dict[str, Any]:
-    """boto3 by itself."""
+    """Return the figures of boto3 alone."""
     return {
         "import_ms": spread([_ms(start.imported) for start in base], 1),
         "first_client_ms": spread([_ms(start.client) for start in base], 1),
@@ -47,7 +49,7 @@ def alone(base: Sequence[Start]) -> dict[str, Any]:
 
 
 def budgets(functions: Sequence[Function], documents: Mapping[str, Any]) -> dict[str, bool]:
-    """The median of what an import takes beyond boto3's, where there is a budget for it."""
+    """Return whether each function with a budget meets it: the median of the import time beyond that of boto3."""
     return {
         f"{each.name}_at_most_{each.most_beyond_boto3:g}_ms": bool(
             documents[each.name]["beyond_boto3_ms"]["median"] <= each.most_beyond_boto3
@@ -58,7 +60,7 @@ def budgets(functions: Sequence[Function], documents: Mapping[str, Any]) -> dict
 
 
 def table(document: Mapping[str, Any]) -> str:
-    """For people: a row a function."""
+    """Return a readable table with one row for each function."""
     head = f"{'':10}{'import ms':>20}{'beyond boto3':>22}{'build':>8}{'client':>8}{'ready':>8}{'uncompiled':>12}"
     lines = ["Cold starts, milliseconds: median (least to most)", "", head]
     for name, each in {"boto3": document["boto3"], **document["functions"]}.items():

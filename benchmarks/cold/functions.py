@@ -1,4 +1,4 @@
-"""The functions of the stack, and the environment that they find."""
+"""The functions of the stack, and their environment."""
 
 from __future__ import annotations
 
@@ -39,12 +39,16 @@ ENVIRONMENT: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """`build` gives what its handler makes when it is imported, and again at an event if its settings were wrong."""
+    """A function. `build` returns the objects that its handler creates at import, and again at an event if its settings
+    were wrong.
+    """
 
     name: str
     build: str = ""
     most_beyond_boto3: float | None = None
-    """Milliseconds that its import may take more than that of boto3 (benchmarks/README.md)."""
+    """The budget: the maximum number of milliseconds by which its import may exceed that of boto3
+    (benchmarks/README.md).
+    """
 
 
 FUNCTIONS = (
@@ -57,4 +61,4 @@ FUNCTIONS = (
     Function("token_claims"),
     Function("console"),
 )
-"""`execute` stands for the workers of all four lanes, which have the same code."""
+"""`execute` represents the workers of all four lanes, which have the same code."""

@@ -1,4 +1,4 @@
-"""What `python -X importtime` says, read."""
+"""Parses the output of `python -X importtime`."""
 
 from __future__ import annotations
 
@@ -11,20 +11,22 @@ _LINE = "import time:"
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """A module, and the microseconds that its own code took, without what it imports in turn."""
+    """A module, and the microseconds of its own code, without the modules that it imports."""
 
     module: str
     own: int
 
     @property
     def package(self) -> str:
-        """What it belongs to: `botocore`, `aws_lambda_powertools`; of ours the layer too (`duecourse.domain`)."""
+        """The package of the module: `botocore`, `aws_lambda_powertools`; for this project also the layer
+        (`duecourse.domain`).
+        """
         parts = self.module.split(".")
         return ".".join(parts[:2]) if parts[0] in ("duecourse", "functions") else parts[0]
 
 
 def read(said: str) -> list[Imported]:
-    """The modules in the order in which their imports ended; lines that are something else are passed over."""
+    """Return the modules in the order in which their imports ended. Other lines are ignored."""
     found = []
     for line in said.splitlines():
         if not line.startswith(_LINE):
@@ -36,13 +38,13 @@ def read(said: str) -> list[Imported]:
 
 
 def beyond(imported: Iterable[Imported], base: Iterable[Imported]) -> list[Imported]:
-    """Those that the base does not import by itself."""
+    """Return the modules that the base does not import."""
     known = {each.module for each in base}
     return [each for each in imported if each.module not in known]
 
 
 def packages(imported: Iterable[Imported], most: int) -> list[tuple[str, int, float]]:
-    """Packages with their number of modules and milliseconds, those that took most first."""
+    """Return the packages with their numbers of modules and milliseconds, the slowest first."""
     microseconds, modules = Counter[str](), Counter[str]()
     for each in imported:
         microseconds[each.package] += each.own
@@ -51,6 +53,6 @@ def packages(imported: Iterable[Imported], most: int) -> list[tuple[str, int, fl
 
 
 def slowest(imported: Iterable[Imported], most: int) -> list[tuple[str, float]]:
-    """Modules with their milliseconds, those that took most first."""
+    """Return the modules with their milliseconds, the slowest first."""
     ordered = sorted(imported, key=lambda each: -each.own)
     return [(each.module, round(each.own / 1000, 2)) for each in ordered[:most]]

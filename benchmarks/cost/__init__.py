@@ -1,1 +1,1 @@
-"""What Duecourse costs in dollars, from counts that were measured and prices with a date, beside other schedulers."""
+"""The cost of Duecourse in dollars, from measured counts and dated prices, in comparison with other schedulers."""

@@ -1,17 +1,17 @@
-"""Dollars per idle month and per million firings, from measured counts and dated prices, beside other schedulers.
+"""Compute the cost of an idle month and of a million firings, and compare it with other schedulers.
 
     python -m benchmarks.cost [--call-seconds 0.2] [--batch 10] [--round-firings 1000] [--json]
 
     python -m benchmarks.cost --stage prod       the stage with the settings in settings/prod.json
-    python -m benchmarks.cost --batch 1          the same where runs come one by one and share neither a worker's
-                                                 invocation nor a dispatcher's
+    python -m benchmarks.cost --batch 1          runs come one by one, and share neither an invocation of a worker nor
+                                                 one of a dispatcher
 
-Counts come from benchmarks/results/dispatch.json and execute.json where they exist, else from what is documented; the
-notes say which. A dispatch round with nothing due is measured here. Other schedulers: EventBridge Scheduler (directly,
-and through SQS), Step Functions, Google Cloud Scheduler.
+Counts come from benchmarks/results/dispatch.json and execute.json if they exist, otherwise from the documentation; the
+notes state the source. A dispatch round without due work is measured here. Other schedulers: EventBridge Scheduler
+(directly, and through SQS), Step Functions, Google Cloud Scheduler.
 
-Budget (benchmarks/README.md): at most $6 for an idle month of stage prod, all in. The status is 1 when it is missed,
-unless a stage is named.
+Budget (benchmarks/README.md): at most $6 for an idle month of stage prod, all included. The status is 1 if the budget
+is missed, unless a stage is named.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ STAGE = "prod"
 
 
 def main(arguments: list[str]) -> int:
-    """Reckon and print; 1 when a budget is missed."""
+    """Compute, and print the result. Return 1 if a budget is missed."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.cost", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -79,7 +79,7 @@ def main(arguments: list[str]) -> int:
 
 
 def stage_with_settings(name: str, folder: Path) -> StageConfig:
-    """The stage as `make deploy STAGE=name` configures it. Raises ConfigError."""
+    """Return the stage as `make deploy STAGE=name` configures it. Raises ConfigError."""
     return from_context(with_deployment_settings({"stage": name}.get, folder, STAGES))
 
 

@@ -1,4 +1,6 @@
-"""How long a round sleeps until seconds begin, which Lambda bills like work: the real dispatcher in virtual time."""
+"""The time that a round sleeps until the next second begins, which Lambda bills like work. Measured with the real
+dispatcher in virtual time.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +18,16 @@ from duecourse.usecases.dispatch.claim import Claiming, Skipping
 from duecourse.usecases.dispatch.round import WATERMARK_LAG_SECONDS, Dispatch, DispatchRules
 
 PHASES = 20
-"""Rounds, each begun another twentieth of a second later: nobody knows when in its second a round begins."""
+"""The number of rounds. Each begins another twentieth of a second later, because a round may begin at any time within a
+second.
+"""
 
 LOOKAHEAD, HORIZON = 300, 840
 
 
 @dataclass(slots=True)
 class VirtualClock:
-    """ports.Clock; `slept` is what the round has waited for, in seconds."""
+    """Implementation of ports.Clock. `slept` is the time (seconds) for which the round has waited."""
 
     at: float
     slept: float = 0.0
@@ -40,7 +44,9 @@ class VirtualClock:
 
 @dataclass(frozen=True, slots=True)
 class Passing:
-    """ports.Lanes, and what a round asks of ports.CursorStore: all is taken, and takes its time."""
+    """Implementation of ports.Lanes and of the parts of ports.CursorStore that a round uses. Everything is accepted,
+    after the usual time.
+    """
 
     clock: VirtualClock
     found: Sequence[Cursor]
@@ -71,13 +77,17 @@ class Passing:
             yield from (self.found[begin : begin + PAGE] for begin in range(0, len(self.found), PAGE))
 
     def _pass(self, count: int, size: float, seconds: float) -> None:
-        """So many entries, by requests of `size`, as many side by side as there are connections, and their CPU."""
+        """Advance the time for this many entries: in requests of `size`, as many at the same time as there are
+        connections, and with their CPU time.
+        """
         turns = -(-count // int(size * self.given.connections))
         self.clock.at += turns * seconds + count * self.given.cpu_per_firing / 2
 
 
 def alignment_seconds(firings: int) -> float:
-    """What a round that finds so many firings sleeps on average. They are daily jobs that are due in one minute."""
+    """Return the average time that a round with this number of firings sleeps. The firings are of daily jobs that are
+    due in one minute.
+    """
     cursors = named("distinct").cursors(firings)
     slept = [_round(cursors, NOW + phase / PHASES) for phase in range(PHASES)]
     return round(sum(slept) / PHASES, 3)

@@ -1,5 +1,5 @@
-"""What comes on top of the idle month where it is switched on, or somebody calls: what a busy worker asks of the key,
-provisioned pollers, traces of the clock, and strangers at the open routes. Pure.
+"""Costs beyond the idle month for optional features and for requests: the requests of a busy worker to the KMS key,
+provisioned pollers, traces of the clock, and anonymous requests to the open routes. Pure.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from benchmarks.cost.prices import usd
 
 
 def apart(idle: Idle, assume: Assumptions) -> dict[str, float]:
-    """USD a month, item by item."""
+    """Return USD a month by item."""
     items = {
         "customer_key": idle.customer_key_usd,
         "customer_key_of_each_busy_worker": usd("kms_request", key_requests(assume.batch, TABLES)),
@@ -23,7 +23,9 @@ def apart(idle: Idle, assume: Assumptions) -> dict[str, float]:
 
 
 def _open_requests_usd(per_second: float, assume: Assumptions) -> float:
-    """Requests of strangers for a whole month: the gateway, the function, a read, and a line of each in the logs."""
+    """Return the cost of anonymous requests for a whole month: the gateway, the function, a read, and one log line of
+    each.
+    """
     requests = per_second * MINUTES_OF_MONTH * 60
     logged = requests * (assume.access_log_bytes + assume.lambda_log_bytes) / GB
     work = lambda_usd(requests, assume.open_seconds, assume.api_mb)

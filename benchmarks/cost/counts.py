@@ -1,5 +1,5 @@
-"""What a firing and a run need of AWS: as `benchmarks.dispatch` and `benchmarks.execute` measured it, else as the
-documents say. Pure.
+"""The AWS resources that a firing and a run use, as measured by `benchmarks.dispatch` and `benchmarks.execute`, or else
+as documented. Pure.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ _Kind = TypeVar("_Kind", "Firing", "Run")
 
 @dataclass(frozen=True, slots=True)
 class Firing:
-    """One firing, dispatched, without its run's start and finish. Requests are the dispatcher's, of a thousand."""
+    """One firing with its dispatch, without the start and end of its run. The requests are those of a dispatcher with a
+    thousand firings.
+    """
 
     cpu_ms_per_firing: float
     requests_per_1000: float
@@ -31,8 +33,8 @@ class Firing:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run of an HTTP target: started, called, finished. `sqs_requests_per_run` has what its lane's pollers ask:
-    a receive and a deletion for a batch of MEASURED_BATCH.
+    """One run with an HTTP target: start, call and end. `sqs_requests_per_run` contains the requests of the lane's
+    pollers: one receive and one deletion for a batch of MEASURED_BATCH.
     """
 
     cpu_ms_per_run: float
@@ -41,7 +43,7 @@ class Run:
     sqs_requests_per_run: float
 
     def sqs_requests(self, batch: int) -> float:
-        """With batches of another size."""
+        """Return the requests with batches of another size."""
         own = max(self.sqs_requests_per_run - POLLER_REQUESTS / MEASURED_BATCH, 0.0)
         return own + POLLER_REQUESTS / batch
 
@@ -70,21 +72,23 @@ ONE_OFF_WRU: Mapping[str, int] = {
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """All that the per-firing figures rest on; `sources` says of each case whether it was measured, `gaps` which
-    figures a result lacked.
+    """All counts behind the per-firing costs. `sources` states for each case whether it was measured, `gaps` lists
+    figures that a result lacks.
     """
 
     firings: Mapping[str, Firing]
     run: Run
-    """Where overlap is allowed."""
+    """A run whose job allows overlap."""
     locked: Run
-    """Where it is forbidden, the default."""
+    """A run whose job forbids overlap, as by default."""
     sources: Mapping[str, str]
     gaps: tuple[str, ...] = field(default=())
 
     @classmethod
     def from_results(cls, dispatch: Mapping[str, Any] | None, execute: Mapping[str, Any] | None) -> Self:
-        """Read two results of `--json`; None where there is none. What a result lacks is taken as documented."""
+        """Read two results of `--json` (None: there is none). Figures that a result lacks are taken from the
+        documentation.
+        """
         gaps: list[str] = []
         sources: dict[str, str] = {}
         firings = {
@@ -110,7 +114,7 @@ def _read(
     gaps: list[str],
     sources: dict[str, str],
 ) -> _Kind:
-    """One case; notes what it lacks."""
+    """Return one case. Figures that it lacks are added to `gaps`."""
     sources[name] = DOCUMENTED if found is None else MEASURED
     values = {}
     for one in fields(kind):
@@ -122,7 +126,7 @@ def _read(
 
 
 def _number(value: object) -> float | None:
-    """A figure, or the median of one that was measured several times."""
+    """Return a figure, or the median of a figure that was measured several times."""
     if isinstance(value, Mapping):
         value = value.get("median")
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

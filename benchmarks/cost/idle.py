@@ -1,8 +1,8 @@
-"""An idle month: what a stage costs in which no job is due and nobody calls. Pure.
+"""The cost of an idle month: of a stage in which no job is due and that receives no requests. Pure.
 
-All of it is counted: the clock, the rounds that find nothing, the shard queue, the polls of the lanes, the
-reconciler, index repair and audit, the logs of all of these, a little data, alarms, metrics and the customer key.
-What comes on top where something is switched on, or somebody calls, is in benchmarks/cost/apart.py.
+Everything is included: the clock, the rounds without work, the shard queue, the polls of the lanes, the reconciler,
+index repair and audit, the logs of all of these, a little data, alarms, metrics and the customer key.
+benchmarks/cost/apart.py has the additional costs of optional features and of requests.
 """
 
 from __future__ import annotations
@@ -24,60 +24,64 @@ from duecourse.adapters.system import MAX_WORKERS
 from duecourse.usecases.dispatch.tick import FULL_TURN_MINUTES
 
 BUDGET = 6.0
-"""USD a month of stage prod, all in."""
+"""USD a month of stage prod, all included."""
 
 IDLE_METRICS = 0
-"""Metrics that an idle stage writes all the time: none. A tick that finds nothing writes no metric."""
+"""The number of metrics that an idle stage always emits: none. A tick without work emits no metric."""
 
 WATCHED_QUEUES = 1 + 8 / 2 + 2 / 15
-"""Queues whose attributes a tick requests: the shard queue, half of the lanes' queues, and every 15 minutes those of
-failures (usecases/dispatch/watch.py)."""
+"""The number of queues whose attributes a tick requests: the shard queue, half of the lanes' queues and, every 15
+minutes, the queues of failures (usecases/dispatch/watch.py).
+"""
 
 HEARTBEATS = 1
-"""Writes of a maintenance function at its end."""
+"""The number of writes of a maintenance function at its end."""
 
 TABLES = 2
 KEY_MINUTES = 5
-"""For so long DynamoDB keeps a table's key for a connection with traffic (Amazon DynamoDB Developer Guide, "DynamoDB
-encryption at rest: How it works"), before it asks KMS again.
+"""How long DynamoDB keeps a table's key for a connection with traffic before it calls KMS again (Amazon DynamoDB
+Developer Guide, "DynamoDB encryption at rest: How it works").
 """
 
 QUEUES = 11
-"""Lanes and their bulk queues, shard queue, dead letters, the archive's: each is asked for once an hour by those who
-send and who receive (infra/stores/encryption.py, DATA_KEY_REUSE).
+"""The lanes and their bulk queues, the shard queue, the dead letters and the archive's queue. The key of each is
+requested once an hour by its senders and by its receivers (infra/stores/encryption.py, DATA_KEY_REUSE).
 """
 
 POLLERS = 5
-"""Long polls that an SQS event source keeps open on a queue with nothing in it (AWS Lambda Developer Guide,
-"Configuring scaling behavior for SQS event source mappings" names five; owners of idle queues count 15 empty receives
-a minute)."""
+"""The number of long polls that an SQS event source keeps open on an empty queue: five according to the AWS Lambda
+Developer Guide ("Configuring scaling behavior for SQS event source mappings"). Owners of idle queues count 15 empty
+receives a minute.
+"""
 
 POLL_SECONDS = 20
-"""The longest that SQS holds an empty receive (Amazon SQS Developer Guide, "Amazon SQS short and long polling")."""
+"""The maximum time that SQS holds an empty receive (Amazon SQS Developer Guide, "Amazon SQS short and long
+polling").
+"""
 
 CARETAKER_STARTS = 2_880
 CARETAKER_READS = 3
-"""Starts of index repair in a month, and as many of the audit: one each quarter of an hour
-(infra/functions/scheduled.py). The strong reads of a start of each: one, and two.
+"""The starts of index repair in a month, and as many of the audit: one every quarter of an hour
+(infra/functions/scheduled.py). The strongly consistent reads of a start: one for index repair, two for the audit.
 """
 
 SEND_BATCH = 10
-"""Messages of one SendMessageBatch."""
+"""The number of messages of one SendMessageBatch."""
 
 STRUCTURED_LOG_BYTES = 500
-"""A line of the reconciler: about a round's."""
+"""The size of a log line of the reconciler: about the same as that of a round."""
 
 TICK_SHARDS = 16
-"""The shards of the measured tick. Its CPU and queries are in proportion to them."""
+"""The number of shards of the measured tick. Its CPU time and queries are proportional to it."""
 
 TICK_THREADS = MAX_WORKERS
-"""Queries of a tick at the same time."""
+"""The number of concurrent queries of a tick."""
 
 
 @dataclass(frozen=True, slots=True)
 class IdleRound:
-    """A round or a tick that finds nothing: client CPU (ms of a whole processor), strong reads of a small item, queries
-    that find nothing, other requests, bytes of log.
+    """A round or a tick without work: client CPU (ms of a whole processor), strongly consistent reads of a small item,
+    queries without a result, other requests, and bytes of log.
     """
 
     cpu_ms: float
@@ -88,23 +92,25 @@ class IdleRound:
 
     @property
     def requests(self) -> float:
-        """All of them, one after the other."""
+        """All requests, one after another."""
         return self.reads + self.queries + self.others
 
     @property
     def read_units(self) -> float:
-        """A strong read of less than 4 KB costs a unit; a query that finds nothing, and may be stale, half a one."""
+        """The read units: one for a strongly consistent read of less than 4 KB, and half a unit for a query without a
+        result that may be stale.
+        """
         return self.reads + self.queries / 2
 
 
 @dataclass(frozen=True, slots=True)
 class Idle:
-    """A stage with nothing to do. `stored_gb`: jobs and records that lie there, `jobs_gb`: of those the jobs (ten
-    thousand); `provisioned_pollers` over all queues (0: Lambda's own, which cost nothing but their requests).
-    `bulk_queues`: of the lanes, polled like them.
-    `trace_clock` as in the stage: then the traces are an item of the month. `open_requests_per_second`: what the
-    gateway lets through on all routes together that anybody may read. `alarm_metrics`: those that the stage's alarms
-    watch; CloudWatch bills each of them. An idle stage writes no metric.
+    """A stage without work. `stored_gb`: its jobs and records; `jobs_gb`: the jobs alone (ten thousand).
+    `provisioned_pollers`: the pollers of all queues (0: Lambda's own pollers, which cost only their requests).
+    `bulk_queues`: the bulk queues of the lanes, which are polled like the lanes. `trace_clock`: as in the stage; the
+    traces are then an item of the month. `open_requests_per_second`: the requests that the gateway admits on all open
+    routes together. `alarm_metrics`: the metrics of the stage's alarms, each of which CloudWatch bills. An idle stage
+    emits no metric.
     """
 
     shards: int
@@ -129,11 +135,11 @@ class Idle:
 
     @property
     def polls_of_a_queue(self) -> float:
-        """Empty receives of one event source in a month."""
+        """The empty receives of one event source in a month."""
         return self.pollers * MINUTES_OF_MONTH * 60 / POLL_SECONDS
 
     def items(self, assume: Assumptions) -> dict[str, float]:
-        """USD a month, item by item, with their total."""
+        """Return USD a month by item, with the total."""
         rounds = self.rounds
         reconciliations = MINUTES_OF_MONTH / self.reconcile_minutes
         advances = self.shards * HOURS_OF_MONTH  # of the watermarks, once an hour each
@@ -163,29 +169,31 @@ class Idle:
 
     @property
     def rounds(self) -> float:
-        """Rounds of a month."""
+        """The rounds of a month."""
         return self.shards * MINUTES_OF_MONTH * self.woken
 
     @property
     def _sends(self) -> float:
-        """Batches of messages to the shard queue in a month."""
+        """The batches of messages to the shard queue in a month."""
         return MINUTES_OF_MONTH * min(ceil(self.shards * self.woken / SEND_BATCH), self.shards)
 
     @property
     def traces_usd(self) -> float:
-        """What it costs to trace the clock, USD a month. A tick is the first request of its second, so Lambda records
-        it, and with it what it starts; reconcile, repair and audit are first of theirs, too.
+        """The cost of traces of the clock, in USD a month. A tick is the first request of its second, so Lambda records
+        it together with everything that it starts. The same applies to reconciler, index repair and audit.
         """
         clock = MINUTES_OF_MONTH + self.rounds
         return usd("trace", clock + MINUTES_OF_MONTH / self.reconcile_minutes + 2 * CARETAKER_STARTS)
 
     def round_seconds(self, assume: Assumptions) -> float:
-        """How long a round that finds nothing lasts: its CPU on that function's share, and its waits."""
+        """Return the duration of a round without work: its CPU time on the function's share of a processor, and its
+        waits.
+        """
         waits = self.round.requests * assume.request_seconds
         return cpu_seconds(self.round.cpu_ms, assume.dispatch_mb) + waits
 
     def counted(self, assume: Assumptions) -> dict[str, float]:
-        """The counts behind the items, for a month."""
+        """Return the counts behind the items, for a month."""
         return {
             "rounds": round(self.rounds),
             "round_ms": round(1000 * self.round_seconds(assume), 2),
@@ -196,8 +204,8 @@ class Idle:
         }
 
     def _tick(self, assume: Assumptions) -> float:
-        """USD of the ticks: reads of the shard count and the last tick, queries of the shards' slots (TICK_THREADS at
-        the same time), the messages, and the mark.
+        """Return the cost of the ticks in USD: reads of the shard count and the last tick, queries of the shards' slots
+        (TICK_THREADS at the same time), the messages, and the mark.
         """
         queries = self.tick.queries * self.shards / TICK_SHARDS
         waits = self.tick.reads + self.tick.others + ceil(queries / TICK_THREADS)
@@ -208,8 +216,8 @@ class Idle:
         return work + usd("rru", MINUTES_OF_MONTH * reads) + usd("wru", MINUTES_OF_MONTH)
 
     def _caretakers(self, assume: Assumptions) -> float:
-        """What starts of index repair and audit cost, and reading all jobs (half a unit for 4 KB): once by each pass of
-        index repair, and once by an audit of all segments.
+        """Return the cost of the starts of index repair and audit, and of reading all jobs (half a unit per 4 KB): once
+        by each pass of index repair, and once by an audit of all segments.
         """
         work = sum(
             lambda_usd(CARETAKER_STARTS, assume.caretaker_seconds, memory)
@@ -222,15 +230,17 @@ class Idle:
 
     @property
     def customer_key_usd(self) -> float:
-        """The cost of a key of the stage and of its requests, USD a month. Upper bound of the requests: each shard's
-        round in its own environment, which reads the jobs table only, as the tick does; repair and audit, whose starts
-        lie further apart than a key is kept; the queues.
+        """The cost of a key of the stage and of its requests, in USD a month. The requests are an upper bound: each
+        shard's round has its own environment, which reads only the jobs table, and so does the tick; index repair and
+        audit start less often than a key expires; the queues.
         """
         tables = key_requests(self.shards + 1, 1) + 2 * CARETAKER_STARTS * TABLES
         return usd("kms_key", 1) + usd("kms_request", tables + 2 * QUEUES * HOURS_OF_MONTH)
 
     def _log_gb(self, assume: Assumptions) -> float:
-        """Of the rounds, the ticks (with their metrics), the reconciliations, the repairs and the audits."""
+        """Return the size of the logs of rounds, ticks (with their metrics), reconciliations, index repair
+        and audits.
+        """
         reconciliations = MINUTES_OF_MONTH / self.reconcile_minutes + 2 * CARETAKER_STARTS
         written = self.rounds * (self.round.log_bytes + assume.lambda_log_bytes)
         written += MINUTES_OF_MONTH * (self.tick.log_bytes + assume.lambda_log_bytes)
@@ -238,14 +248,14 @@ class Idle:
 
 
 def key_requests(connections: float, tables: int) -> float:
-    """Requests to KMS in a month of connections that are always in use. A worker has as many as runs in a batch: all
-    read their jobs at once.
+    """Return the requests to KMS in a month for connections that are always in use. A worker has as many connections as
+    runs in a batch: all runs read their jobs at the same time.
     """
     return connections * tables * MINUTES_OF_MONTH / KEY_MINUTES
 
 
 def remedies(idle: Idle, assume: Assumptions) -> list[str]:
-    """What would bring the month down, the largest saving first; USD a month."""
+    """Return changes that would reduce the monthly cost, the largest saving first, in USD a month."""
     total = idle.items(assume)["total"]
     others = {
         "half the shards (each is a message, a round and its reads a minute)": (

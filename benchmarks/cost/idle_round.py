@@ -1,9 +1,9 @@
-"""A dispatch round and a tick that find nothing due, by the handlers of their functions on the wire stub: their CPU,
-requests and log.
+"""Measure a dispatch round and a tick without due work, with the handlers of their functions and the wire stub: their
+CPU time, requests and log.
 
     python -m benchmarks.cost.idle_round        one JSON document: {"round": {"cpu_ms": 3.1, ...}, "tick": …}
 
-In a process of its own, because what a handler logs goes to the standard output of its process.
+This runs in a separate process, because a handler logs to the standard output of its process.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def _measured(run: Callable[[], object], at: WireAt, written: io.StringIO) -> Id
 
 
 def looks_ahead(now: float) -> bool:
-    """Whether a round looks into the next hour's bucket, too: in the last five minutes of each hour."""
+    """Return whether a round also reads the next hour's bucket: in the last five minutes of each hour."""
     return bucket_of(now + LOOKAHEAD) != bucket_of(now)
 
 

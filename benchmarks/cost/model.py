@@ -1,4 +1,6 @@
-"""What the arithmetic assumes where nothing was measured, and the small sums that the parts share. Pure."""
+"""The assumptions of the cost model for values that were not measured, and the computations that its parts
+share. Pure.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +10,9 @@ from dataclasses import dataclass
 from benchmarks.cost.prices import usd
 
 VCPU_MB = 1769
-"""At so much memory a function has one whole processor, and in proportion below (AWS Lambda Developer Guide,
-"Configure Lambda function memory")."""
+"""The memory with which a function has one whole processor. Functions with less memory have a proportional share (AWS
+Lambda Developer Guide, "Configure Lambda function memory").
+"""
 
 GB = 1024**3
 HOURS_OF_MONTH = 720
@@ -17,93 +20,101 @@ MINUTES_OF_MONTH = 43_200
 """A month of thirty days."""
 
 FULL_BATCH = 10
-"""Messages of a worker's invocation at most."""
+"""The maximum number of messages of a worker's invocation."""
 
 FULL_ROUND = 1_000
-"""Firings that a busy dispatcher finds at once: a page of the due index."""
+"""The number of firings that a busy dispatcher finds at a time: a page of the due index."""
 
 TRACED_PART = 0.05
-"""Of the invocations that are not the first of their second, Lambda records so many (AWS Lambda Developer Guide,
-"Visualize Lambda function invocations using AWS X-Ray")."""
+"""The share of invocations other than the first of their second that Lambda records (AWS Lambda Developer Guide,
+"Visualize Lambda function invocations using AWS X-Ray").
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Assumptions:
-    """What no benchmark of this machine can measure. Seconds, bytes."""
+    """Values that no benchmark on this machine can measure, in seconds or bytes."""
 
     call_seconds: float = 0.2
-    """How long a target takes to answer."""
+    """The response time of a target."""
     batch: int = FULL_BATCH
-    """Messages in a worker's invocation: ten where many runs come due together, one where they come alone."""
+    """The messages of a worker's invocation: ten if many runs are due at the same time, one if runs are due
+    separately.
+    """
     request_seconds: float = 0.005
-    """A request to DynamoDB or SQS, as its client waits for it in the same region."""
+    """The time that a client waits for a request to DynamoDB or SQS in the same region."""
     waits_of_a_run: int = 3
-    """Requests that a run makes one after the other: read the job, write the start, write the end."""
+    """The requests that a run makes one after another: read the job, write the start, write the end."""
     lambda_log_bytes: int = 330
-    """What Lambda writes by itself of an invocation: START, END and REPORT."""
+    """The log lines that Lambda itself writes for an invocation: START, END and REPORT."""
     run_log_bytes: int = 900
-    """What a worker writes of a run."""
+    """The log lines that a worker writes for a run."""
     record_bytes: int = 700
-    """A run's record with the 100 bytes that DynamoDB adds to each item for its own index."""
+    """A run's record, including the 100 bytes that DynamoDB adds to each item for its own index."""
     record_months: float = 3
     """Ninety days."""
     tracing: bool = True
-    """X-Ray follows runs from their worker on, as in stage prod."""
+    """Whether X-Ray traces runs from their worker on, as in stage prod."""
     caller_mb: int = 128
-    """Memory of the function that somebody else's scheduler would start to make the call."""
+    """The memory of the function that another scheduler would start to make the call."""
     dispatch_mb: int = 1024
     execute_mb: int = 512
     tick_mb: int = 256
     audit_mb: int = 1024
     repair_mb: int = 512
     caretaker_seconds: float = 1.0
-    """A start of repair or audit with little to do. A quarter of an hour lies between two, so it is taken for a cold
-    one: AWS does not say how long it keeps an environment."""
+    """The duration of a start of index repair or audit with little work. It is assumed to be a cold start, because
+    starts are a quarter of an hour apart and AWS does not document how long it keeps an environment.
+    """
     api_mb: int = 512
     api_cpu_ms: float = 3.0
-    """Of a whole processor, for a request that creates a job or a run."""
+    """The CPU time (ms of a whole processor) of a request that creates a job or a run."""
     waits_of_a_request: int = 4
-    """Requests that it makes one after the other: tokens, key, job, write."""
+    """The requests that such a request makes one after another: tokens, key, job, write."""
     open_seconds: float = 0.01
-    """An answer of health, or of the API's description."""
+    """The duration of a response of the health route or of the API's description."""
     access_log_bytes: int = 500
     """A line of the gateway's access log."""
     round_firings: int = FULL_ROUND
-    """Firings that a dispatcher finds in one invocation, over which its fixed costs are shared."""
+    """The firings that a dispatcher finds in one invocation. They share its fixed costs."""
     alignment_seconds: float = 1.2
-    """How long such an invocation sleeps until seconds begin, billed like work (`benchmarks.cost.alignment`)."""
+    """The time that such an invocation sleeps until the next second begins, which is billed like work
+    (`benchmarks.cost.alignment`).
+    """
 
 
 def round_firings(batch: int) -> int:
-    """Firings that a dispatcher finds at once where workers find so many: full batches come from full rounds, and runs
-    that come one by one were enqueued one by one.
+    """Return the number of firings that a dispatcher finds at a time if workers receive batches of this size: full
+    batches come from full rounds, and runs that come one by one were enqueued one by one.
     """
     return FULL_ROUND if batch == FULL_BATCH else batch
 
 
 def lambda_usd(invocations: float, seconds: float, memory_mb: int) -> float:
-    """So many invocations of so many seconds each."""
+    """Return the cost of this number of invocations with this duration each."""
     return usd("lambda_request", invocations) + usd("lambda_gb_second", invocations * seconds * memory_mb / 1024)
 
 
 def cpu_seconds(milliseconds: float, memory_mb: int) -> float:
-    """How long a function of that memory takes for what took a whole processor so many milliseconds."""
+    """Return the time that a function with this memory needs for work that takes a whole processor this many
+    milliseconds.
+    """
     return milliseconds / 1000 * max(VCPU_MB / memory_mb, 1)
 
 
 def traced(invocations: float, seconds: float) -> float:
-    """How many of so many invocations X-Ray records when they are spread evenly over so many seconds: the first of each
-    second, and a part of the others. Fewer where they come closer together.
+    """Return the number of invocations that X-Ray records if they are spread evenly over this number of seconds: the
+    first of each second, and a share of the others. If they are closer together, fewer are recorded.
     """
     firsts = min(invocations, seconds)
     return firsts + TRACED_PART * (invocations - firsts)
 
 
 def logs_usd(count: float, size: float) -> float:
-    """So many lines, or bunches of lines, of so many bytes, taken in by CloudWatch."""
+    """Return the cost of CloudWatch's ingestion of this number of lines, or groups of lines, of this size in bytes."""
     return usd("log_ingestion", count * size / GB)
 
 
 def totalled(items: Mapping[str, float]) -> dict[str, float]:
-    """The items with their sum, in USD, to a hundredth of a cent."""
+    """Return the items with their sum, in USD, rounded to a hundredth of a cent."""
     return {name: round(value, 4) for name, value in (*items.items(), ("total", sum(items.values())))}

@@ -1,4 +1,4 @@
-"""A month of so many firings that are spread evenly over its minutes, with the cost of a stage whose shards have a
+"""The cost of a month by number of firings, spread evenly over its minutes. It includes the stage, whose shards have a
 round in each minute, and its metrics. Pure.
 """
 
@@ -20,14 +20,14 @@ those of an idle stage.
 """
 
 CLAIMED_TOGETHER: Mapping[str, int] = {"distinct": 1, "minutely": 10}
-"""Firings of a job that one claim covers, so that a round finds at least so many."""
+"""The firings of a job that one claim covers, and thus the minimum number of firings that a round finds."""
 
 
 def months(
     counts: Counts, idle_total: float, shards: int, assume: Assumptions, alignment: Callable[[int], float]
 ) -> dict[str, dict[str, float]]:
-    """USD a month by firings. They are due at full minutes, evenly over the month, so a round finds few of them and
-    sleeps for them as long as it would for many (`alignment`: seconds, by firings of a round).
+    """Return USD a month by number of firings. They are due at full minutes, evenly over the month. So a round finds
+    few of them, and sleeps as long as for many (`alignment`: seconds, by firings of a round).
     """
     return {f"{volume:,}": _month(volume, counts, idle_total, shards, assume, alignment) for volume in VOLUMES}
 

@@ -1,8 +1,8 @@
-"""A million firings: what each scheduler costs from the moment a job is due to the end of its call. Pure.
+"""The cost of a million firings with each scheduler, from the due time of a job to the end of its call. Pure.
 
-The same call for all of them: an HTTP request that its target answers after `call_seconds`. What a scheduler cannot do
-itself is done by the smallest function that can. What they give for it differs: only Duecourse keeps a record of each
-run (its storage is an item of its own here), and only it fires more often than once a minute.
+All make the same call: an HTTP request to which its target responds after `call_seconds`. If a scheduler cannot make
+the call itself, the smallest function that can does so. The schedulers are not equivalent: only Duecourse keeps a
+record of each run (its storage is a separate item here), and only Duecourse fires more often than once a minute.
 """
 
 from __future__ import annotations
@@ -16,25 +16,26 @@ from benchmarks.cost.prices import usd
 MILLION = 1e6
 
 FIRINGS_OF_MONTH: Mapping[str, int] = {"daily": 31, "hourly": 744, "minutely": 44_640}
-"""In 31 days, after which Google charges a job."""
+"""In 31 days. Google charges a job for this period."""
 
 TRANSITIONS_OF_A_CALL = 3
 TRANSITIONS_OF_A_WAIT_AND_CALL = 4
 TRANSITIONS_OF_A_LOOP = 2
 """State transitions of Step Functions: into the first state, into each further one, to the end. An execution that waits
-and calls for ever pays only for the two (its history of 25,000 events ends it after some 4,000 firings: AWS Step
-Functions Developer Guide, "Quotas for state machine executions"; the restarts are not counted)."""
+and calls in a loop pays only for the two. (Its history of 25,000 events ends it after about 4,000 firings: AWS Step
+Functions Developer Guide, "Quotas for state machine executions". The restarts are not counted.)
+"""
 
 SECONDS_OF_A_ROUND = 60
-"""What a round finds is due within a minute, that of the next round in the next."""
+"""The firings of a round are due within a minute, and those of the next round in the next minute."""
 
 EXPRESS_GB = 0.0625
-"""Memory of a small Express execution: one chunk of 64 MB."""
+"""The memory of a small Express execution: one chunk of 64 MB."""
 
 
 def duecourse(firing: Firing, run: Run, assume: Assumptions) -> dict[str, float]:
-    """USD for a million firings and their runs. A round that finds a single firing sends and claims for it alone, and
-    sleeps for it alone; that it is an invocation is counted here, though the idle month has it as well.
+    """Return the cost of a million firings and their runs, in USD. A round with a single firing sends, claims and
+    sleeps for it alone. Its invocation is counted here, although the idle month includes it as well.
     """
     batches = MILLION / assume.batch
     work = assume.batch * cpu_seconds(run.cpu_ms_per_run, assume.execute_mb)
@@ -65,7 +66,9 @@ def duecourse(firing: Firing, run: Run, assume: Assumptions) -> dict[str, float]
 
 
 def one_off(wru: int, firing: Firing, run: Run, assume: Assumptions) -> dict[str, float]:
-    """USD for a million one-offs, each with its own request and its own firing, from the request to the clean-up."""
+    """Return the cost of a million one-offs in USD, each with a separate request and firing, from the request to the
+    clean-up.
+    """
     fired = duecourse(firing, run, assume)
     writes = ("dispatch_writes", "execute_writes")
     waits = assume.waits_of_a_request * assume.request_seconds
@@ -81,7 +84,9 @@ def one_off(wru: int, firing: Firing, run: Run, assume: Assumptions) -> dict[str
 
 
 def eventbridge_scheduler(assume: Assumptions) -> dict[str, float]:
-    """A schedule for each job, which starts a function that makes the call: Scheduler itself calls AWS APIs only."""
+    """Return the cost with one schedule for each job, which starts a function that makes the call: Scheduler itself
+    only calls AWS APIs.
+    """
     return totalled(
         {
             "scheduler": usd("scheduler", MILLION),
@@ -92,8 +97,8 @@ def eventbridge_scheduler(assume: Assumptions) -> dict[str, float]:
 
 
 def eventbridge_scheduler_sqs(assume: Assumptions) -> dict[str, float]:
-    """The same through a queue, as it is done to keep a burst from throttling the function: sent one by one, received
-    and deleted in batches.
+    """Return the cost of the same through a queue, which prevents a burst from throttling the function: messages are
+    sent one by one, and received and deleted in batches.
     """
     batches = MILLION / assume.batch
     return totalled(
@@ -107,7 +112,9 @@ def eventbridge_scheduler_sqs(assume: Assumptions) -> dict[str, float]:
 
 
 def step_functions(assume: Assumptions) -> dict[str, dict[str, float]]:
-    """Standard (started by a schedule, by a wait of its own, or one execution in a loop), and Express by a schedule."""
+    """Return the costs of Standard (started by a schedule, by its own wait, or one execution in a loop), and of Express
+    started by a schedule.
+    """
     scheduled = usd("scheduler", MILLION)
     express = MILLION * EXPRESS_GB * -(-assume.call_seconds * 10 // 1) / 10  # by the tenth of a second begun
     return {
@@ -127,12 +134,14 @@ def step_functions(assume: Assumptions) -> dict[str, dict[str, float]]:
 
 
 def google(firings_of_month: int) -> dict[str, float]:
-    """Jobs that fire so often in 31 days: charged by the job. It makes the call itself, no more often than a minute."""
+    """Return the cost of jobs with this number of firings in 31 days, which are charged per job. Google makes the call
+    itself, at most once a minute.
+    """
     return totalled({"jobs": usd("google_job", MILLION / firings_of_month)})
 
 
 def everything(counts: Counts, assume: Assumptions) -> dict[str, dict[str, float]]:
-    """Each scheduler's items for a million firings, in USD; ours with the default policy first."""
+    """Return each scheduler's items for a million firings in USD, first Duecourse with the default policy."""
     ours = {f"duecourse_{case}": duecourse(counts.firings[case], counts.run, assume) for case in CASES}
     locked = {
         f"duecourse_{case}_overlap_skip": duecourse(counts.firings[case], counts.locked, assume) for case in CASES
@@ -155,8 +164,8 @@ def everything(counts: Counts, assume: Assumptions) -> dict[str, dict[str, float
 
 
 def break_even(idle_total: float, totals: Mapping[str, float]) -> dict[str, float | None]:
-    """From where on Duecourse costs less than Google's price of a job: with how many daily jobs (they pay for its idle
-    month), up to how many firings of a job in a month (the idle month apart). None: never.
+    """Return when Duecourse costs less than Google's price of a job: from how many daily jobs on (they pay for the idle
+    month), and up to how many firings of a job in a month (without the idle month). None: never.
     """
     job = usd("google_job", 1)
     daily = job - FIRINGS_OF_MONTH["daily"] * totals["duecourse_distinct"] / MILLION

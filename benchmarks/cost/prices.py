@@ -19,7 +19,7 @@ RECALLED = "not verified"
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """So many dollars for so many (`per`) of a unit, as the page `source` says."""
+    """This many dollars for `per` units, as listed on the page `source`."""
 
     dollars: float
     per: float
@@ -28,7 +28,7 @@ class Price:
     standing: str = CHECKED
 
     def of(self, amount: float) -> float:
-        """What so many units cost, in USD."""
+        """Return the cost of this many units in USD."""
         return self.dollars * amount / self.per
 
 
@@ -83,12 +83,12 @@ PRICES: Mapping[str, Price] = {
 
 
 def usd(name: str, amount: float) -> float:
-    """What so many units of a price cost, in USD. Raises KeyError."""
+    """Return the cost of this many units of a price in USD. Raises KeyError."""
     return PRICES[name].of(amount)
 
 
 def document() -> dict[str, object]:
-    """The table, for JSON."""
+    """Return the table as JSON data."""
     rows = {
         name: {
             "dollars": price.dollars,
@@ -103,5 +103,5 @@ def document() -> dict[str, object]:
 
 
 def unverified() -> list[str]:
-    """The prices that stand in the table from memory."""
+    """Return the prices in the table that were not checked."""
     return [name for name, price in PRICES.items() if price.standing == RECALLED]

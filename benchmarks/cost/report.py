@@ -1,4 +1,4 @@
-"""The cost of everything as one document, and as tables for people. Pure."""
+"""The costs as one document, and as readable tables. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from benchmarks.cost.months import months
 from benchmarks.cost.per_million import MILLION, break_even, everything
 
 SHARDS = (16, 17, 32, 64, 256)
-"""Counts of shards whose idle month is reported: that of prod, one more, those of docs/sizing.md."""
+"""The shard counts whose idle month is reported: that of prod, one more, and those of docs/sizing.md."""
 
 SAID = """\
 Free tiers are not counted. They would cover a small stage's Lambda and SQS, and EventBridge Scheduler's first 14
@@ -49,8 +49,8 @@ Google charges the job, not its firings: its figure for a million depends on how
 def document(
     counts: Counts, idle: Idle, assume: Assumptions, alignment: Callable[[int], float] | None = None
 ) -> dict[str, Any]:
-    """The result, but for its head (`benchmarks.about`). `alignment`: how long a round of so many firings sleeps (s);
-    without it, as long as in `assume`, whatever their number.
+    """Return the result without its head (`benchmarks.about`). `alignment`: how long a round with a number of firings
+    sleeps (s); without it, as in `assume` for any number.
     """
     slept = alignment or (lambda _: assume.alignment_seconds)
     month = idle.items(assume)
@@ -101,14 +101,14 @@ def document(
 
 
 def _one_by_one(counts: Counts, assume: Assumptions, slept: Callable[[int], float]) -> dict[str, float]:
-    """USD for a million firings where rounds find one firing and workers one run (`--batch 1`)."""
+    """Return USD for a million firings if rounds find one firing and workers one run (`--batch 1`)."""
     alone = replace(assume, batch=1, round_firings=1, alignment_seconds=slept(1))
     totals = {name: parts["total"] for name, parts in everything(counts, alone).items()}
     return {name: total for name, total in totals.items() if name.startswith("duecourse")}
 
 
 def table(result: Mapping[str, Any]) -> str:
-    """The result for people."""
+    """Return the result as a readable text."""
     lines: list[str] = []
     for name, items in result["idle_month"].items():
         lines += [f"an idle month, {name.replace('_', ' ')} (USD)", *_rows(items), ""]
@@ -138,13 +138,13 @@ def table(result: Mapping[str, Any]) -> str:
 
 
 def _wrapped(line: str) -> list[str]:
-    """The line in lines of at most 79 characters, those after the first indented."""
+    """Return the text in lines of at most 79 characters; lines after the first are indented."""
     indent = " " * (len(line) - len(line.lstrip()) + 2)
     return textwrap.wrap(line, 79, subsequent_indent=indent, break_on_hyphens=False) or [""]
 
 
 def _bare(parts: Mapping[str, float]) -> float:
-    """What deciding, sending and calling cost: what a scheduler tells of it afterwards is left out."""
+    """Return the cost of deciding, sending and calling, without the cost of reports on it."""
     return round(parts["total"] - sum(parts.get(name, 0) for name in ("logs", "traces", "records_kept")), 4)
 
 

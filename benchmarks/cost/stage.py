@@ -10,7 +10,7 @@ from infra.settings.config import StageConfig
 
 
 def idle_of(stage: StageConfig, rounds: Mapping[str, IdleRound], alarm_metrics: int) -> Idle:
-    """The stage while nothing is due. `rounds`: its `round` and its `tick`."""
+    """Return the stage while no job is due. `rounds` has its `round` and its `tick`."""
     pollers = (each for lane in stage.lanes.values() for each in (lane.pollers, lane.bulk_pollers))
     return Idle(
         shards=stage.shards,
