@@ -25,12 +25,12 @@ def plain(amount: float) -> str:
 
 
 def whole(amount: float) -> str:
-    """A count."""
+    """Format a count."""
     return f"{amount:,.0f}"
 
 
 def short(amount: float) -> str:
-    """A count, or a figure with one digit after the point."""
+    """Format a count, or a figure with one decimal."""
     return f"{amount:,.1f}".removesuffix(".0")
 
 

@@ -1,12 +1,13 @@
-"""A flood by one tenant: how long another tenant's requests take on the local stack, without it and under it.
+"""Measure one tenant's response times on the local stack, without and during a flood by another tenant.
 
     python -m benchmarks.flood [--seconds 10] [--callers 6] [--limit 20] [--json]
 
 Deploys stage local with a JWT authorizer and an issuer on loopback (as tests/e2e/test_tokens.py does), with --limit
-requests a second for each tenant. Tenant `quiet` asks for its jobs five times a second; then tenant `flood` asks with
---callers callers as fast as it is answered, while `quiet` goes on. Prints the quiet tenant's latencies in both, and how
-much of the flood was let in. What is refused still costs an invocation on this machine's processors, which the
-quiet tenant shares here and not on AWS; API Gateway's own throttle bounds that.
+requests a second for each tenant. Tenant `quiet` requests its jobs five times a second. Then tenant `flood` sends
+requests as fast as they are answered, with --callers callers, while `quiet` continues. The result has the latencies of
+the quiet tenant in both phases, and the number of admitted requests of the flood. A rejected request still costs an
+invocation on this machine's processors, which the quiet tenant shares here but not on AWS. There, API Gateway's
+throttle also limits these requests.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ WARM_SECONDS = 15.0
 
 
 def main() -> int:
-    """Measure and print; the status is 1 where a quiet request failed or the flood was let in beyond its limit."""
+    """Measure, and print the result. Return 1 if a request of the quiet tenant failed or the flood exceeded
+    its limit.
+    """
     given = _arguments()
     with TemporaryDirectory(prefix="duecourse-flood-") as name:
         folder = Path(name)
@@ -79,7 +82,9 @@ def main() -> int:
 
 
 def warm(url: str, token: str, instances: int) -> None:
-    """Start the function's instances: cold starts share this machine's processors and would be what is measured."""
+    """Start the function's instances. Otherwise cold starts, which share this machine's processors, would
+    be measured.
+    """
     stop = Event()
     with ThreadPoolExecutor(instances) as threads:
         callers = [threads.submit(pour, url, token, stop) for _ in range(instances)]
@@ -90,7 +95,7 @@ def warm(url: str, token: str, instances: int) -> None:
 
 
 def ask(url: str, token: str, seconds: float) -> tuple[list[float], Counter[int]]:
-    """Ask at a steady pace; how long each answer took, and which they were."""
+    """Send requests at a steady pace. Return the duration of each response, and the counts of their statuses."""
     took: list[float] = []
     answers: Counter[int] = Counter()
     end = time.monotonic() + seconds
@@ -103,7 +108,7 @@ def ask(url: str, token: str, seconds: float) -> tuple[list[float], Counter[int]
 
 
 def pour(url: str, token: str, stop: Event) -> Counter[int]:
-    """Ask as fast as there are answers."""
+    """Send requests as fast as they are answered."""
     answers: Counter[int] = Counter()
     with _client(token) as http:
         while not stop.is_set():
@@ -116,7 +121,7 @@ def _client(token: str) -> httpx.Client:
 
 
 def _limit(template: Template, limit: int) -> None:
-    """The limit of the API function, smaller than stage local's."""
+    """Set the limit of the API function, which is lower than that of stage local."""
     for resource in template["Resources"].values():
         variables: dict[str, Any] = (
             resource.get("Properties", {}).get("Environment", {}).get("Variables", {})

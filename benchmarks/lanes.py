@@ -1,18 +1,18 @@
-"""Lanes are fair: with thousands of low runs waiting, high and normal ones start within two seconds of their own.
+"""Check that high and normal runs start within two seconds of their due time while thousands of low runs wait.
 
     python -m benchmarks.lanes [--low 2000] [--low-seconds 0.2] [--probes 30] [--json]
 
-Starts the local stack in a passing folder, as `duecourse demo` does, starts all its workers, and posts over its API:
+Starts the local stack in a temporary folder, as `duecourse demo` does, starts all its workers, and posts over its API:
 
-- `low` jobs, all due at the same second, whose target takes --low-seconds. That second is chosen from the measured rate
-  of posting, so that all of them are posted, and enqueued by the dispatcher, before it comes.
-- from that second on, while they wait, one job of `high` and one of `normal` a second, each due five seconds later;
-- two jobs of `long` whose calls take --long-seconds, as many as stage `local` has workers for that lane.
+- `low` jobs, all due in the same second, whose target takes --low-seconds. That second is chosen from the measured rate
+  of posting, so that all of them are posted and enqueued by the dispatcher before it;
+- from that second on, while they wait, one `high` and one `normal` job a second, each due five seconds later;
+- two `long` jobs whose calls take --long-seconds, as many as stage `local` has workers for that lane.
 
 Every figure comes from the runs' records. The status is 1 unless every high and normal run has started within two
-seconds, at least ten of each while low runs were waiting, and no run was lost. On AWS the figures are others, the
-reason is the same: each lane is a queue with workers of its own. What is left out on purpose: cold starts, which all
-share this machine's processors here (several at once have taken eight seconds) and share nothing there.
+seconds, at least ten of each while low runs were waiting, and no run was lost. On AWS the figures differ, but the cause
+is the same: each lane is a queue with its own workers. Cold starts are excluded, because they share this machine's
+processors here (several at a time have taken eight seconds), but not on AWS.
 """
 
 from __future__ import annotations
@@ -45,26 +45,29 @@ from duecourse.client import ApiError, ApiUnreachableError, Client
 from infra.stages import stage_named
 
 PILOT = 40
-"""Low jobs that are posted first, to learn the rate."""
+"""The number of low jobs that are posted first, to measure the rate."""
 
 PILOT_NUMBERS, WARM_NUMBERS = 90_000, 80_000
-"""Where the jobs are numbered that are posted beside those that count."""
+"""The first numbers of jobs that are posted in addition to the measured jobs."""
 
 WARM_SECONDS = 12
-"""How long the calls take that start every worker of the stage: each must still be busy when the next one is wanted."""
+"""The duration of the calls that start every worker of the stage: each worker must still be busy when the next one is
+needed.
+"""
 
 WARM_AHEAD = timedelta(seconds=20)
-"""How long before its second the first of them is posted: the API starts cold, too."""
+"""How long before its due second the first of these calls is posted: the API also has a cold start."""
 
 SLACK = 1.4
-"""How much slower than the pilot the rest may be posted."""
+"""The factor by which posting may be slower than in the pilot."""
 
 ENQUEUED = timedelta(seconds=135)
-"""Between the last post and the second: what is due within two minutes the API would send by itself, and the dispatcher
-again; and a tick comes once a minute."""
+"""The time from the last post to the due second. The API itself sends occurrences that are due within two minutes,
+which the dispatcher would send again, and there is one tick a minute.
+"""
 
 AHEAD = timedelta(seconds=5)
-"""How long before its second a high or normal job is posted."""
+"""How long before its due second a high or normal job is posted."""
 
 PATIENCE_SECONDS = 600.0
 SAY_SECONDS = 5.0
@@ -73,7 +76,7 @@ LONG_JOBS = 2
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is posted: so many low jobs, so many probes of high and of normal, and how long calls take (seconds)."""
+    """The numbers of low jobs and of high and normal jobs to post, and the durations of the calls (seconds)."""
 
     low: int
     low_seconds: float
@@ -82,12 +85,12 @@ class Plan:
 
     @property
     def expected(self) -> dict[str, int]:
-        """How many runs each lane has to make."""
+        """Return the expected number of runs in each lane."""
         return {"high": self.probes, "normal": self.probes, "low": self.low, "long": LONG_JOBS}
 
 
 def measure(plan: Plan, screen: Screen) -> Report:
-    """Start everything, let it run, stop it. Raises CliError, ApiError, ApiUnreachableError."""
+    """Start the stack, measure, and stop it. Raises CliError, ApiError, ApiUnreachableError."""
     project, port, log = find_project(Path(__file__).parent), free_port(), CallLog()
     with (
         passing_place(project, port, "lanes") as place,

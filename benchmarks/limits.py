@@ -1,5 +1,4 @@
-"""A concurrency key on the local stack: how soon the next run starts when a place is free, and whether more runs are
-active than allowed while workers die.
+"""Measure a concurrency key on the local stack: its hand-overs, and its active runs while workers are killed.
 
     python -m benchmarks.limits [--runs 10000] [--limit 50] [--seconds 10.4] [--json]
 

@@ -1,15 +1,15 @@
-"""A line of runs on the local stack: how soon the next run starts when one has ended, and what a run costs that waits.
+"""Measure the wait queue on the local stack: the time until the next run starts, and the cost of a waiting run.
 
     python -m benchmarks.line [--runs 20] [--seconds 2] [--wait 60] [--json]
 
-Starts the local stack in a passing folder, as `duecourse demo` does. A job with `overlap: queue` is started by hand
-once, and --runs times more while that run is alive; each call takes --seconds. A hand-over is the time from the end of
-one call, as the target knows it, to the arrival of the next one: the answer, the record, the release, the call's
-message, its delivery and the next worker's own work, all on this machine's processors.
+Starts the local stack in a temporary folder, as `duecourse demo` does. A job with `overlap: queue` is run on demand
+once, and --runs times more while that run is active; each call takes --seconds. A hand-over is the time from the end of
+one call, measured by the target, to the arrival of the next one: the response, the record, the release, the message of
+the call, its delivery and the next worker's own work, all on this machine's processors.
 
-Then another run of a job is held for longer than --wait seconds, while a second one waits in the wait queue. Every
-message that the workers receive in that time is counted from their logs: the watch of the line, and its call of the
-first, each half minute. The status is 1 unless every hand-over took less than a second and no other message came.
+Then another run of a job lasts longer than --wait seconds, while a second run waits in the wait queue. Every message
+that the workers receive in that time is counted from their logs: the watch of the wait queue, and its call of the first
+run, every half minute. The status is 1 unless every hand-over took less than a second and no other message arrived.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ def gaps(arrivals: list[datetime], seconds: float) -> list[float]:
 
 
 def figures(found: list[float]) -> dict[str, float]:
-    """Rounded to milliseconds."""
+    """Return the times rounded to milliseconds."""
     cuts = quantiles(found, n=100, method="inclusive")
     return {"p50": round(cuts[49], 3), "p99": round(cuts[98], 3), "max": round(max(found), 3)}
 

@@ -16,7 +16,7 @@ from benchmarks.cost.prices import usd
 MILLION = 1e6
 
 FIRINGS_OF_MONTH: Mapping[str, int] = {"daily": 31, "hourly": 744, "minutely": 44_640}
-"""In 31 days. Google charges a job for this period."""
+"""The firings of a job in 31 days. Google charges a job for this period."""
 
 TRANSITIONS_OF_A_CALL = 3
 TRANSITIONS_OF_A_WAIT_AND_CALL = 4

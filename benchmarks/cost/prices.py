@@ -1,8 +1,7 @@
-"""List prices in USD: us-east-1 (Google: any region), on demand, first tier, free tiers not counted.
+"""List prices in USD: us-east-1 (Google: any region), on demand, first tier, without free tiers.
 
-Each price says what it is for, the page that lists it and how it was checked on the table's date. `CHECKED` means
-that the page itself, or two independent places that quote the price list in 2026, say so; `RECALLED` that none was at
-hand.
+Each price has its unit, the page that lists it, and how it was checked on the table's date. `CHECKED`: the page itself,
+or two independent sources that quote the price list in 2026, confirm it. `RECALLED`: no such source was available.
 """
 
 from __future__ import annotations

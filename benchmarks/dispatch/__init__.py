@@ -1,1 +1,1 @@
-"""What dispatching costs: client CPU, requests and capacity, beside the textbook loop."""
+"""The cost of dispatching: client CPU, requests and capacity, in comparison with the textbook loop."""

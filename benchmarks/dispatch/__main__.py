@@ -1,12 +1,13 @@
-"""Client CPU, requests and capacity units of dispatching, beside the textbook loop in the same run.
+"""Measure client CPU, requests and capacity units of dispatching, and of the textbook loop in the same run.
 
     python -m benchmarks.dispatch [--json] [--firings 10000]
 
-A wire that answers at once stands for DynamoDB and SQS, so what is measured is our side, which is what a Lambda is
-billed for. 10,000 firings of one shard: daily jobs that are all due in one minute, jobs that fire every minute, jobs
-that fire every ten seconds; overlap allowed, and the default (skip) beside it. The textbook reads a page and then sends
-one SendMessage and writes one UpdateItem for each firing: once with boto3's clients as they come, once with our own
-clients' settings ("tuned"). The sides take short turns, each beginning in turn; ratios are turn by turn.
+A stub that responds immediately (the wire) replaces DynamoDB and SQS, so only the client side is measured, for which a
+Lambda function is billed. Each case has 10,000 firings of one shard: daily jobs that are all due in one minute, jobs
+that fire every minute, and jobs that fire every ten seconds; with overlap allowed, and with the default (skip). The
+textbook loop reads a page, and then sends one SendMessage and writes one UpdateItem for each firing: once with boto3's
+default clients, once with the settings of this project's clients ("tuned"). The sides take short turns, and each side
+begins equally often. Ratios are computed turn by turn.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ MAX_REQUESTS = 160
 
 
 def result(firings: int) -> dict[str, Any]:
-    """All cases, and what the budgets say."""
+    """Return all cases, and whether the budgets are met."""
     cases: dict[str, dict[str, Any]] = {}
     with wire() as at:
         # One core, as a function of 1,024 MB has no more: threads that run side by side here, and fight for the
@@ -56,7 +57,7 @@ def result(firings: int) -> dict[str, Any]:
 
 
 def table(found: dict[str, Any]) -> str:
-    """The result for people."""
+    """Return the result as a readable text."""
     columns = (("CPU ms", 9), ("textbook", 10), ("ratio", 8), ("tuned", 8), ("req/1000", 10), ("WRU", 7), ("+lock", 7))
     lines = [" " * 12 + "".join(f"{name:>{width}}" for name, width in (*columns, ("RRU", 8), ("MB", 7)))]
     for name, case in found["cases"].items():
@@ -73,7 +74,7 @@ def table(found: dict[str, Any]) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Measure and print; 1 when a budget is missed."""
+    """Measure, and print the result. Return 1 if a budget is missed."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.dispatch",
         description=(__doc__ or "").splitlines()[0],

@@ -1,4 +1,4 @@
-"""What the requests of one side come to: counts by operation, capacity units. Pure."""
+"""The counts and capacity units of the requests of one side. Pure."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from duecourse.domain.jobs.cursor import plan
 
 HORIZON = 840
 START, FINISH, LOCK = 1, 1, 1
-"""Write units of a run's start and finish, and of its overlap lock (measured by benchmarks.execute)."""
+"""The write units of a run's start, end and overlap lock (measured by benchmarks.execute)."""
 
 CLAIM_INDEX_WRITES = 2
-"""A claim changes the cursor's key in the due index: it is deleted there and put there."""
+"""A claim changes the cursor's key in the due index, which deletes one index entry and writes another."""
 
 SQS = frozenset({"SendMessage", "SendMessageBatch"})
 
 
 @dataclass(frozen=True, slots=True)
 class SideBill:
-    """A side's requests for so many firings. Items are measured as they are after the claim, when they are largest."""
+    """A side's requests for a number of firings. Items are measured after the claim, when they are largest."""
 
     firings: int
     claims: int
@@ -33,11 +33,11 @@ class SideBill:
 
     @property
     def claim_units(self) -> float:
-        """Write units of the claims for one firing."""
+        """The write units of the claims, per firing."""
         return self.claims * write_units(self.item, index_writes=CLAIM_INDEX_WRITES) / self.firings
 
     def document(self) -> dict[str, Any]:
-        """For a result."""
+        """Return the figures as a part of the result."""
         sent = sum(count for name, count in self.requests.items() if name in SQS)
         units = self.claim_units
         return {
@@ -53,7 +53,7 @@ class SideBill:
 
 
 def ours_bill(stored: Sequence[Mapping[str, Any]], counts: Mapping[str, int], enqueued: int) -> SideBill:
-    """Of a round that found `stored` and enqueued so many."""
+    """Return the bill of a round that found the `stored` items and enqueued this number of firings."""
     pages = [stored[begin : begin + PAGE] for begin in range(0, len(stored), PAGE)]
     empty = counts["Query"] - len(pages)
     reads = sum(map(page_read_units, pages)) + empty / 2 + counts.get("GetItem", 0)
@@ -61,7 +61,7 @@ def ours_bill(stored: Sequence[Mapping[str, Any]], counts: Mapping[str, int], en
 
 
 def textbook_bill(page: Sequence[Mapping[str, Any]], counts: Mapping[str, int]) -> SideBill:
-    """Of a loop over one page, whole; its update moves the cursor in the index as our claim does."""
+    """Return the bill of a loop over one whole page. Its update moves the cursor in the index, as a claim does."""
     return SideBill(counts["messages"], counts["UpdateItem"], _requests(counts), _moved(page[0]), page_read_units(page))
 
 
@@ -71,5 +71,5 @@ def _moved(item: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _requests(counts: Mapping[str, int]) -> dict[str, int]:
-    """Without what was counted inside of requests, in small letters."""
+    """Return the requests by operation in lower case, without the counts of their parts."""
     return {operation: count for operation, count in counts.items() if operation[0].isupper()}

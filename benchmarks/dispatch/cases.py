@@ -1,4 +1,4 @@
-"""The jobs of each case, as the due index holds them."""
+"""The jobs of each case, as in the due index."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ TENANT = "acme"
 ZONES = ("UTC", "Europe/Berlin", "America/New_York", "Asia/Tokyo", "Australia/Sydney", "America/Sao_Paulo")
 
 PAGE = 1000
-"""Entries a page of the wire holds: about a third of the megabyte that DynamoDB returns at once."""
+"""The entries of a page of the wire: about a third of the megabyte that DynamoDB returns at a time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Jobs of one kind, each next due `ahead` seconds after NOW, and what may be spent on a firing."""
+    """Jobs of one kind, each next due `ahead` seconds after NOW, and the budget of a firing."""
 
     name: str
     says: str
     expression: str
     ahead: int
     firings: int
-    """Occurrences that one claim covers, at least."""
+    """The minimum number of occurrences that one claim covers."""
     least_ratio: float
     most_write_units: float
 
     def cursors(self, wanted: int) -> list[Cursor]:
-        """Cursors of one shard, oldest first, that together fire `wanted` times (or a little more)."""
+        """Return cursors of one shard, oldest first, that fire `wanted` times in total (or slightly more often)."""
         made = (cursor_for(job, NOW + self.ahead - 1) for job in islice(self._jobs(), self.jobs_for(wanted)))
         return sorted(made, key=lambda cursor: cursor.due or 0)
 
     def jobs_for(self, wanted: int) -> int:
-        """How many jobs fire so often, or a little more often, in one round."""
+        """Return the number of jobs that fire this often, or slightly more often, in one round."""
         return -(-wanted // self.firings)
 
     def _jobs(self) -> Iterator[Job]:
@@ -64,8 +64,8 @@ class Case:
             )
 
     def _schedule(self, number: int) -> ScheduleSpec:
-        """Its expression on the wall clock of one of the zones. There are sixty schedules at most, which the jobs share
-        as real ones share theirs: none is compiled twice.
+        """Return the job's expression on the wall clock of one of the zones. There are at most sixty schedules, which
+        the jobs share as real jobs do: none is compiled twice.
         """
         zone = ZONES[number % len(ZONES)]
         at = datetime.fromtimestamp(NOW + self.ahead + number % 60, UTC).astimezone(ZoneInfo(zone))
@@ -80,14 +80,14 @@ CASES = (
     Case("minutely", "jobs that fire every minute", "{second} * * * * *", 240, 10, 12, 2.4),
     Case("ten_seconds", "jobs that fire every ten seconds", "*/10 * * * * *", 240, 61, 12, 2.4),
 )
-"""The last two stand where a claim leaves them: due within the lookahead of 300 s, enqueued up to 840 s."""
+"""The last two cases are in the state after a claim: due within the lookahead of 300 s, enqueued up to 840 s."""
 
 
 def named(name: str) -> Case:
-    """The case of that name. Raises KeyError."""
+    """Return the case with that name. Raises KeyError."""
     return {case.name: case for case in CASES}[name]
 
 
 def items(cursors: list[Cursor]) -> list[Item]:
-    """As stored."""
+    """Return the stored items of the cursors."""
     return [cursor_item.to_item(cursor, SHARDS, now=NOW) for cursor in cursors]

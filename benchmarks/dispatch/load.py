@@ -1,4 +1,4 @@
-"""Put the jobs of a case on a wire: python -m benchmarks.dispatch.load URL SECURE_URL CASE FIRINGS."""
+"""Load the jobs of a case into a wire: python -m benchmarks.dispatch.load URL SECURE_URL CASE FIRINGS."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measures a case: all sides in turn, what the wire counted, what DynamoDB would bill."""
+"""Measures a case: all sides in turn, the requests that the wire counted, and the billed capacity."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from benchmarks.spread import spread
 from benchmarks.wire.client import WireAt, wire
 
 TURNS = 13
-"""Of each side. They are short, so that a turn of one side is close to those of the others."""
+"""The number of turns of each side. They are short, so that turns of different sides are close in time."""
 
 SAMPLE, TEXTBOOK_SAMPLE = 2_000, 200
-"""Firings of a turn at most: some tenths of a second of each side."""
+"""The maximum number of firings of a turn (for each side, some tenths of a second)."""
 
 MEMORY_DUE = 100_000
 MAX_MEMORY_MB = 256
 
 
 def measure(at: WireAt, case: Case, firings: int, turns: int = TURNS) -> dict[str, Any]:
-    """The figures of a case but for its memory. Requests and units are those of one round of all `firings`, which also
-    warms our side up; CPU is that of turns that are shorter. A warm-up of each side does not count.
+    """Return the figures of a case, except its memory. Requests and units belong to one round of all `firings`, which
+    also serves as a warm-up. CPU is measured in shorter turns. A warm-up of each side is not counted.
     """
     side = dispatcher()
     stored = load(at, case, firings)
@@ -49,8 +49,8 @@ def measure(at: WireAt, case: Case, firings: int, turns: int = TURNS) -> dict[st
 
 
 def take_turns(sides: Mapping[str, Callable[[], int]], turns: int) -> dict[str, list[float]]:
-    """Milliseconds of CPU of a firing, by side, in each turn but the first. Whoever begins has the colder caches:
-    everybody begins in turn.
+    """Return the CPU milliseconds per firing of each side in each turn except the first. The side that begins has
+    colder caches, so the sides begin in turn.
     """
     names = list(sides)
     figures: dict[str, list[float]] = {name: [] for name in names}
@@ -64,8 +64,8 @@ def take_turns(sides: Mapping[str, Callable[[], int]], turns: int) -> dict[str, 
 
 
 def document(case: Case, bill: SideBill, textbook: SideBill, figures: Mapping[str, Sequence[float]]) -> dict[str, Any]:
-    """For a result. The ratios are the textbook's CPU by ours, turn by turn, so that a drift of the machine hits both
-    sides: above 1 we are cheaper.
+    """Return the figures as a part of the result. The ratios are the textbook's CPU divided by Duecourse's, turn by
+    turn, so that a drift of the machine affects both sides: above 1, Duecourse needs less.
     """
     ratios = _ratios(figures, "textbook")
     return {
@@ -92,7 +92,7 @@ def _ratios(figures: Mapping[str, Sequence[float]], against: str) -> list[float]
 
 
 def peak_memory(name: str, firings: int) -> float:
-    """Peak resident memory (MB) of a process that does nothing but dispatch a case, once."""
+    """Return the peak resident memory (MB) of a process that only dispatches a case once."""
     command = [sys.executable, "-m", "benchmarks.dispatch.memory", name, str(firings)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, timeout=600)
     figure: float = json.loads(done.stdout)["peak_rss_mb"]
@@ -100,8 +100,8 @@ def peak_memory(name: str, firings: int) -> float:
 
 
 def memory(case: Case, firings: int) -> dict[str, Any]:
-    """For a process of its own: what a round and the library needed at most, the wire's pages not being in it. Raises
-    AssertionError where the round did not enqueue everything.
+    """Return the peak memory of a round and of the library, without the wire's pages. Runs in a separate process.
+    Raises AssertionError if the round did not enqueue everything.
     """
     with wire() as at:
         # The jobs are made elsewhere: their memory is not the dispatcher's.

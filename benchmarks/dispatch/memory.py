@@ -1,4 +1,4 @@
-"""The memory of one dispatcher, in a process of its own: python -m benchmarks.dispatch.memory CASE FIRINGS."""
+"""Measure the memory of one dispatcher in a separate process: python -m benchmarks.dispatch.memory CASE FIRINGS."""
 
 from __future__ import annotations
 

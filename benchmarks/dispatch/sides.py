@@ -1,4 +1,4 @@
-"""The two sides: our dispatcher as its function makes it, and the loop that textbooks show."""
+"""The two sides: the dispatcher as its function creates it, and the loop of textbooks."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from duecourse.usecases.dispatch.round import Dispatch
 from duecourse.wiring import Wiring
 
 CORRELATION_ID = "5e0fbc94-0000-4000-8000-000000000000"
-"""As the handler gives it: the invocation's request id, in every message."""
+"""A correlation id as the handler sets it in every message: the request id of the invocation."""
 
 TEXTBOOK_SLOT = "textbook"
-"""Where the textbook's page stands on the wire."""
+"""The slot of the wire with the textbook's page."""
 
 QUEUE = "http://127.0.0.1/000000000000/normal"
 ENVIRONMENT = {
@@ -39,39 +39,41 @@ ENVIRONMENT = {
 
 
 class StillClock:
-    """Stands at a second's first moment: nobody waits for the next one, as that costs time and no CPU."""
+    """A clock that always shows the start of a second, so that no side waits for the next one: a wait takes time but no
+    CPU.
+    """
 
     def now(self) -> float:
-        """NOW."""
+        """Return NOW."""
         return float(NOW)
 
     def sleep_until(self, instant: float) -> None:
-        """Nothing to wait for."""
+        """Return immediately."""
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """Client CPU (s) of so many firings."""
+    """The client CPU (s) of a number of firings."""
 
     cpu: float
     firings: int
 
     @property
     def milliseconds(self) -> float:
-        """Of one firing."""
+        """The CPU time per firing."""
         return 1000 * self.cpu / self.firings
 
 
 def dispatcher() -> Dispatch:
-    """As functions/dispatch has it, but for the clock. The handler's own work is in nobody's figures: a few log lines
-    and metrics a round, whatever it finds (`benchmarks.cost.idle_round` measures a round with them).
+    """Return the dispatcher of functions/dispatch with another clock. The handler's own work is not part of the
+    figures: a few log lines and metrics per round (`benchmarks.cost.idle_round` measures a round with them).
     """
     wiring = Wiring(DispatchSettings.from_env(ENVIRONMENT))
     return replace(wiring.dispatch, clock=StillClock())
 
 
 def load(at: WireAt, case: Case, wanted: int) -> list[dict[str, Any]]:
-    """Put a case's jobs on the wire; their items."""
+    """Load a case's jobs into the wire, and return their items."""
     at.clear()
     stored = items(case.cursors(wanted))
     for begin in range(0, len(stored), PAGE):
@@ -82,22 +84,24 @@ def load(at: WireAt, case: Case, wanted: int) -> list[dict[str, Any]]:
 
 
 def load_textbook(at: WireAt, case: Case, wanted: int) -> list[dict[str, Any]]:
-    """Put one page of a case's jobs on the wire for the textbook, which fires each once; their items."""
+    """Load one page of a case's jobs into the wire for the textbook loop, which fires each job once. Return their
+    items.
+    """
     page = items(case.cursors(wanted * case.firings))
     at.append(TEXTBOOK_SLOT, page)
     return page
 
 
 def measured(work: Callable[[], int]) -> Taken:
-    """`work` says how many firings it dispatched."""
+    """Return the CPU time of `work`, which returns the number of firings that it dispatched."""
     begin = process_time()
     firings = work()
     return Taken(process_time() - begin, firings)
 
 
 def ours(dispatch: Dispatch, least: int) -> int:
-    """A round; how many messages were accepted. Raises AssertionError where it did not do it all, or these are fewer
-    than `least`.
+    """Run a round and return the number of accepted messages. Raises AssertionError if the round was not complete, or
+    if there were fewer than `least` messages.
     """
     report = dispatch(SHARD, NOW + 1e6, CORRELATION_ID)
     wrong = {name: count for name, count in report.counts.items() if name in WRONG and count}
@@ -111,8 +115,8 @@ WRONG = ("ClaimsLost", "ClaimsFailed", "SendsRefused", "CursorsQuarantined", "Cl
 
 @dataclass(frozen=True, slots=True)
 class Textbook:
-    """Reads a page, then sends one message and writes one conditional update for each firing. It does not compute what
-    comes next, which a real one would have to.
+    """Reads a page, then sends one message and writes one conditional update for each firing. It does not compute the
+    next occurrence, which a real loop would have to do.
     """
 
     dynamodb: Any
@@ -120,17 +124,17 @@ class Textbook:
 
     @classmethod
     def create(cls) -> Textbook:
-        """On boto3's clients with our own settings."""
+        """Return the loop with boto3's clients and the settings of this project."""
         clients = AwsClients()
         return cls(clients.get("dynamodb").boto3, clients.get("sqs").boto3)
 
     @classmethod
     def plain(cls) -> Textbook:
-        """On boto3's clients as they come."""
+        """Return the loop with boto3's default clients."""
         return cls(boto3.client("dynamodb"), boto3.client("sqs"))
 
     def __call__(self, firings: int) -> int:
-        """Dispatch the jobs of its page, once each; how many that were, which must be `firings`."""
+        """Dispatch each job of the page once. Return their number, which must be `firings`."""
         found = self._page(TEXTBOOK_SLOT)
         for item in found:
             self._fire(item)

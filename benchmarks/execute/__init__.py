@@ -1,1 +1,1 @@
-"""What executing a run costs: client CPU, requests and capacity, beside the textbook worker."""
+"""The cost of executing a run: client CPU, requests and capacity, in comparison with the textbook worker."""

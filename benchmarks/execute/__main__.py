@@ -1,13 +1,13 @@
-"""What executing a run costs its worker: client CPU, requests and capacity, beside the textbook worker.
+"""Measure what a run costs its worker: client CPU, requests and capacity, also with the textbook worker.
 
     python -m benchmarks.execute [--runs 300] [--repeats 7] [--case http] [--profile] [--json]
 
-Drives functions/execute as Lambda does, with batches of ten messages that are due now, against a wire that answers at
-once (a process of its own, so that what is measured is our side). Beside it, in the same run and in turns: the use
-case without handler, log and metrics; and a textbook worker that for each message makes one conditional PutItem, the
-call, one UpdateItem and one DeleteMessage. Each case has a process of its own, on one core, as a function of less than
-1,769 MB has no more. CPU is that of all threads. TLS counts only in the case of an HTTPS target. Budgets:
-the write units of a run (start 1, finish 1, and 1 where overlap is forbidden).
+Invokes functions/execute as Lambda does, with batches of ten messages that are due now. A stub that responds
+immediately (the wire) runs in a separate process, so only the client side is measured. In the same run, in turns, it
+measures the use case without handler, log and metrics, and a textbook worker that makes one conditional PutItem, the
+call, one UpdateItem and one DeleteMessage for each message. Each case runs in a separate process on one core, because a
+function with less than 1,769 MB has no more. The CPU time includes all threads. TLS is included only in the case of an
+HTTPS target. Budgets: the write units of a run (start 1, end 1, and 1 if overlap is forbidden).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from benchmarks.execute.sides import BATCH
 
 
 def main() -> int:
-    """Measure and print; the status is 1 where a budget is missed."""
+    """Measure, and print the result. Return 1 if a budget is missed."""
     given = _arguments()
     cases = {}
     fresh = multiprocessing.get_context("spawn")

@@ -1,4 +1,4 @@
-"""The jobs of each case, as the jobs table holds them, and the messages that are due now."""
+"""The jobs of each case, as in the jobs table, and the messages that are due now."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PAYLOAD = {"report": "sales", "region": "eu-central-1", "to": ["ops@example.com"
 START_UNITS = 1
 FINISH_UNITS = 1
 LOCK_UNITS = 1
-"""Write units of a run, as docs/data.md has them."""
+"""The write units of a run, as in docs/data.md."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +40,11 @@ class Case:
 
     @property
     def most_write_units(self) -> int:
-        """What a run may take."""
+        """The budget of a run."""
         return START_UNITS + FINISH_UNITS + (0 if self.overlap is Overlap.ALLOW else LOCK_UNITS)
 
     def jobs(self, count: int, url: str, now: int) -> list[Job]:
-        """Jobs that fire once a day and are due in the minute that ends `now`. HTTP targets are at `url`."""
+        """Return jobs that fire once a day and are due in the minute before `now`. HTTP targets are at `url`."""
         return [self._job(number, url, now) for number in range(count)]
 
     def _job(self, number: int, url: str, now: int) -> Job:
@@ -78,7 +78,9 @@ CASES = (
 
 
 def items(jobs: list[Job]) -> dict[str, dict[str, Any]]:
-    """As stored, by key: the jobs, and if they forbid overlap, the lock and the record of the run a day before."""
+    """Return the stored items by key: the jobs and, if they forbid overlap, the lock and the record of the previous
+    day's run.
+    """
     stored = [job_item.to_item(job)[0] for job in jobs]
     for job in jobs:
         if job.needs_lock:
@@ -106,7 +108,7 @@ def _earlier(job: Job) -> Succeeded:
 
 
 def messages(jobs: list[Job], now: int) -> list[RunMessage]:
-    """The message of each job's occurrence of the minute that ends `now`, due when it says."""
+    """Return the message of each job's occurrence in the minute before `now`, due at its time."""
     return [message_of(job, now - number % 30) for number, job in enumerate(jobs)]
 
 

@@ -1,4 +1,4 @@
-"""The environment that a worker of the `normal` lane finds on the wire."""
+"""The environment of a worker of the `normal` lane that uses the wire."""
 
 from __future__ import annotations
 

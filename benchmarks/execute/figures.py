@@ -1,4 +1,4 @@
-"""What was taken of a case, and what it comes to."""
+"""The measurements of a case, and the figures that follow from them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from benchmarks.spread import spread
 DYNAMODB = frozenset({"GetItem", "PutItem", "UpdateItem", "DeleteItem", "Query", "TransactWriteItems"})
 SQS = frozenset({"SendMessage", "SendMessageBatch", "DeleteMessage", "ChangeMessageVisibility"})
 POLLER_REQUESTS = 2
-"""What Lambda's poller asks of SQS for a batch that succeeds: to receive it, and to delete it ("Using Lambda with
-Amazon SQS", AWS Lambda Developer Guide); both are billed to the queue's account."""
+"""The requests of Lambda's poller to SQS for a successful batch: one receive and one deletion ("Using Lambda with
+Amazon SQS", AWS Lambda Developer Guide). Both are billed to the queue's account.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One side's CPU (seconds a sample of `runs`), and requests and units of one sample."""
+    """One side's CPU time (seconds per sample of `runs`), and the requests and units of one sample."""
 
     runs: int
     cpu: tuple[float, ...]
@@ -26,11 +27,13 @@ class Side:
 
     @property
     def milliseconds(self) -> list[float]:
-        """Of CPU for a run, in each sample."""
+        """The CPU time per run in each sample."""
         return [1000 * taken / self.runs for taken in self.cpu]
 
     def document(self, batch: int, *, deletes: bool) -> dict[str, Any]:
-        """For a result. `deletes`: this side deletes its messages itself, so that the poller only receives."""
+        """Return the figures as a part of the result. `deletes`: the side deletes its messages itself, so the poller
+        only receives.
+        """
         made = sum(count for name, count in self.requests.items() if name in SQS)
         polled = (POLLER_REQUESTS - deletes) / batch
         asked = sum(count for name, count in self.requests.items() if name in DYNAMODB | SQS)
@@ -47,7 +50,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A case, all its sides, taken in turns."""
+    """A case with all its sides, measured in turns."""
 
     says: str
     most_write_units: int
@@ -59,12 +62,12 @@ class Measured:
 
     @property
     def write_units(self) -> float:
-        """A run's."""
+        """The write units of a run."""
         return self.ours.units.get("write", 0) / self.ours.runs
 
     def document(self, batch: int) -> dict[str, Any]:
-        """For a result, with the names that a case of `benchmarks.dispatch` has. The ratio is the textbook's CPU by
-        ours: above 1 we are cheaper.
+        """Return the figures as a part of the result, with the names that `benchmarks.dispatch` uses. The ratio is the
+        textbook's CPU divided by Duecourse's: above 1, Duecourse needs less.
         """
         ours = self.ours.document(batch, deletes=False)
         alone, ratio = self.use_case, spread(_ratios(self.textbook, self.ours))
@@ -84,10 +87,10 @@ class Measured:
 
     @property
     def within(self) -> bool:
-        """Whether its write units keep to their budget."""
+        """Whether the write units are within the budget."""
         return 0 < self.write_units <= self.most_write_units
 
 
 def _ratios(over: Side, under: Side) -> list[float]:
-    """Of samples that were taken in the same turn."""
+    """Return the ratios of samples of the same turn."""
     return [one / other for one, other in zip(over.milliseconds, under.milliseconds, strict=True)]

@@ -1,4 +1,4 @@
-"""Takes one case: its sides in turns, each sample with new messages, on one wire."""
+"""Measures one case: its sides in turn on one wire, each sample with new messages."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ PROFILED = 25
 
 
 def measure(case: Case, runs: int, repeats: int, *, profile: bool) -> Measured:
-    """The case's figures; in a process of its own, for the peak of memory is a process's.
+    """Return the case's figures. Runs in a separate process, since peak memory is measured per process.
 
-    It stays on one core, while the wire may use the others. A function of 512 MB has three tenths of one (a whole one
-    comes with 1,769 MB: "Configure Lambda function memory", AWS Lambda Developer Guide), so that threads that truly run
-    side by side, and fight for the interpreter's lock, would be a cost that no worker has.
+    The process uses one core, and the wire may use the others. A function of 512 MB has three tenths of a core (a whole
+    one comes with 1,769 MB: "Configure Lambda function memory", AWS Lambda Developer Guide). Threads that really run in
+    parallel, and compete for the interpreter's lock, would cause a cost that no worker has.
     """
     with wire() as at:
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
@@ -68,7 +68,9 @@ def _sample(at: WireAt, side: AnySide, jobs: Sequence[Job]) -> Side:
 
 
 def _joined(samples: list[Side]) -> Side:
-    """Their times side by side; requests and units are the same in each, or it is no figure."""
+    """Return one side with the times of all samples. Requests and units are the same in each sample; otherwise they are
+    not a figure.
+    """
     first = samples[0]
     if any((each.requests, each.units) != (first.requests, first.units) for each in samples):
         raise AssertionError("samples differ in what they asked for")
@@ -76,7 +78,7 @@ def _joined(samples: list[Side]) -> Side:
 
 
 def _profile(side: Quietly, jobs: Sequence[Job]) -> tuple[str, ...]:
-    """The use case under cProfile, one run after the other: where its time goes, by own time."""
+    """Profile the use case with cProfile, one run after another. Return the functions by their own time."""
     events = side.events(messages(list(jobs), int(time())), jobs)
     profiler = cProfile.Profile()
     profiler.runcall(side.one_by_one, events)

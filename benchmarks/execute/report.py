@@ -1,4 +1,4 @@
-"""The result of `benchmarks.execute`, as JSON's document and as a table."""
+"""The result of `benchmarks.execute` as a JSON document and as a table."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from benchmarks.execute.figures import Measured
 
 
 def budgets(cases: Mapping[str, Measured]) -> dict[str, bool]:
-    """Start 1 write unit, finish 1, and 1 for the overlap lock (docs/data.md)."""
+    """Return whether the budgets are met: start 1 write unit, end 1, and 1 for the overlap lock (docs/data.md)."""
     return {f"{name}_at_most_{case.most_write_units}_wru": case.within for name, case in cases.items()}
 
 
 def table(cases: Mapping[str, Mapping[str, Any]], kept: Mapping[str, bool]) -> str:
-    """For people: a row a case and side."""
+    """Return a readable table with one row for each case and side."""
     head = f"{'':24}{'CPU ms':>8}{'requests':>10}{'WRU':>6}{'RRU':>6}{'SQS':>6}  textbook's CPU / ours"
     lines = ["Of one run, without the target's own work; SQS with the poller's requests", "", head]
     for name, case in cases.items():

@@ -1,4 +1,4 @@
-"""The sides: our worker as its function is invoked, the same without its telemetry, and the worker of textbooks."""
+"""The sides: the worker as its function is invoked, the same without its telemetry, and the textbook worker."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from duecourse.wiring import Wiring
 from tests.support.lambda_events import Context, lane_event
 
 BATCH = 10
-"""Messages an invocation gets: the event source's default, and what our lanes ask for."""
+"""The messages of an invocation: the event source's default, which the lanes use."""
 
 
 def batches_of(bodies: Sequence[str]) -> list[dict[str, Any]]:
-    """The events by which SQS hands over messages with these bodies, each received for the first time."""
+    """Return the events with which SQS delivers messages with these bodies, each received for the first time."""
     received = [
         {
             "Body": body,
@@ -44,7 +44,7 @@ def batches_of(bodies: Sequence[str]) -> list[dict[str, Any]]:
 
 
 class Ours:
-    """functions/execute as Lambda calls it, its log and metrics written to nowhere."""
+    """functions/execute as Lambda calls it. Its log and metrics are discarded."""
 
     name = "ours"
 
@@ -55,11 +55,11 @@ class Ours:
             self._handler = importlib.import_module("functions.execute.handler").handler
 
     def events(self, runs: Sequence[RunMessage], _jobs: Sequence[Job]) -> list[dict[str, Any]]:
-        """What it is invoked with."""
+        """Return the events of the invocations."""
         return batches_of([run.to_json() for run in runs])
 
     def cpu(self, events: Sequence[dict[str, Any]]) -> float:
-        """Seconds of CPU for all events. Raises AssertionError where a message was left over."""
+        """Return the CPU seconds for all events. Raises AssertionError if a message was left over."""
         with redirect_stdout(self._nowhere):
             begin = process_time()
             answers = [self._handler(event, Context()) for event in events]
@@ -70,7 +70,7 @@ class Ours:
 
 
 class Quietly:
-    """The use case alone: no logger, no metrics, no handler."""
+    """The use case alone, without logger, metrics and handler."""
 
     name = "use_case"
 
@@ -78,11 +78,11 @@ class Quietly:
         self._execute = Wiring(ExecuteSettings.from_env(ENVIRONMENT)).workers[False]
 
     def events(self, runs: Sequence[RunMessage], _jobs: Sequence[Job]) -> list[dict[str, Any]]:
-        """Those of the handler."""
+        """Return the events of the handler."""
         return batches_of([run.to_json() for run in runs])
 
     def cpu(self, events: Sequence[dict[str, Any]]) -> float:
-        """Seconds of CPU for all events. Raises AssertionError where a run did not succeed."""
+        """Return the CPU seconds for all events. Raises AssertionError if a run did not succeed."""
         begin = process_time()
         batches = [self._execute(_received(event), time() + 120) for event in events]
         taken = process_time() - begin
@@ -92,7 +92,7 @@ class Quietly:
         return taken
 
     def one_by_one(self, events: Sequence[dict[str, Any]]) -> None:
-        """The same in this thread, for a profiler, which sees no other."""
+        """Process the events in this thread, because a profiler sees only one thread."""
         for event in events:
             for received in _received(event):
                 self._execute.handle(received, time() + 120)
@@ -107,9 +107,11 @@ def _received(event: dict[str, Any]) -> list[ReceivedMessage]:
 
 @dataclass(slots=True)
 class Textbook:
-    """A worker as it is written every day: for each message one conditional put, the call, one update and one delete,
-    one after the other. Kept as cheap as it can be: boto3's clients with our settings (no validation of parameters), a
-    pool of connections to the target, everything in the message (no job is read), no log, no metrics, no time zones.
+    """A worker as commonly written: for each message one conditional put, the call, one update and one delete, one
+    after another.
+
+    Its costs are kept as low as possible: boto3's clients with this project's settings (no validation of parameters),
+    pooled connections to the target, all data in the message (no job is read), no log, no metrics, no time zones.
     """
 
     dynamodb: Any
@@ -120,16 +122,16 @@ class Textbook:
 
     @classmethod
     def create(cls) -> Textbook:
-        """On clients of its own."""
+        """Return the worker with separate clients."""
         clients = AwsClients()
         return cls(clients.get("dynamodb").boto3, clients.get("sqs").boto3, clients.calling("lambda", 30))
 
     def events(self, runs: Sequence[RunMessage], jobs: Sequence[Job]) -> list[dict[str, Any]]:
-        """What it is invoked with: messages that say all."""
+        """Return the events, with messages that contain all data."""
         return batches_of([json.dumps(_whole(run, job)) for run, job in zip(runs, jobs, strict=True)])
 
     def cpu(self, events: Sequence[dict[str, Any]]) -> float:
-        """Seconds of CPU for all events."""
+        """Return the CPU seconds for all events."""
         begin = process_time()
         for event in events:
             for record in event["Records"]:
@@ -178,6 +180,6 @@ class Textbook:
 
 
 def _whole(run: RunMessage, job: Job) -> dict[str, Any]:
-    """What a textbook's message says of a run."""
+    """Return the content of a textbook message for a run."""
     called = {"url": job.target.url} if isinstance(job.target, HttpTarget) else {"function": FUNCTION}
     return {"job": job.id, "due": run.due, "payload": job.payload, **called}

@@ -1,1 +1,1 @@
-"""Workflows on the local stack: hops, a PUT of many jobs, starts, a wide workflow whose workers die."""
+"""Workflows on the local stack: hops, a PUT of many jobs, starts, and a wide workflow whose workers are killed."""

@@ -1,18 +1,20 @@
-"""Workflows on the local stack: how soon a job starts after the one before it, and a wide workflow whose workers die.
+"""Measure workflows on the local stack: the time between two steps, and a wide workflow whose workers are killed.
 
     python -m benchmarks.hops [--chain 20] [--chains 5] [--wide 500] [--json]
 
-Starts the local stack in a passing folder, as `duecourse demo` does, and measures, one after the other:
+Starts the local stack in a temporary folder, as `duecourse demo` does, and measures one after another:
 
-- a chain of --chain jobs with `precision: exact`, run --chains times after one that is not counted. A hop is the time
-  from one call's arrival at the target to the next one's: answer, record, note of the end, message, delivery, start;
-- one PUT of a workflow of 1,000 jobs that exist;
-- 1,000 starts sent to a queue of their own as a worker sends them, batches side by side and one after the other;
-- one job, then --wide jobs, then one. When half of the wide ones were called, every worker process is killed. Messages
-  that they held come back when their visibility ends (150 s), so this takes minutes.
+- a chain of --chain jobs with `precision: exact`, run --chains times after a run that is not counted. A hop is the time
+  from the arrival of one call at the target to the arrival of the next: response, record, note of the end, message,
+  delivery, start;
+- one PUT of a workflow of 1,000 existing jobs;
+- 1,000 starts that are sent to a separate queue as a worker sends them, with batches at the same time and one after
+  another;
+- one job, then --wide jobs, then one job. When half of the wide jobs have been called, every worker process is killed.
+  Messages that they held become visible again after 150 s, so this takes minutes.
 
-The status is 1 unless half of the hops take less than 150 ms, the PUT less than 5 s, and each job of the wide workflow
-was called and has succeeded, and so has the workflow.
+The status is 1 unless half of the hops take less than 150 ms, the PUT takes less than 5 s, each job of the wide
+workflow was called and has succeeded, and so has the workflow.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ PUT_SECONDS = 5.0
 
 
 def budgets(found: Mapping[str, Any]) -> dict[str, bool]:
-    """What was promised."""
+    """Return whether each budget is met."""
     wide = found["wide"]
     return {
         "half_of_the_hops_below_150_ms": found["hop_seconds"]["p50"] < HOP_SECONDS,
@@ -42,7 +44,7 @@ def budgets(found: Mapping[str, Any]) -> dict[str, bool]:
 
 
 def main(arguments: list[str]) -> int:
-    """Measure and print; 1 when a promise is not kept."""
+    """Measure, and print the result. Return 1 if a budget is missed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.hops", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--chain", type=positive, default=20, help="jobs of the chain (20)")

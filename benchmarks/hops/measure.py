@@ -1,4 +1,4 @@
-"""What is measured, on a stack that is up."""
+"""The measurements on a running stack."""
 
 from __future__ import annotations
 
@@ -34,13 +34,15 @@ from duecourse.ports import Executor, InlineExecutor, Outgoing
 from tests.support import emulators
 
 MANY = 1_000
-"""Jobs of the workflow that is put, and starts that are sent."""
+"""The number of jobs of the workflow that is put, and of starts that are sent."""
 
 BATCH = 100
-"""Jobs that one request creates."""
+"""The number of jobs that one request creates."""
 
 CALL_SECONDS = 2.0
-"""How long the wide workflow's jobs take: much of a run's time here, so that calls are under way when workers die."""
+"""The duration of the calls of the wide workflow: a large part of a run's time here, so that calls are in progress when
+workers are killed.
+"""
 
 PATIENCE_SECONDS = 600.0
 GRAPH = "0123456789abcdef01234567"
@@ -48,7 +50,7 @@ GRAPH = "0123456789abcdef01234567"
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How long a chain is, how often it runs, and how many jobs stand side by side."""
+    """The length of a chain, the number of its runs, and the number of parallel jobs."""
 
     chain: int
     chains: int
@@ -57,7 +59,7 @@ class Plan:
 
 @dataclass(slots=True)
 class Measurement:
-    """One measurement on a stack that is up."""
+    """One measurement on a running stack."""
 
     plan: Plan
     screen: Screen
@@ -67,7 +69,7 @@ class Measurement:
     receiver: str
 
     def run(self) -> dict[str, Any]:
-        """What was found."""
+        """Measure, and return the figures."""
         found: dict[str, Any] = {}
         for name, measured in (
             ("hop_seconds", self._hops),
@@ -113,7 +115,7 @@ class Measurement:
         return round(taken, 3)
 
     def _sends(self) -> dict[str, float]:
-        """A queue of its own, so that no worker receives them."""
+        """Measure sends to a separate queue, from which no worker receives."""
         clients = emulators.clients(self.stack.endpoint)
         url = clients.get("sqs").create_queue(QueueName="hops-starts")["QueueUrl"]
         now = time.time()
@@ -185,7 +187,7 @@ def _names(count: int) -> list[str]:
 
 
 def _start_of(job_id: str, now: float, nonce: str) -> RunMessage:
-    """The start of a step, as large as they are."""
+    """Return the start message of a step with its typical size."""
     identity = RunIdentity("default", job_id, int(now), int(now), 0, workflow=f"many@{GRAPH}")
     return RunMessage(identity, Lane.NORMAL, now, nonce)
 

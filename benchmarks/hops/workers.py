@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def workers(endpoint: str) -> Iterator[int]:
-    """The processes of the worker functions of the stack at this address (Linux says which they are)."""
+    """Yield the processes of the worker functions of the stack at this address (on Linux)."""
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             pairs = (folder / "environ").read_bytes().split(b"\0")

@@ -1,1 +1,1 @@
-"""Lateness on the local stack beside schedulers that people run themselves: `python -m benchmarks.local`."""
+"""Lateness on the local stack in comparison with self-hosted schedulers: `python -m benchmarks.local`."""

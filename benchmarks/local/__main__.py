@@ -1,13 +1,14 @@
-"""Lateness on the local stack beside schedulers that people run themselves, at the same time and with the same jobs.
+"""Compare the lateness on the local stack with self-hosted schedulers, at the same time and with the same jobs.
 
     python -m benchmarks.local --minutes 3 --plots plots     a table, and plots/local-lateness.png
     python -m benchmarks.local --json                        one JSON document
-    python -m benchmarks.local --beside                      Duecourse alone, without the others' load
+    python -m benchmarks.local --beside                      Duecourse alone, without the load of the others
 
-Starts the local stack and measures Duecourse alone: that is the light load of its budgets. Then starts it once more,
-procrastinate with a PostgreSQL of its own (once with its default polling interval, once with a
-short one) and APScheduler, gives each the same jobs and ends them all. A side that is not installed is left out, with a
-note. Takes about two and a half minutes more than --minutes, twice. The status is 1 when Duecourse misses a budget.
+Starts the local stack and measures Duecourse alone: this is the light load of its budgets. Then starts it again,
+together with procrastinate (with a separate PostgreSQL; once with the default polling interval, once with a short one)
+and APScheduler, gives each the same jobs, and stops all of them. A scheduler that is not installed is omitted, with a
+note. Each of the two parts takes about two and a half minutes more than --minutes. The status is 1 if Duecourse misses
+a budget.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from duecourse.client import ApiError, ApiUnreachableError
 
 
 def main(arguments: list[str]) -> int:
-    """Measure and print; 1 when a budget is missed."""
+    """Measure, and print the result. Return 1 if a budget is missed."""
     given = _given(arguments)
     screen = Screen(Console(stderr=True, highlight=False, soft_wrap=True))
     plan = Plan(given.minutes, given.minutely, given.once, tuple(side for side in RIVALS if side.name in given.beside))

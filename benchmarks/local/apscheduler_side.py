@@ -1,8 +1,8 @@
-"""APScheduler 3 as a process of its own, its jobs in memory.
+"""APScheduler 3 in a separate process, with its jobs in memory.
 
     python -m benchmarks.local.apscheduler_side --name SIDE --jobs FILE --receiver URL --ready FILE
 
-Ends when it is terminated.
+Runs until it is terminated.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from benchmarks.local.sides import CONCURRENCY, GRACE_SECONDS
 
 
 def trigger(job: Job) -> CronTrigger | DateTrigger:
-    """When the job is due, in APScheduler's words."""
+    """Return the due times of the job as APScheduler's trigger."""
     if job.at is not None:
         return DateTrigger(datetime.fromtimestamp(job.at, UTC))
     if job.kind is Kind.TEN_SECONDS:

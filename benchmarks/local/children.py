@@ -1,4 +1,4 @@
-"""Child processes in Python that say when they are ready; each ends with the context that started it."""
+"""Child processes in Python that report when they are ready. Each ends with the context that started it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ POLL_SECONDS = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """A process that is up; `said` is what it wrote when it became ready."""
+    """A ready process; `said` is the text that it wrote when it became ready."""
 
     name: str
     process: subprocess.Popen[bytes]
@@ -31,13 +31,15 @@ class Child:
 
     @property
     def fault(self) -> str | None:
-        """Its last words when it has ended although nobody asked it to."""
+        """Return the last lines of its output if it has ended unexpectedly."""
         return None if self.process.poll() is None else f"{self.name} has ended: {last_line(self.log)}"
 
 
 @contextmanager
 def python_child(root: Path, folder: Path, name: str, module: str, options: Mapping[str, str]) -> Iterator[Child]:
-    """Run `python -m module` in the checkout and wait until it is ready. Raises CliError when it does not get there."""
+    """Run `python -m module` in the checkout and wait until it is ready. Raises CliError if it does not
+    become ready.
+    """
     log, ready = folder / f"{name}.log", folder / f"{name}.ready"
     given = [part for option, value in options.items() for part in (f"--{option}", value)]
     command = [sys.executable, "-m", module, *given, "--ready", str(ready)]

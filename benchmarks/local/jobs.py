@@ -1,6 +1,5 @@
-"""The jobs that every side runs, and when each is due. Pure: no clock, no calls.
-
-Times are whole seconds since 1970, UTC.
+"""The jobs that all schedulers run, and their due times. Pure: no clock, no calls. Times are whole seconds since 1970,
+UTC.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ TEN_SECONDS = 10
 
 
 class Kind(StrEnum):
-    """How a job recurs."""
+    """The recurrence of a job."""
 
     MINUTELY = "minutely"
     TEN_SECONDS = "ten_seconds"
@@ -29,7 +28,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One job; `at` is the second of one that is due once."""
+    """One job; `at` is the due second of a one-off."""
 
     id: str
     kind: Kind
@@ -37,37 +36,39 @@ class Job:
 
     @property
     def period(self) -> int | None:
-        """Seconds between two occurrences; None where there is only one."""
+        """The seconds between two occurrences; None for a one-off."""
         return {Kind.MINUTELY: MINUTE, Kind.TEN_SECONDS: TEN_SECONDS, Kind.ONCE: None}[self.kind]
 
     def occurrences(self, begin: int, end: int) -> list[int]:
-        """Every second from `begin` to before `end` at which it is due."""
+        """Return the seconds at which the job is due, from `begin` on and before `end`."""
         if self.at is not None:
             return [self.at] if begin <= self.at < end else []
         period = self.period or MINUTE
         return list(range(-(-begin // period) * period, end, period))
 
     def latest(self, now: float) -> int:
-        """The occurrence that a call made now belongs to, where a scheduler does not tell: the last one."""
+        """Return the occurrence of a call at this time if the scheduler does not pass it: the last one."""
         period = self.period or MINUTE
         return self.at if self.at is not None else int(now // period * period)
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The minutes that count: from `begin` to before `end`."""
+    """The measured minutes, from `begin` on and before `end`."""
 
     begin: int
     end: int
 
     @property
     def minutes(self) -> int:
-        """How many."""
+        """The number of minutes."""
         return (self.end - self.begin) // MINUTE
 
 
 def jobs_of(window: Window, minutely: int, once: int) -> tuple[Job, ...]:
-    """So many jobs due at every full minute, so many due once and spread evenly, and one every ten seconds."""
+    """Return `minutely` jobs that are due at every full minute, `once` one-offs spread evenly, and one job that fires
+    every ten seconds.
+    """
     span = window.end - window.begin
     return (
         *(Job(f"minutely-{number:02d}", Kind.MINUTELY) for number in range(minutely)),
@@ -77,12 +78,12 @@ def jobs_of(window: Window, minutely: int, once: int) -> tuple[Job, ...]:
 
 
 def first_full_minute(now: float, ahead: float) -> int:
-    """The first full minute that lies at least so many seconds ahead."""
+    """Return the first full minute that is at least this number of seconds ahead."""
     return int(-(-(now + ahead) // MINUTE) * MINUTE)
 
 
 def duecourse_document(job: Job, receiver: str) -> JobRequest:
-    """A job as Duecourse is given it; everything else is the stage's default."""
+    """Return the job in the format of Duecourse's API, with the stage's defaults for all other fields."""
     schedule = {Kind.MINUTELY: "* * * * *", Kind.TEN_SECONDS: "*/10 * * * * *"}.get(job.kind)
     if job.at is not None:
         schedule = f"at({datetime.fromtimestamp(job.at, UTC):%Y-%m-%dT%H:%M:%S})"
@@ -90,10 +91,10 @@ def duecourse_document(job: Job, receiver: str) -> JobRequest:
 
 
 def written(jobs: Iterable[Job]) -> str:
-    """The jobs for the process of a side."""
+    """Return the jobs as text for the process of a scheduler."""
     return json.dumps([asdict(job) for job in jobs])
 
 
 def read(text: str) -> tuple[Job, ...]:
-    """The jobs as `written`."""
+    """Return the jobs from the text of `written`."""
     return tuple(Job(each["id"], Kind(each["kind"]), each["at"]) for each in json.loads(text))

@@ -1,4 +1,4 @@
-"""All sides at the same time on this machine: started, given the same jobs, watched, ended."""
+"""Runs all schedulers at the same time on this machine with the same jobs, and observes them."""
 
 from __future__ import annotations
 
@@ -26,19 +26,21 @@ from duecourse.cli.terminal import CliError
 from duecourse.client import Client
 
 AHEAD_SECONDS = 90.0
-"""Between the start of the sides and the minutes that count: posting takes some of it, and the full minute before them
-is the warm-up, in which every side does what it will do then.
+"""The time from the start of the schedulers to the measured minutes. Posting takes some of it. The full minute before
+the measured minutes is the warm-up, in which every scheduler does the same work as later.
 """
 
 STRAGGLERS_SECONDS = 20.0
-"""How long after the last minute calls are still waited for."""
+"""How long after the last minute late calls are awaited."""
 
 SAY_SECONDS = 15.0
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How many minutes count, how many jobs there are of each kind (and one every ten seconds), and beside whom."""
+    """The number of measured minutes, the number of jobs of each kind (and one every ten seconds), and the other
+    schedulers.
+    """
 
     minutes: int
     minutely: int
@@ -48,7 +50,7 @@ class Plan:
 
 @dataclass(slots=True)
 class Seen:
-    """What came of it: the jobs, the minutes, every call, who took part, what must be said beside the figures."""
+    """The observations: the jobs, the minutes, every call, the schedulers, and notes on the figures."""
 
     jobs: tuple[Job, ...]
     window: Window
@@ -57,17 +59,16 @@ class Seen:
     notes: list[str] = field(default_factory=list)
     postgres: str | None = None
     loads: list[float] = field(default_factory=list)
-    """The system's load average of a minute, at the end of each minute that counts."""
+    """The system's load average at the end of each measured minute."""
 
     def of(self, side: str) -> list[Arrival]:
-        """The calls of one side."""
+        """Return the calls of one scheduler."""
         return [each for each in self.arrivals if each.side == side]
 
 
 def measure(plan: Plan, screen: Screen) -> Seen:
-    """Start everything, let it run, end it. The emulator's log stays where that fails.
-
-    Raises CliError, ApiError, ApiUnreachableError.
+    """Start all schedulers, measure, and stop them. If this fails, the emulator's log is kept. Raises CliError,
+    ApiError, ApiUnreachableError.
     """
     project, port = find_project(Path(__file__).parent), free_port()
     with passing_place(project, port, "local-bench") as place:

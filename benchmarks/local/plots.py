@@ -1,4 +1,4 @@
-"""The share of runs that had started by each lateness, of all sides, as a PNG. Needs matplotlib."""
+"""Plots the share of runs that had started by each lateness, for all schedulers, as a PNG. Needs matplotlib."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from benchmarks.local.tally import P50_BUDGET_SECONDS, P99_BUDGET_SECONDS, Tally
 
 FILE = "local-lateness.png"
 MIN_SECONDS = 0.0005
-"""What is less (or early) is drawn here: a logarithmic axis has no zero."""
+"""Smaller (and negative) values are plotted here: a logarithmic axis has no zero."""
 
 
 def draw(tallies: Mapping[str, Tally], folder: Path, title: str) -> Path:
-    """Draw it into a folder, which is made; where it is. Raises ImportError without matplotlib, OSError."""
+    """Draw the plot into a folder, which is created. Return its path. Raises ImportError without matplotlib, or
+    OSError.
+    """
     import matplotlib as mpl
 
     mpl.use("Agg")

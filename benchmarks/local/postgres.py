@@ -1,4 +1,6 @@
-"""A PostgreSQL server of our own for as long as a context lasts: data and socket in a temporary folder, no port."""
+"""A temporary PostgreSQL server for the duration of a context: data and socket in a temporary folder,
+without a port.
+"""
 
 from __future__ import annotations
 
@@ -20,54 +22,54 @@ from duecourse.cli.local.emulator.ministack import last_line
 from duecourse.cli.terminal import CliError
 
 ACCOUNT = "postgres"
-"""Whose rights the server is given when root starts this: it refuses root's."""
+"""The account of the server if root starts this program: the server refuses to run as root."""
 
 USER = "bench"
 INSTALL = "install PostgreSQL (on Debian the package postgresql)"
 READY_SECONDS, STOP_SECONDS, POLL_SECONDS = 30.0, 10.0, 0.1
 PACKAGED = Path("/usr/lib/postgresql")
-"""Where Debian puts the programs of each version, which are not in the PATH."""
+"""The folder in which Debian installs the programs of each version. It is not in the PATH."""
 
 
 @dataclass(frozen=True, slots=True)
 class Programs:
-    """The server's programs: where they are, their version, and what must stand before a command that root gives."""
+    """The server's programs: their folder, their version, and the prefix of a command that root starts."""
 
     folder: Path
     version: str
     prefix: tuple[str, ...] = ()
 
     def command(self, name: str, *arguments: str) -> list[str]:
-        """One of them, with the rights of the server."""
+        """Return a command with one of the programs, with the permissions of the server."""
         return [*self.prefix, str(self.folder / name), *arguments]
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A server that is up."""
+    """A running server."""
 
     programs: Programs
     socket: Path
 
     def database(self, name: str) -> str:
-        """A new database; how to connect to it. Raises CliError."""
+        """Create a database and return its connection string. Raises CliError."""
         _run([str(self.programs.folder / "createdb"), "-h", str(self.socket), "-U", USER, name])
         return f"host={self.socket} user={USER} dbname={name}"
 
 
 def version_key(folder: Path) -> tuple[int, ...]:
-    """What sorts /usr/lib/postgresql/9.6/bin before .../15/bin."""
+    """Return a key that sorts /usr/lib/postgresql/9.6/bin before .../15/bin."""
     return tuple(int(part) for part in folder.parent.name.split(".") if part.isdigit())
 
 
 def version_of(said: str) -> str:
-    """15.8 from `postgres (PostgreSQL) 15.8 (Debian 15.8-0+deb12u1)`."""
+    """Return 15.8 for `postgres (PostgreSQL) 15.8 (Debian 15.8-0+deb12u1)`."""
     found = re.search(r"\) (\S+)", said)
     return found.group(1) if found else said.strip()
 
 
 def find_programs() -> Programs:
-    """Those of the PATH, or the newest that Debian has packaged. Raises CliError with what to do."""
+    """Return the programs in the PATH, or the newest ones that Debian has installed. Raises CliError with a remedy."""
     found = shutil.which("postgres")
     folders = [Path(found).resolve().parent] if found else []
     folders += sorted(PACKAGED.glob("*/bin"), key=version_key, reverse=True)
@@ -78,7 +80,9 @@ def find_programs() -> Programs:
 
 
 def _rights() -> tuple[str, ...]:
-    """Nothing for a usual user; for root, the change to the server's account, with an end when we end."""
+    """Return the command prefix: empty for a regular user; for root, the change to the server's account, whose process
+    ends with this one.
+    """
     if os.geteuid() != 0:
         return ()
     setpriv = shutil.which("setpriv")
@@ -92,7 +96,7 @@ def _rights() -> tuple[str, ...]:
 
 @contextmanager
 def postgres(programs: Programs) -> Iterator[Server]:
-    """A new cluster with the server's defaults. Raises CliError."""
+    """Start a new cluster with the server's defaults. Raises CliError."""
     # Not inside the folder of the benchmark: the server's account could not enter that one.
     folder = Path(tempfile.mkdtemp(prefix="duecourse-pg-"))
     try:

@@ -1,8 +1,8 @@
-"""procrastinate with PostgreSQL as a process of its own: cron jobs, scheduled jobs, one worker.
+"""procrastinate with PostgreSQL in a separate process: cron jobs, scheduled jobs, one worker.
 
     python -m benchmarks.local.procrastinate_side --name SIDE --database CONNINFO --polling 5 --jobs FILE ...
 
-Ends when it is terminated.
+Runs until it is terminated.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from benchmarks.local.jobs import Job, Kind, read
 from benchmarks.local.sides import CONCURRENCY
 
 CRON = {Kind.MINUTELY: "* * * * *", Kind.TEN_SECONDS: "* * * * * */10"}
-"""In procrastinate the sixth field is the seconds."""
+"""The schedules. In procrastinate the sixth field has the seconds."""
 
 
 async def work(
     name: str, database: str, polling: float, jobs: Sequence[Job], receiver: str, ready: Callable[[], None]
 ) -> None:
-    """Make the schema, defer the one-offs, run the worker until a signal ends it."""
+    """Create the schema, defer the one-offs, and run the worker until a signal ends it."""
     # One connection for each job at a time and one more, as its documentation advises for short jobs.
     size = CONCURRENCY + 1
     app = procrastinate.App(

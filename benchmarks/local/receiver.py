@@ -1,9 +1,9 @@
-"""What all sides call: a process of its own that notes when each call arrived, and whose it was.
+"""The target of all schedulers: a separate process that records the arrival time and the scheduler of each call.
 
     python -m benchmarks.local.receiver --ready FILE     writes its port into the file, serves until it is terminated
 
-`POST /<side>/<job>` is a call; the occurrence is in the `X-Duecourse-Scheduled-At` header (an instant) or `X-Due`
-(seconds since 1970). `GET /arrivals` answers `[[side, job, due, arrived at], ...]`.
+`POST /<side>/<job>` is a call. The occurrence is in the `X-Duecourse-Scheduled-At` header (an instant) or `X-Due`
+(seconds since 1970). `GET /arrivals` returns `[[side, job, due, arrived at], ...]`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ BACKLOG = 512
 
 
 class Connection(asyncio.Protocol):
-    """HTTP/1.1 with keep-alive, as much of it as the four callers speak: every body has a length."""
+    """HTTP/1.1 with keep-alive, limited to the features that the four callers use: every body has a length."""
 
     def __init__(self, arrivals: list[tuple[str, str, int, float]]) -> None:
         self._arrivals = arrivals
@@ -31,11 +31,11 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep the way back."""
+        """Store the transport."""
         self._transport = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:
-        """Note the moment of a request's first byte; answer every request that is whole."""
+        """Record the time of a request's first byte. Respond to every complete request."""
         if not self._waiting:
             self._began = time.time()
         self._waiting += data
@@ -63,14 +63,14 @@ class Connection(asyncio.Protocol):
 
 
 def due_of(fields: dict[str, str]) -> int:
-    """The occurrence that a call names in its headers (names in small letters); 0 if it names none."""
+    """Return the occurrence in the headers of a call (names in lower case), or 0 if there is none."""
     if instant := fields.get("x-duecourse-scheduled-at"):
         return int(datetime.fromisoformat(instant).timestamp())
     return int(fields.get("x-due", 0))
 
 
 async def serve(ready: Callable[[str], object]) -> None:
-    """Serve on the loopback interface for ever; `ready` is told the port."""
+    """Serve on the loopback interface until the process ends. `ready` receives the port."""
     arrivals: list[tuple[str, str, int, float]] = []
     loop = asyncio.get_running_loop()
     server = await loop.create_server(lambda: Connection(arrivals), LOOPBACK, 0, backlog=BACKLOG)

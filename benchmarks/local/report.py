@@ -1,4 +1,4 @@
-"""The report: for programs, and to be read. Pure: no clock, no calls."""
+"""The report, as JSON data and as text. Pure: no clock, no calls."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from benchmarks.local.tally import BOUNDS, Tally, budgets, document
 COLUMNS = ("expected", "arrived", "lost", "doubled", "early")
 
 BAR = 40
-"""The longest bar of the histogram, in characters."""
+"""The maximum length of a bar of the histogram, in characters."""
 
 STANDING_NOTES = (
     "The budgets are judged by Duecourse alone (light load); then all sides run, Duecourse among them.",
@@ -30,13 +30,13 @@ STANDING_NOTES = (
 
 @dataclass(frozen=True, slots=True)
 class Alone:
-    """Duecourse with nobody beside it, and the load average of each minute."""
+    """The lateness of Duecourse without other schedulers, and the load average of each minute."""
 
     tally: Tally
     loads: Sequence[float]
 
     def document(self) -> dict[str, Any]:
-        """For programs."""
+        """Return the figures as JSON data."""
         return {"load_average_of_each_minute": list(self.loads), **document(self.tally, self.tally)}
 
 
@@ -48,8 +48,8 @@ def report(
     notes: Sequence[str],
     alone: Alone | None = None,
 ) -> dict[str, Any]:
-    """Everything but the head of the document. `alone` is Duecourse without the others' load, by which its budgets are
-    judged; without it (nobody was beside it) the minutes themselves are.
+    """Return the document without its head. `alone` is Duecourse without the load of the others, for which its budgets
+    are checked. Without it (there were no others), the measured minutes are used.
     """
     ours = tallies[OURS]
     light = ours if alone is None else alone.tally
@@ -75,7 +75,7 @@ def report(
 
 
 def table(made: Mapping[str, Any]) -> str:
-    """To be read."""
+    """Return the report as a readable text."""
     sides: Mapping[str, Mapping[str, Any]] = made["sides"]
     jobs = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in made["jobs"].items())
     lines = [f"{made['minutes']} minutes; jobs of each side: {jobs}"]
@@ -107,7 +107,9 @@ def table(made: Mapping[str, Any]) -> str:
 
 
 def histogram(counts: Sequence[int]) -> list[str]:
-    """A bar for each class up to the last that is not empty; one that holds anything is at least one character long."""
+    """Return a bar for each class up to the last one that is not empty. A class that is not empty has a bar of at least
+    one character.
+    """
     filled = [number for number, count in enumerate(counts) if count]
     labels = [*(f"<= {bound:g} s" for bound in BOUNDS), f"> {BOUNDS[-1]:g} s"]
     most = max(counts)

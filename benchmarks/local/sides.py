@@ -1,4 +1,4 @@
-"""Who is compared, with which settings, and what each promises beyond being in time."""
+"""The compared schedulers, their settings, and their guarantees."""
 
 from __future__ import annotations
 
@@ -7,16 +7,20 @@ from importlib.util import find_spec
 
 OURS = "duecourse"
 CONCURRENCY = 10
-"""Calls at a time for those who have the setting: APScheduler's default of ten threads, procrastinate's is one."""
+"""The number of concurrent calls for schedulers with this setting: APScheduler's default of ten threads. The default of
+procrastinate is one.
+"""
 
 TUNED_POLLING_SECONDS = 0.1
 GRACE_SECONDS = 60
-"""How late a run may still start: Duecourse's default. APScheduler's is one second, and it drops what is later."""
+"""The maximum lateness at which a run may still start: Duecourse's default. APScheduler's default is one second, after
+which it drops the run.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One scheduler; `packages` must be installed for it, `polling` is procrastinate's interval (seconds)."""
+    """One scheduler. `packages` must be installed for it; `polling` is the interval of procrastinate (seconds)."""
 
     name: str
     backend: str
@@ -27,7 +31,7 @@ class Side:
 
     @property
     def missing(self) -> list[str]:
-        """What is not installed of what it needs; nothing is imported for that."""
+        """Return the packages that are not installed. Nothing is imported for this check."""
         return [package for package in self.packages if find_spec(package) is None]
 
 

@@ -1,4 +1,6 @@
-"""What the receiver saw, counted: expected, arrived, doubled, early, and how late. Pure: no clock, no calls."""
+"""Counts the arrivals at the receiver: expected, arrived, duplicate, early and lost calls, and their lateness. Pure: no
+clock, no calls.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +14,15 @@ from benchmarks.local.jobs import MINUTE, Job, Kind, Window
 from duecourse.cli.local.demo.verdict import LatenessFigures, figures
 
 P50_BUDGET_SECONDS, P99_BUDGET_SECONDS = 0.1, 1.0
-"""Lateness on the local stack under light load; the budgets."""
+"""The budgets for lateness on the local stack under light load."""
 
 BOUNDS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
-"""Upper ends of the histogram's classes, in seconds; one more class is open."""
+"""The upper bounds of the histogram's classes, in seconds. The last class has no upper bound."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """One call at the receiver: whose, of which job, due and arrived when (seconds since 1970)."""
+    """One call at the receiver: its scheduler, its job, its due time and its arrival (seconds since 1970)."""
 
     side: str
     job: str
@@ -30,7 +32,9 @@ class Arrival:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """One side: each occurrence that arrived with the lateness (seconds) of its first call, and the counts."""
+    """The result of one scheduler: the lateness (seconds) of the first call of each occurrence that arrived, and the
+    counts.
+    """
 
     expected: int
     doubled: int
@@ -39,32 +43,32 @@ class Tally:
 
     @property
     def lost(self) -> int:
-        """Occurrences that never arrived."""
+        """The number of occurrences that never arrived."""
         return self.expected - len(self.late)
 
     @property
     def latenesses(self) -> list[float]:
-        """All of them, ascending, in seconds."""
+        """All latenesses in ascending order, in seconds."""
         return sorted(self.late.values())
 
     @property
     def figures(self) -> LatenessFigures | None:
-        """Their spread; None when nothing arrived."""
+        """Return the spread of the latenesses; None if nothing arrived."""
         return figures(self.late.values())
 
     def of_kind(self, kind: Kind) -> LatenessFigures | None:
-        """The spread of one kind of job."""
+        """Return the spread for one kind of job."""
         return figures(late for (job, _), late in self.late.items() if self.kinds[job] is kind)
 
     def minute_medians(self) -> dict[int, float]:
-        """The median of each minute in which something was due."""
+        """Return the median of each minute in which a job was due."""
         found: dict[int, list[float]] = defaultdict(list)
         for (_, due), late in self.late.items():
             found[due // MINUTE].append(late)
         return {minute: median(values) for minute, values in sorted(found.items())}
 
     def histogram(self) -> list[int]:
-        """How many fall into each class of BOUNDS; early ones into the first."""
+        """Return the number of calls in each class of BOUNDS. Early calls count in the first class."""
         counts = [0] * (len(BOUNDS) + 1)
         for late in self.late.values():
             counts[sum(late > bound for bound in BOUNDS)] += 1
@@ -72,7 +76,7 @@ class Tally:
 
 
 def tally(jobs: Sequence[Job], arrivals: Iterable[Arrival], window: Window) -> Tally:
-    """Count one side's arrivals. Calls of occurrences outside the window (the warm-up's) count for nothing."""
+    """Count the arrivals of one scheduler. Calls of occurrences outside the window (in the warm-up) are ignored."""
     wanted = {(job.id, due) for job in jobs for due in job.occurrences(window.begin, window.end)}
     calls: dict[tuple[str, int], list[float]] = defaultdict(list)
     for each in arrivals:
@@ -87,7 +91,9 @@ def tally(jobs: Sequence[Job], arrivals: Iterable[Arrival], window: Window) -> T
 
 
 def ratio(side: Tally, ours: Tally) -> dict[str, float] | None:
-    """How many times as late as we one side was: of each minute the ratio of medians, of those median, min and max."""
+    """Return how many times as late as Duecourse a scheduler was: the median, minimum and maximum of the ratios of the
+    medians of each minute.
+    """
     mine, theirs = ours.minute_medians(), side.minute_medians()
     ratios = [theirs[minute] / mine[minute] for minute in mine if minute in theirs and mine[minute] > 0]
     if not ratios:
@@ -96,7 +102,7 @@ def ratio(side: Tally, ours: Tally) -> dict[str, float] | None:
 
 
 def budgets(ours: Tally) -> dict[str, bool]:
-    """What Duecourse promises of lateness, and whether it was so."""
+    """Return whether each budget for lateness is met."""
     spread = ours.figures
     return {
         "p50_below_100_ms": spread is not None and spread.median < P50_BUDGET_SECONDS,
@@ -108,7 +114,7 @@ def budgets(ours: Tally) -> dict[str, bool]:
 
 
 def spread_document(spread: LatenessFigures | None) -> dict[str, float] | None:
-    """The figures in seconds, for programs."""
+    """Return the figures in seconds as JSON data."""
     if spread is None:
         return None
     return {
@@ -120,7 +126,7 @@ def spread_document(spread: LatenessFigures | None) -> dict[str, float] | None:
 
 
 def document(side: Tally, ours: Tally) -> dict[str, Any]:
-    """One side, for programs; its ratio to ours where it is another."""
+    """Return one scheduler as JSON data, with its ratio to Duecourse if it is another one."""
     spread = side.figures
     return {
         "expected": side.expected,
