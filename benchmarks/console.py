@@ -53,7 +53,7 @@ window.blocked = 0;
 new PerformanceObserver((list) => { for (const each of list.getEntries()) window.blocked += each.duration - 50; })
   .observe({type: "longtask", buffered: true});
 """
-"""Total blocking time as Lighthouse adds it up: what tasks take beyond 50 ms."""
+"""Total blocking time as Lighthouse computes it: the part of each task beyond 50 ms."""
 
 
 def main() -> int:

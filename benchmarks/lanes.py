@@ -125,8 +125,8 @@ class _Measurement:
         return report(starts, self.plan.expected, timedelta(seconds=self.plan.long_seconds), facts)
 
     def _warm_up(self) -> None:
-        """Start every worker, with calls that overlap. A cold start takes a second or two of this machine's processor,
-        which all lanes share here and on AWS do not.
+        """Start every worker, with calls that overlap. A cold start takes one or two seconds of this machine's
+        processor, which all lanes share here, but not on AWS.
         """
         workers = {name: lane.max_concurrency for name, lane in stage_named("local").lanes.items()}
         self.screen.step("workers", ", ".join(f"{count} of {lane}" for lane, count in workers.items()) + " are started")
@@ -143,7 +143,7 @@ class _Measurement:
         self.load.forget()
 
     def _post_low(self) -> tuple[datetime, dict[str, object]]:
-        """All low jobs, due at one second that comes after they are all enqueued."""
+        """Post all low jobs, due in the same second, which comes after all of them are enqueued."""
         far = whole_second(timedelta(hours=1))
         rate = PILOT / self.load.post([LaneJob("low", PILOT_NUMBERS + number, far) for number in range(PILOT)])
         self.load.forget()
@@ -162,7 +162,7 @@ class _Measurement:
         }
 
     def _probe(self, due: datetime) -> None:
-        """One high and one normal job a second, and at first those of `long`."""
+        """Post one high and one normal job a second, and the `long` jobs at the beginning."""
         self.load.post([LaneJob("long", n, due + AHEAD, self.plan.long_seconds) for n in range(LONG_JOBS)])
         for number in range(self.plan.probes):
             second = due + timedelta(seconds=number)
@@ -170,7 +170,7 @@ class _Measurement:
             self.load.post([LaneJob(lane, number, second + AHEAD) for lane in ("high", "normal")])
 
     def _drain(self) -> None:
-        """Wait until every job has been called, and its call answered."""
+        """Wait until every job has been called and its call has ended."""
 
         def all_called() -> bool:
             called = self._called()
@@ -180,7 +180,7 @@ class _Measurement:
         time.sleep(self.plan.low_seconds + self.plan.long_seconds + SAY_SECONDS)
 
     def _wait_for(self, what: str, done: Callable[[], bool]) -> None:
-        """Wait, but not for ever: the report tells what is missing then."""
+        """Wait, with a time limit. If it is reached, the report states what is missing."""
         deadline, said = time.monotonic() + PATIENCE_SECONDS, 0.0
         while not done():
             self.stack.ministack.require_running()
@@ -193,7 +193,7 @@ class _Measurement:
             time.sleep(0.5)
 
     def _called(self) -> Counter[str]:
-        """How many jobs of each lane have been called."""
+        """Return how many jobs of each lane have been called."""
         counted = {job.id for job in self.load.jobs}
         return Counter(job_id.split("-", 1)[0] for job_id in {call.job_id for call in self.log.calls} & counted)
 
@@ -202,7 +202,7 @@ class _Measurement:
         return ", ".join(f"{called[lane]} of {count} {lane}" for lane, count in self.plan.expected.items())
 
     def _wait_until(self, moment: datetime, subject: str, standing: Callable[[], str]) -> None:
-        """Wait, and say now and then how things stand."""
+        """Wait, and report the progress from time to time."""
         if moment.second % SAY_SECONDS == 0:
             self.screen.step(subject, standing())
         while (left := (moment - datetime.now(UTC)).total_seconds()) > 0:
@@ -210,7 +210,7 @@ class _Measurement:
             time.sleep(min(left, 1.0))
 
     def _progress(self, subject: str, total: int) -> Callable[[int], None]:
-        """Says each quarter."""
+        """Return a function that reports each completed quarter."""
 
         def say(done: int) -> None:
             if total >= 4 and done % (total // 4) == 0:

@@ -93,7 +93,7 @@ class Log:
     changed: threading.Condition = field(default_factory=threading.Condition)
 
     def call(self, run_id: str, token: str, scheduled_at: str) -> None:
-        """Add a call that has arrived. One without a token is of the other job."""
+        """Add a call that has arrived. A call without a token belongs to the other job."""
         now = time.time()
         with self.changed:
             if not token:

@@ -1,10 +1,10 @@
 """The numbers in README and docs/, computed from the results of the benchmarks and the prices of the cost model.
 
-    python -m benchmarks.results --only        write them all, and RESULTS.md (`make numbers`)
+    python -m benchmarks.results --only          write them all, and RESULTS.md (`make numbers`)
 
 A page marks each number: `<!-- n:idle -->$10.62<!-- /n -->`. The name is one of `figures.FIGURES`, and the text between
-the two comments is replaced; so is the table between `<!-- requests -->` and `<!-- /requests -->`. Renderers of
-Markdown show no comments. Pure, but for `pages` and `write`.
+the two comments is replaced. The same applies to the table between `<!-- requests -->` and `<!-- /requests -->`.
+Renderers of Markdown do not show comments. Pure, except for `pages` and `write`.
 """
 
 from __future__ import annotations

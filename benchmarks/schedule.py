@@ -51,7 +51,8 @@ EXPRESSIONS = [
     ("0 9 * * MON#1", "Australia/Sydney"),
 ]
 
-#: Rarely or never true: (expression, zone, dst_gap, after). The budget is WORST_MILLISECONDS for each.
+#: Expressions that rarely or never match: (expression, zone, dst_gap, after). The budget is WORST_MILLISECONDS for
+#: each.
 HARD = [
     ("0 0 29 2 */7", "UTC", "next", 3_729_000_000),
     ("30 2 * 3 SUN#2", "America/New_York", "skip", START),
@@ -156,7 +157,9 @@ def croner() -> tuple[str | None, list[float | None], str | None]:
 
 
 def worst() -> list[dict[str, Any]]:
-    """Milliseconds of a first call, zone and expression read anew, for expressions that are rarely or never true."""
+    """Return the milliseconds of a first call, with zone and expression not in a cache, for expressions that rarely or
+    never match.
+    """
     found = []
     for expression, timezone, gap, after in HARD:
         taken = []

@@ -1,16 +1,18 @@
-"""Slow targets of four tenants: how late another tenant's runs start on the local stack, without seats and with them.
+"""Measure how late a tenant's runs start while other tenants have slow targets, on the local stack, without and with
+seats.
 
     python -m benchmarks.slow [--tenants 4] [--calls 10] [--call-seconds 55] [--runs 40] [--json]
 
-Deploys stage local with a JWT authorizer and an issuer on loopback, as benchmarks/flood.py does. Tenant `quiet` has
-one job that fires every two seconds, and a workflow of two jobs, one after the other, that is due every four seconds.
-Each of --tenants hostile tenants has --calls jobs, due one second after the other, and a workflow of --calls jobs;
-each call takes --call-seconds. A tenant has four seats, as many as the quiet one needs, and the lane's queue for jobs
-with seats has two workers more than the hostile tenants can occupy; the bulk queue has stage local's four. That is
-measured twice: with so many seats that every job has one, which is as it was before there were seats, and with four.
-Every figure comes from the records of the quiet tenant's runs; a job of its workflow is late by the time from its due
-second, or from the end of the job before it, to its start. The status is 1 unless both p99 stay within 5 s with
-seats.
+Deploys stage local with a JWT authorizer and an issuer on loopback, as benchmarks/flood.py does. Tenant `quiet` has one
+job that fires every two seconds, and a workflow of two jobs, one after another, that is due every four seconds. Each of
+--tenants hostile tenants has --calls jobs, due one second after another, and a workflow of --calls jobs; each call
+takes --call-seconds. A tenant has four seats, as many as the quiet tenant needs. The lane's queue for jobs with seats
+has two workers more than the hostile tenants can occupy; the bulk queue has the four workers of stage local.
+
+The measurement is made twice: with enough seats for every job, which has the same effect as no seats, and with four
+seats. Every figure comes from the records of the quiet tenant's runs. The lateness of a job in its workflow is the time
+from its due second, or from the end of the previous job, to its start. The status is 1 unless both p99 stay within 5 s
+with seats.
 """
 
 from __future__ import annotations
@@ -41,31 +43,31 @@ from tests.support.issuer import AUDIENCE, issuing
 BAR_SECONDS = 5.0
 EVERY_SEAT = 100
 EVERY = 2
-"""Seconds between two runs of the quiet tenant's job."""
+"""The seconds between two runs of the quiet tenant's job."""
 
 SCOPES = "jobs:read jobs:write"
 NAMES = ("before", "seats")
-"""Each measurement has tenants of its own, whose seats are all free."""
+"""Each measurement has separate tenants, whose seats are all free."""
 
 QUEUE = "ExecuteNormalFunctionQueue"
-"""How the logical name of the event source begins whose queue is for jobs with seats."""
+"""The beginning of the logical name of the event source whose queue is for jobs with seats."""
 
 SEATS = 4
-"""The quiet tenant's job, its workflow and the two jobs of that."""
+"""The quiet tenant's job, its workflow, and the workflow's two jobs."""
 
 SPARE_WORKERS = 2
 
 AHEAD = timedelta(seconds=20)
-"""How long before its first run the quiet tenant's job is created: the API and the workers start cold."""
+"""How long before its first run the quiet tenant's job is created: the API and the workers have cold starts."""
 
 HEAD_START = timedelta(seconds=15)
-"""How long the quiet tenant's job fires before the hostile ones."""
+"""How long the quiet tenant's job fires before the hostile jobs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """So many calls of `seconds` by jobs of each hostile tenant, and by a workflow of it; so many `runs` of the quiet
-    one.
+    """The numbers of jobs of each hostile tenant and of its workflow, the duration of their calls (`seconds`), and the
+    number of `runs` of the quiet tenant.
     """
 
     tenants: int
@@ -76,7 +78,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """The deployed stage, as the tenants see it."""
+    """The deployed stage from the tenants' point of view."""
 
     endpoint: str
     api: str
@@ -85,18 +87,20 @@ class Stage:
     tokens: dict[str, str]
 
     def have_seats(self, seats: int) -> None:
-        """Give each tenant so many in the `normal` lane."""
+        """Give each tenant this number of seats in the `normal` lane."""
         functions = client("lambda", self.endpoint)
         variables = functions.get_function_configuration(FunctionName=self.function)["Environment"]["Variables"]
         variables |= {"DUECOURSE_SEAT_NORMAL": str(seats)}
         functions.update_function_configuration(FunctionName=self.function, Environment={"Variables": variables})
 
     def create(self, tenant: str, job_id: str, schedule: str, seconds: int, **more: Any) -> None:
-        """One job whose call takes so long."""
+        """Create a job whose call takes this many seconds."""
         self._ask("POST", "/v1/jobs", tenant, json={"id": job_id, "schedule": schedule, **more, **self._job(seconds)})
 
     def put(self, tenant: str, workflow: str, jobs: dict[str, tuple[str, ...]], seconds: int, **more: Any) -> None:
-        """A workflow of jobs, by the names of those before them, whose calls take so long."""
+        """Create a workflow of jobs whose calls take this many seconds. `jobs` has the upstream jobs of each job by
+        name.
+        """
         steps = {
             name: {"job_id": name, "job": self._job(seconds), "after": list(before)} for name, before in jobs.items()
         }
@@ -107,7 +111,7 @@ class Stage:
         return {"target": target, "timeout_seconds": 80}
 
     def runs(self, tenant: str, job_id: str) -> list[dict[str, Any]]:
-        """The runs of a tenant's job."""
+        """Return the runs of a tenant's job."""
         where: dict[str, Any] = {"limit": 100}
         found: list[dict[str, Any]] = []
         while True:
@@ -129,7 +133,7 @@ class Stage:
 
 @contextmanager
 def deployed(tenants: int) -> Iterator[Stage]:
-    """The local stage with tokens for all tenants, and a receiver for their calls."""
+    """Yield the local stage with tokens for all tenants, and a receiver for their calls."""
 
     def widen(made: dict[str, Any]) -> None:
         (source,) = (each for name, each in made["Resources"].items() if name.startswith(QUEUE))
@@ -152,7 +156,9 @@ def deployed(tenants: int) -> Iterator[Stage]:
 
 
 def measure(stage: Stage, plan: Plan, name: str) -> dict[str, Any]:
-    """Let all tenants' jobs fire; how late the quiet one's runs started, without the first ones, which start cold."""
+    """Let the jobs of all tenants fire. Return the lateness of the quiet tenant's runs without the first ones, which
+    have cold starts.
+    """
     print(f"{name}: {plan.tenants} x 2 x {plan.calls} calls of {plan.seconds} s", file=sys.stderr)
     quiet = f"quiet-{name}"
     first = whole_second(AHEAD + timedelta(seconds=plan.tenants * plan.calls // 5))
@@ -168,7 +174,7 @@ def measure(stage: Stage, plan: Plan, name: str) -> dict[str, Any]:
     if datetime.now(UTC) > begin:
         raise SystemExit(f"{name}: the jobs were not created in time; use fewer calls or tenants")
     over = begin + timedelta(seconds=EVERY * plan.runs)
-    # Those that waited, and a rest.
+    # The runs that waited, and a margin.
     ends = max(over, begin + timedelta(seconds=2 * plan.seconds)) + timedelta(seconds=20)
     while datetime.now(UTC) < ends:
         time.sleep(1)
@@ -197,7 +203,7 @@ def measure(stage: Stage, plan: Plan, name: str) -> dict[str, Any]:
 
 
 def main() -> int:
-    """Measure and print."""
+    """Measure, and print the result."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tenants", type=positive, default=4, help="hostile tenants")
     parser.add_argument("--calls", type=positive, default=10, help="slow jobs of each, and as many in a workflow")

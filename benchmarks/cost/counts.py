@@ -48,7 +48,8 @@ class Run:
         return own + POLLER_REQUESTS / batch
 
 
-#: docs/data.md: a claim 3 write units, shared by all it covered; budgets in benchmarks/README.md.
+#: docs/data.md: a claim takes 3 write units, shared by all firings that it covers; benchmarks/README.md has the
+#: budgets.
 DOCUMENTED_FIRINGS: Mapping[str, Firing] = {
     "distinct": Firing(0.2, 160, 3.0, 0.1, 100),
     "minutely": Firing(0.05, 115, 3 / 9, 0.01, 100),
@@ -58,11 +59,11 @@ DOCUMENTED_FIRINGS: Mapping[str, Firing] = {
 #: docs/data.md: start 1, finish 1; the job is read strongly before the start.
 DOCUMENTED_RUN = Run(3.0, 2.0, 1.0, 0.2)
 
-#: The same, with a write and two reads for the lock: overlap is forbidden unless a job allows it.
+#: The same, with a write and two reads for the lock. Overlap is forbidden unless a job allows it.
 DOCUMENTED_LOCKED_RUN = Run(3.5, 3.0, 3.0, 0.2)
 
 
-#: The write units of a one-off's whole life, from its request on, as `benchmarks.oneoff` counts them.
+#: The write units of a one-off over its whole life, from its request on, as counted by `benchmarks.oneoff`.
 ONE_OFF_WRU: Mapping[str, int] = {
     "at_job": 21,
     "delayed_run": 7,

@@ -142,7 +142,7 @@ class Idle:
         """Return USD a month by item, with the total."""
         rounds = self.rounds
         reconciliations = MINUTES_OF_MONTH / self.reconcile_minutes
-        advances = self.shards * HOURS_OF_MONTH  # of the watermarks, once an hour each
+        advances = self.shards * HOURS_OF_MONTH  # each watermark moves once an hour
         return totalled(
             {
                 "lane_polls": usd("sqs_standard", self.lanes * self.polls_of_a_queue),

@@ -82,7 +82,7 @@ def measure() -> dict[str, IdleRound]:
                 },
             }
         )
-        from functions.dispatch.handler import handler as dispatch  # now that the environment is complete
+        from functions.dispatch.handler import handler as dispatch  # imported here, after the environment is complete
         from functions.tick.handler import handler as tick
 
         message = {"Records": [{"body": json.dumps({"shard": SHARD, "minute": int(now) // 60})}]}
@@ -106,7 +106,7 @@ def _measured(run: Callable[[], object], at: WireAt, written: io.StringIO) -> Id
         run()
     cpu = process_time() - began
     counts = at.counts()
-    counts.pop("messages", None)  # they are in requests that are counted
+    counts.pop("messages", None)  # their requests are already counted
     reads, queries = counts.pop("GetItem", 0), counts.pop("Query", 0)
     return IdleRound(
         cpu_ms=round(1000 * cpu / ROUNDS, 3),

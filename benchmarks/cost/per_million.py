@@ -116,7 +116,7 @@ def step_functions(assume: Assumptions) -> dict[str, dict[str, float]]:
     started by a schedule.
     """
     scheduled = usd("scheduler", MILLION)
-    express = MILLION * EXPRESS_GB * -(-assume.call_seconds * 10 // 1) / 10  # by the tenth of a second begun
+    express = MILLION * EXPRESS_GB * -(-assume.call_seconds * 10 // 1) / 10  # billed per started tenth of a second
     return {
         "step_functions": totalled(
             {"scheduler": scheduled, "transitions": usd("transition", MILLION * TRANSITIONS_OF_A_CALL)}

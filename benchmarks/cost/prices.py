@@ -46,7 +46,7 @@ PRICES: Mapping[str, Price] = {
     "rru": Price(0.125, MILLION, "read request units", DYNAMODB),
     "table_storage": Price(0.25, 1, "GB-month of a table", DYNAMODB),
     "table_backup": Price(0.20, 1, "GB-month of point-in-time recovery", DYNAMODB),
-    # SQS: a request for each 64 KB begun
+    # SQS: one request per started 64 KB
     "sqs_standard": Price(0.40, MILLION, "requests, standard queue", SQS),
     "sqs_fifo": Price(0.50, MILLION, "requests, FIFO queue", SQS),
     # Lambda, Arm, first tier
@@ -69,14 +69,14 @@ PRICES: Mapping[str, Price] = {
     "transition": Price(25.0, MILLION, "state transitions, Standard", STEP_FUNCTIONS),
     "express_request": Price(1.00, MILLION, "executions, Express", STEP_FUNCTIONS),
     "express_gb_second": Price(0.00001667, 1, "GB-seconds, Express, first tier", STEP_FUNCTIONS),
-    # used by few jobs, or by none while idle
+    # used by few jobs, and not at all while idle
     "http_api": Price(1.00, MILLION, "requests, HTTP API", "Amazon API Gateway pricing"),
     "sns_publish": Price(0.50, MILLION, "requests, standard topic", "Amazon SNS pricing", RECALLED),
     "s3_put": Price(0.005, 1_000, "PUT requests", S3),
     "s3_storage": Price(0.023, 1, "GB-month, Standard", S3),
     "kms_key": Price(1.00, 1, "customer keys, a month", "AWS Key Management Service pricing"),
     "kms_request": Price(0.03, 10_000, "requests, symmetric key", "AWS Key Management Service pricing"),
-    # Google Cloud: by the job, however often it fires
+    # Google Cloud: per job, regardless of how often it fires
     "google_job": Price(0.10, 1, "jobs, 31 days", "Google Cloud Scheduler pricing"),
 }
 

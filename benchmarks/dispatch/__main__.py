@@ -31,8 +31,8 @@ def result(firings: int) -> dict[str, Any]:
     """Return all cases, and whether the budgets are met."""
     cases: dict[str, dict[str, Any]] = {}
     with wire() as at:
-        # One core, as a function of 1,024 MB has no more: threads that run side by side here, and fight for the
-        # interpreter's lock, would be a cost that no dispatcher has. The wire has the other.
+        # One core, because a function of 1,024 MB has no more: threads that run in parallel here, and compete for the
+        # interpreter's lock, would cause a cost that no dispatcher has. The wire uses the other core.
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
         for case in CASES:
             print(f"dispatch: {case.says} ...", file=sys.stderr, flush=True)

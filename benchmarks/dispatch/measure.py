@@ -104,7 +104,7 @@ def memory(case: Case, firings: int) -> dict[str, Any]:
     Raises AssertionError if the round did not enqueue everything.
     """
     with wire() as at:
-        # The jobs are made elsewhere: their memory is not the dispatcher's.
+        # Another process creates the jobs, because their memory is not the dispatcher's.
         made = [sys.executable, "-m", "benchmarks.dispatch.load", at.url, at.secure_url, case.name, str(firings)]
         subprocess.run(made, check=True, timeout=600)
         side = dispatcher()

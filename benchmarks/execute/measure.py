@@ -35,13 +35,13 @@ def measure(case: Case, runs: int, repeats: int, *, profile: bool) -> Measured:
         worker = Ours()
         for _ in range(2):
             _sample(at, worker, jobs)
-        peak = peak_mb()  # of the worker alone: the other sides are made afterwards
+        peak = peak_mb()  # of the worker alone: the other sides are created afterwards
         sides = (worker, Quietly(), Textbook.create())
-        for side in sides:  # clients, connections and compiled schedules are made before the clock starts
+        for side in sides:  # clients, connections and compiled schedules are created before the measurement
             _sample(at, side, jobs)
         taken: list[list[Side]] = [[] for _ in sides]
         for turn in range(repeats):
-            for place in range(len(sides)):  # whoever begins has the colder caches: everybody begins in turn
+            for place in range(len(sides)):  # the side that begins has colder caches, so the sides begin in turn
                 which = (place + turn) % len(sides)
                 taken[which].append(_sample(at, sides[which], jobs))
         ours, use_case, textbook = map(_joined, taken)

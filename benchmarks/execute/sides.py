@@ -51,7 +51,7 @@ class Ours:
     def __init__(self) -> None:
         os.environ.update(ENVIRONMENT)
         self._nowhere = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - for as long as the process
-        with redirect_stdout(self._nowhere):  # the logger keeps the stream that it finds when it is made
+        with redirect_stdout(self._nowhere):  # the logger keeps the stream that exists when it is created
             self._handler = importlib.import_module("functions.execute.handler").handler
 
     def events(self, runs: Sequence[RunMessage], _jobs: Sequence[Job]) -> list[dict[str, Any]]:

@@ -111,7 +111,7 @@ class Measurement:
         asked_at = time.monotonic()
         self._put("many", graph)
         taken = time.monotonic() - asked_at
-        self.client.delete_job("many")  # its jobs are free for the next workflow
+        self.client.delete_job("many")  # releases its jobs for the next workflow
         return round(taken, 3)
 
     def _sends(self) -> dict[str, float]:
@@ -124,7 +124,7 @@ class Measurement:
 
         def seconds(executor: Executor) -> float:
             lanes = SqsLanes(clients.get("sqs", once=True), {Lane.NORMAL: url}, clock, randomness, executor=executor)
-            lanes.send(outgoing[:BATCH])  # connections are made
+            lanes.send(outgoing[:BATCH])  # opens the connections
             begin = time.monotonic()
             self._require(all(lanes.send(outgoing)), "not all starts were accepted")
             return round(time.monotonic() - begin, 3)

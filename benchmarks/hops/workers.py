@@ -11,7 +11,7 @@ def workers(endpoint: str) -> Iterator[int]:
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             pairs = (folder / "environ").read_bytes().split(b"\0")
-        except OSError:  # another user's, or it has ended
+        except OSError:  # the process belongs to another user, or has ended
             continue
         found = dict(pair.split(b"=", 1) for pair in pairs if b"=" in pair)
         function, its = found.get(b"AWS_LAMBDA_FUNCTION_NAME", b""), found.get(b"AWS_ENDPOINT_URL", b"")

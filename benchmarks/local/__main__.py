@@ -41,7 +41,9 @@ def main(arguments: list[str]) -> int:
     plan = Plan(given.minutes, given.minutely, given.once, tuple(side for side in RIVALS if side.name in given.beside))
     try:
         with stoppable():
-            others = not all(side.missing for side in plan.rivals)  # without them the one run is alone by itself
+            others = not all(
+                side.missing for side in plan.rivals
+            )  # without other schedulers, Duecourse runs alone in any case
             alone = measure(replace(plan, rivals=()), screen) if others else None
             seen = measure(plan, screen)
     except Stopped as stopped:

@@ -46,7 +46,7 @@ def work(name: str, jobs: Sequence[Job], receiver: str, ready: Path) -> None:
     with httpx.Client(trust_env=False, timeout=30) as http:
 
         def call(job: Job) -> None:
-            # A function is not told its occurrence: it is the last one that has come due.
+            # APScheduler does not pass the occurrence to a function: it is the last one that has come due.
             due = job.latest(time.time())
             http.post(f"{receiver}/{name}/{job.id}", headers={"X-Due": str(due)}).raise_for_status()
 

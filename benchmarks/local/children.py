@@ -53,7 +53,7 @@ def python_child(root: Path, folder: Path, name: str, module: str, options: Mapp
             if time.monotonic() > deadline:
                 raise CliError(f"{name} was not ready within {READY_SECONDS:.0f} s: {last_line(log)}")
             time.sleep(POLL_SECONDS)
-        time.sleep(POLL_SECONDS)  # a file is there before its content is
+        time.sleep(POLL_SECONDS)  # the file exists before it has its content
         yield Child(name, running, log, ready.read_text(encoding="utf-8"))
     finally:
         process.stop(running, STOP_SECONDS)

@@ -88,7 +88,7 @@ class _Measurement:
     notes: list[str] = field(default_factory=list)
 
     def run(self) -> Seen:
-        """Everything, one thing after the other; whatever was started is ended."""
+        """Run all steps one after another. Everything that was started is stopped."""
         with ExitStack() as started:
             folder = Path(started.enter_context(tempfile.TemporaryDirectory(prefix="duecourse-sides-")))
             receiver = started.enter_context(
@@ -135,7 +135,7 @@ class _Measurement:
     def _start(
         self, started: ExitStack, folder: Path, side: Side, server: Server | None, common: dict[str, str]
     ) -> bool:
-        """Start a rival, or note why not."""
+        """Start another scheduler. Return False, and note the reason, if this fails."""
         options = {"name": side.name, **common}
         if side.missing:
             self._note(f"{side.name} is left out: not installed: {', '.join(side.missing)} (requirements/bench.txt)")
@@ -159,7 +159,7 @@ class _Measurement:
         return True
 
     def _watch(self, stack: Stack, receiver: str, seen: Seen) -> None:
-        """Wait until the minutes are over, and say now and then how things stand."""
+        """Wait until the end of the minutes, and report the progress from time to time."""
         window = seen.window
         if time.time() > window.begin - 60:
             self._note("starting took long: the warm-up was shorter than a minute")

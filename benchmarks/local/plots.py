@@ -24,7 +24,7 @@ def draw(tallies: Mapping[str, Tally], folder: Path, title: str) -> Path:
     figure, axes = plt.subplots(figsize=(9, 5), layout="constrained")
     for name, tally in tallies.items():
         late = [max(value, MIN_SECONDS) for value in tally.latenesses]
-        # Of what was expected, so that what never arrived keeps a line below one.
+        # The share of the expected calls: if calls never arrived, the line stays below one.
         shares = [(number + 1) / tally.expected for number in range(len(late))]
         axes.step(late, shares, where="post", label=name.replace("_", ", "), linewidth=1.8)
     for bound, share, place in ((P50_BUDGET_SECONDS, 0.5, "right"), (P99_BUDGET_SECONDS, 0.99, "left")):

@@ -97,7 +97,7 @@ def _rights() -> tuple[str, ...]:
 @contextmanager
 def postgres(programs: Programs) -> Iterator[Server]:
     """Start a new cluster with the server's defaults. Raises CliError."""
-    # Not inside the folder of the benchmark: the server's account could not enter that one.
+    # Outside the folder of the benchmark, which the server's account cannot access.
     folder = Path(tempfile.mkdtemp(prefix="duecourse-pg-"))
     try:
         if programs.prefix:

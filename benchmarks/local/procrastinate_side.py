@@ -27,7 +27,7 @@ async def work(
     name: str, database: str, polling: float, jobs: Sequence[Job], receiver: str, ready: Callable[[], None]
 ) -> None:
     """Create the schema, defer the one-offs, and run the worker until a signal ends it."""
-    # One connection for each job at a time and one more, as its documentation advises for short jobs.
+    # One connection for each concurrent job and one more, as its documentation recommends for short jobs.
     size = CONCURRENCY + 1
     app = procrastinate.App(
         connector=procrastinate.PsycopgConnector(conninfo=database, min_size=size, max_size=size),

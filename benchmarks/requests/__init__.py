@@ -1,1 +1,1 @@
-"""What one request may cost."""
+"""The maximum cost of one request."""

@@ -1,11 +1,11 @@
-"""What one request may cost at most: CPU, memory and tokens of the worst body that is known for each route.
+"""Measure the maximum cost of one request: CPU, memory and tokens of the worst known body for each route.
 
     python -m benchmarks.requests [--json] [--table]
 
-The API runs in this process over tables in this process; the CPU time of the tables is not counted. A case is measured
-twice for its CPU time, of which the least counts, and once more for its memory (tracemalloc). Tokens are those
-that the request takes from its tenant's bucket. Budgets: 250 ms and 100 MB per token. `--table` prints the table of
-docs/security.md, which `make numbers` writes. The status is 1 if a budget is missed.
+The API runs in this process over tables in this process, whose CPU time is not counted. The CPU time of a case is the
+smaller of two measurements; its memory is measured once (tracemalloc). Tokens are those that the request takes from its
+tenant's bucket. Budgets: 250 ms and 100 MB per token. `--table` prints the table of docs/security.md, which
+`make numbers` writes. The status is 1 if a budget is missed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from benchmarks.requests.of_workflows import of_workflows
 
 
 def measure() -> tuple[list[Cost], bool]:
-    """Every case, and whether each was answered as it is meant to be."""
+    """Return the cost of every case, and whether each had the expected response."""
     desk = Desk()
     desk.prepare()
     found, answered = list[Cost](), True
@@ -43,7 +43,7 @@ def measure() -> tuple[list[Cost], bool]:
 
 
 def main(arguments: list[str]) -> int:
-    """Measure and print; 1 if a budget is missed."""
+    """Measure, and print the result. Return 1 if a budget is missed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.requests", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--table", action="store_true", help="print the table of docs/security.md")

@@ -1,4 +1,4 @@
-"""The worst requests that are known: what they have in common."""
+"""The common parts of the worst known requests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Event = dict[str, Any]
 
 LARGE: dict[str, Any] = {"rows": [[]] * 67_000}
-"""A payload as large as can be, 200 KB: many small values take longest to read and most memory."""
+"""A payload of the maximum size, 200 KB: many small values take the most time to parse and the most memory."""
 
 JOB: dict[str, Any] = {"schedule": None, "target": HTTP_TARGET}
 
@@ -36,13 +36,13 @@ WIDE: dict[str, Any] = {
     "tags": ["wide", "t" * 64],
     "payload": {"rows": [[]] * 1300},
 }
-"""A job whose item is as large as can be, with all that is not in an item of its own: 40 KB."""
+"""A job whose item has the maximum size, with all data that is not in a separate item: 40 KB."""
 
 FAT = {name: WIDE[name] for name in ("target", "name", "owner", "description", "runbook_url", "payload")} | {
     "schedule": None,
     "tags": ["fat"],
 }
-"""The same as a job of a workflow may be."""
+"""The same for a job of a workflow."""
 
 FAT_NAMES = [f"fat-{number:03}" for number in range(300)]
 
@@ -52,8 +52,8 @@ AT = "20261121T120000Z"
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A request to a route, made anew for each measurement; what `event` prepares for it is not measured. `status` is
-    that of the answer: a request that is refused early would say nothing of the others.
+    """A request to a route, created again for each measurement. The preparation in `event` is not measured. `status` is
+    the expected status of the response: a request that is rejected early would say nothing about other requests.
     """
 
     route: str
@@ -63,7 +63,7 @@ class Case:
 
 
 def get(route: str, worst: str, path: str | None = None, status: int = 200, **query: str) -> Case:
-    """A request without a body."""
+    """Return a request without a body."""
     method, where = route.split()
     return Case(route, worst, lambda _: api_event(method, path or where, query=query, content_type=None), status)
 
@@ -71,33 +71,33 @@ def get(route: str, worst: str, path: str | None = None, status: int = 200, **qu
 def send(
     route: str, worst: str, body: Callable[[], Any], path: str | None = None, status: int = 200, **query: str
 ) -> Case:
-    """A request with a JSON body."""
+    """Return a request with a JSON body."""
     method, where = route.split("?", maxsplit=1)[0].split()
     return Case(route, worst, lambda _: compact(method, path or where, body(), query=query), status)
 
 
 def compact(method: str, path: str, value: Any, **more: Any) -> Event:
-    """A request with as much in its body as fits."""
+    """Return a request with the maximum content in its body."""
     return api_event(method, path, body=json.dumps(value, separators=(",", ":")), **more)
 
 
 def names(count: int) -> list[str]:
-    """Similar names of the greatest length."""
+    """Return similar names of the maximum length."""
     return [f"{'a' * 30}{number:04}{'a' * 30}" for number in range(count)]
 
 
 def unknown_fields(size: int) -> dict[str, Any]:
-    """A job with as many unknown fields as fit."""
+    """Return a job with the maximum number of unknown fields."""
     return JOB | {f"schedul{number:05}": 1 for number in range(size // 17)}
 
 
 def edges(count: int, each: int) -> dict[str, Any]:
-    """Steps that come after as many others as a workflow may have edges."""
+    """Return steps with `each` upstream steps, up to the maximum number of edges of a workflow."""
     first: Mapping[str, Any] = {f"i{number}": {} for number in range(each)}
     return {**first, **{f"j{number}": {"after": list(first)} for number in range(count)}}
 
 
 def joined(*groups: Iterable[Case]) -> Iterator[Case]:
-    """All cases of some groups."""
+    """Yield all cases of some groups."""
     for group in groups:
         yield from group

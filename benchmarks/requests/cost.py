@@ -1,4 +1,4 @@
-"""What a request took, and what it may take at most. Pure."""
+"""The cost of a request, and its budgets. Pure."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 MAX_MS = 250
 MAX_MB = 100
-"""Per token."""
+"""The budget of memory per token."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a request took; CPU in milliseconds, memory in MB. A request without `tokens` is of a route that takes none:
-    its caller has no tenant.
+    """The cost of a request: CPU in milliseconds, memory in MB. A request without `tokens` belongs to a route that
+    takes none, because its caller has no tenant.
     """
 
     route: str
@@ -25,19 +25,19 @@ class Cost:
 
     @property
     def per_token(self) -> tuple[float, float]:
-        """CPU and memory."""
+        """CPU and memory per token."""
         tokens = max(self.tokens, 1)
         return self.cpu_ms / tokens, self.memory_mb / tokens
 
     @property
     def kept(self) -> bool:
-        """Whether it is within the budgets."""
+        """Whether the cost is within the budgets."""
         milliseconds, megabytes = self.per_token
         return milliseconds <= MAX_MS and megabytes <= MAX_MB
 
 
 def table(costs: Iterable[Cost]) -> str:
-    """The table of docs/security.md."""
+    """Return the table of docs/security.md."""
     rows = ["| route | worst request | tokens | CPU | memory | per token |", "|---|---|---|---|---|---|"]
     for each in costs:
         milliseconds, megabytes = each.per_token

@@ -1,4 +1,4 @@
-"""The API over tables in this process, and what a request takes of it."""
+"""The API over tables in this process, and the measurement of a request."""
 
 from __future__ import annotations
 
@@ -38,23 +38,23 @@ from tests.support.tables import create_tables
 RUNS = 2
 
 RESULT = {"text": "r" * 2000}
-"""A result as large as a record has it."""
+"""A result of the maximum size in a record."""
 
 RATE, BURST = 1_000, 100_000
 WAIT_SECONDS = BURST / RATE + 61
-"""Between two requests: the bucket is full again after it, and nothing is owed."""
+"""The time between two requests, after which the bucket is full again and has no debt."""
 
 
 @dataclass
 class Charged(MemoryLimits):
-    """A bucket that is full at each request; `tokens` were taken from it."""
+    """A bucket that is full at each request. `tokens` is the number of tokens that were taken."""
 
     tokens: float = 0
 
     def change_bucket(self, tenant: str, change: BucketChange) -> Bucket | BucketConflict:
-        """Count what was taken."""
+        """Count the tokens that were taken."""
         before, written = self.buckets.get(tenant), super().change_bucket(tenant, change)
-        if isinstance(written, Bucket) and "#" not in tenant:  # the bucket of an API key is apart
+        if isinstance(written, Bucket) and "#" not in tenant:  # an API key has a separate bucket
             now = change.low
             self.tokens += (written.full_at - max(before.full_at if before else now, now)) / 1e9 * RATE
         return written
@@ -95,16 +95,16 @@ class Desk:
         )
 
     def answer(self, event: Event) -> dict[str, Any]:
-        """The API's answer, as Lambda would give it."""
+        """Return the API's response in Lambda's format."""
         event["requestContext"].setdefault("authorizer", jwt_caller("default", "jobs:read", "jobs:write", "ops"))
         return self.client.application(event, Context())  # type: ignore[arg-type]
 
     def send(self, path: str, body: Any, method: str = "POST") -> None:
-        """Make a request that is not measured. Raises AssertionError where it is refused."""
+        """Make a request that is not measured. Raises AssertionError if it is rejected."""
         self.prepared(compact(method, path, body))
 
     def prepared(self, event: Event) -> None:
-        """Make this request, as `send`."""
+        """Make this request like `send`."""
         answer = self.answer(event)
         if answer["statusCode"] >= 300 or '"problem":' in answer["body"]:
             raise AssertionError(answer["body"][:2000])
@@ -112,23 +112,23 @@ class Desk:
         self.client.log.truncate(0)
 
     def another(self, payload: dict[str, Any]) -> dict[str, Any]:
-        """A payload as large that is another one."""
+        """Return a different payload of the same size."""
         return payload | {"number": next(self.numbers)}
 
     @staticmethod
     def cursor_after(job_id: str) -> str:
-        """Where a list goes on after a job."""
+        """Return the cursor with which a list continues after a job."""
         return job_page_token(job_id)
 
     def job(self, job_id: str) -> Job:
-        """A job that is there."""
+        """Return an existing job."""
         found = self.client.jobs.get("default", job_id)
         if found is None:
             raise AssertionError(job_id)
         return found
 
     def prepare(self) -> None:
-        """Store what the requests are about."""
+        """Store the jobs and runs that the requests refer to."""
         for number in range(24):
             self.send("/v1/jobs", JOB | {"id": f"large-{number:03}", "payload": LARGE})
         self.send("/v1/jobs", JOB | {"id": "often", "schedule": "* * * * *"})
@@ -218,17 +218,17 @@ class Desk:
         return Cost(case.route, case.worst, status, tokens, round(min(milliseconds), 1), round(peak, 1))
 
     def _next(self, case: Case) -> Event:
-        """The request, on a full bucket."""
+        """Return the request, on a full bucket."""
         event = case.event(self)
         self.clock.advance(WAIT_SECONDS)
         self.counters.tokens = 0
         gc.collect()
-        gc.freeze()  # what the tables of this process hold is no part of a function's memory
+        gc.freeze()  # the content of the tables in this process is not part of a function's memory
         return event
 
 
 def long(made: Run) -> Run:
-    """The run after 20 attempts, with errors as long as can be."""
+    """Return the run after 20 attempts with errors of the maximum length."""
     earlier = tuple(
         Attempt(
             number,

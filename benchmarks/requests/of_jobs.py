@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def of_jobs() -> Iterator[Case]:
-    """Create, read, change, list, pause, and what comes."""
+    """Yield the requests that create, read, change, list and pause jobs, and that list upcoming runs."""
     template = "{{payload.a}}" * 14_000
     yield send("POST /v1/jobs", "14,000 unknown fields", lambda: unknown_fields(240_000), status=422)
     yield send("POST /v1/jobs", "a payload of 200 KB", lambda: JOB | {"payload": LARGE}, status=201)
@@ -74,12 +74,12 @@ def of_jobs() -> Iterator[Case]:
 
 
 def wide(number: int) -> dict[str, Any]:
-    """A job of 40 KB."""
+    """Return a job of 40 KB."""
     return WIDE | {"id": f"wide-{number:03}"}
 
 
 def busy(number: int) -> dict[str, Any]:
-    """A job that is due every second; in pages of the tenant's jobs it comes before all others."""
+    """Return a job that is due every second. In pages of the tenant's jobs it comes first."""
     return JOB | {
         "id": f"0busy-{number:03}",
         "schedule": "*/2 * * * * *",
@@ -90,7 +90,7 @@ def busy(number: int) -> dict[str, Any]:
 
 
 def seldom(number: int) -> dict[str, Any]:
-    """A job whose next occurrence is far away; it comes after all others."""
+    """Return a job whose next occurrence is far in the future. In pages of the tenant's jobs it comes last."""
     return JOB | {"id": f"zz-{number:03}", "schedule": "59 23 29 2 1", "exclude": WIDE["exclude"]}
 
 
@@ -121,7 +121,7 @@ def _rename(desk: Desk) -> Event:
 
 
 def fat_workflow(count: int) -> Event:
-    """A request for a workflow of so many jobs of 40 KB."""
+    """Return a request for a workflow with this number of jobs of 40 KB."""
     jobs: dict[str, Any] = {name: {} for name in FAT_NAMES[:count]}
     return compact("PUT", "/v1/workflows/fat", {"schedule": None, "tags": ["fat"], "jobs": jobs})
 

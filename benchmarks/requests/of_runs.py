@@ -17,20 +17,20 @@ if TYPE_CHECKING:
     from benchmarks.requests.measure import Desk
 
 LETTERS = 1000
-"""Dead runs, of 400 jobs."""
+"""The number of dead runs, which belong to 400 jobs."""
 
 WRONG = "dc1.default.2.never-given-out"
-"""A token that opens nothing."""
+"""A token that is not valid for any run."""
 
 LATER = "2026-11-21T13:00:00Z"
-"""After all records; then a run of the workflow waits for its last job."""
+"""An instant after all records, at which a run of the workflow waits for its last job."""
 
 NONE_SUCH = "e" * 199 + "!"
 """An error that no run has."""
 
 
 def of_runs() -> Iterator[Case]:
-    """Run now, backfill, lists, dead letters, commands and callbacks."""
+    """Yield the requests that run jobs, backfill, list runs and dead letters, and the commands and callbacks."""
     yield send(
         "POST /v1/jobs/{job_id}/run", "a payload of 200 KB", lambda: {"payload": LARGE}, "/v1/jobs/large-000/run", 202
     )

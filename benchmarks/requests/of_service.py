@@ -1,4 +1,4 @@
-"""The requests about the service itself: there is one of each."""
+"""The requests about the service itself, one of each."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ TENANTS = {
     f"{number:04}-{'t' * 59}": TenantFigures(1_000_000, 1_000_000, 1_000_000, 1_000_000_000, "suspended")
     for number in range(MAX_NAMED)
 }
-"""Those whose figures take most room."""
+"""Tenants whose figures need the most space."""
 
 
 def of_service() -> Iterator[Case]:
-    """Health, description, stage and figures."""
+    """Yield the requests for health, the API's description, the stage and its figures."""
     for path in ("health", "openapi.json", "stage", "stage/metrics"):
         yield get(f"GET /v1/{path}", "without parameters")
     for path in (CONFIGURATION_PATH, KEYS_PATH):
@@ -33,7 +33,7 @@ def of_service() -> Iterator[Case]:
 
 
 def tenants(desk: Desk) -> Event:
-    """A request whose answer is not kept from the one before."""
+    """Return a request whose response is not cached from the previous one."""
     desk.client.reports.keep(TenantReport(desk.clock.now(), TENANTS))
     desk.clock.advance(FRESH_SECONDS)
     return api_event("GET", "/v1/tenants", content_type=None)

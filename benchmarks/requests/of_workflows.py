@@ -15,7 +15,7 @@ PUT = "PUT /v1/workflows/{workflow_id}"
 
 
 def of_workflows() -> Iterator[Case]:
-    """Put, read, list, and their runs."""
+    """Yield the requests that put, read and list workflows, and the requests for their runs."""
     yield _look(
         "1,024 jobs whose `only` rarely matches the schedule",
         {f"j{n}": {"only": f"{n % 60} {13 + n % 9} * * *"} for n in range(1024)},
@@ -86,10 +86,10 @@ GRAPH = _graph()
 """1,000 jobs with 9,810 edges."""
 
 DEFINED = {f"j{number:04}": {"job_id": f"j{number:04}", "job": {"target": JOB["target"]}} for number in range(1000)}
-"""As many jobs that are defined in the workflow."""
+"""The same number of jobs, defined in the workflow."""
 
 
 def step(number: int) -> dict[str, Any]:
-    """A job of the workflow with 1,000 jobs. The last ones take as many results as they may."""
+    """Return a job of the workflow with 1,000 jobs. The last jobs use the maximum number of results."""
     payload = {name: f"{{{{upstream.{name}.result.text}}}}" for name in NAMES[: 20 if number >= 910 else 1]}
     return JOB | {"id": NAMES[number], "payload": payload if number >= 100 else None}

@@ -1,1 +1,3 @@
-"""benchmarks/RESULTS.md, made of the JSON documents of all benchmarks: a module for each, and one for all others."""
+"""benchmarks/RESULTS.md, generated from the JSON documents of all benchmarks: one module for each page, and a generic
+module.
+"""

@@ -1,4 +1,4 @@
-"""The budgets, each with what was measured of it: as shipped and with default policies first. Pure."""
+"""The budgets with their measured values, first as shipped and with default policies. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from benchmarks.results_pages.markdown import cell, table, title
 
 Document = Mapping[str, Any]
 Verdict = tuple[str, bool]
-"""What was measured, and whether that is within the budget."""
+"""The measured value, and whether it is within the budget."""
 
 OVERLAP_UNITS = 1
 MAX_P50_SECONDS = 0.1
@@ -21,8 +21,8 @@ MAX_STARTED_SECONDS = 10
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """One row: `read` takes it from the documents of `benchmarks`, in that order; it may raise KeyError or TypeError
-    where a document lacks what it wants.
+    """One row. `read` takes the value from the documents of `benchmarks`, in that order. It may raise KeyError or
+    TypeError if a document lacks a value.
     """
 
     what: str
@@ -31,7 +31,7 @@ class Budget:
     read: Callable[..., Verdict]
 
     def row(self, documents: Mapping[str, Document]) -> tuple[str, str, str, str]:
-        """The cells: what, budget, measured, met. What is missing is said."""
+        """Return the cells: name, budget, measured value, met. Missing values are stated."""
         for name in self.benchmarks:
             if name not in documents:
                 return self.what, self.bound, f"not measured: no results of `{name}`", "-"
@@ -45,14 +45,18 @@ class Budget:
 
 
 def median(value: object) -> float:
-    """A figure, or the middle of one that was taken several times. Raises KeyError, TypeError, ValueError."""
+    """Return a figure, or the median of a figure that was measured several times. Raises KeyError, TypeError,
+    ValueError.
+    """
     if isinstance(value, Mapping):
         value = value["median"]
     return float(value)  # type: ignore[arg-type]
 
 
 def _lateness(local: Document) -> Verdict:
-    """By Duecourse alone, each kind of job by itself; all of them beside the other schedulers follow."""
+    """Return the lateness of Duecourse alone by kind of job, followed by the lateness of all kinds beside the other
+    schedulers.
+    """
     beside = local["sides"]["duecourse"]
     side = local.get("alone", beside)
     kinds = {"all jobs": side["lateness_seconds"], **{kind: late for kind, late in side["by_kind"].items() if late}}
@@ -83,7 +87,7 @@ def _requests(dispatch: Document) -> Verdict:
 
 
 def _units(dispatch: Document, execute: Document) -> Verdict:
-    """A job's default policy first: it forbids overlap."""
+    """Return the units, first with a job's default policy, which forbids overlap."""
     run = median(execute["cases"]["http"]["wru_per_run"])
     locked = median(execute["cases"]["http_overlap_skip"]["wru_per_run"])
     claims = [median(dispatch["cases"][name]["claim_wru_per_firing"]) for name in ("distinct", "minutely")]
@@ -169,7 +173,7 @@ def _cold(cold: Document) -> Verdict:
 
 
 def _burst(setting: str) -> Callable[[Document], Verdict]:
-    """Both halves of the budget in the first scenario of 500,000 jobs with that setting."""
+    """Return a reader of both parts of the budget, from the first scenario with 500,000 jobs and this setting."""
 
     def read(burst: Document) -> Verdict:
         found = next(one for one in burst["scenarios"] if (one["jobs"], one["workers"]) == (500_000, setting))
@@ -253,5 +257,5 @@ BUDGETS = (
 
 
 def budget_table(documents: Mapping[str, Document]) -> list[str]:
-    """All of them, with what the benchmarks found."""
+    """Return the table of all budgets with the results of the benchmarks."""
     return table(["what", "budget", "measured", "met"], [budget.row(documents) for budget in BUDGETS])

@@ -13,7 +13,7 @@ ASIDE = frozenset({"says", "textbook", "notes", "requests", "profile_top"})
 
 
 def page(document: Mapping[str, Any]) -> list[str]:
-    """The cases, what they are, the textbook's figures beside, and whatever else the document has."""
+    """Return the cases, their description, the textbook's figures, and the rest of the document."""
     cases: Mapping[str, Mapping[str, Any]] = document["cases"]
     lines = bullets(f"{name.replace('_', ' ')}: {case['says']}" for name, case in cases.items() if "says" in case)
     shown = {name: {key: value for key, value in case.items() if key not in ASIDE} for name, case in cases.items()}

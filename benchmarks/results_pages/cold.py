@@ -10,14 +10,16 @@ from benchmarks.results_pages.generic import HEAD, nested, rows
 from benchmarks.results_pages.markdown import bullets
 
 PRESENT = tuple(function.name for function in FUNCTIONS)
-"""A result may still have functions that no longer exist, and lack newer ones."""
+"""The present functions. A result may contain functions that no longer exist, and lack newer ones."""
 
 LISTS = ("beyond_boto3_packages", "beyond_boto3_modules")
 OWN = frozenset({"boto3", "functions", "notes"})
 
 
 def page(document: Mapping[str, Any]) -> list[str]:
-    """Milliseconds of boto3 alone and of each function, compiled and not, and what lies beyond boto3."""
+    """Return the milliseconds of boto3 alone and of each function, compiled and not compiled, and the packages beyond
+    boto3.
+    """
     functions: Mapping[str, Mapping[str, Any]] = {
         name: each for name, each in document["functions"].items() if name in PRESENT
     }

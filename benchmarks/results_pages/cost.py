@@ -10,7 +10,9 @@ from benchmarks.results_pages.markdown import bullets, table, title
 
 
 def page(document: Mapping[str, Any]) -> list[str]:
-    """The idle month, a million firings beside other schedulers, and the prices with their sources."""
+    """Return the idle month, a million firings in comparison with other schedulers, and the prices with
+    their sources.
+    """
     lines: list[str] = []
     for name, items in document["idle_month"].items():
         lines += [f"**an idle month, {title(name)}**", "", *_dollars(items)]

@@ -1,4 +1,4 @@
-"""Any document as tables, for benchmarks that have no page of their own. Pure."""
+"""Formats any document as tables, for benchmarks without a separate page. Pure."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any
 from benchmarks.results_pages.markdown import bullets, cell, is_spread, table, title
 
 HEAD = frozenset({"benchmark", "command", "date", "machine", "versions", "measured", "budgets", "failed"})
-"""What the page says of every document by itself."""
+"""The fields that the page shows for every document."""
 
 DEEPEST = 4
 
 
 def page(document: Mapping[str, Any]) -> list[str]:
-    """Lines of Markdown for all that is no head."""
+    """Return lines of Markdown for all fields that are not in the head."""
     return nested({name: value for name, value in document.items() if name not in HEAD})
 
 
 def nested(value: Mapping[str, Any], depth: int = 1) -> list[str]:
-    """Single figures in one table; what has rows of the same kind as a table; the rest one level down."""
+    """Return single figures in one table, rows of the same kind as a table, and other values one level down."""
     single = {name: one for name, one in value.items() if _is_single(one)}
     lines = table(["", ""], ((title(name), one) for name, one in single.items())) if single else []
     for name, one in value.items():
@@ -29,7 +29,7 @@ def nested(value: Mapping[str, Any], depth: int = 1) -> list[str]:
 
 
 def rows(cases: Mapping[str, Mapping[str, Any]], columns: Sequence[str] | None = None, what: str = "") -> list[str]:
-    """One table of documents of the same kind, a row each; a column is left out where none has it."""
+    """Return one table of documents of the same kind, with one row each. A column without values is omitted."""
     names = columns or list(dict.fromkeys(name for case in cases.values() for name in case))
     there = [name for name in names if any(name in case for case in cases.values())]
     body = ([title(name), *(case.get(column) for column in there)] for name, case in cases.items())
@@ -37,7 +37,9 @@ def rows(cases: Mapping[str, Mapping[str, Any]], columns: Sequence[str] | None =
 
 
 def columns(cases: Mapping[str, Mapping[str, Any]], first: Sequence[str] = ()) -> list[str]:
-    """The same with a column for each document, for those that say much; `first` are the rows above all others."""
+    """Return the table with one column for each document, for documents with many values. `first` are the names of the
+    first rows.
+    """
     names = list(dict.fromkeys(name for case in cases.values() for name in case))
     ordered = [*(name for name in first if name in names), *(name for name in names if name not in first)]
     body = ([title(name), *(case.get(name) for case in cases.values())] for name in ordered)

@@ -13,7 +13,7 @@ WAITING = ("most", "fewest", "met_by")
 
 
 def page(document: Mapping[str, Any]) -> list[str]:
-    """Each lane, how late its runs started, what waited in the meantime, and each promise."""
+    """Return the lateness of each lane, the waiting runs at that time, and the checks."""
     lines = table(
         [
             "lane",

@@ -12,7 +12,7 @@ LATENESS = ("p50", "p90", "p99", "max")
 
 
 def page(document: Mapping[str, Any]) -> list[str]:
-    """Counts and lateness of each side, by kind of job, and what each side promises."""
+    """Return the counts and the lateness of each scheduler by kind of job, and its guarantees."""
     sides: Mapping[str, Mapping[str, Any]] = document["sides"]
     alone = {"duecourse_alone": document["alone"]} if "alone" in document else {}
     jobs = ", ".join(f"{count} {title(name)}" for name, count in document["jobs"].items())

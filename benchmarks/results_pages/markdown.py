@@ -8,7 +8,9 @@ SPREAD = {"median", "min", "max"}
 
 
 def cell(value: object) -> str:
-    """A value in a table: figures to four digits, a spread as its median with its ends."""
+    """Return a value as the text of a cell: figures with four digits, a spread as its median with minimum
+    and maximum.
+    """
     match value:
         case None:
             return "-"
@@ -31,17 +33,19 @@ def cell(value: object) -> str:
 
 
 def is_spread(value: object) -> bool:
-    """Whether it is a figure that was taken several times."""
+    """Return whether the value is a figure that was measured several times."""
     return isinstance(value, Mapping) and value.keys() >= SPREAD and len(value) <= len(SPREAD) + 2
 
 
 def title(name: str) -> str:
-    """A key of JSON, to be read."""
+    """Return a JSON key as a title."""
     return name.replace("_", " ")
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
-    """Lines of a table; its first column is text, the others stand to the right where all of theirs are figures."""
+    """Return the lines of a table. The first column is text; other columns are aligned right if all their values are
+    figures.
+    """
     body = list(rows)
     columns = range(1, len(head))
     right = [all(isinstance(row[number], int | float | None) for row in body) for number in columns]
@@ -51,6 +55,6 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
 
 
 def bullets(notes: Iterable[object]) -> list[str]:
-    """A list, with the empty line after it."""
+    """Return a list, followed by an empty line."""
     lines = [f"- {cell(note)}" for note in notes]
     return [*lines, ""] if lines else []

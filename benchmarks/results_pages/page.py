@@ -12,7 +12,7 @@ from benchmarks.results_pages.markdown import cell, table, title
 Document = Mapping[str, Any]
 
 STALE = " (**stale**: the measured code has changed since)"
-"""Follows the state of a result. The remark is recomputed whenever the page is written."""
+"""Follows the state of a result. It is determined again whenever the page is written."""
 
 PAGES: Mapping[str, Callable[[Document], list[str]]] = {
     "schedule": schedule.page,
@@ -23,7 +23,7 @@ PAGES: Mapping[str, Callable[[Document], list[str]]] = {
     "cost": cost.page,
     "lanes": lanes.page,
 }
-"""All others have the generic one."""
+"""The pages by benchmark. All other benchmarks have the generic page."""
 
 ABOUT: Mapping[str, str] = {
     "schedule": "One next occurrence, beside croniter, cronsim and croner",
@@ -45,14 +45,14 @@ ABOUT: Mapping[str, str] = {
     "slow": "Slow targets of four tenants, and the starts of a quiet one: the local stack",
     "console": "The console's first page and its list of 10,000 jobs, on the local stack",
 }
-"""In the order of the sections."""
+"""The introductions in the order of the sections."""
 
 
 def results_page(
     documents: Mapping[str, Document], plots: Sequence[str] = (), stale: Collection[str] = frozenset()
 ) -> str:
-    """The page of all documents by their benchmark's name; `plots` are file names in plots/, `stale` the benchmarks
-    whose measured files have changed since.
+    """Return the page. `documents` has all results by the name of the benchmark, `plots` are file names in plots/, and
+    `stale` are the benchmarks whose measured files have changed since.
     """
     named = [*ABOUT, *(name for name in documents if name not in ABOUT)]
     lines = [
@@ -74,12 +74,12 @@ def results_page(
 
 
 def whole(document: Document) -> bool:
-    """Whether the benchmark came to its end and kept all its budgets."""
+    """Return whether the benchmark completed and met all its budgets."""
     return "failed" not in document and all(document.get("budgets", {}).values())
 
 
 def _runs(documents: Mapping[str, Document], stale: Collection[str]) -> list[str]:
-    """Date, machine, versions: once where they are the same for all, in any case each benchmark's state."""
+    """Return the date, machine and versions (once if they are the same for all), and each benchmark's state."""
     machines = dict.fromkeys(machine for document in documents.values() if (machine := _machine(document)))
     versions: dict[str, dict[str, None]] = {}
     for document in documents.values():
@@ -129,7 +129,7 @@ def _section(name: str, document: Document | None, plots: Sequence[str]) -> list
 
 
 def _page(name: str, document: Document) -> list[str]:
-    """By its own page; by the generic one where the document is not as that expects."""
+    """Return the benchmark's own page, or the generic page if the document does not have the expected form."""
     try:
         return PAGES.get(name, generic.page)(document)
     except (KeyError, TypeError, AttributeError):

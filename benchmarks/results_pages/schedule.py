@@ -11,7 +11,7 @@ ENGINES = ("duecourse", "croniter", "cronsim", "croner")
 
 
 def page(document: Mapping[str, Any]) -> list[str]:
-    """Calls per second of each engine, and the worst cases."""
+    """Return the calls per second of each engine, and the worst cases."""
     lines = table(
         ["calls per second", "zone", *ENGINES, "times croniter"],
         [

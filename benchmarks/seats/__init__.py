@@ -1,1 +1,1 @@
-"""What seats are worth: benchmarks.seats."""
+"""The effect of seats: benchmarks.seats."""

@@ -1,14 +1,16 @@
-"""A quiet tenant's starts while others keep workers busy with slow calls: before there were seats, and with them.
+"""Simulate the starts of a quiet tenant while others keep workers busy with slow calls, without and with seats.
 
     python -m benchmarks.seats [--minutes 30] [--seed 1] [--json]
 
-Simulates lane `normal` of stage prod as it comes, message by message (benchmarks/seats/model.py). Every job fires
-once a minute; the quiet tenant has as many as it has seats, calls of half a second. Hostile tenants have up to their
-quota of jobs, calls of 55 s or of 89 s, which is as long as a call in this lane may take; all due in the same second,
-or spread over the minute. The status is 1 unless the quiet tenant's p99 stays within 5 s under as many hostile
-tenants as the seats leave room for. What it does not hold for is measured, too: one hostile tenant more than that, and
-the jobs of a tenant that has more jobs than seats. The steps of workflows are measured as well: all tenants
-have workflows of five steps, one after the other. `python -m benchmarks.slow` measures jobs on the local stack.
+Simulates lane `normal` of stage prod with its default settings, message by message (benchmarks/seats/model.py). Every
+job fires once a minute. The quiet tenant has as many jobs as seats, with calls of half a second. Hostile tenants have
+up to their quota of jobs, with calls of 55 s or of 89 s (the maximum in this lane), all due in the same second or
+spread over the minute.
+
+The status is 1 unless the quiet tenant's p99 stays within 5 s with the maximum number of hostile tenants for which
+there are seats. Cases without this guarantee are measured too: one more hostile tenant, and the jobs of a tenant with
+more jobs than seats. The steps of workflows are also measured: all tenants have workflows of five steps, one after
+another. `python -m benchmarks.slow` measures jobs on the local stack.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ JOBS = (30, 100, 300, 1_000)
 
 
 def cases(minutes: int, seed: int) -> Iterator[dict[str, Any]]:
-    """Each combination: the quiet tenant's lateness without seats, and with them."""
+    """Yield each combination: the quiet tenant's lateness without and with seats."""
     prod = stage_named("prod")
     config = prod.lanes["normal"]
     before = Lane(config.most_concurrent, config.batch_size, None)
@@ -58,8 +60,8 @@ def cases(minutes: int, seed: int) -> Iterator[dict[str, Any]]:
 
 
 def steps(minutes: int, seed: int) -> Iterator[dict[str, Any]]:
-    """How late a quiet tenant's steps start: in the bulk queue, where they were before, and with seats. The hostile
-    tenants have workflows too.
+    """Yield the lateness of a quiet tenant's steps: in the bulk queue (as in earlier releases), and with seats. The
+    hostile tenants have workflows too.
     """
     config = stage_named("prod").lanes["normal"]
     before = Lane(config.most_concurrent, config.batch_size, 0)
@@ -80,7 +82,9 @@ def steps(minutes: int, seed: int) -> Iterator[dict[str, Any]]:
 
 
 def bulk(minutes: int, seed: int) -> dict[str, Any]:
-    """What is left as it was: the runs that have no seat, of a tenant whose jobs are many, beside a hostile one."""
+    """Return the lateness of runs without a seat, which seats do not change: of a tenant with many jobs, together with
+    a hostile tenant.
+    """
     config = stage_named("prod").lanes["normal"]
     lane = Lane(config.most_concurrent, config.batch_size, 0)
     tenants = [Tenant("large", 270, QUIET_SECONDS), Tenant("hostile", 270, CALLS[-1])]
@@ -88,7 +92,7 @@ def bulk(minutes: int, seed: int) -> dict[str, Any]:
 
 
 def main() -> int:
-    """Simulate and print."""
+    """Simulate, and print the result."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=positive, default=30, help="how long the jobs fire, each time")
     parser.add_argument("--seed", type=int, default=1)

@@ -1,8 +1,9 @@
-"""One lane of stage prod, message by message: queues, Lambda's pollers, batches, and tenants whose calls are slow.
+"""A simulation of one lane of stage prod, message by message: queues, Lambda's pollers, batches, and tenants with slow
+calls.
 
-A queue of messages is taken in batches by executions, and an execution is busy until the slowest call of its batch has
-ended. Pollers start with five executions and grow by five a second while messages wait. SQS hands out messages of
-quiet tenants before those of noisy ones (fair queues, by their documented thresholds).
+Executions take batches of messages from a queue. An execution is busy until the slowest call of its batch has ended.
+Pollers start with five executions, and add five a second while messages wait. SQS delivers messages of quiet tenants
+before those of noisy ones (fair queues, by their documented thresholds).
 """
 
 from __future__ import annotations
@@ -19,22 +20,22 @@ from benchmarks.burst.limits import FIRST_POLLERS, POLLER_GROWTH
 
 MINUTE = 60.0
 BATCH_SECONDS = 0.1
-"""What a batch costs beside its slowest call (docs/sizing.md)."""
+"""The time that a batch takes in addition to its slowest call (docs/sizing.md)."""
 
 SKIPPED_SECONDS = 0.01
-"""A run that finds another one of its job alive, under `overlap: skip`."""
+"""The time for a run that is skipped by `overlap: skip`, because another run of its job is active."""
 
 NOISY_SHARE, NOISY_IN_FLIGHT = 0.1, 30
-"""Who has more than this share of a queue's messages in flight, and so many at least, is a noisy neighbour (Amazon SQS
-Developer Guide, "How Amazon SQS fair queues work").
+"""A tenant is a noisy neighbour if it has more than this share of a queue's messages in flight, and at least this
+number (Amazon SQS Developer Guide, "How Amazon SQS fair queues work").
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Tenant:
-    """Has `jobs` that fire every minute, calls of `seconds`; all in one second, or `spread` over the minute. Of each
-    `chain` of them only the first fires, and each other one starts when the one before it has ended: steps of a
-    workflow.
+    """A tenant with `jobs` that fire every minute, all in one second or `spread` over the minute, and with calls of
+    `seconds`. Of each `chain` of jobs only the first fires; each other job starts when the previous one has ended, as
+    in a workflow.
     """
 
     name: str
@@ -46,8 +47,8 @@ class Tenant:
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """`executions` side by side of each queue, batches of `batch` messages; `seats` a tenant (None: one queue for all,
-    as before there were seats).
+    """A lane with `executions` at the same time for each queue, and batches of `batch` messages. `seats`: the seats of
+    a tenant (None: one queue for all, as before seats existed).
     """
 
     executions: int
@@ -57,7 +58,9 @@ class Lane:
 
 @dataclass(slots=True)
 class Message:
-    """A firing: when it is due (s), whose, of which job, how long its call takes, and how many jobs follow it."""
+    """A firing: its due time (s), its tenant and job, the duration of its call, and the number of jobs that
+    follow it.
+    """
 
     due: float
     tenant: str
@@ -81,7 +84,7 @@ class _Queue:
     following: list[Message] = field(default_factory=list)
 
     def run(self, messages: Iterable[Message]) -> list[tuple[Message, float]]:
-        """Work on all of them; each with when it started."""
+        """Process all messages. Return each with its start time."""
         number = count()
         events: list[tuple[float, int, Message | list[Message] | None]] = [
             (each.due, next(number), each) for each in messages
@@ -109,7 +112,7 @@ class _Queue:
         return self.starts
 
     def _take(self, now: float) -> Iterator[tuple[float, list[Message]]]:
-        """Batches for the executions that are free; what waits is shared out among them."""
+        """Yield batches for the free executions. Waiting messages are distributed among them."""
         while (idle := int(min(self.allowed, self.lane.executions)) - self.busy) > 0:
             left = sum(map(len, self.waiting.values()))
             if not left:
@@ -119,7 +122,9 @@ class _Queue:
             yield now + max(self._begin(each, now) for each in batch) + BATCH_SECONDS, batch
 
     def _next(self) -> Message:
-        """The oldest message of the quiet tenants; of noisy ones, of the one with the fewest in flight."""
+        """Return the oldest message of the quiet tenants or, if there is none, of the noisy tenant with the fewest
+        messages in flight.
+        """
         whole = sum(self.flying.values())
 
         def rank(tenant: str) -> tuple[int, float]:
@@ -132,7 +137,7 @@ class _Queue:
         return self.waiting[tenant].popleft()
 
     def _begin(self, message: Message, now: float) -> float:
-        """How long it keeps its execution busy (s)."""
+        """Return how long the message keeps its execution busy (s)."""
         job = message.tenant, message.job
         if self.alive.get(job, 0.0) > now:
             return SKIPPED_SECONDS
@@ -145,7 +150,7 @@ class _Queue:
 
 
 def lateness(lane: Lane, tenants: Sequence[Tenant], of: str, *, minutes: int, seed: int) -> list[float]:
-    """How late (s) each run of the tenant `of` started, sorted."""
+    """Return the lateness (s) of each run of the tenant `of`, in ascending order."""
     messages = [each for tenant in tenants for each in _firings(tenant, minutes, Random(f"{seed} {tenant.name}"))]
     if lane.seats is None:
         starts = _Queue(lane).run(messages)

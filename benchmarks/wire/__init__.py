@@ -1,1 +1,3 @@
-"""A wire that answers at once: what a client costs when DynamoDB and SQS cost nothing."""
+"""A stub that responds immediately (the wire): it measures the cost of a client without the time of
+DynamoDB and SQS.
+"""

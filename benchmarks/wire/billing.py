@@ -1,4 +1,4 @@
-"""The capacity that single reads and writes take, from what they say and what was written before."""
+"""The capacity units of single reads and writes, computed from the requests and the earlier writes."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from benchmarks.wire.capacity import KB, item_bytes
 
 
 class Billed:
-    """Remembers how large each item is that was put, and adds up the units of requests to it.
+    """Stores the size of each written item, and adds up the units of requests.
 
-    Writes: a unit for each KB begun of the larger of the item as it was and as it is ("DynamoDB read and write
-    operations", Amazon DynamoDB Developer Guide). Strongly consistent reads: a unit for each 4 KB begun.
+    Writes: a unit for each started KB of the larger of the item before and after ("DynamoDB read and write operations",
+    Amazon DynamoDB Developer Guide). Strongly consistent reads: a unit for each started 4 KB.
     """
 
     def __init__(self) -> None:
@@ -22,24 +22,26 @@ class Billed:
         self.units: Counter[str] = Counter()
 
     def put(self, item: Mapping[str, Any]) -> None:
-        """A whole item, over what was there."""
+        """Count the write of a whole item, which replaces the existing one."""
         self._written(key_of(item), item_bytes(item))
 
     def update(self, key: Mapping[str, Any], values: Mapping[str, Any]) -> None:
-        """Attributes added to an item, or set anew: as if all were new, which is right where an end is recorded."""
+        """Count an update that adds or replaces attributes. All count as new, which is correct for the record of an
+        end.
+        """
         before = self._bytes.get(key_of(key), 0)
         self._written(key_of(key), before + item_bytes(values))
 
     def delete(self, key: Mapping[str, Any]) -> None:
-        """An item; one that is not there is a unit all the same."""
+        """Count the deletion of an item. If it does not exist, this is one unit."""
         self.units["write"] += _units(self._bytes.pop(key_of(key), 0), KB)
 
     def read(self, size: int) -> None:
-        """An item of `size` bytes, strongly consistent; one that is not there is a unit all the same."""
+        """Count a strongly consistent read of an item of `size` bytes. If it does not exist, this is one unit."""
         self.units["read"] += _units(size, 4 * KB)
 
     def forget(self) -> None:
-        """All items."""
+        """Forget all items."""
         self._bytes.clear()
 
     def _written(self, key: str, size: int) -> None:
@@ -48,7 +50,7 @@ class Billed:
 
 
 def key_of(item: Mapping[str, Any]) -> str:
-    """`PK/SK` of an item, or of a key."""
+    """Return `PK/SK` of an item or a key."""
     return f"{item['PK']['S']}/{item['SK']['S']}"
 
 

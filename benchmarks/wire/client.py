@@ -1,4 +1,4 @@
-"""Starts the wire, loads it, and reads what it counted."""
+"""Starts the wire, loads it, and reads its counts."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class WireAt:
     secure_url: str
 
     def append(self, slot: str, items: Sequence[Mapping[str, Any]]) -> None:
-        """One more page of a slot of the due index."""
+        """Add a page to a slot of the due index."""
         self._post("load", {"append": {slot: list(items)}})
 
     def put(self, items: Mapping[str, Mapping[str, Any]]) -> None:
-        """Items that are found by key, `PK/SK`."""
+        """Add items that are read by key, `PK/SK`."""
         self._post("load", {"items": items})
 
     def clear(self) -> None:
@@ -46,11 +46,11 @@ class WireAt:
         self._post("load", {"clear": True})
 
     def counts(self) -> Counter[str]:
-        """Requests by operation since the last time, with `statements` and `messages` inside them."""
+        """Return the requests by operation since the last call, and the `statements` and `messages` in them."""
         return Counter(orjson.loads(self._post("counts", {})))
 
     def units(self) -> Counter[str]:
-        """Units of capacity (`write`, `read`) that single reads and writes took since the last time."""
+        """Return the capacity units (`write`, `read`) of single reads and writes since the last call."""
         return Counter(orjson.loads(self._post("units", {})))
 
     def _post(self, path: str, document: Mapping[str, Any]) -> bytes:
@@ -70,7 +70,7 @@ def _server(folder: Path) -> subprocess.Popen[str]:
 
 @contextmanager
 def wire() -> Iterator[WireAt]:
-    """Start a wire in another process and point this process's environment at it. Both end with the block."""
+    """Start a wire in another process, and set this process's environment to use it. Both end with the block."""
     before = dict(os.environ)
     with TemporaryDirectory() as folder, _server(Path(folder)) as process:
         try:

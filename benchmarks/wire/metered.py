@@ -1,4 +1,4 @@
-"""A client of DynamoDB that adds up what its writes would be billed, from the items before and after each of them."""
+"""A client of DynamoDB that adds up the billed units of its writes, from the items before and after each write."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ Key = tuple[str, str, str]
 """Table, partition key, sort key."""
 
 TRANSACTION = 2
-"""The table's units of a transaction are so many times those of the same writes alone ("DynamoDB transactions", Amazon
-DynamoDB Developer Guide). An index takes no part in a transaction: DynamoDB updates it afterwards and bills each update
-once, as measured on AWS by others (github.com/nubo-db/dynoxide, pull request 188).
+"""The factor for the units of a table in a transaction, compared with the same writes alone ("DynamoDB transactions",
+Amazon DynamoDB Developer Guide). Indexes are not part of a transaction: DynamoDB updates them afterwards and bills each
+update once, as others have measured on AWS (github.com/nubo-db/dynoxide, pull request 188).
 """
 
 
 @dataclass(frozen=True)
 class Metered:
-    """Everything else is the client's own. One thread at a time.
+    """A client that counts its writes. All other methods are those of the real client. For one thread at a time.
 
-    Writes: a unit for each KB begun of the larger of the item before and after, whether its condition holds or not, and
-    the same for each index in which it changes (one holds all attributes, or only keys); where its key in an index
-    changes, for the item deleted there and for the one put there ("DynamoDB read and write operations", "Using Global
-    Secondary Indexes", Amazon DynamoDB Developer Guide).
+    A write costs a unit for each started KB of the larger of the item before and after, whether its condition holds or
+    not. It costs the same for each index in which the item changes (an index contains all attributes, or only keys). If
+    the item's key in an index changes, it costs the units of the deleted and of the written entry ("DynamoDB read and
+    write operations", "Using Global Secondary Indexes", Amazon DynamoDB Developer Guide).
     """
 
     client: Any
     requests: Counter[str] = field(default_factory=Counter)
-    """By operation."""
+    """The requests by operation."""
     units: Counter[str] = field(default_factory=Counter)
-    """Write units by partition's kind and sort key's (`JOB RUN`)."""
+    """The write units by the kinds of partition key and sort key (`JOB RUN`)."""
     _indexes: dict[str, list[Mapping[str, Any]]] = field(default_factory=dict, repr=False)
 
     def __getattr__(self, name: str) -> Any:
@@ -48,7 +48,7 @@ class Metered:
         return self.units.total()
 
     def clear(self) -> None:
-        """Count from here."""
+        """Reset the counts."""
         self.requests.clear()
         self.units.clear()
 
@@ -100,12 +100,12 @@ def _begun(*items: Item) -> int:
 
 
 def _kind(key: Key) -> str:
-    """What the item is: the words before the first `#` of its keys."""
+    """Return the kind of an item: the words before the first `#` of its keys."""
     return " ".join(part.partition("#")[0] for part in key[1:])
 
 
 def _written(name: str, request: Mapping[str, Any]) -> Iterator[Key]:
-    """The keys of the items that a request writes."""
+    """Yield the keys of the items that a request writes."""
     match name:
         case "put_item":
             yield _key(request["TableName"], request["Item"])

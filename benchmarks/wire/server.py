@@ -1,5 +1,5 @@
-"""The other end of the wire, in a process of its own: reads each request, counts it, answers at once and truthfully
-shaped. It decides nothing: every condition holds, every message is accepted.
+"""The server of the wire, in a separate process: it reads and counts each request, and responds immediately in the real
+format. It decides nothing: every condition holds, every message is accepted.
 
     python -m benchmarks.wire.server CERT   prints its ports (HTTP, and HTTPS with the certificate and key of a file),
                                             serves until its standard input ends
@@ -21,12 +21,12 @@ from benchmarks.wire.capacity import item_bytes
 SOURCE = b'{"State":"Enabled","LastProcessingResult":"OK"}'
 EMPTY = b"{}"
 TARGET = "target"
-"""The path of an HTTP target: `POST /target` is answered like a Lambda function's invocation."""
+"""The path of an HTTP target. `POST /target` receives the same response as the invocation of a Lambda function."""
 ANSWER = b'{"taken":true}'
 
 
 class Wire:
-    """What the answers are made of: the pages of the due index, and items by key; set by `POST /load`."""
+    """The data for responses: the pages of the due index, and items by key. `POST /load` sets them."""
 
     def __init__(self) -> None:
         self.pages: dict[str, list[bytes]] = {}
@@ -36,7 +36,7 @@ class Wire:
         self.counts: Counter[str] = Counter()
 
     def answer(self, target: str, body: bytes) -> bytes:
-        """The body of the answer to one request."""
+        """Return the body of the response to one request."""
         if target == "load":
             return self._load(body)
         if (told := self._told(target)) is not None:
@@ -73,12 +73,12 @@ class Wire:
                 return b'{"MessageId":"m","MD5OfMessageBody":"x"}'
             case "DeleteMessage" | "GetQueueAttributes":
                 pass  # a queue without attributes is empty
-            case _:  # an answer made up would make a request look cheaper than it is
+            case _:  # an invented response would make a request seem cheaper than it is
                 raise ValueError(f"the wire has no answer to {target}: add it here")
         return EMPTY
 
     def _told(self, target: str) -> bytes | None:
-        """The answer to what needs no body."""
+        """Return the response to a request without a body."""
         if target == "counts":
             counts, self.counts = self.counts, Counter()
             return orjson.dumps(counts)
@@ -103,7 +103,7 @@ class Wire:
         return EMPTY
 
     def _page(self, query: dict[str, Any]) -> bytes:
-        """Page n of a slot; the key to go on from is its number."""
+        """Return page n of a slot. The key for the next page is its number."""
         values = query["ExpressionAttributeValues"]
         pages = self.pages.get(values[":slot"]["S"], []) if ":slot" in values else []
         number = int(query["ExclusiveStartKey"]["page"]["N"]) if "ExclusiveStartKey" in query else 0
@@ -114,18 +114,18 @@ class Wire:
 
 
 class Connection(asyncio.Protocol):
-    """HTTP/1.1 with keep-alive, as much of it as botocore speaks."""
+    """HTTP/1.1 with keep-alive, limited to the features that botocore uses."""
 
     def __init__(self, wire: Wire) -> None:
         self.wire = wire
         self.waiting = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep the way back."""
+        """Store the transport."""
         self.transport: Any = transport
 
     def data_received(self, data: bytes) -> None:
-        """Answer every request that is whole."""
+        """Respond to every complete request."""
         self.waiting += data
         while (end := self.waiting.find(b"\r\n\r\n")) >= 0:
             head = self.waiting[:end].decode("latin-1")
@@ -145,7 +145,9 @@ class Connection(asyncio.Protocol):
 
 
 async def serve(certificate: str) -> None:
-    """Serve on the loopback interface until standard input ends, at the latest with the process that started it."""
+    """Serve on the loopback interface until standard input ends, which happens at the latest when the parent process
+    ends.
+    """
     loop = asyncio.get_running_loop()
     wire = Wire()
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
