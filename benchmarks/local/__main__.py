@@ -41,9 +41,7 @@ def main(arguments: list[str]) -> int:
     plan = Plan(given.minutes, given.minutely, given.once, tuple(side for side in RIVALS if side.name in given.beside))
     try:
         with stoppable():
-            others = not all(
-                side.missing for side in plan.rivals
-            )  # without other schedulers, Duecourse runs alone in any case
+            others = not all(side.missing for side in plan.rivals)  # otherwise, Duecourse runs alone anyway
             alone = measure(replace(plan, rivals=()), screen) if others else None
             seen = measure(plan, screen)
     except Stopped as stopped:
