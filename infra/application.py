@@ -71,7 +71,7 @@ def build(
 
 
 def _refuse_open(config: StageConfig, account: str | None) -> None:
-    """Raise ConfigError if an API without authorization would be deployed to AWS. `account` is that of the CDK's
+    """Raise ConfigError if an API without authorization would be deployed to AWS. `account` is the account of the CDK's
     credentials; None without credentials.
     """
     if config.auth.kind == "none" and account not in (None, "", EMULATED_ACCOUNT):

@@ -77,7 +77,7 @@ class SharedResources:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Monitored:
     """The resources that alarms and dashboards monitor. `functions` are by the first part of their outputs' names.
-    `letters` are the dead-letter queues other than that of the lanes, by the failed component.
+    `letters` are all dead-letter queues except the lanes' own, by the failed component.
     """
 
     parts: SharedResources

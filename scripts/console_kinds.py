@@ -13,8 +13,8 @@ FILE = Path(__file__).resolve().parent.parent / "console" / "src" / "shared" / "
 
 
 def written() -> str:
-    """Return the types of targets, each with its labels, the fields of its form and the fields of a new target. Return
-    also the rules for overlap with their labels.
+    """Return the types of targets, each with its labels, the fields of its form and the fields of a new target, and the
+    rules for overlap with their labels.
     """
     rules = [{"value": each, "label": each.rule.label, "limit": each.rule.limit_label} for each in Overlap]
     found = {"targets": {word: _kind(kind) for word, kind in TARGETS.items()}, "overlap": rules}

@@ -18,7 +18,7 @@ class Console(Construct):
     """The console's function. It does not read stores and has no secrets. The page has only the permissions of its
     user's token.
 
-    `logs` are the names of the log groups that the page links to: those of the API and of the workers.
+    `logs` are the names of the log groups to which the page links: the log groups of the API and of the workers.
     """
 
     def __init__(

@@ -185,7 +185,7 @@ class DrillStage:
 
 
 def _ended(runs: Sequence[Run]) -> set[datetime]:
-    """Return the occurrences whose runs have ended. One whose message is lost is listed as queued."""
+    """Return the occurrences whose runs have ended. An occurrence whose message is lost is listed as queued."""
     return {run.occurrence for run in runs if run.state not in OPEN}
 
 

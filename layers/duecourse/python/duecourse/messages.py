@@ -161,7 +161,9 @@ class RunMessage(OfRun):
 
     @property
     def line(self) -> str:
-        """The name of the wait queue in which the message was: that of its key, else the id of its job."""
+        """The name of the wait queue in which the message was: the name for its key (`key_line`), or else the id of its
+        job.
+        """
         return self.job_id if self.key is None else key_line(self.key)
 
     @property

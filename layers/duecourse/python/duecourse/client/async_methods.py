@@ -1123,7 +1123,7 @@ class AsyncMethods(ABC):
     ) -> Awaitable[Accepted]:
         """Report the failure of a run.
 
-        The retry policy of the job applies; `retryable: false` prevents another attempt. The body can have up to 32
+        The retry policy of the job applies; `retryable: false` prevents another attempt. The body can be up to 32
         KB.
 
         `run_id`: the id of the run: job, occurrence (UTC) and, for manual runs, a suffix.

@@ -1119,7 +1119,7 @@ class Methods(ABC):
     ) -> Accepted:
         """Report the failure of a run.
 
-        The retry policy of the job applies; `retryable: false` prevents another attempt. The body can have up to 32
+        The retry policy of the job applies; `retryable: false` prevents another attempt. The body can be up to 32
         KB.
 
         `run_id`: the id of the run: job, occurrence (UTC) and, for manual runs, a suffix.

@@ -175,7 +175,7 @@ def complete_run(api: CallbackApi, request: Request, parameters: Mapping[str, st
 def fail_run(api: CallbackApi, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Report the failure of a run.
 
-    The retry policy of the job applies; `retryable: false` prevents another attempt. The body can have up to 32 KB.
+    The retry policy of the job applies; `retryable: false` prevents another attempt. The body can be up to 32 KB.
     """
     run = api.callbacks.admitted(run_id_in(parameters), _token(request))
     body = read_body(request, FailBody, more=_error_faults, most=MAX_FAIL_BYTES)
