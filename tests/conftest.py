@@ -1,4 +1,4 @@
-"""What all tests share: fixtures, and how hypothesis draws its examples."""
+"""The fixtures that all tests share, and hypothesis's settings for examples."""
 
 from __future__ import annotations
 
@@ -44,23 +44,23 @@ ONE_SYSTEM = {
         "workflows",
     )
 }
-"""The files whose tests have the fixture `system`."""
+"""The files whose tests use the fixture `system`."""
 
 
 def pytest_configure() -> None:
-    """Before anything is collected."""
+    """Set up the session before tests are collected."""
     check_tiers()
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """`make test` does not import files of which it runs nothing: that would take each of its processes seconds."""
+    """Ignore files without a selected test for `make test`. Their import would take seconds in each process."""
     left_out = "not extended" in config.getoption("markexpr")
     return True if left_out and collection_path.is_file() and is_extended(collection_path) else None
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Before `-m` selects by marker."""
+    """Add markers before `-m` selects tests by them."""
     for item in items:
         if is_extended(item.path):
             item.add_marker(pytest.mark.extended)
@@ -68,7 +68,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: Any, log: Any) -> Any:
-    """A file is one worker's; so are those of tests/e2e together that share a system, which is deployed once."""
+    """Assign all tests of a file to one worker. The files of tests/e2e that share a system also have one worker, so
+    that the system is deployed once.
+    """
     from xdist.scheduler import LoadFileScheduling
 
     class OneSystem(LoadFileScheduling):
@@ -81,8 +83,10 @@ def pytest_xdist_make_scheduler(config: Any, log: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Chromium, closed with its file: while it is there a loop runs in this thread, and asyncio starts no other."""
-    from tests.support.browser import browsing  # a third of a second, for those who look at pages
+    """Chromium, closed at the end of the file. While it is open, an event loop runs in this thread, so asyncio cannot
+    start another one.
+    """
+    from tests.support.browser import browsing  # the import takes a third of a second, and only tests of pages need it
 
     with browsing() as browser:
         yield browser
@@ -97,7 +101,7 @@ def ministack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def dynamodb_local(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Iterator[str]:
-    """The endpoint of one DynamoDB Local for the whole session, whose workers share it: it is slow to warm up."""
+    """The endpoint of one DynamoDB Local for the whole session. The workers share it, because it is slow to warm up."""
     if emulators.java() is None:
         pytest.skip("no Java on this machine: DynamoDB Local, the second opinion, is left out")
     base = tmp_path_factory.getbasetemp()
@@ -111,14 +115,14 @@ SECOND_OPINION = pytest.param("dynamodb_local", marks=pytest.mark.extended)
 
 @pytest.fixture(params=["ministack", SECOND_OPINION])
 def dynamodb_tables(request: pytest.FixtureRequest) -> Tables:
-    """Fresh tables, on each of the emulators that execute conditions rightly."""
+    """New tables on each of the emulators that execute conditions correctly."""
     endpoint: str = request.getfixturevalue(request.param)
     return create_tables(emulators.client("dynamodb", endpoint))
 
 
 @pytest.fixture(params=["ministack", SECOND_OPINION, "memory"])
 def any_tables(request: pytest.FixtureRequest) -> Stores:
-    """The same, and the stores of duecourse.testing: for tests that look at nothing but what stores say."""
+    """The same tables, and the stores of duecourse.testing: for tests that only use the stores."""
     if request.param == "memory":
         return MemoryTables()
     endpoint: str = request.getfixturevalue(request.param)
@@ -127,11 +131,11 @@ def any_tables(request: pytest.FixtureRequest) -> Stores:
 
 @pytest.fixture
 def served_tables(ministack: str) -> Tables:
-    """Fresh tables on MiniStack, for functions that find them at its endpoint."""
+    """New tables on MiniStack, for functions that use its endpoint."""
     return create_tables(emulators.client("dynamodb", ministack))
 
 
 @pytest.fixture
 def tables() -> Tables:
-    """Fresh tables of MiniStack's DynamoDB, which answers within this process."""
+    """New tables of MiniStack's DynamoDB, which responds within this process."""
     return create_tables(in_process.dynamodb())

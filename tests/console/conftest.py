@@ -1,4 +1,4 @@
-"""A browser before the console's page, over a stage in memory whose clock the test moves."""
+"""A browser with the console's page, and a stage in memory whose clock the test advances."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Literal
@@ -13,7 +13,7 @@ from tests.support.console import ServedConsole, built, served_console
 from tests.support.console_samples import fill
 
 NOW = "2026-03-28T12:00:00Z"
-"""The night before Europe's clocks go forward."""
+"""The day before clocks in Europe are advanced."""
 
 
 Open = Callable[..., Page]
@@ -21,7 +21,7 @@ Open = Callable[..., Page]
 
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """One for all files here."""
+    """One browser for all files in this folder."""
     with browsing() as browser:
         yield browser
 
@@ -33,20 +33,20 @@ def files() -> Mapping[str, bytes]:
 
 @pytest.fixture
 def scheduler() -> Scheduler:
-    """A stage without jobs; it is NOW, for the page, too."""
+    """A stage without jobs. Its time, and that of the page, is NOW."""
     return Scheduler(NOW)
 
 
 @pytest.fixture
 def console(scheduler: Scheduler, files: Mapping[str, bytes]) -> Iterator[ServedConsole]:
-    """The page of `scheduler`."""
+    """The console's page for `scheduler`."""
     with served_console(scheduler, files) as console:
         yield console
 
 
 @pytest.fixture(scope="session")
 def sampled(files: Mapping[str, bytes]) -> Iterator[ServedConsole]:
-    """The page of a stage with jobs and a week of runs, for tests that change nothing."""
+    """The console's page for a stage with jobs and a week of runs, for tests that change nothing."""
     scheduler = Scheduler("2026-03-21T12:00:00Z")
     fill(scheduler)
     with served_console(scheduler, files) as console:
@@ -55,14 +55,14 @@ def sampled(files: Mapping[str, bytes]) -> Iterator[ServedConsole]:
 
 @pytest.fixture
 def context(browser: Browser) -> Iterator[BrowserContext]:
-    """A fresh profile. A page that logs an error or fails fails its test."""
+    """A new browser profile. The test fails if a page logs an error or crashes."""
     with profile(browser) as context:
         yield context
 
 
 @pytest.fixture
 def open_page(context: BrowserContext) -> Open:
-    """Opens the console at an address after `#`, by the scheduler's clock."""
+    """A function that opens the console at an address after `#`, with the scheduler's clock."""
 
     def open_at(console: ServedConsole, path: str = "/", theme: Literal["light", "dark"] = "light") -> Page:
         page = context.new_page()

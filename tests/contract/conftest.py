@@ -1,4 +1,4 @@
-"""Fixtures of the adapters' contract tests: our own clients on MiniStack."""
+"""Fixtures of the adapters' contract tests: the clients of production on MiniStack."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from tests.support.queues import create_queue
 
 @pytest.fixture(scope="session")
 def clients(ministack: str) -> AwsClients:
-    """The factory that production uses, pointed at MiniStack."""
+    """The factory that production uses, with MiniStack's endpoint."""
     return emulators.clients(ministack)
 
 
@@ -23,5 +23,5 @@ def sqs(clients: AwsClients) -> Any:
 
 @pytest.fixture
 def queue_url(sqs: Any) -> str:
-    """A fresh queue."""
+    """A new queue."""
     return create_queue(sqs)

@@ -1,1 +1,1 @@
-"""A package, so that its system ends with the last test here."""
+"""A package, so that its system is removed after the last test in it."""

@@ -1,6 +1,7 @@
-"""The stack with what `duecourse demo` has around it: MiniStack that keeps its state, and a receiver; one for all here.
+"""The stack with the surroundings of `duecourse demo`: a MiniStack that keeps its state, and a receiver. All tests here
+share it.
 
-It is sent without the CDK's command line, which test_local_command.py deploys by.
+The stack is deployed without the CDK's command line, which test_local_command.py covers.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,7 +24,7 @@ from tests.support.waiting import PATIENCE_SECONDS
 
 @dataclass(frozen=True)
 class System:
-    """A deployed system and what its jobs call."""
+    """A deployed system and the receiver of its jobs' calls."""
 
     stack: Stack
     client: Client
@@ -33,7 +34,7 @@ class System:
 
 @pytest.fixture(scope="package")
 def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
-    """The system, up until the last test here is over."""
+    """The system, which runs until the end of the last test in this folder."""
     folder = tmp_path_factory.mktemp("stack")
     log = CallLog()
     with (
@@ -45,7 +46,7 @@ def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
         stack = Stack(ministack, Outputs.from_mapping(deploy(ministack.endpoint)))
         with Client(stack.api, timeout=PATIENCE_SECONDS, trust_env=False) as client:
             Topics.of(stack.outputs).deliver_to(stack.endpoint, receiver.url + NOTICE_PATH)
-            client.get_health()  # a cold start that no job's instant has to wait for
+            client.get_health()  # the cold start happens before the first job is due
             yield System(stack, client, receiver, log)
 
 

@@ -1,4 +1,4 @@
-"""What roles allow by the template, and what they should allow by the source: both by store, to be compared."""
+"""The permissions of roles according to the template, and the permissions that the source needs, both by store."""
 
 import re
 from typing import Any
@@ -13,13 +13,15 @@ LOGS = {"logs:CreateLogStream", "logs:PutLogEvents"}
 CONSUME = {"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ChangeMessageVisibility"}
 FOLLOW = {"dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator", "dynamodb:ListStreams"}
 TRACES = {"xray:PutTraceSegments", "xray:PutTelemetryRecords"}
-"""What Lambda itself does in a function's name: logs, queues, streams, traces (which know no resources)."""
+"""Permissions with which Lambda itself acts for a function: logs, queues, streams, and traces (which have no
+resources).
+"""
 
 METRICS = {"cloudwatch:GetMetricData"}
-"""CloudWatch knows no resource for reading metrics, either."""
+"""CloudWatch has no resources for reading metrics either."""
 
 KEYS_OF_STORES = {"kms:Decrypt", "kms:GenerateDataKey"}
-"""What stores do with a stage's key in the name of those who use them."""
+"""Permissions with which stores use a stage's key for their callers."""
 
 TARGET = "duecourse-target-*"
 
@@ -58,7 +60,7 @@ STORES = {
     "SsmTasks": "tasks",
     "Targets": "targets",
 }
-"""Where each adapter's requests go. One that is missing here fails the tests of the functions that use it."""
+"""The stores of each adapter's requests. If an adapter is missing here, the tests of the functions that use it fail."""
 
 NOT_GRANTED = {
     ("Execute", "jobs", "dynamodb:DeleteItem"): "pausing a job that fails changes neither its tags nor its payload",
@@ -75,25 +77,25 @@ NOT_GRANTED = {
     ("Reconcile", "jobs", "dynamodb:BatchGetItem"): "what is read in batches of a workflow is in the runs table",
     ("Reconcile", "results", "s3:PutObject"): "what the reconciler ends has no result",
 }
-"""What the source could ask for and never does."""
+"""Operations that the source contains but never uses."""
 
 FUNCTIONS = (
     *("Api", "Archive", "Audit", "Callbacks", "Claims", "Console"),
     *("Dispatch", "Execute", "Repair", "Reconcile", "Tick"),
 )
-"""Outputs without their endings; the lanes' workers all begin with Execute."""
+"""The outputs without their suffixes; the outputs of the lanes' workers begin with Execute."""
 
 ON_THE_CLOCK = frozenset({"Tick", "Dispatch", "Reconcile", "Repair", "Audit"})
-"""Started by a rule, work or none: not traced unless the stage says so."""
+"""Functions that a rule starts even without work. They are traced only if the stage is configured to do so."""
 
 CLAIMS = "Claims"
-"""Cognito's trigger: only where the stack makes a user pool. It makes no request."""
+"""Cognito's trigger, which exists only if the stack creates a user pool. It makes no requests."""
 
 Rights = dict[str, set[str]]
 
 
 def kind_of(name: str) -> str:
-    """`Execute` for `ExecuteHigh`."""
+    """Return `Execute` for `ExecuteHigh`."""
     return next(kind for kind in FUNCTIONS if name.startswith(kind))
 
 
@@ -102,7 +104,7 @@ def role_of(function: dict[str, Any]) -> str:
 
 
 def stores(stack: Stack) -> dict[str, str]:
-    """Words for the resources that outputs name."""
+    """Return the names of the resources in outputs."""
     lanes = [stack.output(output) for output in LANE_OUTPUTS]
     words = {
         "JobsTable": "jobs",
@@ -121,7 +123,7 @@ def stores(stack: Stack) -> dict[str, str]:
 
 
 def word_for(stack: Stack, resource: Any, function: dict[str, Any]) -> str:
-    """What a policy's resource is called here."""
+    """Return the name of a policy's resource in this module."""
     text = written(resource)
     if text == "*":
         return text
@@ -153,7 +155,7 @@ def word_for(stack: Stack, resource: Any, function: dict[str, Any]) -> str:
 
 
 def granted(stack: Stack, name: str) -> Rights:
-    """What a function's role allows, but for keys, by store."""
+    """Return the permissions of a function's role by store, without those for keys."""
     function, rights = stack.functions()[name], Rights()
     for statement in stack.statements(role_of(function)):
         assert statement["Effect"] == "Allow"
@@ -166,7 +168,7 @@ def granted(stack: Stack, name: str) -> Rights:
 
 
 def asked_for(stack: Stack, name: str) -> Rights:
-    """What the code behind a function can ask for, by store."""
+    """Return the permissions that the code of a function can need, by store."""
     config, rights = STAGES[stack.stage], Rights()
     for call in needed(source_of(kind_of(name))):
         if call.adapter == ("SecretsManagerSecrets" if config.secret_store == "parameters" else "SsmSecrets"):
@@ -177,15 +179,15 @@ def asked_for(stack: Stack, name: str) -> Rights:
             continue
         for store in STORES[call.adapter].split(" and "):
             rights.setdefault(store, set()).update(actions_of(call))
-    if kind_of(name) == "Execute":  # its own lane is one of those that it sends to
+    if kind_of(name) == "Execute":  # a worker also sends to its own lane
         rights["own queue"] |= rights["lanes"]
-    else:  # the only queue that it takes messages from
+    else:  # the only queue from which it receives messages
         rights.setdefault("dead letters", set()).update(rights.pop("own queue", set()))
     return {store: actions for store, actions in rights.items() if actions}
 
 
 def used_by_lambda(stack: Stack, name: str) -> Rights:
-    """What Lambda does in the function's name, by the template."""
+    """Return the permissions with which Lambda acts for the function, according to the template."""
     rights = Rights(logs=set(LOGS))
     if STAGES[stack.stage].tracing and kind_of(name) not in ON_THE_CLOCK:
         rights["*"] = set(TRACES)
@@ -208,7 +210,9 @@ def expected(stack: Stack, name: str) -> Rights:
 
 
 def table(stack: Stack) -> str:
-    """The rights of all functions as docs/security.md shows them: without logs and traces, the same for all."""
+    """Return the permissions of all functions as docs/security.md shows them: without logs and traces, which are the
+    same for all.
+    """
     rows = ["| function | resources | actions |", "|---|---|---|"]
     seen: dict[str, Rights] = {}
     for name in sorted(stack.functions()):

@@ -1,7 +1,7 @@
-"""Stories that are played over real tables, over the stores of duecourse.testing, or over both.
+"""Scenarios with real tables, with the stores of duecourse.testing, or with both.
 
-The contract tests hold the two equal, so a story that is about no condition of a write is played in memory alone: a
-request to an emulator's table takes ten times as long.
+The contract tests ensure that the stores behave alike. So a scenario that does not test the condition of a write only
+uses stores in memory: a request to an emulator's table takes ten times as long.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,9 @@ OVER_BOTH = {
     "worker": ("at_most_once", "callbacks"),
     "workflows": ("as_modelled", "ended_meanwhile", "ends"),
 }
-"""Edits and ends of pauses that meet claims, keys, locks, lines and seats, ends that are noted at the same moment."""
+"""Edits and ends of pauses that coincide with claims, keys, locks, wait queues and seats, and ends that are recorded at
+the same moment.
+"""
 
 IN_MEMORY = {
     "dispatch": ("max_runs",),
@@ -30,7 +32,7 @@ IN_MEMORY = {
     "worker": ("cancel", "dead_letters", "deadlines", "redriven_callbacks", "redrives", "waits"),
     "workflows": ("results",),
 }
-"""No test of either looks into a table itself."""
+"""No test of these files reads a table directly."""
 
 
 def _over(played: Mapping[str, Sequence[str]], *stores: object) -> dict[Path, tuple[object, ...]]:
@@ -48,7 +50,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture
 def tables(request: pytest.FixtureRequest) -> Stores:
-    """Fresh tables of MiniStack's DynamoDB, which answers within this process, or stores in memory."""
+    """New tables of MiniStack's DynamoDB, which responds within this process, or stores in memory."""
     return MemoryTables() if getattr(request, "param", "dynamodb") == "memory" else create_tables(in_process.dynamodb())
 
 
@@ -60,5 +62,5 @@ def world(tables: Tables) -> World:
 
 @pytest.fixture
 def office(world: World) -> Office:
-    """What people ask for in it."""
+    """The requests of people in this world."""
     return world.office

@@ -1,5 +1,7 @@
-"""Whether an alarm goes off depends on what the use cases report, seldom on how a store writes: most failures happen
-over the stores in memory, which answer ten times as fast.
+"""Stores for the tests of alarms.
+
+Whether an alarm goes off usually depends on the reports of the use cases, and seldom on the writes of a store. Most
+failures are therefore tested with stores in memory, which respond ten times as fast.
 """
 
 import pytest
@@ -20,11 +22,11 @@ ON_TABLES = {
     ),
     *("OccurrencesDoubled", "OccurrencesLost", "RepairsFailed", "StatementsThrottled"),
 }
-"""Failures of a table, and those that the audit or index repair finds in one."""
+"""Failures of a table, and failures that the audit or index repair finds in a table."""
 
 
 @pytest.fixture
 def tables(request: pytest.FixtureRequest) -> Stores:
-    """Fresh tables of MiniStack's DynamoDB, which answers within this process, or stores in memory."""
+    """New tables of MiniStack's DynamoDB, which responds within this process, or stores in memory."""
     case = request.node.callspec.params.get("name") if hasattr(request.node, "callspec") else None
     return create_tables(in_process.dynamodb()) if case in ON_TABLES else MemoryTables()

@@ -1,5 +1,5 @@
-"""The API over stores in memory where what it says does not depend on how a store writes: the contract tests hold the
-stores equal, and a request to an emulator's table takes ten times as long.
+"""The API with stores in memory for tests that do not depend on how a store writes. The contract tests ensure that the
+stores behave alike, and a request to an emulator's table takes ten times as long.
 """
 
 import pytest
@@ -30,14 +30,12 @@ IN_MEMORY = {
         "run_lives",
     )
 } | {"test_callback_tokens", "test_correlation", "test_runs_by_id"}
-"""Files none of whose tests looks into a table itself; the main stories of a job and what anybody may send are not
-among them.
-"""
+"""Files whose tests never read a table directly. The main tests of a job and of invalid requests are not included."""
 
 
 @pytest.fixture
 def tables(request: pytest.FixtureRequest) -> Stores:
-    """Fresh tables of MiniStack's DynamoDB, which answers within this process, or stores in memory."""
+    """New tables of MiniStack's DynamoDB, which responds within this process, or stores in memory."""
     return MemoryTables() if request.path.stem in IN_MEMORY else create_tables(in_process.dynamodb())
 
 
@@ -49,7 +47,7 @@ def world(tables: Tables) -> World:
 
 @pytest.fixture
 def clock() -> SettableClock:
-    """It is NOON."""
+    """A clock that shows NOON."""
     return SettableClock(NOON)
 
 

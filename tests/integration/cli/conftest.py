@@ -1,4 +1,4 @@
-"""The command beside an API with real tables."""
+"""The command with an API that uses real tables."""
 
 from collections.abc import Callable, Iterator
 
@@ -26,7 +26,7 @@ def api(desk: Desk) -> Iterator[ServedApi]:
 
 @pytest.fixture
 def run(api: ServedApi) -> Run:
-    """The command with these arguments; `text` is its standard input."""
+    """A function that runs the command with arguments; `text` is its standard input."""
 
     def command(*arguments: str, text: str | None = None, **environment: str) -> Result:
         env = {"DUECOURSE_API": api.address, "DUECOURSE_TOKEN": None, **environment}

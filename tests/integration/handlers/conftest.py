@@ -1,4 +1,4 @@
-"""Handlers in this process, configured by their environment alone, over real tables and queues on MiniStack."""
+"""Handlers in this process, configured only by their environment, with real tables and queues on MiniStack."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -25,7 +25,7 @@ CACHES = {
 
 
 class Stdout:
-    """Whatever stdout is now: a logger would keep that of the test which imported it."""
+    """Writes to the current stdout: a logger would keep the stdout of the test that imported it."""
 
     def write(self, text: str) -> int:
         return sys.stdout.write(text)
@@ -36,7 +36,7 @@ class Stdout:
 
 @dataclass(frozen=True)
 class Stage:
-    """What a stage has, as the functions' environments name it."""
+    """The resources of a stage that the functions' environments name."""
 
     sqs: Any
     sns: Any
@@ -53,7 +53,7 @@ class Stage:
 
 @pytest.fixture
 def stage(served_tables: Tables, ministack: str) -> Stage:
-    """Fresh tables, queues and a topic whose notices arrive in the queue `deaths`."""
+    """New tables, queues and a topic whose notices arrive in the queue `deaths`."""
     sqs, sns = client("sqs", ministack), client("sns", ministack)
     deaths = create_queue(sqs)
     topic: str = sns.create_topic(Name=served_tables.jobs)["TopicArn"]
@@ -64,7 +64,7 @@ def stage(served_tables: Tables, ministack: str) -> Stage:
 
 @pytest.fixture
 def environ(stage: Stage, ministack: str) -> dict[str, str]:
-    """Every variable of the functions; none reads what it has no field for."""
+    """All variables of the functions; a function ignores variables without a field."""
     settings = {
         "STAGE": "test",
         "JOBS_TABLE": stage.tables.jobs,
@@ -108,7 +108,7 @@ def environ(stage: Stage, ministack: str) -> dict[str, str]:
 
 @pytest.fixture
 def function(environ: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Handler]]:
-    """A function by its name, as after a cold start: nothing is left of another test's environment."""
+    """A function that returns a handler by name, as after a cold start, without the environment of other tests."""
     started: list[Any] = []
     imported: set[str] = set()
 
@@ -127,5 +127,5 @@ def function(environ: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Iterat
     yield cold_start
     for cached in (*started, clients):
         cached.cache_clear()
-    for name in imported:  # its metrics keep the namespace that they were made with
+    for name in imported:  # its metrics keep the namespace with which they were created
         del sys.modules[name]
