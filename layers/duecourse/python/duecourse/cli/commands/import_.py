@@ -135,10 +135,10 @@ def celery(file: str, timezone: str | None, app: str | None, **given: Any) -> No
 @click.argument("file", required=False)
 @click.option("--group", metavar="NAME", help="Only schedules of this group. Ignored with FILE.")
 @click.option(
-    "--account", default="", metavar="ID", help="The AWS account of the stage.  [default: that of the schedules]"
+    "--account", default="", metavar="ID", help="The AWS account of the stage.  [default: from the schedules]"
 )
 @click.option(
-    "--region", default="", metavar="NAME", help="The AWS region of the stage.  [default: that of the schedules]"
+    "--region", default="", metavar="NAME", help="The AWS region of the stage.  [default: from the schedules]"
 )
 @_options
 def eventbridge(file: str | None, group: str | None, account: str, region: str, **given: Any) -> None:

@@ -23,7 +23,7 @@ def keys() -> None:
 @click.option("--description", metavar="TEXT", help="The purpose of the key.")
 @click.option("--days", type=int, metavar="DAYS", help="Expire after this many days; at most 366.  [default: 90]")
 @click.option("--per-minute", type=int, metavar="N", help="Allow this many requests per minute.  [default: 60]")
-@click.option("--debounce", type=int, metavar="SECONDS", help="Start one run for all requests in this time.")
+@click.option("--debounce", type=int, metavar="SECONDS", help="Start one run for all requests within this time.")
 @click.option(
     "--debounce-key", metavar="TEMPLATE", help="Debounce only requests with the same value: {{payload.branch}}."
 )

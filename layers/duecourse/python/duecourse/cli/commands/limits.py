@@ -79,7 +79,9 @@ def show(key: str, api: str | None, sign: bool | None, as_json: bool) -> None:
 @click.option(
     "--failures", type=int, metavar="NUMBER", help="The number of failures in a row that open the circuit breaker."
 )
-@click.option("--open-seconds", type=int, metavar="NUMBER", help="The seconds for which it opens.  [default: 60]")
+@click.option(
+    "--open-seconds", type=int, metavar="NUMBER", help="The seconds for which the circuit breaker opens.  [default: 60]"
+)
 @api_options
 def set_limit(
     key: str,
