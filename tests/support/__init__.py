@@ -1,4 +1,4 @@
-"""What tests stand on."""
+"""Helpers that the tests share."""
 
 import os
 

@@ -1,7 +1,7 @@
-"""When CloudWatch would raise an alarm: the properties of a template's alarm, judged over metric data.
+"""Determines when CloudWatch would raise an alarm: evaluates the properties of a template's alarm for metric data.
 
-After the Amazon CloudWatch User Guide ("Alarm evaluation", "Configuring how CloudWatch alarms treat missing data",
-"Using metric math"), as far as our alarms use it; what they do not use is refused rather than guessed.
+It follows the Amazon CloudWatch User Guide ("Alarm evaluation", "Configuring how CloudWatch alarms treat missing data",
+"Using metric math") for the features that this project's alarms use. Other features are rejected.
 """
 
 import re
@@ -14,7 +14,7 @@ from tests.support.metric_data import MetricData, dimensions
 from tests.support.metric_math import NotUsedError, evaluate
 
 EXTRA_PERIODS = 2
-"""How much further back than its evaluation periods an alarm looks for numbers: of three, the guide shows five."""
+"""The number of additional periods in which an alarm searches for values: for three periods, the guide shows five."""
 
 COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
     "GreaterThanThreshold": lambda value, threshold: value > threshold,
@@ -28,13 +28,13 @@ OK, ALARM = "OK", "ALARM"
 
 @dataclass(frozen=True, slots=True)
 class MetricAlarm:
-    """An `AWS::CloudWatch::Alarm` by its template's properties."""
+    """An `AWS::CloudWatch::Alarm` with the properties in its template."""
 
     properties: Mapping[str, Any]
 
     @property
     def period(self) -> int:
-        """Seconds."""
+        """The period in seconds."""
         if "Metrics" not in self.properties:
             return int(self.properties["Period"])
         (period,) = {int(one["MetricStat"]["Period"]) for one in self.properties["Metrics"] if "MetricStat" in one}
@@ -42,20 +42,22 @@ class MetricAlarm:
 
     @property
     def treats_missing(self) -> str:
-        """Alarms on DynamoDB ignore what is missing, whatever they say (API Reference, "PutMetricAlarm")."""
+        """The treatment of missing data. Alarms on DynamoDB always ignore missing data (API Reference,
+        "PutMetricAlarm").
+        """
         of_dynamodb = self.properties.get("Namespace") == "AWS/DynamoDB"
         return "ignore" if of_dynamodb else str(self.properties.get("TreatMissingData", "missing"))
 
     def value(self, data: MetricData, begin: float, before: float | None = None) -> float | None:
-        """The number of the period that begins at `begin`, that of the period before being `before`; None where
-        nothing was told.
+        """Return the value of the period that begins at `begin`; None without data. `before` is the value of the
+        previous period.
         """
         if "Metrics" in self.properties:
             return self._expression(data, begin, before)
         return _statistic(self.properties, self.properties, data, begin, self.period)
 
     def state(self, data: MetricData, at: float, before: str = OK) -> str:
-        """The state at an instant at which a period has just ended; `before` is that of the period before."""
+        """Return the state at the end of a period. `before` is the state at the end of the previous period."""
         periods = int(self.properties["EvaluationPeriods"])
         needed = int(self.properties.get("DatapointsToAlarm", periods))
         last = int(at) // self.period * self.period
@@ -73,14 +75,14 @@ class MetricAlarm:
         return ALARM if filled.count(True) >= needed else OK
 
     def states(self, data: MetricData, begin: float, end: float) -> list[str]:
-        """Its states at the end of each minute of that time, from OK on."""
+        """Return the states at the end of each minute of that time, beginning with OK."""
         states = [OK]
         for at in range(ceil(begin / 60) * 60, int(end) + 1, 60):
             states.append(self.state(data, at, states[-1]))
         return states[1:]
 
     def first_breach(self, data: MetricData, begin: float, end: float) -> float:
-        """When the first period in alarm ended: from then on CloudWatch could know."""
+        """Return when the first period in alarm ended, which is the first time at which CloudWatch could detect it."""
         for at in range(int(begin) // self.period * self.period, int(end), self.period):
             value = self.value(data, at)
             missing = self.treats_missing == "breaching"
@@ -92,7 +94,7 @@ class MetricAlarm:
         return COMPARISONS[self.properties["ComparisonOperator"]](value, float(self.properties["Threshold"]))
 
     def _values(self, data: MetricData, begins: list[int]) -> list[float | None]:
-        """Of periods, the latest first; what an expression repeats is of the oldest of them at most."""
+        """Return the values of periods, latest first. FILL with REPEAT uses the oldest of them at most."""
         values: list[float | None] = []
         for begin in reversed(begins):
             values.append(self.value(data, begin, values[-1] if values else None))

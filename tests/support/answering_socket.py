@@ -1,4 +1,4 @@
-"""A socket whose peer is a function of this process: the project's own transport sends and reads all that it would."""
+"""A socket whose peer is a function of this process. The project's own transport sends and reads as usual."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """An HTTP request; the names of its headers are in lower case."""
+    """An HTTP request. The names of its headers are in lower case."""
 
     method: str
     headers: Mapping[str, str]
@@ -22,13 +22,15 @@ Answer = tuple[int, Mapping[str, str], bytes]
 
 @cache
 def _silent() -> int:
-    """A file that never has anything to read: an idle connection that has not ended."""
+    """Return a file that never has data to read, as an idle open connection."""
     reading, _ = os.pipe()
     return reading
 
 
 class AnsweringSocket:
-    """`answer` may raise OSError instead: the connection breaks, or the time-out passes, which it is given."""
+    """A socket with the responses of `answer`, which receives the timeout. It may raise OSError instead: the connection
+    breaks, or the timeout expires.
+    """
 
     def __init__(self, answer: Callable[[Asked, float], Answer]) -> None:
         self._answer = answer
@@ -37,22 +39,22 @@ class AnsweringSocket:
         self._timeout = 60.0
 
     def setsockopt(self, *_: Any) -> None:
-        """There are none."""
+        """Ignore the option."""
 
     def settimeout(self, seconds: float | None) -> None:
-        """How long the next read may take."""
+        """Set the timeout of the next read."""
         self._timeout = 60.0 if seconds is None else seconds
 
     def fileno(self) -> int:
-        """For `poll`."""
+        """Return a file number for `poll`."""
         return _silent()
 
     def sendall(self, data: bytes) -> None:
-        """Keep a request until its answer is read."""
+        """Keep a request until its response is read."""
         self._sent += bytes(data)
 
     def recv(self, size: int) -> bytes:
-        """Part of the answer."""
+        """Return a part of the response."""
         if not self._received:
             self._received = _written(*self._answer(_read(self._sent), self._timeout))
             self._sent = b""
@@ -60,13 +62,13 @@ class AnsweringSocket:
         return part
 
     def recv_into(self, buffer: Any) -> int:
-        """Part of the answer."""
+        """Return a part of the response."""
         part = self.recv(len(buffer))
         buffer[: len(part)] = part
         return len(part)
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing, because nothing is open."""
 
 
 def _read(request: bytes) -> Asked:

@@ -1,4 +1,4 @@
-"""The HTTP application as tests drive it: real events in, parsed answers out."""
+"""The HTTP application for tests: real events as input, parsed responses as output."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from tests.support.world import World
 
 _numbers = count()
-"""Loggers are kept by name, so each client has a name of its own (an id is used again)."""
+"""Loggers are kept by name, so each client has its own name (Python reuses ids of objects)."""
 
 HTTP_TARGET = {"type": "http", "url": "https://example.com/hook"}
 BODY = {"schedule": "rate(10 seconds)", "target": HTTP_TARGET}
@@ -67,7 +67,7 @@ ALLOWED = AllowedTargets(
 
 
 def api_settings(**changes: Any) -> ApiSettings:
-    """Settings of a stage that calls public addresses only."""
+    """Return the settings of a stage that calls only public addresses."""
     values: dict[str, Any] = {
         "stage": "test",
         "jobs_table": "jobs",
@@ -99,7 +99,7 @@ def api_settings(**changes: Any) -> ApiSettings:
 
 
 class Untouchable:
-    """Stands where a store would: a request that reaches it has gone too far."""
+    """Replaces a store that a request must not use."""
 
     def __getattr__(self, name: str) -> Any:
         raise AssertionError(f"the store was asked to {name}")
@@ -107,7 +107,7 @@ class Untouchable:
 
 @dataclass(frozen=True)
 class PublishedKeys:
-    """ports.PublicKeys, with keys that have no private part."""
+    """Implementation of ports.PublicKeys with keys without a private part."""
 
     issuer: OidcIssuer
 
@@ -118,7 +118,7 @@ class PublishedKeys:
 
 
 class Linked:
-    """ports.Results as the API needs them."""
+    """The part of ports.Results that the API needs."""
 
     def put(self, key: str, document: bytes, bucket: str | None = None) -> None:
         raise AssertionError("the API writes no results")
@@ -129,7 +129,7 @@ class Linked:
 
 @dataclass(frozen=True)
 class Answered:
-    """What came back."""
+    """A response."""
 
     status: int
     headers: Mapping[str, str]
@@ -141,7 +141,7 @@ class Answered:
 
     @property
     def errors(self) -> dict[str, str]:
-        """The problem's errors: where -> what."""
+        """The problem's errors: their detail by location."""
         found = {}
         for error in self.json["errors"]:
             assert len(error) == 2, error
@@ -151,7 +151,7 @@ class Answered:
 
 
 class EmptyLines:
-    """ports.WaitQueues as the API needs them, where nobody waits."""
+    """The part of ports.WaitQueues that the API needs, with empty wait queues."""
 
     def waiting(self, *_: object, **__: object) -> list[RunMessage]:
         return []
@@ -174,7 +174,7 @@ class EmptyLines:
 
 @dataclass
 class ApiClient:
-    """Calls an application in this process, on a settable clock; nothing of it goes over a wire."""
+    """Calls an application in this process with a settable clock, without a network."""
 
     jobs: JobStore
     runs: RunStore
@@ -195,11 +195,11 @@ class ApiClient:
     in_progress: RunsInProgress = field(default_factory=lambda: MemoryTables().runs_in_progress())
     waiting_lines: Any = field(default_factory=EmptyLines)
     caller: Mapping[str, Any] | None = None
-    """What the gateway's authorizer says of the caller, as `jwt_caller` makes it."""
+    """The caller in the result of the gateway's authorizer, as created by `jwt_caller`."""
 
     @classmethod
     def over(cls, tables: Stores, clock: SettableClock | None = None, **changes: Any) -> ApiClient:
-        """One over these tables, at NOON unless it has another clock."""
+        """Return a client of an API with these tables. Its clock shows NOON unless another one is given."""
         clock = SettableClock(NOON) if clock is None else clock
         stores: dict[str, Any] = {"inputs": tables.inputs(), "timers": tables.timers()}
         stores |= {"reports": tables.tenant_reports(), "in_progress": tables.runs_in_progress()}
@@ -207,7 +207,7 @@ class ApiClient:
 
     @classmethod
     def of(cls, world: World, **changes: Any) -> ApiClient:
-        """One of a world, beside its workers."""
+        """Return a client of the API of a world, in addition to its workers."""
         stores: dict[str, Any] = {
             "inputs": world.inputs,
             "timers": world.timers,
@@ -249,7 +249,7 @@ class ApiClient:
         return self.send(api_event("GET", path, query=query, content_type=None))
 
     def pages(self, path: str, **query: str) -> Iterator[Answered]:
-        """All pages of a list, one after another."""
+        """Yield all pages of a list, one after another."""
         following: str | None = ""
         while following is not None:
             answer = self.get(path, **query, **({"cursor": following} if following else {}))
@@ -265,7 +265,7 @@ class ApiClient:
         return self.send(json_event("POST", path, value, headers=headers))
 
     def ask(self, path: str, *, token: str | None = None) -> Answered:
-        """POST without a body."""
+        """Send a POST without a body."""
         headers = {} if token is None else {"authorization": f"Bearer {token}"}
         return self.send(api_event("POST", path, content_type=None, headers=headers))
 
@@ -280,7 +280,7 @@ class ApiClient:
 
 @dataclass
 class Context:
-    """What Lambda hands a function besides the event."""
+    """The context that Lambda passes to a function in addition to the event."""
 
     function_name: str = "duecourse-api"
     memory_limit_in_mb: int = 512
@@ -289,5 +289,5 @@ class Context:
 
 
 def untouchable_client(**changes: Any) -> ApiClient:
-    """A client whose stores must not be reached."""
+    """Return a client whose requests must not use a store."""
     return ApiClient(cast(JobStore, Untouchable()), cast(RunStore, Untouchable()), **changes)

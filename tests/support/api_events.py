@@ -1,6 +1,6 @@
-"""Events as API Gateway's HTTP APIs send them (payload format 2.0).
+"""Events in the format of API Gateway's HTTP APIs (payload format 2.0).
 
-Field by field after AWS's example document; absent parts (no query, no body) are left out, as AWS does.
+The fields follow AWS's example document. Absent parts (no query, no body) are omitted, as by AWS.
 """
 
 import json
@@ -21,7 +21,7 @@ def api_event(
     is_base64: bool = False,
     headers: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """One request to the stage `$default` of an HTTP API whose only route is `ANY /v1/{proxy+}`."""
+    """Return a request to the stage `$default` of an HTTP API whose only route is `ANY /v1/{proxy+}`."""
     sent = {
         "accept": "*/*",
         "content-length": str(len((body or "").encode("utf-8", "surrogatepass"))),
@@ -70,12 +70,12 @@ def api_event(
 
 
 def json_event(method: str, path: str, value: Any, **changes: Any) -> dict[str, Any]:
-    """A request with a JSON body."""
+    """Return a request with a JSON body."""
     return api_event(method, path, body=json.dumps(value), **changes)
 
 
 def jwt_caller(tenant: str | None, *scopes: str, subject: str = "ann", **claims: str) -> dict[str, Any]:
-    """`requestContext.authorizer` behind a JWT authorizer: every claim is text there."""
+    """Return the `requestContext.authorizer` of a JWT authorizer, in which every claim is text."""
     said = {
         "iss": "https://issuer.example",
         "aud": "duecourse",
@@ -88,7 +88,7 @@ def jwt_caller(tenant: str | None, *scopes: str, subject: str = "ann", **claims:
 
 
 def iam_caller(arn: str) -> dict[str, Any]:
-    """The same behind the IAM authorizer."""
+    """Return the `requestContext.authorizer` of the IAM authorizer."""
     iam = {
         "accessKey": "ASIAEXAMPLE",
         "accountId": "123456789012",

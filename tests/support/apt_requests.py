@@ -1,7 +1,8 @@
-"""The API's document with its requests narrowed to what a stage takes, so that most of what is made up gets through.
+"""A copy of the API's document whose requests are restricted to those that a stage accepts, so that most generated
+requests are valid.
 
-JSON Schema cannot say what a schedule is, which names a stage allows, or which fields go together. The API takes what
-is left out here all the same, so that by this copy nobody can say what it must refuse: see `UNCHECKED`.
+JSON Schema cannot describe the valid schedules, the names that a stage allows, or the fields that depend on each other.
+The API also accepts requests that this copy excludes, so this copy cannot be used to test rejections: see `UNCHECKED`.
 """
 
 from copy import deepcopy
@@ -10,8 +11,8 @@ from typing import Any
 Document = dict[str, Any]
 
 UNCHECKED = "negative_data_rejection"
-"""schemathesis puts parts of answers into requests, such as a job's target, which is then no longer as narrow as here;
-it takes what the API accepts for a schema that is not enforced.
+"""schemathesis copies parts of responses, such as a job's target, into requests. These are no longer as restricted as
+here, and it would report their acceptance by the API as a schema that is not enforced.
 """
 
 _TARGETS = ("HttpTarget", "LambdaTarget", "SqsTarget", "SnsTarget", "EventBridgeTarget", "StepFunctionsTarget")
@@ -45,8 +46,8 @@ _BACKFILLED = {"from": "2026-11-20T12:00:00Z", "to": "2026-11-21T12:00:00Z"}
 
 
 def apt(document: Document, target: str, *, alone: bool = False) -> Document:
-    """The narrowed copy; jobs call `target` by HTTP, and no example calls anything else. `alone`: nor do they call any
-    other kind of target, and they call it by POST.
+    """Return the restricted copy. Jobs call `target` by HTTP, and examples call nothing else. `alone`: jobs have no
+    other kind of target, and call it by POST.
     """
     made = deepcopy(document)
     schemas = made["components"]["schemas"]
@@ -98,7 +99,7 @@ def apt(document: Document, target: str, *, alone: bool = False) -> Document:
 
 
 def _narrow(operation: Document) -> None:
-    """No cursors, which cannot be made up; no examples; JSON by its plain name."""
+    """Remove cursors, which cannot be generated, and examples. JSON has its plain content type."""
     if parameters := operation.get("parameters"):
         operation["parameters"] = [one for one in parameters if not one["$ref"].endswith("/Cursor")]
     for response in operation["responses"].values():

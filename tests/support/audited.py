@@ -1,4 +1,4 @@
-"""A world that is audited, and whose jobs are edited as over the API."""
+"""A world with an audit, whose jobs are edited as by the API."""
 
 from dataclasses import dataclass, field, replace
 
@@ -19,7 +19,9 @@ EMPTY = Depth(0, 0, 0)
 
 @dataclass
 class WheelDepths:
-    """ports.Depths: what is set, the same for every lane that is not `full`; None: what the wheel holds."""
+    """Implementation of ports.Depths: the set depth for every lane that is not `full`; None: the messages
+    in the wheel.
+    """
 
     wheel: Wheel
     fixed: Depth | None = EMPTY
@@ -32,7 +34,7 @@ class WheelDepths:
 
 
 class AuditedWorld(World):
-    """Its first audit begins at NOON."""
+    """A world whose first audit begins at NOON."""
 
     def __init__(self, tables: Tables, *, limit: int | None = None) -> None:
         super().__init__(tables)
@@ -46,7 +48,7 @@ class AuditedWorld(World):
         return Audit(self.audits, CompareWindow(self.run_store), classify, steps, self.clock, segments, 90)
 
     def audit(self, *, hour: int | None = None, segments: int = 1, seconds: float = 600) -> Report:
-        """The audit of the hour that begins so many hours after NOON, or of now; it has so many seconds."""
+        """Run the audit of the hour that begins this many hours after NOON, or the current one. It has `seconds`."""
         if hour is not None:
             self.clock.set(NOON + hour * HOUR + 60)
         report = self.auditor(segments)(self.clock.now() + seconds)
@@ -54,13 +56,13 @@ class AuditedWorld(World):
         return report
 
     def lose(self, job_id: str, second: int) -> None:
-        """Delete the record of the occurrence that many seconds after NOON."""
+        """Delete the record of the occurrence at that second after NOON."""
         record = next(run for run in self.runs(job_id) if run.occurrence == int(NOON) + second)
         key = {"PK": {"S": f"JOB#default#{job_id}"}, "SK": {"S": f"RUN#{record.name.local}"}}
         self.tables.client.delete_item(TableName=self.tables.runs, Key=key)
 
     def findings(self, kind: str) -> list[tuple[str, int, int, int]]:
-        """Job, first and last (seconds after NOON) and count of what was found of a kind."""
+        """Return job, first and last occurrence (seconds after NOON) and count of the findings of a kind."""
         pages = self.tables.client.get_paginator("scan").paginate(TableName=self.tables.jobs)
         items = [item for page in pages for item in page["Items"] if item["PK"]["S"].startswith("AUDIT#")]
         found = [item for item in items if item.get("kind") == {"S": kind}]
@@ -71,7 +73,7 @@ class AuditedWorld(World):
         )
 
     def moved_past(self, job_id: str, second: int) -> None:
-        """A claim that sends nothing: the cursor stands at that many seconds after NOON."""
+        """Make a claim that sends nothing: it moves the cursor to that second after NOON."""
         standing = self.jobs.get_cursor("default", job_id)
         assert standing is not None
         at = int(NOON) + second

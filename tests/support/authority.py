@@ -1,4 +1,4 @@
-"""A certificate authority of a test."""
+"""A certificate authority for tests."""
 
 import ssl
 from datetime import UTC, datetime, timedelta
@@ -12,7 +12,7 @@ from cryptography.x509.oid import NameOID
 
 
 class Authority:
-    """Signs certificates; nobody else trusts it."""
+    """Signs certificates that only the tests trust."""
 
     def __init__(self) -> None:
         self._key = ec.generate_private_key(ec.SECP256R1())
@@ -38,12 +38,12 @@ class Authority:
         )
 
     def trusted(self) -> ssl.SSLContext:
-        """What a client knows that trusts this authority alone."""
+        """Return the context of a client that trusts only this authority."""
         return ssl.create_default_context(cadata=self.pem.decode())
 
     @property
     def pem(self) -> bytes:
-        """Its own certificate."""
+        """Return the authority's own certificate."""
         return self._certificate.public_bytes(serialization.Encoding.PEM)
 
     def server(self, host: str, folder: Path, *, days: int = 1) -> ssl.SSLContext:

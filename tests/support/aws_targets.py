@@ -1,4 +1,4 @@
-"""What tests of targets behind AWS APIs share."""
+"""The common parts of the tests of targets behind AWS APIs."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ TOKEN = "dc1.acme.1.s-e-c-r-e-t_0123456789"
 
 
 def a_waiting_call(target: Target, *, token: str = TOKEN, **fields: Any) -> Call:
-    """The call of a run that waits for its callback."""
+    """Return the call of a run that waits for its callback."""
     return revised(a_call(target, **fields), callback_token=token)
 
 
 def refusal(code: str, status: int, message: str = "because", **headers: str) -> ClientError:
-    """What boto3 raises for a service's error."""
+    """Return the exception of boto3 for a service's error."""
     meta = {"HTTPStatusCode": status, "HTTPHeaders": headers}
     return ClientError({"Error": {"Code": code, "Message": message}, "ResponseMetadata": meta}, "Ask")
 
 
 class Service:
-    """A client of one request, answering always as told; it notes what it is asked and how long it would wait."""
+    """A client with one operation, which always has the same response. It records its requests and their timeouts."""
 
     def __init__(self, answer: dict[str, Any] | Exception) -> None:
         self.answer = answer

@@ -1,4 +1,4 @@
-"""Chromium for the console's tests: the one that npm brought, or whichever DUECOURSE_CHROME names."""
+"""Chromium for the console's tests: the one that npm has installed, or the one in DUECOURSE_CHROME."""
 
 import json
 import os
@@ -18,12 +18,12 @@ QUIET = (
     *("--headless=shell", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
     *("--disable-background-networking", "--disable-component-update"),
 )
-"""It asks nobody but the page."""
+"""Options that prevent requests other than those of the page."""
 PATIENCE_MS = 120_000
-"""Ends what hangs; decides nothing else."""
+"""The timeout of a test that hangs. It has no other effect."""
 WIDE = "the page has"
 LAYOUT_SECONDS = 30
-"""How long a page may take to be laid out after a change of its size."""
+"""The maximum time for the layout of a page after a change of its size."""
 LAYOUT = """() => {
   const faults = [];
   const width = document.documentElement.scrollWidth;
@@ -41,7 +41,9 @@ AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 
 
 def chromium() -> str:
-    """The path of the browser: $DUECOURSE_CHROME, else that of the lock, extracted once under `.build/chromium`."""
+    """Return the path of the browser: $DUECOURSE_CHROME, or the one of the lock, which is extracted once under
+    `.build/chromium`.
+    """
     if named := os.environ.get("DUECOURSE_CHROME"):
         return named
     return str(filled_once(BROWSERS / _locked_version(), _extract) / "chromium")
@@ -54,13 +56,15 @@ def _locked_version() -> str:
 
 
 def _extract(folder: Path) -> None:
-    """The package extracts to the temporary folder, and takes an existing file for a complete one (version 147)."""
+    """Extract the package. It extracts to the temporary folder, and takes an existing file for a complete one (version
+    147).
+    """
     subprocess.run(["node", "browser.mjs"], cwd=ROOT / "console", check=True, env={**os.environ, "TMPDIR": str(folder)})
 
 
 @contextmanager
 def browsing() -> Iterator[Browser]:
-    """A browser, for as long as the context lasts."""
+    """Yield a browser for the duration of the context."""
     expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=list(QUIET))
@@ -72,8 +76,8 @@ def browsing() -> Iterator[Browser]:
 
 @contextmanager
 def profile(browser: Browser) -> Iterator[BrowserContext]:
-    """A fresh profile in Berlin, on a large screen. Raises AssertionError at its end with what its pages logged as an
-    error (so a browser tells of what a content security policy forbids) and with what was thrown in them.
+    """Yield a new profile in Berlin with a large screen. At the end, raises AssertionError with the errors that its
+    pages have logged (a browser logs violations of a content security policy) and the exceptions in them.
     """
     context = browser.new_context(
         viewport={"width": 1280, "height": 900}, timezone_id="Europe/Berlin", locale="en-GB", reduced_motion="reduce"
@@ -94,7 +98,7 @@ def _is_fault(kind: str, text: str) -> bool:
 
 
 def accessibility_faults(page: Page) -> list[str]:
-    """What axe finds serious or worse (WCAG 2.1 A and AA) in what the page shows now, a line each."""
+    """Return axe's serious and critical findings (WCAG 2.1 A and AA) in the current page, one per line."""
     page.evaluate(AXE.read_text())
     found: dict[str, Any] = page.evaluate("axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa']})")
     return [
@@ -105,8 +109,8 @@ def accessibility_faults(page: Page) -> list[str]:
 
 
 def layout_faults(page: Page, beginning: str = "") -> list[str]:
-    """What is wider than the window, and cells of tables with more than three lines, a line each; those that begin
-    like this. Scripts lay the page out after a change of its size, so faults count only if they stay.
+    """Return elements that are wider than the window, and table cells with more than three lines, one per line, of
+    those that begin with this text. Scripts adapt the page after a change of its size, so only lasting faults count.
     """
     # Not with `wait_for_function`, which evaluates its text again in the page: the console's policy forbids that.
     end = time.monotonic() + LAYOUT_SECONDS
@@ -118,5 +122,5 @@ def layout_faults(page: Page, beginning: str = "") -> list[str]:
 
 
 def assert_fits(page: Page) -> None:
-    """Fail if the page is wider than the window, and stays so."""
+    """Fail if the page stays wider than the window."""
     assert layout_faults(page, WIDE) == []

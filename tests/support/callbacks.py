@@ -1,4 +1,4 @@
-"""A job whose runs wait for their callback, and what whoever works on them sends."""
+"""A job whose runs wait for their callback, and the requests of the program that works on them."""
 
 from typing import Any
 
@@ -15,23 +15,23 @@ ENDS = ["complete", "fail"]
 
 
 def callback_job(api: ApiClient) -> Job:
-    """The job `steady`; it wants a heartbeat a minute."""
+    """Create the job `steady`, which requires a heartbeat every minute."""
     made = job(id="steady", completion=Completion.CALLBACK, heartbeat_seconds=60)
     assert api.jobs.create(made, cursor(made))
     return made
 
 
 def recorded(api: ApiClient, record: Run) -> Run:
-    """The record, written."""
+    """Write the record and return it."""
     assert api.runs.write(record, None) is None
     return record
 
 
 def stored(api: ApiClient) -> Run | None:
-    """The record of the run NAME as it is."""
+    """Return the current record of the run NAME."""
     return api.runs.get("default", "steady", "20261121T120000Z")
 
 
 def call(api: ApiClient, action: str, body: Any = None, *, token: object = TOKEN, run_id: str = NAME) -> Answered:
-    """One of ACTIONS, with a body that does unless another one is given."""
+    """Send one of ACTIONS, with a valid body by default."""
     return api.post(BODIES[action] if body is None else body, f"/v1/runs/{run_id}/{action}", token=str(token))

@@ -1,4 +1,4 @@
-"""Calls as the worker makes them, with only what a test cares about spelt out."""
+"""Calls as the worker makes them. Tests state only the fields that matter."""
 
 from dataclasses import replace
 from typing import Any
@@ -18,7 +18,7 @@ OCCURRENCE = "20261121T064700Z"
 
 
 def a_job(*, target: Target | None = None, timezone: str = "UTC", **fields: Any) -> Job:
-    """The job `nightly` of tenant `acme`."""
+    """Return the job `nightly` of tenant `acme`."""
     return Job(
         tenant="acme",
         id="nightly",
@@ -35,7 +35,7 @@ def a_job(*, target: Target | None = None, timezone: str = "UTC", **fields: Any)
 
 
 def a_run(*, occurrence: str = OCCURRENCE, attempt: int = 1, job_id: str = "nightly", **fields: Any) -> Run:
-    """A running attempt of it."""
+    """Return a running attempt of that job."""
     at = from_basic(occurrence)
     made = record(RunState.RUNNING, RunIdentity("acme", job_id, at, at, generation=1), attempt=attempt)
     return varied(made, **fields)
@@ -49,7 +49,7 @@ def a_call(
     attempt: int = 1,
     idempotency_key: str = "key-1",
 ) -> Call:
-    """The call of that attempt."""
+    """Return the call of that attempt."""
     call = Call(
         job=a_job(target=target, payload=payload),
         run=a_run(attempt=attempt),
@@ -60,6 +60,6 @@ def a_call(
 
 
 def revised(call: Call, **fields: Any) -> Call:
-    """The call with changed fields, and with the values for its templates that follow from them."""
+    """Return the call with changed fields, and with the resulting values for its templates."""
     made = replace(call, **fields)
     return replace(made, values=call_values(made.run, made.job, made.idempotency_key, {}, made.callback_token))

@@ -1,4 +1,4 @@
-"""A user's CDK app with a job and a workflow, and CloudFormation on an emulator that deploys it."""
+"""A user's CDK app with a job and a workflow, and the emulated CloudFormation that deploys it."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +17,7 @@ from tests.support.waiting import PATIENCE_SECONDS
 STACK, TAG = "Billing", "managed-by=stack:Billing"
 TOKEN = "a-token-that-nobody-looks-at"
 IDS = {"invoices", "etl", "etl--extract", "etl--load"}
-"""Of the app's jobs."""
+"""The ids of the app's jobs."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class CdkApp:
     url: str
 
     def deploy(self, verb: str, **changes: Any) -> None:
-        """ "create" or "update" the stack. Raises AssertionError with what CloudFormation says where it rolls back."""
+        """ "create" or "update" the stack. Raises AssertionError with CloudFormation's message if it rolls back."""
         made = self.template(**changes)
         try:
             send(self.endpoint, made, verb, STACK)
@@ -44,7 +44,9 @@ class CdkApp:
         waiter.wait(StackName=STACK, WaiterConfig={"Delay": 1, "MaxAttempts": PATIENCE_SECONDS})
 
     def template(self, **changes: Any) -> Template:
-        """What the app synthesises after its author changed fields of the job; its asset is where it belongs."""
+        """Return the template that the app synthesises with these changes of the job's fields. Its asset is
+        uploaded.
+        """
         app = App()
         stack = Stack(app, STACK)
         secret = secretsmanager.Secret.from_secret_complete_arn(stack, "Token", self._secret())
@@ -61,7 +63,7 @@ class CdkApp:
         return made
 
     def _secret(self) -> str:
-        """The ARN of one with a token."""
+        """Return the ARN of a secret with a token."""
         secrets = client("secretsmanager", self.endpoint)
         try:
             arn: str = secrets.create_secret(Name="ci/duecourse", SecretString=TOKEN)["ARN"]

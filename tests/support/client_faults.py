@@ -1,4 +1,4 @@
-"""A DynamoDB client whose writes meet a fault: what production's adapters see of a network and a table in trouble."""
+"""A DynamoDB client whose writes meet a fault: the view of production's adapters on network and table faults."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,12 +14,12 @@ WRITES = frozenset(
 READS = frozenset({"batch_get_item", "get_item", "query", "scan"})
 
 SDK_TRIES = 3
-"""How often a request without an answer reaches the table."""
+"""The number of times that a request without a response reaches the table."""
 
 
 class Fault(StrEnum):
-    """What happens to a request. ANSWER_LOST: at every try of the SDK. TWICE: the first answer is lost, the second is
-    heard.
+    """The fault of a request. ANSWER_LOST: at every try of the SDK. TWICE: the first response is lost, the second one
+    arrives.
     """
 
     DIES_BEFORE = "dies before"
@@ -31,7 +31,7 @@ class Fault(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request of a client: the name of its method, and what it asks."""
+    """One request of a client: the name of its method and its arguments."""
 
     operation: str
     asked: dict[str, Any]
@@ -39,7 +39,7 @@ class Request:
 
 @dataclass
 class FaultyClient:
-    """`fault_of` says what happens to a request of `kinds` (None: nothing); `seen` has all of these requests."""
+    """`fault_of` returns the fault of a request of `kinds` (None: no fault); `seen` has all of these requests."""
 
     client: Any
     fault_of: Callable[[Request], Fault | None] = lambda _: None
@@ -60,7 +60,9 @@ class FaultyClient:
 
 
 def answered(send: Callable[[], Any], fault: Fault | None, operation: str) -> Any:
-    """What a caller gets of a request that meets a fault; `send` makes it and returns the server's answer."""
+    """Return the response that a caller receives for a request with a fault. `send` makes the request and returns the
+    server's response.
+    """
     match fault:
         case None:
             return send()

@@ -1,8 +1,8 @@
-"""A stage in memory with the console's page before it, over HTTP on loopback: what browser tests look at.
+"""A stage in memory with the console's page over HTTP on loopback, for tests with a browser.
 
-The API is the real one over `duecourse.testing`; the page is what `npm run build` makes, answered by the console's own
-function. A path stands before both, as on the local stack. `python -m tests.support.console --port 8400` serves one
-with sample jobs, whose clock goes with the real one, for whoever works on the page.
+The API is the real one over `duecourse.testing`. The page is the result of `npm run build`, served by the console's own
+function. Both have a path prefix, as on the local stack. `python -m tests.support.console --port 8400` serves one with
+sample jobs and the real time, for developers of the page.
 """
 
 import argparse
@@ -37,7 +37,7 @@ SETTINGS = {
 
 @dataclass(frozen=True)
 class ServedConsole:
-    """A page's address, and the scheduler behind it."""
+    """The address of a page, and its scheduler."""
 
     url: str
     scheduler: Scheduler
@@ -47,7 +47,7 @@ class ServedConsole:
 def served_console(
     scheduler: Scheduler, files: Mapping[str, bytes], settings: Mapping[str, object] = SETTINGS, port: int = 0
 ) -> Iterator[ServedConsole]:
-    """The page and the API of a scheduler, for as long as the context lasts."""
+    """Yield the page and the API of a scheduler for the duration of the context."""
     stage = Stage(json.dumps(settings), str(settings.get("issuer", "")))
 
     class Handler(BaseHTTPRequestHandler):
@@ -100,7 +100,7 @@ def served_console(
 
 
 def built(folder: Path) -> dict[str, bytes]:
-    """The page's files by their names."""
+    """Return the page's files by name."""
     return {file.name: file.read_bytes() for file in folder.iterdir()}
 
 

@@ -1,4 +1,4 @@
-"""Jobs and runs as a team has them: what screenshots show, and whoever works on the page looks at."""
+"""Jobs and runs like those of a team, for screenshots and for developers of the page."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""croner (npm), another's cron engine, asked through one node process."""
+"""croner (npm), another cron engine, called in one node process."""
 
 import json
 import shutil
@@ -14,7 +14,7 @@ _PROGRAM = Path(__file__).with_name("croner_answers.mjs")
 
 
 def missing() -> str | None:
-    """Why croner cannot be asked here, in one line; None when it can."""
+    """Return the reason why croner cannot be called here, in one line; None if it can."""
     if shutil.which("node") is None:
         return "no Node.js on this machine: croner, a second opinion on cron, is left out"
     if not PACKAGE.is_dir():
@@ -23,7 +23,9 @@ def missing() -> str | None:
 
 
 def answers(cases: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Its answers to the cases of `duecourse next --jsonl`, in the same form, its own wording in errors."""
+    """Return its responses to the cases of `duecourse next --jsonl`, in the same format. Errors have
+    croner's own text.
+    """
     text = "".join(json.dumps(case) + "\n" for case in cases)
     done = subprocess.run(
         ["node", _PROGRAM], input=text, capture_output=True, text=True, check=True, timeout=PATIENCE_SECONDS

@@ -1,4 +1,4 @@
-"""CloudFormation as it calls the function of duecourse_cdk, on a clock that is not waited for."""
+"""CloudFormation's calls of the function of duecourse_cdk, with a clock that does not wait."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TOKEN_AUTH = {"Kind": "token", "Secret": SECRET}
 
 @dataclass
 class Secrets:
-    """botocore's session as far as the function asks it: secrets and parameters by their names."""
+    """The part of botocore's session that the function uses: secrets and parameters by name."""
 
     values: Mapping[str, str]
     asked: list[str] = field(default_factory=list)
@@ -38,7 +38,7 @@ class Secrets:
 
 @dataclass
 class Passing:
-    """A clock that goes on by what is slept."""
+    """A clock that is advanced by each sleep."""
 
     instant: float = 1_000.0
     slept: list[float] = field(default_factory=list)
@@ -62,7 +62,7 @@ def properties(
     construct: str = "construct:one",
     auth: Mapping[str, str] = TOKEN_AUTH,
 ) -> dict[str, Any]:
-    """Those of a resource, as the constructs write them."""
+    """Return the properties of a resource, as the constructs write them."""
     tags = [stack, construct]
     steps = {
         name: {**step, "job": {**step["job"], "tags": tags}} if "job" in step else step
@@ -82,7 +82,7 @@ def properties(
 
 @dataclass
 class Resource:
-    """A resource of a stack, from its creation on."""
+    """A resource of a stack from its creation on."""
 
     token: str = "deploys"
     logical_id: str = "NightlyJob0123"
@@ -91,7 +91,9 @@ class Resource:
     properties: dict[str, Any] = field(default_factory=dict)
 
     def deploy(self, wanted: dict[str, Any]) -> dict[str, str]:
-        """Create it, or update it and delete what it replaces; the function's answer to the first."""
+        """Create the resource, or update it and delete the replaced one. Return the function's response to the first
+        request.
+        """
         if self.physical is None:
             answer = self.send("Create", wanted)
             self.physical, self.properties = answer["PhysicalResourceId"], wanted

@@ -1,7 +1,7 @@
-"""Debian's own cron daemon, driven through days in milliseconds: the first opinion on what cron means.
+"""Debian's cron daemon, whose days pass in milliseconds: the main reference for cron's behaviour.
 
-The binary of the package `cron` is run as it is, in mount and process namespaces of its own with its folders replaced,
-so that it sees only the jobs of a test and nothing of it outlasts the call; its clock is cron_clock.c.
+The unchanged binary of the package `cron` runs in separate mount and process namespaces with replaced folders, so that
+it sees only the jobs of a test and ends with the call. Its clock is cron_clock.c.
 """
 
 import os
@@ -32,7 +32,7 @@ exec env LD_PRELOAD="$1/clock.so" /usr/sbin/cron -f -L 0
 
 @cache
 def missing() -> str | None:
-    """Why Debian's cron cannot be driven here, in one line; None when it can."""
+    """Return the reason why Debian's cron cannot run here, in one line; None if it can."""
     left_out = "the comparison with it is left out"
     if not (CRON.exists() and PACKAGE.exists()):
         return f"Debian's cron is not installed (apt-get install cron): {left_out}"
@@ -44,9 +44,8 @@ def missing() -> str | None:
 
 
 def fired(folder: Path, expressions: Sequence[str], zone: str, begin: int, end: int) -> list[list[int]]:
-    """For each expression the instants (UTC seconds) in [begin, end) at which one daemon ran it.
-
-    Its zone data are the pinned ones. `folder` is a new one of the caller's.
+    """Return for each expression the instants (UTC seconds) in [begin, end) at which one daemon ran it. It uses the
+    pinned zone data. `folder` is a new folder of the caller.
     """
     for name in _PLACES:
         (folder / name).mkdir()

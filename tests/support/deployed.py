@@ -1,4 +1,6 @@
-"""The local stack on an emulator without the CDK command line: assets uploaded, template sent, a second or two."""
+"""The local stack on an emulator without the CDK command line: assets are uploaded and the template is sent, which
+takes one or two seconds.
+"""
 
 import io
 import json
@@ -15,18 +17,20 @@ from tests.support.waiting import PATIENCE_SECONDS
 BUCKET = "cdk-hnb659fds-assets-000000000000-us-east-1"
 STACK = "Duecourse-local"
 SOON_ONCE = {"schedule": "rate(4 seconds)", "max_runs": 1}
-"""A job's schedule, from the moment at which the API makes it: however long a request takes, it is not in the past."""
+"""A job's schedule, which counts from its creation: it is never in the past, however long a request takes."""
 
 SITE = "python/lib/python3/site-packages/layer.pth"
-"""A layer's file that Python reads when it starts."""
+"""A file of the layer that Python reads when it starts."""
 
 Template = dict[str, Any]
 Asset = tuple[str, str, Path]
-"""Its key in the bucket, what the CDK calls it, and the folder."""
+"""The key in the bucket, the CDK's name, and the folder."""
 
 
 def deploy(endpoint: str, change: Callable[[Template], None] = lambda _: None, **context: str) -> dict[str, str]:
-    """Create the stack of stage `local` as changed; its outputs. `context` is given on top of that of cdk.json."""
+    """Create the stack of stage `local` with a change, and return its outputs. `context` is added to that
+    of cdk.json.
+    """
     upload(endpoint)
     made = deepcopy(template("local", **context))
     change(made)
@@ -34,14 +38,14 @@ def deploy(endpoint: str, change: Callable[[Template], None] = lambda _: None, *
 
 
 def functions(made: Template) -> Iterator[dict[str, str]]:
-    """The variables of each function."""
+    """Yield the variables of each function."""
     for resource in made["Resources"].values():
         if resource["Type"] == "AWS::Lambda::Function":
             yield resource["Properties"]["Environment"]["Variables"]
 
 
 def send(endpoint: str, made: Template, verb: str, name: str = STACK) -> dict[str, str]:
-    """Let CloudFormation "create" the stack or "update" it, whose assets are there; its outputs."""
+    """Let CloudFormation "create" or "update" the stack, whose assets are uploaded. Return its outputs."""
     cloudformation = client("cloudformation", endpoint)
     # By way of the bucket, as the CDK's command line does: a request holds 51,200 bytes only. Without the check that
     # `cdk bootstrap` was run: it was not.
@@ -57,7 +61,7 @@ def send(endpoint: str, made: Template, verb: str, name: str = STACK) -> dict[st
 
 
 def invoke(endpoint: str, function: str, event: dict[str, Any] | None = None) -> Any:
-    """What a function answers. Raises AssertionError with what it says when it fails."""
+    """Return a function's response. Raises AssertionError with its message if it fails."""
     answer = client("lambda", endpoint).invoke(FunctionName=function, Payload=json.dumps(event or {}).encode())
     said = answer["Payload"].read()  # whatever it says: a connection is given back when all was read
     assert "FunctionError" not in answer, said
@@ -65,10 +69,9 @@ def invoke(endpoint: str, function: str, event: dict[str, Any] | None = None) ->
 
 
 def upload(endpoint: str) -> list[Asset]:
-    """Every asset of the present stack into the bucket where the template expects it; which they are.
-
-    A layer goes as a line that names its folder here: the emulator unpacks every layer again, two thousand files, for
-    each worker of a function that it starts.
+    """Upload all assets of the current stack to the bucket in the template, and return them. A layer is uploaded as one
+    line that names its folder here: for each worker of a function, the emulator would unpack the layer's two thousand
+    files again.
     """
     folder = kept("assembly", lambda folder: synthesise(folder, {"stage": "local"}))
     client("s3", endpoint).create_bucket(Bucket=BUCKET)
@@ -83,7 +86,7 @@ def upload(endpoint: str) -> list[Asset]:
 
 
 def asset_keys(assembly: Path) -> Iterator[Asset]:
-    """The assets that are folders, of a synthesised stack."""
+    """Yield the assets of a synthesised stack that are folders."""
     files: dict[str, Any] = json.loads((assembly / f"{STACK}.assets.json").read_text())["files"]
     for asset in files.values():
         (destination,) = asset["destinations"].values()
@@ -92,7 +95,7 @@ def asset_keys(assembly: Path) -> Iterator[Asset]:
 
 
 def put_asset(endpoint: str, key: str, files: dict[str, bytes]) -> None:
-    """The files of a folder, packed as Lambda wants it."""
+    """Upload the files of a folder as an archive for Lambda."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
         for name, content in files.items():

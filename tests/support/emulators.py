@@ -17,26 +17,26 @@ from tests.support.waiting import PATIENCE_SECONDS, awaited
 ROOT = Path(__file__).resolve().parents[2]
 STOP_SECONDS = 10.0
 SHORT_LIVED = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData")
-"""Java's options for a process of a minute: what its second compiler costs is not earned back, and no one reads its
-counters in /tmp.
+"""Java's options for a process that runs for a minute: its second compiler does not pay off, and its counters in /tmp
+are not read.
 """
 
 
 def clients(endpoint: str) -> AwsClients:
-    """The factory that production uses, pointed at an emulator, which may answer late on a busy machine."""
+    """Return production's factory with the endpoint of an emulator, and timeouts for a busy machine."""
     session = boto3.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name="us-east-1")
     return AwsClients(session, endpoint_url=endpoint, read_seconds=PATIENCE_SECONDS)
 
 
 @cache
 def client(service: str, endpoint: str) -> Any:
-    """A client of an emulator, made once."""
+    """Return a client of an emulator, which is created once."""
     return clients(endpoint).get(service)
 
 
 @contextmanager
 def ministack(folder: Path) -> Iterator[str]:
-    """MiniStack's endpoint while it runs; its log and files are in `folder`."""
+    """Yield MiniStack's endpoint while it runs. Its log and files are in `folder`."""
     from duecourse.cli.local.emulator.environment import free_port
     from duecourse.cli.local.emulator.ministack import MiniStack
 
@@ -45,13 +45,13 @@ def ministack(folder: Path) -> Iterator[str]:
 
 
 def java() -> str | None:
-    """The java command, or None where there is none."""
+    """Return the java command, or None if there is none."""
     return shutil.which("java")
 
 
 @contextmanager
 def dynamodb_local(folder: Path) -> Iterator[str]:
-    """DynamoDB Local's endpoint while it runs. It comes inside an npm package and listens on all interfaces."""
+    """Yield DynamoDB Local's endpoint while it runs. It is part of an npm package and listens on all interfaces."""
     from duecourse.cli.local.emulator import process
     from duecourse.cli.local.emulator.environment import free_port
 

@@ -12,8 +12,8 @@ from tests.support.waiting import awaited
 
 
 def with_the_emulators_own_actions(template: Template) -> None:
-    """For batches, the emulator asks for actions that IAM does not have; AWS asks for those of the single requests. Of
-    streams it asks for all of them, and for one event source it asks for the list.
+    """Add the actions that the emulator requires. For batches, it requires actions that IAM does not have; AWS requires
+    those of the single requests. For streams it requires all of them, and for one event source the list.
     """
     for resource in template["Resources"].values():
         if resource["Type"] != "AWS::IAM::Policy":
@@ -33,14 +33,14 @@ def with_the_emulators_own_actions(template: Template) -> None:
 
 
 def refusals(endpoint: str) -> list[str]:
-    """What any function logged about something it may not do."""
+    """Return all log messages of functions about missing permissions."""
     lines = logged(endpoint)
     assert lines, "the functions wrote no logs"
     return [line for line in lines if "AccessDenied" in line or "not authorized" in line]
 
 
 def logged(endpoint: str) -> list[str]:
-    """What all functions logged."""
+    """Return all log messages of the functions."""
     logs = client("logs", endpoint)
     return [
         event["message"]
@@ -53,7 +53,7 @@ def logged(endpoint: str) -> list[str]:
 
 
 class Deployed:
-    """The stack as its clients and its operators see it."""
+    """The stack from the point of view of clients and operators."""
 
     def __init__(self, endpoint: str, outputs: dict[str, str], api: httpx.Client) -> None:
         self.endpoint = endpoint
@@ -65,7 +65,7 @@ class Deployed:
         return items
 
     def run_in(self, job_id: str, state: str) -> dict[str, Any]:
-        """The first run of the job that is seen in the state."""
+        """Return the first run of the job that is in the state."""
         return awaited(
             f"a run of {job_id} that is {state}",
             lambda: next((run for run in self.runs(job_id) if run["state"] == state), None),
@@ -78,18 +78,18 @@ class Deployed:
         invoke(self.endpoint, self.outputs[function], event)
 
     def dispatch(self) -> None:
-        """A round of every shard now, whether or not this minute has had its tick."""
+        """Run a round of every shard now, whether or not this minute has had its tick."""
         records = [{"body": json.dumps({"shard": shard})} for shard in range(STAGES["local"].shards)]
         self.invoke("DispatchFunction", {"Records": records})
 
     def generation(self, job_id: str) -> int:
-        """What a dispatcher would write into the job's messages."""
+        """Return the generation that a dispatcher would write into the job's messages."""
         key = {"PK": {"S": f"JOB#default#{job_id}"}, "SK": {"S": "JOB"}}
         answer = client("dynamodb", self.endpoint).get_item(TableName=self.outputs["JobsTable"], Key=key)
         return int(answer["Item"]["generation"]["N"])
 
     def timers(self) -> set[str]:
-        """The jobs for which timers wait in the due index."""
+        """Return the jobs with timers in the due index."""
         pages = client("dynamodb", self.endpoint).get_paginator("scan").paginate(TableName=self.outputs["JobsTable"])
         items = [item for page in pages for item in page["Items"]]
         return {item["PK"]["S"].rpartition("#")[2] for item in items if item["SK"]["S"].startswith("WAKE#")}

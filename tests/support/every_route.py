@@ -1,4 +1,4 @@
-"""A request for every route there is, as one who knows it would make it."""
+"""A valid request for every route."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -45,7 +45,7 @@ _ASKED: dict[tuple[str, str], tuple[dict[str, str], Any]] = {
 
 
 def asked(method: str, path: str, tags: Sequence[str] = ()) -> tuple[dict[str, str], Any]:
-    """Query and body of a route's request: none but where it needs more than its path. Whole jobs in it have `tags`."""
+    """Return query and body of a route's request, if it needs more than its path. Whole jobs in it have `tags`."""
     query, body = _ASKED.get((method, path), ({}, None))
     if tags and path == "/v1/jobs/batch":
         return query, {"jobs": [each | {"tags": list(tags)} for each in body["jobs"]]}

@@ -1,4 +1,4 @@
-"""How many examples hypothesis tries."""
+"""The number of hypothesis's examples."""
 
 from hypothesis import settings
 
@@ -6,6 +6,8 @@ SHARE = 5
 
 
 def examples(count: int) -> settings:
-    """`count` examples in `make test-all` and `make fuzz` (profiles long, drawn), the first fifth in `make test`."""
+    """Return settings with `count` examples in `make test-all` and `make fuzz` (profiles long, drawn), and a fifth of
+    them in `make test`.
+    """
     short = settings.get_current_profile_name() == "same"
     return settings(max_examples=count // SHARE if short else count)

@@ -1,6 +1,7 @@
-"""DynamoDB's time to live, played on an emulator that has the stream and not the service behind it.
+"""DynamoDB's time to live on an emulator that has the stream but not this service.
 
-MiniStack removes what has expired without telling its stream, and tells no removal's author; AWS tells both.
+MiniStack removes expired items without a record in its stream, and does not record the author of a removal; AWS does
+both.
 """
 
 from dataclasses import dataclass
@@ -13,8 +14,8 @@ from tests.support.tables import Tables
 
 @dataclass(frozen=True)
 class SignedStream:
-    """A client of `dynamodbstreams` whose removals bear the author that AWS gives to those of expired items, as the
-    stream's own API spells it.
+    """A client of `dynamodbstreams` whose removals have the author that AWS sets for expired items, in the format of
+    the stream's own API.
     """
 
     client: Any
@@ -31,7 +32,7 @@ class SignedStream:
 
 
 def expire(tables: Tables, *runs: Run) -> None:
-    """Write the records and remove them again: in the stream that is an INSERT and a REMOVE each."""
+    """Write the records and remove them again. The stream then has an INSERT and a REMOVE of each."""
     for run in runs:
         tables.run_store().write(run, None)
     for run in runs:
@@ -40,13 +41,13 @@ def expire(tables: Tables, *runs: Run) -> None:
 
 
 def stream_of(tables: Tables) -> str:
-    """The ARN of the runs table's stream."""
+    """Return the ARN of the runs table's stream."""
     arn: str = tables.client.describe_table(TableName=tables.runs)["Table"]["LatestStreamArn"]
     return arn
 
 
 def batch_info(streams: Any, stream: str) -> dict[str, Any]:
-    """What a failed batch of all that is in the stream would leave in the failure queue."""
+    """Return the message in the failure queue for a failed batch with all records of the stream."""
     (shard,) = streams.describe_stream(StreamArn=stream)["StreamDescription"]["Shards"]
     where = {"StreamArn": stream, "ShardId": shard["ShardId"]}
     iterator = streams.get_shard_iterator(**where, ShardIteratorType="TRIM_HORIZON")["ShardIterator"]

@@ -1,4 +1,4 @@
-"""Failures, each happened as far as it can in one process and reported, with the alarm that tells of it."""
+"""Failures that are produced, as far as possible in one process, and reported, each with the alarm that must go off."""
 
 from tests.support.alarm_cases import api, dispatch, maintenance, runs, services
 from tests.support.alarm_cases.parts import Case

@@ -1,4 +1,4 @@
-"""The API answers that it cannot, and does so properly: nothing of its function fails."""
+"""Cases in which the API responds properly that it cannot process requests; its function does not fail."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,7 @@ from tests.support.observed import Observed
 
 
 def requests_that_fail(observed: Observed) -> None:
-    """Its tables do not answer."""
+    """The API's tables do not respond."""
     api = untouchable_client(settings=api_settings(stage="prod"))
     several(observed, lambda: api.get("/v1/jobs/nightly").status)
 
@@ -30,7 +30,7 @@ def lanes_that_take_nothing(observed: Observed) -> None:
 
 
 def a_few_failures_in_every_hour(observed: Observed) -> None:
-    """One request in fifty, which pages no one."""
+    """One request in fifty fails, which pages no one."""
     for number in range(2_000):
         observed.answered(503 if number % 50 == 0 else 200)
         observed.world.clock.advance(4)

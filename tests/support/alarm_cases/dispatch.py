@@ -1,4 +1,4 @@
-"""The clock stands still, rounds fail, claims are not made."""
+"""The tick stops, rounds fail, and claims are not made."""
 
 from importlib import import_module
 
@@ -30,13 +30,13 @@ def entries_that_cannot_be_claimed_for_hours(observed: Observed) -> None:
 
 
 def one_round_that_fails(observed: Observed) -> None:
-    """The real handler without its settings: it tells, and answers success."""
+    """The real handler runs without its settings: it logs the failure and reports success."""
     handler = import_module("functions.dispatch.handler").handler
     observed.listen(lambda: handler(fifo_event(ROUND), Context()))
 
 
 def rounds_that_fail(observed: Observed) -> None:
-    """Each takes its message and claims nothing."""
+    """Each round receives its message and claims nothing."""
     fill(observed, 1)
 
     def fail() -> None:

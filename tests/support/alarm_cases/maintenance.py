@@ -1,4 +1,4 @@
-"""The dead-letter queue, the due index, the records and the archive: something is found there, or nobody can look."""
+"""Findings in the dead-letter queue, the due index, the records and the archive, and checks that cannot be made."""
 
 from dataclasses import replace
 from typing import Any
@@ -36,7 +36,7 @@ def lost_to_the_dead_letters(observed: Observed) -> None:
 
 
 def a_death_that_the_reconciler_records(observed: Observed, **changes: Any) -> None:
-    """Of a job that is to be paused at its first death; its other runs wait for their workers."""
+    """The run of a job that is paused at its first death. The job's other runs wait for their workers."""
     observed.world.add(job("rate(60 seconds)", pause_on_failure=1, **changes))
     observed.world.clock.set(NOON + 60)
     observed.wheel.dead_letters += observed.wheel.hold_back(120)
@@ -74,7 +74,7 @@ def a_reconciler_that_fails(observed: Observed) -> None:
 
 
 def repaired(observed: Observed, fails: str = "") -> None:
-    """Index repair on the tables as they are; `fails`: what of its store fails."""
+    """Run index repair on the current tables. `fails`: the method of its store that fails."""
     world = observed.world
     client, table = world.tables.client, world.tables.jobs
     world.cursors.highest_shards(1)
@@ -119,7 +119,7 @@ def a_cursor_that_nobody_has_corrected(observed: Observed) -> None:
 
 
 def an_audited_hour(observed: Observed) -> AuditedWorld:
-    """A job every five minutes, in a world of its own on the same tables."""
+    """Return a separate world on the same tables with a job that fires every five minutes."""
     world = AuditedWorld(observed.world.tables)
     world.add(job("rate(5 minutes)", overlap=Overlap.ALLOW))
     world.until(NOON + HOUR + 300)
@@ -179,7 +179,7 @@ def a_watch_that_fails(observed: Observed) -> None:
 
 
 def a_run_that_is_stuck(observed: Observed) -> None:
-    """Its worker's lease ended hours ago, and no message brings it back."""
+    """A run whose worker's lease ended hours ago, and that no message continues."""
     world = an_audited_hour(observed)
     left = run(job("rate(5 minutes)", overlap=Overlap.ALLOW), RunState.RUNNING, after=1500)
     assert world.run_store.write(left, None) is None

@@ -1,4 +1,4 @@
-"""What several failures are made of."""
+"""The common parts of several failures."""
 
 from collections.abc import Callable
 from typing import Any
@@ -19,12 +19,12 @@ SOON = "at(2026-11-21T12:02:00)"
 
 
 def broken(store: Any, method: str) -> Any:
-    """A store of which one method fails, always."""
+    """Return a store of which one method always fails."""
     return faults.around(store, **{method: faults.failing(ConnectionError(f"{method}: the table does not answer"))})
 
 
 def refusing(store: Any) -> Any:
-    """A cursor store whose table refuses every claim."""
+    """Return a cursor store whose table rejects every claim."""
     refused = Claimed(ClaimResult.REFUSED, "ValidationError: not today")
     return faults.around(store, claim=lambda _, claims, shards: [refused for _ in claims])
 
@@ -39,7 +39,7 @@ def fill(observed: Observed, count: int, expression: str = SOON, **changes: Any)
 
 
 def throttled(observed: Observed, jobs: int = 3) -> ThrottledClient:
-    """A table that takes no claims for lack of throughput."""
+    """Return a table that throttles all claims."""
     client = ThrottledClient(observed.world.tables.client, fails=lambda _: True)
     observed.world.cursors = DynamoCursorStore(client, observed.world.tables.jobs, observed.world.clock)
     fill(observed, jobs, "rate(300 seconds)")

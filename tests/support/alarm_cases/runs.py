@@ -1,4 +1,4 @@
-"""Runs fail, die, come late, or are not recorded."""
+"""Runs that fail, die, start late, or are not recorded."""
 
 from duecourse.domain.jobs.job import EventKind, MissedPolicy
 from duecourse.domain.targets.targets import HttpTarget, Returned
@@ -14,14 +14,14 @@ def a_dead_run(observed: Observed) -> None:
 
 
 def many_dead_runs(observed: Observed) -> None:
-    """Of four targets of six."""
+    """Runs of four of six targets die."""
     observed.world.caller.answer = lambda call: failing(call) if call.job.id < "job-4" else Returned()
     several_targets(observed, 6)
     observed.minutes(6)
 
 
 def several_targets(observed: Observed, count: int) -> None:
-    """A job a minute for each."""
+    """Create a job that fires every minute for each target."""
     for number in range(count):
         target = HttpTarget(f"https://target-{number}.example.com/")
         observed.world.add(job("rate(60 seconds)", id=f"job-{number}", retry=ONCE, target=target))
@@ -34,7 +34,7 @@ def an_ill_target(observed: Observed) -> None:
 
 
 def late_starts(observed: Observed) -> None:
-    """Workers are there every third minute only."""
+    """Workers run only in every third minute."""
     observed.world.add(job("rate(60 seconds)", missed=MissedPolicy(grace_seconds=600)))
     for _ in range(6):
         observed.minutes(3, working=False)
@@ -90,7 +90,7 @@ def deaths_that_cannot_be_counted(observed: Observed) -> None:
 
 
 def a_few_late_starts_in_every_hour(observed: Observed) -> None:
-    """Six runs in fifty, in two hours: each is late for itself, so no five minutes have enough of them."""
+    """Six of fifty runs are late in two hours. They are spread, so no five minutes contain enough of them."""
     for number in range(500):
         late = 20_000.0 if number % 8 == 0 else 100.0
         of = {"service": "duecourse", "function": "execute"}

@@ -1,4 +1,4 @@
-"""A function breaks, or there is too little of it: what follows for those who use it."""
+"""Functions that fail or lack concurrency, and the consequences for their callers."""
 
 from importlib import import_module
 
@@ -13,7 +13,9 @@ QUARTER = 900
 
 
 def errors_of(function: str) -> Case:
-    """The real handler without its settings; the dispatcher answers for itself, so its process is killed."""
+    """Return the case in which the real handler runs without its settings. The dispatcher reports success in any case,
+    so its process is killed.
+    """
     event = scheduled_event() if function in ("Tick", *MAINTENANCE) else lane_event([])
     source = "execute" if function.startswith("Execute") else source_of(function)
 
@@ -40,7 +42,7 @@ def errors_of(function: str) -> Case:
 
 
 def throttles_of(function: str) -> Case:
-    """Its invocations are refused."""
+    """Return the case in which its invocations are throttled."""
 
     def refuse(observed: Observed) -> None:
         def invoke() -> None:
@@ -62,12 +64,12 @@ def throttles_of(function: str) -> Case:
 
 
 def concurrency_is_used_up(observed: Observed) -> None:
-    """By this account's functions, whichever they are."""
+    """Functions of this account use all its concurrency."""
     observed.minutes(4, working=False, each=lambda: observed.of_account("ClaimedAccountConcurrency", 1_000))
 
 
 def hours_without(observed: Observed, *, without: str = "", failing: str = "") -> None:
-    """One of the functions that a rule starts does not come to its end for hours."""
+    """For hours, one of the functions that a rule starts does not end successfully."""
     for _ in range(16):
         observed.maintain(observed.world.clock.now(), without=without, failing=failing)
         for _ in range(QUARTER // 60):
@@ -77,7 +79,7 @@ def hours_without(observed: Observed, *, without: str = "", failing: str = "") -
 
 
 def letters_in(queue: str) -> Case:
-    """Of what somebody has given up."""
+    """Return the case in which a queue of failures contains a message."""
 
     def leave(observed: Observed) -> None:
         observed.queues.set[queue] = Depth(1, 0, 0)
