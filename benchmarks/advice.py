@@ -31,6 +31,7 @@ from benchmarks.cost.idle import IdleRound
 from benchmarks.cost.model import Assumptions as Prices
 from benchmarks.cost.per_million import MILLION, duecourse
 from benchmarks.cost.stage import idle_of
+from duecourse.cli.output.documents import SimulatedStage, Simulation
 from infra.settings.changes import changed
 from infra.settings.config import StageConfig
 from infra.settings.throughput_config import MAX_MINIMUM_POLLERS, MIN_POLLERS, Pollers
@@ -92,7 +93,7 @@ class Outcome:
     started: Started | None
     month_usd: Mapping[str, float]
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> SimulatedStage:
         """Return the outcome as JSON data."""
         last = None if self.enqueued is None else self.enqueued.last
         late = {} if self.started is None else self.started.lateness
@@ -287,7 +288,7 @@ def _with_room(config: StageConfig, settings: dict[str, Any]) -> StageConfig:
 _ACCOUNT = "account_concurrency"
 
 
-def advise(config: StageConfig, load: Load, *, lane: str, within: float, rates: Rates) -> dict[str, Any]:
+def advise(config: StageConfig, load: Load, *, lane: str, within: float, rates: Rates) -> Simulation:
     """Return the document of `duecourse simulate`: the outcome for the stage as it is and, if there is a
     recommendation, with the recommended settings. 99 of 100 runs should have started `within` this many seconds after
     their due second.
@@ -301,6 +302,7 @@ def advise(config: StageConfig, load: Load, *, lane: str, within: float, rates: 
         "within_seconds": within,
         "runs_of_month": round(load.runs_of_month),
         "busiest_runs": load.busiest,
+        "busiest_at": None,
         "now": now.document(),
         "settings": settings or None,
         "recommended": then.document() if settings else None,

@@ -35,7 +35,20 @@ def test_compatibility_recorded_names_cover_every_part_of_the_promise(now: dict[
         ("http", "POST /v1/jobs has header Idempotency-Key"),
         ("command", "duecourse jobs list --json"),
         ("command", "duecourse jobs list reads DUECOURSE_API"),
+        ("http", "Run.reason is null or string"),
+        ("http", "Job always has state"),
+        ("http", 'JobRequest.timezone defaults to "UTC"'),
+        ("http", 'POST /v1/jobs answers 409.type may be "/problems/job-exists"'),
+        ("command", "variable DUECOURSE_PROFILE"),
+        ("command", "profile field issuer"),
+        ("json", "Diagnosis.checks[].do is null or string"),
+        ("json", "Listed.total.matching is always present"),
+        ("json", "TzdataReport.items[].count"),
         ("python", "duecourse.client.Client.create_job(job)"),
+        ("python", "duecourse.client.NotFoundError is a ApiError"),
+        ("python", "duecourse.schedules.next(expr) can be argument 0"),
+        ("python", "duecourse_cdk.ScheduledJob(schedule)"),
+        ("settings", "lanes.pollers.minimum"),
         ("actions", "run_settled"),
         ("metrics", "RunsDead"),
     ):
@@ -76,6 +89,29 @@ def test_compatibility_new_demand_on_what_exists_is_found(
     later = deepcopy(now)
     later["demanded"][part].append(demand)
     assert broken(now, later) == ([f"new in {part}: {demand}"] if found else [])
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "found"),
+    [
+        ("JobRequest.name maxLength", -1, "narrower limit: JobRequest.name maxLength 256 -> 255"),
+        ("JobRequest.name maxLength", 1, None),
+        ("SkipRequest.count minimum", 1, "narrower limit: SkipRequest.count minimum 1 -> 2"),
+        ("SkipRequest.count minimum", -1, None),
+    ],
+)
+def test_compatibility_limit_that_becomes_narrower_is_found(
+    now: dict[str, Any], name: str, change: int, found: str | None
+) -> None:
+    later = deepcopy(now)
+    later["limited"][name] += change
+    assert broken(now, later) == ([] if found is None else [found])
+
+
+def test_compatibility_new_limit_of_an_existing_field_is_found(now: dict[str, Any]) -> None:
+    later = deepcopy(now)
+    later["limited"] |= {"Job.id maxLength": 5, "NewRequest.id maxLength": 5}
+    assert broken(now, later) == ["new limit: Job.id maxLength 5"]
 
 
 def test_compatibility_additions_are_no_break(now: dict[str, Any]) -> None:

@@ -9,57 +9,63 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import fields
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import is_dataclass
 from importlib import import_module
-from typing import Any
+from types import NoneType, UnionType
+from typing import Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 import click
+from constructs import Construct
 
 from duecourse.cli.main import main as command
+from duecourse.cli.output.documents import Document
+from duecourse.client.access import FIELDS
 from infra.settings.config import StageConfig
+from tests.support.public_http import LEAST, PublicHttp
 from tests.support.release_code import PACKAGE, ROOT
 from tests.support.template import template
 from tests.support.told_names import actions, metrics
 
-MODULES = ("client", "worker", "schedules", "testing", "webhooks")
-METHODS = ("get", "put", "post", "patch", "delete")
+MODULES = (*(f"duecourse.{name}" for name in ("client", "worker", "schedules", "testing", "webhooks")), "duecourse_cdk")
 STAGE = "prod"
 """The stage whose alarms and outputs count."""
 
 
 def kept() -> dict[str, list[str]]:
     """What may not disappear, by part."""
-    document = _document()
     return {
-        "http": sorted({*_routes(document), *_schemas(document)}),
-        "command": sorted(_commands(command, "duecourse")),
+        "http": sorted({*PublicHttp().kept()}),
+        "command": sorted({*_commands(command, "duecourse"), *_environment()}),
+        "json": sorted(fact for kind in get_args(Document) for fact in _fields(kind.__name__, kind)),
         "python": sorted(name for module in MODULES for name in _public(module)),
         "actions": sorted(actions()),
         "metrics": sorted(metrics()),
         "alarms": sorted(_alarms()),
         "outputs": sorted(template(STAGE).get("Outputs", {})),
-        "settings": sorted(field.name for field in fields(StageConfig)),
+        "settings": sorted({*_settings("", StageConfig)}),
     }
 
 
 def demanded() -> dict[str, list[str]]:
     """What may not be added to anything that exists: `A needs B`, by part."""
-    document = _document()
     return {
-        "http": sorted({*_needed_parameters(document), *_needed_fields(document)}),
+        "http": sorted({*PublicHttp().demanded()}),
         "command": sorted(_needed_options(command, "duecourse")),
         "python": sorted(name for module in MODULES for name in _needed_arguments(module)),
     }
 
 
-def public() -> dict[str, dict[str, list[str]]]:
-    """Both, as a release records them."""
-    return {"kept": kept(), "demanded": demanded()}
+def public() -> dict[str, Any]:
+    """All of it, as a release records it."""
+    return {"kept": kept(), "demanded": demanded(), "limited": PublicHttp().limited()}
 
 
-def broken(recorded: Mapping[str, Mapping[str, list[str]]], now: Mapping[str, Mapping[str, list[str]]]) -> list[str]:
-    """What a release promised and is no longer so: names that are gone, and demands on what it had already."""
+def broken(recorded: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """What a release promised and is no longer so: names that are gone, demands on what it had already, and limits that
+    are narrower.
+    """
     gone = [
         f"gone from {part}: {name}"
         for part, names in recorded["kept"].items()
@@ -71,111 +77,14 @@ def broken(recorded: Mapping[str, Mapping[str, list[str]]], now: Mapping[str, Ma
             subject = demand.partition(" needs ")[0]
             if any(name == subject or name.startswith((f"{subject} ", f"{subject}.")) for name in known):
                 gone.append(f"new in {part}: {demand}")
+    for name, limit in now["limited"].items():
+        path, _, kind = name.rpartition(" ")
+        before = recorded["limited"].get(name)
+        if before is None and any(fact.startswith(f"{path} is ") for fact in recorded["kept"]["http"]):
+            gone.append(f"new limit: {name} {limit}")
+        elif before is not None and (limit > before if kind in LEAST else limit < before):
+            gone.append(f"narrower limit: {name} {before} -> {limit}")
     return gone
-
-
-def _document() -> dict[str, Any]:
-    loaded: dict[str, Any] = json.loads((ROOT / PACKAGE / "api/openapi/openapi.json").read_text())
-    return loaded
-
-
-def _operations(document: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    for path, item in document["paths"].items():
-        for method in METHODS:
-            if method in item:
-                yield f"{method.upper()} {path}", item[method]
-
-
-def _parameters(document: Mapping[str, Any], operation: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    for parameter in operation.get("parameters", ()):
-        yield _resolved(document, parameter)
-
-
-def _resolved(document: Mapping[str, Any], part: Mapping[str, Any]) -> dict[str, Any]:
-    found: Any = part
-    while "$ref" in found:
-        found = document["components"][found["$ref"].split("/")[-2]][found["$ref"].split("/")[-1]]
-    return dict(found)
-
-
-def _routes(document: Mapping[str, Any]) -> Iterator[str]:
-    for route, operation in _operations(document):
-        yield route
-        yield from (f"{route} has {each['in']} {each['name']}" for each in _parameters(document, operation))
-        yield from (f"{route} answers {status}" for status in operation["responses"])
-        for security in operation.get("security", ()):
-            yield from (f"{route} accepts scope {scope}" for scopes in security.values() for scope in scopes)
-        for status, answer in operation["responses"].items():
-            for content in _resolved(document, answer).get("content", {}).values():
-                yield from (f"{route} answers {status} with {name}" for name in _names(content.get("schema", {})))
-
-
-def _names(schema: Any) -> Iterator[str]:
-    """The components to which a schema refers."""
-    match schema:
-        case {"$ref": str(reference)}:
-            yield reference.rpartition("/")[2]
-        case dict():
-            for value in schema.values():
-                yield from _names(value)
-        case list():
-            for value in schema:
-                yield from _names(value)
-
-
-def _schemas(document: Mapping[str, Any]) -> Iterator[str]:
-    for name, schema in document["components"]["schemas"].items():
-        yield from _facts(name, schema)
-
-
-def _facts(path: str, schema: Mapping[str, Any]) -> Iterator[str]:
-    """The fields, types and values of a schema, and of what is written out in it."""
-    kinds = schema.get("type", ())
-    yield from (f"{path} is {kind}" for kind in ([kinds] if isinstance(kinds, str) else kinds))
-    yield from (f"{path} may be {json.dumps(value)}" for value in schema.get("enum", ()))
-    if "const" in schema:
-        yield f"{path} may be {json.dumps(schema['const'])}"
-    if "$ref" in schema:
-        yield f"{path} is a {schema['$ref'].rpartition('/')[2]}"
-    for name, field in schema.get("properties", {}).items():
-        yield f"{path}.{name}"
-        yield from _facts(f"{path}.{name}", field)
-    if isinstance(items := schema.get("items"), dict):
-        yield from _facts(f"{path}[]", items)
-    if isinstance(values := schema.get("additionalProperties"), dict):
-        yield from _facts(f"{path}.*", values)
-    for choice in (*schema.get("anyOf", ()), *schema.get("oneOf", ()), *schema.get("allOf", ())):
-        yield from _facts(path, choice)
-
-
-def _needed_parameters(document: Mapping[str, Any]) -> Iterator[str]:
-    for route, operation in _operations(document):
-        for each in _parameters(document, operation):
-            if each.get("required") and each["in"] != "path":
-                yield f"{route} needs {each['name']}"
-
-
-def _needed_fields(document: Mapping[str, Any]) -> Iterator[str]:
-    """The required fields of everything that a request may contain."""
-    schemas, pending = document["components"]["schemas"], list[str]()
-    for _, operation in _operations(document):
-        pending += _names(operation.get("requestBody", {}))
-    seen = set[str]()
-    while pending:
-        name = pending.pop()
-        if name in seen or name not in schemas:
-            continue
-        seen.add(name)
-        pending += _names(schemas[name])
-        yield from _required(name, schemas[name])
-
-
-def _required(path: str, schema: Mapping[str, Any]) -> Iterator[str]:
-    yield from (f"{path} needs {name}" for name in schema.get("required", ()))
-    for name, field in schema.get("properties", {}).items():
-        yield from _required(f"{path}.{name}", field)
-    for choice in (*schema.get("anyOf", ()), *schema.get("oneOf", ()), *schema.get("allOf", ())):
-        yield from _required(path, choice)
 
 
 def _walked(found: click.Command, name: str) -> Iterator[tuple[str, click.Command]]:
@@ -204,25 +113,68 @@ def _commands(found: click.Command, name: str) -> Iterator[str]:
             )
 
 
+def _environment() -> Iterator[str]:
+    """The environment variables that the command, the client and the worker read, and the fields of a profile."""
+    for part in ("cli", "client", "worker"):
+        for path in sorted((ROOT / PACKAGE / part).rglob("*.py")):
+            yield from (f"variable {name}" for name in re.findall(r'"(DUECOURSE_[A-Z_]+)"', path.read_text()))
+    for field in FIELDS:
+        yield from (f"profile field {field}", f"variable DUECOURSE_{field.upper()}")
+
+
 def _needed_options(found: click.Command, name: str) -> Iterator[str]:
     for words, each in _walked(found, name):
         yield from (f"{words} needs {parameter.name}" for parameter in each.params if parameter.required)
 
 
+JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null", Any: "any"}
+
+
+def _fields(path: str, kind: Any) -> Iterator[str]:
+    """The fields and types of a document of the command. Whether a field can be null is a part of its type."""
+    for name, hint in get_type_hints(kind, include_extras=True).items():
+        optional = get_origin(hint) is NotRequired
+        yield f"{path}.{name}{'' if optional else ' is always present'}"
+        yield from _types(f"{path}.{name}", get_args(hint)[0] if optional else hint)
+
+
+def _types(path: str, hint: Any) -> Iterator[str]:
+    words = set[str]()
+    for kind in get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,):
+        origin, inner = get_origin(kind), get_args(kind)
+        if is_typeddict(kind) or is_dataclass(kind):
+            words.add("object")
+            yield from _fields(path, kind)
+        elif origin is Literal:
+            words.add("string")
+            yield from (f"{path} may be {json.dumps(value)}" for value in inner)
+        elif origin in (list, Sequence):
+            words.add("array")
+            yield from _types(f"{path}[]", inner[0])
+        elif origin in (dict, Mapping):
+            words.add("object")
+            yield from _types(f"{path}.*", inner[1])
+        else:
+            words.add(JSON_TYPES[kind])
+    yield f"{path} is {' or '.join(sorted(words))}"
+
+
 def _members(module: str) -> Iterator[tuple[str, Any]]:
-    found = import_module(f"duecourse.{module}")
+    found = import_module(module)
     public = [name for name, value in vars(found).items() if getattr(value, "__module__", "") == found.__name__]
     for name in getattr(found, "__all__", [name for name in public if not name.startswith("_")]):
         value = getattr(found, name)
-        yield f"duecourse.{module}.{name}", value
+        yield f"{module}.{name}", value
         if inspect.isclass(value):
             for word in dir(value):
                 ours = any(word in vars(base) for base in value.__mro__ if base.__module__.startswith("duecourse"))
                 if ours and not word.startswith("_"):
-                    yield f"duecourse.{module}.{name}.{word}", getattr(value, word)
+                    yield f"{module}.{name}.{word}", getattr(value, word)
 
 
 def _arguments(value: Any) -> Iterator[inspect.Parameter]:
+    if inspect.isclass(value) and issubclass(value, Construct):
+        value = value.__init__  # jsii's metaclass hides it
     try:
         yield from inspect.signature(value).parameters.values() if callable(value) else ()
     except ValueError:  # built in, without a signature
@@ -232,7 +184,16 @@ def _arguments(value: Any) -> Iterator[inspect.Parameter]:
 def _public(module: str) -> Iterator[str]:
     for name, value in _members(module):
         yield name
-        yield from (f"{name}({each.name})" for each in _arguments(value) if not each.name.startswith("_"))
+        bases = [base for base in getattr(value, "__mro__", ())[1:] if not base.__name__.startswith("_")]
+        yield from (f"{name} is a {base.__name__}" for base in bases if base is not object)
+        for place, each in enumerate(_arguments(value)):
+            if each.name.startswith("_") or each.name == "self":
+                continue
+            yield f"{name}({each.name})"
+            if each.kind in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD):
+                yield f"{name}({each.name}) can be argument {place}"
+            if isinstance(each.default, bool | int | float | str):
+                yield f"{name}({each.name}) defaults to {each.default!r}"
 
 
 def _needed_arguments(module: str) -> Iterator[str]:
@@ -241,6 +202,16 @@ def _needed_arguments(module: str) -> Iterator[str]:
         for each in _arguments(value):
             if each.default is inspect.Parameter.empty and each.kind not in variable and each.name != "self":
                 yield f"{name} needs {each.name}"
+
+
+def _settings(path: str, kind: Any) -> Iterator[str]:
+    """The settings of a stage, also those in a setting."""
+    if is_dataclass(kind):
+        for name, hint in get_type_hints(kind).items():
+            yield f"{path}{name}"
+            yield from _settings(f"{path}{name}.", hint)
+    for inner in get_args(kind):
+        yield from _settings(path, inner)
 
 
 def _alarms() -> Iterator[str]:

@@ -17,6 +17,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from duecourse.cli.doctor.stage import Stage
+from duecourse.cli.output.documents import AccountEnvironment, ListedAccount, utc
 from duecourse.cli.terminal import CliError, UsageError
 
 ENDING = "@service-accounts.duecourse.invalid"
@@ -43,10 +44,14 @@ class Account:
     scopes: tuple[str, ...]
     created_at: datetime
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> ListedAccount:
         """Return the JSON document of the account."""
-        created = self.created_at.strftime("%Y-%m-%dT%H:%M:%SZ")
-        return {"name": self.name, "tenant": self.tenant, "scopes": list(self.scopes), "created_at": created}
+        return {
+            "name": self.name,
+            "tenant": self.tenant,
+            "scopes": list(self.scopes),
+            "created_at": utc(self.created_at),
+        }
 
 
 def check(name: str, tenant: str, scopes: Sequence[str]) -> None:
@@ -95,7 +100,7 @@ class Accounts:
     def _cognito(self) -> Any:
         return self.stage.clients("cognito-idp")
 
-    def create(self, name: str, tenant: str, scopes: Sequence[str], secret: str) -> dict[str, str]:
+    def create(self, name: str, tenant: str, scopes: Sequence[str], secret: str) -> AccountEnvironment:
         """Create an account. Return the environment of a program that uses it. The secret is not stored.
 
         The last step makes the secret valid. An account whose creation was interrupted cannot log in, and can be

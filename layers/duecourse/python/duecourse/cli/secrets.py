@@ -9,11 +9,12 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from duecourse.cli.accounts import TENANT
 from duecourse.cli.doctor.stage import Stage
+from duecourse.cli.output.documents import ListedSecret, utc
 from duecourse.cli.terminal import CliError, UsageError
 
 NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
@@ -27,9 +28,9 @@ class StoredSecret:
     name: str
     changed_at: datetime
 
-    def document(self) -> dict[str, str]:
+    def document(self) -> ListedSecret:
         """Return the JSON document of the secret."""
-        return {"name": self.name, "changed_at": self.changed_at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")}
+        return {"name": self.name, "changed_at": utc(self.changed_at)}
 
 
 @dataclass(frozen=True, slots=True)

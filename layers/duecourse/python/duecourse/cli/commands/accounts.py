@@ -61,7 +61,7 @@ def create(name: str, tenant: str, scopes: tuple[str, ...], stage: str, as_json:
         print_json(environment)
     else:
         for variable, value in environment.items():
-            say(f"export {variable}={shlex.quote(value)}")
+            say(f"export {variable}={shlex.quote(str(value))}")
 
 
 @accounts.command("list", cls=Command, example="duecourse accounts list --stage prod")
@@ -69,12 +69,13 @@ def create(name: str, tenant: str, scopes: tuple[str, ...], stage: str, as_json:
 @json_option
 def list_accounts(stage: str, as_json: bool) -> None:
     """List the accounts of a stage: name, tenant, scopes."""
+    from duecourse.cli.output.documents import Accounts
     from duecourse.cli.output.values import print_json
 
     with _of(stage) as found:
         all_of_them = sorted(found.all(), key=lambda account: (account.tenant, account.name))
     if as_json:
-        print_json({"items": [account.document() for account in all_of_them], "next_cursor": None})
+        print_json(Accounts(items=[account.document() for account in all_of_them], next_cursor=None))
     else:
         for account in all_of_them:
             say(f"{account.name}  {account.tenant}  {' '.join(sorted(account.scopes)) or 'no scope'}")

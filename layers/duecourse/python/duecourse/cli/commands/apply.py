@@ -16,6 +16,7 @@ from rich.progress import MofNCompleteColumn, Progress
 from duecourse.cli.commands.options import answer_options, confirm, connected, yes_option
 from duecourse.cli.manifests.documents import FaultsError, Manifest, read_files
 from duecourse.cli.manifests.plan import SIDE_BY_SIDE, Action, Step, carry_out, in_turn, patient, plan, told
+from duecourse.cli.output.documents import Plan, PlannedField, PlannedStep
 from duecourse.cli.output.values import print_json, schedule_text
 from duecourse.cli.terminal import CliError, Command, UsageError, plain, say
 from duecourse.client import ApiError, ApiUnreachableError, Client
@@ -169,19 +170,13 @@ def _counts(steps: Sequence[Step]) -> str:
     return ", ".join([*said, *([f"{counts[Action.KEEP]:,} unchanged"] if counts[Action.KEEP] else [])])
 
 
-def _document(steps: Sequence[Step]) -> dict[str, Any]:
-    items = [
-        {
-            "action": step.action.name.lower(),
-            "kind": step.kind,
-            "id": step.id,
-            **({} if step.moved_from is None else {"moved_from": step.moved_from}),
-            "differences": [
-                {"field": each.field, "before": each.before, "after": each.after} for each in step.differences
-            ],
-        }
-        for step in steps
-    ]
+def _document(steps: Sequence[Step]) -> Plan:
+    items: list[PlannedStep] = []
+    for step in steps:
+        found = [PlannedField(field=each.field, before=each.before, after=each.after) for each in step.differences]
+        items.append({"action": step.action.name.lower(), "kind": step.kind, "id": step.id, "differences": found})
+        if step.moved_from is not None:
+            items[-1]["moved_from"] = step.moved_from
     return {"items": items, "next_cursor": None}
 
 

@@ -51,7 +51,7 @@ def show(calendar_id: str, api: str | None, sign: bool | None, as_json: bool) ->
     with connected(api, sign) as client:
         found = client.get_calendar(calendar_id)
     if as_json:
-        print_json(found.document)
+        print_json(found)
         return
     changed = moment(found.updated_at, local_zone())
     click.echo(plain(f"{found.id}, version {found.version}, changed {changed} by {found.updated_by}"))

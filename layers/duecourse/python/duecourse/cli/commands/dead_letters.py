@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
 import click
 from rich.console import Console
@@ -15,6 +13,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 
 from duecourse.cli.commands.listing import ChosenRuns, RunFilters, output_option, print_page, run_filter
 from duecourse.cli.commands.options import answer_options, confirm, connected, page_options, yes_option
+from duecourse.cli.output.documents import RedrivenRuns, RunsToRedrive
 from duecourse.cli.output.runs import print_dead_letters
 from duecourse.cli.output.values import print_json
 from duecourse.cli.terminal import Command, Group, UsageError
@@ -94,7 +93,7 @@ def redrive(
     click.echo(f"{done['redriven']} redriven{refused}" + (f"; {_more(count, done)}" if done["more"] else ""))
 
 
-def _more(count: str, done: Mapping[str, Any]) -> str:
+def _more(count: str, done: RedrivenRuns) -> str:
     """Return the number of dead runs that are left, if they were counted before."""
     left = int(count) - done["redriven"] - done["refused"] if count.isdigit() else 0
     return f"{left} more dead run{'s are' if left != 1 else ' is'} left" if left > 0 else "there are more dead runs"
@@ -137,7 +136,7 @@ def _left(done: int, total: int | None, pace: _Pace) -> str:
     return f"{done} of {total} runs, ends at about {ends:%H:%M:%S %Z}"
 
 
-def _redriven(client: Client, filters: RunFilters, limit: int | None, pace: _Pace, total: int | None) -> dict[str, Any]:
+def _redriven(client: Client, filters: RunFilters, limit: int | None, pace: _Pace, total: int | None) -> RedrivenRuns:
     """Redrive the runs in several calls and return the sums. `total` is their expected number. Each call continues
     after the previous one, because a run remains in the list until its worker has started it again.
     """
@@ -176,7 +175,8 @@ def _count(client: Client, filters: RunFilters) -> str:
 
 def _print_count(count: str, as_json: bool) -> None:
     if as_json:
-        print_json({"would_redrive": int(count.removeprefix("at least ") or 0), "more": count.startswith("at least")})
+        found = int(count.removeprefix("at least ") or 0)
+        print_json(RunsToRedrive(would_redrive=found, more=count.startswith("at least")))
     else:
         click.echo(f"{count or 'no'} dead run{'' if count == '1' else 's'} would be redriven")
 

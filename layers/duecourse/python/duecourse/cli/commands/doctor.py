@@ -40,6 +40,7 @@ def doctor(stage: str, as_json: bool) -> None:
     from duecourse.checks.check import exit_status
     from duecourse.cli.doctor.examine import Examined, examine
     from duecourse.cli.doctor.stage import clients_for, find_stage
+    from duecourse.cli.output.documents import Diagnosis, utc
     from duecourse.cli.output.values import print_json
 
     found = find_stage(stage, clients_for(stage))
@@ -53,8 +54,7 @@ def doctor(stage: str, as_json: bool) -> None:
     status = exit_status([finding.check for finding in findings])
     if as_json:
         checks = [finding.document() for finding in findings]
-        at = datetime.fromtimestamp(found.now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        print_json({"stage": stage, "at": at, "exit_status": status, "checks": checks})
+        print_json(Diagnosis(stage=stage, at=utc(found.now), exit_status=status, checks=checks))
     else:
         click.echo(_summary([finding.check.verdict for finding in findings]))
     raise SystemExit(status)

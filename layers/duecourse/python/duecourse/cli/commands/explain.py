@@ -10,6 +10,7 @@ from duecourse.cli.commands.listing import instant_option
 from duecourse.cli.commands.options import answer_options, connected
 from duecourse.cli.due_runs import last_due_run
 from duecourse.cli.night import Group, Night, explain_night
+from duecourse.cli.output.documents import ExplainedGroup, Listed
 from duecourse.cli.output.values import print_json
 from duecourse.cli.terminal import Command, UsageError, fitted
 from duecourse.cli.when import last_night, moment, zone_of, zoned
@@ -42,7 +43,7 @@ def explain(job_id: str, at: str | None, night: bool, api: str | None, sign: boo
             begin, end = last_night(zone, now)
             found = explain_night(client, job, begin, end)
             if as_json:
-                print_json({"items": [_document(each) for each in found.groups], "next_cursor": None})
+                print_json(Listed(items=[_document(each) for each in found.groups], next_cursor=None))
             else:
                 _print_night(found, job_id, begin, end, zone)
             return
@@ -50,7 +51,7 @@ def explain(job_id: str, at: str | None, night: bool, api: str | None, sign: boo
         none_yet = not at and not as_json and one.verdict == "not_an_occurrence"
         run = last_due_run(client, job_id, now) if none_yet else None
     if as_json:
-        print_json({"items": [one.document], "next_cursor": None})
+        print_json(Listed(items=[one.document], next_cursor=None))
     elif none_yet:
         _print_none_yet(one, run, zone)
     else:
@@ -105,7 +106,8 @@ def _print_night(night: Night, job_id: str, begin: datetime, end: datetime, zone
 
 def _document(group: Group) -> dict[str, object]:
     """Return the explanation of the group's last occurrence, with the first one and their number."""
-    return {**group.explained.document, "first": group.first.isoformat().replace("+00:00", "Z"), "count": group.count}
+    more = ExplainedGroup(first=group.first.isoformat().replace("+00:00", "Z"), count=group.count)
+    return {**group.explained.document, **more}
 
 
 def _last(client: Client, job_id: str, now: datetime) -> Explained:

@@ -17,6 +17,7 @@ from duecourse.cli.imports.crontab import read_crontab
 from duecourse.cli.imports.entry import Entry, Names, NotReadableError, Runner, commands_of, counted
 from duecourse.cli.imports.eventbridge import Place, of_schedules, read_schedules
 from duecourse.cli.imports.kubernetes import read_cronjobs
+from duecourse.cli.output.documents import Imported, ImportedEntry
 from duecourse.cli.output.values import print_json
 from duecourse.cli.shell import written_allowed
 from duecourse.cli.terminal import CliError, Command, Group, UsageError, plain, read_text
@@ -234,7 +235,7 @@ class _Wanted:
             self._allow.write_text(written_allowed(commands_of(entries)), encoding="utf-8")
         made, left = counted(entries)
         if self._as_json:
-            print_json({"items": [_item(entry) for entry in entries], "next_cursor": None})
+            print_json(Imported(items=[_item(entry) for entry in entries], next_cursor=None))
         else:
             _report(entries)
             click.echo(f"{made} jobs, {left} not imported", err=True)
@@ -254,5 +255,5 @@ def _report(entries: Sequence[Entry]) -> None:
             click.echo(plain(f"    {note}"), err=True)
 
 
-def _item(entry: Entry) -> dict[str, Any]:
+def _item(entry: Entry) -> ImportedEntry:
     return {"place": entry.place, "text": entry.text, "job": entry.job, "notes": list(entry.notes)}

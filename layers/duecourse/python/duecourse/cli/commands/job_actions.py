@@ -59,12 +59,12 @@ def run(
         started = client.run_job(job_id, payload=given, idempotency_key=key, at=at, delay_seconds=seconds)
         if not wait:
             due = "" if at is None and seconds is None else f", due {moment(started.due, local_zone())}"
-            print_json(started.document) if as_json else say(f"{started.id} is {started.state}{due}")
+            print_json(started) if as_json else say(f"{started.id} is {started.state}{due}")
             return
         zone = zone_of_job(client, job_id)
         ended = _followed(client, started.id, timeout, quiet=as_json)
     if as_json:
-        print_json(ended.document)
+        print_json(ended)
     else:
         print_run(ended, zone=zone, now=datetime.now(UTC))
     if not ended.is_final:
@@ -82,7 +82,7 @@ def test_notice(job_id: str, api: str | None, sign: bool | None, as_json: bool) 
     with connected(api, sign) as client:
         sent = client.send_test_notice(job_id)
     if as_json:
-        print_json(sent.document)
+        print_json(sent)
     else:
         for run in sent.runs:
             say(f"{run.id} delivers the test notice")
@@ -136,7 +136,7 @@ def skip_next(job_id: str, count: int, api: str | None, sign: bool | None, as_js
     with connected(api, sign) as client:
         skipped = client.skip_next(job_id, count=count)
     if as_json:
-        print_json(skipped.document)
+        print_json(skipped)
     else:
         print_found_runs(skipped.items)
 
@@ -149,7 +149,7 @@ def ping(job_id: str, api: str | None, sign: bool | None, as_json: bool) -> None
     with connected(api, sign) as client:
         pinged = client.ping_job(job_id)
     if as_json:
-        print_json(pinged.document)
+        print_json(pinged)
     else:
         say(f"{job_id} runs at {moment(pinged.next_occurrence, local_zone())} unless another ping arrives")
 
@@ -221,13 +221,13 @@ def backfill(
             counts = [f"{count:,} {name}" for name, count in found.results.document.items() if count]
             say(f"Occurrences in the range: {', '.join(counts) or 'none'}.")
         if dry_run or not found.count:
-            print_json(found.document) if as_json else say(f"{told}; nothing was started")
+            print_json(found) if as_json else say(f"{told}; nothing was started")
             return
         if not yes:
             confirm(f"Start {told}?")
         found = ask(dry_run=False)
     if as_json:
-        print_json(found.document)
+        print_json(found)
     else:
         are = "s are" if found.count != 1 else " is"
         say(f"{found.count:,} run{are} started; their ids end in .{found.suffix}: duecourse runs list {job_id}")

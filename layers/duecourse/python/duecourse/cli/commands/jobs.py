@@ -25,6 +25,7 @@ from duecourse.cli.commands.runs import zone_of_job
 from duecourse.cli.manifests.json_text import read_job
 from duecourse.cli.manifests.yaml_text import to_yaml
 from duecourse.cli.night import preview
+from duecourse.cli.output.documents import JobsChanged
 from duecourse.cli.output.jobs import print_changes, print_job, print_jobs
 from duecourse.cli.output.values import print_json
 from duecourse.cli.preview_text import mark_text, with_counts
@@ -76,7 +77,7 @@ def create(document: IO[str], dry_run: bool, api: str | None, sign: bool | None,
         if dry_run:
             shown = client.put_job(job["id"], cast("JobRequest", job), dry_run=True, if_none_match="*")
             coming_up = () if as_json else next_occurrences(client, shown)
-            print_json(shown.document) if as_json else print_job(shown, coming_up, zone_of(shown.timezone))
+            print_json(shown) if as_json else print_job(shown, coming_up, zone_of(shown.timezone))
             return
         created = client.create_job(cast("JobRequest", job))
         warnings = client.get_job_warnings(created.id).items if created.document.get("notify") else ()
@@ -105,7 +106,7 @@ def get(job_id: str, output: str, api: str | None, sign: bool | None, as_json: b
     elif output == "yaml" and not as_json:
         click.echo(to_yaml([job.document]), nl=False)
     else:
-        print_json(job.document)
+        print_json(job)
 
 
 def next_occurrences(client: Client, job: Job) -> Sequence[tuple[datetime, str]]:
@@ -367,7 +368,7 @@ def _change(
         jobs = f"no job has the tag {tag}" if tag else "there is no job"
         raise CliError(plain(f"{jobs}, so nothing was changed; check the jobs with duecourse jobs list"))
     if as_json:
-        print_json({"changed": changed, "failed": failed})
+        print_json(JobsChanged(changed=changed, failed=failed))
     else:
         others = only_bulk and _count(client, tag, "PAUSED", most=1) != 0
         rest = f"; others stay paused: {_paused(tag)}" if others else ""
@@ -439,7 +440,7 @@ def rename(job_id: str, new_id: str, api: str | None, sign: bool | None, as_json
     with connected(api, sign) as client:
         renamed = client.rename_job(job_id, new_id)
     if as_json:
-        print_json(renamed.document)
+        print_json(renamed)
     else:
         say(f"{job_id} is now {renamed.id}; its earlier runs keep their ids: duecourse runs list {renamed.id}")
 
@@ -467,7 +468,7 @@ def history(
 
 def _show(job: Job, as_json: bool) -> None:
     if as_json:
-        print_json(job.document)
+        print_json(job)
     else:
         print_jobs([job])
 

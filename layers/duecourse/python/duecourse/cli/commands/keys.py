@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import click
 
 from duecourse.cli.commands.options import answer_options, api_options, confirm, connected, yes_option
+from duecourse.cli.output.documents import CreatedKey
 from duecourse.cli.output.table import print_table
 from duecourse.cli.output.values import print_json
 from duecourse.cli.terminal import Command, Group, plain, say
@@ -54,7 +55,7 @@ def create(
         )
         url = f"{client.api}{made.path}"
     if as_json:
-        print_json({**made.document, "url": url})
+        print_json(made, CreatedKey(url=url))
         return
     ends = f"{made.expires_at:%Y-%m-%d}"
     shown = "this URL" if made.secret is None else "this URL and the secret"
@@ -72,7 +73,7 @@ def list_keys(api: str | None, sign: bool | None, as_json: bool) -> None:
     with connected(api, sign) as client:
         found = client.list_keys()
     if as_json:
-        print_json(found.document)
+        print_json(found)
         return
     _print_keys(found.items)
 

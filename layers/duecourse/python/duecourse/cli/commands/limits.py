@@ -52,7 +52,7 @@ def show(key: str, api: str | None, sign: bool | None, as_json: bool) -> None:
     with connected(api, sign) as client:
         found = client.get_limit(key)
     if as_json:
-        print_json(found.document)
+        print_json(found)
         return
     click.echo(plain(f"{found.key}: {_said(found)}"))
     if found.active:

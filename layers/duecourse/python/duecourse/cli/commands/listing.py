@@ -9,6 +9,7 @@ from typing import Any, TypedDict, TypeVar
 
 import click
 
+from duecourse.cli.output.documents import Listed, Total
 from duecourse.cli.output.values import print_json
 from duecourse.cli.terminal import UsageError, plain, say
 from duecourse.cli.when import instant_of, local_zone
@@ -101,8 +102,10 @@ def print_page(
     cursor).
     """
     if as_json:
-        total = {} if page.total is None else {"total": asdict(page.total)}
-        print_json({"items": [item.document for item in page.items], "next_cursor": page.next_cursor, **total})
+        listed = Listed(items=[item.document for item in page.items], next_cursor=page.next_cursor)
+        if (total := page.total) is not None:
+            listed["total"] = Total(matching=total.matching, searched=total.searched, complete=total.complete)
+        print_json(listed)
         return
     if output == "name":
         for item in page.items:

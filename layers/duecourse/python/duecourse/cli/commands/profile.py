@@ -7,6 +7,7 @@ import re
 
 import click
 
+from duecourse.cli.output.documents import Profiles
 from duecourse.cli.output.values import print_fields, print_json
 from duecourse.cli.terminal import Command, Group, UsageError, plain, say
 from duecourse.client.access import FIELDS, profiles, profiles_file
@@ -28,7 +29,8 @@ def list_profiles(as_json: bool) -> None:
     known = _known()
     if as_json:
         items = [{"name": name, **fields} for name, fields in known.items() if isinstance(fields, dict)]
-        print_json({"items": items, "next_cursor": None, "default": known.get(DEFAULT)})
+        default = known.get(DEFAULT)
+        print_json(Profiles(items=items, next_cursor=None, default=None if default is None else str(default)))
     else:
         print_fields(known)
 

@@ -16,6 +16,7 @@ from duecourse.cli.commands.runs_cancel import cancel
 from duecourse.cli.commands.runs_tail import tail
 from duecourse.cli.due_runs import due_runs, last_due_run
 from duecourse.cli.newest_runs import SEARCHED_AT_ONCE, newest_runs
+from duecourse.cli.output.documents import ShownRun
 from duecourse.cli.output.runs import print_ahead, print_found_runs, print_run
 from duecourse.cli.output.values import print_json
 from duecourse.cli.terminal import CliError, Command, Group, plain, say
@@ -162,7 +163,7 @@ def show(run_id: str, api: str | None, sign: bool | None, as_json: bool) -> None
         skipped = found.state == "SKIPPED" and not as_json
         why = client.explain_job(job_id, at=found.occurrence).sentence if skipped else None
     if as_json:
-        print_json(found.document if sent is None else {**found.document, "payload": sent.payload})
+        print_json(found, None if sent is None else ShownRun(payload=sent.payload))
     else:
         print_run(
             found,
@@ -226,14 +227,14 @@ def rerun(
     with connected(api, sign) as client:
         made = client.rerun(run_id, jobs, idempotency_key=key)
     if as_json:
-        print_json(made.document)
+        print_json(made)
     else:
         say(f"{made.id} is {made.state}; follow it: duecourse workflows watch {made.id}")
 
 
 def _told(asked: Run, sentence: str, as_json: bool) -> None:
     if as_json:
-        print_json(asked.document)
+        print_json(asked)
     else:
         say(f"{asked.id} was {asked.state}; {sentence}")
 

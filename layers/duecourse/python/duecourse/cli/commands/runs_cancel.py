@@ -12,6 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from duecourse.cli.commands.listing import ChosenRuns, RunFilters, run_filter
 from duecourse.cli.commands.options import answer_options, confirm, connected, yes_option
+from duecourse.cli.output.documents import CancelledRuns, RunsToCancel
 from duecourse.cli.output.values import print_json
 from duecourse.cli.terminal import Command, UsageError, say
 from duecourse.client import Client
@@ -70,7 +71,7 @@ def cancel(
         if run_id is not None:
             run = client.cancel_run(run_id).run
             if as_json:
-                print_json(run.document)
+                print_json(run)
             else:
                 say(f"{run.id} was {run.state}; its cancellation was requested")
             return
@@ -86,7 +87,7 @@ def cancel(
             confirm(f"Cancel {_named(counts)} of {asked}?")
         done = _cancelled(client, wanted, filters, None if yes else total)
     if as_json:
-        print_json({"cancelled": done.cancelled, "refused": done.refused})
+        print_json(CancelledRuns(cancelled=done.cancelled, refused=done.refused))
         return
     refused = f", {done.refused} could not be cancelled; repeat the command" if done.refused else ""
     say(f"the cancellation of {done.cancelled} run{'s' * (done.cancelled != 1)} was requested{refused}")
@@ -130,7 +131,7 @@ def _named(counts: dict[State, int]) -> str:
 
 def _print_counts(counts: dict[State, int], as_json: bool) -> None:
     if as_json:
-        print_json({"would_cancel": counts})
+        print_json(RunsToCancel(would_cancel={str(state): count for state, count in counts.items()}))
     elif any(counts.values()):
         say(f"{_named(counts)} would be cancelled")
     else:

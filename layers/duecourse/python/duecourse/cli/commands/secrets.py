@@ -48,6 +48,7 @@ def put(name: str, tenant: str, stage: str) -> None:
 @json_option
 def list_secrets(tenant: str, stage: str, as_json: bool) -> None:
     """List the names of a tenant's secrets and the times of their last changes. Values are never shown."""
+    from duecourse.cli.output.documents import Secrets
     from duecourse.cli.output.table import print_table
     from duecourse.cli.output.values import print_json
     from duecourse.cli.secrets import check, secrets_of
@@ -56,7 +57,7 @@ def list_secrets(tenant: str, stage: str, as_json: bool) -> None:
     with operated(stage) as found:
         known = sorted(secrets_of(found, tenant).all(), key=lambda secret: secret.name)
     if as_json:
-        print_json({"items": [each.document() for each in known], "next_cursor": None})
+        print_json(Secrets(items=[each.document() for each in known], next_cursor=None))
     else:
         print_table(("secret", "changed"), [(each.name, each.changed_at) for each in known])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import click
 from duecourse.cli.commands.options import answer_options, connected
 from duecourse.cli.commands.upcoming import MOST_HOURS, counted
 from duecourse.cli.local.project import find_root
+from duecourse.cli.output.documents import Simulation
 from duecourse.cli.output.table import print_table
 from duecourse.cli.output.values import print_json
 from duecourse.cli.terminal import CliError, Command, say
@@ -105,7 +107,7 @@ def simulate(
     raise SystemExit(0 if answer["met"] else 1)
 
 
-def _answer(root: Path, question: dict[str, Any]) -> dict[str, Any]:
+def _answer(root: Path, question: dict[str, Any]) -> Simulation:
     """Return the document of the checkout's models. Raises CliError."""
     own = root / ".venv" / "bin" / "python"
     python = own if own.is_file() else Path(sys.executable)
@@ -119,11 +121,11 @@ def _answer(root: Path, question: dict[str, Any]) -> dict[str, Any]:
     )
     if done.returncode:
         raise CliError((done.stderr.strip().splitlines() or ["the simulation failed; run `make setup`"])[-1])
-    found: dict[str, Any] = json.loads(done.stdout)
+    found: Simulation = json.loads(done.stdout)
     return found
 
 
-def _show(answer: dict[str, Any]) -> None:
+def _show(answer: Simulation) -> None:
     when = "" if answer["busiest_at"] is None else f" ({answer['busiest_at']})"
     say(f"stage {answer['stage']}: {answer['runs_of_month']:,} runs a month")
     say(f"busiest minute{when}: {answer['busiest_runs']:,} runs, simulated as due in one second")
@@ -156,7 +158,7 @@ _LINES = {
 }
 
 
-def _cell(outcome: dict[str, Any], field: str) -> str:
+def _cell(outcome: Mapping[str, Any], field: str) -> str:
     if field in outcome["month_usd"]:
         return f"${outcome['month_usd'][field]:,.2f}"
     value = outcome[field]

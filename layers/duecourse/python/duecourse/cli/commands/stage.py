@@ -15,7 +15,7 @@ def stats(api: str | None, sign: bool | None, as_json: bool) -> None:
     """Show the number of jobs and dead runs of the tenant, its limits, and the load of the stage."""
     with connected(api, sign) as client:
         found = client.get_stats()
-    print_json(found.document) if as_json else print_fields(found.document)
+    print_json(found) if as_json else print_fields(found.document)
 
 
 @click.command(cls=Command, example="duecourse health")
@@ -24,4 +24,4 @@ def health(api: str | None, sign: bool | None, as_json: bool) -> None:
     """Show whether the stage responds and its ticks run. The exit code is 1 if ticks are late."""
     with connected(api, sign) as client:
         found = client.get_health()
-    print_json(found.document) if as_json else print_fields(found.document)
+    print_json(found) if as_json else print_fields(found.document)

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from duecourse.cli.commands.accounts import json_option, operated, stage_option
 from duecourse.cli.commands.options import confirm, yes_option
+from duecourse.cli.output.documents import Document, MetObjective, ShownTenant, Tenant, Tenants, TenantToErase, utc
 from duecourse.cli.terminal import Command, Group, UsageError, say
 
 if TYPE_CHECKING:
     from duecourse.cli.doctor.stage import Stage
-    from duecourse.cli.tenants.listing import Tenant
     from duecourse.cli.tenants.place import Place
 
 UNFINISHED = 3
@@ -49,8 +48,8 @@ def list_tenants(cost: bool, stage: str, as_json: bool) -> None:
         met = objectives_of(found)
     _clear()
     if as_json:
-        shares = [{"name": each.name, "target": each.target, "share": each.share} for each in met]
-        print_json({"items": [row.document() for row in rows], "next_cursor": None, "objectives": shares})
+        shares = [MetObjective(name=each.name, target=each.target, share=each.share) for each in met]
+        print_json(Tenants(items=rows, next_cursor=None, objectives=shares))
         return
     columns = ("tenant", "state", "jobs", "paused", "quota used", "running", "waiting", "oldest", "runs/day", "$/day")
     print_table(columns, [_cells(row) for row in rows])
@@ -75,10 +74,11 @@ def show(tenant: str, stage: str, as_json: bool) -> None:
     """Show whether a tenant is active, suspended or erased."""
     with _tenant(tenant, stage) as place:
         closed = place.closed()
-    found: dict[str, Any] = {"tenant": tenant, "state": "active"}
+    found: ShownTenant = {"tenant": tenant, "state": "active"}
     if closed is not None:
-        found |= {"state": closed.state, "since": _iso(closed.since), "note": closed.note}
-        found |= {} if closed.until is None else {"until": _iso(closed.until)}
+        found = {"tenant": tenant, "state": closed.state, "since": utc(closed.since), "note": closed.note}
+        if closed.until is not None:
+            found["until"] = utc(closed.until)
     _print(found, as_json)
 
 
@@ -100,7 +100,7 @@ def suspend(tenant: str, note: str | None, yes: bool, stage: str, as_json: bool)
         if not yes:
             confirm(f"Suspend the tenant {tenant} of {place.stage.stack}?")
         report = act(place, by=_caller(place.stage), note=note)
-    _print(report | {"since": _iso(report["since"])}, as_json)
+    _print(report, as_json)
 
 
 @tenants.command(cls=Command, example="duecourse tenants resume acme --stage prod")
@@ -116,7 +116,7 @@ def resume(tenant: str, stage: str, as_json: bool) -> None:
 
     with _tenant(tenant, stage) as place:
         report = act(place)
-    _print(report | {"suspended_since": _iso(report["suspended_since"])}, as_json)
+    _print(report, as_json)
 
 
 @tenants.command(cls=Command, example="duecourse tenants export acme --to acme-export --stage prod")
@@ -134,7 +134,7 @@ def export(tenant: str, folder: Path, stage: str, as_json: bool) -> None:
 
     with _tenant(tenant, stage) as place:
         report = act(place, folder)
-    _print(report | {"at": _iso(report["at"]), "secrets": ", ".join(report["secrets"]) or None}, as_json, report)
+    _print(report, as_json, secrets=", ".join(report["secrets"]) or None)
 
 
 @tenants.command(cls=Command, example="duecourse tenants erase acme --confirm acme --stage prod")
@@ -164,27 +164,21 @@ def erase(tenant: str, confirmed: str | None, no_wait: bool, stage: str, as_json
         raise UsageError(f"--confirm must repeat the tenant, {tenant}; nothing was changed")
     with _tenant(tenant, stage) as place:
         if confirmed is None:
-            found = dict(counted(place))
-            _print({"tenant": tenant, "state": "counted", "would_erase": found}, as_json)
+            _print(TenantToErase(tenant=tenant, state="counted", would_erase=dict(counted(place))), as_json)
             if not as_json:
                 say(f"nothing was changed; erase with: duecourse tenants erase {tenant} --confirm {tenant}")
             return
         report = act(place, by=_caller(place.stage), wait=not no_wait)
-    times = {name: _iso(report[name]) for name in ("begun_at", "ended_at", "repeat_after")}
-    left = None if as_json else "; ".join(report["left"])
-    _print(report | times | ({} if left is None else {"left": left}), as_json)
+    _print(report, as_json, left="; ".join(report["left"]))
     if report["state"] != "erased":
         raise SystemExit(UNFINISHED)
 
 
-def _print(found: Mapping[str, Any], as_json: bool, document: Mapping[str, Any] | None = None) -> None:
+def _print(found: Document, as_json: bool, **texts: str | None) -> None:
+    """Print a document; without JSON, with these texts in place of lists."""
     from duecourse.cli.output.values import print_fields, print_json
 
-    print_json(document or found) if as_json else print_fields(found)
-
-
-def _iso(at: float | None) -> str | None:
-    return None if at is None else datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    print_json(found) if as_json else print_fields({**found, **texts})
 
 
 def _caller(stage: Stage) -> str:

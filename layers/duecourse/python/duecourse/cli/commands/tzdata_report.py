@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from itertools import chain
-from typing import Any
 
 import click
 from rich.console import Console
@@ -18,6 +17,7 @@ from duecourse.cli.commands.apply import DIFFERENT, Applying
 from duecourse.cli.commands.listing import wide_option
 from duecourse.cli.commands.options import answer_options, connected
 from duecourse.cli.night import calendars_of, exclusions_of
+from duecourse.cli.output.documents import ChangedJob, TzdataReport, utc
 from duecourse.cli.output.table import print_table
 from duecourse.cli.output.values import print_json
 from duecourse.cli.terminal import CliError, say
@@ -26,7 +26,6 @@ from duecourse.client import Client
 from duecourse.client.models import Job
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
 from duecourse.domain.schedules.exclusions import ExclusionError
-from duecourse.domain.schedules.instant import iso
 from duecourse.domain.schedules.schedule import joined
 from duecourse.domain.schedules.zones.data_changes import ChangedOccurrences, changed_occurrences
 
@@ -43,13 +42,13 @@ class Found:
     error: str | None = None
 
     @property
-    def document(self) -> dict[str, Any]:
+    def document(self) -> ChangedJob:
         """The JSON of this job."""
-        start = {"job": self.job.id, "timezone": self.job.timezone}
+        found = ChangedJob(job=self.job.id, timezone=self.job.timezone)
         if self.changed is None:
-            return start | {"error": self.error}
-        old, new = (None if at is None else f"{iso(at)}Z" for at in (self.changed.old, self.changed.new))
-        return start | {"old": old, "new": new, "count": self.changed.count, "complete": self.changed.complete}
+            return {**found, "error": self.error}
+        old, new = (None if at is None else utc(at) for at in (self.changed.old, self.changed.new))
+        return {**found, "old": old, "new": new, "count": self.changed.count, "complete": self.changed.complete}
 
 
 @click.command(
@@ -78,7 +77,7 @@ def tzdata_report(
             found = [] if before.version == after.version else list(_examined(client, before, after, quiet=as_json))
     if as_json:
         items = [each.document for each in found]
-        print_json({"from": before.version, "to": after.version, "items": items, "next_cursor": None})
+        print_json(TzdataReport({"from": before.version, "to": after.version, "items": items, "next_cursor": None}))
     else:
         _print(found, wide=output == "wide")
         jobs = f"{len(found) or 'no'} job{'s' * (len(found) != 1)} change{'s' * (len(found) == 1)}"

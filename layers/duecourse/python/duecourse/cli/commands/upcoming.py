@@ -13,6 +13,7 @@ from rich.text import Text
 
 from duecourse.cli.commands.listing import wide_option
 from duecourse.cli.commands.options import answer_options, connected
+from duecourse.cli.output.documents import Interval, JobLoad, Upcoming, UpcomingByJob
 from duecourse.cli.output.table import Cell, print_table
 from duecourse.cli.output.values import print_json
 from duecourse.cli.terminal import Command, UsageError, say
@@ -105,9 +106,9 @@ def upcoming(
     chosen = sorted(load.runs, key=lambda at: (-load.runs[at], at))[:hot] if hot else sorted(load.runs)
     if as_json:
         items = [
-            {"at": moment(at).replace(" ", "T"), "runs": load.runs[at], "jobs": dict(load.jobs[at])} for at in chosen
+            Interval(at=moment(at).replace(" ", "T"), runs=load.runs[at], jobs=dict(load.jobs[at])) for at in chosen
         ]
-        print_json({"items": items, "next_cursor": None, "late": load.late.count, "uncounted": load.uncounted.count})
+        print_json(Upcoming(items=items, next_cursor=None, late=load.late.count, uncounted=load.uncounted.count))
         return
     _print(load, chosen, "minute" if hot else "from", wide=output == "wide")
     if not hot:
@@ -140,7 +141,7 @@ def _print_jobs(load: Load, end: datetime, *, as_json: bool, wide: bool) -> None
     runs = sum(load.jobs.values(), Counter[str]())
     most = sorted(runs.items(), key=lambda each: (-each[1], each[0]))
     if as_json:
-        print_json({"items": [{"job": job, "runs": count} for job, count in most], "next_cursor": None})
+        print_json(UpcomingByJob(items=[JobLoad(job=job, runs=count) for job, count in most], next_cursor=None))
         return
     print_table(("job", "runs"), [(job, f"{count:,}") for job, count in most], wide=wide)
     say(f"{runs.total():,} runs until {moment(end, local_zone())}")

@@ -47,7 +47,7 @@ def put(workflow_id: str, document: IO[str], dry_run: bool, api: str | None, sig
     with connected(api, sign) as client:
         made = client.put_workflow(workflow_id, cast("WorkflowRequest", asked), dry_run=dry_run)
     if as_json:
-        print_json(made.document)
+        print_json(made)
         return
     print_workflow(made)
     for said, ids in (("created", made.created), ("changed", made.changed)):
@@ -86,11 +86,11 @@ def show(name: str, output: str, api: str | None, sign: bool | None, as_json: bo
     with connected(api, sign) as client:
         if "." in name:
             run = run_of(client, name)
-            print_json(run.document) if as_json else print_workflow_run(run, wide=output == "wide")
+            print_json(run) if as_json else print_workflow_run(run, wide=output == "wide")
             return
         found = client.get_workflow(name)
     if as_json:
-        print_json(found.document)
+        print_json(found)
     else:
         print_workflow(found, wide=output == "wide")
 
@@ -109,7 +109,7 @@ def watch(name: str, every: float, api: str | None, sign: bool | None, as_json: 
     with connected(api, sign) as client:
         run = _follow(client, name if "." in name else _newest(client, name), every, quiet=as_json)
     if as_json:
-        print_json(run.document)
+        print_json(run)
     if run.state != "SUCCEEDED":
         raise CliError(plain(f"{run.run} is {run.state}: {run.error or run.reason or 'see its steps'}"))
 

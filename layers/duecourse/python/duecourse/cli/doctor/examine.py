@@ -15,6 +15,7 @@ from duecourse.checks.facts import Queue
 from duecourse.cli.doctor import metrics, queues, surroundings, tables, topics, verdicts
 from duecourse.cli.doctor.stage import Stage
 from duecourse.cli.doctor.tables import audit, repair
+from duecourse.cli.output.documents import ExaminedPart
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +34,17 @@ class Examined:
     check: Check
     facts: Any = None
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> ExaminedPart:
         """The check and its data as a JSON document."""
-        return {**asdict(self.check), "facts": _plain(self.facts)}
+        check = self.check
+        return {
+            "name": check.name,
+            "verdict": check.verdict.value,
+            "says": check.says,
+            "do": check.do,
+            "runbook": check.runbook,
+            "facts": _plain(self.facts),
+        }
 
 
 def examinations(stage: Stage) -> Iterator[Examination]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 from graphlib import CycleError, TopologicalSorter
-from typing import Any, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 from duecourse.cli.manifests.difference import (
     JOB_FIELDS,
@@ -68,7 +68,7 @@ class Step:
     managed_by: str | None = None
 
     @property
-    def kind(self) -> str:
+    def kind(self) -> Literal["job", "workflow"]:
         """The kind of the resource as a word."""
         return "workflow" if self.is_workflow else "job"
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import click
 from rich.text import Text
 
+from duecourse.cli.output.documents import Document
 from duecourse.cli.terminal import escaped, plain
+from duecourse.client.reading import Answer
 
 STATE_COLOURS = {
     "SUCCEEDED": "green",
@@ -25,9 +28,13 @@ STATE_COLOURS = {
 }
 
 
-def print_json(document: Any) -> None:
-    """Print a JSON document to standard output."""
-    click.echo(escaped(json.dumps(document, indent=2, ensure_ascii=False)))
+def print_json(document: Answer | Document, more: Document | None = None) -> None:
+    """Print a document as JSON to standard output, with the fields of `more`. Every document has a type, because its
+    fields are stable.
+    """
+    found: Mapping[str, Any] = document.document if isinstance(document, Answer) else document
+    added: Mapping[str, Any] = more or {}
+    click.echo(escaped(json.dumps({**found, **added}, indent=2, ensure_ascii=False, default=asdict)))
 
 
 def coloured(state: str, reason: str | None = None) -> Text:

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any
 
 from duecourse.checks.tenants import (
     ADMITTED_SECONDS,
@@ -21,6 +20,7 @@ from duecourse.checks.tenants import (
     RECORD_SECONDS,
     kind_of,
 )
+from duecourse.cli.output.documents import ErasedTenant, utc
 from duecourse.cli.secrets import StoredSecrets
 from duecourse.cli.tenants.objects import Objects
 from duecourse.cli.tenants.place import BATCH, MAX_WAIT_SECONDS, MIN_WAIT_SECONDS, Item, Place, packed
@@ -55,7 +55,7 @@ def counted(place: Place) -> Counter[str]:
     return found
 
 
-def erase(place: Place, *, by: str, wait: bool = True) -> dict[str, Any]:
+def erase(place: Place, *, by: str, wait: bool = True) -> ErasedTenant:
     """Erase the tenant and return the report. Without `wait`, return an unfinished report (`state` is `waiting`) if the
     last pass must begin later; the command then has to be repeated. Raises ClientError and CliError.
     """
@@ -187,7 +187,7 @@ class _Record:
         values = {"now": self._place.now()}
         self._place.write(self._place.jobs, self._key, "SET ended_at = :now", "attribute_not_exists(ended_at)", values)
 
-    def report(self, state: str, until: float | None = None) -> dict[str, Any]:
+    def report(self, state: str, until: float | None = None) -> ErasedTenant:
         """Return the report."""
         item = self._place.database.get_item(TableName=self._place.jobs, Key=self._key, ConsistentRead=True)["Item"]
         numbers = {name: int(value["N"]) for name, value in item.items() if name.startswith("n_")}
@@ -197,9 +197,9 @@ class _Record:
             "stage": self._place.stage.name,
             "state": state,
             "begun_by": item["begun_by"]["S"],
-            "begun_at": float(item["begun_at"]["N"]),
-            "ended_at": None if ended is None else float(ended["N"]),
-            "repeat_after": until,
+            "begun_at": utc(float(item["begun_at"]["N"])),
+            "ended_at": None if ended is None else utc(float(ended["N"])),
+            "repeat_after": None if until is None else utc(until),
             "erased": {name.removeprefix("n_"): number for name, number in sorted(numbers.items())},
             "left": list(LEFT),
         }

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from duecourse.checks.tenants import KINDS, kind_of
+from duecourse.cli.output.documents import ExportedTenant, utc
 from duecourse.cli.tenants.erasing import secrets_of_tenant
 from duecourse.cli.tenants.objects import Objects
 from duecourse.cli.tenants.place import Item, Place
@@ -26,7 +27,7 @@ TEXTS = ("definition", "payload", "rules", "result", "message", "earlier", "form
 """Attributes that are JSON documents stored as text."""
 
 
-def export(place: Place, folder: Path) -> dict[str, Any]:
+def export(place: Place, folder: Path) -> ExportedTenant:
     """Write the files into a folder and return the summary. An interrupted export has no summary; repeat it into the
     same folder. Raises CliError for a folder with other files.
     """
@@ -55,10 +56,10 @@ def export(place: Place, folder: Path) -> dict[str, Any]:
         for row in objects.rows():
             archive.write(row)
             found["archived runs"] += 1
-    summary = {
+    summary: ExportedTenant = {
         "tenant": place.tenant,
         "stage": place.stage.name,
-        "at": place.now(),
+        "at": utc(place.now()),
         "counts": {kind: found[kind] for kind in (*KINDS, "results", "archived runs")},
         "secrets": sorted(secret.name for secret in secrets_of_tenant(place).all()),
     }

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,6 +12,7 @@ from duecourse.checks.metrics import api_metrics, first_step, measured, queries,
 from duecourse.checks.objectives import Objective
 from duecourse.checks.tenants import InProgress, TenantFigures, dollars, figures_of, tenant_of
 from duecourse.cli.doctor.stage import Stage
+from duecourse.cli.output.documents import Tenant
 from duecourse.cli.tenants.place import Item, Progress, quiet
 from duecourse.cli.terminal import CliError
 
@@ -25,29 +25,6 @@ filter action = 'run_skipped' or (action = 'run_settled' and state in ['SUCCEEDE
 """The query of the log, in which each line is a run that ended."""
 
 ANSWER_SECONDS, TRY_SECONDS = 120.0, 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class Tenant:
-    """A tenant. `quota_used` counts the jobs that count towards its quota. `running` and `waiting` are its runs in
-    progress; `running` counts only calls that have lasted ten seconds. `oldest_waiting_seconds` is the age of the
-    oldest waiting run (None: none waits). `runs` and `dollars` are for the last 24 hours (None: not read).
-    """
-
-    tenant: str
-    state: str
-    jobs: int
-    paused: int
-    quota_used: int
-    running: int
-    waiting: int
-    oldest_waiting_seconds: int | None
-    runs: int | None
-    dollars: float | None
-
-    def document(self) -> dict[str, Any]:
-        """Return the JSON document."""
-        return asdict(self)
 
 
 def tenants_of(stage: Stage, *, cost: bool, progress: Progress = quiet) -> list[Tenant]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from duecourse.checks.tenants import ADMITTED_SECONDS, QUIET_SECONDS, SUSPENDED, Closed, slot_again
+from duecourse.cli.output.documents import ResumedTenant, SuspendedTenant, utc
 from duecourse.cli.tenants.place import Item, Place
 from duecourse.cli.terminal import CliError
 
@@ -14,7 +13,7 @@ those that requests in progress write in the meantime. The second pass finds the
 """
 
 
-def suspend(place: Place, *, by: str, note: str | None) -> dict[str, Any]:
+def suspend(place: Place, *, by: str, note: str | None) -> SuspendedTenant:
     """Suspend the tenant and return the report. Raises CliError for an erased tenant.
 
     First the API rejects the tenant's requests. Then each job is marked, and its cursor leaves the due index. When no
@@ -39,7 +38,7 @@ def suspend(place: Place, *, by: str, note: str | None) -> dict[str, Any]:
         "closed = :suspended",
         {"quiet": place.now() + QUIET_SECONDS, "suspended": "suspended"},
     )
-    return {"tenant": place.tenant, "state": "suspended", "since": closed.since, "changed": changed}
+    return {"tenant": place.tenant, "state": "suspended", "since": utc(closed.since), "changed": changed}
 
 
 def close(place: Place, state: str, *, by: str, note: str | None = None) -> Closed:
@@ -86,7 +85,7 @@ def _mark(place: Place, item: Item) -> bool:
     return place.write(place.jobs, key, change, "slot = :slot", {"error": SUSPENDED, "slot": slot})
 
 
-def resume(place: Place) -> dict[str, Any]:
+def resume(place: Place) -> ResumedTenant:
     """Resume the tenant and return the report. Raises CliError for a tenant that is not suspended.
 
     The jobs are resumed before their cursors return to the index, so that no run that dispatch starts waits at the
@@ -113,7 +112,7 @@ def resume(place: Place) -> dict[str, Any]:
         "closed = :suspended",
         {"now": int(place.now()) + 86_400, "suspended": "suspended"},
     )
-    return {"tenant": place.tenant, "state": "active", "suspended_since": closed.since, "changed": changed}
+    return {"tenant": place.tenant, "state": "active", "suspended_since": utc(closed.since), "changed": changed}
 
 
 def _unmark(place: Place, item: Item) -> bool:

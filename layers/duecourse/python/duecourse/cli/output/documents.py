@@ -1,0 +1,396 @@
+"""The documents that commands print with `--json`, apart from those of the API (`duecourse.client.models`).
+
+A document has every field that is not marked as NotRequired. The names and the types are stable (docs/releases.md);
+`tests/compat` compares them with those of each release. All times are UTC, such as `2026-11-21T03:00:00Z`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
+
+
+def utc(at: float | datetime) -> str:
+    """Return an instant (or UTC seconds) as text, in whole seconds."""
+    found = at.astimezone(UTC) if isinstance(at, datetime) else datetime.fromtimestamp(at, UTC)
+    return found.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+class Total(TypedDict):
+    """The count of `jobs list --search`."""
+
+    matching: int
+    searched: int
+    complete: bool
+
+
+class Listed(TypedDict):
+    """A list of documents of the API."""
+
+    items: Sequence[Mapping[str, Any]]
+    next_cursor: str | None
+    total: NotRequired[Total]
+
+
+class ExplainedGroup(TypedDict):
+    """`explain --last-night`: an item is the API's explanation of the last occurrence of a group with these fields."""
+
+    first: str
+    count: int
+
+
+class CreatedKey(TypedDict):
+    """`keys create`: the API's document has this field as well."""
+
+    url: str
+
+
+class ShownRun(TypedDict):
+    """`runs show`: the API's document has this field as well, unless the run has no record."""
+
+    payload: Any
+
+
+class AccountEnvironment(TypedDict):
+    """`accounts create`."""
+
+    DUECOURSE_API: str
+    DUECOURSE_ISSUER: str
+    DUECOURSE_CLIENT_ID: str
+    DUECOURSE_ACCOUNT: str
+    DUECOURSE_CLIENT_SECRET: str
+
+
+class ListedAccount(TypedDict):
+    """An item of `accounts list`."""
+
+    name: str
+    tenant: str
+    scopes: list[str]
+    created_at: str
+
+
+class Accounts(TypedDict):
+    """`accounts list`."""
+
+    items: list[ListedAccount]
+    next_cursor: str | None
+
+
+class ListedSecret(TypedDict):
+    """An item of `secrets list`."""
+
+    name: str
+    changed_at: str
+
+
+class Secrets(TypedDict):
+    """`secrets list`."""
+
+    items: list[ListedSecret]
+    next_cursor: str | None
+
+
+class Profiles(TypedDict):
+    """`profile list`. An item has the name and the fields of a profile."""
+
+    items: list[dict[str, str]]
+    next_cursor: str | None
+    default: str | None
+
+
+class PlannedField(TypedDict):
+    """A field that a plan changes."""
+
+    field: str
+    before: Any
+    after: Any
+
+
+class PlannedStep(TypedDict):
+    """An item of a plan. `action` is create, change, remove or keep."""
+
+    action: str
+    kind: Literal["job", "workflow"]
+    id: str
+    moved_from: NotRequired[str]
+    differences: list[PlannedField]
+
+
+class Plan(TypedDict):
+    """`apply` and `jobs patch`."""
+
+    items: list[PlannedStep]
+    next_cursor: str | None
+
+
+class ImportedEntry(TypedDict):
+    """An item of `import`. `job` is null if the entry was not imported."""
+
+    place: str
+    text: str
+    job: dict[str, Any] | None
+    notes: list[str]
+
+
+class Imported(TypedDict):
+    """`import`."""
+
+    items: list[ImportedEntry]
+    next_cursor: str | None
+
+
+class JobsChanged(TypedDict):
+    """`jobs pause` and `jobs resume` of several jobs. `failed` has ids."""
+
+    changed: int
+    failed: list[str]
+
+
+class CancelledRuns(TypedDict):
+    """`runs cancel` of many runs."""
+
+    cancelled: int
+    refused: int
+
+
+class RunsToCancel(TypedDict):
+    """`runs cancel --dry-run`: the number of runs by state."""
+
+    would_cancel: Mapping[str, int]
+
+
+class RedrivenRuns(TypedDict):
+    """`dead-letters redrive`."""
+
+    redriven: int
+    refused: int
+    more: bool
+
+
+class RunsToRedrive(TypedDict):
+    """`dead-letters redrive --dry-run`."""
+
+    would_redrive: int
+    more: bool
+
+
+class Interval(TypedDict):
+    """An item of `upcoming`: the runs that are due in an interval from `at`, and their number by job."""
+
+    at: str
+    runs: int
+    jobs: dict[str, int]
+
+
+class Upcoming(TypedDict):
+    """`upcoming`. `late` and `uncounted` are numbers of jobs."""
+
+    items: list[Interval]
+    next_cursor: str | None
+    late: int
+    uncounted: int
+
+
+class JobLoad(TypedDict):
+    """An item of `upcoming --by-job`."""
+
+    job: str
+    runs: int
+
+
+class UpcomingByJob(TypedDict):
+    """`upcoming --by-job`."""
+
+    items: list[JobLoad]
+    next_cursor: str | None
+
+
+class ChangedJob(TypedDict):
+    """An item of `tzdata-report`. It has `error` if the new data do not permit the schedule, else the other fields."""
+
+    job: str
+    timezone: str
+    error: NotRequired[str | None]
+    old: NotRequired[str | None]
+    new: NotRequired[str | None]
+    count: NotRequired[int]
+    complete: NotRequired[bool]
+
+
+TzdataReport = TypedDict("TzdataReport", {"from": str, "to": str, "items": list[ChangedJob], "next_cursor": str | None})
+"""`tzdata-report`."""
+
+
+class ExaminedPart(TypedDict):
+    """A check of `doctor`. `facts` has the data of the check, which are not stable."""
+
+    name: str
+    verdict: Literal["ok", "warning", "bad", "unknown"]
+    says: str
+    do: str | None
+    runbook: str | None
+    facts: Any
+
+
+class Diagnosis(TypedDict):
+    """`doctor`."""
+
+    stage: str
+    at: str
+    exit_status: int
+    checks: list[ExaminedPart]
+
+
+class SimulatedStage(TypedDict):
+    """The result of a simulation. Seconds are relative to the due second; `month_usd` has USD by kind of cost."""
+
+    last_enqueued_seconds: float | None
+    p50_seconds: float | None
+    p99_seconds: float | None
+    enqueuing_limited_by: str | None
+    starts_limited_by: str | None
+    month_usd: dict[str, float]
+
+
+class Simulation(TypedDict):
+    """`simulate`. `settings` and `recommended` are null if the settings suffice."""
+
+    stage: str
+    lane: str
+    within_seconds: float
+    runs_of_month: int
+    busiest_runs: int
+    busiest_at: str | None
+    now: SimulatedStage
+    settings: dict[str, Any] | None
+    recommended: SimulatedStage | None
+    met: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Tenant:
+    """An item of `tenants list`. `quota_used` counts the jobs that count towards its quota. `running` and `waiting` are
+    its runs in progress; `running` counts only calls that have lasted ten seconds. `oldest_waiting_seconds` is the age
+    of the oldest waiting run (None: none waits). `runs` and `dollars` are for the last 24 hours (None: not read).
+    """
+
+    tenant: str
+    state: str
+    jobs: int
+    paused: int
+    quota_used: int
+    running: int
+    waiting: int
+    oldest_waiting_seconds: int | None
+    runs: int | None
+    dollars: float | None
+
+
+class MetObjective(TypedDict):
+    """An objective. `share` is null without data."""
+
+    name: str
+    target: float
+    share: float | None
+
+
+class Tenants(TypedDict):
+    """`tenants list`."""
+
+    items: list[Tenant]
+    next_cursor: str | None
+    objectives: list[MetObjective]
+
+
+class ShownTenant(TypedDict):
+    """`tenants show`. Only a tenant that is not active has `since` and `note`, and only an erased one `until`."""
+
+    tenant: str
+    state: str
+    since: NotRequired[str]
+    note: NotRequired[str | None]
+    until: NotRequired[str]
+
+
+class SuspendedTenant(TypedDict):
+    """`tenants suspend`. `changed` is the number of changed items."""
+
+    tenant: str
+    state: str
+    since: str
+    changed: int
+
+
+class ResumedTenant(TypedDict):
+    """`tenants resume`. `changed` is the number of changed items."""
+
+    tenant: str
+    state: str
+    suspended_since: str
+    changed: int
+
+
+class ExportedTenant(TypedDict):
+    """`tenants export`, and its file export.json."""
+
+    tenant: str
+    stage: str
+    at: str
+    counts: dict[str, int]
+    secrets: list[str]
+
+
+class TenantToErase(TypedDict):
+    """`tenants erase` without `--confirm`."""
+
+    tenant: str
+    state: str
+    would_erase: dict[str, int]
+
+
+class ErasedTenant(TypedDict):
+    """`tenants erase`. `left` names what the erasure leaves; `repeat_after` is null unless a pass must begin later."""
+
+    tenant: str
+    stage: str
+    state: str
+    begun_by: str
+    begun_at: str
+    ended_at: str | None
+    repeat_after: str | None
+    erased: dict[str, int]
+    left: list[str]
+
+
+Document: TypeAlias = (
+    Listed
+    | ExplainedGroup
+    | CreatedKey
+    | ShownRun
+    | AccountEnvironment
+    | Accounts
+    | Secrets
+    | Profiles
+    | Plan
+    | Imported
+    | JobsChanged
+    | CancelledRuns
+    | RunsToCancel
+    | RedrivenRuns
+    | RunsToRedrive
+    | Upcoming
+    | UpcomingByJob
+    | TzdataReport
+    | Diagnosis
+    | Simulation
+    | Tenants
+    | ShownTenant
+    | SuspendedTenant
+    | ResumedTenant
+    | ExportedTenant
+    | TenantToErase
+    | ErasedTenant
+)
