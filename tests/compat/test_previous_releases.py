@@ -22,12 +22,12 @@ from tests.support.record_release import PARTS, fresh_tables
 from tests.support.release.hand_over import LATER, carry_on, endings, snapshot, take_over
 from tests.support.release.meanings import meanings
 from tests.support.release.scene import MOMENT, play
-from tests.support.release_code import RELEASES, ask
+from tests.support.release_code import RELEASES, ask, releases
 from tests.support.tables import Tables, create_tables
 from tests.support.template import table_definitions
 from tests.support.world import World
 
-NAMES = sorted(path.name for path in RELEASES.iterdir() if path.is_dir())
+NAMES = releases()
 NEWEST = NAMES[-1]
 
 

@@ -7,9 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.public_names import broken, public
-from tests.support.release_code import RELEASES
-
-NAMES = sorted(path.name for path in RELEASES.iterdir() if path.is_dir())
+from tests.support.release_code import RELEASES, releases
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +16,7 @@ def now() -> dict[str, Any]:
     return public()
 
 
-@pytest.mark.parametrize("release", NAMES)
+@pytest.mark.parametrize("release", releases())
 def test_compatibility_names_that_a_release_has_made_public_are_still_there(release: str, now: dict[str, Any]) -> None:
     recorded = json.loads((RELEASES / release / "public.json").read_text())
     assert broken(recorded, now) == [], (

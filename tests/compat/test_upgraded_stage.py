@@ -20,12 +20,12 @@ from duecourse.client import ApiUnreachableError, Client
 from tests.support.deployed import SOON_ONCE, invoke, send
 from tests.support.emulators import client, ministack
 from tests.support.http_target import HttpTargetServer, Seen, answering, http_target
-from tests.support.release_code import RELEASES
+from tests.support.release_code import releases
 from tests.support.release_stage import deploy_release
 from tests.support.template import template
 from tests.support.waiting import PATIENCE_SECONDS, awaited
 
-PREVIOUS = max(path.name for path in RELEASES.iterdir())
+PREVIOUS = releases()[-1]
 HOURLY = {"schedule": "rate(1 hour)"}
 WITH_TOKEN = {"headers": {"X-Token": "{{callback_token}}"}}
 JOBS = ("waiting", "retrying", "dead", "line", "delayed")

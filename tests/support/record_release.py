@@ -15,7 +15,7 @@ from typing import Any
 
 from tests.support import emulators
 from tests.support.public_names import public
-from tests.support.release_code import RELEASES, ROOT, ask, pack
+from tests.support.release_code import RELEASES, ROOT, ask, pack, releases
 from tests.support.release_stage import pack_stage
 from tests.support.tables import create_tables
 from tests.support.template import table_definitions
@@ -37,9 +37,8 @@ def record(name: str, tree: Path) -> None:
         (folder / "public.json").write_text(json.dumps(public(), indent=0, sort_keys=True) + "\n")
     for part in PARTS:
         write(folder / f"{part}.json", scene[part])
-    newest = max(RELEASES.iterdir())
     for other in RELEASES.glob("*/*.zip"):
-        if other.parent != newest:  # a deployment has the newest release beside it, and no older one
+        if other.parent.name != releases()[-1]:  # a deployment has the newest release beside it, and no older one
             other.unlink()
 
 

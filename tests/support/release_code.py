@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -34,6 +35,12 @@ runpy.run_module("tests.support.release.__main__", run_name="__main__")
 """Puts the present `release` and `in_process` (with its socket) beside the older parts of tests/support, and nothing
 else of now.
 """
+
+
+def releases() -> list[str]:
+    """The names of the recorded releases, the newest last: 1.10.0 follows 1.9.0, and `next` all of them."""
+    names = [path.name for path in RELEASES.iterdir() if path.is_dir()]
+    return sorted(names, key=lambda name: (name == "next", [int(part) for part in re.findall(r"\d+", name)]))
 
 
 def pack(tree: Path, archive: Path) -> None:

@@ -4,6 +4,7 @@ import tomllib
 from pathlib import Path
 
 from duecourse.version import VERSION
+from tests.support.release_code import releases
 
 ROOT = Path(__file__).parents[2]
 
@@ -15,6 +16,7 @@ def project(folder: str) -> dict[str, object]:
 
 def test_version_is_the_same_in_code_and_packages():
     assert project(".")["version"] == project("cdk")["version"] == VERSION
+    assert json.loads((ROOT / "clients/typescript/package.json").read_text())["version"] == VERSION
 
 
 def test_version_licence_is_the_same_in_packages_of_both_languages():
@@ -26,6 +28,5 @@ def test_version_licence_is_the_same_in_packages_of_both_languages():
 
 def test_version_changelog_has_a_section_for_each_recorded_release_newest_first():
     """`next` is what the next release will write: it is recorded anew until that release is made."""
-    recorded = {folder.name for folder in (ROOT / "tests" / "fixtures" / "releases").iterdir() if folder.is_dir()}
     headings = re.findall(r"^## (?!Milestone)([\w.-]+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
-    assert headings == ["Unreleased", *sorted(recorded - {"next"}, reverse=True)]
+    assert headings == ["Unreleased", *reversed([name for name in releases() if name != "next"])]

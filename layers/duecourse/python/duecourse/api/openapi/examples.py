@@ -74,6 +74,7 @@ from duecourse.domain.targets.oidc import OidcIssuer, configuration
 from duecourse.domain.workflows.graph import Graph
 from duecourse.settings import AllowedTargets
 from duecourse.usecases.jobs.view import JobView
+from duecourse.version import VERSION
 
 Document = dict[str, Any]
 
@@ -178,7 +179,7 @@ EXPLAINED: Document = {
 
 STAGE: Document = {
     "stage": "prod",
-    "version": "0.1.0",
+    "version": VERSION,
     "region": "eu-central-1",
     "auth": "jwt",
     "default_precision": "second",
