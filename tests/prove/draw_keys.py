@@ -70,6 +70,69 @@ def places(random: Random, seed: int) -> Plan:
     return Plan(seed, 60.0, _sorted(operations), [], Conditions(), dict.fromkeys(names, target))
 
 
+def wide(random: Random, seed: int) -> Plan:
+    """Many runs with large limits, which change meanwhile: workers call several runs at once, and write that places are
+    free."""
+    seconds, names = 90.0, [f"wide{number}" for number in range(random.randint(1, 3))]
+    limit, operations = random.choice((3, 5, 5, 6, 8)), []
+    for name in names:
+        body: dict[str, Any] = TARGET | {"schedule": None, "timeout_seconds": 10, "payload": {"to": KEY}}
+        body["overlap"] = random.choice(("allow", "allow", "queue", {"queue": 3}, {"allow": 5}, {"allow": 6}))
+        key = {"key": random.choice((KEY, "{{payload.to}}")), "limit": random.choice((limit, limit, 2))}
+        if random.random() < 0.8:
+            body["concurrency"] = key | {"priority": random.choice((0, 0, 5))}
+        retry = {"max_attempts": random.choice((1, 2)), "min_seconds": random.choice((0, 2)), "max_seconds": 5}
+        body["retry"] = retry | {"backoff": "fixed"}
+        if random.random() < 0.5:
+            body |= {"completion": "callback", "completion_seconds": random.choice((10, 20))}
+        if random.random() < 0.2:
+            body["rate"] = {"key": KEY, "per_minute": random.choice((120, 600)), "burst": random.choice((1, 5))}
+        if random.random() < 0.2:
+            body["breaker"] = {"key": KEY, "failures": random.choice((1, 3)), "open_seconds": 5}
+        operations.append(Operation(1.0, "create", name, {"body": body}))
+    created = list(operations)
+    for _ in range(random.randint(1, 3)):
+        at = random.uniform(4, 40)
+        for _ in range(random.randint(4, 14)):
+            operations.append(Operation(round(at, 1), "run", random.choice(names), {}))
+            at += random.choice((0.0, 0.0, 0.1, 0.5))
+    for _ in range(random.choice((0, 1, 2, 4, 6))):
+        of, moment = random.choice(created), round(random.uniform(6, 60), 1)
+        if random.random() < 0.6:
+            number = random.choice((None, 0, 1, 3, 5, 9))
+            operations.append(Operation(moment, "limit", KEY, {"concurrency": number}))
+        else:
+            operations += _edit(random, of, moment)
+    for _ in range(random.choice((0, 0, 1, 3))):
+        operations.append(_command(random, names, round(random.uniform(6, 60), 1)))
+    operations.append(Operation(seconds, "limit", KEY, {}))
+    operations += [Operation(seconds, "resume", name, {"body": {"catch_up": False}}) for name in names]
+    outcomes = random.choice(({"succeeds": 1}, {"succeeds": 2, "fails": 1}))
+    target = {"outcomes": outcomes, "seconds": random.choice((0.5, 3.0, 8.0))}
+    conditions = Conditions(
+        doubled=random.choice((0.0, 0.0, 0.3)),
+        skew=random.choice((0.0, 0.0, 4.0)),
+        outage=random.choice((None, None, None, (20.0, 35.0))),
+        stale=random.choice((None, None, (10.0, 50.0))),
+    )
+    faults = [Fault.drawn(random) for _ in range(random.choice((0, 0, 1, 1, 2)))]
+    return Plan(seed, seconds + 10, _sorted(operations), faults, conditions, dict.fromkeys(names, target))
+
+
+def _command(random: Random, names: list[str], at: float) -> Operation:
+    """What an operator requests for a key, or for many runs of a job."""
+    match random.choice(("hold", "close", "release", "cancel-many")):
+        case "hold":
+            return Operation(at, "hold", KEY, {"seconds": random.choice((3, 20))})
+        case "close":
+            return Operation(at, "close", KEY, {})
+        case "release":
+            return Operation(at, "release", KEY, {"pick": random.randint(0, 5)})
+        case _:
+            states = random.choice((["QUEUED"], ["QUEUED"], ["QUEUED", "RETRYING", "WAITING"], ["RUNNING"]))
+            return Operation(at, "cancel-many", random.choice(names), {"state": states})
+
+
 def paces(random: Random, seed: int) -> Plan:
     """Attempts of several jobs that share the rate of a key in calm times, so the time of each start is known."""
     names = [f"pace{number}" for number in range(random.randint(1, 3))]

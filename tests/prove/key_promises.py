@@ -36,7 +36,9 @@ class KeyPromises(WorkflowPromises):
             yield from self._rate_turns()
 
     def key_limits(self) -> Iterator[Finding]:
-        """At most as many runs with a key are active as its highest limit allows."""
+        """At most as many runs with a key are active as its highest limit allows, unless places are released."""
+        if any(each.what == "release" for each in self.plan.operations):
+            return
         limits, calls = self._limits()
         for number, later in enumerate(calls):
             earlier = [each for each in calls[:number] if later.began < self.alive_until(each) - SLACK]

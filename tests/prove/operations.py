@@ -81,10 +81,12 @@ class Operator:
             case "look":
                 waiting = {"limit": "100", "state": "QUEUED,RETRYING"}
                 self._note(operation, self.world.ask("GET", f"{path}/runs", query=waiting))
-            case "limit" | "hold" | "close" | "look-key":
+            case "limit" | "hold" | "close" | "release" | "look-key":
                 self._about_a_key(operation)
-            case "redrive-many":
-                self._note(operation, self.world.ask("POST", "/v1/dead-letters/redrive", {"job_id": job}))
+            case "redrive-many" | "cancel-many" as what:
+                many = "/v1/dead-letters/redrive" if what == "redrive-many" else "/v1/runs/cancel"
+                states = {"state": more["state"]} if "state" in more else {}
+                self._note(operation, self.world.ask("POST", many, {"job_id": job} | states))
             case "console-redrive":
                 self._console_redrive()
             case other:
@@ -100,6 +102,12 @@ class Operator:
                 self._note(operation, self.world.ask("POST", f"{key}/hold", {"seconds": more["seconds"]}))
             case "close":
                 self._note(operation, self.world.ask("POST", f"{key}/close"))
+            case "release":
+                reply = self.world.ask("GET", key)
+                active = reply.document["active"] if reply.status == 200 else []
+                if active:
+                    run = active[more["pick"] % len(active)]["id"]
+                    self._note(operation, self.world.ask("POST", f"{key}/release", {"run_id": run}), run)
             case _:
                 self._note(operation, self.world.ask("GET", key))
 
