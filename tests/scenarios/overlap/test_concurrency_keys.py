@@ -103,6 +103,19 @@ def test_concurrency_keys_run_that_waits_for_its_job_and_then_for_its_key_counts
     assert world.count("RunsQueued") == 3
 
 
+def test_concurrency_keys_called_retry_of_a_deleted_job_lets_the_next_run_start_at_once(world: World) -> None:
+    retry = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=50, max_seconds=50)
+    world.add(keyed(max_runs=1, retry=retry))
+    world.add(keyed("tock", max_runs=3))
+    world.until(NOON + 65)
+    world.tell(world.about(all_runs(world)[0], MessageKind.FAIL, error="no"))
+    world.until(NOON + 190)
+    assert (states(world), line(world)[0]) == ("RWQQ", "tick-tock.20261121T120100Z")
+    world.office.delete()
+    complete(world)
+    assert (states(world), line(world)) == ("CSWQ", ["tock.20261121T120300Z"])
+
+
 def prior(job_id: str, priority: int, **changes: Any) -> Job:
     return keyed(job_id, concurrency=Concurrency("crm", 1, priority), **changes)
 

@@ -871,6 +871,8 @@ class TransitionWriter:
                 report.failing.add(place_of(job.tenant, job.target))
         if isinstance(previous, Queued):
             self.effects.leave_wait_queue(item.message, run, report, waited=previous)
+        elif isinstance(previous, Retrying) and item.message.waited:  # its job was deleted
+            self.effects.leave_wait_queue(item.message, run, report)
         return self.effects.perform(item, run, job)
 
     def _with_stored_result(self, run: Run, job: JobSnapshot, report: Report) -> Run:
