@@ -316,6 +316,18 @@ def test_breakers_explanation_names_the_breaker_for_which_a_run_waits(world: Wor
     assert "closed again, so the run starts at that time" in explained(world, "tock")
 
 
+def test_breakers_explanation_names_the_hold_of_a_key_after_a_failure(world: World) -> None:
+    """The failure has not opened the breaker."""
+    guarded(world, failures=5)
+    answer(world, DOWN)
+    asked(world, 1)
+    world.office.api.key_limits.hold("default", "crm", NOON + 300.5)
+    guarded(world, failures=5, id="tock")
+    asked(world, 1, "tock")
+    held = "The circuit breaker is open until 2026-11-21T12:05:01Z, because an operator holds the key."
+    assert held in explained(world, "tock")
+
+
 @pytest.mark.parametrize("limits", [{"rate": Rate("crm", 60, 1)}, {"concurrency": Concurrency("crm", 1)}])
 def test_breakers_explanation_names_a_pause_by_retry_after(world: World, limits: dict[str, Any]) -> None:
     retry = RetryPolicy(max_attempts=1, max_seconds=300)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from math import ceil
 
 from duecourse.domain.instants import DAY_SECONDS, to_iso
 from duecourse.domain.jobs.cursor import Cursor
@@ -210,13 +211,15 @@ def in_wait_queue(found: Explanation, run: Run, line: Sequence[str]) -> Explanat
 
 def with_key(found: Explanation, run: Run, around: ExplainContext, now: float) -> Explanation:
     """Return the explanation, with the pause of the key and the circuit breaker for which the run waits."""
-    if around.paused_until is not None and around.paused_until > now:
-        until, key = to_iso(int(around.paused_until)), run.rate_key or run.key
+    paused_until = around.paused_until or 0.0
+    if paused_until > now and around.breaker is None:
+        until, key = to_iso(int(paused_until)), run.rate_key or run.key
         paused = f"The key {key} is paused until {until}: a target sent Retry-After, or an operator holds it."
         found = replace(found, sentence=f"{found.sentence} {paused}", facts={**found.facts, "paused_until": until})
     if (breaker := around.breaker) is not None:
         failed = f"{breaker.failures} attempt{'s' * (breaker.failures != 1)} in a row failed"
-        because = failed if breaker.failures else "an operator holds the key"
+        held = not breaker.failures or ceil(paused_until) == breaker.open_until  # see key_limits.hold
+        because = "an operator holds the key" if held else failed
         match breaker.word(now):
             case "open":
                 state = f"open until {to_iso(breaker.open_until)}, because {because}"

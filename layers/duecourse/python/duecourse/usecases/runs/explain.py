@@ -178,13 +178,14 @@ class Explain:
 
     def _paused_until(self, run: Run) -> float | None:
         """Return the end of the pause of the key for which the run waits (UTC seconds). This takes one read."""
-        if not isinstance(run, Queued | Retrying) or run.breaker:
+        if not isinstance(run, Queued | Retrying):
             return None
-        if run.rate_key is not None:
+        if run.rate_key is not None and not run.breaker:
             return self.wait_queues.spent(run.tenant, run.rate_key).held / 1_000_000 or None
-        if run.key is None or isinstance(run, Retrying):
+        key = run.rate_key if run.breaker else run.key if isinstance(run, Queued) else None
+        if key is None:
             return None
-        pause = self.runs.locks(run.tenant, key_line(run.key)).get(PAUSE)
+        pause = self.runs.locks(run.tenant, key_line(key)).get(PAUSE)
         return None if pause is None else pause.until
 
     def _breaker(self, run: Run) -> BreakerState | None:
