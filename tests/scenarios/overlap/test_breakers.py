@@ -403,16 +403,46 @@ def test_breakers_closed_key_starts_the_runs_in_its_wait_queue(world: World) -> 
     assert states(world) == "SS"
 
 
-def test_breakers_closed_key_starts_runs_that_already_wait_within_15_minutes(world: World) -> None:
+@pytest.mark.parametrize("held_seconds", [DAY_SECONDS, 300])
+def test_breakers_closed_key_starts_runs_that_already_wait_within_30_seconds(world: World, held_seconds: int) -> None:
     guarded(world)
     answer(world, UP)
-    world.office.api.key_limits.hold("default", "crm", NOON + DAY_SECONDS)
+    world.office.api.key_limits.hold("default", "crm", NOON + held_seconds)
     asked(world, 3)
     world.clock.advance(100)
     world.office.api.key_limits.close("default", "crm")
-    world.until(NOON + 905)
+    world.until(NOON + 131)
     assert states(world) == "SSS"
-    assert all(870 <= second <= 900 for second in seconds(world))
+    assert all(100 <= second <= 130 for second in seconds(world))
+    world.until(NOON + 905)
+    assert ([run.attempt for run in all_runs(world)], len(world.wheel)) == ([1, 1, 1], 0)
+
+
+def test_breakers_closed_key_starts_retries_that_already_wait(world: World) -> None:
+    guarded(world, failures=1, retry=RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=1, max_seconds=1))
+    answer(world, DOWN, UP)
+    asked(world, 1)
+    world.until(NOON + 10)
+    world.office.api.key_limits.close("default", "crm")
+    world.until(NOON + 41)
+    (run,) = all_runs(world)
+    assert (run.state, run.attempt, len(world.caller.calls)) == (RunState.SUCCEEDED, 2, 2)
+    world.until(NOON + 200)
+    assert (len(world.caller.calls), len(world.wheel)) == (2, 0)
+
+
+def test_breakers_close_leaves_runs_that_wait_for_another_key(world: World) -> None:
+    guarded(world)
+    guarded(world, key="erp", id="tock")
+    for key in ("crm", "erp"):
+        world.office.api.key_limits.hold("default", key, NOON + 600)
+    asked(world, 1)
+    asked(world, 1, "tock")
+    sent = len(world.wheel)
+    world.office.api.key_limits.close("default", "crm")
+    assert len(world.wheel) == sent + 1
+    world.until(NOON + 60)
+    assert (states(world, "tick-tock"), states(world, "tock")) == ("S", "Q")
 
 
 def test_breakers_held_run_asks_every_15_minutes_and_uses_no_attempt(world: World) -> None:

@@ -970,8 +970,8 @@ class AsyncMethods(ABC):
         """Close a circuit breaker.
 
         Closes the circuit breaker of a key, and ends its hold or its pause after a `Retry-After`. Attempts start
-        again. Runs that already wait for the circuit breaker or the rate keep their planned instant, which is at
-        most 15 minutes away.
+        again. Of the tenant's newest 200 queued and 200 retrying runs, those that wait for the circuit breaker
+        start within 30 seconds. Other waiting runs keep their planned instant, which is at most 15 minutes away.
 
         `limit_key`: the concurrency key.
         """

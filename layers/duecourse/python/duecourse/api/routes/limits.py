@@ -335,9 +335,9 @@ def hold_key(api: Api, request: Request, parameters: Mapping[str, str]) -> Answe
 def close_breaker(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Close a circuit breaker.
 
-    Closes the circuit breaker of a key, and ends its hold or its pause after a `Retry-After`. Attempts start again.
-    Runs that already wait for the circuit breaker or the rate keep their planned instant, which is at most 15 minutes
-    away.
+    Closes the circuit breaker of a key, and ends its hold or its pause after a `Retry-After`. Attempts start again. Of
+    the tenant's newest 200 queued and 200 retrying runs, those that wait for the circuit breaker start within 30
+    seconds. Other waiting runs keep their planned instant, which is at most 15 minutes away.
     """
     key = _key_in(parameters)
     with _Refused(key):

@@ -111,7 +111,7 @@ def decide_start(
     if now < state.open_until:
         # An operator may hold a key for a day and close the breaker earlier: a run detects this when it tries again.
         at = min(state.open_until, now + MAX_DELAY_SECONDS - SPREAD_SECONDS)
-        return WaitUntil(at + min(SPREAD_SECONDS, state.open_seconds) * _share(run))
+        return WaitUntil(at + min(SPREAD_SECONDS, state.open_seconds) * share_of(run))
     if now < state.probe_until:
         first, last = PROBING_SECONDS
         return WaitUntil(now + first + (last - first) * draw)
@@ -148,6 +148,6 @@ def held_until(state: BreakerState, until: float) -> BreakerState:
     return BreakerState(state.failures, ceil(until), state.open_seconds or HELD_SECONDS)
 
 
-def _share(run: str) -> float:
+def share_of(run: str) -> float:
     """Return a number in [0, 1) that is the same for each attempt of the run."""
     return int.from_bytes(sha256(run.encode()).digest()[:4]) / 2**32

@@ -321,7 +321,7 @@ def _retry(request: StartRequest, job: JobSnapshot, run: Retrying, context: Atte
         return Drop("the message is not for the next attempt")
     if not isinstance(job, Job):
         return Transition(cancelled(run, "deleted", now, context), run, "the job was deleted")
-    if now < run.not_before:
+    if now < run.not_before and not run.breaker:  # a breaker may have been closed before that instant
         return FollowUp(run, "the next attempt is not due yet")
     return started(run, request, job, context, now, "retry")
 

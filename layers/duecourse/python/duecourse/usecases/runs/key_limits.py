@@ -10,7 +10,7 @@ from math import ceil
 from duecourse.domain.ids import key_line
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import Breaker, Rate
-from duecourse.domain.runs.breaker import BreakerState, BreakerWord, held_until
+from duecourse.domain.runs.breaker import SPREAD_SECONDS, BreakerState, BreakerWord, held_until, share_of
 from duecourse.domain.runs.overlap import PAUSE, KeyLimit, Lock
 from duecourse.domain.runs.rate import Hold, Recount, micro
 from duecourse.domain.runs.states import Queued, Retrying, Run, RunState
@@ -210,8 +210,9 @@ class KeyLimitsInUse:
         self._change_breaker(tenant, key, lambda state: held_until(state, until), kept)
 
     def close(self, tenant: str, key: str) -> None:
-        """Close the circuit breaker of the key and end its pause, and start the first waiting run. Raises KeyBusyError
-        or WaitQueueUnavailableError.
+        """Close the circuit breaker of the key and end its pause. Start the first run that waits for a place, and let
+        those that wait for the breaker (the newest MAX_WAITING_READ in each state) try again within SPREAD_SECONDS.
+        Raises KeyBusyError or WaitQueueUnavailableError.
         """
         now, line = self.clock.now(), key_line(key)
         self._change_breaker(tenant, key, lambda _: BreakerState(), int(now) + DAY_SECONDS)
@@ -235,6 +236,8 @@ class KeyLimitsInUse:
         else:
             raise KeyBusyError(key)
         self._start(tenant, key)
+        guarded = [run for run in self._waiting(tenant) if run.breaker and run.rate_key == key]
+        self.wait_queue.try_again(guarded, lambda run: now + SPREAD_SECONDS * share_of(run.run_id))
 
     def _change_breaker(
         self, tenant: str, key: str, change: Callable[[BreakerState], BreakerState], expires_at: int

@@ -513,6 +513,15 @@ class WaitQueue:
         """
         self._call(self._first(tenant, line, most), report)
 
+    def try_again(self, runs: Sequence[Queued | Retrying], at: Callable[[Run], float]) -> None:
+        """Send each of these runs, which wait for a circuit breaker, a message with which it tries again `at` an
+        instant (UTC seconds). Raises WaitQueueUnavailableError.
+        """
+        nonce = self.randomness.nonce
+        again = [RunMessage(run.identity, run.lane, at(run), nonce(), run.attempt + 1, waited=True) for run in runs]
+        if not self.forwarder.send_all(again):
+            raise WaitQueueUnavailableError(_not_accepted(again[0]))
+
     def look(self, message: RunMessage, report: Report) -> None:
         """Handle the watch's message: start the first run, and send the watch's next message. That message is sent
         before its nonce is recorded: after a crash in between, this message is redelivered, and the unrecorded one is
