@@ -121,7 +121,7 @@ def _running(config: StageConfig) -> Iterator[AlarmSpec]:
     limits = config.alarms.lateness_seconds
     yield page(
         name="runs-late",
-        means="in two of the last five minutes, workers report that at least 5 % of their runs start late ("
+        means="in two of the last five minutes, workers report that at least 5% of their runs start late ("
         + ", ".join(f"{lane} {seconds} s" for lane, seconds in limits.items())
         + ").",
         first="find the bottleneck: workers at their maximum concurrency, a burst, a tenant, or slow rounds.",
@@ -133,7 +133,7 @@ def _running(config: StageConfig) -> Iterator[AlarmSpec]:
     )
     yield page(
         name="targets-failing",
-        means="in two of the last three minutes, workers report that at least 5 % of their attempts fail, on at "
+        means="in two of the last three minutes, workers report that at least 5% of their attempts fail, on at "
         "least a fifth of their targets and on at least three of them.",
         first=(
             "check the common causes: the network, an allow-list, a role, secrets. Pause the jobs while their targets "
@@ -190,7 +190,7 @@ def _ratio(
     expression = f"IF({failed} >= {MIN_FAILURES}, {failed} - {FAILURE_SHARE} * {whole}, 0)"
     if or_any:
         expression = f"MAX([{', '.join([expression, *or_any])}])"
-    return _math(expression, seconds, "failed beyond 5 %", **(dict(metrics) | dict(or_any or {})))
+    return _math(expression, seconds, "failed beyond 5%", **(dict(metrics) | dict(or_any or {})))
 
 
 def _math(expression: str, seconds: int, label: str, **metrics: cloudwatch.IMetric) -> cloudwatch.MathExpression:

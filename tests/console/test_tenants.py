@@ -105,11 +105,11 @@ def test_tenants_page_lists_the_figures_and_the_objectives(operated: ServedConso
     page = at_tenants(open_page, operated)
     expect(page.get_by_role("heading", level=1)).to_contain_text("(5)")
     row = page.get_by_role("row", name=re.compile("^logistics"))
-    for text in ("active", "412", "4 %", "12", "1,204", "1 h 30 min", "9,888", "$0.06"):
+    for text in ("active", "412", "4%", "12", "1,204", "1 h 30 min", "9,888", "$0.06"):
         expect(row).to_contain_text(text)
     expect(page.get_by_role("row", name=re.compile("^billing"))).to_contain_text("< $0.01")
     expect(page.get_by_role("row", name=re.compile("^trial"))).to_contain_text("suspended")
-    expect(page.get_by_role("region", name="Objectives")).to_contain_text("13 % of the error budget used")
+    expect(page.get_by_role("region", name="Objectives")).to_contain_text("13% of the error budget used")
     expect(page.get_by_text(re.compile("Jobs were counted at"))).to_be_visible()
 
 

@@ -375,8 +375,8 @@ def working_jobs(observed: Observed) -> None:
 HEALTHY: dict[str, Story] = {
     "nothing to do": lambda observed: observed.minutes(60),
     "five jobs a minute": working_jobs,
-    "100 API requests a second at 99.99 %": an_hour(hundred_requests_a_second),
-    "2,000 API requests a second at 99.99 %": an_hour(lambda observed, _: requests(observed, 120_000, by_chance(12))),
+    "100 API requests a second at 99.99%": an_hour(hundred_requests_a_second),
+    "2,000 API requests a second at 99.99%": an_hour(lambda observed, _: requests(observed, 120_000, by_chance(12))),
     "one API request a minute, of which every tenth fails": an_hour(
         lambda observed, minute: requests(observed, 1, float(minute % 10 == 0))
     ),
@@ -387,7 +387,7 @@ HEALTHY: dict[str, Story] = {
     "one tenant's single job against a 404": a_404_every_twenty_seconds,
     "one dead letter": a_dead_letter,
     "three abandoned jobs among forty": abandoned_jobs,
-    "a thousand tenants of whose attempts 4 % fail": thousand_tenants,
+    "a thousand tenants of whose attempts 4% fail": thousand_tenants,
     "a burst in each quarter of an hour": a_burst,
     "a worker killed once": a_worker_killed_once,
     "runs of fourteen minutes": an_hour(long_runs),

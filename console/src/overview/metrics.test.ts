@@ -28,10 +28,10 @@ test("every half hour of the day is a step, whether it has a value or not", () =
 
 test("a share is rounded down: a missed target never seems to be met", () => {
   expect([percent(0.99), percent(0.98999), percent(1), percent(0.999), percent(1.256, 0)]).toEqual([
-    "99 %",
-    "98.99 %",
-    "100 %",
-    "99.9 %",
-    "125 %",
+    "99%",
+    "98.99%",
+    "100%",
+    "99.9%",
+    "125%",
   ]);
 });

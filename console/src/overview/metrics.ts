@@ -26,8 +26,8 @@ function byTime<Value extends { at: string }>(values: readonly Value[]): Map<num
   return new Map(values.map((each) => [Date.parse(each.at), each]));
 }
 
-/** `99.9 %`, rounded down, so that a missed target never seems to be met. */
+/** `99.9%`, rounded down, so that a missed target never seems to be met. */
 export function percent(share: number, digits = 2): string {
   const factor = 10 ** digits;
-  return `${Math.floor(share * 100 * factor + 1e-6) / factor} %`;
+  return `${Math.floor(share * 100 * factor + 1e-6) / factor}%`;
 }

@@ -24,7 +24,7 @@ export function Progress({ run, zone }: { run: SingleRun; zone: string }) {
           ariaLabel="Progress"
           value={run.progress * 100}
           status={isOver(run) ? "error" : "in-progress"}
-          resultText={`Ended at ${Math.round(run.progress * 100)} %`}
+          resultText={`Ended at ${Math.round(run.progress * 100)}%`}
         />
       )}
       <div className="text">{run.note}</div>

@@ -188,7 +188,7 @@ def test_demo_verdict_percentiles_are_observed_values() -> None:
 
 def test_demo_verdict_formats_figures_on_one_line() -> None:
     assert str(figures([0.01, 0.02, 1.5])) == (
-        "3 starts, 0 early, 2 within one second (67 %), median 0.020 s, p90 1.500 s, p99 1.500 s, worst 1.500 s"
+        "3 starts, 0 early, 2 within one second (67%), median 0.020 s, p90 1.500 s, p99 1.500 s, worst 1.500 s"
     )
 
 

@@ -27,7 +27,7 @@ def reported(*batches: Counts, seconds: float = 10) -> Report:
         (Counts(attempts=200, failed=9, called=FIVE, failing=frozenset("abc")), 0),
         (Counts(attempts=40, failed=6, called=frozenset(map(str, range(20))), failing=frozenset("012")), 0),
     ],
-    ids=["an outage", "five failures", "two targets", "less than 5 %", "few of many targets"],
+    ids=["an outage", "five failures", "two targets", "less than 5%", "few of many targets"],
 )
 def test_trends_report_failing_targets_if_enough_of_them_fail(batch: Counts, failing: int) -> None:
     assert reported(batch).counts["TargetsFailing"] == failing

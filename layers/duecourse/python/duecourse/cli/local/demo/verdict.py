@@ -39,7 +39,7 @@ class LatenessFigures:
     def __str__(self) -> str:
         return (
             f"{self.count} starts, {self.early} early, "
-            f"{self.within_a_second} within one second ({100 * self.share_within_a_second:.0f} %), "
+            f"{self.within_a_second} within one second ({100 * self.share_within_a_second:.0f}%), "
             f"median {self.median:.3f} s, p90 {self.p90:.3f} s, p99 {self.p99:.3f} s, worst {self.worst:.3f} s"
         )
 
@@ -213,7 +213,7 @@ def _in_time(source: str, found: LatenessFigures | None, load: float) -> tuple[D
         return DemoCheck(f"never early ({source})", False, "no starts"), DemoCheck(
             f"in time ({source})", False, "no starts"
         )
-    in_time, detail = found.share_within_a_second >= WANTED_SHARE, f"{100 * found.share_within_a_second:.0f} %"
+    in_time, detail = found.share_within_a_second >= WANTED_SHARE, f"{100 * found.share_within_a_second:.0f}%"
     detail += " within one second"
     if not in_time and load > BUSY:
         in_time, detail = True, f"{detail}; not judged: this machine is busy (load of {load:.1f} for each core)"
