@@ -5,7 +5,9 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.wire.capacity import KB, item_bytes
+from duecourse.domain.jobs.document import renamed
 from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.rename import rename
 from duecourse.domain.schedules.calendars import Calendar, with_entries
 from duecourse.domain.schedules.exclusions import MAX_EXCLUSION_CHARACTERS, packed_days
 from duecourse.ports import Creation, CreationTerms, StoreBusyError
@@ -92,8 +94,8 @@ def test_calendars_job_that_starts_to_use_a_calendar_raises_its_revision(any_tab
 COMPANY = replace(BANK, id="company")
 
 
-def using_both(*, version: int = 1, **changes: object) -> Job:
-    entries = [BANK.entry, replace(COMPANY, version=version).entry]
+def using_both(*, company: Calendar = COMPANY, **changes: object) -> Job:
+    entries = [BANK.entry, company.entry]
     return replace(using(BANK, **changes), exclude=with_entries((), entries))
 
 
@@ -134,20 +136,21 @@ def test_calendars_job_that_starts_to_use_a_second_calendar_raises_only_its_revi
 def test_calendars_job_with_an_outdated_copy_of_its_second_calendar_is_not_written(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     assert store.calendars.put(BANK, None)
-    assert store.calendars.put(replace(COMPANY, version=2), None)
+    changed = replace(COMPANY, version=2, days=packed_days(["2026-12-31"]))
+    assert store.calendars.put(changed, None)
     late, made = using_both(id="a"), using(BANK, id="b")
     with pytest.raises(StoreBusyError, match="calendar"):
         store.create(late, cursor(late), CreationTerms(quota=5))
     assert store.create(made, cursor(made))
     both = replace(using_both(id="b"), revision=2)
     assert not store.change(made, cursor(made), both, cursor(both))
-    both = replace(using_both(id="b", version=2), revision=2)
+    both = replace(using_both(id="b", company=changed), revision=2)
     assert store.change(made, cursor(made), both, cursor(both))
 
 
 def test_calendars_job_with_an_outdated_copy_is_not_written(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
-    assert store.calendars.put(replace(BANK, version=2), None)
+    assert store.calendars.put(replace(BANK, version=2, days=packed_days(["2026-12-31"])), None)
     late, plain = using(BANK, id="a"), job("0 9 * * *", id="b")
     with pytest.raises(StoreBusyError):
         store.create(late, cursor(late), CreationTerms(quota=5))
@@ -158,6 +161,21 @@ def test_calendars_job_with_an_outdated_copy_is_not_written(any_tables: Tables) 
     assert not store.change(plain, cursor(plain), edited, cursor(edited))
     assert store.get_all("default", ["a", "b"]) == {"b": (plain, cursor(plain))}
     assert any_tables.limits().jobs("default") == 1
+
+
+def test_calendars_job_with_an_outdated_copy_is_not_renamed_before_it_follows(any_tables: Tables) -> None:
+    """A request that changes the calendar may have read the former id of the job, and would leave the new one out."""
+    store = any_tables.job_store(SettableClock(NOON))
+    assert store.calendars.put(BANK, None)
+    made = using(BANK, id="a")
+    assert store.create(made, cursor(made))
+    changed = replace(BANK, version=2, revision=2, days=packed_days(["2026-12-31"]))
+    assert store.calendars.put(changed, replace(BANK, revision=2))
+    to = rename(made, cursor(made), "b", now=NOON, reserved_until=int(NOON) + 99)
+    record = renamed(made, to.job, "ann")
+    assert not store.rename(made, cursor(made), to.job, to.cursor, record)
+    assert store.calendars.put(replace(BANK, version=3, revision=3), changed)
+    assert store.rename(made, cursor(made), to.job, to.cursor, record)
 
 
 def test_calendars_cursor_of_a_job_with_a_full_calendar_takes_one_write_unit(dynamodb_tables: Tables) -> None:

@@ -14,6 +14,7 @@ from duecourse.domain.jobs.job import JobState, Lane, Overlap
 from duecourse.domain.jobs.rename import RenameError
 from duecourse.domain.runs.explain import Verdict
 from duecourse.domain.runs.states import RunState
+from duecourse.domain.schedules.calendars import named
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind
 from duecourse.ports import Call
@@ -386,3 +387,27 @@ def test_rename_lets_a_planned_resume_happen_under_the_new_name(office: Office) 
     renamed(office, NEW, OLD)
     office.world.until(NOON + 1500)
     assert called(office)[8:] == list(range(1200, 1501, 60))
+
+
+def calendar(office: Office, *exclude: str) -> None:
+    office.api.calendars.put("default", "holidays", exclude, "", by="anna")
+
+
+def test_rename_of_a_completed_job_whose_calendar_has_changed_since(office: Office) -> None:
+    """A completed job keeps its copy of the days."""
+    calendar(office, "2026-12-25")
+    office.create("* * * * *", max_runs=1, exclude=(named("holidays"),))
+    office.world.until(NOON + 130)
+    assert office.job().state is JobState.COMPLETED
+    calendar(office, "2026-12-26")
+    assert renamed(office).view.job.calendars == ("holidays",)
+    assert office.api.calendars.users("default", "holidays")[0] == [NEW]
+
+
+def test_rename_of_a_job_whose_calendar_has_its_former_days_again(office: Office) -> None:
+    """The job could not follow the change between, and its copy has the days of the calendar but its first version."""
+    calendar(office, "2026-12-25")
+    office.create("at(2026-11-22T12:00:00)", exclude=(named("holidays"),))
+    calendar(office, "2026-11-22")
+    calendar(office, "2026-12-25")
+    assert renamed(office).view.job.calendars == ("holidays",)

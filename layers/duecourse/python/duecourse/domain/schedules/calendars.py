@@ -164,7 +164,7 @@ def id_of(entry: str) -> str:
 
 def characters_of(entries: Iterable[str]) -> int:
     """Return the total length of the copies in these entries."""
-    return sum(len(entry.split(":", 3)[3]) for entry in entries)
+    return sum(len(copied(entry)) for entry in entries)
 
 
 def version_of(entry: str) -> int:
@@ -172,9 +172,14 @@ def version_of(entry: str) -> int:
     return int(entry.split(":", 3)[2] or 0)
 
 
+def copied(entry: str) -> str:
+    """Return the packed days of the copy in an entry."""
+    return entry.split(":", 3)[3]
+
+
 def days_of(entry: str) -> list[str]:
     """Return the exclusions of the copy in an entry."""
-    return list(unpack(entry.split(":", 3)[3]))
+    return list(unpack(copied(entry)))
 
 
 def without_calendars(exclude: Iterable[str]) -> tuple[str, ...]:

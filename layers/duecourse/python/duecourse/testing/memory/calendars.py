@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from duecourse.domain.jobs.job import Job
-from duecourse.domain.schedules.calendars import Calendar, entries_of, id_of, version_of
+from duecourse.domain.jobs.job import Job, JobState
+from duecourse.domain.schedules.calendars import Calendar, copied, entries_of, id_of
 from duecourse.ports import CalendarPage
 from duecourse.testing.memory.items import Items
 
@@ -52,13 +52,13 @@ class MemoryCalendars:
 
 
 def are_current(items: Items, jobs: Iterable[Job], had: tuple[str, ...] = ()) -> bool:
-    """Return whether the jobs' copies of their calendars are current. Calendars that they `had` before are not
-    compared.
+    """Return whether the jobs' copies of their calendars are current. Calendars that they `had` before, and those of
+    completed jobs, are not compared.
     """
     for job in (each for each in jobs if each.exclude):
         for entry in entries_of(job.exclude):
-            calendar = items.calendars.get((job.tenant, id_of(entry)))
-            if id_of(entry) not in had and (calendar is None or calendar.version != version_of(entry)):
+            calendar, kept = items.calendars.get((job.tenant, id_of(entry))), job.state is JobState.COMPLETED
+            if id_of(entry) not in had and (calendar is None or not (kept or calendar.days == copied(entry))):
                 return False
     return True
 

@@ -202,9 +202,14 @@ class MemoryJobStore:
             unmoved = now is not None and (now.generation, now.after) == (standing.generation, standing.after)
             vacant = new not in items.jobs and self._is_vacant(new, mine)
             held = locks(job) and locked not in (None, released)
-            if held or not (vacant and unmoved and unchanged(items, job) and (seats is None or _stand(items, seats))):
+            if (
+                held
+                or not are_current(items, [renamed])
+                or not (vacant and unmoved and unchanged(items, job) and (seats is None or _stand(items, seats)))
+            ):
                 return False
             self._note_creation(job)
+            use(items, [renamed])
             items.remove_job(old)
             items.reserved_ids.pop(new, None)
             for job_id, reservation in noted.items():

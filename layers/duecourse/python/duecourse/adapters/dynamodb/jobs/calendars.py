@@ -16,8 +16,8 @@ from duecourse.adapters.dynamodb.keys import (
     tenant_key,
 )
 from duecourse.adapters.dynamodb.writing import TableStore, conditional
-from duecourse.domain.jobs.job import Job
-from duecourse.domain.schedules.calendars import Calendar, entries_of, id_of, version_of
+from duecourse.domain.jobs.job import Job, JobState
+from duecourse.domain.schedules.calendars import Calendar, copied, entries_of, id_of
 from duecourse.ports import CalendarPage, Clock
 
 _FIELDS = ("days", "description", "version", "revision", "updated_at", "updated_by")
@@ -75,10 +75,11 @@ class DynamoCalendars(TableStore):
 
 def used(jobs: list[Job], table: str, had: tuple[str, ...] = ()) -> list[dict[str, Any]]:
     """Return the writes, one for each calendar, by which jobs start to use their calendars. Calendars that they `had`
-    before are omitted.
+    before are omitted. A calendar must have the days of the job's copy, except that of a completed job, which keeps its
+    copy if its calendar changes.
     """
     entries = {
-        (job.tenant, calendar): entry
+        (job.tenant, calendar): None if job.state is JobState.COMPLETED else copied(entry)
         for job in jobs
         if job.exclude
         for entry in entries_of(job.exclude)
@@ -90,13 +91,13 @@ def used(jobs: list[Job], table: str, had: tuple[str, ...] = ()) -> list[dict[st
                 "TableName": table,
                 "Key": _key(tenant, calendar_id),
                 **values.expressions(
-                    {"one": 1, "version": version_of(entry)},
+                    {"one": 1, "days": days},
                     update="SET #revision = #revision + :one",
-                    condition="#version = :version",
+                    condition="attribute_exists(PK)" if days is None else "#days = :days",
                 ),
             }
         }
-        for (tenant, calendar_id), entry in entries.items()
+        for (tenant, calendar_id), days in entries.items()
     ]
 
 
