@@ -100,8 +100,8 @@ bench-lanes-long: setup ## the same with 10,000 low runs (15 minutes)
 bench-line: setup ## local stack: measure a wait queue of 20 runs (4 minutes)
 	$(BIN)/python -m benchmarks.line
 
-bench-limits: setup ## local stack: measure a concurrency key with 1,000 waiting runs and with workers that die (8 minutes)
-	$(BIN)/python -m benchmarks.limits --runs 1000
+bench-limits: setup ## local stack: measure a concurrency key with 10,000 waiting runs and with workers that die (28 minutes)
+	$(BIN)/python -m benchmarks.limits
 
 bench-hops: setup ## local stack: measure workflows, with 1,000 steps and with workers that die (7 minutes)
 	$(BIN)/python -m benchmarks.hops

@@ -1,13 +1,16 @@
 """Measure a concurrency key on the local stack: its hand-overs, and its active runs while workers are killed.
 
-    python -m benchmarks.limits [--runs 10000] [--limit 50] [--seconds 10.4] [--json]
+    python -m benchmarks.limits [--runs 10000] [--limit 50] [--seconds 6] [--json]
 
-Starts the local stack in a temporary folder, as `duecourse demo` does. Runs of 40 jobs with one concurrency key are
-backfilled, a little faster than they can run. The limit of the key is 0 until 100 of them wait: a query of the local
-stack reads all runs of the wait queue, unlike DynamoDB, so a longer queue would only slow it down. Calls are
+Starts the local stack in a temporary folder, as `duecourse demo` does, and lets its functions use DynamoDB Local: a
+query of MiniStack reads the whole partition, unlike DynamoDB, and a queue of thousands of runs is one partition.
+DynamoDB Local is not connected to the functions that read streams, so nothing is archived.
+
+Runs of 40 jobs with one concurrency key are backfilled. The limit of the key is 0 until all of them wait. Calls are
 asynchronous (`completion: callback`): a run is active from the arrival of its call until this program reports its end,
---seconds later. So more runs can be active than the stack has workers. When half of the runs have been called, every
-worker process is killed. Messages that they held come back when their visibility ends (150 s).
+--seconds later on average (half to one and a half times as much). So more runs can be active than the stack has
+workers. When half of the runs have ended, every worker process is killed. Messages that they held come back when
+their visibility ends (150 s).
 
 A hand-over is the time from the report of an end to the arrival of the next call: the request, the record, the release
 of the place, the message, its delivery and the next worker's own work, on this machine's processors. Meanwhile a job
@@ -31,20 +34,26 @@ from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from math import inf
 from pathlib import Path
+from random import Random
 from typing import Any, Self
 
 from benchmarks.arguments import positive
 from benchmarks.hops.workers import workers
 from benchmarks.line import figures
 from benchmarks.on_stack import report
+from duecourse.adapters.dynamodb.runs.wait_queues import DynamoWaitQueues
+from duecourse.api.identity import DEFAULT_TENANT
 from duecourse.cli.local.demo.console import Screen
 from duecourse.cli.local.demo.demo import passing_place
+from duecourse.cli.local.emulator import aws
 from duecourse.cli.local.emulator.environment import LOOPBACK, free_port
 from duecourse.cli.local.project import find_project
 from duecourse.cli.local.stack import Stack, local_stack
 from duecourse.cli.terminal import CliError
-from duecourse.client import Client
+from duecourse.client import ApiError, Client
 from duecourse.client.reading import instant
+from duecourse.domain.ids import key_line
+from tests.support.emulators import dynamodb_local
 
 KEY = "crm"
 JOBS = 40
@@ -52,8 +61,11 @@ BEGIN = datetime(2020, 1, 1, tzinfo=UTC)
 REPORTERS = 4
 """The number of threads that report ends."""
 
-WAITING = 100
-"""The number of waiting runs at which the limit is set."""
+ENTRY_SECONDS = 5.0
+"""The time (seconds) between two counts of the waiting runs."""
+
+SHOWN = 500
+"""The number of ends between two lines of progress."""
 
 BUDGET_SECONDS = 1.0
 HIDDEN_SECONDS = 200.0
@@ -86,6 +98,7 @@ class Log:
     """The calls and the ends, at their times (seconds since the epoch). The receiver's threads write them."""
 
     seconds: float
+    random: Random = field(default_factory=lambda: Random(32))
     calls: list[tuple[float, str]] = field(default_factory=list)
     ends: list[tuple[float, str]] = field(default_factory=list)
     late: list[float] = field(default_factory=list)
@@ -101,7 +114,8 @@ class Log:
                 self.late.append(0.0 if at is None else now - at.timestamp())
                 return
             self.calls.append((now, run_id))
-            heapq.heappush(self.due, Active(time.monotonic() + self.seconds, run_id, token))
+            until = time.monotonic() + self.seconds * self.random.uniform(0.5, 1.5)
+            heapq.heappush(self.due, Active(until, run_id, token))
             self.changed.notify()
 
     def next_end(self, stopped: Callable[[], bool]) -> Active | None:
@@ -160,6 +174,7 @@ class Measurement:
     client: Client
     log: Log
     target: str
+    queues: DynamoWaitQueues
     stopped: bool = False
     killed_at: float = inf
 
@@ -167,8 +182,8 @@ class Measurement:
         """Measure, and return the figures."""
         names = [f"{KEY}-{number}" for number in range(JOBS)]
         self._create(names)
-        self._request(names)
-        self._wait_for_queue()
+        waiting = self._enter(names)
+        self._warm_up()
         self.client.create_job(
             {
                 "id": "other",
@@ -185,19 +200,21 @@ class Measurement:
             finally:
                 self.stopped = True
         repeated = len(self.log.calls) - len({run_id for _, run_id in self.log.calls})
+        found = hand_overs(self.log.calls, self.log.ends, self.plan.limit)
         return {
             "runs": self.plan.runs,
             "limit": self.plan.limit,
+            "active_seconds": self.plan.seconds,
+            "waiting_at_once": waiting,
             "active_at_most": most_active(self.log.calls, self.log.ends),
             "called": len({run_id for _, run_id in self.log.calls}),
             "called_again": repeated,
             "succeeded": self._succeeded(names),
             "workers_killed": killed,
             "seconds": round(seconds, 1),
-            "hand_over_seconds": figures(hand_overs(self.log.calls, self.log.ends, self.plan.limit)),
-            "hand_over_before_the_kill_seconds": figures(
-                hand_overs(self.log.calls, self.log.ends, self.plan.limit, until=self.killed_at)
-            ),
+            "hand_over_seconds": figures([taken for _, taken in found]),
+            "hand_over_before_the_kill_seconds": figures([taken for at, taken in found if at < self.killed_at]),
+            "hand_over_after_the_kill_seconds": figures([taken for at, taken in found if at >= self.killed_at]),
             "other_job_seconds": figures(self.log.late),
         }
 
@@ -216,22 +233,31 @@ class Measurement:
                 }
             )
 
-    def _request(self, names: Sequence[str]) -> None:
-        pace = max(1, int(JOBS * self.plan.seconds / self.plan.limit))
-        self.screen.step("runs", f"{self.plan.runs:,} runs are requested, {JOBS} every {pace} s")
+    def _enter(self, names: Sequence[str]) -> int:
+        """Request the runs, wait until all of them are in the wait queue, and return how many are."""
+        self.screen.step("runs", f"{self.plan.runs:,} runs are requested, {len(names)} per second")
         for number, name in enumerate(names):
             count = (self.plan.runs + number) // len(names)
-            self.client.backfill_job(name, BEGIN, BEGIN + timedelta(minutes=count), pace_seconds=pace, dry_run=False)
-
-    def _wait_for_queue(self) -> None:
-        """Wait until enough runs wait for the key."""
-        self.screen.step("queue", "the first runs enter the wait queue")
-        begin, enough = time.monotonic(), min(WAITING, self.plan.runs)
-        while self.client.get_limit(KEY).waiting < enough:
+            self.client.backfill_job(name, BEGIN, BEGIN + timedelta(minutes=count), pace_seconds=1, dry_run=False)
+        moved_at, waiting = time.monotonic(), 0
+        while waiting < self.plan.runs:
             self.stack.ministack.require_running()
-            if time.monotonic() - begin > PATIENCE_SECONDS:
-                raise CliError("the runs have not entered the wait queue")
-            time.sleep(0.5)
+            if time.monotonic() - moved_at > PATIENCE_SECONDS:
+                raise CliError(f"{waiting} of {self.plan.runs} runs have entered the wait queue")
+            time.sleep(ENTRY_SECONDS)
+            found = self.queues.length(DEFAULT_TENANT, key_line(KEY), limit=self.plan.runs)
+            if found > waiting:
+                moved_at, waiting = time.monotonic(), found
+        return waiting
+
+    def _warm_up(self) -> None:
+        """Start as many environments of the function that receives the ends as there are reporters."""
+        with ThreadPoolExecutor(REPORTERS) as reporters:
+            answers = [
+                reporters.submit(self.client.complete_run, f"{KEY}.unknown", "unknown") for _ in range(REPORTERS)
+            ]
+        if not all(isinstance(answer.exception(), ApiError) for answer in answers):
+            raise CliError("an unknown run was completed")
 
     def _succeeded(self, names: Sequence[str]) -> int:
         """Return how many runs have succeeded. The message of an end may still be hidden, if a killed worker had it."""
@@ -242,6 +268,11 @@ class Measurement:
             if found == self.plan.runs or time.monotonic() - begin > HIDDEN_SECONDS:
                 return found
             time.sleep(1)
+
+    def _last(self, ended: int) -> str:
+        """Return the figures of the last hand-overs as text."""
+        found = hand_overs(list(self.log.calls), list(self.log.ends), self.plan.limit)[-ended:]
+        return " ".join(f"{name} {value:g} s" for name, value in figures([taken for _, taken in found]).items())
 
     def _report(self) -> None:
         while (active := self.log.next_end(lambda: self.stopped)) is not None:
@@ -258,6 +289,8 @@ class Measurement:
         while ended < self.plan.runs:
             self.stack.ministack.require_running()
             if len(self.log.ends) > ended:
+                if len(self.log.ends) // SHOWN > ended // SHOWN:
+                    self.screen.step("runs", f"{len(self.log.ends):,} have ended; hand-over {self._last(SHOWN)}")
                 ended, moved_at = len(self.log.ends), time.monotonic()
             if time.monotonic() - moved_at > PATIENCE_SECONDS:
                 raise CliError(f"{ended} of {self.plan.runs} runs have ended")
@@ -284,13 +317,42 @@ def most_active(calls: Iterable[tuple[float, str]], ends: Iterable[tuple[float, 
 
 
 def hand_overs(
-    calls: Sequence[tuple[float, str]], ends: Sequence[tuple[float, str]], limit: int, until: float = inf
-) -> list[float]:
-    """Return the time from each end to the start that follows it (seconds), up to an instant: the start that finds a
-    place free because of it, if all places were taken.
+    calls: Sequence[tuple[float, str]], ends: Sequence[tuple[float, str]], limit: int
+) -> list[tuple[float, float]]:
+    """Return each end's time, and the time from it to the start that follows it (seconds): the start that finds a place
+    free because of it, if all places were taken.
     """
     starts, freed = sorted(at for at, _ in calls)[limit:], sorted(at for at, _ in ends)
-    return [start - end for start, end in zip(starts, freed, strict=False) if start <= until]
+    return [(end, start - end) for start, end in zip(starts, freed, strict=False)]
+
+
+def use_database(stack: Stack, database: str) -> str:
+    """Create the stack's tables in another database, and let its functions use them. Return the name of the table of
+    runs.
+    """
+    old, new = (aws.client(endpoint, "dynamodb") for endpoint in (stack.endpoint, database))
+    names: list[str] = old.list_tables()["TableNames"]
+    for name in names:
+        table = old.describe_table(TableName=name)["Table"]
+        indexes = [
+            {part: index[part] for part in ("IndexName", "KeySchema", "Projection")}
+            for index in table.get("GlobalSecondaryIndexes", ())
+        ]
+        new.create_table(
+            TableName=name,
+            **{part: table[part] for part in ("AttributeDefinitions", "KeySchema")},
+            **({"GlobalSecondaryIndexes": indexes} if indexes else {}),
+            BillingMode="PAY_PER_REQUEST",
+        )
+    functions = aws.client(stack.endpoint, "lambda")
+    for page in functions.get_paginator("list_functions").paginate():
+        for function in page["Functions"]:
+            variables = function.get("Environment", {}).get("Variables", {}) | {"AWS_ENDPOINT_URL_DYNAMODB": database}
+            functions.update_function_configuration(
+                FunctionName=function["FunctionName"], Environment={"Variables": variables}
+            )
+    (runs,) = (name for name in names if "Runs" in name)
+    return runs
 
 
 def measure(plan: Plan, screen: Screen) -> dict[str, Any]:
@@ -300,10 +362,13 @@ def measure(plan: Plan, screen: Screen) -> dict[str, Any]:
         passing_place(project, port, "limits") as place,
         _Target(log) as target,
         local_stack(project, place, port, screen.step) as stack,
+        dynamodb_local(place.temporary) as database,
         Client(stack.api, timeout=60.0, trust_env=False) as client,
     ):
+        screen.step("database", f"the functions use DynamoDB Local, {database}")
+        queues = DynamoWaitQueues(aws.client(database, "dynamodb"), use_database(stack, database))
         url = f"http://{LOOPBACK}:{target.server_port}/"
-        found = Measurement(plan, screen, stack, client, log, url).run()
+        found = Measurement(plan, screen, stack, client, log, url, queues).run()
         place.log.unlink(missing_ok=True)
         return found
 
@@ -324,7 +389,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--runs", type=positive, default=10_000, help="the runs that wait (10,000)")
     parser.add_argument("--limit", type=positive, default=50, help="the limit of the key (50)")
-    parser.add_argument("--seconds", type=float, default=10.4, help="how long each run is active (10.4)")
+    parser.add_argument("--seconds", type=float, default=6.0, help="how long each run is active (6)")
     given = parser.parse_args(arguments)
     plan = Plan(given.runs, given.limit, given.seconds)
     return report("limits", lambda screen: measure(plan, screen), budgets)

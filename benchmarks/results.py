@@ -43,7 +43,7 @@ BENCHMARKS: Mapping[str, Sequence[str]] = {
     "cost": (),
     "lanes": (),
     "line": (),
-    "limits": ("--runs", "1000"),
+    "limits": (),
     "hops": (),
     "flood": (),
     "seats": (),

@@ -239,7 +239,7 @@ BUDGETS = (
     ),
     Budget("the next run of a line, local stack", "each within 1 s of the end before it", ("line",), _line),
     Budget(
-        "runs of a concurrency key, local stack, all workers killed half-way",
+        "runs of a concurrency key, local stack with DynamoDB Local, all workers killed half-way",
         "never more than the limit; hand-over p99 < 1 s",
         ("limits",),
         _limits,

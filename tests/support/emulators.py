@@ -62,7 +62,7 @@ def dynamodb_local(folder: Path) -> Iterator[str]:
     home, port, log = homes[-1], free_port(), folder / "dynamodb-local.log"
     command = [
         command_java, *SHORT_LIVED, f"-Djava.io.tmpdir={folder}", f"-Djava.library.path={home / 'DynamoDBLocal_lib'}",
-        "-jar", str(home / "DynamoDBLocal.jar"), "-inMemory", "-port", str(port), "-disableTelemetry",
+        "-jar", str(home / "DynamoDBLocal.jar"), "-inMemory", "-sharedDb", "-port", str(port), "-disableTelemetry",
     ]  # fmt: skip
     with log.open("wb") as out:
         child = process.start(command, environment=os.environ, folder=home, output=out)

@@ -19,8 +19,4 @@ def test_limits_counts_a_run_that_starts_before_the_end_of_another() -> None:
 
 
 def test_limits_measures_from_an_end_to_the_start_of_the_next_run() -> None:
-    assert hand_overs(CALLS, ENDS, limit=2) == [2.4 - 2.0, 3.0 - 2.5]
-
-
-def test_limits_leaves_out_what_starts_after_the_workers_were_killed() -> None:
-    assert hand_overs(CALLS, ENDS, limit=2, until=2.4) == [2.4 - 2.0]
+    assert hand_overs(CALLS, ENDS, limit=2) == [(2.0, 2.4 - 2.0), (2.5, 3.0 - 2.5)]
