@@ -155,8 +155,8 @@ def hold(key: str, seconds: int, api: str | None, sign: bool | None) -> None:
 @click.argument("key", metavar="KEY")
 @api_options
 def close(key: str, api: str | None, sign: bool | None) -> None:
-    """Close the circuit breaker of the key, and end its hold or its pause. Runs that already wait keep their planned
-    instant.
+    """Close the circuit breaker of the key, and end its hold or its pause. Runs that wait for the circuit breaker start
+    within 30 seconds. Runs that wait for the rate keep their planned instant.
     """
     with connected(api, sign) as client:
         found = client.close_breaker(key)

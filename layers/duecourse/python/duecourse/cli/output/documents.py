@@ -19,7 +19,7 @@ def utc(at: float | datetime) -> str:
 
 
 class Total(TypedDict):
-    """The count of `jobs list --search`."""
+    """The number of matching jobs in the document of `jobs list --search`."""
 
     matching: int
     searched: int
@@ -35,26 +35,30 @@ class Listed(TypedDict):
 
 
 class ExplainedGroup(TypedDict):
-    """`explain --last-night`: an item is the API's explanation of the last occurrence of a group with these fields."""
+    """The additional fields of an item of `explain --last-night`. The item is the API's explanation of the last
+    occurrence of a group.
+    """
 
     first: str
     count: int
 
 
 class CreatedKey(TypedDict):
-    """`keys create`: the API's document has this field as well."""
+    """The additional field in the document of `keys create`, which is otherwise the API's document."""
 
     url: str
 
 
 class ShownRun(TypedDict):
-    """`runs show`: the API's document has this field as well, unless the run has no record."""
+    """The additional field in the document of `runs show`, which is otherwise the API's document. A run without a
+    record does not have it.
+    """
 
     payload: Any
 
 
 class AccountEnvironment(TypedDict):
-    """`accounts create`."""
+    """The document of `accounts create`."""
 
     DUECOURSE_API: str
     DUECOURSE_ISSUER: str
@@ -73,7 +77,7 @@ class ListedAccount(TypedDict):
 
 
 class Accounts(TypedDict):
-    """`accounts list`."""
+    """The document of `accounts list`."""
 
     items: list[ListedAccount]
     next_cursor: str | None
@@ -87,14 +91,14 @@ class ListedSecret(TypedDict):
 
 
 class Secrets(TypedDict):
-    """`secrets list`."""
+    """The document of `secrets list`."""
 
     items: list[ListedSecret]
     next_cursor: str | None
 
 
 class Profiles(TypedDict):
-    """`profile list`. An item has the name and the fields of a profile."""
+    """The document of `profile list`. An item has the name and the fields of a profile."""
 
     items: list[dict[str, str]]
     next_cursor: str | None
@@ -120,7 +124,7 @@ class PlannedStep(TypedDict):
 
 
 class Plan(TypedDict):
-    """`apply` and `jobs patch`."""
+    """The document of `apply` and `jobs patch`."""
 
     items: list[PlannedStep]
     next_cursor: str | None
@@ -136,34 +140,34 @@ class ImportedEntry(TypedDict):
 
 
 class Imported(TypedDict):
-    """`import`."""
+    """The document of `import`."""
 
     items: list[ImportedEntry]
     next_cursor: str | None
 
 
 class JobsChanged(TypedDict):
-    """`jobs pause` and `jobs resume` of several jobs. `failed` has ids."""
+    """The document of `jobs pause` and `jobs resume` for several jobs. `failed` has the ids of the jobs that failed."""
 
     changed: int
     failed: list[str]
 
 
 class CancelledRuns(TypedDict):
-    """`runs cancel` of many runs."""
+    """The document of `runs cancel` for many runs."""
 
     cancelled: int
     refused: int
 
 
 class RunsToCancel(TypedDict):
-    """`runs cancel --dry-run`: the number of runs by state."""
+    """The document of `runs cancel --dry-run`: the number of runs by state."""
 
     would_cancel: Mapping[str, int]
 
 
 class RedrivenRuns(TypedDict):
-    """`dead-letters redrive`."""
+    """The document of `dead-letters redrive`."""
 
     redriven: int
     refused: int
@@ -171,7 +175,7 @@ class RedrivenRuns(TypedDict):
 
 
 class RunsToRedrive(TypedDict):
-    """`dead-letters redrive --dry-run`."""
+    """The document of `dead-letters redrive --dry-run`."""
 
     would_redrive: int
     more: bool
@@ -186,7 +190,7 @@ class Interval(TypedDict):
 
 
 class Upcoming(TypedDict):
-    """`upcoming`. `late` and `uncounted` are numbers of jobs."""
+    """The document of `upcoming`. `late` and `uncounted` are numbers of jobs."""
 
     items: list[Interval]
     next_cursor: str | None
@@ -202,14 +206,16 @@ class JobLoad(TypedDict):
 
 
 class UpcomingByJob(TypedDict):
-    """`upcoming --by-job`."""
+    """The document of `upcoming --by-job`."""
 
     items: list[JobLoad]
     next_cursor: str | None
 
 
 class ChangedJob(TypedDict):
-    """An item of `tzdata-report`. It has `error` if the new data do not permit the schedule, else the other fields."""
+    """An item of `tzdata-report`. It has `error` if the schedule is not valid with the new data, otherwise the
+    other fields.
+    """
 
     job: str
     timezone: str
@@ -221,7 +227,7 @@ class ChangedJob(TypedDict):
 
 
 TzdataReport = TypedDict("TzdataReport", {"from": str, "to": str, "items": list[ChangedJob], "next_cursor": str | None})
-"""`tzdata-report`."""
+"""The document of `tzdata-report`."""
 
 
 class ExaminedPart(TypedDict):
@@ -236,7 +242,7 @@ class ExaminedPart(TypedDict):
 
 
 class Diagnosis(TypedDict):
-    """`doctor`."""
+    """The document of `doctor`."""
 
     stage: str
     at: str
@@ -256,7 +262,7 @@ class SimulatedStage(TypedDict):
 
 
 class Simulation(TypedDict):
-    """`simulate`. `settings` and `recommended` are null if the settings suffice."""
+    """The document of `simulate`. `settings` and `recommended` are null if the present settings are sufficient."""
 
     stage: str
     lane: str
@@ -298,7 +304,7 @@ class MetObjective(TypedDict):
 
 
 class Tenants(TypedDict):
-    """`tenants list`."""
+    """The document of `tenants list`."""
 
     items: list[Tenant]
     next_cursor: str | None
@@ -306,7 +312,9 @@ class Tenants(TypedDict):
 
 
 class ShownTenant(TypedDict):
-    """`tenants show`. Only a tenant that is not active has `since` and `note`, and only an erased one `until`."""
+    """The document of `tenants show`. Only a tenant that is not active has `since` and `note`, and only an erased
+    tenant has `until`.
+    """
 
     tenant: str
     state: str
@@ -316,7 +324,7 @@ class ShownTenant(TypedDict):
 
 
 class SuspendedTenant(TypedDict):
-    """`tenants suspend`. `changed` is the number of changed items."""
+    """The document of `tenants suspend`. `changed` is the number of changed items."""
 
     tenant: str
     state: str
@@ -325,7 +333,7 @@ class SuspendedTenant(TypedDict):
 
 
 class ResumedTenant(TypedDict):
-    """`tenants resume`. `changed` is the number of changed items."""
+    """The document of `tenants resume`. `changed` is the number of changed items."""
 
     tenant: str
     state: str
@@ -334,7 +342,7 @@ class ResumedTenant(TypedDict):
 
 
 class ExportedTenant(TypedDict):
-    """`tenants export`, and its file export.json."""
+    """The document of `tenants export`, which is also its file export.json."""
 
     tenant: str
     stage: str
@@ -344,7 +352,7 @@ class ExportedTenant(TypedDict):
 
 
 class TenantToErase(TypedDict):
-    """`tenants erase` without `--confirm`."""
+    """The document of `tenants erase` without `--confirm`."""
 
     tenant: str
     state: str
@@ -352,7 +360,9 @@ class TenantToErase(TypedDict):
 
 
 class ErasedTenant(TypedDict):
-    """`tenants erase`. `left` names what the erasure leaves; `repeat_after` is null unless a pass must begin later."""
+    """The document of `tenants erase`. `left` has the data that remain; `repeat_after` is null unless a pass must
+    begin later.
+    """
 
     tenant: str
     stage: str

@@ -211,7 +211,7 @@ class KeyLimitsInUse:
 
     def close(self, tenant: str, key: str) -> None:
         """Close the circuit breaker of the key and end its pause. Start the first run that waits for a place, and let
-        those that wait for the breaker (the newest MAX_WAITING_READ in each state) try again within SPREAD_SECONDS.
+        the runs that wait for the breaker (the newest MAX_WAITING_READ in each state) try again within SPREAD_SECONDS.
         Raises KeyBusyError or WaitQueueUnavailableError.
         """
         now, line = self.clock.now(), key_line(key)

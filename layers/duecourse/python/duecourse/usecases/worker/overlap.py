@@ -514,8 +514,8 @@ class WaitQueue:
         self._call(self._first(tenant, line, most), report)
 
     def try_again(self, runs: Sequence[Queued | Retrying], at: Callable[[Run], float]) -> None:
-        """Send each of these runs, which wait for a circuit breaker, a message with which it tries again `at` an
-        instant (UTC seconds). Raises WaitQueueUnavailableError.
+        """Send a message for each of these runs, which wait for a circuit breaker. `at` returns the instant (UTC
+        seconds) at which the run tries again. Raises WaitQueueUnavailableError.
         """
         nonce = self.randomness.nonce
         again = [RunMessage(run.identity, run.lane, at(run), nonce(), run.attempt + 1, waited=True) for run in runs]
