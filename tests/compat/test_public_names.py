@@ -48,6 +48,7 @@ def test_compatibility_recorded_names_cover_every_part_of_the_promise(now: dict[
         ("python", "duecourse_cdk.ScheduledJob(schedule)"),
         ("settings", "lanes.pollers.minimum"),
         ("actions", "run_settled"),
+        ("actions", "run_settled has lateness_seconds"),
         ("metrics", "RunsDead"),
     ):
         assert name in now["kept"][part]

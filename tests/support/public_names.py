@@ -26,7 +26,7 @@ from infra.settings.config import StageConfig
 from tests.support.public_http import LEAST, PublicHttp
 from tests.support.release_code import PACKAGE, ROOT
 from tests.support.template import template
-from tests.support.told_names import actions, metrics
+from tests.support.told_names import actions, documented_fields, metrics
 
 MODULES = (*(f"duecourse.{name}" for name in ("client", "worker", "schedules", "testing", "webhooks")), "duecourse_cdk")
 STAGE = "prod"
@@ -40,7 +40,7 @@ def kept() -> dict[str, list[str]]:
         "command": sorted({*_commands(command, "duecourse"), *_environment()}),
         "json": sorted(fact for kind in get_args(Document) for fact in _fields(kind.__name__, kind)),
         "python": sorted(name for module in MODULES for name in _public(module)),
-        "actions": sorted(actions()),
+        "actions": sorted({*actions(), *_logged_fields()}),
         "metrics": sorted(metrics()),
         "alarms": sorted(_alarms()),
         "outputs": sorted(template(STAGE).get("Outputs", {})),
@@ -202,6 +202,11 @@ def _needed_arguments(module: str) -> Iterator[str]:
         for each in _arguments(value):
             if each.default is inspect.Parameter.empty and each.kind not in variable and each.name != "self":
                 yield f"{name} needs {each.name}"
+
+
+def _logged_fields() -> Iterator[str]:
+    for action, names in documented_fields().items():
+        yield from (f"{action} has {name}" for name in names)
 
 
 def _settings(path: str, kind: Any) -> Iterator[str]:

@@ -1,9 +1,10 @@
 """The names in the code: of what is logged, with its levels, and of what is counted. Read from the source, not run."""
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 from tests.support.source import deployed
@@ -34,6 +35,10 @@ class Source:
     def where(self, node: ast.AST) -> str:
         return f"{self.path.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}"
 
+    @cached_property
+    def has_logger(self) -> bool:
+        return any(isinstance(node, ast.Name) and node.id in LOGGERS for node in ast.walk(self.tree))
+
     def scoped(self) -> Iterator[tuple[ast.AST, tuple[Scope, ...]]]:
         """Every node with the functions around it, the innermost first, and the module last."""
         pending: list[tuple[ast.AST, tuple[Scope, ...]]] = [(self.tree, (self.tree,))]
@@ -59,10 +64,41 @@ def actions() -> Mapping[str, set[str]]:
     for source in sources():
         takers = {**{name: place for name, place in public.items() if not name.startswith("_")}, **_takers(source)}
         for node, scopes in source.scoped():
-            if isinstance(node, ast.Call):
-                for expression, levels in _told(node, takers):
-                    for name in _texts(expression, scopes, source):
-                        found.setdefault(name, set()).update(levels)
+            said = _told(node, takers) if isinstance(node, ast.Call) else _fact(node) if source.has_logger else ()
+            for expression, levels in said:
+                for name in _texts(expression, scopes, source):
+                    found.setdefault(name, set()).update(levels)
+    return found
+
+
+def _fact(node: ast.AST) -> Iterator[tuple[ast.expr, set[str]]]:
+    """The field `action` of a line that a logger is given, which is written beside the message."""
+    if isinstance(node, ast.Dict):
+        for key, value in zip(node.keys, node.values, strict=True):
+            if isinstance(key, ast.Constant) and key.value == "action":
+                yield value, set()
+
+
+def documented_fields() -> Mapping[str, set[str]]:
+    """The fields of each action's lines in the tables of docs/observability.md, apart from those of all lines."""
+    _, _, section = (ROOT / "docs/observability.md").read_text().partition("\n## Logs\n")
+    rows = [line.strip("|").split("|") for line in section.partition("\n## ")[0].splitlines() if line.startswith("| `")]
+    found = {cells[0].strip(" `"): set(re.findall(r"`(\w+)`", cells[3])) for cells in rows if len(cells) == 4}
+    return {
+        action: {name for field in fields for name in found.get(field, {field})} for action, fields in found.items()
+    }
+
+
+@cache
+def words() -> set[str]:
+    """Every name of an argument or of a field of a class, and every text: what a field of a line can be called."""
+    found = {*texts()}
+    for source in sources():
+        for node in ast.walk(source.tree):
+            if isinstance(node, ast.keyword) and node.arg:
+                found.add(node.arg)
+            elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+                found.add(node.target.id)
     return found
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from duecourse.telemetry import EVEN_WHEN_ZERO, LOGGED_ONLY
-from tests.support.told_names import actions, metrics, texts
+from tests.support.told_names import actions, documented_fields, metrics, texts, words
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "observability.md").read_text()
 
@@ -34,6 +34,12 @@ def test_observability_tables_contain_every_action_of_the_code() -> None:
 
 def test_observability_tables_contain_only_actions_of_the_code() -> None:
     assert [row for row in ACTIONS if not any(fnmatchcase(row, name) for name in actions())] == []
+
+
+def test_observability_tables_contain_only_fields_of_the_code() -> None:
+    fields = documented_fields()
+    assert {action: names - words() for action, names in fields.items() if not names <= words()} == {}
+    assert fields["run_skipped"] == fields["run_settled"] >= {"lateness_seconds", "code"}
 
 
 @pytest.mark.parametrize("row", ACTIONS)
