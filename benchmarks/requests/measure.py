@@ -166,7 +166,10 @@ class Desk:
         self._write(long(run(dying, RunState.DEAD)))
         jobs = [self.job(f"wide-{number:03}") for number in range(400)]
         for number in range(LETTERS):
-            self._write(long(run(jobs[number % 400], RunState.DEAD, after=number // 400)))
+            whose, after = jobs[number % 400], number // 400
+            self._write(
+                long(run(whose, RunState.DEAD, after=after)), long(run(whose, RunState.RETRYING, after=10 + after))
+            )
         for path in limits():
             self.send(path, {"concurrency": 100}, "PUT")
         for place, name in places():

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from benchmarks.requests.measure import Desk
 
 LETTERS = 1000
-"""The number of dead runs, which belong to 400 jobs."""
+"""The number of dead runs, and of runs that wait for a retry. They belong to 400 jobs."""
 
 WRONG = "dc1.default.2.never-given-out"
 """A token that is not valid for any run."""
